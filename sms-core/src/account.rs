@@ -1,0 +1,90 @@
+//! Accounts: who sends, whether they may, and how they have set things.
+
+use std::fmt;
+
+use crate::credits::Credits;
+use crate::ids::AccountId;
+use crate::time::Timestamp;
+
+pub mod api_key;
+pub mod settings;
+pub mod status;
+pub mod store;
+
+pub use settings::{LocalTime, QuietHours, Settings};
+pub use status::AccountStatus;
+
+/// An account as a store keeps it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// Its id.
+    pub id: AccountId,
+    /// Its name, for the operator.
+    pub name: String,
+    /// Whether it may send.
+    pub status: AccountStatus,
+    /// What it can spend; always the sum of its ledger.
+    pub balance: Credits,
+    /// Its own settings.
+    pub settings: Settings,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When name, status or settings last changed.
+    pub updated_at: Timestamp,
+}
+
+/// What the operator wants changed; what is `None` stays.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AccountChange {
+    /// A new name.
+    pub name: Option<String>,
+    /// A new status.
+    pub status: Option<AccountStatus>,
+    /// New settings, each by itself.
+    pub settings: settings::SettingsChange,
+}
+
+impl AccountChange {
+    /// The account as it is after the change.
+    #[must_use]
+    pub fn apply(self, account: Account, at: Timestamp) -> Account {
+        let Self { name, status, settings } = self;
+        Account {
+            name: name.unwrap_or(account.name),
+            status: status.unwrap_or(account.status),
+            settings: settings.apply(account.settings),
+            updated_at: at,
+            ..account
+        }
+    }
+}
+
+/// Whether a request or a text is real. Live texts cost credits and leave; test texts do neither.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Mode {
+    /// With a `cc_live_` key.
+    Live,
+    /// With a `cc_test_` key.
+    Test,
+}
+
+impl Mode {
+    /// The name used in the API and by stores.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Test => "test",
+        }
+    }
+
+    /// Whether it is [`Mode::Test`].
+    pub fn is_test(self) -> bool {
+        self == Self::Test
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,195 @@
+//! API keys: their form, their checksum, and the hash that alone is kept.
+//!
+//! A key is `cc_live_` or `cc_test_`, 32 random base62 characters (190 bits) and 6 checksum
+//! characters, so that a mistyped or made-up key is refused without asking the store.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+
+use super::Mode;
+use crate::ids::{AccountId, ApiKeyId};
+use crate::random::Random;
+use crate::time::Timestamp;
+
+const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const RANDOM_LENGTH: usize = 32;
+const CHECKSUM_LENGTH: usize = 6;
+
+/// A whole key, as its owner holds it. Shown once, never stored, never printed by `Debug`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ApiKey {
+    text: String,
+    mode: Mode,
+}
+
+/// The text cannot be a key: wrong prefix, length, alphabet or checksum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not an API key")]
+pub struct NotAKey;
+
+/// The SHA-256 of a key: what stores keep and look up.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyHash([u8; 32]);
+
+impl ApiKey {
+    /// Draws a new key.
+    pub fn generate(mode: Mode, random: &dyn Random) -> Self {
+        let mut text = String::with_capacity(8 + RANDOM_LENGTH + CHECKSUM_LENGTH);
+        text.push_str(prefix(mode));
+        push_random_base62(&mut text, RANDOM_LENGTH, random);
+        let checksum = checksum(&text);
+        text.push_str(&checksum);
+        Self { text, mode }
+    }
+
+    /// Reads a key; refuses what cannot be one.
+    pub fn parse(text: &str) -> Result<Self, NotAKey> {
+        let mode = [Mode::Live, Mode::Test]
+            .into_iter()
+            .find(|mode| text.starts_with(prefix(*mode)))
+            .ok_or(NotAKey)?;
+        let rest = &text.as_bytes()[prefix(mode).len()..];
+        let well_formed = rest.len() == RANDOM_LENGTH + CHECKSUM_LENGTH
+            && rest.iter().all(u8::is_ascii_alphanumeric);
+        if !well_formed {
+            return Err(NotAKey);
+        }
+        let (body, given) = text.split_at(text.len() - CHECKSUM_LENGTH);
+        if checksum(body) == given { Ok(Self { text: text.to_owned(), mode }) } else { Err(NotAKey) }
+    }
+
+    /// Whether it is a live or a test key.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// The key itself, to be shown once to its owner.
+    pub fn reveal(&self) -> &str {
+        &self.text
+    }
+
+    /// What a store keeps instead of the key.
+    pub fn hash(&self) -> KeyHash {
+        KeyHash(Sha256::digest(self.text.as_bytes()).into())
+    }
+
+    /// The last four characters, for telling keys apart in a list.
+    pub fn last_four(&self) -> &str {
+        &self.text[self.text.len() - 4..]
+    }
+}
+
+impl fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ApiKey({}…)", prefix(self.mode))
+    }
+}
+
+impl KeyHash {
+    /// The hash made of these bytes.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Its bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for KeyHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyHash(…)")
+    }
+}
+
+/// A key as a store keeps it and a list shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyRecord {
+    /// Its id.
+    pub id: ApiKeyId,
+    /// Whose it is.
+    pub account: AccountId,
+    /// Live or test.
+    pub mode: Mode,
+    /// What its owner calls it.
+    pub name: Option<String>,
+    /// The hash by which it is found.
+    pub hash: KeyHash,
+    /// The key's last four characters.
+    pub last_four: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last used, to the minute or so.
+    pub last_used_at: Option<Timestamp>,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// What every key of this kind begins with.
+pub fn prefix(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Live => "cc_live_",
+        Mode::Test => "cc_test_",
+    }
+}
+
+/// Appends `count` characters of base62, each equally likely.
+fn push_random_base62(text: &mut String, count: usize, random: &dyn Random) {
+    let wanted = text.len() + count;
+    let mut bytes = [0; 64];
+    while text.len() < wanted {
+        random.fill(&mut bytes);
+        // 248 is the largest multiple of 62 in a byte: what lies above would favour some letters.
+        let fair = bytes.iter().filter(|byte| **byte < 248).take(wanted - text.len());
+        text.extend(fair.map(|byte| char::from(BASE62[usize::from(byte % 62)])));
+    }
+}
+
+/// Six base62 characters that follow from what stands before them.
+fn checksum(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    let first = digest[..8].iter().fold(0u64, |value, byte| (value << 8) | u64::from(*byte));
+    let digits = (0..CHECKSUM_LENGTH).scan(first, |rest, _| {
+        let digit = BASE62[(*rest % 62) as usize];
+        *rest /= 62;
+        Some(char::from(digit))
+    });
+    digits.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::SeededRandom;
+
+    #[test]
+    fn a_key_reads_back_and_shows_itself_only_when_asked() {
+        for mode in [Mode::Live, Mode::Test] {
+            let key = ApiKey::generate(mode, &SeededRandom::new(4));
+            assert_eq!(key.reveal().len(), 46);
+            let read = ApiKey::parse(key.reveal()).unwrap();
+            assert_eq!(read, key);
+            assert_eq!(read.mode(), mode);
+            assert_eq!(read.hash(), key.hash());
+            assert!(!format!("{key:?} {:?}", key.hash()).contains(&key.reveal()[8..]));
+        }
+    }
+
+    #[test]
+    fn a_key_with_one_character_changed_is_refused() {
+        let key = ApiKey::generate(Mode::Live, &SeededRandom::new(5));
+        for position in 0..key.reveal().len() {
+            let mut changed = key.reveal().to_owned().into_bytes();
+            changed[position] = if changed[position] == b'x' { b'y' } else { b'x' };
+            let changed = String::from_utf8(changed).unwrap();
+            assert_eq!(ApiKey::parse(&changed), Err(NotAKey), "{position}");
+        }
+        for bad in ["", "cc_live_", "cc_live_é", &key.reveal()[..45], &format!("{}0", key.reveal())] {
+            assert_eq!(ApiKey::parse(bad), Err(NotAKey), "{bad}");
+        }
+        let other_kind = key.reveal().replace("cc_live_", "cc_test_");
+        assert_eq!(ApiKey::parse(&other_kind), Err(NotAKey));
+    }
+}

@@ -1,0 +1,148 @@
+//! What an account sets for itself: quiet hours, the opt-out line, the default of link tracking.
+
+use std::fmt;
+
+use crate::text::{DEFAULT_OPT_OUT_LINE, DEFAULT_OPT_OUT_LINE_SENDER};
+
+/// A time of day in Europe/London, to the minute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LocalTime {
+    minutes: u16,
+}
+
+/// The text is no time of day of the form `HH:MM`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a time of day of the form HH:MM, such as 21:00")]
+pub struct NotALocalTime;
+
+impl LocalTime {
+    /// `hour`:`minute`; `None` unless a clock shows it.
+    pub const fn new(hour: u16, minute: u16) -> Option<Self> {
+        if hour < 24 && minute < 60 { Some(Self { minutes: hour * 60 + minute }) } else { None }
+    }
+
+    /// Minutes since midnight.
+    pub fn minutes(self) -> u16 {
+        self.minutes
+    }
+}
+
+impl fmt::Display for LocalTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:02}:{:02}", self.minutes / 60, self.minutes % 60)
+    }
+}
+
+impl std::str::FromStr for LocalTime {
+    type Err = NotALocalTime;
+
+    fn from_str(text: &str) -> Result<Self, NotALocalTime> {
+        let digits = |range: std::ops::Range<usize>| {
+            let part = text.get(range).filter(|part| part.bytes().all(|b| b.is_ascii_digit()));
+            part.and_then(|part| part.parse().ok()).ok_or(NotALocalTime)
+        };
+        if text.len() != 5 || text.get(2..3) != Some(":") {
+            return Err(NotALocalTime);
+        }
+        Self::new(digits(0..2)?, digits(3..5)?).ok_or(NotALocalTime)
+    }
+}
+
+/// The hours in which campaigns wait: the start belongs to them, the end does not, and equal
+/// times mean none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QuietHours {
+    /// When they begin.
+    pub start: LocalTime,
+    /// When they end.
+    pub end: LocalTime,
+}
+
+/// An account's own settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// When campaigns wait; by default 21:00 to 09:00.
+    pub quiet_hours: QuietHours,
+    /// Whether campaigns track links unless told otherwise.
+    pub track_links_default: bool,
+    /// The line that `append_opt_out` adds to a text from a number.
+    pub opt_out_line: String,
+    /// The line it adds to a text from a sender name; `{number}` stands for the account's number.
+    pub opt_out_line_sender: String,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            quiet_hours: QuietHours {
+                start: LocalTime { minutes: 21 * 60 },
+                end: LocalTime { minutes: 9 * 60 },
+            },
+            track_links_default: false,
+            opt_out_line: DEFAULT_OPT_OUT_LINE.to_owned(),
+            opt_out_line_sender: DEFAULT_OPT_OUT_LINE_SENDER.to_owned(),
+        }
+    }
+}
+
+/// New settings, each by itself; what is `None` stays.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SettingsChange {
+    /// When quiet hours begin.
+    pub quiet_hours_start: Option<LocalTime>,
+    /// When quiet hours end.
+    pub quiet_hours_end: Option<LocalTime>,
+    /// Whether campaigns track links unless told otherwise.
+    pub track_links_default: Option<bool>,
+    /// The opt-out line of a text from a number.
+    pub opt_out_line: Option<String>,
+    /// The opt-out line of a text from a sender name.
+    pub opt_out_line_sender: Option<String>,
+}
+
+impl SettingsChange {
+    /// The settings as they are after the change.
+    #[must_use]
+    pub fn apply(self, settings: Settings) -> Settings {
+        Settings {
+            quiet_hours: QuietHours {
+                start: self.quiet_hours_start.unwrap_or(settings.quiet_hours.start),
+                end: self.quiet_hours_end.unwrap_or(settings.quiet_hours.end),
+            },
+            track_links_default: self
+                .track_links_default
+                .unwrap_or(settings.track_links_default),
+            opt_out_line: self.opt_out_line.unwrap_or(settings.opt_out_line),
+            opt_out_line_sender: self
+                .opt_out_line_sender
+                .unwrap_or(settings.opt_out_line_sender),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_of_day_is_two_digits_a_colon_and_two_digits() {
+        for good in ["00:00", "09:05", "21:00", "23:59"] {
+            assert_eq!(good.parse::<LocalTime>().unwrap().to_string(), good);
+        }
+        for bad in ["", "9:00", "24:00", "21:60", "21.00", "+1:00", "21:00 ", "２1:00", "21:0é"] {
+            assert!(bad.parse::<LocalTime>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_change_of_settings_leaves_the_others_alone() {
+        let change = SettingsChange {
+            quiet_hours_end: LocalTime::new(8, 30),
+            ..SettingsChange::default()
+        };
+        let changed = change.apply(Settings::default());
+        assert_eq!(changed.quiet_hours.end.to_string(), "08:30");
+        assert_eq!(changed.quiet_hours.start.to_string(), "21:00");
+        assert_eq!(changed.opt_out_line, Settings::default().opt_out_line);
+    }
+}

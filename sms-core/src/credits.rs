@@ -1,0 +1,122 @@
+//! Credits: what texts cost, and the ledger in which every change of a balance is an entry.
+//!
+//! One credit pays for one segment. Balances never go below zero, and at every moment an
+//! account's balance is the sum of its entries: see [`ledger`].
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::Segments;
+
+pub mod adjust;
+pub mod ledger;
+pub mod store;
+
+/// An amount of credits, never negative; at most 2^53 - 1, so that every JSON reader keeps it.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(try_from = "u64", into = "u64")]
+pub struct Credits(u64);
+
+/// More credits than an account can hold: 2^53 - 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("more credits than an account can hold (9,007,199,254,740,991)")]
+pub struct TooManyCredits;
+
+impl Credits {
+    /// None at all.
+    pub const ZERO: Self = Self(0);
+    /// The most an account can hold.
+    pub const MAX: Self = Self((1 << 53) - 1);
+
+    /// So many credits.
+    pub fn new(amount: u64) -> Result<Self, TooManyCredits> {
+        if amount > Self::MAX.0 { Err(TooManyCredits) } else { Ok(Self(amount)) }
+    }
+
+    /// What `segments` cost: one credit each.
+    pub fn for_segments(segments: Segments) -> Self {
+        Self(u64::from(segments.get()))
+    }
+
+    /// The amount as a number.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The amount as a change that adds it.
+    pub fn gain(self) -> Change {
+        Change(i64::try_from(self.0).unwrap_or(i64::MAX))
+    }
+
+    /// The amount as a change that takes it away.
+    pub fn loss(self) -> Change {
+        Change(-self.gain().0)
+    }
+
+    /// Both together, or nothing when an account could not hold them.
+    pub fn checked_add(self, other: Self) -> Option<Self> {
+        self.0.checked_add(other.0).and_then(|sum| Self::new(sum).ok())
+    }
+
+    /// What is left when `change` is applied; nothing when that is below zero or too much.
+    pub fn checked_apply(self, change: Change) -> Option<Self> {
+        let changed = self.0.checked_add_signed(change.0)?;
+        Self::new(changed).ok()
+    }
+}
+
+impl TryFrom<u64> for Credits {
+    type Error = TooManyCredits;
+
+    fn try_from(amount: u64) -> Result<Self, TooManyCredits> {
+        Self::new(amount)
+    }
+}
+
+impl From<Credits> for u64 {
+    fn from(credits: Credits) -> Self {
+        credits.0
+    }
+}
+
+impl fmt::Display for Credits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+/// A change of a balance: credits gained (above zero) or lost (below zero).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
+#[serde(transparent)]
+pub struct Change(i64);
+
+impl Change {
+    /// A change by `amount`; nothing when that is more than an account can hold either way.
+    pub fn new(amount: i64) -> Option<Self> {
+        Credits::new(amount.unsigned_abs()).ok().map(|_| Self(amount))
+    }
+
+    /// The change as a number.
+    pub const fn get(self) -> i64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_balance_never_goes_below_zero_or_past_what_json_keeps() {
+        let ten = Credits::new(10).unwrap();
+        assert_eq!(ten.checked_apply(ten.loss()), Some(Credits::ZERO));
+        assert_eq!(ten.checked_apply(Change(-11)), None);
+        assert_eq!(Credits::MAX.checked_apply(Change(1)), None);
+        assert_eq!(Credits::MAX.checked_add(ten), None);
+        assert!(Credits::new(1 << 53).is_err());
+        assert_eq!(Change::new(i64::MIN), None);
+    }
+}

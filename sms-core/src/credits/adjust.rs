@@ -1,0 +1,48 @@
+//! The operator's top-ups and adjustments.
+
+use super::ledger::{Cause, DoesNotFit, Draft};
+use super::{Change, Credits};
+use crate::ids::{AccountId, Ids};
+use crate::time::Timestamp;
+
+/// A change of a balance that the operator asked for. Adding makes a `top_up`, taking away an
+/// `adjustment`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AdjustPlan {
+    /// Whose balance.
+    pub account: AccountId,
+    /// The entry to be booked.
+    pub draft: Draft,
+}
+
+impl AdjustPlan {
+    /// Plans a change of the account's balance by `amount`.
+    pub fn new(
+        account: AccountId,
+        amount: Change,
+        note: Option<String>,
+        at: Timestamp,
+        ids: &mut Ids,
+    ) -> Self {
+        let cause = if amount.get() < 0 { Cause::Adjustment } else { Cause::TopUp };
+        Self { account, draft: Draft { id: ids.next(), cause, amount, note, at } }
+    }
+}
+
+/// Why credits were not changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum AdjustRefused {
+    /// There is no such account.
+    #[error("no such account")]
+    NoSuchAccount,
+    /// The balance would leave the range an account can hold.
+    #[error(transparent)]
+    DoesNotFit(#[from] DoesNotFit),
+}
+
+/// What became of an adjustment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Adjusted {
+    /// The balance after it.
+    pub balance: Credits,
+}

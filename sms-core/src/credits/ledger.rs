@@ -1,0 +1,187 @@
+//! The ledger: an append-only list of entries, each with the balance it left.
+//!
+//! Rules say what shall be booked as [`Draft`]s; [`post`] turns drafts into entries against the
+//! balance that a store read under the account's lock. Nothing else computes a balance.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::{Change, Credits};
+use crate::ids::{BatchId, CampaignId, LedgerEntryId, MessageId, NumberId};
+use crate::time::Timestamp;
+
+/// Why a balance changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Cause {
+    /// A send took the credits of its texts.
+    Send {
+        /// The send's batch.
+        batch: BatchId,
+    },
+    /// A text failed before leaving or was cancelled.
+    Refund {
+        /// The text, which is refunded at most once.
+        message: MessageId,
+        /// The batch it came from.
+        batch: Option<BatchId>,
+        /// The campaign it came from.
+        campaign: Option<CampaignId>,
+    },
+    /// A period's rent of a number.
+    Rent {
+        /// The number rented.
+        number: NumberId,
+    },
+    /// The operator sold or gave credits.
+    TopUp,
+    /// The operator took credits back.
+    Adjustment,
+}
+
+/// The kind of an entry, as the API shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Credits taken by a send.
+    Send,
+    /// Credits given back for a text.
+    Refund,
+    /// Credits taken for a rented number.
+    Rent,
+    /// Credits added by the operator.
+    TopUp,
+    /// Credits taken by the operator.
+    Adjustment,
+}
+
+impl Kind {
+    /// The name used in the API and by stores.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Send => "send",
+            Self::Refund => "refund",
+            Self::Rent => "rent",
+            Self::TopUp => "top_up",
+            Self::Adjustment => "adjustment",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Cause {
+    /// The kind of entry this cause makes.
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::Send { .. } => Kind::Send,
+            Self::Refund { .. } => Kind::Refund,
+            Self::Rent { .. } => Kind::Rent,
+            Self::TopUp => Kind::TopUp,
+            Self::Adjustment => Kind::Adjustment,
+        }
+    }
+}
+
+/// A change that shall be booked; the balance it leaves is not known yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    /// The id the entry will have.
+    pub id: LedgerEntryId,
+    /// Why the balance changes.
+    pub cause: Cause,
+    /// By how much.
+    pub amount: Change,
+    /// A word of explanation for people.
+    pub note: Option<String>,
+    /// When it happened.
+    pub at: Timestamp,
+}
+
+/// One entry of the ledger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its id.
+    pub id: LedgerEntryId,
+    /// Why the balance changed.
+    pub cause: Cause,
+    /// By how much: above zero when credits were added.
+    pub amount: Change,
+    /// The balance after this entry.
+    pub balance_after: Credits,
+    /// A word of explanation for people.
+    pub note: Option<String>,
+    /// When it happened.
+    pub created_at: Timestamp,
+}
+
+/// A draft that would take the balance below zero or past what an account can hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the balance of {balance} cannot change by {}", change.get())]
+pub struct DoesNotFit {
+    /// The balance before the change.
+    pub balance: Credits,
+    /// The change that does not fit.
+    pub change: Change,
+}
+
+/// Books `drafts` in order against `balance`: the entries, and the balance they leave. Either all
+/// of them fit or nothing is booked.
+pub fn post(balance: Credits, drafts: Vec<Draft>) -> Result<(Vec<Entry>, Credits), DoesNotFit> {
+    let mut running = balance;
+    let mut entries = Vec::with_capacity(drafts.len());
+    for Draft { id, cause, amount, note, at } in drafts {
+        running = running
+            .checked_apply(amount)
+            .ok_or(DoesNotFit { balance: running, change: amount })?;
+        let balance_after = running;
+        entries.push(Entry { id, cause, amount, balance_after, note, created_at: at });
+    }
+    Ok((entries, running))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn draft(amount: i64) -> Draft {
+        Draft {
+            id: LedgerEntryId::from_u128(1),
+            cause: Cause::Adjustment,
+            amount: Change::new(amount).unwrap(),
+            note: None,
+            at: Timestamp::from_millis(0),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_balance_is_the_sum_of_the_entries_or_nothing_is_booked(
+            start in 0u64..100,
+            amounts in proptest::collection::vec(-50i64..50, 0..20),
+        ) {
+            let start = Credits::new(start).unwrap();
+            let drafts = amounts.iter().map(|amount| draft(*amount)).collect();
+            let mut running = i64::try_from(start.get()).unwrap();
+            let fits = amounts.iter().all(|amount| { running += amount; running >= 0 });
+            match post(start, drafts) {
+                Ok((entries, left)) => {
+                    prop_assert!(fits);
+                    let sum: i64 = entries.iter().map(|entry| entry.amount.get()).sum();
+                    let expected = i64::try_from(start.get()).unwrap() + sum;
+                    prop_assert_eq!(i64::try_from(left.get()).unwrap(), expected);
+                    if let Some(last) = entries.last() {
+                        prop_assert_eq!(last.balance_after, left);
+                    }
+                }
+                Err(_) => prop_assert!(!fits),
+            }
+        }
+    }
+}

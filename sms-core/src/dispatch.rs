@@ -1,0 +1,289 @@
+//! Getting due texts out: workers claim them under a lease, hand them to routes, and record what
+//! became of them.
+//!
+//! A claim re-checks what may have changed since acceptance: a number that opted out, an account
+//! that was suspended, a text that is no longer valid. A worker that dies leaves its lease to run
+//! out, and another takes the texts; one that was merely slow carries a token that no longer
+//! matches, and changes nothing.
+
+use std::time::Duration;
+
+use crate::account::AccountStatus;
+use crate::ids::{AccountId, FollowUpId, Ids, MessageId};
+use crate::message::change::{Changed, News, change};
+use crate::message::status::Trigger;
+use crate::message::{ErrorCode, Message, MessageStatus, TimelineEntry};
+use crate::phone::E164;
+use crate::route::{Comeback, HandOver, OutboundText, RouteName};
+use crate::time::Timestamp;
+
+pub mod store;
+
+/// How long a claim holds unless it is renewed.
+pub const LEASE: Duration = Duration::from_secs(30);
+/// How long a text may wait for a route, unless set otherwise.
+pub const VALIDITY: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long a text of a test key waits before it is `sent`.
+pub const TEST_DELAY: Duration = Duration::from_secs(1);
+
+const FIRST_RETRY: Duration = Duration::from_secs(5);
+const LONGEST_RETRY: Duration = Duration::from_secs(300);
+/// Refused hand-overs that the timeline tells of; a text throttled all day would fill it.
+const RETRIES_TOLD: u32 = 5;
+
+/// Proves that a worker still holds what it claimed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LeaseToken(pub u128);
+
+/// A hold on claimed things.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    /// Random, so that it is nobody else's.
+    pub token: LeaseToken,
+    /// When it runs out.
+    pub until: Timestamp,
+}
+
+/// A text's place in the queue. It leaves the queue when it is no longer claimable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueEntry {
+    /// Which text.
+    pub message: MessageId,
+    /// Whose text.
+    pub account: AccountId,
+    /// When it may be claimed: when due, when to be tried again, or when its lease runs out.
+    pub claimable_at: Timestamp,
+    /// When it is no longer valid.
+    pub expires_at: Timestamp,
+    /// How often it was tried.
+    pub attempt: u32,
+    /// The lease of the worker that has it.
+    pub lease: Option<LeaseToken>,
+}
+
+/// A worker's wish for work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimPlan {
+    /// When.
+    pub at: Timestamp,
+    /// How many texts at most, those that fail on the spot included.
+    pub limit: usize,
+    /// The hold it takes.
+    pub lease: Lease,
+    /// Ids for what claiming makes.
+    pub ids: Ids,
+}
+
+/// What a claim depends on, for one text.
+#[derive(Debug, Clone, Copy)]
+pub struct ClaimFacts<'a> {
+    /// The text.
+    pub message: &'a Message,
+    /// Its place in the queue.
+    pub entry: &'a QueueEntry,
+    /// The state of its account.
+    pub account_status: AccountStatus,
+    /// Whether the number it goes to has opted out.
+    pub opted_out: bool,
+}
+
+/// The verdict on one text that fell due.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "a verdict has to be written by the store"]
+pub enum ClaimVerdict {
+    /// The worker has it.
+    Take {
+        /// The step into `sending`; none when another worker's lease on it ran out.
+        changed: Option<Box<Changed>>,
+        /// What the route needs.
+        text: OutboundText,
+        /// Its place in the queue from now on.
+        entry: QueueEntry,
+    },
+    /// It must not leave: it failed, and is refunded.
+    Fail(Box<Changed>),
+    /// It is past being claimed; its place in the queue was left over.
+    Drop,
+}
+
+impl ClaimPlan {
+    /// The verdict on one text as the store finds it under its lock.
+    pub fn settle(&mut self, facts: ClaimFacts<'_>) -> ClaimVerdict {
+        let ClaimFacts { message, entry, account_status, opted_out } = facts;
+        if !MessageStatus::CLAIMABLE.contains(&message.status) {
+            return ClaimVerdict::Drop;
+        }
+        let obstacle = if opted_out {
+            Some(ErrorCode::OptedOut)
+        } else if account_status == AccountStatus::Suspended {
+            Some(ErrorCode::AccountSuspended)
+        } else if self.at >= entry.expires_at {
+            Some(ErrorCode::Expired)
+        } else {
+            None
+        };
+        if let Some(error) = obstacle {
+            let news = News::failed(error, self.at);
+            return match change(message, &news, &mut self.ids) {
+                Some(changed) => ClaimVerdict::Fail(Box::new(changed)),
+                None => ClaimVerdict::Drop,
+            };
+        }
+        let news = News::new(Trigger::Claim, self.at);
+        ClaimVerdict::Take {
+            changed: change(message, &news, &mut self.ids).map(Box::new),
+            text: outbound(message, entry),
+            entry: QueueEntry {
+                claimable_at: self.lease.until,
+                lease: Some(self.lease.token),
+                ..*entry
+            },
+        }
+    }
+}
+
+fn outbound(message: &Message, entry: &QueueEntry) -> OutboundText {
+    OutboundText {
+        message: message.id,
+        to: message.to,
+        from: message.from,
+        sender: message.sender.clone(),
+        body: message.body.clone(),
+        encoding: message.encoding,
+        segments: message.segments,
+        route: message.route.clone(),
+        mode: message.mode,
+        attempt: entry.attempt,
+        expires_at: entry.expires_at,
+    }
+}
+
+/// What a claim brought.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Claimed {
+    /// Texts to be handed over, the longest due first.
+    pub texts: Vec<OutboundText>,
+    /// How many fell due but had to fail.
+    pub failed: u32,
+}
+
+/// What became of one hand-over, to be recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutcomePlan {
+    /// Which text.
+    pub message: MessageId,
+    /// The lease under which it was handed over.
+    pub token: LeaseToken,
+    /// What the route did.
+    pub result: HandOver,
+    /// When.
+    pub at: Timestamp,
+    /// Ids for what recording makes.
+    pub ids: Ids,
+}
+
+/// The verdict on one outcome.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "a verdict has to be written by the store"]
+pub enum OutcomeVerdict {
+    /// The text left or failed, and leaves the queue.
+    Done {
+        /// What changes about it.
+        changed: Box<Changed>,
+        /// What a simulated network shall bring back.
+        follow_ups: Vec<FollowUp>,
+    },
+    /// It stays in the queue, to be tried again.
+    Retry {
+        /// Its place from now on.
+        entry: QueueEntry,
+        /// A line for its timeline.
+        note: Option<TimelineEntry>,
+    },
+    /// The worker no longer has the text: nothing changes.
+    LeaseLost,
+}
+
+/// Something simulated that is still to come back for a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FollowUp {
+    /// Its id.
+    pub id: FollowUpId,
+    /// The text it is about.
+    pub message: MessageId,
+    /// The account's number that the text came from.
+    pub number: E164,
+    /// The person texted.
+    pub person: E164,
+    /// The simulated route.
+    pub route: RouteName,
+    /// When it comes back.
+    pub due_at: Timestamp,
+    /// What comes back.
+    pub what: Comeback,
+}
+
+impl OutcomePlan {
+    /// The verdict on the text and its place in the queue as the store finds them under its lock.
+    pub fn settle(&mut self, found: Option<(&Message, &QueueEntry)>) -> OutcomeVerdict {
+        let Some((message, entry)) = found else { return OutcomeVerdict::LeaseLost };
+        if entry.lease != Some(self.token) {
+            return OutcomeVerdict::LeaseLost;
+        }
+        let (news, simulated) = match &self.result {
+            HandOver::Taken { simulated } => {
+                (News::new(Trigger::Leave, self.at), simulated.as_slice())
+            }
+            HandOver::Refused { error, detail } => {
+                (News::failed(*error, self.at).with_detail(detail.clone()), [].as_slice())
+            }
+            HandOver::TryLater { detail } => return self.retry(entry, detail),
+        };
+        let Some(changed) = change(message, &news, &mut self.ids) else {
+            return OutcomeVerdict::LeaseLost;
+        };
+        let follow_up = |ids: &mut Ids, simulated: &crate::route::Simulated| FollowUp {
+            id: ids.next(),
+            message: message.id,
+            number: message.from,
+            person: message.to,
+            route: message.route.clone(),
+            due_at: self.at.plus(simulated.after),
+            what: simulated.what.clone(),
+        };
+        let ids = &mut self.ids;
+        let follow_ups = simulated.iter().map(|one| follow_up(ids, one)).collect();
+        OutcomeVerdict::Done { changed: Box::new(changed), follow_ups }
+    }
+
+    fn retry(&self, entry: &QueueEntry, detail: &str) -> OutcomeVerdict {
+        // Never later than it is valid: the claim at that moment fails and refunds it.
+        let again_at = self.at.plus(retry_delay(entry.attempt)).min(entry.expires_at);
+        let note = (entry.attempt < RETRIES_TOLD).then(|| TimelineEntry {
+            status: MessageStatus::Sending,
+            detail: Some(format!("{detail}; will be tried again")),
+            at: self.at,
+        });
+        let attempt = entry.attempt.saturating_add(1);
+        let entry = QueueEntry { claimable_at: again_at, attempt, lease: None, ..*entry };
+        OutcomeVerdict::Retry { entry, note }
+    }
+}
+
+/// How long to wait after the hand-over number `attempt` (from 0) was turned away: 5 s, then
+/// twice as long each time, up to 5 minutes.
+pub fn retry_delay(attempt: u32) -> Duration {
+    let doubled = 2u32.checked_pow(attempt).and_then(|factor| FIRST_RETRY.checked_mul(factor));
+    doubled.map_or(LONGEST_RETRY, |delay| delay.min(LONGEST_RETRY))
+}
+
+/// What became of an outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutcomeRecorded {
+    /// The text took this status.
+    Done(MessageStatus),
+    /// It will be tried again.
+    Retry,
+    /// The worker had lost it; nothing was written.
+    LeaseLost,
+}

@@ -1,0 +1,45 @@
+//! What a store does with the queue of texts that wait to leave.
+
+use async_trait::async_trait;
+
+use super::{Claimed, ClaimPlan, FollowUp, LeaseToken, OutcomePlan, OutcomeRecorded};
+use crate::store::StoreError;
+use crate::time::Timestamp;
+
+/// Keeps the queue.
+#[async_trait]
+pub trait DispatchStore: Send + Sync {
+    /// Takes texts whose `claimable_at` is not after `plan.at`, the longest due first, and settles
+    /// each by [`ClaimPlan::settle`](super::ClaimPlan::settle) in one commit. Two claims at once
+    /// never take the same text.
+    async fn dispatch_claim(&self, plan: ClaimPlan) -> Result<Claimed, StoreError>;
+
+    /// Records what became of texts, each by [`OutcomePlan::settle`] against the text and its place
+    /// in the queue as the ones before left them; each text's change is whole: status, timeline,
+    /// refund, events and queue together. Answers in the order given.
+    async fn dispatch_record(
+        &self,
+        plans: Vec<OutcomePlan>,
+    ) -> Result<Vec<OutcomeRecorded>, StoreError>;
+
+    /// Holds every text that still carries this token until `until`. Returns how many there are.
+    async fn dispatch_renew(
+        &self,
+        token: LeaseToken,
+        until: Timestamp,
+    ) -> Result<usize, StoreError>;
+
+    /// The earliest moment at which a text can be claimed.
+    async fn dispatch_next(&self) -> Result<Option<Timestamp>, StoreError>;
+
+    /// Simulated comebacks due at `at`, earliest first. They stay until what fulfils them is
+    /// recorded.
+    async fn follow_ups_due(
+        &self,
+        at: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<FollowUp>, StoreError>;
+
+    /// The earliest moment at which a simulated comeback is due.
+    async fn follow_ups_next(&self) -> Result<Option<Timestamp>, StoreError>;
+}

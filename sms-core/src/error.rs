@@ -1,0 +1,196 @@
+//! What can go wrong, as a caller sees it: one error with a stable code.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::account::status::MayNotSend;
+use crate::credits::adjust::AdjustRefused;
+use crate::credits::Credits;
+use crate::message::MessageStatus;
+use crate::message::cancel::CancelRefused;
+use crate::sending::settle::{SendRefused, TEST_NUMBERS_PER_REQUEST};
+use crate::store::{CommitError, StoreError};
+use crate::webhook::endpoint::EndpointRefused;
+
+/// A field that breaks a rule.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct FieldError {
+    /// Which field, as a path such as `rows[3].phone`.
+    pub field: String,
+    /// The rule broken, from a closed list.
+    pub code: &'static str,
+    /// What to do about it, for people.
+    pub message: String,
+}
+
+impl FieldError {
+    /// An error of this field.
+    pub fn new(field: impl Into<String>, code: &'static str, message: impl Into<String>) -> Self {
+        Self { field: field.into(), code, message: message.into() }
+    }
+}
+
+/// Why a service did not do what it was asked. Nothing was half done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Fields break rules: all of them are named.
+    #[error("the request is not valid")]
+    Invalid(Vec<FieldError>),
+    /// The account has no such resource.
+    #[error("no such {0}")]
+    NotFound(&'static str),
+    /// The request names something that the account does not have.
+    #[error("no such {resource}: {id}")]
+    UnknownReference {
+        /// What it was named as, such as `contact`.
+        resource: &'static str,
+        /// The name given.
+        id: String,
+    },
+    /// The account's state forbids sending.
+    #[error(transparent)]
+    MayNotSend(#[from] MayNotSend),
+    /// The send costs more than there is.
+    #[error("{needed} credits are needed and {balance} are there")]
+    InsufficientCredit {
+        /// What it costs.
+        needed: Credits,
+        /// What there is.
+        balance: Credits,
+    },
+    /// The idempotency key was used for a request that meant something else.
+    #[error("the idempotency key was used for another request")]
+    IdempotencyConflict,
+    /// The text is on its way, or past it.
+    #[error("a message that is {0} can no longer be cancelled")]
+    MessageNotCancellable(MessageStatus),
+    /// The operator has this number already.
+    #[error("this number exists already")]
+    NumberExists,
+    /// The account has as many webhook endpoints as it may have.
+    #[error("an account may have up to 10 webhook endpoints")]
+    WebhookLimitReached,
+    /// The sender name is not an approved one of the account.
+    #[error("the sender name is not approved for this account")]
+    SenderNotApproved,
+    /// A test key's request names more than 50 numbers.
+    #[error("a test key may text at most {TEST_NUMBERS_PER_REQUEST} numbers in one request")]
+    TestLimitExceeded,
+    /// The account made its 300 test texts of the hour.
+    #[error("the account's test texts of this hour are used up")]
+    TestTextsUsedUp {
+        /// When to try again.
+        retry_after: Duration,
+    },
+    /// There is no number that the texts could come from.
+    #[error("the account has no number to send from, and there is no shared one")]
+    NoNumber,
+    /// The balance would leave the range an account can hold.
+    #[error("{0}")]
+    BalanceOutOfRange(String),
+    /// Others changed the account's state again and again meanwhile; trying again may work.
+    #[error("too much is going on in this account just now")]
+    Busy,
+    /// The store could not do it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Error {
+    /// An error of one field.
+    pub fn invalid(field: &str, code: &'static str, message: impl Into<String>) -> Self {
+        Self::Invalid(vec![FieldError::new(field, code, message)])
+    }
+
+    /// The stable code that clients branch on.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Invalid(_) => "validation_failed",
+            Self::NotFound(_) | Self::UnknownReference { .. } => "not_found",
+            Self::MayNotSend(MayNotSend::Pending) => "account_pending",
+            Self::MayNotSend(MayNotSend::Suspended) => "account_suspended",
+            Self::InsufficientCredit { .. } => "insufficient_credit",
+            Self::IdempotencyConflict => "idempotency_conflict",
+            Self::MessageNotCancellable(_) => "message_not_cancellable",
+            Self::NumberExists => "number_exists",
+            Self::WebhookLimitReached => "webhook_limit_reached",
+            Self::SenderNotApproved => "sender_not_approved",
+            Self::TestLimitExceeded => "test_limit_exceeded",
+            Self::TestTextsUsedUp { .. } => "rate_limited",
+            Self::NoNumber => "no_number",
+            Self::BalanceOutOfRange(_) => "balance_out_of_range",
+            Self::Busy | Self::Store(StoreError::Unavailable { .. }) => "unavailable",
+            Self::Store(StoreError::Internal { .. }) => "internal_error",
+        }
+    }
+
+    /// Specifics, as the API's `details` show them; null when there are none.
+    pub fn details(&self) -> Value {
+        match self {
+            Self::Invalid(fields) => json!(fields),
+            Self::UnknownReference { resource, id } => json!({ "resource": resource, "id": id }),
+            Self::InsufficientCredit { needed, balance } => {
+                json!({ "needed": needed, "balance": balance })
+            }
+            Self::MessageNotCancellable(status) => json!({ "status": status }),
+            _ => Value::Null,
+        }
+    }
+
+    /// Whether the same request may succeed later.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self.code(), "unavailable" | "rate_limited")
+    }
+}
+
+impl From<SendRefused> for Error {
+    fn from(refused: SendRefused) -> Self {
+        match refused {
+            SendRefused::NoSuchAccount => Self::NotFound("account"),
+            SendRefused::MayNotSend(reason) => Self::MayNotSend(reason),
+            SendRefused::InsufficientCredit { needed, balance } => {
+                Self::InsufficientCredit { needed, balance }
+            }
+            SendRefused::IdempotencyConflict => Self::IdempotencyConflict,
+            SendRefused::TestTextsUsedUp { retry_after } => Self::TestTextsUsedUp { retry_after },
+        }
+    }
+}
+
+impl From<CancelRefused> for Error {
+    fn from(refused: CancelRefused) -> Self {
+        match refused {
+            CancelRefused::NoSuchMessage => Self::NotFound("message"),
+            CancelRefused::NotCancellable(status) => Self::MessageNotCancellable(status),
+        }
+    }
+}
+
+impl From<AdjustRefused> for Error {
+    fn from(refused: AdjustRefused) -> Self {
+        match refused {
+            AdjustRefused::NoSuchAccount => Self::NotFound("account"),
+            AdjustRefused::DoesNotFit(reason) => Self::BalanceOutOfRange(reason.to_string()),
+        }
+    }
+}
+
+impl From<EndpointRefused> for Error {
+    fn from(refused: EndpointRefused) -> Self {
+        match refused {
+            EndpointRefused::LimitReached => Self::WebhookLimitReached,
+        }
+    }
+}
+
+impl<R: Into<Error>> From<CommitError<R>> for Error {
+    fn from(error: CommitError<R>) -> Self {
+        match error {
+            CommitError::Refused(refused) => refused.into(),
+            CommitError::Stale => Self::Busy,
+            CommitError::Store(error) => Self::Store(error),
+        }
+    }
+}

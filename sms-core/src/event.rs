@@ -1,0 +1,188 @@
+//! Events: what webhook endpoints are told, as the specification's Events table says.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+
+use crate::ids::{AccountId, EventId, Ids};
+use crate::message::Message;
+use crate::opt_out::OptOut;
+use crate::time::Timestamp;
+
+/// The kinds of event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EventType {
+    /// A text left for the network.
+    MessageSent,
+    /// The network confirmed that the handset received it.
+    MessageDelivered,
+    /// A text failed before leaving, or the network could not deliver it.
+    MessageFailed,
+    /// Someone texted one of the account's numbers.
+    MessageReceived,
+    /// A number texted STOP or a similar word and is now opted out.
+    OptOutCreated,
+    /// Someone tapped a tracked link.
+    LinkClicked,
+    /// The user asked for a test of the endpoint. Never subscribed to.
+    WebhookTest,
+}
+
+impl EventType {
+    /// The kinds that an endpoint may subscribe to, in the order of the specification.
+    pub const SUBSCRIBABLE: [Self; 6] = [
+        Self::MessageSent,
+        Self::MessageDelivered,
+        Self::MessageFailed,
+        Self::MessageReceived,
+        Self::OptOutCreated,
+        Self::LinkClicked,
+    ];
+
+    /// The name used in the API and by stores.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::MessageSent => "message.sent",
+            Self::MessageDelivered => "message.delivered",
+            Self::MessageFailed => "message.failed",
+            Self::MessageReceived => "message.received",
+            Self::OptOutCreated => "opt_out.created",
+            Self::LinkClicked => "link.clicked",
+            Self::WebhookTest => "webhook.test",
+        }
+    }
+}
+
+impl fmt::Display for EventType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl std::str::FromStr for EventType {
+    type Err = ();
+
+    /// Reads the name of a kind that can be subscribed to.
+    fn from_str(text: &str) -> Result<Self, ()> {
+        Self::SUBSCRIBABLE.into_iter().find(|kind| kind.as_str() == text).ok_or(())
+    }
+}
+
+impl Serialize for EventType {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// What an event is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EventData {
+    /// See [`EventType::MessageSent`].
+    MessageSent(Box<Message>),
+    /// See [`EventType::MessageDelivered`].
+    MessageDelivered(Box<Message>),
+    /// See [`EventType::MessageFailed`].
+    MessageFailed(Box<Message>),
+    /// See [`EventType::MessageReceived`].
+    MessageReceived(Box<Message>),
+    /// See [`EventType::OptOutCreated`].
+    OptOutCreated(OptOut),
+    /// See [`EventType::WebhookTest`].
+    WebhookTest(TestPing),
+}
+
+/// The data of a `webhook.test` event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TestPing {
+    /// A word to whoever reads the receiver's log.
+    pub message: &'static str,
+}
+
+impl EventData {
+    /// The kind of event this is the data of.
+    pub fn kind(&self) -> EventType {
+        match self {
+            Self::MessageSent(_) => EventType::MessageSent,
+            Self::MessageDelivered(_) => EventType::MessageDelivered,
+            Self::MessageFailed(_) => EventType::MessageFailed,
+            Self::MessageReceived(_) => EventType::MessageReceived,
+            Self::OptOutCreated(_) => EventType::OptOutCreated,
+            Self::WebhookTest(_) => EventType::WebhookTest,
+        }
+    }
+}
+
+impl Serialize for EventData {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::MessageSent(message)
+            | Self::MessageDelivered(message)
+            | Self::MessageFailed(message)
+            | Self::MessageReceived(message) => message.serialize(serializer),
+            Self::OptOutCreated(opt_out) => opt_out.serialize(serializer),
+            Self::WebhookTest(ping) => ping.serialize(serializer),
+        }
+    }
+}
+
+/// Something that an account's endpoints may want to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// Its id, the same in every delivery.
+    pub id: EventId,
+    /// Whose it is.
+    pub account: AccountId,
+    /// When it happened.
+    pub created_at: Timestamp,
+    /// What it is about.
+    pub data: EventData,
+}
+
+/// The body of an event's deliveries. `Debug` tells its length only.
+#[derive(Clone, PartialEq, Eq)]
+pub struct EventBody(Arc<str>);
+
+impl EventBody {
+    /// A body that a store kept.
+    pub fn from_stored(text: impl Into<Arc<str>>) -> Self {
+        Self(text.into())
+    }
+
+    /// The JSON, exactly as signed and sent.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for EventBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EventBody({} bytes)", self.0.len())
+    }
+}
+
+impl Event {
+    /// An event that happened at `at`.
+    pub fn new(account: AccountId, data: EventData, at: Timestamp, ids: &mut Ids) -> Self {
+        Self { id: ids.next(), account, created_at: at, data }
+    }
+
+    /// The bytes that every delivery of this event carries: `{ id, type, created_at, data }`.
+    pub fn body(&self) -> EventBody {
+        #[derive(Serialize)]
+        struct Wire<'a> {
+            id: EventId,
+            r#type: EventType,
+            created_at: Timestamp,
+            data: &'a EventData,
+        }
+        let wire = Wire {
+            id: self.id,
+            r#type: self.data.kind(),
+            created_at: self.created_at,
+            data: &self.data,
+        };
+        // Serialising plain structs with string keys into memory cannot fail.
+        EventBody(serde_json::to_string(&wire).expect("an event is JSON").into())
+    }
+}

@@ -1,0 +1,330 @@
+//! Every kind of id: a prefix and 26 characters of Crockford base32, the text of a UUIDv7.
+//!
+//! Ids sort by the millisecond in which they were made, so "newest first" is id descending, and
+//! within one [`Ids`] in the order they were drawn. Stores keep them as 16 bytes.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Mutex;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::random::{Random, SplitMix};
+use crate::time::Timestamp;
+
+/// The text is no id of the kind asked for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not an id of the form {prefix}_ and 26 characters")]
+pub struct NotAnId {
+    prefix: &'static str,
+}
+
+/// What an id names. One line per kind, in alphabetical order, at the end of this file.
+pub trait Kind: Copy + Eq + Ord + fmt::Debug + Send + Sync + 'static {
+    /// What stands before the underscore.
+    const PREFIX: &'static str;
+}
+
+/// An id of one kind of thing.
+///
+/// ```
+/// use sms_core::ids::MessageId;
+///
+/// let id: MessageId = "msg_01k9z1f7q8e2v5n3r4t6w8y0ac".parse()?;
+/// assert_eq!(id.to_string(), "msg_01k9z1f7q8e2v5n3r4t6w8y0ac");
+/// assert!("bat_01k9z1f7q8e2v5n3r4t6w8y0ac".parse::<MessageId>().is_err());
+/// # Ok::<(), sms_core::ids::NotAnId>(())
+/// ```
+pub struct Id<K>(u128, PhantomData<fn() -> K>);
+
+impl<K: Kind> Id<K> {
+    /// The id whose 16 bytes, big end first, are this number.
+    pub const fn from_u128(value: u128) -> Self {
+        Self(value, PhantomData)
+    }
+
+    /// The 16 bytes as a number, big end first.
+    pub const fn as_u128(self) -> u128 {
+        self.0
+    }
+
+    /// The millisecond in which the id was made.
+    pub fn timestamp(self) -> Timestamp {
+        let millis = u64::try_from(self.0 >> 80).unwrap_or_default();
+        Timestamp::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
+    }
+
+    /// The smallest id that can have been made at `at`: where a range of time begins.
+    pub fn first_at(at: Timestamp) -> Self {
+        let millis = u64::try_from(at.as_millis()).unwrap_or(0);
+        Self::from_u128(u128::from(millis) << 80)
+    }
+}
+
+impl<K> Clone for Id<K> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<K> Copy for Id<K> {}
+impl<K> PartialEq for Id<K> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+impl<K> Eq for Id<K> {}
+impl<K> PartialOrd for Id<K> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl<K> Ord for Id<K> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.cmp(&other.0)
+    }
+}
+impl<K> std::hash::Hash for Id<K> {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+impl<K: Kind> fmt::Display for Id<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = crockford::encode(self.0);
+        write!(f, "{}_{}", K::PREFIX, text.as_str())
+    }
+}
+
+impl<K: Kind> fmt::Debug for Id<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl<K: Kind> std::str::FromStr for Id<K> {
+    type Err = NotAnId;
+
+    fn from_str(text: &str) -> Result<Self, NotAnId> {
+        text.strip_prefix(K::PREFIX)
+            .and_then(|rest| rest.strip_prefix('_'))
+            .and_then(crockford::decode)
+            .map(Self::from_u128)
+            .ok_or(NotAnId { prefix: K::PREFIX })
+    }
+}
+
+impl<K: Kind> Serialize for Id<K> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de, K: Kind> Deserialize<'de> for Id<K> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// The 74 bits of a UUIDv7 that are neither time, version nor variant.
+const RANDOM_BITS: u32 = 74;
+
+/// Lays out a UUIDv7 (RFC 9562, section 5.7) from its milliseconds and 74 free bits.
+fn uuid_v7(millis: u64, free: u128) -> u128 {
+    let high = (free >> 62) & 0xFFF;
+    let low = free & ((1 << 62) - 1);
+    (u128::from(millis) << 80) | (0x7 << 76) | (high << 64) | (0b10 << 62) | low
+}
+
+/// Gives out [`Ids`] so that later ones sort after earlier ones, even within one millisecond and
+/// when the clock steps back.
+#[derive(Debug, Default)]
+pub struct IdSource(Mutex<Issued>);
+
+#[derive(Debug, Default)]
+struct Issued {
+    millis: u64,
+    free: u128,
+}
+
+impl IdSource {
+    /// A run of ids made at `now`.
+    pub fn draw(&self, now: Timestamp, random: &dyn Random) -> Ids {
+        let millis = u64::try_from(now.as_millis()).unwrap_or(0);
+        let seed = random.next_u64();
+        let mut issued = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if millis > issued.millis {
+            // The lower half of the range, so that runs within this millisecond have room to rise.
+            let wide = (u128::from(random.next_u64()) << 64) | u128::from(random.next_u64());
+            *issued = Issued { millis, free: wide & ((1 << (RANDOM_BITS - 1)) - 1) };
+        } else {
+            // A run spends at most 2^24 of these per id: room for a million ids between two runs.
+            issued.free += (1 << 44) + u128::from(random.next_u64() >> 20);
+            if issued.free >= 1 << (RANDOM_BITS - 1) {
+                // Hundreds of millions of runs in one millisecond: borrow from the next.
+                *issued = Issued { millis: issued.millis + 1, free: 0 };
+            }
+        }
+        Ids { millis: issued.millis, free: issued.free, spread: SplitMix::new(seed) }
+    }
+}
+
+/// A run of fresh ids, in rising order. A plan carries one, so that a store can name what its
+/// verdict creates without a source of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ids {
+    millis: u64,
+    free: u128,
+    spread: SplitMix,
+}
+
+impl Ids {
+    /// The next id, of whatever kind is wanted.
+    pub fn next<K: Kind>(&mut self) -> Id<K> {
+        self.free += 1 + u128::from(self.spread.next_u64() >> 40);
+        Id::from_u128(uuid_v7(self.millis, self.free & ((1 << RANDOM_BITS) - 1)))
+    }
+
+    /// The millisecond that the ids of this run carry.
+    pub fn timestamp(&self) -> Timestamp {
+        Timestamp::from_millis(i64::try_from(self.millis).unwrap_or(i64::MAX))
+    }
+}
+
+/// Crockford's base32 in lower case: 26 characters for 128 bits, the first of which is 0 to 7.
+pub(crate) mod crockford {
+    const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+
+    /// 26 characters on the stack.
+    pub(crate) struct Text([u8; 26]);
+
+    impl Text {
+        pub(crate) fn as_str(&self) -> &str {
+            // Every byte comes from `ALPHABET`.
+            std::str::from_utf8(&self.0).unwrap_or_default()
+        }
+    }
+
+    pub(crate) fn encode(value: u128) -> Text {
+        let mut text = [0; 26];
+        for (position, character) in text.iter_mut().enumerate() {
+            let shift = 5 * (25 - position);
+            *character = ALPHABET[usize::from((value >> shift) as u8 & 31)];
+        }
+        Text(text)
+    }
+
+    /// Strict: lower case only, and nothing but the alphabet, so that one id has one text.
+    pub(crate) fn decode(text: &str) -> Option<u128> {
+        let bytes = text.as_bytes();
+        if bytes.len() != 26 || bytes[0] > b'7' {
+            return None;
+        }
+        bytes.iter().try_fold(0u128, |value, byte| {
+            let digit = ALPHABET.iter().position(|known| known == byte)?;
+            Some((value << 5) | digit as u128)
+        })
+    }
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident $id:ident $prefix:literal;)*) => {$(
+        #[doc = concat!("Marks ids that begin with `", $prefix, "_`.")]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $kind {}
+        impl Kind for $kind {
+            const PREFIX: &'static str = $prefix;
+        }
+        $(#[$doc])*
+        pub type $id = Id<$kind>;
+    )*};
+}
+
+kinds! {
+    /// Names an account.
+    AccountKind AccountId "acc";
+    /// Names an API key (not the key itself).
+    ApiKeyKind ApiKeyId "key";
+    /// Names the batch that one send request made.
+    BatchKind BatchId "bat";
+    /// Names a campaign.
+    CampaignKind CampaignId "cmp";
+    /// Names a saved contact.
+    ContactKind ContactId "con";
+    /// Names one delivery of an event to one webhook endpoint.
+    DeliveryKind DeliveryId "whd";
+    /// Names a webhook endpoint.
+    EndpointKind EndpointId "whk";
+    /// Names an event.
+    EventKind EventId "evt";
+    /// Names something simulated that is still to come back from a route.
+    FollowUpKind FollowUpId "fup";
+    /// Names an entry of the credit ledger.
+    LedgerEntryKind LedgerEntryId "led";
+    /// Names a contact list.
+    ListKind ListId "lst";
+    /// Names a text.
+    MessageKind MessageId "msg";
+    /// Names a rented or shared number.
+    NumberKind NumberId "gw";
+    /// Names a template.
+    TemplateKind TemplateId "tpl";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::SeededRandom;
+
+    #[test]
+    fn ids_rise_in_the_order_they_were_drawn_even_when_the_clock_stands_or_steps_back() {
+        let source = IdSource::default();
+        let random = SeededRandom::new(1);
+        let mut last = MessageId::from_u128(0);
+        for now in [5_000, 5_000, 4_000, 5_000, 5_001] {
+            for _ in 0..50 {
+                let mut ids = source.draw(Timestamp::from_millis(now), &random);
+                for _ in 0..1_000 {
+                    let id: MessageId = ids.next();
+                    assert!(id > last);
+                    last = id;
+                }
+            }
+        }
+        assert_eq!(last.timestamp(), Timestamp::from_millis(5_001));
+    }
+
+    #[test]
+    fn an_id_is_a_uuid_of_version_7_and_variant_10() {
+        let mut ids =
+            IdSource::default().draw(Timestamp::from_millis(1_763_708_830_123), &SeededRandom::new(2));
+        for _ in 0..100 {
+            let id: EventId = ids.next();
+            assert_eq!((id.as_u128() >> 76) & 0xF, 7);
+            assert_eq!((id.as_u128() >> 62) & 0b11, 0b10);
+            assert_eq!(id.timestamp().as_millis(), 1_763_708_830_123);
+        }
+    }
+
+    #[test]
+    fn the_text_of_an_id_reads_back_and_nothing_else_does() {
+        let mut ids = IdSource::default().draw(Timestamp::from_millis(7), &SeededRandom::new(3));
+        let id: BatchId = ids.next();
+        assert_eq!(id.to_string().parse(), Ok(id));
+        let text = id.to_string();
+        for bad in [
+            "",
+            "bat_",
+            &text[4..],
+            &text.to_uppercase(),
+            &format!("{text}0"),
+            &text.replace("bat_", "msg_"),
+            "bat_zzzzzzzzzzzzzzzzzzzzzzzzzz",
+            "bat_01k9z1f7q8e2v5n3r4t6w8y0aé",
+            "bat_01k9z1f7q8e2v5n3r4t6w8y0ai",
+        ] {
+            assert!(bad.parse::<BatchId>().is_err(), "{bad}");
+        }
+    }
+}

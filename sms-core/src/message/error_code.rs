@@ -1,0 +1,83 @@
+//! Why a text failed or was not delivered: the closed list that clients branch on.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// The `error_code` of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ErrorCode {
+    /// The number opted out after the text was accepted and before it left.
+    OptedOut,
+    /// It could not be handed over for as long as it was valid, or the network gave up in time.
+    Expired,
+    /// The network refused it.
+    RejectedByNetwork,
+    /// The network knows no such subscriber.
+    UnknownSubscriber,
+    /// The handset was off or out of reach.
+    AbsentSubscriber,
+    /// Any other failure of the network.
+    NetworkError,
+    /// The account was suspended before the text left.
+    AccountSuspended,
+}
+
+impl ErrorCode {
+    /// Every code, in the order of the documentation.
+    pub const ALL: [Self; 7] = [
+        Self::OptedOut,
+        Self::Expired,
+        Self::RejectedByNetwork,
+        Self::UnknownSubscriber,
+        Self::AbsentSubscriber,
+        Self::NetworkError,
+        Self::AccountSuspended,
+    ];
+
+    /// The stable code of the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::OptedOut => "opted_out",
+            Self::Expired => "expired",
+            Self::RejectedByNetwork => "rejected_by_network",
+            Self::UnknownSubscriber => "unknown_subscriber",
+            Self::AbsentSubscriber => "absent_subscriber",
+            Self::NetworkError => "network_error",
+            Self::AccountSuspended => "account_suspended",
+        }
+    }
+
+    /// The `error_message` of the API, for people.
+    pub fn message(self) -> &'static str {
+        match self {
+            Self::OptedOut => "The number opted out before the text left.",
+            Self::Expired => "The text could not be delivered while it was valid.",
+            Self::RejectedByNetwork => "The network refused the text.",
+            Self::UnknownSubscriber => "The network knows no such number.",
+            Self::AbsentSubscriber => "The phone was off or out of reach.",
+            Self::NetworkError => "The network could not deliver the text.",
+            Self::AccountSuspended => "The account was suspended before the text left.",
+        }
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl std::str::FromStr for ErrorCode {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|code| code.as_str() == text).ok_or(())
+    }
+}
+
+impl Serialize for ErrorCode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}

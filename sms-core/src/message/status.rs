@@ -1,0 +1,234 @@
+//! The state machine of a text: which trigger leads where.
+//!
+//! ```text
+//! (accepted) ─> queued ────┐
+//!          └──> scheduled ─┴─> sending ──> sent ──> delivered
+//!                   │             │          └────> undelivered ──> delivered
+//!                   ├─> cancelled └─> failed
+//!                   └─> failed                        (came in) ──> received
+//! ```
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use crate::time::Timestamp;
+
+/// Where a text stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MessageStatus {
+    /// Accepted for later.
+    Scheduled,
+    /// Accepted, due as soon as a worker takes it.
+    Queued,
+    /// In the hands of a worker.
+    Sending,
+    /// It left for the network.
+    Sent,
+    /// The handset received it. Final.
+    Delivered,
+    /// The network could not deliver it. Final, unless a receipt says that it was delivered.
+    Undelivered,
+    /// It failed before leaving, and was refunded. Final.
+    Failed,
+    /// It was cancelled, and refunded. Final.
+    Cancelled,
+    /// It came in. Final.
+    Received,
+}
+
+/// What happens to a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Trigger {
+    /// A worker takes it.
+    Claim,
+    /// A route took it over.
+    Leave,
+    /// It cannot leave.
+    Fail,
+    /// The network says that the handset received it.
+    Deliver,
+    /// The network says that it could not be delivered.
+    Undeliver,
+    /// The user cancels it.
+    Cancel,
+}
+
+/// What a trigger does to a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// It takes this status.
+    To(MessageStatus),
+    /// It takes the first status and then the second: a receipt that comes before the hand-over
+    /// was recorded proves that the text left.
+    Through(MessageStatus, MessageStatus),
+    /// Nothing: the text is past it already. Late and repeated news never moves it backwards.
+    Stay,
+}
+
+impl MessageStatus {
+    /// Every status, in the order of the specification.
+    pub const ALL: [Self; 9] = [
+        Self::Scheduled,
+        Self::Queued,
+        Self::Sending,
+        Self::Sent,
+        Self::Delivered,
+        Self::Undelivered,
+        Self::Failed,
+        Self::Cancelled,
+        Self::Received,
+    ];
+
+    /// The statuses from which a text may be cancelled: it is not yet on its way.
+    pub const CANCELLABLE: [Self; 2] = [Self::Scheduled, Self::Queued];
+
+    /// The statuses of texts that a worker may take. One that is `sending` is taken again when the
+    /// lease of the worker that had it has run out.
+    pub const CLAIMABLE: [Self; 3] = [Self::Scheduled, Self::Queued, Self::Sending];
+
+    /// The name used in the API and by stores.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Scheduled => "scheduled",
+            Self::Queued => "queued",
+            Self::Sending => "sending",
+            Self::Sent => "sent",
+            Self::Delivered => "delivered",
+            Self::Undelivered => "undelivered",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Received => "received",
+        }
+    }
+
+    /// The first status of an outbound text.
+    pub fn on_acceptance(scheduled_at: Option<Timestamp>) -> Self {
+        if scheduled_at.is_some() { Self::Scheduled } else { Self::Queued }
+    }
+
+    /// Whether nothing more is expected to happen to the text.
+    pub fn is_final(self) -> bool {
+        !matches!(self, Self::Scheduled | Self::Queued | Self::Sending | Self::Sent)
+    }
+
+    /// Whether the text may be cancelled.
+    pub fn is_cancellable(self) -> bool {
+        Self::CANCELLABLE.contains(&self)
+    }
+
+    /// Where `trigger` leads from here.
+    pub fn after(self, trigger: Trigger) -> Step {
+        use MessageStatus as S;
+        match (self, trigger) {
+            (S::Scheduled | S::Queued, Trigger::Claim) => Step::To(S::Sending),
+            (S::Scheduled | S::Queued, Trigger::Cancel) => Step::To(S::Cancelled),
+            (S::Scheduled | S::Queued | S::Sending, Trigger::Fail) => Step::To(S::Failed),
+            (S::Sending, Trigger::Leave) => Step::To(S::Sent),
+            (S::Sending, Trigger::Deliver) => Step::Through(S::Sent, S::Delivered),
+            (S::Sending, Trigger::Undeliver) => Step::Through(S::Sent, S::Undelivered),
+            (S::Sent | S::Undelivered, Trigger::Deliver) => Step::To(S::Delivered),
+            (S::Sent, Trigger::Undeliver) => Step::To(S::Undelivered),
+            _ => Step::Stay,
+        }
+    }
+}
+
+impl fmt::Display for MessageStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl std::str::FromStr for MessageStatus {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or(())
+    }
+}
+
+impl Serialize for MessageStatus {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MessageStatus::{
+        Cancelled, Delivered, Failed, Queued, Received, Scheduled, Sending, Sent, Undelivered,
+    };
+    use super::*;
+
+    const TRIGGERS: [Trigger; 6] = [
+        Trigger::Claim,
+        Trigger::Leave,
+        Trigger::Fail,
+        Trigger::Deliver,
+        Trigger::Undeliver,
+        Trigger::Cancel,
+    ];
+
+    #[test]
+    fn every_status_answers_every_trigger_as_the_specification_says() {
+        use Step::{Stay, Through, To};
+        let table = [
+            // from         claim         leave     fail         deliver                   undeliver                     cancel
+            (Scheduled, [To(Sending), Stay, To(Failed), Stay, Stay, To(Cancelled)]),
+            (Queued, [To(Sending), Stay, To(Failed), Stay, Stay, To(Cancelled)]),
+            (
+                Sending,
+                [
+                    Stay,
+                    To(Sent),
+                    To(Failed),
+                    Through(Sent, Delivered),
+                    Through(Sent, Undelivered),
+                    Stay,
+                ],
+            ),
+            (Sent, [Stay, Stay, Stay, To(Delivered), To(Undelivered), Stay]),
+            (Delivered, [Stay; 6]),
+            (Undelivered, [Stay, Stay, Stay, To(Delivered), Stay, Stay]),
+            (Failed, [Stay; 6]),
+            (Cancelled, [Stay; 6]),
+            (Received, [Stay; 6]),
+        ];
+        assert_eq!(table.len(), MessageStatus::ALL.len());
+        for (from, steps) in table {
+            for (trigger, step) in TRIGGERS.into_iter().zip(steps) {
+                assert_eq!(from.after(trigger), step, "{from} {trigger:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_a_text_not_yet_on_its_way_can_be_cancelled() {
+        for status in MessageStatus::ALL {
+            let cancelled = status.after(Trigger::Cancel) == Step::To(Cancelled);
+            assert_eq!(status.is_cancellable(), cancelled, "{status}");
+        }
+    }
+
+    #[test]
+    fn final_statuses_stay_but_for_a_delivery_after_an_undelivery() {
+        for status in MessageStatus::ALL.into_iter().filter(|status| status.is_final()) {
+            for trigger in TRIGGERS {
+                let expected = match (status, trigger) {
+                    (Undelivered, Trigger::Deliver) => Step::To(Delivered),
+                    _ => Step::Stay,
+                };
+                assert_eq!(status.after(trigger), expected, "{status} {trigger:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_read_back() {
+        for status in MessageStatus::ALL {
+            assert_eq!(status.as_str().parse(), Ok(status));
+        }
+        assert!("SENT".parse::<MessageStatus>().is_err());
+    }
+}

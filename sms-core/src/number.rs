@@ -1,0 +1,122 @@
+//! Numbers: the operator's own, shared by all accounts or rented to one.
+
+use std::time::Duration;
+
+use crate::credits::Credits;
+use crate::ids::{AccountId, NumberId};
+use crate::phone::E164;
+use crate::route::RouteName;
+use crate::time::Timestamp;
+
+pub mod store;
+
+/// How long a number counts as online after its gateway checked in.
+pub const ONLINE_FOR: Duration = Duration::from_secs(5 * 60);
+
+/// Who may use a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holder {
+    /// Every account that has no number of its own online.
+    Shared,
+    /// The account that rents it.
+    Dedicated(AccountId),
+}
+
+impl Holder {
+    /// The account that rents the number.
+    pub fn account(self) -> Option<AccountId> {
+        match self {
+            Self::Shared => None,
+            Self::Dedicated(account) => Some(account),
+        }
+    }
+}
+
+/// One of the operator's numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Number {
+    /// Its id.
+    pub id: NumberId,
+    /// The number itself.
+    pub phone: E164,
+    /// Who may use it.
+    pub holder: Holder,
+    /// The route behind it; none means the first configured one.
+    pub route: Option<RouteName>,
+    /// Credits taken from the holder every 30 days.
+    pub rental_credits: Credits,
+    /// The standard monthly rent.
+    pub monthly_credits: Credits,
+    /// When rent was last taken.
+    pub rental_charged_at: Option<Timestamp>,
+    /// Since when the holder has it.
+    pub assigned_at: Timestamp,
+    /// When its gateway last checked in.
+    pub checked_in_at: Option<Timestamp>,
+}
+
+impl Number {
+    /// Whether the gateway behind the number checked in within the last five minutes.
+    pub fn is_online(&self, now: Timestamp) -> bool {
+        self.checked_in_at.is_some_and(|at| now.since(at) <= ONLINE_FOR)
+    }
+}
+
+/// The number that an account's texts come from: its newest online dedicated number, else a shared
+/// one, else its newest dedicated number although nothing was heard of it lately.
+///
+/// Of several shared numbers it is the oldest, so that people see the same one each time.
+pub fn sending_number(numbers: &[Number], account: AccountId, now: Timestamp) -> Option<&Number> {
+    let own = || numbers.iter().filter(|number| number.holder == Holder::Dedicated(account));
+    let shared = || numbers.iter().filter(|number| number.holder == Holder::Shared);
+    own()
+        .filter(|number| number.is_online(now))
+        .max_by_key(|number| number.id)
+        .or_else(|| shared().min_by_key(|number| number.id))
+        .or_else(|| own().max_by_key(|number| number.id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(id: u128, holder: Holder, checked_in_at: Option<i64>) -> Number {
+        Number {
+            id: NumberId::from_u128(id),
+            phone: E164::from_digits(447_700_900_000 + u64::try_from(id).unwrap()).unwrap(),
+            holder,
+            route: None,
+            rental_credits: Credits::ZERO,
+            monthly_credits: Credits::ZERO,
+            rental_charged_at: None,
+            assigned_at: Timestamp::from_millis(0),
+            checked_in_at: checked_in_at.map(Timestamp::from_millis),
+        }
+    }
+
+    #[test]
+    fn a_text_comes_from_the_newest_online_number_of_its_own_else_a_shared_one() {
+        let me = AccountId::from_u128(1);
+        let mine = Holder::Dedicated(me);
+        let other = Holder::Dedicated(AccountId::from_u128(2));
+        let now = Timestamp::from_millis(600_000);
+        let chosen = |numbers: &[Number]| {
+            sending_number(numbers, me, now).map(|number| number.id.as_u128())
+        };
+        let online = Some(300_000);
+        let offline = Some(299_999);
+        assert_eq!(chosen(&[]), None);
+        assert_eq!(chosen(&[number(1, other, online)]), None);
+        assert_eq!(chosen(&[number(1, mine, offline), number(2, mine, None)]), Some(2));
+        let shared = [number(3, Holder::Shared, None), number(4, Holder::Shared, online)];
+        assert_eq!(chosen(&shared), Some(3));
+        let all = [
+            number(1, mine, online),
+            number(2, mine, online),
+            number(5, mine, offline),
+            number(3, Holder::Shared, online),
+            number(6, other, online),
+        ];
+        assert_eq!(chosen(&all), Some(2));
+    }
+}

@@ -1,0 +1,137 @@
+//! Pages of a list: newest first, by a cursor that says where the last page ended.
+
+use std::fmt;
+
+use crate::ids::{Id, Kind, crockford};
+
+/// How many things a page holds: 1 to 100, by default 25.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit(u32);
+
+impl Limit {
+    /// The largest page.
+    pub const MAX: u32 = 100;
+
+    /// The pages in which an export reads; more than a client may ask for.
+    pub const EXPORT: Self = Self(1_000);
+
+    /// A page of `size` things; `None` unless it is 1 to 100.
+    pub fn new(size: u32) -> Option<Self> {
+        (1..=Self::MAX).contains(&size).then_some(Self(size))
+    }
+
+    /// The size as an index.
+    pub fn get(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Default for Limit {
+    fn default() -> Self {
+        Self(25)
+    }
+}
+
+/// Where a page ended. Opaque to clients: its text is 26 characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cursor(u128);
+
+/// The text is no cursor that a page gave out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a cursor; use the previous page's next_cursor")]
+pub struct NotACursor;
+
+impl Cursor {
+    /// The cursor that continues after `id`.
+    pub fn after<K: Kind>(id: Id<K>) -> Self {
+        Self(id.as_u128())
+    }
+
+    /// The cursor that continues after the entry at `position`, in lists that are kept in the order
+    /// in which they were written.
+    pub fn after_position(position: u64) -> Self {
+        Self(u128::from(position))
+    }
+
+    /// The position that the page before ended with.
+    pub fn position(self) -> u64 {
+        u64::try_from(self.0).unwrap_or(u64::MAX)
+    }
+
+    /// The id that the page before ended with.
+    pub fn id<K: Kind>(self) -> Id<K> {
+        Id::from_u128(self.0)
+    }
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(crockford::encode(self.0).as_str())
+    }
+}
+
+impl std::str::FromStr for Cursor {
+    type Err = NotACursor;
+
+    fn from_str(text: &str) -> Result<Self, NotACursor> {
+        crockford::decode(text).map(Self).ok_or(NotACursor)
+    }
+}
+
+/// Which page is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PageRequest {
+    /// How many things at most.
+    pub limit: Limit,
+    /// Where the page before ended; `None` for the newest.
+    pub after: Option<Cursor>,
+}
+
+/// One page of a list, newest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page<T> {
+    /// What is on it.
+    pub items: Vec<T>,
+    /// Where it ended; `None` at the end of the list.
+    pub next: Option<Cursor>,
+}
+
+impl<T> Page<T> {
+    /// Makes a page of rows that a store read newest first, one more than the limit where there
+    /// are more.
+    pub fn of<K: Kind>(
+        mut rows: Vec<T>,
+        limit: Limit,
+        id_of: impl Fn(&T) -> Id<K>,
+    ) -> Self {
+        let more = rows.len() > limit.get();
+        rows.truncate(limit.get());
+        let next = if more { rows.last().map(|row| Cursor::after(id_of(row))) } else { None };
+        Self { items: rows, next }
+    }
+
+    /// The same page of something else.
+    pub fn map<U>(self, into: impl FnMut(T) -> U) -> Page<U> {
+        Page { items: self.items.into_iter().map(into).collect(), next: self.next }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_1_to_100_and_25_by_default() {
+        assert_eq!(Limit::default().get(), 25);
+        for (size, is_limit) in [(0, false), (1, true), (100, true), (101, false)] {
+            assert_eq!(Limit::new(size).is_some(), is_limit, "{size}");
+        }
+    }
+
+    #[test]
+    fn a_cursor_reads_back_from_its_text() {
+        let cursor = Cursor(u128::MAX / 3);
+        assert_eq!(cursor.to_string().parse(), Ok(cursor));
+        assert_eq!("x".parse::<Cursor>(), Err(NotACursor));
+    }
+}

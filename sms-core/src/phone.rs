@@ -1,0 +1,346 @@
+//! Phone numbers: reading what people type, and the one form that is kept.
+//!
+//! Past the edge of the platform every number is an [`E164`]. [`parse_uk_mobile`] makes one of a
+//! recipient as typed, [`parse_any`] of the sender of an inbound text or of a number of ours, and
+//! [`split_recipients`] cuts a string that holds several. Underneath, `scan` reads characters,
+//! `uk_plan` knows the ranges of +44 and `country_codes` the calling codes of everyone else.
+//!
+//! What is not here: which blocks Ofcom has allotted to whom, carriers, ported numbers, prices.
+//! A number that fits the numbering plan is taken, whether or not anyone answers it today.
+
+mod country_codes;
+mod scan;
+mod uk_plan;
+
+#[cfg(test)]
+mod forms_tests;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::{Deserialize, Deserializer, Visitor};
+use serde::ser::{Serialize, Serializer};
+
+use crate::text::is_invisible;
+use scan::Typed;
+
+/// A phone number in the form of ITU-T E.164: 7 to 15 digits, country code first.
+///
+/// The type says that the digits are well formed, not that the country exists or the number is
+/// in use. It is kept as an integer, so copies are free and the order is that of the digits as a
+/// number. `Display` and JSON show it in full; `Debug`, which ends up in logs, hides the middle.
+///
+/// ```
+/// use sms_core::phone::E164;
+///
+/// let number: E164 = "+447700900123".parse()?;
+/// assert_eq!(number.to_string(), "+447700900123");
+/// assert_eq!(number.digits(), 447_700_900_123);
+/// assert_eq!(format!("{number:?}"), "E164(+4477…23)");
+/// assert!("07700 900123".parse::<E164>().is_err(), "only the canonical form");
+/// # Ok::<(), sms_core::phone::ParseE164Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct E164(u64);
+
+impl E164 {
+    /// Takes the digits without the plus; `None` unless there are 7 to 15 of them.
+    ///
+    /// ```
+    /// use sms_core::phone::E164;
+    ///
+    /// assert!(E164::from_digits(447_700_900_123).is_some());
+    /// assert!(E164::from_digits(999).is_none());
+    /// ```
+    pub const fn from_digits(digits: u64) -> Option<Self> {
+        if digits >= SMALLEST && digits <= LARGEST {
+            Some(Self(digits))
+        } else {
+            None
+        }
+    }
+
+    /// The digits without the plus, as one integer.
+    pub const fn digits(self) -> u64 {
+        self.0
+    }
+
+    /// Whether the UK numbering plan sets the number aside for mobiles, the Channel Islands and
+    /// the Isle of Man included.
+    ///
+    /// ```
+    /// # use sms_core::phone::E164;
+    /// assert!("+447700900123".parse::<E164>()?.is_uk_mobile());
+    /// assert!(!"+442079460123".parse::<E164>()?.is_uk_mobile());
+    /// # Ok::<(), sms_core::phone::ParseE164Error>(())
+    /// ```
+    pub const fn is_uk_mobile(self) -> bool {
+        uk_plan::is_mobile(self.0)
+    }
+
+    /// Whether the country code is 44. Codes are free of prefixes, so two digits settle it.
+    fn is_uk(self) -> bool {
+        let mut leading = self.0;
+        while leading >= 100 {
+            leading /= 10;
+        }
+        leading == 44
+    }
+}
+
+/// Why [`parse_uk_mobile`] or [`parse_any`] took a text for no number it can use.
+///
+/// The text itself stays with the caller. The messages name no number, so they may be logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PhoneRefused {
+    /// No number in any form that is accepted.
+    #[error("not a well-formed phone number")]
+    Invalid,
+    /// A well-formed number of another country.
+    #[error("a phone number outside the United Kingdom")]
+    UnsupportedDestination(E164),
+    /// A well-formed UK number that is a landline, a service, a pager or a personal number.
+    #[error("a United Kingdom number, but not a mobile")]
+    NotMobile(E164),
+}
+
+impl PhoneRefused {
+    /// The number, where the text held a well-formed one.
+    pub const fn number(self) -> Option<E164> {
+        match self {
+            Self::Invalid => None,
+            Self::UnsupportedDestination(number) | Self::NotMobile(number) => Some(number),
+        }
+    }
+}
+
+/// Reads a UK mobile number in any form people write it.
+///
+/// Accepted are the national form (`07700 900123`), the international one (`+44`, `0044` or a
+/// bare `44`, each with or without the trunk zero, bracketed or not) and the ten digits alone
+/// (`7700900123`). Between digits may stand spaces and tabs of any kind, and one dash or dot;
+/// brackets come in pairs around digits; a plus only leads. Invisible characters are skipped,
+/// full-width digits are read. Everything else, above all letters and a trailing `...`, is
+/// [`PhoneRefused::Invalid`]: a text sent to a number that was guessed reaches a stranger.
+///
+/// ```
+/// use sms_core::phone::{PhoneRefused, parse_uk_mobile};
+///
+/// let number = parse_uk_mobile("+44 (0)7700 900123")?;
+/// assert_eq!(number.to_string(), "+447700900123");
+/// assert_eq!(parse_uk_mobile("07700 900123..."), Err(PhoneRefused::Invalid));
+/// assert!(matches!(parse_uk_mobile("020 7946 0123"), Err(PhoneRefused::NotMobile(_))));
+/// assert!(matches!(
+///     parse_uk_mobile("+1 202 555 0123"),
+///     Err(PhoneRefused::UnsupportedDestination(_))
+/// ));
+/// # Ok::<(), PhoneRefused>(())
+/// ```
+pub fn parse_uk_mobile(text: &str) -> Result<E164, PhoneRefused> {
+    let number = parse_any(text)?;
+    if number.is_uk_mobile() {
+        Ok(number)
+    } else if number.is_uk() {
+        Err(PhoneRefused::NotMobile(number))
+    } else {
+        Err(PhoneRefused::UnsupportedDestination(number))
+    }
+}
+
+/// Reads any well-formed number, of whatever kind and country, by the rules of
+/// [`parse_uk_mobile`]. The only refusal is [`PhoneRefused::Invalid`].
+///
+/// Meant for the senders of inbound texts and for numbers of ours. A number of another country
+/// needs its `+` or `00`. Short codes and names are no numbers in E.164 and are refused.
+///
+/// ```
+/// use sms_core::phone::parse_any;
+///
+/// assert_eq!(parse_any("020 7946 0123")?.to_string(), "+442079460123");
+/// assert_eq!(parse_any("001 202 555 0123")?.to_string(), "+12025550123");
+/// # Ok::<(), sms_core::phone::PhoneRefused>(())
+/// ```
+pub fn parse_any(text: &str) -> Result<E164, PhoneRefused> {
+    scan::scan(text)
+        .and_then(|typed| interpret(&typed))
+        .ok_or(PhoneRefused::Invalid)
+}
+
+/// Cuts a text that holds several numbers at commas, semicolons and line breaks. The pieces are
+/// trimmed of white space and invisible characters; empty ones are left out.
+///
+/// ```
+/// use sms_core::phone::split_recipients;
+///
+/// let typed = "07700 900123, 07700 900124;\r\n\r\n07700 900125";
+/// let pieces: Vec<&str> = split_recipients(typed).collect();
+/// assert_eq!(pieces, ["07700 900123", "07700 900124", "07700 900125"]);
+/// ```
+pub fn split_recipients(text: &str) -> impl Iterator<Item = &str> {
+    text.split([',', ';', '\n', '\r'])
+        .map(trimmed)
+        .filter(|piece| !piece.is_empty())
+}
+
+impl fmt::Display for E164 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "+{}", self.0)
+    }
+}
+
+impl fmt::Debug for E164 {
+    /// Shows the country code, at most two digits after it, and the last two. Five digits at
+    /// least stay hidden, so that a short number is not given away by its ends.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = self.0.to_string();
+        let values: Vec<u8> = digits.bytes().map(|digit| digit - b'0').collect();
+        let code_length = country_codes::find(&values).map_or(1, |code| code.length);
+        let front = (code_length + 2).min(digits.len() - HIDDEN - 2);
+        write!(
+            f,
+            "E164(+{}…{})",
+            &digits[..front],
+            &digits[digits.len() - 2..]
+        )
+    }
+}
+
+/// The text is not a plus and 7 to 15 digits, the first of them not zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a phone number in E.164 form, a plus and 7 to 15 digits")]
+pub struct ParseE164Error;
+
+impl FromStr for E164 {
+    type Err = ParseE164Error;
+
+    /// Reads the canonical form only, as `Display` writes it. For what people type there is
+    /// [`parse_uk_mobile`].
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let digits = text.strip_prefix('+').ok_or(ParseE164Error)?;
+        // The integer parser would take a second plus and leading zeros.
+        let canonical = digits.len() <= 15
+            && digits.bytes().all(|byte| byte.is_ascii_digit())
+            && !digits.starts_with('0');
+        if !canonical {
+            return Err(ParseE164Error);
+        }
+        digits
+            .parse()
+            .ok()
+            .and_then(Self::from_digits)
+            .ok_or(ParseE164Error)
+    }
+}
+
+impl Serialize for E164 {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for E164 {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Canonical;
+
+        impl Visitor<'_> for Canonical {
+            type Value = E164;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a phone number in E.164 form")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<E164, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+
+        deserializer.deserialize_str(Canonical)
+    }
+}
+
+/// The least number of seven digits.
+const SMALLEST: u64 = 1_000_000;
+
+/// The greatest number of fifteen digits, where E.164 ends.
+const LARGEST: u64 = 999_999_999_999_999;
+
+/// How many digits `Debug` hides at least.
+const HIDDEN: usize = 5;
+
+/// Without white space and invisible characters at the ends.
+fn trimmed(text: &str) -> &str {
+    text.trim_matches(|c: char| c.is_whitespace() || is_invisible(c))
+}
+
+/// Decides which plan the digits follow, and whether they fit it.
+fn interpret(typed: &Typed) -> Option<E164> {
+    let digits = typed.digits();
+    if typed.has_plus() {
+        return international(typed, 0);
+    }
+    match (digits, digits.len()) {
+        ([0, 0, ..], _) => international(typed, 2),
+        ([0, ..], _) => national(typed, 1),
+        // A bare 44 could begin anything, so it must be followed by a number of full length.
+        ([4, 4, 0, ..], 13) | ([4, 4, 1..=9, ..], 12) => international(typed, 0),
+        // Spreadsheets drop the leading zero of 07700 900123.
+        ([7, ..], 10) => national(typed, 0),
+        _ => None,
+    }
+}
+
+/// A number whose country code begins at `start`.
+fn international(typed: &Typed, start: usize) -> Option<E164> {
+    let number = typed.digits().get(start..)?;
+    if let [4, 4, rest @ ..] = number {
+        let trunk_zero = start + 2;
+        return match rest {
+            [0, subscriber @ ..] if typed.bracketed_zero_only_at(trunk_zero) => uk(subscriber),
+            subscriber if typed.bracketed_zero().is_none() => uk(subscriber),
+            _ => None,
+        };
+    }
+    let code = country_codes::find(number)?;
+    let (country, subscriber) = number.split_at_checked(code.length)?;
+    // A zero that belongs to the number abroad (Italy) is written without brackets; one in
+    // brackets is what a caller from outside leaves out.
+    let subscriber = match typed.bracketed_zero() {
+        None => subscriber,
+        Some(at) if at == start + code.length => subscriber.get(1..)?,
+        Some(_) => return None,
+    };
+    if !code.fits(subscriber.len()) {
+        return None;
+    }
+    joined(country, subscriber)
+}
+
+/// A UK number written as at home; its significant digits begin at `start`.
+fn national(typed: &Typed, start: usize) -> Option<E164> {
+    let subscriber = typed.digits().get(start..)?;
+    // `(0)7700 900123` is fine, a zero in brackets further on is not.
+    if start == 1 && typed.bracketed_zero_only_at(0) || typed.bracketed_zero().is_none() {
+        uk(subscriber)
+    } else {
+        None
+    }
+}
+
+/// The number of these significant digits, if the UK plan has room for them.
+fn uk(subscriber: &[u8]) -> Option<E164> {
+    if uk_plan::has_room_for(subscriber) {
+        joined(&[4, 4], subscriber)
+    } else {
+        None
+    }
+}
+
+fn joined(country: &[u8], subscriber: &[u8]) -> Option<E164> {
+    let mut value = 0_u64;
+    for &digit in country.iter().chain(subscriber) {
+        value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
+    }
+    E164::from_digits(value)
+}

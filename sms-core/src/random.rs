@@ -1,0 +1,77 @@
+//! Where randomness comes from: ids, keys, secrets, codes and jitter.
+
+use std::fmt;
+use std::sync::Mutex;
+
+/// A source of random bytes. Keys and secrets are drawn from it, so outside tests it has to be
+/// fit for cryptography, as [`SystemRandom`] is.
+pub trait Random: Send + Sync + fmt::Debug {
+    /// Fills `bytes` with random bytes.
+    fn fill(&self, bytes: &mut [u8]);
+
+    /// Eight random bytes as a number.
+    fn next_u64(&self) -> u64 {
+        let mut bytes = [0; 8];
+        self.fill(&mut bytes);
+        u64::from_le_bytes(bytes)
+    }
+}
+
+/// The operating system's randomness.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemRandom;
+
+impl Random for SystemRandom {
+    fn fill(&self, bytes: &mut [u8]) {
+        #[expect(clippy::disallowed_methods, reason = "the one place that asks the machine")]
+        let filled = getrandom::fill(bytes);
+        // Without randomness every key could be guessed: stopping is the only safe answer.
+        filled.expect("the operating system gives random bytes");
+    }
+}
+
+/// The same bytes for the same seed: for tests and simulations alone, never for keys.
+#[derive(Debug)]
+pub struct SeededRandom(Mutex<SplitMix>);
+
+impl SeededRandom {
+    /// A source whose bytes follow from `seed`.
+    pub fn new(seed: u64) -> Self {
+        Self(Mutex::new(SplitMix::new(seed)))
+    }
+}
+
+impl Random for SeededRandom {
+    fn fill(&self, bytes: &mut [u8]) {
+        let mut state = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        for chunk in bytes.chunks_mut(8) {
+            let word = state.next_u64().to_le_bytes();
+            chunk.copy_from_slice(&word[..chunk.len()]);
+        }
+    }
+}
+
+/// SplitMix64: a small generator that spreads one seed into many numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SplitMix(u64);
+
+impl SplitMix {
+    /// A generator whose numbers follow from `seed`.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next number.
+    pub fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `bound`; 0 when `bound` is 0.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        if bound == 0 { 0 } else { self.next_u64() % bound }
+    }
+}

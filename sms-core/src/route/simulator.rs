@@ -1,0 +1,144 @@
+//! A route without a network. The number texted decides what happens, the same for test keys and
+//! for live texts that the simulator carries, so that every outcome can be tried:
+//!
+//! | number | outcome |
+//! |---|---|
+//! | 07700 900901 | refused, so it fails before leaving |
+//! | 07700 900902 | undelivered, `unknown_subscriber` |
+//! | 07700 900903 | undelivered, `absent_subscriber` |
+//! | 07700 900904 | sent, and no receipt ever comes |
+//! | 07700 900905 | delivered only after 30 s |
+//! | 07700 900906 | throttled twice before it goes |
+//! | 07700 900907 | delivered, and answers `STOP` |
+//! | 07700 900908 | delivered, and answers with the text itself |
+//! | 07700 900909 | delivered, with two receipts |
+//! | 07700 900910 | its receipt comes before the hand-over is recorded |
+//! | 07700 900911 | throttled for ever |
+//! | any other | delivered after 2 s |
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use super::{Comeback, HandOver, OutboundText, Route, RouteName, RouteSink, Simulated};
+use crate::message::{Body, ErrorCode};
+use crate::phone::E164;
+use crate::receipt::{Receipt, ReceiptStatus};
+
+/// How long the simulated network takes to deliver.
+pub const DELIVERY_TIME: Duration = Duration::from_secs(2);
+/// How long it takes for 07700 900905.
+pub const SLOW_DELIVERY_TIME: Duration = Duration::from_secs(30);
+/// How long the people who answer take to do so, after they have the text.
+const ANSWER_TIME: Duration = Duration::from_secs(1);
+/// The number 07700 900900; those that force an outcome follow it.
+const BASE: u64 = 447_700_900_900;
+
+/// What the simulated network does with a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Delivers it, in the usual time or a longer one.
+    Deliver(Duration),
+    /// Refuses it.
+    Refuse,
+    /// Cannot deliver it.
+    Undeliver(ErrorCode),
+    /// Takes it, and is never heard of again.
+    Silence,
+    /// Is too busy for the first attempts.
+    Throttle {
+        /// How many attempts it turns away.
+        attempts: u32,
+    },
+    /// Delivers it; the person opts out.
+    AnswerStop,
+    /// Delivers it; the person sends it back.
+    Echo,
+    /// Delivers it and says so twice.
+    ReceiptTwice,
+    /// Says that it is delivered before it says that it took it.
+    ReceiptFirst,
+}
+
+/// What the simulated network does with a text to this number.
+pub fn outcome_for(number: E164) -> Outcome {
+    match number.digits().checked_sub(BASE) {
+        Some(1) => Outcome::Refuse,
+        Some(2) => Outcome::Undeliver(ErrorCode::UnknownSubscriber),
+        Some(3) => Outcome::Undeliver(ErrorCode::AbsentSubscriber),
+        Some(4) => Outcome::Silence,
+        Some(5) => Outcome::Deliver(SLOW_DELIVERY_TIME),
+        Some(6) => Outcome::Throttle { attempts: 2 },
+        Some(7) => Outcome::AnswerStop,
+        Some(8) => Outcome::Echo,
+        Some(9) => Outcome::ReceiptTwice,
+        Some(10) => Outcome::ReceiptFirst,
+        Some(11) => Outcome::Throttle { attempts: u32::MAX },
+        _ => Outcome::Deliver(DELIVERY_TIME),
+    }
+}
+
+/// The route without a network. It keeps nothing: what it does follows from number and attempt.
+#[derive(Debug, Clone)]
+pub struct Simulator {
+    name: RouteName,
+}
+
+impl Simulator {
+    /// A simulator under a name of its own.
+    pub fn new(name: RouteName) -> Self {
+        Self { name }
+    }
+}
+
+#[async_trait]
+impl Route for Simulator {
+    fn name(&self) -> &RouteName {
+        &self.name
+    }
+
+    async fn hand_over(&self, texts: &[OutboundText], sink: &dyn RouteSink) -> Vec<HandOver> {
+        let mut results = Vec::with_capacity(texts.len());
+        for text in texts {
+            if outcome_for(text.to) == Outcome::ReceiptFirst {
+                let delivered = Receipt::new(text.message, ReceiptStatus::Delivered);
+                if let Err(error) = sink.receipt(delivered).await {
+                    tracing::warn!(message_id = %text.message, %error, "a simulated receipt was lost");
+                }
+            }
+            results.push(simulate(text));
+        }
+        results
+    }
+
+    async fn run(&self, _sink: Arc<dyn RouteSink>) {}
+}
+
+/// What becomes of one text.
+fn simulate(text: &OutboundText) -> HandOver {
+    let receipt = |after, status| Simulated { after, what: Comeback::Receipt(status) };
+    let delivered = |after| receipt(after, ReceiptStatus::Delivered);
+    let answer = |body| Simulated {
+        after: DELIVERY_TIME + ANSWER_TIME,
+        what: Comeback::Reply(body),
+    };
+    let simulated = match outcome_for(text.to) {
+        Outcome::Refuse => {
+            return HandOver::Refused { error: ErrorCode::RejectedByNetwork, detail: None };
+        }
+        Outcome::Throttle { attempts } if text.attempt < attempts => {
+            return HandOver::TryLater { detail: "throttled by the network".to_owned() };
+        }
+        Outcome::Throttle { .. } => vec![delivered(DELIVERY_TIME)],
+        Outcome::Deliver(after) => vec![delivered(after)],
+        Outcome::Undeliver(error) => {
+            vec![receipt(DELIVERY_TIME, ReceiptStatus::Undelivered(error))]
+        }
+        Outcome::Silence | Outcome::ReceiptFirst => Vec::new(),
+        Outcome::AnswerStop => vec![delivered(DELIVERY_TIME), answer(Body::new("STOP"))],
+        Outcome::Echo => vec![delivered(DELIVERY_TIME), answer(text.body.clone())],
+        Outcome::ReceiptTwice => vec![delivered(DELIVERY_TIME), delivered(DELIVERY_TIME)],
+    };
+    HandOver::Taken { simulated }
+}

@@ -1,0 +1,207 @@
+//! Knowing a request again: the key its caller gave, and a fingerprint of what it meant.
+//!
+//! Requests are compared by meaning: however the JSON was written, numbers in whatever format,
+//! one string or several. The kind of key (live or test) is part of the meaning.
+
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+
+use super::recipients::Rejection;
+use super::request::SendRequest;
+use crate::account::Mode;
+use crate::credits::Credits;
+use crate::ids::BatchId;
+use crate::phone::parse_uk_mobile;
+use crate::time::Timestamp;
+
+/// How long a key is kept.
+pub const KEPT_FOR: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// How many characters a key may have.
+pub const MAX_KEY: usize = 200;
+
+/// The caller's name for a request, unique within the account.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IdempotencyKey(String);
+
+/// The text cannot be a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an idempotency key is 1 to 200 printable characters")]
+pub struct NotAnIdempotencyKey;
+
+impl std::str::FromStr for IdempotencyKey {
+    type Err = NotAnIdempotencyKey;
+
+    fn from_str(text: &str) -> Result<Self, NotAnIdempotencyKey> {
+        let fits = (1..=MAX_KEY).contains(&text.chars().count());
+        let printable = !text.chars().any(char::is_control);
+        if fits && printable { Ok(Self(text.to_owned())) } else { Err(NotAnIdempotencyKey) }
+    }
+}
+
+impl IdempotencyKey {
+    /// The key as given.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What a request means, in 32 bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fingerprint(pub [u8; 32]);
+
+impl std::fmt::Debug for Fingerprint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Fingerprint(…)")
+    }
+}
+
+/// A send's claim on a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdempotencyClaim {
+    /// The key.
+    pub key: IdempotencyKey,
+    /// What the request means.
+    pub fingerprint: Fingerprint,
+}
+
+/// An accepted send that is remembered under a key. Its texts are found by the batch; as they were
+/// then, they follow from what cannot change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EarlierSend {
+    /// What the request meant.
+    pub fingerprint: Fingerprint,
+    /// The batch it made.
+    pub batch: BatchId,
+    /// Who got no text, and why.
+    pub rejected: Vec<Rejection>,
+    /// What it took.
+    pub credits: Credits,
+    /// The balance it left.
+    pub balance: Credits,
+    /// When it was accepted.
+    pub accepted_at: Timestamp,
+}
+
+impl EarlierSend {
+    /// Whether it is still remembered at `now`.
+    pub fn is_kept(&self, now: Timestamp) -> bool {
+        now.since(self.accepted_at) < KEPT_FOR
+    }
+}
+
+impl Fingerprint {
+    /// The fingerprint of a request made with this kind of key.
+    pub fn of(request: &SendRequest, mode: Mode) -> Self {
+        let SendRequest {
+            to: _,
+            contact_ids,
+            list_id,
+            body,
+            template_id,
+            sender,
+            schedule_at,
+            client_ref,
+            append_opt_out,
+            track_links,
+            idempotency_key: _,
+        } = request;
+        let mut writer = Writer(Sha256::new());
+        writer.text(mode.as_str());
+        writer.list(request.numbers(), |writer, number| match parse_uk_mobile(number) {
+            Ok(parsed) => writer.text(&parsed.to_string()),
+            Err(_) => writer.text(number),
+        });
+        writer.list(contact_ids.iter(), |writer, id| writer.text(&id.to_string()));
+        writer.optional(list_id.map(|id| id.to_string()));
+        writer.text(body);
+        writer.optional(template_id.map(|id| id.to_string()));
+        writer.optional(sender.as_deref());
+        writer.optional(schedule_at.map(|at| at.to_string()));
+        writer.optional(client_ref.as_deref());
+        writer.optional(append_opt_out.then_some("append_opt_out"));
+        writer.optional(track_links.then_some("track_links"));
+        Self(writer.0.finalize().into())
+    }
+}
+
+/// Writes values so that no two different requests write the same bytes: every text with its
+/// length, every list with its end.
+struct Writer(Sha256);
+
+impl Writer {
+    fn text(&mut self, text: &str) {
+        self.0.update([1]);
+        self.0.update((text.len() as u64).to_le_bytes());
+        self.0.update(text.as_bytes());
+    }
+
+    fn optional(&mut self, text: Option<impl AsRef<str>>) {
+        match text {
+            Some(text) => self.text(text.as_ref()),
+            None => self.0.update([0]),
+        }
+    }
+
+    fn list<T>(&mut self, items: impl Iterator<Item = T>, write: impl Fn(&mut Self, T)) {
+        for item in items {
+            write(self, item);
+        }
+        self.0.update([0]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fingerprint(request: &SendRequest) -> Fingerprint {
+        Fingerprint::of(request, Mode::Live)
+    }
+
+    #[test]
+    fn requests_that_mean_the_same_have_one_fingerprint() {
+        let one = SendRequest::new("hello").to("07700 900123, +447700900124");
+        let other = SendRequest::new("hello").to("447700900123").to("(07700) 900124");
+        assert_eq!(fingerprint(&one), fingerprint(&other));
+    }
+
+    #[test]
+    fn a_change_of_any_field_changes_the_fingerprint() {
+        let base = || SendRequest::new("hello").to("07700 900123");
+        let at = Timestamp::from_millis(5);
+        let others = [
+            base().to("07700 900124"),
+            SendRequest::new("hello!").to("07700 900123"),
+            base().schedule_at(at),
+            base().client_ref("a"),
+            base().append_opt_out(),
+            SendRequest { track_links: true, ..base() },
+            SendRequest { sender: Some("a".to_owned()), ..base() },
+            SendRequest { list_id: Some(ListId::from_u128(1)), ..base() },
+            SendRequest { template_id: Some(TemplateId::from_u128(1)), ..base() },
+            SendRequest { contact_ids: vec![ContactId::from_u128(1)], ..base() },
+        ];
+        let mut seen = vec![fingerprint(&base()), Fingerprint::of(&base(), Mode::Test)];
+        for other in others {
+            let fingerprint = fingerprint(&other);
+            assert!(!seen.contains(&fingerprint), "{other:?}");
+            seen.push(fingerprint);
+        }
+    }
+
+    #[test]
+    fn a_key_is_1_to_200_printable_characters() {
+        for (text, is_key) in [
+            (String::new(), false),
+            ("x".to_owned(), true),
+            ("é".repeat(200), true),
+            ("x".repeat(201), false),
+            ("a\u{7}b".to_owned(), false),
+        ] {
+            assert_eq!(text.parse::<IdempotencyKey>().is_ok(), is_key, "{text:?}");
+        }
+    }
+
+    use crate::ids::{ContactId, ListId, TemplateId};
+}

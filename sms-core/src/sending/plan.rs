@@ -1,0 +1,236 @@
+//! Everything an accepted send will write, worked out with no lock held.
+//!
+//! Quote and send go through this one function, so a quote cannot differ from the charge.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::idempotency::{Fingerprint, IdempotencyClaim};
+use super::recipients::{Candidate, Recipients, Rejection, RejectionReason};
+use super::request::SendRequest;
+use crate::account::{Account, Mode};
+use crate::credits::Credits;
+use crate::dispatch::{QueueEntry, TEST_DELAY};
+use crate::ids::{AccountId, BatchId, Ids, LedgerEntryId};
+use crate::message::{Body, Direction, Message, MessageStatus, Times};
+use crate::phone::E164;
+use crate::route::RouteName;
+use crate::text::{
+    Measure, NumberOnly, Template, append_opt_out_line, check_length, is_blank, opt_out_line_for,
+};
+use crate::time::Timestamp;
+
+/// What planning depends on besides the request.
+#[derive(Debug, Clone, Copy)]
+pub struct PlanFacts<'a> {
+    /// The account that sends.
+    pub account: &'a Account,
+    /// Live or test.
+    pub mode: Mode,
+    /// The number the texts come from.
+    pub from: E164,
+    /// The route that carries them.
+    pub route: &'a RouteName,
+    /// Those of the recipients that must not be texted.
+    pub opted_out: &'a BTreeSet<E164>,
+    /// How long a text may wait for a route.
+    pub validity: Duration,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Everything an accepted send will write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "a plan does nothing until a store commits it"]
+pub struct SendPlan {
+    /// Who sends.
+    pub account: AccountId,
+    /// Live or test.
+    pub mode: Mode,
+    /// Names the texts.
+    pub batch: BatchId,
+    /// The key under which it is remembered.
+    pub idempotency: Option<IdempotencyClaim>,
+    /// The texts, in the order of the recipients.
+    pub messages: Vec<Message>,
+    /// Who gets none, and why.
+    pub rejected: Vec<Rejection>,
+    /// What a live send of these texts takes.
+    pub price: Credits,
+    /// What this send takes: the price, or nothing for a test.
+    pub charge: Credits,
+    /// The id of the ledger entry that takes it.
+    pub entry_id: LedgerEntryId,
+    /// When workers may take the texts.
+    pub claimable_at: Timestamp,
+    /// When the texts are no longer valid.
+    pub expires_at: Timestamp,
+    /// When it was planned.
+    pub at: Timestamp,
+}
+
+impl SendPlan {
+    /// The place of one of its texts in the queue.
+    pub fn queue_entry(&self, message: &Message) -> QueueEntry {
+        QueueEntry {
+            message: message.id,
+            account: self.account,
+            claimable_at: self.claimable_at,
+            expires_at: self.expires_at,
+            attempt: 0,
+            lease: None,
+        }
+    }
+}
+
+/// Plans a send to the recipients of a request that passed its checks.
+pub fn plan(
+    request: &SendRequest,
+    recipients: Recipients,
+    facts: PlanFacts<'_>,
+    ids: &mut Ids,
+) -> SendPlan {
+    let batch = ids.next();
+    let scheduled_at = request.scheduled_at(facts.at);
+    let due = scheduled_at.unwrap_or(facts.at);
+    let mut writer = Writer::new(request, facts, batch, scheduled_at);
+    for candidate in recipients.candidates {
+        match candidate {
+            Candidate::Rejected(rejection) => writer.rejected.push(rejection),
+            Candidate::Number(number) => writer.write(number, ids),
+        }
+    }
+    let Writer { messages, rejected, price, .. } = writer;
+    SendPlan {
+        account: facts.account.id,
+        mode: facts.mode,
+        batch,
+        idempotency: request.idempotency_key.clone().map(|key| IdempotencyClaim {
+            key,
+            fingerprint: Fingerprint::of(request, facts.mode),
+        }),
+        messages,
+        rejected,
+        price,
+        charge: if facts.mode.is_test() { Credits::ZERO } else { price },
+        entry_id: ids.next(),
+        claimable_at: if facts.mode.is_test() { due.plus(TEST_DELAY) } else { due },
+        expires_at: due.plus(facts.validity),
+        at: facts.at,
+    }
+}
+
+/// Writes one text after another.
+struct Writer<'a> {
+    request: &'a SendRequest,
+    facts: PlanFacts<'a>,
+    batch: BatchId,
+    scheduled_at: Option<Timestamp>,
+    template: Template,
+    opt_out_line: Option<Cow<'a, str>>,
+    /// The text that everybody gets, when nobody has a field to fill.
+    same_for_all: Option<Result<Text, RejectionReason>>,
+    messages: Vec<Message>,
+    rejected: Vec<Rejection>,
+    price: Credits,
+}
+
+/// A text as it will be sent.
+#[derive(Clone)]
+struct Text {
+    body: Body,
+    measure: Measure,
+}
+
+impl<'a> Writer<'a> {
+    fn new(
+        request: &'a SendRequest,
+        facts: PlanFacts<'a>,
+        batch: BatchId,
+        scheduled_at: Option<Timestamp>,
+    ) -> Self {
+        let settings = &facts.account.settings;
+        let opt_out_line = request.append_opt_out.then(|| match request.sender {
+            Some(_) => opt_out_line_for(&settings.opt_out_line_sender, facts.from),
+            None => Cow::Borrowed(settings.opt_out_line.as_str()),
+        });
+        Self {
+            request,
+            facts,
+            batch,
+            scheduled_at,
+            template: Template::parse(&request.body, |_| false),
+            opt_out_line,
+            same_for_all: None,
+            messages: Vec::new(),
+            rejected: Vec::new(),
+            price: Credits::ZERO,
+        }
+    }
+
+    fn write(&mut self, number: E164, ids: &mut Ids) {
+        if self.facts.opted_out.contains(&number) {
+            self.rejected.push(Rejection::of(number, RejectionReason::OptedOut));
+            return;
+        }
+        match self.text_for(number) {
+            Ok(text) => self.accept(number, text, ids),
+            Err(reason) => self.rejected.push(Rejection::of(number, reason)),
+        }
+    }
+
+    fn text_for(&mut self, number: E164) -> Result<Text, RejectionReason> {
+        if self.template.has_fields() {
+            return render(&self.template, number, self.opt_out_line.as_deref());
+        }
+        let Self { same_for_all, template, opt_out_line, .. } = self;
+        same_for_all.get_or_insert_with(|| render(template, number, opt_out_line.as_deref())).clone()
+    }
+
+    fn accept(&mut self, number: E164, text: Text, ids: &mut Ids) {
+        let price = Credits::for_segments(text.measure.segments);
+        // At most 1,000 numbers and a list of 11 parts each: far below what credits can count.
+        self.price = self.price.checked_add(price).unwrap_or(Credits::MAX);
+        self.messages.push(Message {
+            id: ids.next(),
+            account: self.facts.account.id,
+            direction: Direction::Outbound,
+            status: MessageStatus::on_acceptance(self.scheduled_at),
+            to: number,
+            from: self.facts.from,
+            body: text.body,
+            encoding: text.measure.encoding,
+            segments: text.measure.segments,
+            credits: if self.facts.mode.is_test() { Credits::ZERO } else { price },
+            route: self.facts.route.clone(),
+            sender: self.request.sender.clone(),
+            client_ref: self.request.client_ref.clone(),
+            batch_id: Some(self.batch),
+            campaign_id: None,
+            contact_id: None,
+            error: None,
+            mode: self.facts.mode,
+            scheduled_at: self.scheduled_at,
+            times: Times::default(),
+        });
+    }
+}
+
+/// The text for one recipient, if there is anything to send and it is not too long.
+fn render(
+    template: &Template,
+    number: E164,
+    opt_out_line: Option<&str>,
+) -> Result<Text, RejectionReason> {
+    let rendered = template.render(&NumberOnly(number));
+    if is_blank(&rendered) {
+        return Err(RejectionReason::EmptyBody);
+    }
+    let whole = match opt_out_line {
+        Some(line) => Cow::Owned(append_opt_out_line(&rendered, line)),
+        None => rendered,
+    };
+    let measure = check_length(&whole).map_err(|_| RejectionReason::TooLong)?;
+    Ok(Text { body: Body::new(whole.as_ref()), measure })
+}

@@ -1,0 +1,203 @@
+//! Who of those asked for gets a text: the union, in order, each number once.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use super::request::SendRequest;
+use crate::phone::{E164, PhoneRefused, parse_uk_mobile};
+
+/// Why a recipient gets no text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RejectionReason {
+    /// It is no number.
+    InvalidNumber,
+    /// It is a number of another country.
+    UnsupportedDestination,
+    /// It is a UK number, but no mobile.
+    NotMobile,
+    /// The request holds the number more than once.
+    Duplicate,
+    /// The number must not be texted.
+    OptedOut,
+    /// The text is longer than a text may be, once merged.
+    TooLong,
+    /// Nothing is left of the text, once merged.
+    EmptyBody,
+}
+
+impl RejectionReason {
+    /// Every reason, in the order of the specification.
+    pub const ALL: [Self; 7] = [
+        Self::InvalidNumber,
+        Self::UnsupportedDestination,
+        Self::NotMobile,
+        Self::Duplicate,
+        Self::OptedOut,
+        Self::TooLong,
+        Self::EmptyBody,
+    ];
+
+    /// The name used in the API and by stores.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::InvalidNumber => "invalid_number",
+            Self::UnsupportedDestination => "unsupported_destination",
+            Self::NotMobile => "not_mobile",
+            Self::Duplicate => "duplicate",
+            Self::OptedOut => "opted_out",
+            Self::TooLong => "too_long",
+            Self::EmptyBody => "empty_body",
+        }
+    }
+}
+
+impl fmt::Display for RejectionReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl std::str::FromStr for RejectionReason {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|reason| reason.as_str() == text).ok_or(())
+    }
+}
+
+impl Serialize for RejectionReason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// A recipient who gets no text. `Debug` does not show who.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+pub struct Rejection {
+    /// In E.164 where the number could be read, else the text as given.
+    pub to: String,
+    /// Why.
+    pub reason: RejectionReason,
+}
+
+impl fmt::Debug for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Rejection({})", self.reason)
+    }
+}
+
+impl Rejection {
+    /// A rejection of a number that could be read.
+    pub fn of(number: E164, reason: RejectionReason) -> Self {
+        Self { to: number.to_string(), reason }
+    }
+}
+
+/// One entry of the union, in the order asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Candidate {
+    /// A number that can be texted, for the first time in this request.
+    Number(E164),
+    /// What cannot be texted.
+    Rejected(Rejection),
+}
+
+/// The union of a request's recipients.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Recipients {
+    /// Its entries, in the order asked for.
+    pub candidates: Vec<Candidate>,
+}
+
+impl Recipients {
+    /// Reads the numbers that a request names.
+    pub fn of(request: &SendRequest) -> Self {
+        let mut seen = BTreeSet::new();
+        let candidates = request.numbers().map(|text| candidate(text, &mut seen)).collect();
+        Self { candidates }
+    }
+
+    /// The numbers that can be texted, in order, each once.
+    pub fn numbers(&self) -> impl Iterator<Item = E164> {
+        self.candidates.iter().filter_map(|candidate| match candidate {
+            Candidate::Number(number) => Some(*number),
+            Candidate::Rejected(_) => None,
+        })
+    }
+
+    /// How many different recipients were asked for, those rejected included.
+    pub fn distinct(&self) -> usize {
+        let repeated = |candidate: &&Candidate| {
+            matches!(candidate, Candidate::Rejected(rejection)
+                if rejection.reason == RejectionReason::Duplicate)
+        };
+        self.candidates.len() - self.candidates.iter().filter(repeated).count()
+    }
+}
+
+fn candidate(text: &str, seen: &mut BTreeSet<E164>) -> Candidate {
+    let parsed = parse_uk_mobile(text);
+    let number = match &parsed {
+        Ok(number) => Some(*number),
+        Err(refused) => refused.number(),
+    };
+    if let Some(number) = number
+        && !seen.insert(number)
+    {
+        return Candidate::Rejected(Rejection::of(number, RejectionReason::Duplicate));
+    }
+    let rejection = match parsed {
+        Ok(number) => return Candidate::Number(number),
+        Err(PhoneRefused::NotMobile(number)) => {
+            Rejection::of(number, RejectionReason::NotMobile)
+        }
+        Err(PhoneRefused::UnsupportedDestination(number)) => {
+            Rejection::of(number, RejectionReason::UnsupportedDestination)
+        }
+        Err(PhoneRefused::Invalid) => {
+            Rejection { to: text.to_owned(), reason: RejectionReason::InvalidNumber }
+        }
+    };
+    Candidate::Rejected(rejection)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_number_is_texted_once_and_every_other_entry_says_why_not() {
+        let request = SendRequest::new("x").to(
+            "07700 900124, 07700 900123\n+44 7700 900123; 020 7946 0000, 02079460000, \
+             +33 6 12 34 56 78, 0770090012, 0770090012",
+        );
+        let recipients = Recipients::of(&request);
+        let shown: Vec<(String, String)> = recipients
+            .candidates
+            .iter()
+            .map(|candidate| match candidate {
+                Candidate::Number(number) => (number.to_string(), "ok".to_owned()),
+                Candidate::Rejected(rejection) => {
+                    (rejection.to.clone(), rejection.reason.to_string())
+                }
+            })
+            .collect();
+        let shown: Vec<(&str, &str)> = shown.iter().map(|(a, b)| (&**a, &**b)).collect();
+        assert_eq!(
+            shown,
+            [
+                ("+447700900124", "ok"),
+                ("+447700900123", "ok"),
+                ("+447700900123", "duplicate"),
+                ("+442079460000", "not_mobile"),
+                ("+442079460000", "duplicate"),
+                ("+33612345678", "unsupported_destination"),
+                ("0770090012", "invalid_number"),
+                ("0770090012", "invalid_number"),
+            ]
+        );
+        assert_eq!(recipients.distinct(), 6);
+    }
+}

@@ -1,0 +1,197 @@
+//! What a send asks for, and the rules that its fields obey.
+
+use std::time::Duration;
+
+use super::idempotency::IdempotencyKey;
+use crate::error::FieldError;
+use crate::ids::{ContactId, ListId, TemplateId};
+use crate::phone::split_recipients;
+use crate::text::MAX_CHARACTERS;
+use crate::time::Timestamp;
+
+/// How many numbers `to` may hold, after splitting.
+pub const MAX_TO: usize = 1_000;
+/// How many characters `client_ref` may have.
+pub const MAX_CLIENT_REF: usize = 64;
+/// How far ahead a text may be scheduled.
+pub const FURTHEST_SCHEDULE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+/// How long ago `schedule_at` may be and still mean now.
+pub const SCHEDULE_GRACE: Duration = Duration::from_secs(60);
+
+/// A request to send one text to many people.
+///
+/// ```
+/// use sms_core::sending::SendRequest;
+///
+/// let request = SendRequest::new("Your table is ready")
+///     .to("07700 900123")
+///     .client_ref("booking-42");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[must_use = "a request does nothing until it is sent"]
+#[non_exhaustive]
+pub struct SendRequest {
+    /// Numbers in any common format; each may hold several, separated by commas or new lines.
+    pub to: Vec<String>,
+    /// Saved contacts.
+    pub contact_ids: Vec<ContactId>,
+    /// A whole list.
+    pub list_id: Option<ListId>,
+    /// The text, at most 1,600 characters, with merge fields.
+    pub body: String,
+    /// The template to use when `body` is empty.
+    pub template_id: Option<TemplateId>,
+    /// An approved sender name, instead of a number that people can reply to.
+    pub sender: Option<String>,
+    /// When to send, up to a year ahead.
+    pub schedule_at: Option<Timestamp>,
+    /// The caller's own reference.
+    pub client_ref: Option<String>,
+    /// Whether to add the account's opt-out line.
+    pub append_opt_out: bool,
+    /// Whether to replace links by tracked short ones.
+    pub track_links: bool,
+    /// Knows a retry of the same request again.
+    pub idempotency_key: Option<IdempotencyKey>,
+}
+
+impl SendRequest {
+    /// A request to send `body`, to nobody yet.
+    pub fn new(body: impl Into<String>) -> Self {
+        Self { body: body.into(), ..Self::default() }
+    }
+
+    /// Sends to this number, or to these, separated by commas or new lines.
+    pub fn to(mut self, numbers: impl Into<String>) -> Self {
+        self.to.push(numbers.into());
+        self
+    }
+
+    /// Sends at `at` rather than now.
+    pub fn schedule_at(mut self, at: Timestamp) -> Self {
+        self.schedule_at = Some(at);
+        self
+    }
+
+    /// Carries the caller's own reference.
+    pub fn client_ref(mut self, reference: impl Into<String>) -> Self {
+        self.client_ref = Some(reference.into());
+        self
+    }
+
+    /// Adds the account's opt-out line.
+    pub fn append_opt_out(mut self) -> Self {
+        self.append_opt_out = true;
+        self
+    }
+
+    /// Lets a retry with the same key return the first answer instead of sending again.
+    pub fn idempotency_key(mut self, key: IdempotencyKey) -> Self {
+        self.idempotency_key = Some(key);
+        self
+    }
+
+    /// The numbers of `to`, each by itself.
+    pub fn numbers(&self) -> impl Iterator<Item = &str> {
+        self.to.iter().flat_map(|text| split_recipients(text))
+    }
+
+    /// Every rule about single fields that the request breaks; empty when it is well-formed.
+    pub fn check(&self, now: Timestamp) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        let numbers = self.numbers().count();
+        if numbers > MAX_TO {
+            errors.push(FieldError::new("to", "too_many", "to holds at most 1,000 numbers"));
+        }
+        if numbers == 0 && self.contact_ids.is_empty() && self.list_id.is_none() {
+            let message = "give at least one of to, contact_ids and list_id";
+            errors.push(FieldError::new("to", "required", message));
+        }
+        if self.body.is_empty() && self.template_id.is_none() {
+            errors.push(FieldError::new("body", "required", "give a body or a template_id"));
+        }
+        if self.body.chars().count() > MAX_CHARACTERS {
+            let message = "body holds at most 1,600 characters";
+            errors.push(FieldError::new("body", "too_long", message));
+        }
+        if self.client_ref.as_ref().is_some_and(|text| text.chars().count() > MAX_CLIENT_REF) {
+            let message = "client_ref holds at most 64 characters";
+            errors.push(FieldError::new("client_ref", "too_long", message));
+        }
+        if let Some(at) = self.schedule_at {
+            if at < now.minus(SCHEDULE_GRACE) {
+                let message = "schedule_at is in the past";
+                errors.push(FieldError::new("schedule_at", "out_of_range", message));
+            }
+            if at > now.plus(FURTHEST_SCHEDULE) {
+                let message = "schedule_at is more than 365 days ahead";
+                errors.push(FieldError::new("schedule_at", "out_of_range", message));
+            }
+        }
+        errors
+    }
+
+    /// When the texts shall leave; `None` means now, as does a moment that has just passed.
+    pub fn scheduled_at(&self, now: Timestamp) -> Option<Timestamp> {
+        self.schedule_at.filter(|at| *at > now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = 1_763_708_830_123;
+    const YEAR: i64 = 365 * 24 * 60 * 60 * 1_000;
+
+    fn fields(request: &SendRequest) -> Vec<String> {
+        let errors = request.check(Timestamp::from_millis(NOW));
+        errors.into_iter().map(|error| error.field).collect()
+    }
+
+    fn good() -> SendRequest {
+        SendRequest::new("hello").to("07700 900123")
+    }
+
+    #[test]
+    fn every_bad_field_is_named_at_once() {
+        let request = SendRequest {
+            client_ref: Some("x".repeat(65)),
+            schedule_at: Some(Timestamp::from_millis(0)),
+            ..SendRequest::default()
+        };
+        assert_eq!(fields(&request), ["to", "body", "client_ref", "schedule_at"]);
+    }
+
+    #[test]
+    fn each_limit_holds_at_the_limit_and_one_past_it() {
+        let numbers = |count: usize| vec!["07700900123,"; count].concat();
+        let none: [&str; 0] = [];
+        assert_eq!(fields(&SendRequest::new("x").to(numbers(1_000))), none);
+        assert_eq!(fields(&SendRequest::new("x").to(numbers(1_001))), ["to"]);
+        assert_eq!(fields(&SendRequest::new("é".repeat(1_600)).to("x")), none);
+        assert_eq!(fields(&SendRequest::new("é".repeat(1_601)).to("x")), ["body"]);
+        assert_eq!(fields(&good().client_ref("é".repeat(64))), none);
+        assert_eq!(fields(&good().client_ref("é".repeat(65))), ["client_ref"]);
+        for (offset, is_good) in
+            [(YEAR, true), (YEAR + 1, false), (-60_000, true), (-60_001, false)]
+        {
+            let request = good().schedule_at(Timestamp::from_millis(NOW + offset));
+            assert_eq!(fields(&request).is_empty(), is_good, "{offset}");
+        }
+    }
+
+    #[test]
+    fn a_schedule_in_the_last_minute_means_now() {
+        let now = Timestamp::from_millis(NOW);
+        let at = |offset| Timestamp::from_millis(NOW + offset);
+        assert_eq!(good().schedule_at(at(-60_000)).scheduled_at(now), None);
+        assert_eq!(good().schedule_at(at(0)).scheduled_at(now), None);
+        assert_eq!(good().schedule_at(at(1)).scheduled_at(now), Some(at(1)));
+    }
+
+    #[test]
+    fn blank_recipients_are_no_recipients() {
+        assert_eq!(fields(&SendRequest::new("x").to(" ,\n, ")), ["to"]);
+    }
+}

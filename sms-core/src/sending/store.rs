@@ -1,0 +1,28 @@
+//! What a store does with sends.
+
+use async_trait::async_trait;
+
+use super::plan::SendPlan;
+use super::settle::{SendRefused, Sent};
+use crate::store::{CommitError, StoreError};
+use crate::time::Timestamp;
+
+/// Accepts sends.
+#[async_trait]
+pub trait SendingStore: Send + Sync {
+    /// Commits plans, each whole or not at all, in the order given and each by
+    /// [`SendPlan::settle`] against the facts as the ones before left them. They may share a
+    /// commit; one that is refused takes nothing from the others.
+    ///
+    /// Between reading an account's facts and writing, no other commit of this account may run. A
+    /// replay answers with the batch's texts [as accepted](crate::message::Message::as_accepted).
+    /// Answers in the order given.
+    async fn send_accept(
+        &self,
+        plans: Vec<SendPlan>,
+    ) -> Vec<Result<Sent, CommitError<SendRefused>>>;
+
+    /// Removes up to `limit` idempotency keys accepted before `before`. Returns how many.
+    async fn idempotency_tidy(&self, before: Timestamp, limit: usize)
+    -> Result<usize, StoreError>;
+}

@@ -1,0 +1,198 @@
+//! The service: rules, store, routes and webhooks put together.
+//!
+//! [`Sms`] is a cheap handle on it. What belongs to an account is reached through
+//! [`Sms::account`] alone, so that nobody sees another's data; what belongs to the operator through
+//! [`Sms::operator`]. Work that goes on by itself is in bounded calls ([`Sms::dispatch_due`] and
+//! its like) that a server loops over and a test steps by hand: nothing is spawned here.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::account::Mode;
+use crate::clock::{Clock, SystemClock};
+use crate::dispatch::VALIDITY;
+use crate::ids::{AccountId, IdSource, Ids};
+use crate::random::{Random, SystemRandom};
+use crate::route::simulator::Simulator;
+use crate::route::{Route, RouteName};
+use crate::store::Store;
+use crate::time::Timestamp;
+use crate::webhook::RetrySchedule;
+use crate::webhook::sender::WebhookSender;
+
+pub mod account;
+pub mod authenticate;
+pub mod no_webhooks;
+pub mod operator;
+pub mod webhook;
+pub mod work;
+
+pub use account::AccountHandle;
+pub use authenticate::Caller;
+pub use operator::Operator;
+pub use work::{NoWake, Wake, Work};
+
+/// A running service. Clones share it.
+#[derive(Clone)]
+pub struct Sms {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
+    ids: IdSource,
+    routes: Vec<Arc<dyn Route>>,
+    webhooks: Arc<dyn WebhookSender>,
+    wake: Arc<dyn Wake>,
+    leases: work::HeldLeases,
+    validity: Duration,
+    retries: RetrySchedule,
+}
+
+impl fmt::Debug for Sms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sms").field("routes", &self.inner.routes).finish_non_exhaustive()
+    }
+}
+
+impl Sms {
+    /// Begins to put a service together over a store.
+    pub fn builder(store: Arc<dyn Store>) -> SmsBuilder {
+        SmsBuilder {
+            store,
+            clock: Arc::new(SystemClock),
+            random: Arc::new(SystemRandom),
+            routes: Vec::new(),
+            webhooks: Arc::new(no_webhooks::NoWebhooks),
+            wake: Arc::new(NoWake),
+            validity: VALIDITY,
+            retries: RetrySchedule::default(),
+        }
+    }
+
+    /// Everything of one account, as seen with a live or a test key.
+    pub fn account(&self, id: AccountId, mode: Mode) -> AccountHandle {
+        AccountHandle::new(self.clone(), id, mode)
+    }
+
+    /// The operator's side: accounts, keys, credits, numbers, what came in.
+    pub fn operator(&self) -> Operator {
+        Operator::new(self.clone())
+    }
+
+    /// What the service's clock shows.
+    pub fn now(&self) -> Timestamp {
+        self.inner.clock.now()
+    }
+
+    /// The store beneath.
+    pub fn store(&self) -> &dyn Store {
+        &*self.inner.store
+    }
+
+    /// The routes configured, the one for test keys last.
+    pub fn routes(&self) -> &[Arc<dyn Route>] {
+        &self.inner.routes
+    }
+
+    fn ids(&self, now: Timestamp) -> Ids {
+        self.inner.ids.draw(now, &*self.inner.random)
+    }
+
+    fn route(&self, name: &RouteName) -> Option<&Arc<dyn Route>> {
+        self.inner.routes.iter().find(|route| route.name() == name)
+    }
+
+    /// The route of live texts whose number names none.
+    fn default_route(&self) -> &RouteName {
+        // The builder leaves at least the simulator and the test route.
+        self.inner.routes[0].name()
+    }
+}
+
+/// Puts a service together. Everything but the store has a default: the machine's clock and
+/// randomness, the simulator as the only route, and no webhooks.
+#[derive(Debug)]
+#[must_use = "call build"]
+pub struct SmsBuilder {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
+    routes: Vec<Arc<dyn Route>>,
+    webhooks: Arc<dyn WebhookSender>,
+    wake: Arc<dyn Wake>,
+    validity: Duration,
+    retries: RetrySchedule,
+}
+
+impl SmsBuilder {
+    /// Tells the time by this clock.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Draws ids, keys and secrets from this source.
+    pub fn random(mut self, random: Arc<dyn Random>) -> Self {
+        self.random = random;
+        self
+    }
+
+    /// Adds a route. The first one carries live texts whose number names no other. With none, the
+    /// simulator does.
+    pub fn route(mut self, route: Arc<dyn Route>) -> Self {
+        self.routes.push(route);
+        self
+    }
+
+    /// Calls webhook endpoints through this sender. Without one, endpoints cannot be saved.
+    pub fn webhooks(mut self, sender: Arc<dyn WebhookSender>) -> Self {
+        self.webhooks = sender;
+        self
+    }
+
+    /// Is told when there is work for a worker, so that none has to poll often.
+    pub fn wake(mut self, wake: Arc<dyn Wake>) -> Self {
+        self.wake = wake;
+        self
+    }
+
+    /// How long a text may wait for a route; by default 24 hours.
+    pub fn validity(mut self, validity: Duration) -> Self {
+        self.validity = validity;
+        self
+    }
+
+    /// When failed webhook deliveries are tried again.
+    pub fn webhook_retries(mut self, schedule: RetrySchedule) -> Self {
+        self.retries = schedule;
+        self
+    }
+
+    /// The service. A route named `test` that was added replaces the one for test keys.
+    pub fn build(self) -> Sms {
+        let Self { store, clock, random, mut routes, webhooks, wake, validity, retries } = self;
+        if routes.iter().all(|route| *route.name() == RouteName::test()) {
+            routes.insert(0, Arc::new(Simulator::new(RouteName::new("simulator"))));
+        }
+        if routes.iter().all(|route| *route.name() != RouteName::test()) {
+            routes.push(Arc::new(Simulator::new(RouteName::test())));
+        }
+        let inner = Inner {
+            store,
+            clock,
+            random,
+            ids: IdSource::default(),
+            routes,
+            webhooks,
+            wake,
+            leases: work::HeldLeases::default(),
+            validity,
+            retries,
+        };
+        Sms { inner: Arc::new(inner) }
+    }
+}

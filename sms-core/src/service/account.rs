@@ -1,0 +1,185 @@
+//! Everything of one account: its texts and its balance. Its webhooks are in
+//! [`super::webhook`].
+
+use super::{Sms, Work};
+use crate::account::{Account, Mode};
+use crate::error::Error;
+use crate::ids::{AccountId, Ids, MessageId};
+use crate::message::cancel::CancelPlan;
+use crate::message::{Message, MessageFilter, TimelineEntry};
+use crate::number::sending_number;
+use crate::page::{Page, PageRequest};
+use crate::phone::E164;
+use crate::sending::plan::{PlanFacts, SendPlan, plan};
+use crate::sending::quote::Quote;
+use crate::sending::recipients::Recipients;
+use crate::sending::request::SendRequest;
+use crate::sending::settle::{Sent, TEST_NUMBERS_PER_REQUEST};
+use crate::store::{CommitError, StoreError};
+use crate::time::Timestamp;
+
+/// How often a send is planned anew when the world moved between plan and commit.
+const MOST_PLANS: usize = 3;
+
+/// One account, as seen with a live or a test key.
+#[derive(Debug, Clone)]
+pub struct AccountHandle {
+    pub(super) sms: Sms,
+    pub(super) id: AccountId,
+    pub(super) mode: Mode,
+}
+
+impl AccountHandle {
+    pub(super) fn new(sms: Sms, id: AccountId, mode: Mode) -> Self {
+        Self { sms, id, mode }
+    }
+
+    /// The account's id.
+    pub fn id(&self) -> AccountId {
+        self.id
+    }
+
+    /// Sends a text to everyone the request names: takes the credits, and queues the texts.
+    ///
+    /// Recipients that cannot be texted are told in [`Sent::rejected`]; that is no error.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] with every bad field; [`Error::UnknownReference`];
+    /// [`Error::MayNotSend`]; [`Error::InsufficientCredit`]; [`Error::IdempotencyConflict`]; for
+    /// test keys [`Error::TestLimitExceeded`] and [`Error::TestTextsUsedUp`].
+    pub async fn send(&self, request: SendRequest) -> Result<Sent, Error> {
+        for _ in 0..MOST_PLANS {
+            let (plan, _) = self.plan(&request).await?;
+            let result = self.sms.store().send_accept(vec![plan]).await.pop();
+            match result.unwrap_or_else(|| Err(no_answer().into())) {
+                Ok(sent) => {
+                    self.sms.wake(Work::Dispatch);
+                    return Ok(sent);
+                }
+                Err(CommitError::Stale) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(Error::Busy)
+    }
+
+    /// What a send of this request would do and cost, planned by the same code.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] with every bad field; [`Error::UnknownReference`].
+    pub async fn quote(&self, request: SendRequest) -> Result<Quote, Error> {
+        let (plan, account) = self.plan(&request).await?;
+        Ok(Quote::of(plan, account.balance))
+    }
+
+    /// One text, with its timeline.
+    pub async fn message_get(
+        &self,
+        id: MessageId,
+    ) -> Result<(Message, Vec<TimelineEntry>), Error> {
+        let found = self.sms.store().message_get(self.id, id).await?;
+        found.ok_or(Error::NotFound("message"))
+    }
+
+    /// A page of the account's texts, newest first.
+    pub async fn message_list(
+        &self,
+        filter: &MessageFilter,
+        page: PageRequest,
+    ) -> Result<Page<Message>, Error> {
+        Ok(self.sms.store().message_list(self.id, filter, page).await?)
+    }
+
+    /// Cancels a text that is not yet on its way, and refunds it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::MessageNotCancellable`] when it is on its way or past it.
+    pub async fn message_cancel(&self, id: MessageId) -> Result<Message, Error> {
+        let at = self.sms.now();
+        let ids = self.sms.ids(at);
+        let plan = CancelPlan { account: self.id, message: id, at, ids };
+        Ok(self.sms.store().message_cancel(plan).await?)
+    }
+
+    /// The account, with its balance and status.
+    pub async fn get(&self) -> Result<Account, Error> {
+        let found = self.sms.store().account_get(self.id).await?;
+        found.ok_or(Error::NotFound("account"))
+    }
+
+    async fn plan(&self, request: &SendRequest) -> Result<(SendPlan, Account), Error> {
+        let at = self.sms.now();
+        let errors = request.check(at);
+        if !errors.is_empty() {
+            return Err(Error::Invalid(errors));
+        }
+        refuse_unknown_references(request)?;
+        let recipients = Recipients::of(request);
+        if self.mode.is_test() && recipients.distinct() > TEST_NUMBERS_PER_REQUEST {
+            return Err(Error::TestLimitExceeded);
+        }
+        if request.sender.is_some() {
+            return Err(Error::SenderNotApproved);
+        }
+        if request.track_links && !self.mode.is_test() {
+            let message = "tracked links are not available in this version";
+            return Err(Error::invalid("track_links", "unsupported", message));
+        }
+        let mut ids = self.sms.ids(at);
+        self.plan_for(request, recipients, at, &mut ids).await
+    }
+
+    async fn plan_for(
+        &self,
+        request: &SendRequest,
+        recipients: Recipients,
+        at: Timestamp,
+        ids: &mut Ids,
+    ) -> Result<(SendPlan, Account), Error> {
+        let store = self.sms.store();
+        let account = self.get().await?;
+        let numbers: Vec<E164> = recipients.numbers().collect();
+        let opted_out = store.opt_outs_among(self.id, &numbers).await?;
+        let own = store.numbers_for(self.id).await?;
+        let from = sending_number(&own, self.id, at).ok_or(Error::NoNumber)?;
+        let test_route = crate::route::RouteName::test();
+        let route = match self.mode {
+            Mode::Test => &test_route,
+            Mode::Live => from.route.as_ref().unwrap_or_else(|| self.sms.default_route()),
+        };
+        let facts = PlanFacts {
+            account: &account,
+            mode: self.mode,
+            from: from.phone,
+            route,
+            opted_out: &opted_out,
+            validity: self.sms.inner.validity,
+            at,
+        };
+        let plan = plan(request, recipients, facts, ids);
+        Ok((plan, account))
+    }
+}
+
+/// Contacts, lists and templates are not kept yet, so that every id of one is unknown.
+fn refuse_unknown_references(request: &SendRequest) -> Result<(), Error> {
+    let unknown = |resource, id: String| Err(Error::UnknownReference { resource, id });
+    if let Some(id) = request.contact_ids.first() {
+        return unknown("contact", id.to_string());
+    }
+    if let Some(id) = request.list_id {
+        return unknown("list", id.to_string());
+    }
+    match request.template_id {
+        Some(id) if request.body.is_empty() => unknown("template", id.to_string()),
+        _ => Ok(()),
+    }
+}
+
+/// A store that answers nothing breaks its contract.
+fn no_answer() -> StoreError {
+    StoreError::Internal { doing: "accepting a send", source: None }
+}

@@ -1,0 +1,45 @@
+//! From a bearer token to whoever holds it.
+
+use std::time::Duration;
+
+use super::Sms;
+use crate::account::Mode;
+use crate::account::api_key::{ApiKey, KeyRecord};
+use crate::error::Error;
+use crate::ids::{AccountId, ApiKeyId};
+use crate::time::Timestamp;
+
+/// `last_used_at` is written at most this often.
+const USED_EVERY: Duration = Duration::from_secs(60);
+
+/// Who a request comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caller {
+    /// The account.
+    pub account: AccountId,
+    /// Live or test.
+    pub mode: Mode,
+    /// The key.
+    pub key: ApiKeyId,
+}
+
+impl Sms {
+    /// Who holds this key; nobody, when it is malformed, unknown or revoked, which a caller cannot
+    /// tell apart. A malformed key does not reach the store.
+    pub async fn authenticate(&self, token: &str) -> Result<Option<Caller>, Error> {
+        let Ok(key) = ApiKey::parse(token) else { return Ok(None) };
+        let found = self.store().api_key_find(key.hash()).await?;
+        let Some(record) = found.filter(|record| record.revoked_at.is_none()) else {
+            return Ok(None);
+        };
+        let now = self.now();
+        if is_stale(&record, now) {
+            self.store().api_key_used(record.account, record.id, now).await?;
+        }
+        Ok(Some(Caller { account: record.account, mode: record.mode, key: record.id }))
+    }
+}
+
+fn is_stale(record: &KeyRecord, now: Timestamp) -> bool {
+    record.last_used_at.is_none_or(|at| now.since(at) >= USED_EVERY)
+}

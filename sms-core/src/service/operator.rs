@@ -1,0 +1,335 @@
+//! The operator's side: accounts and their approval, keys, credits, numbers, and what networks
+//! bring in.
+
+use super::{Sms, Work};
+use crate::account::api_key::{ApiKey, KeyRecord};
+use crate::account::store::{KeyCreated, NewAccount};
+use crate::account::{Account, AccountChange, AccountStatus, Mode, Settings};
+use crate::credits::adjust::AdjustPlan;
+use crate::credits::ledger::{Cause, Draft, Entry, post};
+use crate::credits::{Change, Credits};
+use crate::error::Error;
+use crate::ids::{AccountId, ApiKeyId, MessageId, NumberId};
+use crate::inbound::{InboundPlan, InboundText, Origin, TakenIn, Unrouted};
+use crate::message::{Body, Message};
+use crate::number::store::NumberCreated;
+use crate::number::{Holder, Number};
+use crate::page::{Page, PageRequest};
+use crate::phone::{E164, parse_any};
+use crate::receipt::{Receipt, ReceiptPlan, ReceiptStatus, Recorded};
+use crate::route::RouteName;
+
+/// How many characters a name may have.
+const MAX_NAME: usize = 200;
+
+/// What a new account shall be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewAccountInput {
+    /// Its name, for the operator.
+    pub name: String,
+    /// Whether it may send.
+    pub status: AccountStatus,
+    /// What it can spend from the start.
+    pub credits: Credits,
+    /// Its settings.
+    pub settings: Settings,
+}
+
+impl NewAccountInput {
+    /// An approved account with so many credits and default settings.
+    ///
+    /// # Panics
+    ///
+    /// When `credits` is more than [`Credits::MAX`].
+    pub fn active(name: impl Into<String>, credits: u32) -> Self {
+        Self {
+            name: name.into(),
+            status: AccountStatus::Active,
+            credits: Credits::new(u64::from(credits)).unwrap_or(Credits::MAX),
+            settings: Settings::default(),
+        }
+    }
+}
+
+/// What a new number shall be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NumberInput {
+    /// The number, in any common format.
+    pub phone_number: String,
+    /// The account that rents it; none makes it shared.
+    pub account: Option<AccountId>,
+    /// The route behind it; none means the first configured one.
+    pub route: Option<RouteName>,
+    /// Credits taken every 30 days.
+    pub rental_credits: Credits,
+    /// The standard monthly rent.
+    pub monthly_credits: Credits,
+}
+
+impl NumberInput {
+    /// A number that all accounts share.
+    pub fn shared(phone_number: impl Into<String>) -> Self {
+        Self {
+            phone_number: phone_number.into(),
+            account: None,
+            route: None,
+            rental_credits: Credits::ZERO,
+            monthly_credits: Credits::ZERO,
+        }
+    }
+
+    /// A number that one account has to itself, free of rent.
+    pub fn dedicated(phone_number: impl Into<String>, account: AccountId) -> Self {
+        Self { account: Some(account), ..Self::shared(phone_number) }
+    }
+}
+
+/// The operator's handle.
+#[derive(Debug, Clone)]
+pub struct Operator {
+    sms: Sms,
+}
+
+impl Operator {
+    pub(super) fn new(sms: Sms) -> Self {
+        Self { sms }
+    }
+
+    /// Makes an account; credits it starts with are its first ledger entry.
+    pub async fn account_create(&self, input: NewAccountInput) -> Result<Account, Error> {
+        let NewAccountInput { name, status, credits, settings } = input;
+        check_name("name", &name)?;
+        let at = self.sms.now();
+        let mut ids = self.sms.ids(at);
+        let account = Account {
+            id: ids.next(),
+            name,
+            status,
+            balance: credits,
+            settings,
+            created_at: at,
+            updated_at: at,
+        };
+        let draft = Draft {
+            id: ids.next(),
+            cause: Cause::TopUp,
+            amount: credits.gain(),
+            note: Some("opening balance".to_owned()),
+            at,
+        };
+        let opening = if credits == Credits::ZERO { Vec::new() } else { vec![draft] };
+        let (entries, _) = post(Credits::ZERO, opening)
+            .map_err(|reason| Error::BalanceOutOfRange(reason.to_string()))?;
+        let new = NewAccount { account: account.clone(), opening: entries.into_iter().next() };
+        self.sms.store().account_create(new).await?;
+        Ok(account)
+    }
+
+    /// One account.
+    pub async fn account_get(&self, id: AccountId) -> Result<Account, Error> {
+        self.sms.store().account_get(id).await?.ok_or(Error::NotFound("account"))
+    }
+
+    /// A page of all accounts, newest first.
+    pub async fn account_list(&self, page: PageRequest) -> Result<Page<Account>, Error> {
+        Ok(self.sms.store().account_list(page).await?)
+    }
+
+    /// Changes an account's name, status or settings.
+    pub async fn account_update(
+        &self,
+        id: AccountId,
+        change: AccountChange,
+    ) -> Result<Account, Error> {
+        if let Some(name) = &change.name {
+            check_name("name", name)?;
+        }
+        let updated = self.sms.store().account_update(id, change, self.sms.now()).await?;
+        updated.ok_or(Error::NotFound("account"))
+    }
+
+    /// Adds credits to an account, or takes some back; the balance after it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BalanceOutOfRange`] when it would go below zero: nothing is taken then.
+    pub async fn credits_adjust(
+        &self,
+        id: AccountId,
+        amount: Change,
+        note: Option<String>,
+    ) -> Result<Credits, Error> {
+        let at = self.sms.now();
+        let plan = AdjustPlan::new(id, amount, note, at, &mut self.sms.ids(at));
+        Ok(self.sms.store().credits_adjust(plan).await?.balance)
+    }
+
+    /// A page of an account's ledger, newest first.
+    pub async fn ledger_list(
+        &self,
+        id: AccountId,
+        page: PageRequest,
+    ) -> Result<Page<Entry>, Error> {
+        self.account_get(id).await?;
+        Ok(self.sms.store().ledger_list(id, page).await?)
+    }
+
+    /// Makes a key. The key itself is returned this once; only its hash is kept.
+    pub async fn api_key_create(
+        &self,
+        account: AccountId,
+        mode: Mode,
+        name: Option<String>,
+    ) -> Result<(ApiKey, KeyRecord), Error> {
+        if let Some(name) = &name {
+            check_name("name", name)?;
+        }
+        let at = self.sms.now();
+        let key = ApiKey::generate(mode, &*self.sms.inner.random);
+        let record = KeyRecord {
+            id: self.sms.ids(at).next(),
+            account,
+            mode,
+            name,
+            hash: key.hash(),
+            last_four: key.last_four().to_owned(),
+            created_at: at,
+            last_used_at: None,
+            revoked_at: None,
+        };
+        match self.sms.store().api_key_create(record.clone()).await? {
+            KeyCreated::Created => Ok((key, record)),
+            KeyCreated::NoSuchAccount => Err(Error::NotFound("account")),
+        }
+    }
+
+    /// All of an account's keys, newest first, revoked ones included.
+    pub async fn api_key_list(&self, account: AccountId) -> Result<Vec<KeyRecord>, Error> {
+        self.account_get(account).await?;
+        Ok(self.sms.store().api_key_list(account).await?)
+    }
+
+    /// Revokes a key: it is refused from now on. A key revoked before stays so.
+    pub async fn api_key_revoke(&self, account: AccountId, id: ApiKeyId) -> Result<(), Error> {
+        let revoked = self.sms.store().api_key_revoke(account, id, self.sms.now()).await?;
+        revoked.map(|_| ()).ok_or(Error::NotFound("api_key"))
+    }
+
+    /// Adds a number to the operator's, shared or for one account.
+    pub async fn number_create(&self, input: NumberInput) -> Result<Number, Error> {
+        let NumberInput { phone_number, account, route, rental_credits, monthly_credits } = input;
+        let phone = parse_any(&phone_number).map_err(|_| {
+            Error::invalid("phone_number", "invalid_format", "not a phone number")
+        })?;
+        if let Some(route) = &route
+            && self.sms.route(route).is_none()
+        {
+            let message = "no route of this name is configured";
+            return Err(Error::invalid("route", "unknown_value", message));
+        }
+        let at = self.sms.now();
+        let number = Number {
+            id: self.sms.ids(at).next(),
+            phone,
+            holder: account.map_or(Holder::Shared, Holder::Dedicated),
+            route,
+            rental_credits,
+            monthly_credits,
+            rental_charged_at: None,
+            assigned_at: at,
+            checked_in_at: None,
+        };
+        match self.sms.store().number_create(number.clone()).await? {
+            NumberCreated::Created => Ok(number),
+            NumberCreated::NumberExists => Err(Error::NumberExists),
+            NumberCreated::NoSuchAccount => {
+                let id = account.map(|id| id.to_string()).unwrap_or_default();
+                Err(Error::UnknownReference { resource: "account", id })
+            }
+        }
+    }
+
+    /// All numbers, newest first.
+    pub async fn number_list(&self) -> Result<Vec<Number>, Error> {
+        Ok(self.sms.store().number_list().await?)
+    }
+
+    /// Removes a number.
+    pub async fn number_delete(&self, id: NumberId) -> Result<(), Error> {
+        let deleted = self.sms.store().number_delete(id).await?;
+        if deleted { Ok(()) } else { Err(Error::NotFound("number")) }
+    }
+
+    /// The gateway behind a number checks in: the number is online for five minutes.
+    pub async fn number_check_in(&self, id: NumberId) -> Result<(), Error> {
+        let known = self.sms.store().number_check_in(id, self.sms.now()).await?;
+        if known { Ok(()) } else { Err(Error::NotFound("number")) }
+    }
+
+    /// Takes in a text as if a network had brought it; `None` when it belongs to no account.
+    pub async fn inbound(
+        &self,
+        from: E164,
+        to: E164,
+        body: impl Into<String>,
+    ) -> Result<Option<Message>, Error> {
+        let route = self.sms.default_route().clone();
+        let text = InboundText { from, to, body: Body::new(body.into()), route };
+        match self.sms.take_in(text, Origin::Network).await? {
+            TakenIn::Routed(message) => Ok(Some(message)),
+            TakenIn::Unrouted(_) | TakenIn::AlreadyDone => Ok(None),
+        }
+    }
+
+    /// A page of the texts that belong to no account, newest first.
+    pub async fn unrouted_list(&self, page: PageRequest) -> Result<Page<Unrouted>, Error> {
+        Ok(self.sms.store().unrouted_list(page).await?)
+    }
+
+    /// Records a receipt as if a network had brought it; the text as it is then. Late and repeated
+    /// receipts change nothing.
+    pub async fn receipt(&self, message: MessageId, status: ReceiptStatus) -> Result<Message, Error> {
+        match self.sms.record_receipt(Receipt { message, status }, None).await? {
+            Recorded::Changed(message) | Recorded::Unchanged(message) => Ok(message),
+            Recorded::NoSuchMessage | Recorded::AlreadyDone => Err(Error::NotFound("message")),
+        }
+    }
+}
+
+impl Sms {
+    pub(super) async fn take_in(
+        &self,
+        text: InboundText,
+        origin: Origin,
+    ) -> Result<TakenIn, Error> {
+        let at = self.now();
+        let plan = InboundPlan::new(text, origin, at, self.ids(at));
+        let taken = self.store().inbound_take(plan).await?;
+        self.wake(Work::Webhooks);
+        Ok(taken)
+    }
+
+    pub(super) async fn record_receipt(
+        &self,
+        receipt: Receipt,
+        follow_up: Option<crate::ids::FollowUpId>,
+    ) -> Result<Recorded, Error> {
+        let at = self.now();
+        let plan = ReceiptPlan { receipt, at, ids: self.ids(at), follow_up };
+        let recorded = self.store().receipts_record(vec![plan]).await?.pop();
+        self.wake(Work::Webhooks);
+        Ok(recorded.unwrap_or(Recorded::NoSuchMessage))
+    }
+}
+
+fn check_name(field: &str, name: &str) -> Result<(), Error> {
+    let length = name.trim().chars().count();
+    if length == 0 {
+        return Err(Error::invalid(field, "empty", format!("{field} must not be empty")));
+    }
+    if length > MAX_NAME {
+        let message = format!("{field} holds at most {MAX_NAME} characters");
+        return Err(Error::invalid(field, "too_long", message));
+    }
+    Ok(())
+}

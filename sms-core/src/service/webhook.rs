@@ -1,0 +1,222 @@
+//! An account's webhook endpoints and their deliveries.
+
+use super::{AccountHandle, Sms, Work};
+use crate::dispatch::Lease;
+use crate::error::Error;
+use crate::event::{Event, EventData, TestPing};
+use crate::ids::{DeliveryId, EndpointId};
+use crate::page::{Page, PageRequest};
+use crate::webhook::attempt::{
+    ATTEMPT_LEASE, AttemptPlan, AttemptVerdict, ClaimedDelivery, DeliveryClaimPlan, RetryPlan,
+    RetryVerdict, Room,
+};
+use crate::webhook::delivery::{Delivery, DeliveryStatus};
+use crate::webhook::endpoint::{Endpoint, EndpointChange, EndpointInput, Secret};
+use crate::webhook::retry::Jitter;
+use crate::webhook::sender::{WebhookAnswer, WebhookRequest};
+
+/// Whether an update draws a new secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Rotation {
+    /// The secret stays.
+    #[default]
+    Keep,
+    /// A new one replaces it at once.
+    Rotate,
+}
+
+impl AccountHandle {
+    /// Makes an endpoint. Its secret is in [`Endpoint::secret`]; show it this once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] on `url` for an address that cannot or must not be called;
+    /// [`Error::WebhookLimitReached`] for an eleventh.
+    pub async fn webhook_create(&self, input: EndpointInput) -> Result<Endpoint, Error> {
+        self.check_url(&input.url).await?;
+        let at = self.sms.now();
+        let secret = Secret::generate(&*self.sms.inner.random);
+        let endpoint = input.into_endpoint(self.sms.ids(at).next(), self.id, secret, at);
+        self.sms.store().endpoint_create(endpoint.clone()).await?;
+        Ok(endpoint)
+    }
+
+    /// All endpoints, newest first.
+    pub async fn webhook_list(&self) -> Result<Vec<Endpoint>, Error> {
+        Ok(self.sms.store().endpoint_list(self.id).await?)
+    }
+
+    /// One endpoint.
+    pub async fn webhook_get(&self, id: EndpointId) -> Result<Endpoint, Error> {
+        let found = self.sms.store().endpoint_get(self.id, id).await?;
+        found.ok_or(Error::NotFound("webhook"))
+    }
+
+    /// Changes an endpoint. With [`Rotation::Rotate`], its new secret is in [`Endpoint::secret`].
+    pub async fn webhook_update(
+        &self,
+        id: EndpointId,
+        mut change: EndpointChange,
+        rotation: Rotation,
+    ) -> Result<Endpoint, Error> {
+        self.webhook_get(id).await?;
+        if let Some(url) = &change.url {
+            self.check_url(url).await?;
+        }
+        if rotation == Rotation::Rotate {
+            change.secret = Some(Secret::generate(&*self.sms.inner.random));
+        }
+        let at = self.sms.now();
+        let updated = self.sms.store().endpoint_update(self.id, id, change, at).await?;
+        updated.ok_or(Error::NotFound("webhook"))
+    }
+
+    /// Removes an endpoint, and its deliveries with it.
+    pub async fn webhook_delete(&self, id: EndpointId) -> Result<(), Error> {
+        let deleted = self.sms.store().endpoint_delete(self.id, id).await?;
+        if deleted { Ok(()) } else { Err(Error::NotFound("webhook")) }
+    }
+
+    /// Sends a `webhook.test` event now and says what the endpoint answered. It is signed and
+    /// logged, but not tried again, and a failure does not count.
+    pub async fn webhook_test(&self, id: EndpointId) -> Result<WebhookAnswer, Error> {
+        let endpoint = self.webhook_get(id).await?;
+        let at = self.sms.now();
+        let mut ids = self.sms.ids(at);
+        let ping = TestPing { message: "This is a test of your webhook endpoint." };
+        let event = Event::new(self.id, EventData::WebhookTest(ping), at, &mut ids);
+        let delivery = Delivery::of(&event, event.body(), id, &mut ids);
+        let request = WebhookRequest {
+            url: endpoint.url,
+            secret: endpoint.secret,
+            delivery: delivery.id,
+            event_type: delivery.event_type,
+            body: delivery.body.clone(),
+        };
+        let answer = self.sms.inner.webhooks.send(request).await;
+        self.sms.store().delivery_log(tested(delivery, &answer, self.sms.now())).await?;
+        Ok(answer)
+    }
+
+    /// A page of an endpoint's deliveries, newest first.
+    pub async fn delivery_list(
+        &self,
+        endpoint: EndpointId,
+        page: PageRequest,
+    ) -> Result<Page<Delivery>, Error> {
+        self.webhook_get(endpoint).await?;
+        Ok(self.sms.store().delivery_list(self.id, endpoint, page).await?)
+    }
+
+    /// Sends a delivery again now, whatever became of it, and returns it as it is then. One that a
+    /// worker is sending at this moment is left to it.
+    pub async fn delivery_retry(
+        &self,
+        endpoint: EndpointId,
+        delivery: DeliveryId,
+    ) -> Result<Delivery, Error> {
+        let at = self.sms.now();
+        let lease = self.sms.lease(at, ATTEMPT_LEASE);
+        let plan = RetryPlan { account: self.id, endpoint, delivery, at, lease };
+        let verdict = self.sms.store().delivery_retry(plan).await?;
+        let claimed = match verdict.ok_or(Error::NotFound("delivery"))? {
+            RetryVerdict::UnderWay(delivery) => return Ok(*delivery),
+            RetryVerdict::Send(_, claimed) => claimed,
+        };
+        self.sms.delivery_attempt(*claimed).await?;
+        let after = self.sms.store().delivery_get(self.id, endpoint, delivery).await?;
+        after.ok_or(Error::NotFound("delivery"))
+    }
+
+    async fn check_url(&self, url: &str) -> Result<(), Error> {
+        let checked = self.sms.inner.webhooks.check_url(url).await;
+        checked.map_err(|refused| Error::invalid("url", refused.as_str(), refused.to_string()))
+    }
+}
+
+/// A test's delivery as it is logged.
+fn tested(delivery: Delivery, answer: &WebhookAnswer, at: crate::time::Timestamp) -> Delivery {
+    let delivered = answer.result.is_ok();
+    Delivery {
+        status: if delivered { DeliveryStatus::Delivered } else { DeliveryStatus::GivenUp },
+        attempts: 1,
+        last_status_code: answer.status_code,
+        last_error: answer.result.err(),
+        last_attempt_at: Some(at),
+        next_attempt_at: None,
+        delivered_at: delivered.then_some(at),
+        ..delivery
+    }
+}
+
+impl Sms {
+    /// Takes deliveries that are due, as many as there is room for. Each is to be sent by
+    /// [`Sms::delivery_attempt`] before its lease of 30 s runs out.
+    pub async fn deliveries_claim(&self, room: Room) -> Result<Vec<ClaimedDelivery>, Error> {
+        let at = self.now();
+        let plan = DeliveryClaimPlan { at, lease: self.lease(at, ATTEMPT_LEASE), room };
+        Ok(self.store().deliveries_claim(plan).await?)
+    }
+
+    /// Makes one attempt and records how it ended.
+    pub async fn delivery_attempt(&self, claimed: ClaimedDelivery) -> Result<Attempted, Error> {
+        let ClaimedDelivery { account, endpoint: _, token, request } = claimed;
+        let delivery = request.delivery;
+        let answer = self.inner.webhooks.send(request).await;
+        let plan = AttemptPlan {
+            account,
+            delivery,
+            token,
+            result: answer.result,
+            status_code: answer.status_code,
+            at: self.now(),
+            schedule: self.inner.retries.clone(),
+            jitter: Jitter(self.jitter()),
+        };
+        let verdict = self.store().deliveries_record(vec![plan]).await?.pop();
+        let attempted = match verdict {
+            Some(AttemptVerdict::Record { .. }) if answer.result.is_ok() => Attempted::Delivered,
+            Some(AttemptVerdict::Record { .. }) => Attempted::Failed,
+            Some(AttemptVerdict::LeaseLost) | None => Attempted::LeaseLost,
+        };
+        Ok(attempted)
+    }
+
+    /// Takes up to `limit` deliveries that are due and sends them all at once. For tests and small
+    /// programs: it lasts as long as the slowest endpoint; `sms-webhooks` has a worker that does
+    /// not wait for it.
+    pub async fn deliver_webhooks(&self, limit: usize) -> Result<usize, Error> {
+        let claimed = self.deliveries_claim(Room::any(limit)).await?;
+        let count = claimed.len();
+        let attempts = claimed.into_iter().map(|claimed| self.delivery_attempt(claimed));
+        for attempted in futures_util::future::join_all(attempts).await {
+            attempted?;
+        }
+        Ok(count)
+    }
+
+    fn jitter(&self) -> u32 {
+        (self.inner.random.next_u64() >> 32) as u32
+    }
+
+    pub(super) fn lease(&self, at: crate::time::Timestamp, length: std::time::Duration) -> Lease {
+        let random = &self.inner.random;
+        let token = (u128::from(random.next_u64()) << 64) | u128::from(random.next_u64());
+        Lease { token: crate::dispatch::LeaseToken(token), until: at.plus(length) }
+    }
+
+    pub(super) fn wake(&self, work: Work) {
+        self.inner.wake.wake(work);
+    }
+}
+
+/// How an attempt was recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attempted {
+    /// The endpoint took the delivery.
+    Delivered,
+    /// It did not; the delivery is tried again or was given up.
+    Failed,
+    /// It took longer than the hold on the delivery lasted; nothing was recorded.
+    LeaseLost,
+}

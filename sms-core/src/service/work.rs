@@ -1,0 +1,225 @@
+//! Work that goes on by itself, in bounded calls.
+//!
+//! Any number of programs may run these at once over one store. A call that is dropped at any
+//! point loses nothing: what it held is taken again when its lease runs out.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use futures_util::future::join_all;
+
+use super::Sms;
+use crate::dispatch::{
+    ClaimPlan, FollowUp, LEASE, LeaseToken, OutcomePlan, OutcomeRecorded,
+};
+use crate::error::Error;
+use crate::inbound::{InboundText, Origin};
+use crate::message::MessageStatus;
+use crate::receipt::Receipt;
+use crate::route::{Comeback, HandOver, OutboundText, RouteSink};
+use crate::sending::idempotency;
+use crate::time::Timestamp;
+use crate::webhook::delivery;
+
+/// A kind of work that a commit may have made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// Texts to be handed to routes.
+    Dispatch,
+    /// Webhook deliveries to be made.
+    Webhooks,
+    /// Simulated comebacks to be waited for.
+    FollowUps,
+}
+
+/// Is told when there may be work. A hint: work is found without it, only later.
+pub trait Wake: Send + Sync + fmt::Debug {
+    /// There may be work of this kind.
+    fn wake(&self, work: Work);
+}
+
+/// Tells nobody.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoWake;
+
+impl Wake for NoWake {
+    fn wake(&self, _work: Work) {}
+}
+
+/// What one [`Sms::dispatch_due`] did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Dispatched {
+    /// Texts that fell due: handed to a route, or failed on the spot.
+    pub claimed: usize,
+    /// Those that left.
+    pub sent: usize,
+    /// Those that failed, refunded.
+    pub failed: usize,
+    /// Those that will be tried again.
+    pub retried: usize,
+    /// Those whose outcome came too late to count.
+    pub lost: usize,
+}
+
+/// The leases of claims whose texts are being handed over by this program.
+#[derive(Debug, Default)]
+pub(super) struct HeldLeases(Mutex<BTreeSet<LeaseToken>>);
+
+impl HeldLeases {
+    fn with<T>(&self, act: impl FnOnce(&mut BTreeSet<LeaseToken>) -> T) -> T {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Forgets a lease when the work under it ends, also when it is dropped.
+struct Held<'a>(&'a HeldLeases, LeaseToken);
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.0.with(|tokens| tokens.remove(&self.1));
+    }
+}
+
+impl Sms {
+    /// Takes up to `limit` texts that are due, hands them to their routes, and records what became
+    /// of them. Routes work side by side: a slow one does not hold up another's records.
+    pub async fn dispatch_due(&self, limit: usize) -> Result<Dispatched, Error> {
+        let at = self.now();
+        let lease = self.lease(at, LEASE);
+        let plan = ClaimPlan { at, limit, lease, ids: self.ids(at) };
+        let leases = &self.inner.leases;
+        leases.with(|tokens| tokens.insert(lease.token));
+        let _held = Held(leases, lease.token);
+        let claimed = self.store().dispatch_claim(plan).await?;
+        let failed = claimed.failed as usize;
+        if failed > 0 {
+            self.wake(Work::Webhooks);
+        }
+        let mut done = Dispatched {
+            claimed: claimed.texts.len() + failed,
+            failed,
+            ..Dispatched::default()
+        };
+        let groups = group_by_route(claimed.texts);
+        let hand_overs = groups.iter().map(|texts| self.hand_over(texts, lease.token));
+        for recorded in join_all(hand_overs).await {
+            for outcome in recorded? {
+                match outcome {
+                    OutcomeRecorded::Done(MessageStatus::Failed) => done.failed += 1,
+                    OutcomeRecorded::Done(_) => done.sent += 1,
+                    OutcomeRecorded::Retry => done.retried += 1,
+                    OutcomeRecorded::LeaseLost => done.lost += 1,
+                }
+            }
+        }
+        Ok(done)
+    }
+
+    async fn hand_over(
+        &self,
+        texts: &[OutboundText],
+        token: LeaseToken,
+    ) -> Result<Vec<OutcomeRecorded>, Error> {
+        let Some(first) = texts.first() else { return Ok(Vec::new()) };
+        let results = match self.route(&first.route) {
+            Some(route) => route.hand_over(texts, self).await,
+            None => {
+                let detail = format!("route {} is not configured", first.route);
+                vec![HandOver::TryLater { detail }; texts.len()]
+            }
+        };
+        let at = self.now();
+        let plans = texts.iter().zip(results).map(|(text, result)| OutcomePlan {
+            message: text.message,
+            token,
+            result,
+            at,
+            ids: self.ids(at),
+        });
+        let recorded = self.store().dispatch_record(plans.collect()).await?;
+        self.wake(Work::Webhooks);
+        self.wake(Work::FollowUps);
+        Ok(recorded)
+    }
+
+    /// Renews the leases of everything this program is handing over. To be called every 10 s or
+    /// so; a program that stops calling it loses its texts to others.
+    pub async fn renew_leases(&self) -> Result<(), Error> {
+        let until = self.now().plus(LEASE);
+        for token in self.inner.leases.with(|tokens| tokens.clone()) {
+            self.store().dispatch_renew(token, until).await?;
+        }
+        Ok(())
+    }
+
+    /// Brings back up to `limit` things that a simulated network owes by now: receipts and
+    /// answers. Returns how many.
+    pub async fn simulate_due(&self, limit: usize) -> Result<usize, Error> {
+        let due = self.store().follow_ups_due(self.now(), limit).await?;
+        let count = due.len();
+        for FollowUp { id, message, number, person, route, due_at: _, what } in due {
+            match what {
+                Comeback::Receipt(status) => {
+                    self.record_receipt(Receipt { message, status }, Some(id)).await?;
+                }
+                Comeback::Reply(body) => {
+                    let text = InboundText { from: person, to: number, body, route };
+                    let origin = Origin::Answer { to: message, follow_up: id };
+                    self.take_in(text, origin).await?;
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    /// Removes up to `limit` each of what is past its keep: webhook deliveries after 30 days,
+    /// idempotency keys after 7. Returns how many.
+    pub async fn tidy(&self, limit: usize) -> Result<usize, Error> {
+        let now = self.now();
+        let deliveries =
+            self.store().deliveries_tidy(now.minus(delivery::KEPT_FOR), limit).await?;
+        let keys =
+            self.store().idempotency_tidy(now.minus(idempotency::KEPT_FOR), limit).await?;
+        Ok(deliveries + keys)
+    }
+
+    /// The earliest moment at which there is work of this kind; `None` when none is in sight.
+    pub async fn next_work(&self, work: Work) -> Result<Option<Timestamp>, Error> {
+        let next = match work {
+            Work::Dispatch => self.store().dispatch_next().await,
+            Work::Webhooks => self.store().deliveries_next().await,
+            Work::FollowUps => self.store().follow_ups_next().await,
+        };
+        Ok(next?)
+    }
+
+    /// Where routes report what comes back; for [`Route::run`](crate::route::Route::run).
+    pub fn sink(&self) -> Arc<dyn RouteSink> {
+        Arc::new(self.clone())
+    }
+}
+
+/// Texts of one route each, in the order they fell due.
+fn group_by_route(texts: Vec<OutboundText>) -> Vec<Vec<OutboundText>> {
+    let mut groups: Vec<Vec<OutboundText>> = Vec::new();
+    for text in texts {
+        match groups.iter_mut().find(|group| group[0].route == text.route) {
+            Some(group) => group.push(text),
+            None => groups.push(vec![text]),
+        }
+    }
+    groups
+}
+
+#[async_trait]
+impl RouteSink for Sms {
+    async fn receipt(&self, receipt: Receipt) -> Result<(), Error> {
+        self.record_receipt(receipt, None).await.map(|_| ())
+    }
+
+    async fn inbound(&self, text: InboundText) -> Result<(), Error> {
+        self.take_in(text, Origin::Network).await.map(|_| ())
+    }
+}

@@ -1,0 +1,100 @@
+//! The boundary to whatever keeps things: one small trait per noun, and their sum.
+//!
+//! What must happen together crosses it as one value. A command that decides something hands the
+//! store a plan; the store, with the account locked, reads the facts, asks the plan to `settle`
+//! them, and writes the verdict, all of it or nothing. A store decides nothing itself.
+//!
+//! The traits are object-safe and have no default bodies: a wrong default would be a silent bug.
+//! The `conformance` feature holds the scenarios that every store must pass.
+
+use std::fmt;
+
+use crate::account::store::{AccountStore, ApiKeyStore};
+use crate::credits::store::CreditStore;
+use crate::dispatch::store::DispatchStore;
+use crate::inbound::store::InboundStore;
+use crate::message::store::MessageStore;
+use crate::number::store::NumberStore;
+use crate::opt_out::store::OptOutStore;
+use crate::receipt::store::ReceiptStore;
+use crate::sending::store::SendingStore;
+use crate::webhook::store::WebhookStore;
+
+/// Everything a service keeps. Implemented for whatever implements its parts.
+pub trait Store:
+    AccountStore
+    + ApiKeyStore
+    + CreditStore
+    + DispatchStore
+    + InboundStore
+    + MessageStore
+    + NumberStore
+    + OptOutStore
+    + ReceiptStore
+    + SendingStore
+    + WebhookStore
+    + Health
+    + fmt::Debug
+{
+}
+
+impl<S> Store for S where
+    S: AccountStore
+        + ApiKeyStore
+        + CreditStore
+        + DispatchStore
+        + InboundStore
+        + MessageStore
+        + NumberStore
+        + OptOutStore
+        + ReceiptStore
+        + SendingStore
+        + WebhookStore
+        + Health
+        + fmt::Debug
+{
+}
+
+/// Whether a store can serve.
+#[async_trait::async_trait]
+pub trait Health: Send + Sync {
+    /// Answers when the store does.
+    async fn health_check(&self) -> Result<(), StoreError>;
+}
+
+/// A store could not do what it was asked; nothing was half done.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// It cannot be reached or is too busy just now; trying again later may work.
+    #[error("the store is unavailable while {doing}")]
+    Unavailable {
+        /// What it was asked to do.
+        doing: &'static str,
+        /// The cause, for logs.
+        #[source]
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    },
+    /// Anything else: a bug, or data that should not be.
+    #[error("the store failed while {doing}")]
+    Internal {
+        /// What it was asked to do.
+        doing: &'static str,
+        /// The cause, for logs.
+        #[source]
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    },
+}
+
+/// Why a plan was not committed. `R` is the noun's own list of refusals.
+#[derive(Debug, thiserror::Error)]
+pub enum CommitError<R> {
+    /// The rules refuse it; nothing was written.
+    #[error("refused")]
+    Refused(R),
+    /// The world moved since it was planned; plan again. Nothing was written.
+    #[error("the plan is out of date")]
+    Stale,
+    /// The store could not say.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

@@ -1,0 +1,413 @@
+//! The GSM 7-bit alphabet: which characters it has, and how they become septets and octets.
+//!
+//! The tables are those of GSM 03.38 (3GPP TS 23.038, 6.2.1): the default alphabet and its
+//! extension, whose characters follow an escape and so take two septets. National language
+//! tables are not supported. Nothing outside these tables is replaced by a look-alike here; a
+//! text with one such character is UCS-2.
+
+/// The septet that announces a character of the extension table.
+pub const ESCAPE: u8 = 0x1B;
+
+/// The septets of a text, one a byte; `None` if a character is not in the alphabet.
+///
+/// ```
+/// use sms_core::text::gsm7;
+///
+/// assert_eq!(gsm7::encode("@ £5"), Some(vec![0x00, 0x20, 0x01, 0x35]));
+/// assert_eq!(gsm7::encode("€"), Some(vec![0x1B, 0x65]));
+/// assert_eq!(gsm7::encode("ç"), None, "only the capital is in");
+/// ```
+pub fn encode(text: &str) -> Option<Vec<u8>> {
+    let mut septets = Vec::with_capacity(text.len());
+    for c in text.chars() {
+        match lookup(c) {
+            ABSENT => return None,
+            code if code & EXTENDED == 0 => septets.push(code),
+            code => septets.extend([ESCAPE, code & !EXTENDED]),
+        }
+    }
+    Some(septets)
+}
+
+/// The text of a row of septets, one a byte.
+///
+/// As 3GPP TS 23.038 asks of a receiver, an escape before a septet that the extension table lacks
+/// is dropped and the septet read from the default alphabet; an escape before another, or at the
+/// end, is a space. A byte over 0x7F is no septet and becomes U+FFFD.
+///
+/// ```
+/// use sms_core::text::gsm7;
+///
+/// assert_eq!(gsm7::decode(&[0x00, 0x1B, 0x65, 0x1B, 0x41]), "@€A");
+/// ```
+pub fn decode(septets: &[u8]) -> String {
+    let mut text = String::with_capacity(septets.len());
+    let mut rest = septets.iter().copied();
+    while let Some(septet) = rest.next() {
+        let c = if septet == ESCAPE {
+            match rest.next() {
+                None | Some(ESCAPE) => ' ',
+                Some(code) => extension(code).unwrap_or_else(|| basic(code)),
+            }
+        } else {
+            basic(septet)
+        };
+        text.push(c);
+    }
+    text
+}
+
+/// Packs septets, one a byte, into octets (3GPP TS 23.038, 6.1.2.1): eight septets in seven.
+///
+/// ```
+/// use sms_core::text::gsm7;
+///
+/// let packed = gsm7::pack(&[0x68, 0x65, 0x6C, 0x6C, 0x6F]);
+/// assert_eq!(packed, [0xE8, 0x32, 0x9B, 0xFD, 0x06]);
+/// assert_eq!(gsm7::unpack(&packed, 5), [0x68, 0x65, 0x6C, 0x6C, 0x6F]);
+/// ```
+pub fn pack(septets: &[u8]) -> Vec<u8> {
+    pack_after(&[], septets)
+}
+
+/// Packs septets behind a user data header. They begin at the next septet's edge, counted from
+/// the header's first bit (3GPP TS 23.040, 9.2.3.24), so up to six fill bits come before them.
+pub fn pack_after(header: &[u8], septets: &[u8]) -> Vec<u8> {
+    let mut octets = Vec::with_capacity(header.len() + septets.len());
+    octets.extend_from_slice(header);
+    if septets.is_empty() {
+        return octets;
+    }
+    let mut pending = 0_u16;
+    let mut pending_bits = fill_bits(header.len());
+    for septet in septets {
+        pending |= u16::from(septet & 0x7F) << pending_bits;
+        pending_bits += 7;
+        if pending_bits >= 8 {
+            octets.push(low_octet(pending));
+            pending >>= 8;
+            pending_bits -= 8;
+        }
+    }
+    if pending_bits > 0 {
+        octets.push(low_octet(pending));
+    }
+    octets
+}
+
+/// Takes up to `count` septets out of packed octets. The count must be told: seven spare bits at
+/// the end look like an `@`.
+pub fn unpack(octets: &[u8], count: usize) -> Vec<u8> {
+    unpack_after(octets, 0, count)
+}
+
+/// Takes up to `count` septets out of octets that begin with a header of `header_length` octets.
+pub fn unpack_after(octets: &[u8], header_length: usize, count: usize) -> Vec<u8> {
+    let first_bit = header_length * 8 + fill_bits(header_length);
+    let held = (octets.len() * 8).saturating_sub(first_bit) / 7;
+    (0..count.min(held))
+        .map(|index| {
+            let bit = first_bit + index * 7;
+            let low = octets[bit / 8];
+            let high = octets.get(bit / 8 + 1).copied().unwrap_or(0);
+            low_octet(u16::from_le_bytes([low, high]) >> (bit % 8)) & 0x7F
+        })
+        .collect()
+}
+
+/// What a text comes to in septets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Count {
+    /// Septets in all.
+    pub(super) septets: usize,
+    /// Characters that take two.
+    pub(super) extended: usize,
+}
+
+/// Counts septets without making them; `None` if a character is not in the alphabet.
+///
+/// Blocks of plain ASCII, nearly every block there is, are classified by comparisons alone, which
+/// compilers turn into vector instructions. Only a block with another character is decoded.
+pub(super) fn count(text: &str) -> Option<Count> {
+    let bytes = text.as_bytes();
+    let mut total = Count {
+        septets: 0,
+        extended: 0,
+    };
+    let mut at = 0;
+    while at < bytes.len() {
+        let end = bytes.len().min(at + BLOCK);
+        let extended = match bytes[at..].first_chunk() {
+            Some(block) => extended_in_plain(block),
+            None => extended_in_plain(&padded(&bytes[at..])),
+        };
+        if let Some(extended) = extended {
+            total.septets += end - at + extended;
+            total.extended += extended;
+            at = end;
+            continue;
+        }
+        // The last character may reach over the block's end; the next block begins after it.
+        for c in text[at..].chars() {
+            let septets = width(c)?;
+            total.septets += septets;
+            total.extended += septets - 1;
+            at += c.len_utf8();
+            if at >= end {
+                break;
+            }
+        }
+    }
+    Some(total)
+}
+
+/// The septets a character takes, 1 or 2; `None` if it is not in the alphabet.
+pub(super) fn width(c: char) -> Option<usize> {
+    match lookup(c) {
+        ABSENT => None,
+        code => Some(1 + usize::from(code & EXTENDED != 0)),
+    }
+}
+
+/// The default alphabet by septet. The escape's place is held by its control character.
+#[rustfmt::skip] // Rows of sixteen, as the standard prints its columns.
+const BASIC: [char; 128] = [
+    '@', '£', '$', '¥', 'è', 'é', 'ù', 'ì', 'ò', 'Ç', '\n', 'Ø', 'ø', '\r', 'Å', 'å',
+    'Δ', '_', 'Φ', 'Γ', 'Λ', 'Ω', 'Π', 'Ψ', 'Σ', 'Θ', 'Ξ', '\u{1B}', 'Æ', 'æ', 'ß', 'É',
+    ' ', '!', '"', '#', '¤', '%', '&', '\'', '(', ')', '*', '+', ',', '-', '.', '/',
+    '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', ':', ';', '<', '=', '>', '?',
+    '¡', 'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J', 'K', 'L', 'M', 'N', 'O',
+    'P', 'Q', 'R', 'S', 'T', 'U', 'V', 'W', 'X', 'Y', 'Z', 'Ä', 'Ö', 'Ñ', 'Ü', '§',
+    '¿', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n', 'o',
+    'p', 'q', 'r', 's', 't', 'u', 'v', 'w', 'x', 'y', 'z', 'ä', 'ö', 'ñ', 'ü', 'à',
+];
+
+/// The extension table: the septet after the escape, and its character.
+const EXTENSION: [(u8, char); 10] = [
+    (0x0A, '\u{C}'),
+    (0x14, '^'),
+    (0x28, '{'),
+    (0x29, '}'),
+    (0x2F, '\\'),
+    (0x3C, '['),
+    (0x3D, '~'),
+    (0x3E, ']'),
+    (0x40, '|'),
+    (0x65, EURO),
+];
+
+const EURO: char = '€';
+
+/// Where the Greek capitals stand in [`BASIC`], the only characters of it beyond Latin-1.
+const GREEK: std::ops::RangeInclusive<u8> = 0x10..=0x1A;
+
+/// Set in what [`lookup`] finds when the character is one of the extension table.
+const EXTENDED: u8 = 0x80;
+
+/// What [`lookup`] finds for a character that is in neither table.
+const ABSENT: u8 = 0xFF;
+
+/// The tables turned round for the first 256 code points.
+const LATIN: [u8; 256] = latin();
+
+const fn latin() -> [u8; 256] {
+    let mut codes = [ABSENT; 256];
+    let mut septet = 0_u8;
+    while septet < 128 {
+        let c = BASIC[septet as usize] as usize;
+        if c < 256 && septet != ESCAPE {
+            codes[c] = septet;
+        }
+        septet += 1;
+    }
+    let mut row = 0;
+    while row < EXTENSION.len() {
+        let (septet, c) = EXTENSION[row];
+        if (c as usize) < 256 {
+            codes[c as usize] = septet | EXTENDED;
+        }
+        row += 1;
+    }
+    codes
+}
+
+/// The septet of a character, with [`EXTENDED`] set if an escape comes first, or [`ABSENT`].
+fn lookup(c: char) -> u8 {
+    if let Some(&code) = LATIN.get(c as usize) {
+        return code;
+    }
+    if c == EURO {
+        return 0x65 | EXTENDED;
+    }
+    GREEK
+        .into_iter()
+        .find(|&septet| BASIC[usize::from(septet)] == c)
+        .unwrap_or(ABSENT)
+}
+
+fn basic(septet: u8) -> char {
+    let c = BASIC.get(usize::from(septet)).copied();
+    c.unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+fn extension(code: u8) -> Option<char> {
+    let row = EXTENSION.iter().find(|row| row.0 == code)?;
+    Some(row.1)
+}
+
+/// Bits between a header of so many octets and the next septet's edge.
+fn fill_bits(header_length: usize) -> usize {
+    // Each octet reaches one bit further into a septet.
+    (7 - header_length % 7) % 7
+}
+
+fn low_octet(bits: u16) -> u8 {
+    bits.to_le_bytes()[0]
+}
+
+/// Bytes classified at once: few enough that a count of them fits a byte, twice a vector's width.
+const BLOCK: usize = 32;
+
+/// The last bytes of a text, filled up with spaces, which are plain characters of one septet.
+/// A block of fixed length spares the loop over it a slow end.
+fn padded(rest: &[u8]) -> [u8; BLOCK] {
+    let mut block = [b' '; BLOCK];
+    for (to, from) in block.iter_mut().zip(rest) {
+        *to = *from;
+    }
+    block
+}
+
+/// How many of a block's characters take two septets, if the block is plain: printable ASCII
+/// without the backtick, and line ends. `None` says nothing about the other characters.
+///
+/// Truths are kept as 0 and 1 in bytes and joined without branches, which is what lets the loop
+/// become vector instructions.
+fn extended_in_plain(block: &[u8; BLOCK]) -> Option<usize> {
+    let mut other = 0_u8;
+    let mut extended = 0_u8;
+    for byte in *block {
+        let printable = u8::from(byte.wrapping_sub(b' ') < 0x5F);
+        let line_end = u8::from(byte == b'\n') | u8::from(byte == b'\r');
+        let backtick = u8::from(byte == b'`');
+        other |= (printable | line_end) ^ 1 | backtick;
+        // `[ \ ] ^` and `{ | } ~` are two runs of four, 0x20 apart.
+        extended += u8::from((byte & 0xDF).wrapping_sub(b'[') < 4);
+    }
+    (other == 0).then_some(usize::from(extended))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn alphabet() -> Vec<char> {
+        let mut characters: Vec<char> = BASIC.to_vec();
+        characters.retain(|&c| c != '\u{1B}');
+        characters.extend(EXTENSION.map(|row| row.1));
+        characters
+    }
+
+    #[test]
+    fn every_character_survives_encoding_and_decoding() {
+        let characters = alphabet();
+        assert_eq!(characters.len(), 127 + 10);
+        for c in characters {
+            let text = c.to_string();
+            let septets = encode(&text).unwrap();
+            assert_eq!(decode(&septets), text, "{c:?}");
+            assert_eq!(Some(septets.len()), width(c), "{c:?}");
+            let length = septets.len();
+            assert_eq!(unpack(&pack(&septets), length), septets, "{c:?}");
+        }
+    }
+
+    #[test]
+    fn no_other_character_is_taken() {
+        let characters = alphabet();
+        let taken = (char::MIN..=char::MAX).filter(|&c| width(c).is_some());
+        assert_eq!(taken.count(), characters.len());
+        for c in "`çáíóúêâŵŷ\t\u{a0}\u{1b}\u{7f}‘’“”–—…\u{200b}\u{2126}ΑΒΕ".chars()
+        {
+            assert_eq!(width(c), None, "{c:?}");
+        }
+    }
+
+    #[test]
+    fn comparisons_agree_with_the_tables_for_every_byte() {
+        for byte in 0..=0xFF_u8 {
+            let ascii = Some(char::from(byte)).filter(char::is_ascii);
+            // The form feed is left to decoding, being rare.
+            let expected = ascii.filter(|&c| c != '\u{C}').and_then(width);
+            for place in [0, 1, BLOCK - 1] {
+                let mut block = [b'a'; BLOCK];
+                block[place] = byte;
+                let septets = extended_in_plain(&block).map(|extended| extended + 1);
+                assert_eq!(septets, expected, "{byte:#x} at {place}");
+            }
+        }
+        assert_eq!(extended_in_plain(&[b'~'; BLOCK]), Some(BLOCK));
+    }
+
+    #[test]
+    fn odd_escapes_decode_as_the_standard_asks() {
+        assert_eq!(decode(&[ESCAPE]), " ");
+        assert_eq!(decode(&[ESCAPE, ESCAPE, 0x41]), " A");
+        assert_eq!(decode(&[ESCAPE, 0x00]), "@");
+        assert_eq!(decode(&[0x80]), "\u{FFFD}");
+        assert_eq!(decode(&[ESCAPE, 0x9B]), "\u{FFFD}");
+    }
+
+    #[test]
+    fn a_full_part_packs_into_140_octets() {
+        assert_eq!(pack(&[0x61; 160]).len(), 140);
+        let header = [5, 0, 3, 1, 2, 1];
+        let packed = pack_after(&header, &[0x61; 153]);
+        assert_eq!(packed.len(), 140);
+        // One fill bit lies between the header and the first septet.
+        assert_eq!(packed[6], 0x61 << 1);
+        assert_eq!(unpack_after(&packed, 6, 153), [0x61; 153]);
+        assert_eq!(pack_after(&header, &[]), header);
+    }
+
+    #[test]
+    fn septets_begin_at_an_edge_whatever_the_header() {
+        for length in 0..=140 {
+            let fill = fill_bits(length);
+            assert!(
+                fill < 7 && (length * 8 + fill).is_multiple_of(7),
+                "{length}"
+            );
+        }
+    }
+
+    #[test]
+    fn unpacking_stops_where_the_octets_do() {
+        assert!(unpack(&[], 5).is_empty());
+        assert_eq!(unpack(&[0x61], 5), [0x61]);
+        assert!(unpack_after(&[1, 2], 6, 5).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn packing_is_undone_by_unpacking(
+            header in prop::collection::vec(any::<u8>(), 0..16),
+            septets in prop::collection::vec(0..0x80_u8, 0..200),
+        ) {
+            let packed = pack_after(&header, &septets);
+            prop_assert_eq!(unpack_after(&packed, header.len(), septets.len()), septets);
+        }
+
+        #[test]
+        fn counting_agrees_with_encoding(text in "[ -~£€éΔ\n\u{c}`д👋]{0,100}") {
+            let counted = count(&text).map(|total| total.septets);
+            prop_assert_eq!(counted, encode(&text).map(|septets| septets.len()));
+        }
+
+        #[test]
+        fn decoding_takes_any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = decode(&bytes);
+        }
+    }
+}

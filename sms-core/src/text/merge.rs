@@ -1,0 +1,438 @@
+//! Merge fields: `{first_name}` and its like, filled for each recipient.
+//!
+//! A body is read once into a [`Template`] and rendered for many recipients; a body without
+//! fields is lent out as it is. Values come in as text. Where they are kept, and the custom names
+//! that an account has, is for the caller to know; [`custom_names`] tells what to ask for.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::phone::E164;
+
+/// What one recipient has to fill fields with. `None` and an empty value render as nothing.
+pub trait MergeFields {
+    /// The value of `{first_name}`.
+    fn first_name(&self) -> Option<&str>;
+    /// The value of `{last_name}`.
+    fn last_name(&self) -> Option<&str>;
+    /// The value of `{email}`.
+    fn email(&self) -> Option<&str>;
+    /// The value of `{phone}`, rendered in E.164.
+    fn phone(&self) -> E164;
+    /// The value of a custom field, numbers and booleans already turned to text.
+    fn custom(&self, name: &str) -> Option<Cow<'_, str>>;
+}
+
+/// A recipient who is no saved contact: a number, and no other value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NumberOnly(pub E164);
+
+impl MergeFields for NumberOnly {
+    fn first_name(&self) -> Option<&str> {
+        None
+    }
+
+    fn last_name(&self) -> Option<&str> {
+        None
+    }
+
+    fn email(&self) -> Option<&str> {
+        None
+    }
+
+    fn phone(&self) -> E164 {
+        self.0
+    }
+
+    fn custom(&self, _name: &str) -> Option<Cow<'_, str>> {
+        None
+    }
+}
+
+/// A body with its merge fields found.
+///
+/// A field is a name in braces: the built-in `first_name`, `last_name`, `full_name`, `phone` and
+/// `email`, or a custom name of the account. A built-in hides a custom field of the same name.
+/// Any other `{word}` stays as typed, and so do braces with spaces or capitals in them. Values
+/// are put in as they are; a value that looks like a field is not filled again.
+///
+/// ```
+/// use sms_core::text::{NumberOnly, Template};
+///
+/// let template = Template::parse("Hi {first_name}, {phone} has {points} {pints}", |name| {
+///     name == "points"
+/// });
+/// let recipient = NumberOnly("+447700900123".parse()?);
+/// assert_eq!(template.render(&recipient), "Hi , +447700900123 has  {pints}");
+/// # Ok::<(), sms_core::phone::ParseE164Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    body: String,
+    fields: Vec<Field>,
+}
+
+impl Template {
+    /// Finds the fields of a body. `is_custom` tells whether any contact of the account has a
+    /// custom field of the name; it is not asked about built-in ones.
+    pub fn parse(body: &str, is_custom: impl Fn(&str) -> bool) -> Self {
+        let fields = Names::of(body)
+            .filter_map(|(place, name)| {
+                let value = match built_in(name) {
+                    Some(value) => value,
+                    None if is_custom(name) => Value::Custom,
+                    None => return None,
+                };
+                Some(Field { place, value })
+            })
+            .collect();
+        Self {
+            body: body.to_owned(),
+            fields,
+        }
+    }
+
+    /// The body as typed.
+    pub fn body(&self) -> &str {
+        &self.body
+    }
+
+    /// Whether the body reads differently from one recipient to the next. If not, it needs to be
+    /// rendered and measured only once.
+    pub fn has_fields(&self) -> bool {
+        !self.fields.is_empty()
+    }
+
+    /// The text for one recipient; borrowed from the template where there is nothing to fill.
+    pub fn render(&self, recipient: &(impl MergeFields + ?Sized)) -> Cow<'_, str> {
+        if self.fields.is_empty() {
+            return Cow::Borrowed(&self.body);
+        }
+        let mut text = String::with_capacity(self.body.len() + TYPICAL_VALUE * self.fields.len());
+        let mut copied = 0;
+        for field in &self.fields {
+            text.push_str(&self.body[copied..field.place.start]);
+            field.fill(&self.body, recipient, &mut text);
+            copied = field.place.end;
+        }
+        text.push_str(&self.body[copied..]);
+        Cow::Owned(text)
+    }
+}
+
+/// The names in braces of a body that are not built in, each once, in order of appearance: those
+/// for which an account's custom fields matter.
+///
+/// ```
+/// use sms_core::text::custom_names;
+///
+/// assert_eq!(custom_names("{first_name}: {points} of {total}, {points}"), ["points", "total"]);
+/// ```
+pub fn custom_names(body: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    for (_, name) in Names::of(body) {
+        if built_in(name).is_none() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Whether a custom field may have this name: `[a-z][a-z0-9_]{0,39}`. A built-in name may be
+/// used, but its merge field shows the built-in value.
+pub fn is_custom_name(name: &str) -> bool {
+    let bytes = name.as_bytes();
+    name_length(bytes) == bytes.len() && !bytes.is_empty()
+}
+
+/// Room set aside for a value: names and numbers are rarely longer.
+const TYPICAL_VALUE: usize = 16;
+
+/// The most characters of a name.
+const LONGEST_NAME: usize = 40;
+
+/// A merge field and where it stands, braces included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Field {
+    place: Range<usize>,
+    value: Value,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Value {
+    FirstName,
+    LastName,
+    FullName,
+    Phone,
+    Email,
+    Custom,
+}
+
+impl Field {
+    fn fill(&self, body: &str, recipient: &(impl MergeFields + ?Sized), text: &mut String) {
+        match self.value {
+            Value::FirstName => text.push_str(recipient.first_name().unwrap_or_default()),
+            Value::LastName => text.push_str(recipient.last_name().unwrap_or_default()),
+            Value::Email => text.push_str(recipient.email().unwrap_or_default()),
+            Value::Phone => text.push_str(&recipient.phone().to_string()),
+            Value::FullName => {
+                let first = recipient.first_name().unwrap_or_default();
+                let last = recipient.last_name().unwrap_or_default();
+                text.push_str(format!("{first} {last}").trim());
+            }
+            Value::Custom => {
+                let name = &body[self.place.start + 1..self.place.end - 1];
+                if let Some(value) = recipient.custom(name) {
+                    text.push_str(&value);
+                }
+            }
+        }
+    }
+}
+
+fn built_in(name: &str) -> Option<Value> {
+    match name {
+        "first_name" => Some(Value::FirstName),
+        "last_name" => Some(Value::LastName),
+        "full_name" => Some(Value::FullName),
+        "phone" => Some(Value::Phone),
+        "email" => Some(Value::Email),
+        _ => None,
+    }
+}
+
+/// Walks over every well-formed name in braces, with its place.
+struct Names<'a> {
+    body: &'a str,
+    at: usize,
+}
+
+impl<'a> Names<'a> {
+    fn of(body: &'a str) -> Self {
+        Self { body, at: 0 }
+    }
+}
+
+impl<'a> Iterator for Names<'a> {
+    type Item = (Range<usize>, &'a str);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while let Some(found) = self.body[self.at..].find('{') {
+            let open = self.at + found;
+            let inside = &self.body[open + 1..];
+            let length = name_length(inside.as_bytes());
+            // What follows a brace that opens no field may open one itself: `{{phone}`.
+            self.at = open + 1 + length;
+            if length > 0 && inside.as_bytes().get(length) == Some(&b'}') {
+                self.at += 1;
+                return Some((open..self.at, &inside[..length]));
+            }
+        }
+        None
+    }
+}
+
+/// How many of the first bytes could be a name; 0 if none could.
+fn name_length(bytes: &[u8]) -> usize {
+    if !bytes.first().is_some_and(u8::is_ascii_lowercase) {
+        return 0;
+    }
+    bytes
+        .iter()
+        .take(LONGEST_NAME)
+        .take_while(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'))
+        .count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Debug, Default)]
+    struct Values {
+        first: Option<String>,
+        last: Option<String>,
+        email: Option<String>,
+        custom: Vec<(&'static str, String)>,
+    }
+
+    impl MergeFields for Values {
+        fn first_name(&self) -> Option<&str> {
+            self.first.as_deref()
+        }
+
+        fn last_name(&self) -> Option<&str> {
+            self.last.as_deref()
+        }
+
+        fn email(&self) -> Option<&str> {
+            self.email.as_deref()
+        }
+
+        fn phone(&self) -> E164 {
+            "+447700900123".parse().unwrap()
+        }
+
+        fn custom(&self, name: &str) -> Option<Cow<'_, str>> {
+            let entry = self.custom.iter().find(|entry| entry.0 == name)?;
+            Some(Cow::Borrowed(&entry.1))
+        }
+    }
+
+    fn values() -> Values {
+        Values {
+            first: Some("First".to_owned()),
+            last: Some("Last".to_owned()),
+            email: Some("someone@example.com".to_owned()),
+            custom: vec![("points", "12".to_owned()), ("phone", "hidden".to_owned())],
+        }
+    }
+
+    fn rendered(body: &str, recipient: &Values) -> String {
+        let known = |name: &str| ["points", "town", "phone"].contains(&name);
+        Template::parse(body, known).render(recipient).into_owned()
+    }
+
+    #[test]
+    fn fields_are_filled() {
+        let table = [
+            ("", ""),
+            ("no fields", "no fields"),
+            ("Hi {first_name}!", "Hi First!"),
+            ("{first_name}{last_name}", "FirstLast"),
+            ("{full_name} <{email}>", "First Last <someone@example.com>"),
+            ("{phone}", "+447700900123"),
+            ("{points} points", "12 points"),
+            ("from {town}.", "from ."),
+            ("é{points}€{points}👋", "é12€12👋"),
+        ];
+        for (body, expected) in table {
+            assert_eq!(rendered(body, &values()), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_field_stays_as_typed() {
+        for body in [
+            "{unknown}",
+            "{First_name}",
+            "{ first_name }",
+            "{first_name",
+            "first_name}",
+            "{}",
+            "{1st}",
+            "{_a}",
+            "{first name}",
+            "{",
+            "}",
+            "{{",
+            "{é}",
+            "{first_name\n}",
+        ] {
+            assert_eq!(rendered(body, &values()), body);
+        }
+    }
+
+    #[test]
+    fn braces_round_a_field_stay() {
+        assert_eq!(rendered("{{points}}", &values()), "{12}");
+        assert_eq!(rendered("{first_name{points}", &values()), "{first_name12");
+        assert_eq!(rendered("{unknown}{points}", &values()), "{unknown}12");
+    }
+
+    #[test]
+    fn a_full_name_is_whatever_there_is_of_it() {
+        let names = [
+            (Some("First"), Some("Last"), "First Last"),
+            (Some("First"), None, "First"),
+            (None, Some("Last"), "Last"),
+            (Some(""), Some(" Last "), "Last"),
+            (None, None, ""),
+        ];
+        for (first, last, expected) in names {
+            let recipient = Values {
+                first: first.map(str::to_owned),
+                last: last.map(str::to_owned),
+                ..Values::default()
+            };
+            assert_eq!(rendered("{full_name}", &recipient), expected);
+        }
+    }
+
+    #[test]
+    fn a_value_that_looks_like_a_field_is_not_filled() {
+        let recipient = Values {
+            first: Some("{points}".to_owned()),
+            ..values()
+        };
+        assert_eq!(rendered("{first_name}", &recipient), "{points}");
+    }
+
+    #[test]
+    fn names_are_of_1_to_40_characters() {
+        let longest = format!("a{}", "9".repeat(39));
+        let too_long = format!("{longest}9");
+        for name in ["a", "a_1", "first_name", longest.as_str()] {
+            assert!(is_custom_name(name), "{name}");
+        }
+        for name in [
+            "",
+            "_a",
+            "1a",
+            "A",
+            "a-b",
+            "a b",
+            "é",
+            "a}",
+            too_long.as_str(),
+        ] {
+            assert!(!is_custom_name(name), "{name}");
+        }
+        let body = format!("{{{too_long}}}");
+        assert!(!Template::parse(&body, |_| true).has_fields());
+    }
+
+    #[test]
+    fn a_body_without_fields_is_lent_out() {
+        let template = Template::parse("plain {word}", |_| false);
+        assert!(!template.has_fields());
+        assert!(matches!(
+            template.render(&values()),
+            Cow::Borrowed("plain {word}")
+        ));
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_and_rendering_take_any_text(body in any::<String>(), value in any::<String>()) {
+            let recipient = Values { first: Some(value), ..Values::default() };
+            let template = Template::parse(&body, |_| true);
+            let text = template.render(&recipient);
+            if !template.has_fields() {
+                prop_assert_eq!(&*text, &body);
+            }
+        }
+
+        #[test]
+        fn a_body_of_pieces_renders_piece_by_piece(
+            pieces in prop::collection::vec(prop::sample::select(PIECES), 0..20),
+        ) {
+            let body: String = pieces.iter().map(|piece| piece.0).collect();
+            let expected: String = pieces.iter().map(|piece| piece.1).collect();
+            prop_assert_eq!(rendered(&body, &values()), expected);
+        }
+    }
+
+    const PIECES: &[(&str, &str)] = &[
+        ("{first_name}", "First"),
+        ("{full_name}", "First Last"),
+        ("{points}", "12"),
+        ("{town}", ""),
+        ("{unknown}", "{unknown}"),
+        ("{ ", "{ "),
+        ("}", "}"),
+        ("text ", "text "),
+        ("👋", "👋"),
+    ];
+}

@@ -1,0 +1,15 @@
+//! Webhooks: which endpoints hear of which events, and what becomes of each delivery.
+//!
+//! This module decides; it sends nothing. HTTP, signatures and addresses are behind the port
+//! [`sender::WebhookSender`], which the crate `sms-webhooks` implements.
+
+pub mod attempt;
+pub mod delivery;
+pub mod endpoint;
+pub mod retry;
+pub mod sender;
+pub mod store;
+
+pub use delivery::{Delivery, DeliveryStatus};
+pub use endpoint::{Endpoint, EndpointInput, Secret};
+pub use retry::RetrySchedule;

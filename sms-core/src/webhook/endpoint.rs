@@ -1,0 +1,270 @@
+//! Endpoints: a customer's address, the events it wants, and its secret.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use crate::event::EventType;
+use crate::ids::{AccountId, EndpointId};
+use crate::random::Random;
+use crate::time::Timestamp;
+
+/// How many endpoints an account may have.
+pub const MAX_PER_ACCOUNT: usize = 10;
+/// How many failed attempts in a row switch an endpoint off.
+pub const FAILURES_TO_SWITCH_OFF: u32 = 100;
+
+/// The secret that signs an endpoint's deliveries: `whsec_` and 43 base64url characters, 256
+/// random bits. `Debug` does not show it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+const BASE64URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+impl Secret {
+    /// Draws a new secret.
+    pub fn generate(random: &dyn Random) -> Self {
+        let mut bytes = [0; 33];
+        random.fill(&mut bytes[..32]);
+        // 32 bytes are 43 characters of six bits; the 44th would be padding.
+        let characters = bytes.chunks_exact(3).flat_map(|chunk| {
+            let bits = chunk.iter().fold(0u32, |bits, byte| (bits << 8) | u32::from(*byte));
+            [18, 12, 6, 0].map(|shift| char::from(BASE64URL[(bits >> shift) as usize & 63]))
+        });
+        Self("whsec_".chars().chain(characters.take(43)).collect())
+    }
+
+    /// A secret that a store kept.
+    pub fn from_stored(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The secret itself, to be shown once or to sign with.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// Why an endpoint is off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DisabledReason {
+    /// Its owner switched it off.
+    ByOwner,
+    /// It failed 100 times in a row.
+    Failures,
+}
+
+impl DisabledReason {
+    /// The name used in the API and by stores.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ByOwner => "disabled_by_owner",
+            Self::Failures => "consecutive_failures",
+        }
+    }
+}
+
+/// Whether an endpoint hears of new events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Power {
+    /// It does.
+    On,
+    /// It does not.
+    Off(DisabledReason),
+}
+
+impl Power {
+    /// Whether it is [`Power::On`].
+    pub fn is_on(self) -> bool {
+        self == Self::On
+    }
+}
+
+/// A webhook endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Its id.
+    pub id: EndpointId,
+    /// Whose it is.
+    pub account: AccountId,
+    /// Where deliveries go.
+    pub url: String,
+    /// The kinds of event it wants.
+    pub events: BTreeSet<EventType>,
+    /// What its owner calls it.
+    pub description: Option<String>,
+    /// Whether it hears of new events.
+    pub power: Power,
+    /// What signs its deliveries.
+    pub secret: Secret,
+    /// Failed attempts since the last one that succeeded.
+    pub consecutive_failures: u32,
+    /// When a delivery last succeeded.
+    pub last_delivered_at: Option<Timestamp>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When its owner last changed it.
+    pub updated_at: Timestamp,
+}
+
+impl Endpoint {
+    /// Whether events of this kind become deliveries to it.
+    pub fn wants(&self, kind: EventType) -> bool {
+        self.power.is_on() && self.events.contains(&kind)
+    }
+}
+
+/// What a new endpoint shall be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndpointInput {
+    /// Where deliveries shall go.
+    pub url: String,
+    /// The kinds of event it wants, one at least.
+    pub events: BTreeSet<EventType>,
+    /// What its owner calls it.
+    pub description: Option<String>,
+    /// Whether it hears of events from the start.
+    pub power: Power,
+}
+
+impl EndpointInput {
+    /// The endpoint as it is made.
+    pub fn into_endpoint(
+        self,
+        id: EndpointId,
+        account: AccountId,
+        secret: Secret,
+        at: Timestamp,
+    ) -> Endpoint {
+        let Self { url, events, description, power } = self;
+        Endpoint {
+            id,
+            account,
+            url,
+            events,
+            description,
+            power,
+            secret,
+            consecutive_failures: 0,
+            last_delivered_at: None,
+            created_at: at,
+            updated_at: at,
+        }
+    }
+}
+
+/// What an endpoint's owner wants changed; what is `None` stays.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct EndpointChange {
+    /// A new address.
+    pub url: Option<String>,
+    /// Other kinds of event.
+    pub events: Option<BTreeSet<EventType>>,
+    /// A new description, or none.
+    pub description: Option<Option<String>>,
+    /// On or off.
+    pub power: Option<Power>,
+    /// A new secret, which replaces the old one at once.
+    pub secret: Option<Secret>,
+}
+
+impl EndpointChange {
+    /// The endpoint as it is after the change. Switching on starts a new count of failures;
+    /// switching off what the failures switched off keeps the reason.
+    #[must_use]
+    pub fn apply(self, endpoint: Endpoint, at: Timestamp) -> Endpoint {
+        let Self { url, events, description, power, secret } = self;
+        let failures = match power {
+            Some(Power::On) => 0,
+            _ => endpoint.consecutive_failures,
+        };
+        let power = match (endpoint.power, power) {
+            (Power::Off(reason), Some(Power::Off(_))) => Power::Off(reason),
+            (_, Some(power)) => power,
+            (power, None) => power,
+        };
+        Endpoint {
+            url: url.unwrap_or(endpoint.url),
+            events: events.unwrap_or(endpoint.events),
+            description: description.unwrap_or(endpoint.description),
+            power,
+            secret: secret.unwrap_or(endpoint.secret),
+            consecutive_failures: failures,
+            updated_at: at,
+            ..endpoint
+        }
+    }
+}
+
+/// Why an endpoint was not made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum EndpointRefused {
+    /// The account has as many as it may have.
+    #[error("an account may have up to {MAX_PER_ACCOUNT} webhook endpoints")]
+    LimitReached,
+}
+
+/// The verdict on one more endpoint for an account that has `existing`.
+pub fn settle_creation(existing: usize) -> Result<(), EndpointRefused> {
+    if existing < MAX_PER_ACCOUNT { Ok(()) } else { Err(EndpointRefused::LimitReached) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::SeededRandom;
+
+    fn endpoint(power: Power) -> Endpoint {
+        let input = EndpointInput {
+            url: "https://example.com/hook".to_owned(),
+            events: BTreeSet::from([EventType::MessageSent]),
+            description: None,
+            power,
+        };
+        let secret = Secret::generate(&SeededRandom::new(1));
+        let at = Timestamp::from_millis(0);
+        let made = input.into_endpoint(EndpointId::from_u128(1), AccountId::from_u128(1), secret, at);
+        Endpoint { consecutive_failures: 7, ..made }
+    }
+
+    #[test]
+    fn a_secret_is_whsec_and_43_characters_of_base64url_and_debug_hides_it() {
+        let secret = Secret::generate(&SeededRandom::new(9));
+        let rest = secret.reveal().strip_prefix("whsec_").unwrap();
+        assert_eq!(rest.len(), 43);
+        assert!(rest.bytes().all(|byte| BASE64URL.contains(&byte)));
+        assert!(!format!("{:?}", endpoint(Power::On)).contains(&rest[..8]));
+    }
+
+    #[test]
+    fn switching_on_forgets_failures_and_only_an_endpoint_that_is_on_wants_events() {
+        let off = endpoint(Power::Off(DisabledReason::Failures));
+        assert!(!off.wants(EventType::MessageSent));
+        let change = EndpointChange { power: Some(Power::On), ..EndpointChange::default() };
+        let on = change.apply(off, Timestamp::from_millis(5));
+        assert_eq!((on.power, on.consecutive_failures), (Power::On, 0));
+        assert!(on.wants(EventType::MessageSent));
+        assert!(!on.wants(EventType::MessageDelivered));
+    }
+
+    #[test]
+    fn switching_off_again_keeps_the_reason() {
+        let by_owner = Some(Power::Off(DisabledReason::ByOwner));
+        let change = || EndpointChange { power: by_owner, ..EndpointChange::default() };
+        let at = Timestamp::from_millis(5);
+        let failed = Power::Off(DisabledReason::Failures);
+        assert_eq!(change().apply(endpoint(failed), at).power, failed);
+        assert_eq!(Some(change().apply(endpoint(Power::On), at).power), by_owner);
+    }
+
+    #[test]
+    fn an_account_has_ten_endpoints_and_no_eleventh() {
+        assert_eq!(settle_creation(9), Ok(()));
+        assert_eq!(settle_creation(10), Err(EndpointRefused::LimitReached));
+    }
+}

@@ -1,0 +1,73 @@
+//! When a failed delivery is tried again.
+
+use std::time::Duration;
+
+/// The delays between attempts: by default 1, 5, 30, 120, 360 and 720 minutes. Each counts from
+/// the end of the attempt before it. After the last, the delivery is given up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RetrySchedule(Vec<Duration>);
+
+impl Default for RetrySchedule {
+    fn default() -> Self {
+        Self([1, 5, 30, 120, 360, 720].map(|minutes| Duration::from_secs(minutes * 60)).into())
+    }
+}
+
+/// The most that is added to a delay.
+const LONGEST_JITTER: Duration = Duration::from_secs(60);
+
+/// How much of the allowed jitter an attempt gets: a fraction of 2^32.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Jitter(pub u32);
+
+impl RetrySchedule {
+    /// These delays.
+    pub fn new(delays: Vec<Duration>) -> Self {
+        Self(delays)
+    }
+
+    /// The delays, in order.
+    pub fn delays(&self) -> &[Duration] {
+        &self.0
+    }
+
+    /// How long to wait after `attempts` have failed; `None` when it is given up. The jitter adds
+    /// up to a tenth, a minute at most, so that it is never early.
+    pub fn delay_after(&self, attempts: u32, jitter: Jitter) -> Option<Duration> {
+        let index = usize::try_from(attempts.checked_sub(1)?).ok()?;
+        let delay = *self.0.get(index)?;
+        let most = (delay / 10).min(LONGEST_JITTER);
+        let share = f64::from(jitter.0) / f64::from(u32::MAX);
+        Some(delay + most.mul_f64(share))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retries_follow_after_1_5_30_120_360_and_720_minutes_and_then_no_more() {
+        let schedule = RetrySchedule::default();
+        let minutes = |attempts| {
+            schedule.delay_after(attempts, Jitter(0)).map(|delay| delay.as_secs() / 60)
+        };
+        let expected = [None, Some(1), Some(5), Some(30), Some(120), Some(360), Some(720), None];
+        for (attempts, expected) in (0..).zip(expected) {
+            assert_eq!(minutes(attempts), expected, "after {attempts} attempts");
+        }
+    }
+
+    #[test]
+    fn jitter_adds_a_tenth_at_most_and_never_takes_away() {
+        let schedule = RetrySchedule::default();
+        for attempts in 1..=6 {
+            let plain = schedule.delay_after(attempts, Jitter(0)).unwrap();
+            for jitter in [1, u32::MAX / 2, u32::MAX] {
+                let delay = schedule.delay_after(attempts, Jitter(jitter)).unwrap();
+                assert!(delay >= plain && delay <= plain + plain / 10);
+                assert!(delay <= plain + LONGEST_JITTER);
+            }
+        }
+    }
+}

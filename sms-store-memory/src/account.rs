@@ -1,0 +1,102 @@
+//! Accounts and their keys.
+
+use async_trait::async_trait;
+use sms_core::account::api_key::{KeyHash, KeyRecord};
+use sms_core::account::store::{AccountStore, ApiKeyStore, KeyCreated, NewAccount};
+use sms_core::account::{Account, AccountChange};
+use sms_core::ids::{AccountId, ApiKeyId};
+use sms_core::page::{Page, PageRequest};
+use sms_core::store::StoreError;
+use sms_core::time::Timestamp;
+
+use crate::MemoryStore;
+use crate::state::AccountState;
+
+#[async_trait]
+impl AccountStore for MemoryStore {
+    async fn account_create(&self, new: NewAccount) -> Result<(), StoreError> {
+        let NewAccount { account, opening } = new;
+        let mut room = AccountState::new(account);
+        room.ledger.extend(opening);
+        self.state().accounts.insert(room.account.id, room);
+        Ok(())
+    }
+
+    async fn account_get(&self, id: AccountId) -> Result<Option<Account>, StoreError> {
+        Ok(self.state().accounts.get(&id).map(|room| room.account.clone()))
+    }
+
+    async fn account_list(&self, page: PageRequest) -> Result<Page<Account>, StoreError> {
+        let state = self.state();
+        let end = page.after.map_or(AccountId::from_u128(u128::MAX), |cursor| cursor.id());
+        let rows = state.accounts.range(..end).rev().take(page.limit.get() + 1);
+        let rows = rows.map(|(_, room)| room.account.clone()).collect();
+        Ok(Page::of(rows, page.limit, |account: &Account| account.id))
+    }
+
+    async fn account_update(
+        &self,
+        id: AccountId,
+        change: AccountChange,
+        at: Timestamp,
+    ) -> Result<Option<Account>, StoreError> {
+        let mut state = self.state();
+        let Some(room) = state.accounts.get_mut(&id) else { return Ok(None) };
+        room.account = change.apply(room.account.clone(), at);
+        Ok(Some(room.account.clone()))
+    }
+}
+
+#[async_trait]
+impl ApiKeyStore for MemoryStore {
+    async fn api_key_create(&self, key: KeyRecord) -> Result<KeyCreated, StoreError> {
+        let mut state = self.state();
+        if !state.accounts.contains_key(&key.account) {
+            return Ok(KeyCreated::NoSuchAccount);
+        }
+        state.key_hashes.insert((key.account, key.id), key.hash);
+        state.keys.insert(key.hash, key);
+        Ok(KeyCreated::Created)
+    }
+
+    async fn api_key_list(&self, account: AccountId) -> Result<Vec<KeyRecord>, StoreError> {
+        let state = self.state();
+        let first = (account, ApiKeyId::from_u128(0));
+        let last = (account, ApiKeyId::from_u128(u128::MAX));
+        let hashes = state.key_hashes.range(first..=last).rev();
+        Ok(hashes.filter_map(|(_, hash)| state.keys.get(hash).cloned()).collect())
+    }
+
+    async fn api_key_find(&self, hash: KeyHash) -> Result<Option<KeyRecord>, StoreError> {
+        Ok(self.state().keys.get(&hash).cloned())
+    }
+
+    async fn api_key_revoke(
+        &self,
+        account: AccountId,
+        id: ApiKeyId,
+        at: Timestamp,
+    ) -> Result<Option<KeyRecord>, StoreError> {
+        let mut state = self.state();
+        let Some(hash) = state.key_hashes.get(&(account, id)).copied() else { return Ok(None) };
+        let key = state.keys.get_mut(&hash).map(|key| {
+            key.revoked_at.get_or_insert(at);
+            key.clone()
+        });
+        Ok(key)
+    }
+
+    async fn api_key_used(
+        &self,
+        account: AccountId,
+        id: ApiKeyId,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut state = self.state();
+        let hash = state.key_hashes.get(&(account, id)).copied();
+        if let Some(key) = hash.and_then(|hash| state.keys.get_mut(&hash)) {
+            key.last_used_at = Some(at);
+        }
+        Ok(())
+    }
+}

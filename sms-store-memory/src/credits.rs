@@ -1,0 +1,46 @@
+//! The operator's changes of balances, and the ledger.
+
+use async_trait::async_trait;
+use sms_core::credits::adjust::{AdjustPlan, AdjustRefused, Adjusted};
+use sms_core::credits::ledger::{Entry, post};
+use sms_core::credits::store::CreditStore;
+use sms_core::ids::AccountId;
+use sms_core::page::{Cursor, Page, PageRequest};
+use sms_core::store::{CommitError, StoreError};
+
+use crate::MemoryStore;
+
+#[async_trait]
+impl CreditStore for MemoryStore {
+    async fn credits_adjust(
+        &self,
+        plan: AdjustPlan,
+    ) -> Result<Adjusted, CommitError<AdjustRefused>> {
+        let AdjustPlan { account, draft } = plan;
+        let mut state = self.state();
+        let room = state.accounts.get_mut(&account);
+        let room = room.ok_or(CommitError::Refused(AdjustRefused::NoSuchAccount))?;
+        let (entries, balance) = post(room.account.balance, vec![draft])
+            .map_err(|reason| CommitError::Refused(reason.into()))?;
+        room.ledger.extend(entries);
+        room.account.balance = balance;
+        Ok(Adjusted { balance })
+    }
+
+    async fn ledger_list(
+        &self,
+        account: AccountId,
+        page: PageRequest,
+    ) -> Result<Page<Entry>, StoreError> {
+        let state = self.state();
+        let ledger = state.accounts.get(&account).map_or(&[][..], |room| &room.ledger);
+        let position = page
+            .after
+            .map_or(usize::MAX, |cursor| usize::try_from(cursor.position()).unwrap_or(usize::MAX));
+        let end = position.min(ledger.len());
+        let start = end.saturating_sub(page.limit.get());
+        let items = ledger[start..end].iter().rev().cloned().collect();
+        let next = (start > 0).then(|| Cursor::after_position(start as u64));
+        Ok(Page { items, next })
+    }
+}

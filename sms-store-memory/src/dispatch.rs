@@ -1,0 +1,110 @@
+//! The queue of texts that wait to leave.
+
+use async_trait::async_trait;
+use sms_core::dispatch::store::DispatchStore;
+use sms_core::dispatch::{
+    ClaimFacts, ClaimPlan, ClaimVerdict, Claimed, FollowUp, LeaseToken, OutcomePlan,
+    OutcomeRecorded, OutcomeVerdict, QueueEntry,
+};
+use sms_core::store::StoreError;
+use sms_core::time::Timestamp;
+
+use crate::MemoryStore;
+use crate::state::State;
+
+#[async_trait]
+impl DispatchStore for MemoryStore {
+    async fn dispatch_claim(&self, mut plan: ClaimPlan) -> Result<Claimed, StoreError> {
+        let mut state = self.state();
+        let mut claimed = Claimed::default();
+        for entry in state.queue.claimable(plan.at, plan.limit) {
+            state.claim(entry, &mut plan, &mut claimed);
+        }
+        Ok(claimed)
+    }
+
+    async fn dispatch_record(
+        &self,
+        plans: Vec<OutcomePlan>,
+    ) -> Result<Vec<OutcomeRecorded>, StoreError> {
+        let mut state = self.state();
+        Ok(plans.into_iter().map(|plan| state.record_outcome(plan)).collect())
+    }
+
+    async fn dispatch_renew(
+        &self,
+        token: LeaseToken,
+        until: Timestamp,
+    ) -> Result<usize, StoreError> {
+        Ok(self.state().queue.renew(token, until))
+    }
+
+    async fn dispatch_next(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(self.state().queue.next())
+    }
+
+    async fn follow_ups_due(
+        &self,
+        at: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<FollowUp>, StoreError> {
+        Ok(self.state().follow_ups.due(at, limit))
+    }
+
+    async fn follow_ups_next(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(self.state().follow_ups.next())
+    }
+}
+
+impl State {
+    fn claim(&mut self, entry: QueueEntry, plan: &mut ClaimPlan, claimed: &mut Claimed) {
+        let stored = self.messages.get(&entry.message);
+        let room = self.accounts.get(&entry.account);
+        let (Some(stored), Some(room)) = (stored, room) else {
+            self.queue.remove(entry.message);
+            return;
+        };
+        let facts = ClaimFacts {
+            message: &stored.message,
+            entry: &entry,
+            account_status: room.account.status,
+            opted_out: room.opt_outs.contains_key(&stored.message.to),
+        };
+        match plan.settle(facts) {
+            ClaimVerdict::Take { changed, text, entry } => {
+                if let Some(changed) = changed {
+                    self.apply(*changed, &mut plan.ids);
+                }
+                self.queue.put(entry);
+                claimed.texts.push(text);
+            }
+            ClaimVerdict::Fail(changed) => {
+                self.apply(*changed, &mut plan.ids);
+                claimed.failed += 1;
+            }
+            ClaimVerdict::Drop => self.queue.remove(entry.message),
+        }
+    }
+
+    fn record_outcome(&mut self, mut plan: OutcomePlan) -> OutcomeRecorded {
+        let stored = self.messages.get(&plan.message).map(|stored| &stored.message);
+        match plan.settle(stored.zip(self.queue.get(plan.message))) {
+            OutcomeVerdict::Done { changed, follow_ups } => {
+                let status = changed.message.status;
+                self.apply(*changed, &mut plan.ids);
+                for follow_up in follow_ups {
+                    self.follow_ups.insert(follow_up);
+                }
+                OutcomeRecorded::Done(status)
+            }
+            OutcomeVerdict::Retry { entry, note } => {
+                self.queue.put(entry);
+                if let Some(stored) = self.messages.get_mut(&plan.message) {
+                    stored.timeline.extend(note);
+                }
+                OutcomeRecorded::Retry
+            }
+            OutcomeVerdict::LeaseLost => OutcomeRecorded::LeaseLost,
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Single texts: reading, listing, cancelling.
+
+use async_trait::async_trait;
+use sms_core::ids::{AccountId, MessageId, MessageKind};
+use sms_core::message::cancel::{CancelPlan, CancelRefused};
+use sms_core::message::store::MessageStore;
+use sms_core::message::{Message, MessageFilter, TimelineEntry};
+use sms_core::page::{Page, PageRequest};
+use sms_core::store::{CommitError, StoreError};
+
+use crate::MemoryStore;
+
+#[async_trait]
+impl MessageStore for MemoryStore {
+    async fn message_get(
+        &self,
+        account: AccountId,
+        id: MessageId,
+    ) -> Result<Option<(Message, Vec<TimelineEntry>)>, StoreError> {
+        let state = self.state();
+        let stored = state.message_of(account, id);
+        Ok(stored.map(|stored| (stored.message.clone(), stored.timeline.clone())))
+    }
+
+    async fn message_list(
+        &self,
+        account: AccountId,
+        filter: &MessageFilter,
+        page: PageRequest,
+    ) -> Result<Page<Message>, StoreError> {
+        let state = self.state();
+        let Some(room) = state.accounts.get(&account) else {
+            return Ok(Page { items: Vec::new(), next: None });
+        };
+        let oldest = filter.since.map_or(0, |since| MessageId::first_at(since).as_u128());
+        let until = filter.until.map(|until| MessageId::first_at(until).as_u128());
+        let after = page.after.map(|cursor| cursor.id::<MessageKind>().as_u128());
+        // Both ends are exclusive; the smaller one counts.
+        let newest = match until.unwrap_or(u128::MAX).min(after.unwrap_or(u128::MAX)) {
+            0 => return Ok(Page { items: Vec::new(), next: None }),
+            end => end - 1,
+        };
+        let range = MessageId::from_u128(oldest)..=MessageId::from_u128(newest);
+        let rows = room
+            .index
+            .newest_first(filter, range)
+            .filter_map(|id| state.messages.get(&id))
+            .map(|stored| &stored.message)
+            .filter(|message| filter.accepts(message))
+            .take(page.limit.get() + 1)
+            .cloned()
+            .collect();
+        Ok(Page::of(rows, page.limit, |message: &Message| message.id))
+    }
+
+    async fn message_cancel(
+        &self,
+        mut plan: CancelPlan,
+    ) -> Result<Message, CommitError<CancelRefused>> {
+        let mut state = self.state();
+        let found = state.message_of(plan.account, plan.message).map(|stored| &stored.message);
+        let changed = plan.settle(found).map_err(CommitError::Refused)?;
+        let message = changed.message.clone();
+        state.apply(changed, &mut plan.ids);
+        Ok(message)
+    }
+}

@@ -1,0 +1,101 @@
+//! The ways to find an account's texts, newest first.
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+use sms_core::ids::{BatchId, CampaignId, MessageId};
+use sms_core::message::filter::Search;
+use sms_core::message::{Direction, Message, MessageFilter, MessageStatus};
+use sms_core::phone::E164;
+
+/// Sets of (what, id): a range of one of them is what a filter leaves, in order.
+#[derive(Default)]
+pub(crate) struct MessageIndex {
+    all: BTreeSet<MessageId>,
+    by_direction: BTreeSet<(Direction, MessageId)>,
+    by_status: BTreeSet<(MessageStatus, MessageId)>,
+    by_number: BTreeSet<(E164, MessageId)>,
+    by_batch: BTreeSet<(BatchId, MessageId)>,
+    by_campaign: BTreeSet<(CampaignId, MessageId)>,
+    by_client_ref: BTreeSet<(String, MessageId)>,
+}
+
+impl MessageIndex {
+    pub(crate) fn insert(&mut self, message: &Message) {
+        let id = message.id;
+        self.all.insert(id);
+        self.by_direction.insert((message.direction, id));
+        self.by_status.insert((message.status, id));
+        self.by_number.insert((message.contact_number(), id));
+        if let Some(batch) = message.batch_id {
+            self.by_batch.insert((batch, id));
+        }
+        if let Some(campaign) = message.campaign_id {
+            self.by_campaign.insert((campaign, id));
+        }
+        if let Some(client_ref) = &message.client_ref {
+            self.by_client_ref.insert((client_ref.clone(), id));
+        }
+    }
+
+    pub(crate) fn change_status(&mut self, id: MessageId, from: MessageStatus, to: MessageStatus) {
+        self.by_status.remove(&(from, id));
+        self.by_status.insert((to, id));
+    }
+
+    /// The ids of a batch, in the order of its recipients.
+    pub(crate) fn batch(&self, batch: BatchId) -> impl Iterator<Item = MessageId> {
+        let range = (batch, MessageId::from_u128(0))..=(batch, MessageId::from_u128(u128::MAX));
+        self.by_batch.range(range).map(|(_, id)| *id)
+    }
+
+    /// Ids within the range, newest first, from the index that leaves the fewest for this filter.
+    /// What it leaves has still to pass the filter.
+    pub(crate) fn newest_first<'a>(
+        &'a self,
+        filter: &'a MessageFilter,
+        ids: RangeInclusive<MessageId>,
+    ) -> Box<dyn Iterator<Item = MessageId> + 'a> {
+        if ids.is_empty() || is_contradiction(filter) {
+            return Box::new(std::iter::empty());
+        }
+        if let Some(batch) = filter.batch_id {
+            return within(&self.by_batch, batch, &ids);
+        }
+        if let Some(client_ref) = &filter.client_ref {
+            return within(&self.by_client_ref, client_ref.clone(), &ids);
+        }
+        if let Some(Search::Number(number)) = filter.search {
+            return within(&self.by_number, number, &ids);
+        }
+        if let Some(campaign) = filter.campaign_id {
+            return within(&self.by_campaign, campaign, &ids);
+        }
+        if let Some(status) = filter.status {
+            return within(&self.by_status, status, &ids);
+        }
+        if let Some(direction) = filter.direction {
+            return within(&self.by_direction, direction, &ids);
+        }
+        Box::new(self.all.range(ids).rev().copied())
+    }
+}
+
+/// Received texts are inbound and all others outbound: a filter that wants otherwise wants nothing.
+fn is_contradiction(filter: &MessageFilter) -> bool {
+    match (filter.direction, filter.status) {
+        (Some(direction), Some(status)) => {
+            (direction == Direction::Inbound) != (status == MessageStatus::Received)
+        }
+        _ => false,
+    }
+}
+
+fn within<'a, K: Ord + Clone>(
+    index: &'a BTreeSet<(K, MessageId)>,
+    key: K,
+    ids: &RangeInclusive<MessageId>,
+) -> Box<dyn Iterator<Item = MessageId> + 'a> {
+    let range = (key.clone(), *ids.start())..=(key, *ids.end());
+    Box::new(index.range(range).rev().map(|(_, id)| *id))
+}

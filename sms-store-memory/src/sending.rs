@@ -1,0 +1,145 @@
+//! Accepting sends.
+
+use std::collections::VecDeque;
+
+use async_trait::async_trait;
+use sms_core::ids::AccountId;
+use sms_core::message::{Message, TimelineEntry};
+use sms_core::sending::idempotency::EarlierSend;
+use sms_core::sending::plan::SendPlan;
+use sms_core::sending::settle::{Replay, SendFacts, SendRefused, SendVerdict, Sent, TEST_WINDOW};
+use sms_core::sending::store::SendingStore;
+use sms_core::store::{CommitError, StoreError};
+use sms_core::time::Timestamp;
+
+use crate::MemoryStore;
+use crate::state::State;
+
+#[async_trait]
+impl SendingStore for MemoryStore {
+    async fn send_accept(
+        &self,
+        plans: Vec<SendPlan>,
+    ) -> Vec<Result<Sent, CommitError<SendRefused>>> {
+        let mut state = self.state();
+        plans.into_iter().map(|plan| state.accept(plan)).collect()
+    }
+
+    async fn idempotency_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        let mut state = self.state();
+        let mut removed = 0;
+        while removed < limit {
+            let Some(first) = state.key_ages.first_entry() else { break };
+            if first.key().0 >= before {
+                break;
+            }
+            let ((accepted_at, account, key), ()) = first.remove_entry();
+            if let Some(room) = state.accounts.get_mut(&account) {
+                // The key may have been used again since.
+                let is_same = |earlier: &EarlierSend| earlier.accepted_at == accepted_at;
+                if room.earlier.get(&key).is_some_and(is_same) {
+                    room.earlier.remove(&key);
+                }
+            }
+            removed += 1;
+        }
+        Ok(removed)
+    }
+}
+
+impl State {
+    fn accept(&mut self, plan: SendPlan) -> Result<Sent, CommitError<SendRefused>> {
+        let facts = self.send_facts(&plan)?;
+        match plan.settle(&facts)? {
+            SendVerdict::Replay(earlier) => Ok(self.replay(plan.account, earlier)),
+            SendVerdict::Accept { entry, balance } => {
+                // Nothing below can fail: every check is in `settle`.
+                if let Some(room) = self.accounts.get_mut(&plan.account) {
+                    room.account.balance = balance;
+                    room.ledger.extend(entry);
+                }
+                Ok(self.write_send(plan, balance))
+            }
+        }
+    }
+
+    fn send_facts(&self, plan: &SendPlan) -> Result<SendFacts, CommitError<SendRefused>> {
+        let room = self.accounts.get(&plan.account);
+        let room = room.ok_or(CommitError::Refused(SendRefused::NoSuchAccount))?;
+        let earlier = plan.idempotency.as_ref().and_then(|claim| room.earlier.get(&claim.key));
+        let test_texts =
+            if plan.mode.is_test() { recent(&room.test_texts, plan.at) } else { Vec::new() };
+        Ok(SendFacts {
+            status: room.account.status,
+            balance: room.account.balance,
+            earlier: earlier.filter(|earlier| earlier.is_kept(plan.at)).cloned(),
+            opted_out: plan.messages.iter().any(|text| room.opt_outs.contains_key(&text.to)),
+            test_texts,
+        })
+    }
+
+    fn replay(&self, account: AccountId, earlier: EarlierSend) -> Sent {
+        let EarlierSend { fingerprint: _, batch, rejected, credits, balance, accepted_at: _ } =
+            earlier;
+        let room = self.accounts.get(&account);
+        let ids = room.into_iter().flat_map(|room| room.index.batch(batch));
+        let stored = ids.filter_map(|id| self.messages.get(&id));
+        let messages = stored.map(|stored| stored.message.clone().as_accepted()).collect();
+        Sent { batch, messages, rejected, credits, balance, replay: Replay::Repeated }
+    }
+
+    fn write_send(&mut self, plan: SendPlan, balance: sms_core::credits::Credits) -> Sent {
+        for message in &plan.messages {
+            self.queue.put(plan.queue_entry(message));
+            self.insert_message(message.clone(), vec![accepted(message, plan.at)]);
+        }
+        let SendPlan {
+            account,
+            mode,
+            batch,
+            idempotency,
+            messages,
+            rejected,
+            price: _,
+            charge,
+            entry_id: _,
+            claimable_at: _,
+            expires_at: _,
+            at,
+        } = plan;
+        if let Some(room) = self.accounts.get_mut(&account) {
+            if mode.is_test() && !messages.is_empty() {
+                forget_old(&mut room.test_texts, at);
+                room.test_texts.push_back((at, u32::try_from(messages.len()).unwrap_or(u32::MAX)));
+            }
+            if let Some(claim) = idempotency {
+                let earlier = EarlierSend {
+                    fingerprint: claim.fingerprint,
+                    batch,
+                    rejected: rejected.clone(),
+                    credits: charge,
+                    balance,
+                    accepted_at: at,
+                };
+                self.key_ages.insert((at, account, claim.key.clone()), ());
+                room.earlier.insert(claim.key, earlier);
+            }
+        }
+        Sent { batch, messages, rejected, credits: charge, balance, replay: Replay::First }
+    }
+}
+
+fn accepted(message: &Message, at: Timestamp) -> TimelineEntry {
+    TimelineEntry { status: message.status, detail: None, at }
+}
+
+/// What was made within the hour before `now`.
+fn recent(made: &VecDeque<(Timestamp, u32)>, now: Timestamp) -> Vec<(Timestamp, u32)> {
+    made.iter().filter(|(at, _)| now.since(*at) < TEST_WINDOW).copied().collect()
+}
+
+fn forget_old(made: &mut VecDeque<(Timestamp, u32)>, now: Timestamp) {
+    while made.front().is_some_and(|(at, _)| now.since(*at) >= TEST_WINDOW) {
+        made.pop_front();
+    }
+}

@@ -1,0 +1,133 @@
+//! Everything kept, and the one way in which a text's change is written.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use sms_core::account::Account;
+use sms_core::account::api_key::{KeyHash, KeyRecord};
+use sms_core::credits::ledger::{Draft, Entry, post};
+use sms_core::event::Event;
+use sms_core::ids::{AccountId, ApiKeyId, EndpointId, Ids, MessageId, NumberId};
+use sms_core::inbound::Unrouted;
+use sms_core::message::change::Changed;
+use sms_core::message::{Message, MessageStatus, TimelineEntry};
+use sms_core::number::Number;
+use sms_core::opt_out::OptOut;
+use sms_core::phone::E164;
+use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey};
+use sms_core::time::Timestamp;
+use sms_core::webhook::delivery::fan_out;
+use sms_core::webhook::endpoint::Endpoint;
+
+use crate::delivery::Deliveries;
+use crate::message_index::MessageIndex;
+use crate::queue::{FollowUps, Queue};
+
+/// Everything the store keeps.
+#[derive(Default)]
+pub(crate) struct State {
+    pub(crate) accounts: BTreeMap<AccountId, AccountState>,
+    pub(crate) keys: BTreeMap<KeyHash, KeyRecord>,
+    pub(crate) key_hashes: BTreeMap<(AccountId, ApiKeyId), KeyHash>,
+    pub(crate) messages: BTreeMap<MessageId, StoredMessage>,
+    pub(crate) queue: Queue,
+    pub(crate) follow_ups: FollowUps,
+    pub(crate) deliveries: Deliveries,
+    pub(crate) numbers: BTreeMap<NumberId, Number>,
+    pub(crate) number_ids: BTreeMap<E164, NumberId>,
+    /// By our number and the person: which account texted last, and when.
+    pub(crate) last_texted: BTreeMap<(E164, E164), (AccountId, Timestamp)>,
+    pub(crate) unrouted: BTreeMap<MessageId, Unrouted>,
+    /// Idempotency keys by age, for tidying.
+    pub(crate) key_ages: BTreeMap<(Timestamp, AccountId, IdempotencyKey), ()>,
+}
+
+/// What belongs to one account.
+pub(crate) struct AccountState {
+    pub(crate) account: Account,
+    /// In the order booked.
+    pub(crate) ledger: Vec<Entry>,
+    pub(crate) index: MessageIndex,
+    pub(crate) earlier: BTreeMap<IdempotencyKey, EarlierSend>,
+    /// When test texts were made, and how many; oldest first.
+    pub(crate) test_texts: VecDeque<(Timestamp, u32)>,
+    pub(crate) opt_outs: BTreeMap<E164, OptOut>,
+    pub(crate) endpoints: BTreeMap<EndpointId, Endpoint>,
+}
+
+pub(crate) struct StoredMessage {
+    pub(crate) message: Message,
+    pub(crate) timeline: Vec<TimelineEntry>,
+}
+
+impl AccountState {
+    pub(crate) fn new(account: Account) -> Self {
+        Self {
+            account,
+            ledger: Vec::new(),
+            index: MessageIndex::default(),
+            earlier: BTreeMap::new(),
+            test_texts: VecDeque::new(),
+            opt_outs: BTreeMap::new(),
+            endpoints: BTreeMap::new(),
+        }
+    }
+
+    /// Books a draft that adds credits; the balance has room for what was taken from it before.
+    fn give_back(&mut self, draft: Draft) {
+        if let Ok((entries, balance)) = post(self.account.balance, vec![draft]) {
+            self.ledger.extend(entries);
+            self.account.balance = balance;
+        }
+    }
+}
+
+impl State {
+    /// A text of this account.
+    pub(crate) fn message_of(&self, account: AccountId, id: MessageId) -> Option<&StoredMessage> {
+        self.messages.get(&id).filter(|stored| stored.message.account == account)
+    }
+
+    /// Writes a text that was not there before.
+    pub(crate) fn insert_message(&mut self, message: Message, timeline: Vec<TimelineEntry>) {
+        if let Some(room) = self.accounts.get_mut(&message.account) {
+            room.index.insert(&message);
+        }
+        self.messages.insert(message.id, StoredMessage { message, timeline });
+    }
+
+    /// Writes all that a change says: text, timeline, refund, contact, queue, deliveries.
+    pub(crate) fn apply(&mut self, changed: Changed, ids: &mut Ids) {
+        let texted = changed.texted();
+        let Changed { message, timeline, refund, events } = changed;
+        if !MessageStatus::CLAIMABLE.contains(&message.status) {
+            self.queue.remove(message.id);
+        }
+        if let Some(texted) = texted {
+            let contact = (texted.number, texted.person);
+            self.last_texted.insert(contact, (texted.account, texted.at));
+        }
+        if let Some(room) = self.accounts.get_mut(&message.account) {
+            if let Some(stored) = self.messages.get(&message.id) {
+                room.index.change_status(message.id, stored.message.status, message.status);
+            }
+            if let Some(draft) = refund {
+                room.give_back(draft);
+            }
+        }
+        if let Some(stored) = self.messages.get_mut(&message.id) {
+            stored.message = message;
+            stored.timeline.extend(timeline);
+        }
+        self.raise(&events, ids);
+    }
+
+    /// Makes the deliveries of events.
+    pub(crate) fn raise(&mut self, events: &[Event], ids: &mut Ids) {
+        for event in events {
+            let Some(room) = self.accounts.get(&event.account) else { continue };
+            for delivery in fan_out(event, room.endpoints.values(), ids) {
+                self.deliveries.put(delivery);
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Webhook endpoints and the attempts to reach them.
+
+use async_trait::async_trait;
+use sms_core::ids::{AccountId, DeliveryId, EndpointId};
+use sms_core::page::{Page, PageRequest};
+use sms_core::store::{CommitError, StoreError};
+use sms_core::time::Timestamp;
+use sms_core::webhook::attempt::{
+    AttemptPlan, AttemptVerdict, ClaimedDelivery, DeliveryClaimPlan, RetryPlan, RetryVerdict, claim,
+};
+use sms_core::webhook::delivery::Delivery;
+use sms_core::webhook::endpoint::{Endpoint, EndpointChange, EndpointRefused, settle_creation};
+use sms_core::webhook::store::WebhookStore;
+
+use crate::MemoryStore;
+use crate::state::State;
+
+#[async_trait]
+impl WebhookStore for MemoryStore {
+    async fn endpoint_create(
+        &self,
+        endpoint: Endpoint,
+    ) -> Result<(), CommitError<EndpointRefused>> {
+        let mut state = self.state();
+        let room = state.accounts.get_mut(&endpoint.account).ok_or_else(no_account)?;
+        settle_creation(room.endpoints.len()).map_err(CommitError::Refused)?;
+        room.endpoints.insert(endpoint.id, endpoint);
+        Ok(())
+    }
+
+    async fn endpoint_get(
+        &self,
+        account: AccountId,
+        id: EndpointId,
+    ) -> Result<Option<Endpoint>, StoreError> {
+        Ok(self.state().endpoint(account, id).cloned())
+    }
+
+    async fn endpoint_list(&self, account: AccountId) -> Result<Vec<Endpoint>, StoreError> {
+        let state = self.state();
+        let endpoints = state.accounts.get(&account).into_iter();
+        Ok(endpoints.flat_map(|room| room.endpoints.values().rev().cloned()).collect())
+    }
+
+    async fn endpoint_update(
+        &self,
+        account: AccountId,
+        id: EndpointId,
+        change: EndpointChange,
+        at: Timestamp,
+    ) -> Result<Option<Endpoint>, StoreError> {
+        let mut state = self.state();
+        let Some(before) = state.endpoint(account, id).cloned() else { return Ok(None) };
+        let was_on = before.power.is_on();
+        let after = change.apply(before, at);
+        if was_on && !after.power.is_on() {
+            state.give_up_waiting(id, at);
+        }
+        state.put_endpoint(after.clone());
+        Ok(Some(after))
+    }
+
+    async fn endpoint_delete(
+        &self,
+        account: AccountId,
+        id: EndpointId,
+    ) -> Result<bool, StoreError> {
+        let mut state = self.state();
+        let room = state.accounts.get_mut(&account);
+        let removed = room.and_then(|room| room.endpoints.remove(&id)).is_some();
+        if removed {
+            state.deliveries.remove_endpoint(id);
+        }
+        Ok(removed)
+    }
+
+    async fn deliveries_claim(
+        &self,
+        plan: DeliveryClaimPlan,
+    ) -> Result<Vec<ClaimedDelivery>, StoreError> {
+        let DeliveryClaimPlan { at, lease, mut room } = plan;
+        let mut state = self.state();
+        let mut taken = Vec::new();
+        for id in state.deliveries.endpoints_due(at) {
+            if room.total == 0 {
+                break;
+            }
+            let Some(endpoint) = state.endpoint_of(id).cloned() else { continue };
+            let due = state.deliveries.claimable(id, at, room.of(&endpoint));
+            room.take(&endpoint, due.len());
+            for delivery in due {
+                let (held, claimed) = claim(delivery, &endpoint, lease);
+                state.deliveries.put(held);
+                taken.push(claimed);
+            }
+        }
+        Ok(taken)
+    }
+
+    async fn deliveries_record(
+        &self,
+        plans: Vec<AttemptPlan>,
+    ) -> Result<Vec<AttemptVerdict>, StoreError> {
+        let mut state = self.state();
+        Ok(plans.into_iter().map(|plan| state.record_attempt(&plan)).collect())
+    }
+
+    async fn delivery_retry(&self, plan: RetryPlan) -> Result<Option<RetryVerdict>, StoreError> {
+        let mut state = self.state();
+        let delivery = state.delivery(plan.account, plan.endpoint, plan.delivery);
+        let endpoint = state.endpoint(plan.account, plan.endpoint);
+        let Some((delivery, endpoint)) = delivery.zip(endpoint) else { return Ok(None) };
+        let verdict = plan.settle(delivery, endpoint);
+        if let RetryVerdict::Send(held, _) = &verdict {
+            state.deliveries.put((**held).clone());
+        }
+        Ok(Some(verdict))
+    }
+
+    async fn delivery_log(&self, delivery: Delivery) -> Result<(), StoreError> {
+        let mut state = self.state();
+        if state.endpoint(delivery.account, delivery.endpoint).is_some() {
+            state.deliveries.put(delivery);
+        }
+        Ok(())
+    }
+
+    async fn delivery_get(
+        &self,
+        account: AccountId,
+        endpoint: EndpointId,
+        id: DeliveryId,
+    ) -> Result<Option<Delivery>, StoreError> {
+        Ok(self.state().delivery(account, endpoint, id).cloned())
+    }
+
+    async fn delivery_list(
+        &self,
+        account: AccountId,
+        endpoint: EndpointId,
+        page: PageRequest,
+    ) -> Result<Page<Delivery>, StoreError> {
+        let state = self.state();
+        let before = page.after.map(|cursor| cursor.id());
+        let rows = state.deliveries.newest_first(endpoint, before);
+        let own = rows.filter(|delivery| delivery.account == account);
+        let rows = own.take(page.limit.get() + 1).cloned().collect();
+        Ok(Page::of(rows, page.limit, |delivery: &Delivery| delivery.id))
+    }
+
+    async fn deliveries_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        Ok(self.state().deliveries.tidy(before, limit))
+    }
+
+    async fn deliveries_next(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(self.state().deliveries.next())
+    }
+}
+
+impl State {
+    fn endpoint(&self, account: AccountId, id: EndpointId) -> Option<&Endpoint> {
+        self.accounts.get(&account)?.endpoints.get(&id)
+    }
+
+    /// The endpoint of a delivery that waits.
+    fn endpoint_of(&self, id: EndpointId) -> Option<&Endpoint> {
+        let first = self.deliveries.newest_first(id, None).next()?;
+        self.endpoint(first.account, id)
+    }
+
+    fn put_endpoint(&mut self, endpoint: Endpoint) {
+        if let Some(room) = self.accounts.get_mut(&endpoint.account) {
+            room.endpoints.insert(endpoint.id, endpoint);
+        }
+    }
+
+    fn delivery(
+        &self,
+        account: AccountId,
+        endpoint: EndpointId,
+        id: DeliveryId,
+    ) -> Option<&Delivery> {
+        let found = self.deliveries.get(id);
+        found.filter(|delivery| delivery.account == account && delivery.endpoint == endpoint)
+    }
+
+    fn record_attempt(&mut self, plan: &AttemptPlan) -> AttemptVerdict {
+        let delivery = self.deliveries.get(plan.delivery);
+        let own = delivery.filter(|delivery| delivery.account == plan.account);
+        let found = own.and_then(|own| Some((own, self.endpoint(plan.account, own.endpoint)?)));
+        let verdict = plan.settle(found);
+        if let AttemptVerdict::Record { delivery, endpoint, switched_off } = &verdict {
+            self.deliveries.put((**delivery).clone());
+            self.put_endpoint((**endpoint).clone());
+            if *switched_off {
+                self.give_up_waiting(endpoint.id, plan.at);
+            }
+        }
+        verdict
+    }
+
+    fn give_up_waiting(&mut self, endpoint: EndpointId, at: Timestamp) {
+        for delivery in self.deliveries.pending(endpoint) {
+            if delivery.is_waiting(at) {
+                self.deliveries.put(delivery.given_up());
+            }
+        }
+    }
+}
+
+fn no_account() -> StoreError {
+    StoreError::Internal {
+        doing: "saving an endpoint of an account that does not exist",
+        source: None,
+    }
+}
