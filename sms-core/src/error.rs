@@ -26,8 +26,12 @@ pub struct FieldError {
 
 impl FieldError {
     /// An error of this field.
-    pub fn new(field: impl Into<String>, code: &'static str, message: impl Into<String>) -> Self {
-        Self { field: field.into(), code, message: message.into() }
+    pub fn new(
+        field: impl Into<String>,
+        code: impl Into<&'static str>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self { field: field.into(), code: code.into(), message: message.into() }
     }
 }
 
@@ -192,5 +196,82 @@ impl<R: Into<Error>> From<CommitError<R>> for Error {
             CommitError::Stale => Self::Busy,
             CommitError::Store(error) => Self::Store(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::credits;
+
+    /// Every error with its code, its details, and whether trying again may help.
+    fn every_error() -> Vec<(Error, &'static str, Value, bool)> {
+        let (store, doing) = (Error::Store, "counting");
+        let retry_after = Duration::from_secs(9);
+        let field = FieldError::new("to", "required", "give a number");
+        let fields = json!([{ "field": "to", "code": "required", "message": "give a number" }]);
+        let unknown = Error::UnknownReference { resource: "list", id: "lst_1".to_owned() };
+        let poor = Error::InsufficientCredit { needed: credits(3), balance: credits(2) };
+        let sent = Error::MessageNotCancellable(MessageStatus::Sent);
+        let null = || Value::Null;
+        vec![
+            (Error::Invalid(vec![field]), "validation_failed", fields, false),
+            (Error::NotFound("message"), "not_found", null(), false),
+            (unknown, "not_found", json!({ "resource": "list", "id": "lst_1" }), false),
+            (MayNotSend::Pending.into(), "account_pending", null(), false),
+            (MayNotSend::Suspended.into(), "account_suspended", null(), false),
+            (poor, "insufficient_credit", json!({ "needed": 3, "balance": 2 }), false),
+            (Error::IdempotencyConflict, "idempotency_conflict", null(), false),
+            (sent, "message_not_cancellable", json!({ "status": "sent" }), false),
+            (Error::NumberExists, "number_exists", null(), false),
+            (Error::WebhookLimitReached, "webhook_limit_reached", null(), false),
+            (Error::SenderNotApproved, "sender_not_approved", null(), false),
+            (Error::TestLimitExceeded, "test_limit_exceeded", null(), false),
+            (Error::TestTextsUsedUp { retry_after }, "rate_limited", null(), true),
+            (Error::NoNumber, "no_number", null(), false),
+            (Error::BalanceOutOfRange(String::new()), "balance_out_of_range", null(), false),
+            (Error::Busy, "unavailable", null(), true),
+            (store(StoreError::Unavailable { doing, source: None }), "unavailable", null(), true),
+            (store(StoreError::Internal { doing, source: None }), "internal_error", null(), false),
+        ]
+    }
+
+    #[test]
+    fn every_error_has_the_documented_code_and_details() {
+        for (error, code, details, is_retryable) in every_error() {
+            assert_eq!(error.code(), code, "{error:?}");
+            assert_eq!(error.details(), details, "{error:?}");
+            assert_eq!(error.is_retryable(), is_retryable, "{error:?}");
+        }
+    }
+
+    #[test]
+    fn messages_are_lower_case_name_the_thing_and_have_no_full_stop() {
+        for (error, ..) in every_error() {
+            let message = error.to_string();
+            assert!(!message.ends_with('.') && !message.starts_with(char::is_uppercase), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_of_a_plan_becomes_the_error_of_its_name() {
+        let code = |error: Error| error.code();
+        let (needed, balance) = (credits(3), credits(2));
+        let retry_after = Duration::from_secs(9);
+        for (refused, expected) in [
+            (SendRefused::NoSuchAccount, "not_found"),
+            (SendRefused::MayNotSend(MayNotSend::Pending), "account_pending"),
+            (SendRefused::InsufficientCredit { needed, balance }, "insufficient_credit"),
+            (SendRefused::IdempotencyConflict, "idempotency_conflict"),
+            (SendRefused::TestTextsUsedUp { retry_after }, "rate_limited"),
+        ] {
+            assert_eq!(code(CommitError::Refused(refused).into()), expected);
+        }
+        let sending = CancelRefused::NotCancellable(MessageStatus::Sending);
+        assert_eq!(code(sending.into()), "message_not_cancellable");
+        assert_eq!(code(CancelRefused::NoSuchMessage.into()), "not_found");
+        assert_eq!(code(AdjustRefused::NoSuchAccount.into()), "not_found");
+        assert_eq!(code(EndpointRefused::LimitReached.into()), "webhook_limit_reached");
+        assert_eq!(code(CommitError::<SendRefused>::Stale.into()), "unavailable");
     }
 }

@@ -149,6 +149,11 @@ impl EventBody {
         Self(text.into())
     }
 
+    /// The JSON, to be sent without a copy.
+    pub fn into_text(self) -> Arc<str> {
+        self.0
+    }
+
     /// The JSON, exactly as signed and sent.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -168,6 +173,7 @@ impl Event {
     }
 
     /// The bytes that every delivery of this event carries: `{ id, type, created_at, data }`.
+    #[expect(clippy::missing_panics_doc, reason = "plain structs become JSON without fail")]
     pub fn body(&self) -> EventBody {
         #[derive(Serialize)]
         struct Wire<'a> {
@@ -184,5 +190,94 @@ impl Event {
         };
         // Serialising plain structs with string keys into memory cannot fail.
         EventBody(serde_json::to_string(&wire).expect("an event is JSON").into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::MessageStatus;
+    use crate::opt_out::OptOutSource;
+    use crate::samples::{account_id, compact, ids, message, now, person};
+
+    fn text(status: MessageStatus) -> Box<Message> {
+        let client_ref = (status != MessageStatus::Received).then(|| "booking-42".to_owned());
+        Box::new(Message { client_ref, ..message(status) })
+    }
+
+    /// The data of every kind of event; a failure is told for two different reasons.
+    fn every_data() -> [EventData; 7] {
+        let opt_out =
+            OptOut { phone: person(), source: OptOutSource::Sms, note: None, created_at: now() };
+        [
+            EventData::MessageSent(text(MessageStatus::Sent)),
+            EventData::MessageDelivered(text(MessageStatus::Delivered)),
+            EventData::MessageFailed(text(MessageStatus::Failed)),
+            EventData::MessageFailed(text(MessageStatus::Undelivered)),
+            EventData::MessageReceived(text(MessageStatus::Received)),
+            EventData::OptOutCreated(opt_out),
+            EventData::WebhookTest(TestPing { message: "This is a test of your webhook endpoint." }),
+        ]
+    }
+
+    #[test]
+    fn events_are_written_exactly_as_the_golden_file_shows() {
+        let bodies: Vec<String> = (1..)
+            .zip(every_data())
+            .map(|(number, data)| {
+                let id = EventId::from_u128(number);
+                let event = Event { id, account: account_id(), created_at: now(), data };
+                event.body().as_str().to_owned()
+            })
+            .collect();
+        let golden = compact(include_str!("../tests/golden/event.json"));
+        assert_eq!(format!("[{}]", bodies.join(",")), golden);
+    }
+
+    #[test]
+    fn the_data_of_a_message_event_is_the_message_object() {
+        for data in &every_data()[..5] {
+            let (EventData::MessageSent(message)
+            | EventData::MessageDelivered(message)
+            | EventData::MessageFailed(message)
+            | EventData::MessageReceived(message)) = data
+            else {
+                panic!("{}", data.kind())
+            };
+            let (own, whole) = (serde_json::to_string(data), serde_json::to_string(message));
+            assert_eq!(own.unwrap(), whole.unwrap());
+        }
+    }
+
+    #[test]
+    fn every_kind_but_the_test_can_be_subscribed_to_by_its_name() {
+        let names = EventType::SUBSCRIBABLE.map(EventType::as_str);
+        assert_eq!(
+            names,
+            [
+                "message.sent",
+                "message.delivered",
+                "message.failed",
+                "message.received",
+                "opt_out.created",
+                "link.clicked",
+            ]
+        );
+        for kind in EventType::SUBSCRIBABLE {
+            assert_eq!(kind.as_str().parse(), Ok(kind));
+        }
+        for name in ["webhook.test", "message.queued", "Message.Sent", "*", ""] {
+            assert!(name.parse::<EventType>().is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_body_reads_the_same_each_time_and_after_it_was_kept() {
+        let [data, ..] = every_data();
+        let event = Event::new(account_id(), data, now(), &mut ids());
+        let body = event.body();
+        assert_eq!(body, event.body());
+        assert_eq!(EventBody::from_stored(body.as_str()), body);
+        assert!(!format!("{body:?}").contains("table"), "debug shows no words");
     }
 }

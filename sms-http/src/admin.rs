@@ -1,0 +1,68 @@
+//! The operator's API under `/admin/v1`: what the specification leaves to "the dashboard".
+//!
+//! Same envelope, same errors; its bearer token is the operator's own. The commands of the server
+//! binary call it too.
+
+use poem_openapi::{OpenApiService, Tags};
+use serde_json::Value;
+use sms_core::Sms;
+
+use crate::openapi::{DocumentRules, Failure, document};
+
+pub mod account;
+pub mod api_key;
+pub mod credits;
+pub mod gate;
+pub mod inbound;
+pub mod number;
+
+/// Where the operator's API lives.
+pub const PREFIX: &str = "/admin/v1";
+
+/// The sections of the operator's document.
+#[derive(Debug, Clone, Copy, Tags)]
+pub enum Tag {
+    /// Accounts, their approval and their settings.
+    Accounts,
+    /// API keys.
+    Keys,
+    /// Balances and the ledger.
+    Credits,
+    /// The operator's numbers.
+    Numbers,
+    /// What networks bring in.
+    Network,
+}
+
+/// The handlers of the operator's API.
+pub type Apis = (
+    account::AccountApi,
+    api_key::ApiKeyApi,
+    credits::CreditsApi,
+    number::NumberApi,
+    inbound::InboundApi,
+);
+
+/// The operator's API over a service.
+pub fn service(sms: &Sms) -> OpenApiService<Apis, ()> {
+    let apis = (
+        account::AccountApi::new(sms.clone()),
+        api_key::ApiKeyApi::new(sms.clone()),
+        credits::CreditsApi::new(sms.clone()),
+        number::NumberApi::new(sms.clone()),
+        inbound::InboundApi::new(sms.clone()),
+    );
+    OpenApiService::new(apis, "SMS Messaging Service operator API", "1.0.0").server(PREFIX)
+}
+
+/// The OpenAPI 3.1 document of the operator's API.
+pub fn openapi_document(service: &OpenApiService<Apis, ()>) -> Value {
+    document(service, &RULES)
+}
+
+const RULES: DocumentRules = DocumentRules {
+    key_name: "OperatorToken",
+    key_description: "The operator's token, `SMS_ADMIN_TOKEN`.",
+    without_key: &[],
+    failures: &[("credits_adjust", &[Failure::Conflict]), ("number_create", &[Failure::Conflict])],
+};

@@ -1,0 +1,155 @@
+//! `/accounts/{id}/keys`: making, listing and revoking API keys.
+
+use chrono::{DateTime, Utc};
+use poem_openapi::param::Path;
+use poem_openapi::{Enum, Object, OpenApi};
+use sms_core::Sms;
+use sms_core::account::Mode;
+use sms_core::account::api_key::{KeyRecord, prefix};
+
+use super::Tag;
+use crate::api::path_id::path_id;
+use crate::body::Body;
+use crate::envelope::{Answer, Created, NoContent};
+use crate::error::ApiError;
+use crate::field_error::checked;
+use crate::fields::{Fields, FromFields, rule};
+
+/// Live or test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
+#[oai(rename = "KeyKind", rename_all = "snake_case")]
+enum KindName {
+    /// Sends real texts.
+    Live,
+    /// Simulates them.
+    Test,
+}
+
+impl From<KindName> for Mode {
+    fn from(name: KindName) -> Self {
+        match name {
+            KindName::Live => Self::Live,
+            KindName::Test => Self::Test,
+        }
+    }
+}
+
+impl From<Mode> for KindName {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Live => Self::Live,
+            Mode::Test => Self::Test,
+        }
+    }
+}
+
+/// A new key.
+#[derive(Debug, Object)]
+struct KeyInput {
+    /// Live or test.
+    kind: KindName,
+    /// What it is for.
+    name: Option<String>,
+}
+
+impl FromFields for KeyInput {
+    fn from_fields(fields: &mut Fields<'_>) -> Self {
+        Self {
+            kind: fields.required("kind", rule::one_of()),
+            name: fields.optional("name", rule::text().min(1).max(200)),
+        }
+    }
+}
+
+/// A key as it is listed.
+#[derive(Debug, Object)]
+#[oai(rename = "ApiKey")]
+struct KeyShape {
+    /// `key_` and 26 characters.
+    id: String,
+    /// Live or test.
+    kind: KindName,
+    /// What it is for.
+    name: Option<String>,
+    /// What it begins with.
+    prefix: String,
+    /// Its last four characters.
+    last_four: String,
+    /// When it was made.
+    created_at: DateTime<Utc>,
+    /// When it was last used, to the minute.
+    last_used_at: Option<DateTime<Utc>>,
+    /// When it was revoked.
+    revoked_at: Option<DateTime<Utc>>,
+}
+
+impl From<KeyRecord> for KeyShape {
+    fn from(record: KeyRecord) -> Self {
+        Self {
+            id: record.id.to_string(),
+            kind: record.mode.into(),
+            name: record.name,
+            prefix: prefix(record.mode).to_owned(),
+            last_four: record.last_four,
+            created_at: record.created_at.to_chrono(),
+            last_used_at: record.last_used_at.map(|at| at.to_chrono()),
+            revoked_at: record.revoked_at.map(|at| at.to_chrono()),
+        }
+    }
+}
+
+/// A key just made.
+#[derive(Debug, Object)]
+#[oai(rename = "ApiKeyCreated")]
+struct KeyCreatedShape {
+    #[oai(flatten)]
+    record: KeyShape,
+    /// The key itself. Shown this once; only its hash is kept.
+    key: String,
+}
+
+/// The handlers of `/accounts/{id}/keys`.
+#[derive(Debug)]
+pub struct ApiKeyApi {
+    sms: Sms,
+}
+
+impl ApiKeyApi {
+    pub(super) fn new(sms: Sms) -> Self {
+        Self { sms }
+    }
+}
+
+#[OpenApi(prefix_path = "/accounts/:id/keys", tag = "Tag::Keys")]
+impl ApiKeyApi {
+    /// Make a key
+    #[oai(path = "/", method = "post", operation_id = "api_key_create")]
+    async fn create(
+        &self,
+        id: Path<String>,
+        body: Body<KeyInput>,
+    ) -> Result<Created<KeyCreatedShape>, ApiError> {
+        let account = path_id(&id)?;
+        let KeyInput { kind, name } = checked(body)?;
+        let made = self.sms.operator().api_key_create(account, kind.into(), name).await?;
+        let (key, record) = made;
+        let key = key.reveal().to_owned();
+        Ok(Created::new(KeyCreatedShape { record: record.into(), key }))
+    }
+
+    /// List keys
+    #[oai(path = "/", method = "get", operation_id = "api_key_list")]
+    async fn list(&self, id: Path<String>) -> Result<Answer<Vec<KeyShape>>, ApiError> {
+        let keys = self.sms.operator().api_key_list(path_id(&id)?).await?;
+        Ok(Answer::new(keys.into_iter().map(Into::into).collect()))
+    }
+
+    /// Revoke a key
+    ///
+    /// It is refused from now on.
+    #[oai(path = "/:key_id", method = "delete", operation_id = "api_key_revoke")]
+    async fn revoke(&self, id: Path<String>, key_id: Path<String>) -> Result<NoContent, ApiError> {
+        self.sms.operator().api_key_revoke(path_id(&id)?, path_id(&key_id)?).await?;
+        Ok(NoContent)
+    }
+}

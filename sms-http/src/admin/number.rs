@@ -1,0 +1,156 @@
+//! `/numbers`: the operator's numbers, shared or for one account.
+
+use chrono::{DateTime, Utc};
+use poem_openapi::param::Path;
+use poem_openapi::{Object, OpenApi};
+use sms_core::Sms;
+use sms_core::credits::Credits;
+use sms_core::number::Number;
+use sms_core::route::RouteName;
+use sms_core::service::operator::NumberInput as CoreInput;
+use sms_core::time::Timestamp;
+
+use super::Tag;
+use crate::api::path_id::path_id;
+use crate::body::Body;
+use crate::envelope::{Answer, Created, NoContent};
+use crate::error::ApiError;
+use crate::field_error::checked;
+use crate::fields::{Fields, FromFields, rule};
+
+const MAX_CREDITS: i64 = (1 << 53) - 1;
+
+/// A new number.
+#[derive(Debug, Object)]
+struct NumberInput {
+    /// The number, in any common format.
+    phone_number: String,
+    /// The account that rents it; absent makes it shared.
+    account_id: Option<String>,
+    /// The route behind it; absent means the first configured one.
+    route: Option<String>,
+    /// Credits taken every 30 days; 0 unless given.
+    rental_credits: Option<u64>,
+    /// The standard monthly rent; as `rental_credits` unless given.
+    monthly_credits: Option<u64>,
+}
+
+impl FromFields for NumberInput {
+    fn from_fields(fields: &mut Fields<'_>) -> Self {
+        let credits = |fields: &mut Fields<'_>, name| {
+            let given = fields.optional(name, rule::whole(0..=MAX_CREDITS));
+            given.and_then(|credits| u64::try_from(credits).ok())
+        };
+        Self {
+            phone_number: fields.required("phone_number", rule::text().min(1).max(40)),
+            account_id: fields.optional("account_id", rule::text()),
+            route: fields.optional("route", rule::text().min(1).max(40)),
+            rental_credits: credits(fields, "rental_credits"),
+            monthly_credits: credits(fields, "monthly_credits"),
+        }
+    }
+}
+
+/// One of the operator's numbers.
+#[derive(Debug, Object)]
+#[oai(rename = "Number")]
+struct NumberShape {
+    /// `gw_` and 26 characters.
+    id: String,
+    /// The number in E.164.
+    phone_number: String,
+    /// The account that rents it; null when it is shared.
+    account_id: Option<String>,
+    /// The route behind it; null means the first configured one.
+    route: Option<String>,
+    /// Whether its gateway checked in within the last five minutes.
+    online: bool,
+    /// Credits taken every 30 days.
+    rental_credits: u64,
+    /// The standard monthly rent.
+    monthly_credits: u64,
+    /// When rent was last taken.
+    rental_charged_at: Option<DateTime<Utc>>,
+    /// Since when its holder has it.
+    assigned_at: DateTime<Utc>,
+}
+
+impl NumberShape {
+    fn of(number: Number, now: Timestamp) -> Self {
+        Self {
+            online: number.is_online(now),
+            id: number.id.to_string(),
+            phone_number: number.phone.to_string(),
+            account_id: number.holder.account().map(|id| id.to_string()),
+            route: number.route.map(|route| route.to_string()),
+            rental_credits: number.rental_credits.get(),
+            monthly_credits: number.monthly_credits.get(),
+            rental_charged_at: number.rental_charged_at.map(|at| at.to_chrono()),
+            assigned_at: number.assigned_at.to_chrono(),
+        }
+    }
+}
+
+/// The handlers of `/numbers`.
+#[derive(Debug)]
+pub struct NumberApi {
+    sms: Sms,
+}
+
+impl NumberApi {
+    pub(super) fn new(sms: Sms) -> Self {
+        Self { sms }
+    }
+}
+
+#[OpenApi(prefix_path = "/numbers", tag = "Tag::Numbers")]
+impl NumberApi {
+    /// Add a number
+    #[oai(path = "/", method = "post", operation_id = "number_create")]
+    async fn create(&self, body: Body<NumberInput>) -> Result<Created<NumberShape>, ApiError> {
+        let input = checked(body)?;
+        let credits = |given: u64| Credits::new(given).unwrap_or(Credits::MAX);
+        let rental_credits = credits(input.rental_credits.unwrap_or_default());
+        let account = match input.account_id {
+            None => None,
+            Some(id) => Some(
+                id.parse()
+                    .map_err(|_| sms_core::Error::UnknownReference { resource: "account", id })?,
+            ),
+        };
+        let input = CoreInput {
+            phone_number: input.phone_number,
+            account,
+            route: input.route.map(RouteName::new),
+            rental_credits,
+            monthly_credits: input.monthly_credits.map_or(rental_credits, credits),
+        };
+        let number = self.sms.operator().number_create(input).await?;
+        Ok(Created::new(NumberShape::of(number, self.sms.now())))
+    }
+
+    /// List numbers
+    #[oai(path = "/", method = "get", operation_id = "number_list")]
+    async fn list(&self) -> Result<Answer<Vec<NumberShape>>, ApiError> {
+        let now = self.sms.now();
+        let numbers = self.sms.operator().number_list().await?;
+        let shapes = numbers.into_iter().map(|number| NumberShape::of(number, now));
+        Ok(Answer::new(shapes.collect()))
+    }
+
+    /// Remove a number
+    #[oai(path = "/:id", method = "delete", operation_id = "number_delete")]
+    async fn delete(&self, id: Path<String>) -> Result<NoContent, ApiError> {
+        self.sms.operator().number_delete(path_id(&id)?).await?;
+        Ok(NoContent)
+    }
+
+    /// Check in
+    ///
+    /// The gateway behind the number is there: it is online for five minutes.
+    #[oai(path = "/:id/check-in", method = "post", operation_id = "number_check_in")]
+    async fn check_in(&self, id: Path<String>) -> Result<NoContent, ApiError> {
+        self.sms.operator().number_check_in(path_id(&id)?).await?;
+        Ok(NoContent)
+    }
+}

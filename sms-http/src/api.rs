@@ -1,0 +1,86 @@
+//! The API under `/api/v1`: one file per noun, handlers that check, call and wrap.
+//!
+//! [`gate`] stands before every handler: it knows the key, and counts its requests. What a key may
+//! see is decided by the core's account handle, never here.
+
+use poem_openapi::{OpenApiService, Tags};
+use serde_json::{Value, json};
+use sms_core::Sms;
+
+use crate::openapi::{DocumentRules, Failure, document};
+
+pub mod balance;
+pub mod export;
+pub mod gate;
+pub mod message;
+pub mod message_shape;
+pub mod path_id;
+pub mod send;
+pub mod webhook;
+
+/// Where the API lives.
+pub const PREFIX: &str = "/api/v1";
+
+/// Where its document is, below [`PREFIX`]; it needs no key.
+pub const DOCUMENT_PATH: &str = "/openapi.json";
+
+/// The sections of the API's document.
+#[derive(Debug, Clone, Copy, Tags)]
+pub enum Tag {
+    /// Sending, quoting, reading and cancelling texts.
+    Messages,
+    /// Credits and account status.
+    Account,
+    /// Endpoints that are told of events, and their deliveries.
+    Webhooks,
+}
+
+/// The handlers of the API.
+pub type Apis = (message::MessageApi, send::SendApi, balance::BalanceApi, webhook::WebhookApi);
+
+/// The API over a service.
+pub fn service(sms: &Sms, public_url: &str) -> OpenApiService<Apis, ()> {
+    let apis = (
+        message::MessageApi::new(sms.clone()),
+        send::SendApi::new(sms.clone()),
+        balance::BalanceApi::new(sms.clone()),
+        webhook::WebhookApi::new(sms.clone()),
+    );
+    OpenApiService::new(apis, "SMS Messaging Service API", "1.0.0")
+        .description(
+            "Send and receive SMS with UK mobile numbers. Every answer is `{ data, meta }`, every \
+             error `{ error: { code, message, details } }`.",
+        )
+        .server(format!("{public_url}{PREFIX}"))
+}
+
+/// The OpenAPI 3.1 document of the API.
+pub fn openapi_document(service: &OpenApiService<Apis, ()>) -> Value {
+    let mut document = document(service, &RULES);
+    // It is served beside the handlers, so the framework does not know of it.
+    document["paths"][DOCUMENT_PATH] = json!({ "get": {
+        "summary": "Read this document",
+        "description": "The OpenAPI 3.1 document of this API. Needs no key.",
+        "operationId": "openapi_get",
+        "tags": ["Account"],
+        "security": [],
+        "responses": { "200": {
+            "description": "The document",
+            "content": { "application/json": { "schema": { "type": "object" } } },
+        } },
+    } });
+    document
+}
+
+const RULES: DocumentRules = DocumentRules {
+    key_name: "ApiKey",
+    key_description: "A key of the account: `cc_live_…` sends real texts, `cc_test_…` simulates \
+                      them and charges nothing.",
+    without_key: &[],
+    failures: &[
+        ("message_send", &[Failure::InsufficientCredit, Failure::Forbidden, Failure::Conflict]),
+        ("message_quote", &[Failure::Conflict]),
+        ("message_cancel", &[Failure::Conflict]),
+        ("webhook_create", &[Failure::Conflict]),
+    ],
+};

@@ -1,0 +1,86 @@
+//! `GET /balance`: what an account can spend, and whether it may send.
+
+use poem::web::Data;
+use poem_openapi::{Enum, Object, OpenApi};
+use sms_core::Sms;
+use sms_core::account::AccountStatus;
+use sms_core::service::Caller;
+
+use super::Tag;
+use crate::envelope::Answer;
+use crate::error::ApiError;
+
+/// Whether an account may send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
+#[oai(rename = "AccountStatus", rename_all = "snake_case")]
+pub enum AccountStatusName {
+    /// Approved: sends with either kind of key.
+    Active,
+    /// Awaiting approval: test keys work.
+    Pending,
+    /// Suspended: sends with neither kind of key.
+    Suspended,
+}
+
+impl From<AccountStatus> for AccountStatusName {
+    fn from(status: AccountStatus) -> Self {
+        match status {
+            AccountStatus::Active => Self::Active,
+            AccountStatus::Pending => Self::Pending,
+            AccountStatus::Suspended => Self::Suspended,
+        }
+    }
+}
+
+impl From<AccountStatusName> for AccountStatus {
+    fn from(name: AccountStatusName) -> Self {
+        match name {
+            AccountStatusName::Active => Self::Active,
+            AccountStatusName::Pending => Self::Pending,
+            AccountStatusName::Suspended => Self::Suspended,
+        }
+    }
+}
+
+/// What an account can spend.
+#[derive(Debug, Object)]
+#[oai(example)]
+struct Balance {
+    /// Credits left; one pays for one SMS part.
+    credits: u64,
+    /// Whether the account may send.
+    account_status: AccountStatusName,
+}
+
+impl poem_openapi::types::Example for Balance {
+    fn example() -> Self {
+        Self { credits: 1_000, account_status: AccountStatusName::Active }
+    }
+}
+
+/// The handler of `/balance`.
+#[derive(Debug)]
+pub struct BalanceApi {
+    sms: Sms,
+}
+
+impl BalanceApi {
+    pub(super) fn new(sms: Sms) -> Self {
+        Self { sms }
+    }
+}
+
+#[OpenApi(tag = "Tag::Account")]
+impl BalanceApi {
+    /// Read the balance
+    ///
+    /// What the account can spend now, and whether it may send.
+    #[oai(path = "/balance", method = "get", operation_id = "balance_get")]
+    async fn get(&self, caller: Data<&Caller>) -> Result<Answer<Balance>, ApiError> {
+        let account = self.sms.account(caller.account, caller.mode).get().await?;
+        Ok(Answer::new(Balance {
+            credits: account.balance.get(),
+            account_status: account.status.into(),
+        }))
+    }
+}

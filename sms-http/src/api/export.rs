@@ -1,0 +1,198 @@
+//! `GET /messages/export`: texts as CSV, read and written in pages, so that memory does not grow
+//! with the export.
+
+use futures_util::stream::{self, Stream, StreamExt};
+use poem::Body;
+use poem_openapi::ApiResponse;
+use poem_openapi::payload::Binary;
+use sms_core::message::{ErrorCode, Message, MessageFilter};
+use sms_core::page::{Cursor, Limit, Page, PageRequest};
+use sms_core::service::AccountHandle;
+use sms_core::time::Timestamp;
+
+use crate::error::ApiError;
+
+/// How many rows an export may have.
+const MOST_ROWS: usize = 50_000;
+
+const COLUMNS: [&str; 25] = [
+    "id",
+    "direction",
+    "status",
+    "to",
+    "from",
+    "body",
+    "encoding",
+    "segments",
+    "credits",
+    "route",
+    "sender",
+    "client_ref",
+    "batch_id",
+    "campaign_id",
+    "contact_id",
+    "error_code",
+    "error_message",
+    "test",
+    "scheduled_at",
+    "sent_at",
+    "delivered_at",
+    "failed_at",
+    "cancelled_at",
+    "received_at",
+    "created_at",
+];
+
+/// The answer of the export.
+#[derive(Debug, ApiResponse)]
+pub enum CsvExport {
+    /// A header row, then one row per text, newest first.
+    #[oai(status = 200, content_type = "text/csv")]
+    Csv(
+        Binary<Body>,
+        /// Suggests a file name.
+        #[oai(header = "Content-Disposition")]
+        String,
+    ),
+}
+
+/// Where an export stands.
+enum Progress {
+    Page { cursor: Option<Cursor>, rows: usize, page: Page<Message> },
+    Read { cursor: Cursor, rows: usize },
+    Done,
+}
+
+/// Streams the texts that the filter accepts; `None` accepts none. The first page is read before
+/// the answer begins, so that a store that cannot serve is told as an error.
+pub(crate) async fn export(
+    account: AccountHandle,
+    filter: Option<MessageFilter>,
+) -> Result<CsvExport, ApiError> {
+    let first = match &filter {
+        Some(filter) => account.message_list(filter, page_after(None)).await?,
+        None => Page { items: Vec::new(), next: None },
+    };
+    let header = row(COLUMNS.iter().map(|name| (*name).to_owned()));
+    let filter = filter.unwrap_or_default();
+    let start = Progress::Page { cursor: first.next, rows: 0, page: first };
+    let pages = pages(account, filter, start);
+    let body = stream::once(async move { Ok(header) }).chain(pages);
+    Ok(CsvExport::Csv(
+        Binary(Body::from_bytes_stream(body)),
+        "attachment; filename=\"messages.csv\"".to_owned(),
+    ))
+}
+
+fn pages(
+    account: AccountHandle,
+    filter: MessageFilter,
+    start: Progress,
+) -> impl Stream<Item = Result<Vec<u8>, std::io::Error>> {
+    stream::unfold((account, filter, start), |(account, filter, progress)| async move {
+        let (cursor, rows, page) = match progress {
+            Progress::Done => return None,
+            Progress::Page { cursor, rows, page } => (cursor, rows, page),
+            Progress::Read { cursor, rows } => {
+                match account.message_list(&filter, page_after(Some(cursor))).await {
+                    Ok(page) => (page.next, rows, page),
+                    Err(error) => {
+                        // The head has gone out: cutting the stream is the only way to say so.
+                        tracing::warn!(%error, "an export was cut short");
+                        let cut = std::io::Error::other("the export was cut short");
+                        return Some((Err(cut), (account, filter, Progress::Done)));
+                    }
+                }
+            }
+        };
+        let room = MOST_ROWS - rows;
+        let chunk: Vec<u8> = page.items.iter().take(room).flat_map(message_row).collect();
+        let rows = rows + page.items.len().min(room);
+        let next = match cursor {
+            Some(cursor) if rows < MOST_ROWS => Progress::Read { cursor, rows },
+            _ => Progress::Done,
+        };
+        Some((Ok(chunk), (account, filter, next)))
+    })
+}
+
+fn page_after(after: Option<Cursor>) -> PageRequest {
+    PageRequest { limit: Limit::EXPORT, after }
+}
+
+fn message_row(message: &Message) -> Vec<u8> {
+    let time = |at: Option<Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
+    let id = |id: Option<String>| id.unwrap_or_default();
+    let times = message.times;
+    row([
+        message.id.to_string(),
+        message.direction.as_str().to_owned(),
+        message.status.to_string(),
+        message.to.to_string(),
+        message.from.to_string(),
+        harmless(message.body.as_str()),
+        message.encoding.as_str().to_owned(),
+        message.segments.to_string(),
+        message.credits.to_string(),
+        harmless(message.route.as_str()),
+        harmless(message.sender.as_deref().unwrap_or_default()),
+        harmless(message.client_ref.as_deref().unwrap_or_default()),
+        id(message.batch_id.map(|id| id.to_string())),
+        id(message.campaign_id.map(|id| id.to_string())),
+        id(message.contact_id.map(|id| id.to_string())),
+        message.error.map(ErrorCode::as_str).unwrap_or_default().to_owned(),
+        message.error.map(ErrorCode::message).unwrap_or_default().to_owned(),
+        message.mode.is_test().to_string(),
+        time(message.scheduled_at),
+        time(times.sent_at),
+        time(times.delivered_at),
+        time(times.failed_at),
+        time(times.cancelled_at),
+        time(times.received_at),
+        time(Some(message.created_at())),
+    ])
+}
+
+/// A cell that no spreadsheet takes for a formula.
+fn harmless(cell: &str) -> String {
+    if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        format!("'{cell}")
+    } else {
+        cell.to_owned()
+    }
+}
+
+fn row(cells: impl IntoIterator<Item = String>) -> Vec<u8> {
+    let mut writer =
+        csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(vec![]);
+    // Writing into memory cannot fail.
+    let _ = writer.write_record(cells.into_iter());
+    writer.into_inner().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_that_a_spreadsheet_would_run_is_quoted_away() {
+        for (cell, written) in [
+            ("=1+1", "'=1+1"),
+            ("+44", "'+44"),
+            ("-1", "'-1"),
+            ("@a", "'@a"),
+            ("\ta", "'\ta"),
+            ("\ra", "'\ra"),
+            ("a=1", "a=1"),
+            ("", ""),
+        ] {
+            assert_eq!(harmless(cell), written);
+        }
+    }
+
+    #[test]
+    fn rows_are_quoted_as_rfc_4180_says() {
+        let written = row(["a,b".to_owned(), "c\"d".to_owned(), "e\nf".to_owned()]);
+        assert_eq!(String::from_utf8(written).unwrap(), "\"a,b\",\"c\"\"d\",\"e\nf\"\r\n");
+    }
+}

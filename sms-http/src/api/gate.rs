@@ -1,0 +1,78 @@
+//! Who may come in: the bearer key of a request, and how many requests it may make.
+//!
+//! A request without a valid key is 401 whatever it asks for; the API's own document is served beside
+//! the gate.
+//! The answers for a missing, malformed, unknown and revoked key are the same.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use poem::http::header::AUTHORIZATION;
+use poem::{Endpoint, IntoResponse, Middleware, Request, Response};
+use sms_core::Sms;
+use sms_core::ids::ApiKeyId;
+
+use crate::error::ApiError;
+use crate::rate_limit::{Gcra, RateLimiter};
+
+/// The gate before the API's handlers. They take the [`Caller`](sms_core::service::Caller) that it
+/// found from the request's data.
+#[derive(Debug, Clone)]
+pub struct Gate {
+    sms: Sms,
+    limiter: Arc<RateLimiter<ApiKeyId>>,
+}
+
+impl Gate {
+    /// A gate that admits `gcra` of requests for each key.
+    pub fn new(sms: Sms, gcra: Gcra, start: Instant) -> Self {
+        Self { sms, limiter: Arc::new(RateLimiter::new(gcra, start)) }
+    }
+}
+
+impl<E: Endpoint> Middleware<E> for Gate {
+    type Output = Gated<E>;
+
+    fn transform(&self, inner: E) -> Gated<E> {
+        Gated { gate: self.clone(), inner }
+    }
+}
+
+/// An endpoint behind a [`Gate`].
+#[derive(Debug)]
+pub struct Gated<E> {
+    gate: Gate,
+    inner: E,
+}
+
+impl<E: Endpoint> Endpoint for Gated<E> {
+    type Output = Response;
+
+    async fn call(&self, mut request: Request) -> poem::Result<Response> {
+        let token = bearer(&request).ok_or_else(ApiError::unauthorized)?;
+        let caller = self.gate.sms.authenticate(token).await.map_err(ApiError::from)?;
+        let caller = caller.ok_or_else(ApiError::unauthorized)?;
+        let verdict = self.gate.limiter.judge(caller.key, Instant::now());
+        verdict.admit()?;
+        request.set_data(caller);
+        let answer = self.inner.call(request).await;
+        let mut response = match answer {
+            Ok(output) => output.into_response(),
+            Err(error) if error.is::<ApiError>() || error.is_from_response() => {
+                error.into_response()
+            }
+            // Left to the intake, which knows the route's methods and writes the envelope.
+            Err(error) => return Err(error),
+        };
+        verdict.describe_in(response.headers_mut());
+        Ok(response)
+    }
+}
+
+/// The token of `Authorization: Bearer <token>`; the scheme's case does not matter.
+pub(crate) fn bearer(request: &Request) -> Option<&str> {
+    let mut values = request.headers().get_all(AUTHORIZATION).iter();
+    let (value, None) = (values.next()?, values.next()) else { return None };
+    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}

@@ -1,0 +1,209 @@
+//! `/messages`: reading, listing, exporting and cancelling texts. Sending is in [`super::send`].
+
+use chrono::{DateTime, Utc};
+use poem::web::Data;
+use poem_openapi::OpenApi;
+use poem_openapi::param::Path;
+use sms_core::Sms;
+use sms_core::message::MessageFilter;
+use sms_core::message::filter::Search;
+use sms_core::page::{Cursor, Limit as PageLimit, PageRequest};
+use sms_core::service::{AccountHandle, Caller};
+
+use super::Tag;
+use super::export::{CsvExport, export};
+use super::message_shape::{DirectionName, MessageShape, MessageWithEvents, StatusName};
+use super::path_id::path_id;
+use crate::envelope::{Answer, PageMeta};
+use crate::error::ApiError;
+use crate::field_error::{FieldCode, FieldError, FieldErrors};
+use crate::param::{Choice, Limit, QueryParam, Text};
+
+/// The handlers of `/messages`, but for sending.
+#[derive(Debug)]
+pub struct MessageApi {
+    sms: Sms,
+}
+
+impl MessageApi {
+    pub(super) fn new(sms: Sms) -> Self {
+        Self { sms }
+    }
+
+    fn account(&self, caller: &Caller) -> AccountHandle {
+        self.sms.account(caller.account, caller.mode)
+    }
+}
+
+/// The filters of the list and the export, as given.
+pub(crate) struct FilterParams {
+    pub(crate) direction: QueryParam<Option<Choice<DirectionName>>>,
+    pub(crate) status: QueryParam<Option<Choice<StatusName>>>,
+    pub(crate) q: QueryParam<Option<Text<200>>>,
+    pub(crate) campaign_id: QueryParam<Option<Text<200>>>,
+    pub(crate) batch_id: QueryParam<Option<Text<200>>>,
+    pub(crate) client_ref: QueryParam<Option<Text<200>>>,
+    pub(crate) since: QueryParam<Option<DateTime<Utc>>>,
+    pub(crate) until: QueryParam<Option<DateTime<Utc>>>,
+}
+
+/// What a filter asks for: some texts, or, naming something that cannot exist, none.
+pub(crate) enum Wanted {
+    Some(Box<MessageFilter>),
+    Nothing,
+}
+
+impl FilterParams {
+    pub(crate) fn read(self, errors: &mut FieldErrors) -> Wanted {
+        let direction = errors.take(self.direction);
+        let status = errors.take(self.status);
+        let q = errors.take(self.q);
+        let campaign_id = errors.take(self.campaign_id).map(|text| text.0.parse());
+        let batch_id = errors.take(self.batch_id).map(|text| text.0.parse());
+        let client_ref = errors.take(self.client_ref).map(|text| text.0);
+        let since = errors.take(self.since).map(Into::into);
+        let until = errors.take(self.until).map(Into::into);
+        // An id that is malformed names no batch and no campaign, and so no text.
+        let (Ok(campaign_id), Ok(batch_id)) = (campaign_id.transpose(), batch_id.transpose())
+        else {
+            return Wanted::Nothing;
+        };
+        Wanted::Some(Box::new(MessageFilter {
+            direction: direction.map(|choice| choice.0.into()),
+            status: status.map(|choice| choice.0.into()),
+            search: q.and_then(|text| Search::parse(&text.0)),
+            campaign_id,
+            batch_id,
+            client_ref,
+            since,
+            until,
+        }))
+    }
+}
+
+/// The page that `limit` and `cursor` ask for.
+pub(crate) fn page_request(
+    limit: QueryParam<Limit>,
+    cursor: QueryParam<Option<Text<64>>>,
+    errors: &mut FieldErrors,
+) -> PageRequest {
+    let limit = errors.take(limit);
+    let after = errors.take(cursor).and_then(|text| match text.0.parse::<Cursor>() {
+        Ok(cursor) => Some(cursor),
+        Err(reason) => {
+            let code = FieldCode::InvalidFormat;
+            errors.push(FieldError::new("cursor", code, reason.to_string()));
+            None
+        }
+    });
+    PageRequest { limit: PageLimit::new(limit.0).unwrap_or_default(), after }
+}
+
+#[OpenApi(prefix_path = "/messages", tag = "Tag::Messages")]
+impl MessageApi {
+    /// List texts
+    ///
+    /// Newest first. Filters narrow the list together; an unknown id leaves nothing.
+    #[oai(path = "/", method = "get", operation_id = "message_list")]
+    #[expect(clippy::too_many_arguments, reason = "one argument is one parameter of the API")]
+    async fn list(
+        &self,
+        caller: Data<&Caller>,
+        /// How many texts a page holds.
+        limit: QueryParam<Limit>,
+        /// The previous page's `meta.next_cursor`.
+        cursor: QueryParam<Option<Text<64>>>,
+        /// Sent or received.
+        direction: QueryParam<Option<Choice<DirectionName>>>,
+        /// Where a text stands.
+        status: QueryParam<Option<Choice<StatusName>>>,
+        /// A number in any format, or text to find in the body.
+        q: QueryParam<Option<Text<200>>>,
+        /// The campaign it came from.
+        campaign_id: QueryParam<Option<Text<200>>>,
+        /// The send request it came from.
+        batch_id: QueryParam<Option<Text<200>>>,
+        /// Your own reference, exactly.
+        client_ref: QueryParam<Option<Text<200>>>,
+        /// Made at this moment or later.
+        since: QueryParam<Option<DateTime<Utc>>>,
+        /// Made before this moment.
+        until: QueryParam<Option<DateTime<Utc>>>,
+    ) -> Result<Answer<Vec<MessageShape>, PageMeta>, ApiError> {
+        let filters =
+            FilterParams { direction, status, q, campaign_id, batch_id, client_ref, since, until };
+        let mut errors = FieldErrors::new();
+        let page = page_request(limit, cursor, &mut errors);
+        let wanted = filters.read(&mut errors);
+        errors.finish()?;
+        let Wanted::Some(filter) = wanted else { return Ok(Answer::page(Vec::new(), None)) };
+        let page = self.account(&caller).message_list(&filter, page).await?;
+        let next = page.next.map(|cursor| cursor.to_string());
+        Ok(Answer::page(page.items.into_iter().map(MessageShape).collect(), next))
+    }
+
+    /// Export texts
+    ///
+    /// The same filters as the list; up to 50,000 rows of CSV, newest first, streamed.
+    #[oai(path = "/export", method = "get", operation_id = "message_export")]
+    #[expect(clippy::too_many_arguments, reason = "one argument is one parameter of the API")]
+    async fn export(
+        &self,
+        caller: Data<&Caller>,
+        /// Sent or received.
+        direction: QueryParam<Option<Choice<DirectionName>>>,
+        /// Where a text stands.
+        status: QueryParam<Option<Choice<StatusName>>>,
+        /// A number in any format, or text to find in the body.
+        q: QueryParam<Option<Text<200>>>,
+        /// The campaign it came from.
+        campaign_id: QueryParam<Option<Text<200>>>,
+        /// The send request it came from.
+        batch_id: QueryParam<Option<Text<200>>>,
+        /// Your own reference, exactly.
+        client_ref: QueryParam<Option<Text<200>>>,
+        /// Made at this moment or later.
+        since: QueryParam<Option<DateTime<Utc>>>,
+        /// Made before this moment.
+        until: QueryParam<Option<DateTime<Utc>>>,
+    ) -> Result<CsvExport, ApiError> {
+        let filters =
+            FilterParams { direction, status, q, campaign_id, batch_id, client_ref, since, until };
+        let mut errors = FieldErrors::new();
+        let wanted = filters.read(&mut errors);
+        errors.finish()?;
+        let filter = match wanted {
+            Wanted::Some(filter) => Some(*filter),
+            Wanted::Nothing => None,
+        };
+        export(self.account(&caller), filter).await
+    }
+
+    /// Read a text
+    ///
+    /// With `events`, its history.
+    #[oai(path = "/:id", method = "get", operation_id = "message_get")]
+    async fn get(
+        &self,
+        caller: Data<&Caller>,
+        /// The text's id.
+        id: Path<String>,
+    ) -> Result<Answer<MessageWithEvents>, ApiError> {
+        let (message, events) = self.account(&caller).message_get(path_id(&id)?).await?;
+        Ok(Answer::new(MessageWithEvents(message, events)))
+    }
+
+    /// Cancel a text
+    ///
+    /// Only while it is `scheduled` or `queued`; its credits are refunded.
+    #[oai(path = "/:id/cancel", method = "post", operation_id = "message_cancel")]
+    async fn cancel(
+        &self,
+        caller: Data<&Caller>,
+        /// The text's id.
+        id: Path<String>,
+    ) -> Result<Answer<MessageShape>, ApiError> {
+        let message = self.account(&caller).message_cancel(path_id(&id)?).await?;
+        Ok(Answer::new(MessageShape(message)))
+    }
+}

@@ -1,0 +1,234 @@
+//! How texts look in the API. The values come from the core's own serialisation, which webhooks
+//! share; here stands what the document says of them.
+
+use std::borrow::Cow;
+
+use chrono::{DateTime, Utc};
+use poem_openapi::registry::{MetaSchemaRef, Registry};
+use poem_openapi::types::{ParseError, ParseFromJSON, ParseResult, ToJSON, Type};
+use poem_openapi::{Enum, Object};
+use serde_json::Value;
+use sms_core::message::{Direction, Message, MessageStatus, TimelineEntry};
+use sms_core::text::Encoding;
+
+/// Whether a text left or came in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
+#[oai(rename = "Direction", rename_all = "snake_case")]
+pub enum DirectionName {
+    /// Sent by the account.
+    Outbound,
+    /// Sent to the account.
+    Inbound,
+}
+
+impl From<DirectionName> for Direction {
+    fn from(name: DirectionName) -> Self {
+        match name {
+            DirectionName::Outbound => Self::Outbound,
+            DirectionName::Inbound => Self::Inbound,
+        }
+    }
+}
+
+/// Where a text stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
+#[oai(rename = "MessageStatus", rename_all = "snake_case")]
+pub enum StatusName {
+    /// Accepted for later.
+    Scheduled,
+    /// Accepted, due now.
+    Queued,
+    /// A worker has it.
+    Sending,
+    /// It left for the network.
+    Sent,
+    /// The handset received it.
+    Delivered,
+    /// The network could not deliver it; not refunded.
+    Undelivered,
+    /// It failed before leaving; refunded.
+    Failed,
+    /// It was cancelled; refunded.
+    Cancelled,
+    /// It came in.
+    Received,
+}
+
+impl From<StatusName> for MessageStatus {
+    fn from(name: StatusName) -> Self {
+        match name {
+            StatusName::Scheduled => Self::Scheduled,
+            StatusName::Queued => Self::Queued,
+            StatusName::Sending => Self::Sending,
+            StatusName::Sent => Self::Sent,
+            StatusName::Delivered => Self::Delivered,
+            StatusName::Undelivered => Self::Undelivered,
+            StatusName::Failed => Self::Failed,
+            StatusName::Cancelled => Self::Cancelled,
+            StatusName::Received => Self::Received,
+        }
+    }
+}
+
+/// How a text is coded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
+#[oai(rename = "Encoding", rename_all = "snake_case")]
+pub enum EncodingName {
+    /// GSM 03.38: 160 septets in one part, 153 in each of several.
+    Gsm7,
+    /// UTF-16: 70 code units in one part, 67 in each of several.
+    Ucs2,
+}
+
+impl From<Encoding> for EncodingName {
+    fn from(encoding: Encoding) -> Self {
+        match encoding {
+            Encoding::Gsm7 => Self::Gsm7,
+            Encoding::Ucs2 => Self::Ucs2,
+        }
+    }
+}
+
+/// One text.
+#[derive(Debug, Object)]
+#[oai(rename = "Message")]
+pub(crate) struct MessageSchema {
+    /// `msg_` and 26 characters.
+    id: String,
+    /// Sent or received.
+    direction: DirectionName,
+    /// Where it stands.
+    status: StatusName,
+    /// Who it goes to, in E.164.
+    to: String,
+    /// Who it comes from, in E.164.
+    from: String,
+    /// The other party's number, in E.164.
+    contact_number: String,
+    /// Its words.
+    body: String,
+    /// How they are coded.
+    encoding: EncodingName,
+    /// SMS parts.
+    segments: u32,
+    /// Credits charged.
+    credits: u64,
+    /// The route that carries it; `test` for a test key.
+    route: String,
+    /// The approved sender name used.
+    sender: Option<String>,
+    /// Your own reference.
+    client_ref: Option<String>,
+    /// The send request it came from.
+    batch_id: Option<String>,
+    /// The campaign it came from.
+    campaign_id: Option<String>,
+    /// The saved contact.
+    contact_id: Option<String>,
+    /// Why it failed, for programs.
+    error_code: Option<String>,
+    /// Why it failed, for people.
+    error_message: Option<String>,
+    /// Whether a test key sent it.
+    test: bool,
+    /// When it is to leave.
+    scheduled_at: Option<DateTime<Utc>>,
+    /// When it left.
+    sent_at: Option<DateTime<Utc>>,
+    /// When the handset received it.
+    delivered_at: Option<DateTime<Utc>>,
+    /// When it failed or was given up.
+    failed_at: Option<DateTime<Utc>>,
+    /// When it was cancelled.
+    cancelled_at: Option<DateTime<Utc>>,
+    /// When it came in.
+    received_at: Option<DateTime<Utc>>,
+    /// When it was marked as read.
+    read_at: Option<DateTime<Utc>>,
+    /// When it was made.
+    created_at: DateTime<Utc>,
+}
+
+/// One line of a text's history.
+#[derive(Debug, Object)]
+#[oai(rename = "MessageEvent")]
+pub(crate) struct TimelineSchema {
+    /// The status it took.
+    status: StatusName,
+    /// What else is known.
+    detail: Option<String>,
+    /// When.
+    at: DateTime<Utc>,
+}
+
+/// One text with its history.
+#[derive(Debug, Object)]
+#[oai(rename = "MessageWithEvents")]
+pub(crate) struct MessageWithEventsSchema {
+    #[oai(flatten)]
+    message: MessageSchema,
+    /// What happened to it, oldest first.
+    events: Vec<TimelineSchema>,
+}
+
+/// A text as the API shows it.
+#[derive(Debug)]
+pub struct MessageShape(pub Message);
+
+/// A text with its history as the API shows it.
+#[derive(Debug)]
+pub struct MessageWithEvents(pub Message, pub Vec<TimelineEntry>);
+
+/// Gives a type the schema of another and the JSON of its content.
+macro_rules! shown_as {
+    ($shape:ident, $schema:ty, $to_value:expr) => {
+        impl Type for $shape {
+            const IS_REQUIRED: bool = true;
+
+            type RawValueType = Self;
+            type RawElementValueType = Self;
+
+            fn name() -> Cow<'static, str> {
+                <$schema as Type>::name()
+            }
+
+            fn schema_ref() -> MetaSchemaRef {
+                <$schema as Type>::schema_ref()
+            }
+
+            fn register(registry: &mut Registry) {
+                <$schema as Type>::register(registry);
+            }
+
+            fn as_raw_value(&self) -> Option<&Self> {
+                Some(self)
+            }
+
+            fn raw_element_iter<'a>(&'a self) -> Box<dyn Iterator<Item = &'a Self> + 'a> {
+                Box::new(std::iter::once(self))
+            }
+        }
+
+        /// Texts are shown and never read; the framework asks for it wherever a text stands within
+        /// something else.
+        impl ParseFromJSON for $shape {
+            fn parse_from_json(_value: Option<Value>) -> ParseResult<Self> {
+                Err(ParseError::custom("texts are not read from JSON"))
+            }
+        }
+
+        impl ToJSON for $shape {
+            fn to_json(&self) -> Option<Value> {
+                let to_value: fn(&Self) -> Option<Value> = $to_value;
+                to_value(self)
+            }
+        }
+    };
+}
+
+shown_as!(MessageShape, MessageSchema, |shape| serde_json::to_value(&shape.0).ok());
+shown_as!(MessageWithEvents, MessageWithEventsSchema, |shape| {
+    let mut value = serde_json::to_value(&shape.0).ok()?;
+    value["events"] = serde_json::to_value(&shape.1).ok()?;
+    Some(value)
+});

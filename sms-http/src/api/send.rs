@@ -1,0 +1,311 @@
+//! `POST /messages` and `POST /messages/quote`: one plan, committed or shown.
+
+use chrono::{DateTime, Utc};
+use poem::web::Data;
+use poem_openapi::{Enum, Object, OpenApi};
+use sms_core::Sms;
+use sms_core::ids::{Id, Kind};
+use sms_core::sending::settle::Replay;
+use sms_core::sending::{IdempotencyKey, Quote, Rejection, RejectionReason, SendRequest, Sent};
+use sms_core::service::Caller;
+
+use super::Tag;
+use super::message_shape::{EncodingName, MessageShape};
+use crate::body::Body;
+use crate::envelope::{Answer, CreatedOrNot, Meta};
+use crate::error::ApiError;
+use crate::field_error::{FieldCode, FieldError, FieldErrors};
+use crate::fields::{Fields, FromFields, OneOrMany, rule};
+use crate::param::{HeaderParam, Text};
+
+/// What to send, and to whom.
+#[derive(Debug, Object)]
+#[oai(rename = "SendRequest", example)]
+struct SendBody {
+    /// UK numbers in any common format; a string may hold several, separated by commas or new
+    /// lines. At most 1,000 in all.
+    to: Option<OneOrMany<1_000>>,
+    /// Saved contacts.
+    contact_ids: Option<Vec<String>>,
+    /// A whole list.
+    list_id: Option<String>,
+    /// The text. Merge fields: `{first_name}`, `{last_name}`, `{full_name}`, `{phone}`, `{email}`.
+    #[oai(validator(max_length = 1600))]
+    body: Option<String>,
+    /// The template to use when `body` is empty.
+    template_id: Option<String>,
+    /// An approved sender name; omit it to send from a number people can reply to.
+    sender: Option<String>,
+    /// When to send, up to a year ahead.
+    schedule_at: Option<DateTime<Utc>>,
+    /// Your own reference, echoed in webhooks.
+    #[oai(validator(max_length = 64))]
+    client_ref: Option<String>,
+    /// Adds the account's opt-out line.
+    append_opt_out: Option<bool>,
+    /// Replaces each URL by a short tracked link.
+    track_links: Option<bool>,
+}
+
+impl poem_openapi::types::Example for SendBody {
+    fn example() -> Self {
+        Self {
+            to: Some(OneOrMany(vec!["07700 900123".to_owned()])),
+            contact_ids: None,
+            list_id: None,
+            body: Some("Your table is ready".to_owned()),
+            template_id: None,
+            sender: None,
+            schedule_at: None,
+            client_ref: Some("booking-42".to_owned()),
+            append_opt_out: Some(false),
+            track_links: Some(false),
+        }
+    }
+}
+
+impl FromFields for SendBody {
+    fn from_fields(fields: &mut Fields<'_>) -> Self {
+        Self {
+            to: fields.optional("to", rule::one_or_many()),
+            contact_ids: fields.optional("contact_ids", rule::list(rule::text())),
+            list_id: fields.optional("list_id", rule::text()),
+            body: fields.optional("body", rule::text()),
+            template_id: fields.optional("template_id", rule::text()),
+            sender: fields.optional("sender", rule::text()),
+            schedule_at: fields.optional("schedule_at", rule::date_time()),
+            client_ref: fields.optional("client_ref", rule::text()),
+            append_opt_out: fields.optional("append_opt_out", rule::boolean()),
+            track_links: fields.optional("track_links", rule::boolean()),
+        }
+    }
+}
+
+/// An id of the body that names nothing.
+type Unknown = Option<sms_core::Error>;
+
+impl SendBody {
+    /// The request it means. An id that is malformed names nothing; it is told once the fields are
+    /// right, as an id that is well-formed and unknown would be.
+    fn into_request(self) -> (SendRequest, Unknown) {
+        let mut unknown = None;
+        let contact_ids = self.contact_ids.unwrap_or_default();
+        let mut request = SendRequest::new(self.body.unwrap_or_default());
+        request.to = self.to.map(|numbers| numbers.0).unwrap_or_default();
+        request.contact_ids =
+            contact_ids.iter().map(|id| read_id("contact", id, &mut unknown)).collect();
+        request.list_id = self.list_id.map(|id| read_id("list", &id, &mut unknown));
+        request.template_id = self.template_id.map(|id| read_id("template", &id, &mut unknown));
+        request.sender = self.sender;
+        request.schedule_at = self.schedule_at.map(Into::into);
+        request.client_ref = self.client_ref;
+        request.append_opt_out = self.append_opt_out.unwrap_or_default();
+        request.track_links = self.track_links.unwrap_or_default();
+        (request, unknown)
+    }
+}
+
+fn read_id<K: Kind>(resource: &'static str, text: &str, unknown: &mut Unknown) -> Id<K> {
+    text.parse().unwrap_or_else(|_| {
+        let error = sms_core::Error::UnknownReference { resource, id: text.to_owned() };
+        unknown.get_or_insert(error);
+        Id::from_u128(0)
+    })
+}
+
+/// Why a recipient gets no text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
+#[oai(rename = "RejectionReason", rename_all = "snake_case")]
+enum ReasonName {
+    /// It is no number.
+    InvalidNumber,
+    /// It is a number of another country.
+    UnsupportedDestination,
+    /// It is a UK number, but no mobile.
+    NotMobile,
+    /// The request holds the number more than once.
+    Duplicate,
+    /// The number has opted out.
+    OptedOut,
+    /// The text is too long, once merged.
+    TooLong,
+    /// Nothing is left of the text, once merged.
+    EmptyBody,
+}
+
+impl From<RejectionReason> for ReasonName {
+    fn from(reason: RejectionReason) -> Self {
+        match reason {
+            RejectionReason::InvalidNumber => Self::InvalidNumber,
+            RejectionReason::UnsupportedDestination => Self::UnsupportedDestination,
+            RejectionReason::NotMobile => Self::NotMobile,
+            RejectionReason::Duplicate => Self::Duplicate,
+            RejectionReason::OptedOut => Self::OptedOut,
+            RejectionReason::TooLong => Self::TooLong,
+            RejectionReason::EmptyBody => Self::EmptyBody,
+        }
+    }
+}
+
+/// A recipient who gets no text.
+#[derive(Debug, Object)]
+#[oai(rename = "Rejection")]
+struct RejectionShape {
+    /// In E.164 where the number could be read, else as given.
+    to: String,
+    /// Why.
+    reason: ReasonName,
+}
+
+impl From<Rejection> for RejectionShape {
+    fn from(rejection: Rejection) -> Self {
+        Self { to: rejection.to, reason: rejection.reason.into() }
+    }
+}
+
+/// What a send did.
+#[derive(Debug, Object)]
+struct Batch {
+    /// Names the texts made by this request.
+    batch_id: String,
+    /// The texts, in the order of the recipients.
+    messages: Vec<MessageShape>,
+    /// Who gets none, and why. Not charged.
+    rejected: Vec<RejectionShape>,
+}
+
+/// What a send took.
+#[derive(Debug, Object)]
+struct BatchMeta {
+    /// Credits taken.
+    credits: u64,
+    /// The balance after it.
+    balance: u64,
+    /// Whether this repeats the first answer to the same `Idempotency-Key`.
+    replayed: bool,
+    /// Whether a test key sent it.
+    test: bool,
+}
+
+impl Meta for BatchMeta {
+    const NAME_END: &'static str = "Response";
+}
+
+/// What a send would do and cost.
+#[derive(Debug, Object)]
+#[oai(rename = "Quote")]
+struct QuoteShape {
+    /// How many people would get a text.
+    recipients: u64,
+    /// Who would not, and why.
+    rejected: Vec<RejectionShape>,
+    /// What a live send would take.
+    credits: u64,
+    /// `ucs2` if any of the texts needs it.
+    encoding: EncodingName,
+    /// The first text, as it would be sent.
+    preview: Option<String>,
+    /// What the account can spend now.
+    balance: u64,
+}
+
+impl From<Quote> for QuoteShape {
+    fn from(quote: Quote) -> Self {
+        Self {
+            recipients: quote.recipients as u64,
+            rejected: quote.rejected.into_iter().map(Into::into).collect(),
+            credits: quote.credits.get(),
+            encoding: quote.encoding.into(),
+            preview: quote.preview,
+            balance: quote.balance.get(),
+        }
+    }
+}
+
+/// The handlers that send.
+#[derive(Debug)]
+pub struct SendApi {
+    sms: Sms,
+}
+
+impl SendApi {
+    pub(super) fn new(sms: Sms) -> Self {
+        Self { sms }
+    }
+
+    /// The request, if all of it is right.
+    fn read(
+        &self,
+        body: Body<SendBody>,
+        key: Option<HeaderParam<Option<Text<200>>>>,
+    ) -> Result<SendRequest, ApiError> {
+        let mut errors = FieldErrors::new();
+        let key = key.and_then(|key| errors.take(key)).and_then(|text| {
+            let key = text.0.parse::<IdempotencyKey>();
+            key.map_err(|reason| {
+                let code = FieldCode::InvalidCharacter;
+                errors.push(FieldError::new("Idempotency-Key", code, reason.to_string()));
+            })
+            .ok()
+        });
+        let (mut request, unknown) = errors.take(body).into_request();
+        errors.extend(request.check(self.sms.now()));
+        errors.finish()?;
+        if let Some(unknown) = unknown {
+            return Err(unknown.into());
+        }
+        request.idempotency_key = key;
+        Ok(request)
+    }
+}
+
+#[OpenApi(prefix_path = "/messages", tag = "Tag::Messages")]
+impl SendApi {
+    /// Send a text
+    ///
+    /// To numbers, contacts or a list, now or at a time. Credits are taken on acceptance, one per
+    /// SMS part. Recipients that cannot be texted are listed in `rejected`. With an
+    /// `Idempotency-Key`, a retry returns the first answer with status 200 and sends nothing.
+    #[oai(path = "/", method = "post", operation_id = "message_send")]
+    async fn send(
+        &self,
+        caller: Data<&Caller>,
+        /// Knows a retry of the same request again, for 7 days.
+        #[oai(name = "Idempotency-Key")]
+        key: HeaderParam<Option<Text<200>>>,
+        body: Body<SendBody>,
+    ) -> Result<CreatedOrNot<Batch, BatchMeta>, ApiError> {
+        let request = self.read(body, Some(key))?;
+        let sent = self.sms.account(caller.account, caller.mode).send(request).await?;
+        let Sent { batch, messages, rejected, credits, balance, replay } = sent;
+        let data = Batch {
+            batch_id: batch.to_string(),
+            messages: messages.into_iter().map(MessageShape).collect(),
+            rejected: rejected.into_iter().map(Into::into).collect(),
+        };
+        let meta = BatchMeta {
+            credits: credits.get(),
+            balance: balance.get(),
+            replayed: replay == Replay::Repeated,
+            test: caller.mode.is_test(),
+        };
+        Ok(match replay {
+            Replay::First => CreatedOrNot::Created(data, meta),
+            Replay::Repeated => CreatedOrNot::Existing(data, meta),
+        })
+    }
+
+    /// Quote a send
+    ///
+    /// What the same request to `POST /messages` would do and cost; nothing is sent or charged.
+    #[oai(path = "/quote", method = "post", operation_id = "message_quote")]
+    async fn quote(
+        &self,
+        caller: Data<&Caller>,
+        body: Body<SendBody>,
+    ) -> Result<Answer<QuoteShape>, ApiError> {
+        let request = self.read(body, None)?;
+        let quote = self.sms.account(caller.account, caller.mode).quote(request).await?;
+        Ok(Answer::new(quote.into()))
+    }
+}

@@ -1,0 +1,250 @@
+//! The JSON body of a request: [`Body`] and [`OptionalBody`].
+//!
+//! To the OpenAPI document a body is the schema of its type; read it is by [`FromFields`], so that
+//! every wrong field is found. Taking a body fails only where there is nothing to read: 415 for
+//! another content type. Anything else wrong waits in the body until the handler asks for it, so
+//! that it can be told together with wrong parameters and with what the domain finds. How large a
+//! body may be and how long it may take is decided by [`crate::intake`].
+
+use std::fmt;
+
+use bytes::Bytes;
+use poem::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use poem::{Request, RequestBody};
+use poem_openapi::registry::{MetaMediaType, MetaRequest, Registry};
+use poem_openapi::types::Type;
+use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
+use serde_json::Value;
+
+use crate::error::ApiError;
+use crate::field_error::{Checked, FieldCode, FieldError, FieldErrors};
+use crate::fields::{FromFields, object_from};
+use crate::json;
+
+/// A body that has to be there.
+///
+/// ```
+/// use poem_openapi::Object;
+/// use sms_http::body::Body;
+/// use sms_http::error::ApiError;
+/// use sms_http::field_error::{FieldErrors, checked};
+/// use sms_http::fields::{Fields, FromFields, rule};
+///
+/// #[derive(Object)]
+/// struct TemplateInput {
+///     name: String,
+///     body: String,
+/// }
+///
+/// impl FromFields for TemplateInput {
+///     fn from_fields(fields: &mut Fields<'_>) -> Self {
+///         Self {
+///             name: fields.required("name", rule::text().min(1).max(100)),
+///             body: fields.required("body", rule::text().min(1).max(1_600)),
+///         }
+///     }
+/// }
+///
+/// // The shape alone:
+/// fn shape(body: Body<TemplateInput>) -> Result<TemplateInput, ApiError> {
+///     checked(body)
+/// }
+///
+/// // The shape together with what the domain finds:
+/// fn both(body: Body<TemplateInput>) -> Result<TemplateInput, ApiError> {
+///     let mut errors = FieldErrors::new();
+///     let input = errors.take(body);
+///     // errors.extend(domain_errors(&input));
+///     errors.finish()?;
+///     Ok(input)
+/// }
+/// ```
+pub struct Body<T> {
+    value: T,
+    errors: FieldErrors,
+}
+
+/// A body that may be left out. `null` is the same as none.
+pub struct OptionalBody<T> {
+    value: Option<T>,
+    errors: FieldErrors,
+}
+
+impl<T: FromFields> Body<T> {
+    fn read(bytes: &[u8]) -> Self {
+        let read = if bytes.is_empty() {
+            let message = "a JSON body is required";
+            Err(FieldError::new("", FieldCode::Required, message))
+        } else {
+            json::parse(bytes)
+        };
+        let mut errors = FieldErrors::new();
+        let body = match read {
+            Ok((body, repeated)) => {
+                errors.extend(repeated);
+                body
+            }
+            Err(unreadable) => {
+                errors.push(unreadable);
+                Value::Null
+            }
+        };
+        let value = object_from(body, &mut errors);
+        Self { value, errors }
+    }
+}
+
+impl<T> Checked for Body<T> {
+    type Value = T;
+
+    fn take_into(self, errors: &mut FieldErrors) -> T {
+        errors.extend(self.errors.into_vec());
+        self.value
+    }
+}
+
+impl<T> Checked for OptionalBody<T> {
+    type Value = Option<T>;
+
+    fn take_into(self, errors: &mut FieldErrors) -> Option<T> {
+        errors.extend(self.errors.into_vec());
+        self.value
+    }
+}
+
+/// Shows what was wrong, never what was sent.
+impl<T> fmt::Debug for Body<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Body").field("errors", &self.errors).finish_non_exhaustive()
+    }
+}
+
+/// Shows what was wrong, never what was sent.
+impl<T> fmt::Debug for OptionalBody<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("OptionalBody").field("errors", &self.errors).finish_non_exhaustive()
+    }
+}
+
+impl<'a, T: Type + FromFields> ApiExtractor<'a> for Body<T> {
+    const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::RequestObject];
+
+    type ParamType = ();
+    type ParamRawType = ();
+
+    fn register(registry: &mut Registry) {
+        T::register(registry);
+    }
+
+    fn request_meta() -> Option<MetaRequest> {
+        Some(MetaRequest { description: None, content: vec![json_content::<T>()], required: true })
+    }
+
+    async fn from_request(
+        request: &'a Request,
+        body: &mut RequestBody,
+        _options: ExtractParamOptions<()>,
+    ) -> poem::Result<Self> {
+        let bytes = json_bytes(request, body).await?;
+        Ok(Self::read(&bytes))
+    }
+}
+
+impl<'a, T: Type + FromFields> ApiExtractor<'a> for OptionalBody<T> {
+    const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::RequestObject];
+
+    type ParamType = ();
+    type ParamRawType = ();
+
+    fn register(registry: &mut Registry) {
+        T::register(registry);
+    }
+
+    fn request_meta() -> Option<MetaRequest> {
+        Some(MetaRequest { description: None, content: vec![json_content::<T>()], required: false })
+    }
+
+    async fn from_request(
+        request: &'a Request,
+        body: &mut RequestBody,
+        _options: ExtractParamOptions<()>,
+    ) -> poem::Result<Self> {
+        let bytes = json_bytes(request, body).await?;
+        if bytes.is_empty() || bytes.trim_ascii() == b"null" {
+            return Ok(Self { value: None, errors: FieldErrors::new() });
+        }
+        let Body { value, errors } = Body::read(&bytes);
+        Ok(Self { value: Some(value), errors })
+    }
+}
+
+fn json_content<T: Type>() -> MetaMediaType {
+    MetaMediaType { content_type: "application/json", schema: T::schema_ref() }
+}
+
+/// The bytes of the body. The content type of an empty body does not matter.
+async fn json_bytes(request: &Request, body: &mut RequestBody) -> poem::Result<Bytes> {
+    let bytes = body.take()?.into_bytes().await?;
+    if bytes.is_empty() || is_plain_json(request) {
+        Ok(bytes)
+    } else {
+        Err(ApiError::unsupported_media_type().into())
+    }
+}
+
+/// Whether the body is declared as JSON in UTF-8, without a compression we would have to undo.
+fn is_plain_json(request: &Request) -> bool {
+    let headers = request.headers();
+    let compressed = headers
+        .get_all(CONTENT_ENCODING)
+        .iter()
+        .any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"));
+    let mut types = headers.get_all(CONTENT_TYPE).iter();
+    match (types.next(), types.next()) {
+        (Some(only), None) if !compressed => only.to_str().is_ok_and(names_json),
+        _ => false,
+    }
+}
+
+fn names_json(content_type: &str) -> bool {
+    let mut parts = content_type.split(';').map(str::trim);
+    let is_json = parts.next().is_some_and(|name| name.eq_ignore_ascii_case("application/json"));
+    is_json && parts.all(|parameter| !names_other_charset(parameter))
+}
+
+fn names_other_charset(parameter: &str) -> bool {
+    let Some((name, value)) = parameter.split_once('=') else {
+        return false;
+    };
+    let charset = value.trim().trim_matches('"');
+    name.trim().eq_ignore_ascii_case("charset")
+        && !charset.eq_ignore_ascii_case("utf-8")
+        && !charset.eq_ignore_ascii_case("utf8")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_types() {
+        for json in [
+            "application/json",
+            "Application/JSON",
+            "application/json; charset=utf-8",
+            "application/json;charset=\"UTF-8\"",
+            "application/json ; charset = utf8",
+        ] {
+            assert!(names_json(json), "{json}");
+        }
+        for other in [
+            "",
+            "text/plain",
+            "application/jsonp",
+            "application/json; charset=latin1",
+            "application/vnd.api+json",
+        ] {
+            assert!(!names_json(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! When a connection has been slow or silent for too long.
+//!
+//! The HTTP library has one timer, for heads, and none while it finds out the version, between
+//! requests apart from heads, or while a client does not read its answer. So the connection is
+//! watched from outside: [`Watched`] notes what goes over the socket, the server notes requests
+//! and answers, and [`Pulse`] works out until when the connection may go on as it does.
+//! Accepting and cutting off is done in [`crate::serve`].
+
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hyper::body::{Body, Frame, SizeHint};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// How long a connection may be in each of its states.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// From the first byte of a request (or the start of the connection) to the end of its head.
+    pub head: Duration,
+    /// Between an answer and the next request.
+    pub idle: Duration,
+    /// With an answer that the client does not read.
+    pub unread: Duration,
+}
+
+/// The state of one connection.
+#[derive(Debug)]
+pub(crate) struct Pulse {
+    patience: Patience,
+    state: Mutex<State>,
+    /// Rung when the deadline may have come nearer.
+    sooner: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    phase: Phase,
+    since: Instant,
+    requests: usize,
+    unread_since: Option<Instant>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Bytes of a head have come or, at the start, are awaited.
+    Head,
+    /// At least one request is being answered.
+    Busy,
+    /// The last answer is written and nothing has come since.
+    Idle,
+    /// The same over HTTP/2, where bytes that come are not always a head.
+    IdleHttp2,
+}
+
+impl Pulse {
+    pub(crate) fn new(patience: Patience) -> Arc<Self> {
+        Arc::new(Self {
+            patience,
+            state: Mutex::new(State {
+                phase: Phase::Head,
+                since: Instant::now(),
+                requests: 0,
+                unread_since: None,
+            }),
+            sooner: Notify::new(),
+        })
+    }
+
+    /// Waits until the connection has been too slow in what it does.
+    pub(crate) async fn stopped(&self) {
+        loop {
+            let changed = self.sooner.notified();
+            match self.deadline() {
+                Some(deadline) if deadline <= Instant::now() => return,
+                Some(deadline) => tokio::select! {
+                    () = tokio::time::sleep_until(deadline) => {}
+                    () = changed => {}
+                },
+                None => changed.await,
+            }
+        }
+    }
+
+    /// Notes that a request's head is complete. Dropping the guard notes its end.
+    pub(crate) fn request_began(self: &Arc<Self>, version: hyper::Version) -> RequestGuard {
+        let mut state = self.state();
+        state.requests += 1;
+        state.phase = Phase::Busy;
+        RequestGuard { pulse: Arc::clone(self), http2: version == hyper::Version::HTTP_2 }
+    }
+
+    fn request_ended(&self, phase: Phase) {
+        let mut state = self.state();
+        state.requests -= 1;
+        if state.requests == 0 {
+            state.phase = phase;
+            state.since = Instant::now();
+            drop(state);
+            self.sooner.notify_one();
+        }
+    }
+
+    fn bytes_came(&self) {
+        let mut state = self.state();
+        if state.phase == Phase::Idle {
+            state.phase = Phase::Head;
+            state.since = Instant::now();
+            drop(state);
+            self.sooner.notify_one();
+        }
+    }
+
+    fn write_blocked(&self) {
+        let mut state = self.state();
+        if state.unread_since.is_none() {
+            state.unread_since = Some(Instant::now());
+            drop(state);
+            self.sooner.notify_one();
+        }
+    }
+
+    fn bytes_went(&self) {
+        self.state().unread_since = None;
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let state = self.state();
+        let of_phase = match state.phase {
+            Phase::Head => Some(state.since + self.patience.head),
+            Phase::Idle | Phase::IdleHttp2 => Some(state.since + self.patience.idle),
+            Phase::Busy => None,
+        };
+        let of_reader = state.unread_since.map(|since| since + self.patience.unread);
+        of_phase.into_iter().chain(of_reader).min()
+    }
+
+    /// Every change is complete before the lock is given back, so a poisoned one is as good.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request being answered, until the last byte of the answer is handed to the connection.
+#[derive(Debug)]
+pub(crate) struct RequestGuard {
+    pulse: Arc<Pulse>,
+    http2: bool,
+}
+
+impl Drop for RequestGuard {
+    fn drop(&mut self) {
+        let phase = if self.http2 { Phase::IdleHttp2 } else { Phase::Idle };
+        self.pulse.request_ended(phase);
+    }
+}
+
+/// The body of an answer, which keeps its request under way as long as it is being sent.
+#[derive(Debug)]
+pub(crate) struct GuardedBody<B> {
+    pub body: B,
+    pub _guard: RequestGuard,
+}
+
+impl<B: Body + Unpin> Body for GuardedBody<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// A socket that tells its pulse what comes and goes.
+#[derive(Debug)]
+pub(crate) struct Watched<S> {
+    pub socket: S,
+    pub pulse: Arc<Pulse>,
+}
+
+impl<S> Watched<S> {
+    fn note_write(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        match written {
+            Poll::Pending => self.pulse.write_blocked(),
+            Poll::Ready(_) => self.pulse.bytes_went(),
+        }
+        written
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.socket).poll_read(context, buffer);
+        if buffer.filled().len() > before {
+            self.pulse.bytes_came();
+        }
+        read
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.socket).poll_write(context, bytes);
+        self.note_write(written)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.socket).poll_write_vectored(context, slices);
+        self.note_write(written)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.socket.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,318 @@
+//! What a request succeeds with: `{ "data": …, "meta": … }`.
+//!
+//! Handlers return [`Answer`] (200), [`Created`] (201), [`CreatedOrNot`] (201 or 200) or
+//! [`NoContent`] (204) as the `Ok` of their `Result`; each writes its status and its schema into
+//! the OpenAPI document. Schemas get speaking names: `MessageResponse` for one message,
+//! `MessageListResponse` for an array, and the name that a [`Meta`] of its own gives otherwise.
+//! Errors have an envelope of their own, see [`crate::error`].
+
+use std::borrow::Cow;
+
+use poem::http::header::CONTENT_TYPE;
+use poem::http::{HeaderValue, StatusCode};
+use poem::{IntoResponse, Response};
+use poem_openapi::registry::{
+    MetaMediaType, MetaResponse, MetaResponses, MetaSchema, MetaSchemaRef, Registry,
+};
+use poem_openapi::types::{ToJSON, Type};
+use poem_openapi::{ApiResponse, Object};
+use serde_json::{Map, Value};
+
+/// The `meta` of an envelope.
+///
+/// A type of one's own is an object that derives `poem_openapi::Object`, with the end of the
+/// schema's name:
+///
+/// ```
+/// use poem_openapi::Object;
+/// use sms_http::envelope::Meta;
+///
+/// #[derive(Object)]
+/// struct CancelMeta {
+///     cancelled_messages: u64,
+/// }
+///
+/// // The schema of `Answer<Campaign, CancelMeta>` is called `CampaignCancelResponse`.
+/// impl Meta for CancelMeta {
+///     const NAME_END: &'static str = "CancelResponse";
+/// }
+/// ```
+pub trait Meta: ToJSON + Type {
+    /// What follows the name of the data in the name of the envelope's schema.
+    const NAME_END: &'static str;
+}
+
+/// No meta: the field is null.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NoMeta;
+
+/// The meta of a page of a cursor list.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Object)]
+pub struct PageMeta {
+    /// Give it as `cursor` to read the next page; null on the last one.
+    pub next_cursor: Option<String>,
+}
+
+impl Meta for NoMeta {
+    const NAME_END: &'static str = "Response";
+}
+
+impl Meta for PageMeta {
+    const NAME_END: &'static str = "Page";
+}
+
+/// 200 with data.
+#[derive(Debug, Clone)]
+pub struct Answer<T, M = NoMeta> {
+    /// What was asked for.
+    pub data: T,
+    /// What is to be said about it.
+    pub meta: M,
+}
+
+/// 201 with data.
+#[derive(Debug, Clone)]
+pub struct Created<T, M = NoMeta> {
+    /// What was made.
+    pub data: T,
+    /// What is to be said about it.
+    pub meta: M,
+}
+
+/// 201 if the request made something, 200 with the same form if it was there already.
+#[derive(Debug, Clone)]
+pub enum CreatedOrNot<T, M = NoMeta> {
+    /// 201: the request made it.
+    Created(T, M),
+    /// 200: it was there already, as on the replay of a send.
+    Existing(T, M),
+}
+
+/// 204, without a body.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoContent;
+
+impl<T> Answer<T> {
+    /// 200 with data and no meta.
+    pub fn new(data: T) -> Self {
+        Self { data, meta: NoMeta }
+    }
+}
+
+impl<T> Answer<Vec<T>, PageMeta> {
+    /// 200 with one page of a list.
+    pub fn page(data: Vec<T>, next_cursor: Option<String>) -> Self {
+        let meta = PageMeta { next_cursor };
+        Self { data, meta }
+    }
+}
+
+impl<T> Created<T> {
+    /// 201 with data and no meta.
+    pub fn new(data: T) -> Self {
+        Self { data, meta: NoMeta }
+    }
+}
+
+impl<T: ToJSON, M: Meta> IntoResponse for Answer<T, M> {
+    fn into_response(self) -> Response {
+        enveloped(StatusCode::OK, &self.data, &self.meta)
+    }
+}
+
+impl<T: ToJSON, M: Meta> IntoResponse for Created<T, M> {
+    fn into_response(self) -> Response {
+        enveloped(StatusCode::CREATED, &self.data, &self.meta)
+    }
+}
+
+impl<T: ToJSON, M: Meta> IntoResponse for CreatedOrNot<T, M> {
+    fn into_response(self) -> Response {
+        match &self {
+            Self::Created(data, meta) => enveloped(StatusCode::CREATED, data, meta),
+            Self::Existing(data, meta) => enveloped(StatusCode::OK, data, meta),
+        }
+    }
+}
+
+impl IntoResponse for NoContent {
+    fn into_response(self) -> Response {
+        Response::builder().status(StatusCode::NO_CONTENT).finish()
+    }
+}
+
+impl<T: ToJSON, M: Meta> ApiResponse for Answer<T, M> {
+    fn meta() -> MetaResponses {
+        MetaResponses { responses: vec![described::<T, M>(200, "Done")] }
+    }
+
+    fn register(registry: &mut Registry) {
+        register_envelope::<T, M>(registry);
+    }
+}
+
+impl<T: ToJSON, M: Meta> ApiResponse for Created<T, M> {
+    fn meta() -> MetaResponses {
+        MetaResponses { responses: vec![described::<T, M>(201, "Created")] }
+    }
+
+    fn register(registry: &mut Registry) {
+        register_envelope::<T, M>(registry);
+    }
+}
+
+impl<T: ToJSON, M: Meta> ApiResponse for CreatedOrNot<T, M> {
+    fn meta() -> MetaResponses {
+        MetaResponses {
+            responses: vec![
+                described::<T, M>(200, "It was there already"),
+                described::<T, M>(201, "Created"),
+            ],
+        }
+    }
+
+    fn register(registry: &mut Registry) {
+        register_envelope::<T, M>(registry);
+    }
+}
+
+impl ApiResponse for NoContent {
+    fn meta() -> MetaResponses {
+        MetaResponses {
+            responses: vec![MetaResponse {
+                description: "Done; there is nothing to say",
+                status: Some(204),
+                status_range: None,
+                content: Vec::new(),
+                headers: Vec::new(),
+            }],
+        }
+    }
+
+    fn register(_registry: &mut Registry) {}
+}
+
+impl Type for NoMeta {
+    const IS_REQUIRED: bool = true;
+
+    type RawValueType = Self;
+    type RawElementValueType = Self;
+
+    fn name() -> Cow<'static, str> {
+        "null".into()
+    }
+
+    fn schema_ref() -> MetaSchemaRef {
+        MetaSchemaRef::Inline(Box::new(MetaSchema::new("null")))
+    }
+
+    fn as_raw_value(&self) -> Option<&Self> {
+        Some(self)
+    }
+
+    fn raw_element_iter<'a>(&'a self) -> Box<dyn Iterator<Item = &'a Self> + 'a> {
+        Box::new(std::iter::empty())
+    }
+}
+
+impl ToJSON for NoMeta {
+    fn to_json(&self) -> Option<Value> {
+        Some(Value::Null)
+    }
+}
+
+fn enveloped(status: StatusCode, data: &impl ToJSON, meta: &impl Meta) -> Response {
+    let mut envelope = Map::new();
+    envelope.insert("data".to_owned(), data.to_json().unwrap_or_default());
+    envelope.insert("meta".to_owned(), meta.to_json().unwrap_or_default());
+    let body = Value::Object(envelope).to_string();
+    let mut response = Response::builder().status(status).body(body);
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, json);
+    response
+}
+
+fn described<T: Type, M: Meta>(status: u16, description: &'static str) -> MetaResponse {
+    MetaResponse {
+        description,
+        status: Some(status),
+        status_range: None,
+        content: vec![MetaMediaType {
+            content_type: "application/json",
+            schema: MetaSchemaRef::Reference(envelope_name::<T, M>()),
+        }],
+        headers: Vec::new(),
+    }
+}
+
+fn register_envelope<T: Type, M: Meta>(registry: &mut Registry) {
+    T::register(registry);
+    M::register(registry);
+    // Data that may be null is left out of `required`, which is how the document knows.
+    let required = if T::IS_REQUIRED { vec!["data", "meta"] } else { vec!["meta"] };
+    registry.create_schema::<(T, M), _>(envelope_name::<T, M>(), |_| MetaSchema {
+        required,
+        properties: vec![("data", T::schema_ref()), ("meta", M::schema_ref())],
+        ..MetaSchema::new("object")
+    });
+}
+
+/// `MessageResponse`, `MessageListResponse`, `MessagePage`.
+///
+/// An array is named after its items; `MessageOrNullResponse` may hold null. The framework's own
+/// names of plain types are lower-case.
+fn envelope_name<T: Type, M: Meta>() -> String {
+    let name = T::name();
+    let (name, kind) = if let Some(inner) = name.strip_prefix("optional_") {
+        (inner, "OrNull")
+    } else if let Some(item) = name.strip_prefix("list_") {
+        let plain = M::NAME_END == NoMeta::NAME_END;
+        (item, if plain { "List" } else { "" })
+    } else {
+        (name.as_ref(), "")
+    };
+    let mut chars = name.chars();
+    let capital = chars.next().unwrap_or('X').to_ascii_uppercase();
+    format!("{capital}{}{kind}{}", chars.as_str(), M::NAME_END)
+}
+
+#[cfg(test)]
+mod tests {
+    use poem_openapi::Object;
+
+    use super::*;
+
+    #[derive(Object)]
+    struct Campaign {
+        name: String,
+    }
+
+    #[derive(Object)]
+    struct CancelMeta {
+        cancelled_messages: u64,
+    }
+
+    impl Meta for CancelMeta {
+        const NAME_END: &'static str = "CancelResponse";
+    }
+
+    #[test]
+    fn schemas_have_speaking_names() {
+        assert_eq!(envelope_name::<Campaign, NoMeta>(), "CampaignResponse");
+        assert_eq!(envelope_name::<Option<Campaign>, NoMeta>(), "CampaignOrNullResponse");
+        assert_eq!(envelope_name::<Vec<Campaign>, NoMeta>(), "CampaignListResponse");
+        assert_eq!(envelope_name::<Vec<Campaign>, PageMeta>(), "CampaignPage");
+        assert_eq!(envelope_name::<Campaign, CancelMeta>(), "CampaignCancelResponse");
+        assert_eq!(envelope_name::<Vec<String>, NoMeta>(), "StringListResponse");
+    }
+
+    #[tokio::test]
+    async fn data_and_meta_are_always_there() {
+        let data = Campaign { name: "Spring".to_owned() };
+        let response = Created::new(data).into_response();
+        assert_eq!(response.status(), StatusCode::CREATED);
+        assert_eq!(response.content_type(), Some("application/json"));
+        let body = response.into_body().into_string().await.unwrap();
+        assert_eq!(body, r#"{"data":{"name":"Spring"},"meta":null}"#);
+    }
+}

@@ -1,0 +1,287 @@
+//! What a request fails with: [`ApiError`], and its envelope.
+//!
+//! Every error that leaves the API has the form `{ "error": { code, message, details } }`, with
+//! `details` null when there are none. Errors that the framework raises by itself (no such path,
+//! no such method, a parameter it could not read) are turned into the same form by
+//! [`ApiError::from_poem`]. What the HTTP library refuses before there is a request cannot have
+//! it: a head that does not parse (400), is too large (431), or has too long a target (414).
+//! How the domain's errors map to statuses is not decided here.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use poem::error::{MethodNotAllowedError, NotFoundError, ReadBodyError, ResponseError};
+use poem::http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use poem::http::{HeaderName, HeaderValue, Method, StatusCode};
+use poem::{IntoResponse, Response};
+use poem_openapi::error::{
+    AuthorizationError, ContentTypeError, ParseParamError, ParsePathError, ParseRequestPayloadError,
+};
+use poem_openapi::registry::{MetaResponses, Registry};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::field_error::{FieldCode, FieldError};
+
+/// An error answer.
+///
+/// Handlers return it as the `Err` of their `Result`. It adds nothing to the OpenAPI document by
+/// itself: which operation can fail how is said in one place, [`crate::openapi`].
+#[derive(Debug, Clone)]
+pub struct ApiError {
+    status: StatusCode,
+    code: &'static str,
+    message: Cow<'static, str>,
+    details: Value,
+    headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl ApiError {
+    /// An error with this status, this stable code, and a sentence for people.
+    pub fn new(
+        status: StatusCode,
+        code: &'static str,
+        message: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { status, code, message: message.into(), details: Value::Null, headers: Vec::new() }
+    }
+
+    /// The same error with specifics for programs.
+    #[must_use]
+    pub fn with_details(mut self, details: Value) -> Self {
+        self.details = details;
+        self
+    }
+
+    /// The same error with one more response header.
+    #[must_use]
+    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    /// 401: the key is missing, malformed, unknown or revoked. The answer never tells which.
+    pub fn unauthorized() -> Self {
+        Self::new(
+            StatusCode::UNAUTHORIZED,
+            "unauthorized",
+            "a valid API key is required: Authorization: Bearer <API_KEY>",
+        )
+        .with_header(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))
+    }
+
+    /// 404: there is no such path, or no such resource in this account.
+    pub fn not_found() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", "there is no such resource")
+    }
+
+    /// 405: the path exists, but not with this method. `allowed` goes into `Allow`.
+    pub fn method_not_allowed(allowed: &[Method]) -> Self {
+        let names: Vec<&str> = allowed.iter().map(Method::as_str).collect();
+        let list = HeaderValue::from_str(&names.join(", "))
+            .unwrap_or_else(|_| HeaderValue::from_static(""));
+        Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "method_not_allowed",
+            "this path does not support the method",
+        )
+        .with_header(ALLOW, list)
+    }
+
+    /// 408: the body did not arrive in time.
+    pub fn request_timeout() -> Self {
+        Self::new(
+            StatusCode::REQUEST_TIMEOUT,
+            "request_timeout",
+            "the request body did not arrive in time",
+        )
+    }
+
+    /// 413: the body is over `limit_bytes`.
+    pub fn payload_too_large(limit_bytes: usize) -> Self {
+        Self::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "payload_too_large",
+            format!("the request body may have up to {limit_bytes} bytes"),
+        )
+    }
+
+    /// 415: the body is not declared as JSON.
+    pub fn unsupported_media_type() -> Self {
+        Self::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unsupported_media_type",
+            "the body must be sent as Content-Type: application/json, in UTF-8 and not compressed",
+        )
+    }
+
+    /// 422: these fields are not valid.
+    pub fn validation(errors: Vec<FieldError>) -> Self {
+        let message = match errors.len() {
+            1 => "one field is not valid".to_owned(),
+            count => format!("{count} fields are not valid"),
+        };
+        let details = serde_json::to_value(errors).unwrap_or_default();
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "validation_failed", message)
+            .with_details(details)
+    }
+
+    /// 429: over the rate limit; a request after `retry_after_seconds` is let through.
+    pub fn rate_limited(retry_after_seconds: u64) -> Self {
+        Self::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "rate_limited",
+            "too many requests: wait the number of seconds in Retry-After",
+        )
+        .with_header(RETRY_AFTER, HeaderValue::from(retry_after_seconds))
+    }
+
+    /// 500: something broke on our side. What it was stands in the log, never in the answer.
+    pub fn internal_error() -> Self {
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal_error",
+            "something went wrong on our side",
+        )
+    }
+
+    /// 503: the service cannot answer now; try again after `retry_after_seconds`.
+    pub fn unavailable(retry_after_seconds: u64) -> Self {
+        Self::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "unavailable",
+            "the service cannot answer now: try again after the number of seconds in Retry-After",
+        )
+        .with_header(RETRY_AFTER, HeaderValue::from(retry_after_seconds))
+    }
+
+    /// Turns an error of the framework into an answer of ours.
+    ///
+    /// `allowed` are the methods of the path, for a 405. An error that is an [`ApiError`] already
+    /// comes back as it is. Whatever is not a fault of the client becomes a 500.
+    pub fn from_poem(error: &poem::Error, allowed: &[Method]) -> Self {
+        if let Some(ours) = error.downcast_ref::<Self>() {
+            return ours.clone();
+        }
+        if let Some(bad) = error.downcast_ref::<ParseParamError>() {
+            let message = "the parameter is not valid";
+            return Self::invalid(bad.name, FieldCode::InvalidFormat, message);
+        }
+        if error.is::<ParseRequestPayloadError>() {
+            return Self::invalid("", FieldCode::InvalidFormat, "the body is not valid");
+        }
+        // A path that does not decode is the router's complaint, an id that does not parse the
+        // extractor's.
+        if error.is::<NotFoundError>()
+            || error.is::<poem::error::ParsePathError>()
+            || error.is::<ParsePathError>()
+        {
+            return Self::not_found();
+        }
+        if error.is::<MethodNotAllowedError>() {
+            return Self::method_not_allowed(allowed);
+        }
+        if error.is::<ContentTypeError>() {
+            return Self::unsupported_media_type();
+        }
+        if error.is::<AuthorizationError>() {
+            return Self::unauthorized();
+        }
+        if let Some(ReadBodyError::Utf8(_)) = error.downcast_ref::<ReadBodyError>() {
+            return Self::invalid("", FieldCode::MalformedJson, "the body is not UTF-8");
+        }
+        Self::from_status(error.status(), allowed)
+    }
+
+    /// The HTTP status.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The stable code that clients branch on.
+    pub fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// The specifics, null when there are none.
+    pub fn details(&self) -> &Value {
+        &self.details
+    }
+
+    fn invalid(field: &str, code: FieldCode, message: &str) -> Self {
+        Self::validation(vec![FieldError::new(field, code, message)])
+    }
+
+    /// The answer for a status that came without anything more to go by.
+    fn from_status(status: StatusCode, allowed: &[Method]) -> Self {
+        match status {
+            StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => {
+                Self::invalid("", FieldCode::InvalidFormat, "the request is not valid")
+            }
+            StatusCode::UNAUTHORIZED => Self::unauthorized(),
+            StatusCode::NOT_FOUND => Self::not_found(),
+            StatusCode::METHOD_NOT_ALLOWED => Self::method_not_allowed(allowed),
+            StatusCode::REQUEST_TIMEOUT => Self::request_timeout(),
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => Self::unsupported_media_type(),
+            StatusCode::TOO_MANY_REQUESTS => Self::rate_limited(1),
+            StatusCode::SERVICE_UNAVAILABLE => Self::unavailable(1),
+            StatusCode::PAYLOAD_TOO_LARGE => {
+                Self::new(status, "payload_too_large", "the request body is too large")
+            }
+            _ => Self::internal_error(),
+        }
+    }
+}
+
+impl fmt::Display for ApiError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} {}", self.status.as_u16(), self.code)
+    }
+}
+
+impl std::error::Error for ApiError {}
+
+impl ResponseError for ApiError {
+    fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    fn as_response(&self) -> Response {
+        self.clone().into_response()
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let envelope = ErrorEnvelope {
+            error: ErrorBody { code: self.code, message: &self.message, details: &self.details },
+        };
+        let body = serde_json::to_vec(&envelope).unwrap_or_default();
+        let mut response = Response::builder().status(self.status).body(body);
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.extend(self.headers);
+        response
+    }
+}
+
+/// Says nothing: see the type's own comment.
+impl poem_openapi::ApiResponse for ApiError {
+    fn meta() -> MetaResponses {
+        MetaResponses { responses: Vec::new() }
+    }
+
+    fn register(_registry: &mut Registry) {}
+}
+
+#[derive(Serialize)]
+struct ErrorEnvelope<'a> {
+    error: ErrorBody<'a>,
+}
+
+#[derive(Serialize)]
+struct ErrorBody<'a> {
+    code: &'static str,
+    message: &'a str,
+    details: &'a Value,
+}

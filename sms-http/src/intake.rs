@@ -1,0 +1,229 @@
+//! The outermost endpoint: what happens to every request, whatever it asks for.
+//!
+//! In this order: the request gets its id; its body is read whole, within a size and a time; then
+//! the handler runs as a task of its own, which a client that hangs up cannot cancel half-way; its
+//! error becomes an envelope; and the request is logged in one line and counted. A handler that
+//! takes too long is answered for with 503 while it runs on; one that panics with a 500.
+//!
+//! Connections and heads are bounded before this, in [`crate::serve`]. Keys and rate limits come
+//! after it, in the handlers. Bodies of *answers* are not waited for: a stream goes on while the
+//! client reads.
+
+mod body;
+mod record;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use poem::endpoint::{DynEndpoint, ToDynEndpoint};
+use poem::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
+use poem::http::{HeaderValue, Method};
+use poem::{Endpoint, EndpointExt, IntoEndpoint, Request, Response};
+use tokio::sync::{Semaphore, watch};
+use tracing::Instrument;
+
+use self::body::{BodyLimit, WholeRequest};
+use self::record::RequestRecord;
+use crate::error::ApiError;
+use crate::request_id::{CountedRequestIds, REQUEST_ID_HEADER, RequestId, RequestIds};
+use crate::route::{RoutePattern, RouteTable};
+
+/// What a client is told to wait when a handler was too slow or the server is going down.
+const RETRY_AFTER_SECONDS: u64 = 5;
+
+/// How much and how long a request may take.
+#[derive(Debug, Clone)]
+pub struct IntakeLimits {
+    /// The largest body in bytes.
+    pub body_bytes: usize,
+    /// Routes with another largest body: method, pattern, bytes.
+    pub body_bytes_of: Vec<(Method, String, usize)>,
+    /// The bytes of all bodies together, those of running handlers included. A body for which there
+    /// is no room is refused with 503.
+    pub body_bytes_in_all: usize,
+    /// How long the whole body may take to arrive.
+    pub body_timeout: Duration,
+    /// How long a client waits for its handler.
+    pub handler_timeout: Duration,
+}
+
+/// 1 MB in 15 seconds, 8 MB for an import, 256 MB in all, 30 seconds for the handler.
+impl Default for IntakeLimits {
+    fn default() -> Self {
+        let import = "/api/v1/contacts/import".to_owned();
+        Self {
+            body_bytes: 1_048_576,
+            body_bytes_of: vec![(Method::POST, import, 8 * 1_048_576)],
+            body_bytes_in_all: 256 * 1_048_576,
+            body_timeout: Duration::from_secs(15),
+            handler_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// The endpoint round all others; see the module.
+#[derive(Clone)]
+pub struct Intake {
+    inner: Arc<dyn DynEndpoint<Output = Response>>,
+    routes: Arc<RouteTable>,
+    limits: Arc<IntakeLimits>,
+    body_room: Arc<Semaphore>,
+    new_ids: Arc<dyn RequestIds>,
+    running: RunningHandlers,
+}
+
+impl Intake {
+    /// Puts the intake round `endpoint`. `routes` are the patterns that it serves.
+    pub fn new<E>(endpoint: E, routes: RouteTable, limits: IntakeLimits) -> Self
+    where
+        E: IntoEndpoint,
+        E::Endpoint: 'static,
+    {
+        Self {
+            inner: Arc::new(ToDynEndpoint(endpoint.into_endpoint().map_to_response())),
+            routes: Arc::new(routes),
+            body_room: Arc::new(Semaphore::new(limits.body_bytes_in_all)),
+            limits: Arc::new(limits),
+            new_ids: Arc::new(CountedRequestIds::new()),
+            running: RunningHandlers::new(),
+        }
+    }
+
+    /// The same with another source of request ids.
+    #[must_use]
+    pub fn with_request_ids(mut self, new_ids: Arc<dyn RequestIds>) -> Self {
+        self.new_ids = new_ids;
+        self
+    }
+
+    /// The handlers under way, those included whose clients have gone.
+    pub fn running_handlers(&self) -> RunningHandlers {
+        self.running.clone()
+    }
+
+    async fn answer(&self, request: Request, route: Option<&RoutePattern>) -> Response {
+        let allowed = route.map(RoutePattern::methods).unwrap_or_default();
+        let limit = BodyLimit {
+            bytes: self.limits.body_limit(request.method(), route),
+            timeout: self.limits.body_timeout,
+            room: Arc::clone(&self.body_room),
+        };
+        let result = match body::read_whole(request, limit).await {
+            Ok(request) => self.handle(request).await,
+            Err(refused) => Err(refused.into()),
+        };
+        result.unwrap_or_else(|error| {
+            if error.is_from_response() {
+                return error.into_response();
+            }
+            let ours = ApiError::from_poem(&error, allowed);
+            if ours.status().is_server_error() && !error.is::<ApiError>() {
+                // The text of an unforeseen error may quote its input, so only its kind is told.
+                tracing::error!(status = ours.status().as_u16(), "unforeseen error in a handler");
+            }
+            poem::IntoResponse::into_response(ours)
+        })
+    }
+
+    /// Runs the handler where a client that hangs up cannot reach it.
+    async fn handle(&self, whole: WholeRequest) -> poem::Result<Response> {
+        let inner = Arc::clone(&self.inner);
+        let running = self.running.enter();
+        let handler = async move {
+            let WholeRequest { request, room } = whole;
+            let result = inner.call(request).await;
+            drop((room, running));
+            result
+        };
+        let task = tokio::spawn(handler.instrument(tracing::Span::current()));
+        match tokio::time::timeout(self.limits.handler_timeout, task).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(ended)) if ended.is_panic() => {
+                tracing::error!("handler panicked");
+                Err(ApiError::internal_error().into())
+            }
+            Ok(Err(_shutting_down)) => Err(ApiError::unavailable(RETRY_AFTER_SECONDS).into()),
+            Err(_too_slow) => {
+                tracing::warn!("handler is taking too long, it runs on");
+                Err(ApiError::unavailable(RETRY_AFTER_SECONDS).into())
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Intake {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Intake").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+impl Endpoint for Intake {
+    type Output = Response;
+
+    async fn call(&self, mut request: Request) -> poem::Result<Response> {
+        let id = RequestId::of_request(request.headers(), self.new_ids.as_ref());
+        request.set_data(id.clone());
+        let route = self.routes.find(request.uri().path());
+        let record = RequestRecord::start(id.clone(), request.method(), route);
+        let span = tracing::info_span!("request", id = id.as_str(), route = record.route());
+        let mut response = self.answer(request, route).instrument(span).await;
+        let headers = response.headers_mut();
+        headers.insert(REQUEST_ID_HEADER, id.to_header());
+        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        // Answers are an account's own; nobody between may keep them unless a handler says so.
+        headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+        record.answered(response.status());
+        Ok(response)
+    }
+}
+
+impl IntakeLimits {
+    fn body_limit(&self, method: &Method, route: Option<&RoutePattern>) -> usize {
+        let Some(route) = route else {
+            return self.body_bytes;
+        };
+        self.body_bytes_of
+            .iter()
+            .find(|(of, pattern, _)| of == method && **pattern == **route.pattern())
+            .map_or(self.body_bytes, |(_, _, bytes)| *bytes)
+    }
+}
+
+/// The handlers under way. A server going down waits for [`RunningHandlers::ended`].
+#[derive(Debug, Clone)]
+pub struct RunningHandlers {
+    count: Arc<watch::Sender<usize>>,
+}
+
+impl RunningHandlers {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        *self.count.borrow()
+    }
+
+    /// Waits until there is none.
+    pub async fn ended(&self) {
+        // The sender lives in `self`, so waiting cannot fail.
+        let _ = self.count.subscribe().wait_for(|count| *count == 0).await;
+    }
+
+    fn new() -> Self {
+        Self { count: Arc::new(watch::Sender::new(0)) }
+    }
+
+    fn enter(&self) -> Running {
+        self.count.send_modify(|count| *count += 1);
+        Running { count: Arc::clone(&self.count) }
+    }
+}
+
+/// One handler under way.
+struct Running {
+    count: Arc<watch::Sender<usize>>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.count.send_modify(|count| *count -= 1);
+    }
+}

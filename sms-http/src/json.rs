@@ -1,0 +1,262 @@
+//! Strict reading of JSON: bytes in, a value or one clear complaint out.
+//!
+//! Stricter than the library beneath: an object with the same key twice is refused, because two
+//! readers may see two different requests in it. Nesting is bounded by that library (128 levels),
+//! numbers that no `f64` can hold, lone surrogates and trailing text are refused by it. Which
+//! fields an object should have is not decided here, see [`crate::fields`].
+
+use std::cell::RefCell;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+use crate::field_error::{FieldCode, FieldError};
+
+/// How many repeated keys are told apart before the rest is left out.
+const MAX_REPEATED_KEYS: usize = 100;
+
+/// A step from the body's root to a value: a chain on the stack, so that reading a large body
+/// without mistakes writes no paths at all.
+#[derive(Debug, Clone, Copy)]
+pub struct Path<'a> {
+    parent: Option<&'a Path<'a>>,
+    step: Step<'a>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Step<'a> {
+    Root,
+    Key(&'a str),
+    Index(usize),
+}
+
+impl<'a> Path<'a> {
+    /// The body as a whole.
+    pub const ROOT: Path<'static> = Path { parent: None, step: Step::Root };
+
+    /// The path of a key of the object here.
+    #[must_use]
+    pub fn key(&'a self, key: &'a str) -> Self {
+        Self { parent: Some(self), step: Step::Key(key) }
+    }
+
+    /// The path of an item of the array here.
+    #[must_use]
+    pub fn index(&'a self, index: usize) -> Self {
+        Self { parent: Some(self), step: Step::Index(index) }
+    }
+}
+
+/// `rows[3].phone`; nothing for the root.
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(parent) = self.parent {
+            parent.fmt(formatter)?;
+        }
+        match self.step {
+            Step::Root => Ok(()),
+            Step::Index(index) => write!(formatter, "[{index}]"),
+            Step::Key(key) if self.parent.is_none_or(|parent| parent.parent.is_none()) => {
+                // An array at the root would need no dot either, but no body of ours is one.
+                formatter.write_str(key)
+            }
+            Step::Key(key) => write!(formatter, ".{key}"),
+        }
+    }
+}
+
+/// Reads a JSON document: its value, and a mistake for each key that stands twice in an object.
+///
+/// The last of two values stays, so that the rest can be checked as well. A document that cannot be
+/// read at all is one mistake of the field `""`. No message repeats what was sent.
+pub fn parse(bytes: &[u8]) -> Result<(Value, Vec<FieldError>), FieldError> {
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| malformed(format!("not UTF-8 at byte {}", error.valid_up_to())))?;
+    let repeated = RefCell::new(Vec::new());
+    let strict = Strict { path: Path::ROOT, repeated: &repeated };
+    let mut document = serde_json::Deserializer::from_str(text);
+    let value = strict
+        .deserialize(&mut document)
+        .and_then(|value| document.end().map(|()| value))
+        .map_err(|error| malformed(error.to_string()))?;
+    Ok((value, repeated.into_inner()))
+}
+
+fn malformed(reason: impl fmt::Display) -> FieldError {
+    let message = format!("the body is not valid JSON: {reason}");
+    FieldError::new("", FieldCode::MalformedJson, message)
+}
+
+/// Reads any value, and notes the keys that stand twice in an object.
+struct Strict<'a> {
+    path: Path<'a>,
+    repeated: &'a RefCell<Vec<FieldError>>,
+}
+
+impl Strict<'_> {
+    fn note_repeated(&self, key: &str) {
+        let mut repeated = self.repeated.borrow_mut();
+        if repeated.len() < MAX_REPEATED_KEYS {
+            let field = self.path.key(key).to_string();
+            let message = "the key stands more than once in its object";
+            repeated.push(FieldError::new(field, FieldCode::DuplicateKey, message));
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Strict<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, source: D) -> Result<Value, D::Error> {
+        source.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict<'_> {
+    type Value = Value;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut array = Vec::new();
+        loop {
+            let item = Strict { path: self.path.index(array.len()), repeated: self.repeated };
+            match items.next_element_seed(item)? {
+                Some(value) => array.push(value),
+                None => return Ok(Value::Array(array)),
+            }
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut object = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            if object.contains_key(&key) {
+                self.note_repeated(&key);
+            }
+            let entry = Strict { path: self.path.key(&key), repeated: self.repeated };
+            let value = entries.next_value_seed(entry)?;
+            object.insert(key, value);
+        }
+        Ok(Value::Object(object))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_repeated_key_is_named_with_its_path() {
+        let text = br#"{"a":{"b":1,"b":2},"rows":[{"x":1},{"x":1,"x":1}],"a":3}"#;
+        let (value, repeated) = parse(text).unwrap();
+        let fields: Vec<_> = repeated.into_iter().map(|error| error.field).collect();
+        assert_eq!(fields, ["a.b", "rows[1].x", "a"]);
+        assert_eq!(value["a"], 3);
+    }
+
+    #[test]
+    fn what_is_no_json_is_one_mistake_of_the_whole_body() {
+        let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+        for text in [
+            &b"{"[..],
+            b"{\"a\":1} x",
+            b"{\"a\":1e999}",
+            b"{\"a\":\"\\ud800\"}",
+            b"{\"a\":\"\xff\"}",
+            b"{\"a\":01}",
+            b"{'a':1}",
+            b"{\"a\":NaN}",
+            b"\xef\xbb\xbf{}",
+            b"",
+            deep.as_bytes(),
+        ] {
+            let found = parse(text).unwrap_err();
+            assert_eq!((found.field.as_str(), found.code), ("", "malformed_json"), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn many_repeated_keys_are_not_all_told() {
+        let entries = vec!["\"k\":0"; 5_000].join(",");
+        let (_, repeated) = parse(format!("{{{entries}}}").as_bytes()).unwrap();
+        assert_eq!(repeated.len(), MAX_REPEATED_KEYS);
+    }
+
+    #[test]
+    fn paths_read_as_written() {
+        let rows = Path::ROOT.key("rows");
+        let row = rows.index(3);
+        assert_eq!(row.key("phone").to_string(), "rows[3].phone");
+        assert_eq!(Path::ROOT.to_string(), "");
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            ".*".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(5, 40, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::btree_map(".{0,6}", inner, 0..6)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn every_document_reads_back_as_itself(value in any_json()) {
+            let text = serde_json::to_vec(&value).unwrap();
+            prop_assert_eq!(parse(&text), Ok((value, Vec::new())));
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = parse(&bytes);
+        }
+    }
+
+    #[test]
+    fn integers_keep_every_digit() {
+        assert_eq!(parse(b"18446744073709551615").unwrap().0, json!(u64::MAX));
+    }
+}

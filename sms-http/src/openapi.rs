@@ -1,0 +1,193 @@
+//! The OpenAPI 3.1 document of an API.
+//!
+//! The framework writes a 3.0 document that knows the happy path. [`document`] rewrites it once,
+//! at start: into 3.1, with null where null is meant (`schema.rs`), and with the errors that every
+//! operation shares ([`Failure`]), so that no handler has to list them. What operations there are
+//! and what they take and give is not said here; it comes from the handlers.
+
+pub mod failure;
+mod schema;
+
+use std::collections::BTreeSet;
+
+use poem_openapi::{OpenApi, OpenApiService, Webhook};
+use serde_json::{Map, Value, json};
+
+pub use self::failure::Failure;
+use self::schema::Direction;
+
+/// What is to be said about a whole API beside its handlers.
+#[derive(Debug, Clone)]
+pub struct DocumentRules {
+    /// The name of the security scheme, as `ApiKey`.
+    pub key_name: &'static str,
+    /// What the key is and where it comes from.
+    pub key_description: &'static str,
+    /// Operation ids that need no key.
+    pub without_key: &'static [&'static str],
+    /// Failures of single operations, by operation id, beside those all operations share.
+    pub failures: &'static [(&'static str, &'static [Failure])],
+}
+
+/// The document of `service`.
+///
+/// Every operation with a key can answer 401, 404, 422, 429, 500 and 503, one with a body 408, 413
+/// and 415 as well. A failure that a handler documents itself stays as the handler says.
+pub fn document<T, W>(service: &OpenApiService<T, W>, rules: &DocumentRules) -> Value
+where
+    T: OpenApi,
+    W: Webhook,
+{
+    let mut document = serde_json::from_str(&service.spec()).unwrap_or_default();
+    rewrite(&mut document, rules);
+    document
+}
+
+const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
+
+fn rewrite(document: &mut Value, rules: &DocumentRules) {
+    document["openapi"] = json!("3.1.0");
+    document["jsonSchemaDialect"] = json!("https://spec.openapis.org/oas/3.1/dialect/base");
+    let schemas = document["components"]["schemas"].take();
+    let mut schemas = match schemas {
+        Value::Object(schemas) => schemas,
+        _ => Map::new(),
+    };
+    let accepted = reachable(document, &schemas, Direction::Accepted);
+    for (name, schema) in &mut schemas {
+        let direction =
+            if accepted.contains(name) { Direction::Accepted } else { Direction::Produced };
+        schema::rewrite(schema, direction);
+        schema::drop_title(schema, name);
+    }
+    failure::add_schemas(&mut schemas);
+    document["components"]["schemas"] = Value::Object(schemas);
+    document["components"]["responses"] = failure::responses();
+    document["components"]["headers"] = failure::headers();
+    document["components"]["securitySchemes"] = json!({ rules.key_name: {
+        "type": "http",
+        "scheme": "bearer",
+        "description": rules.key_description,
+    }});
+    document["security"] = json!([{ rules.key_name: [] }]);
+    for_each_operation(document, "paths", &mut |operation| {
+        rewrite_operation(operation, rules);
+    });
+    for_each_operation(document, "webhooks", &mut |operation| {
+        rewrite_content(operation, Direction::Produced);
+    });
+}
+
+fn rewrite_operation(operation: &mut Map<String, Value>, rules: &DocumentRules) {
+    let id = operation.get("operationId").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let with_key = !rules.without_key.contains(&id.as_str());
+    if !with_key {
+        operation.insert("security".to_owned(), json!([]));
+    }
+    rewrite_content(operation, Direction::Accepted);
+    let has_body = operation.contains_key("requestBody");
+    let own = rules
+        .failures
+        .iter()
+        .filter(|(of, _)| *of == id)
+        .flat_map(|(_, failures)| failures.iter().copied());
+    let failures: Vec<Failure> = Failure::shared(with_key, has_body).chain(own).collect();
+    let responses = operation.entry("responses").or_insert_with(|| json!({}));
+    let Some(responses) = responses.as_object_mut() else {
+        return;
+    };
+    for response in responses.values_mut() {
+        failure::add_headers(response, with_key);
+    }
+    for failure in failures {
+        responses.entry(failure.status().as_str()).or_insert_with(|| failure.reference());
+    }
+}
+
+/// Rewrites what stands inline in an operation: parameters, bodies, headers.
+fn rewrite_content(operation: &mut Map<String, Value>, body_direction: Direction) {
+    let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
+    for parameter in parameters.into_iter().flatten() {
+        drop_defaults(parameter);
+        schema::rewrite(&mut parameter["schema"], Direction::Accepted);
+    }
+    if let Some(body) = operation.get_mut("requestBody") {
+        rewrite_media_types(body, body_direction);
+    }
+    let responses = operation.get_mut("responses").and_then(Value::as_object_mut);
+    for (_, response) in responses.into_iter().flatten() {
+        rewrite_media_types(response, Direction::Produced);
+        let headers = response.get_mut("headers").and_then(Value::as_object_mut);
+        for (_, header) in headers.into_iter().flatten() {
+            drop_defaults(header);
+            schema::rewrite(&mut header["schema"], Direction::Produced);
+        }
+    }
+}
+
+/// JSON is UTF-8 by definition; a parameter on its media type keeps tools from seeing it as JSON.
+fn rewrite_media_types(owner: &mut Value, direction: Direction) {
+    let Some(content) = owner.get_mut("content").and_then(Value::as_object_mut) else {
+        return;
+    };
+    for (name, mut media) in std::mem::take(content) {
+        schema::rewrite(&mut media["schema"], direction);
+        let name = match name.split_once(';') {
+            Some(("application/json", _)) => "application/json".to_owned(),
+            _ => name,
+        };
+        content.insert(name, media);
+    }
+}
+
+/// The framework writes out `deprecated: false` and a style that is the usual one anyway.
+fn drop_defaults(parameter: &mut Value) {
+    let Some(parameter) = parameter.as_object_mut() else {
+        return;
+    };
+    if parameter.get("deprecated") == Some(&Value::Bool(false)) {
+        parameter.remove("deprecated");
+    }
+    parameter.remove("explode");
+}
+
+fn for_each_operation(
+    document: &mut Value,
+    section: &str,
+    visit: &mut dyn FnMut(&mut Map<String, Value>),
+) {
+    let items = document.get_mut(section).and_then(Value::as_object_mut);
+    for (_, item) in items.into_iter().flatten() {
+        for method in METHODS {
+            if let Some(operation) = item.get_mut(method).and_then(Value::as_object_mut) {
+                visit(operation);
+            }
+        }
+    }
+}
+
+/// The named schemas that requests, or answers and webhooks, refer to, however indirectly.
+fn reachable(
+    document: &mut Value,
+    schemas: &Map<String, Value>,
+    direction: Direction,
+) -> BTreeSet<String> {
+    let mut waiting = Vec::new();
+    for_each_operation(document, "paths", &mut |operation| {
+        let parts: &[&str] = match direction {
+            Direction::Accepted => &["requestBody", "parameters"],
+            Direction::Produced => &["responses"],
+        };
+        for part in parts {
+            schema::collect_references(operation.get(*part), &mut waiting);
+        }
+    });
+    let mut found = BTreeSet::new();
+    while let Some(name) = waiting.pop() {
+        // A schema may refer to itself, so each is entered once.
+        if found.insert(name.clone()) {
+            schema::collect_references(schemas.get(&name), &mut waiting);
+        }
+    }
+    found
+}

@@ -1,0 +1,231 @@
+//! One schema of OpenAPI 3.0 becomes one of 3.1, which is JSON Schema of 2020-12.
+//!
+//! The framework writes an optional field as one that is merely not required, whereas it sends
+//! null and takes null. So a field that is neither required nor has a default may be null here,
+//! unless it is a [`Given`](crate::fields::Given); and what we produce has all its fields always.
+
+use serde_json::{Map, Number, Value, json};
+
+use crate::fields::given::NOT_NULL_TITLE;
+
+/// Who writes the JSON that a schema describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    /// The client: optional fields may be left out.
+    Accepted,
+    /// We: every field is there.
+    Produced,
+}
+
+const REFERENCE_START: &str = "#/components/schemas/";
+
+/// Rewrites a schema and everything inside it.
+pub(super) fn rewrite(schema: &mut Value, direction: Direction) {
+    let Some(schema) = schema.as_object_mut() else {
+        return;
+    };
+    flatten_described_reference(schema);
+    for keyword in ["anyOf", "oneOf", "allOf"] {
+        let inner = schema.get_mut(keyword).and_then(Value::as_array_mut);
+        for part in inner.into_iter().flatten() {
+            rewrite(part, direction);
+        }
+    }
+    for keyword in ["items", "additionalProperties"] {
+        if let Some(inner) = schema.get_mut(keyword) {
+            rewrite(inner, direction);
+        }
+    }
+    rewrite_properties(schema, direction);
+    rewrite_bounds(schema);
+    if let Some(example) = schema.remove("example") {
+        schema.insert("examples".to_owned(), json!([example]));
+    }
+    if schema.remove("nullable") == Some(Value::Bool(true)) {
+        allow_null(schema);
+    }
+}
+
+/// Removes a title that only repeats the schema's name.
+pub(super) fn drop_title(schema: &mut Value, name: &str) {
+    if let Some(schema) = schema.as_object_mut()
+        && schema.get("title").and_then(Value::as_str) == Some(name)
+    {
+        schema.remove("title");
+    }
+}
+
+/// Adds the names of all schemas that `value` refers to.
+pub(super) fn collect_references(value: Option<&Value>, names: &mut Vec<String>) {
+    match value {
+        Some(Value::Object(object)) => {
+            let reference = object.get("$ref").and_then(Value::as_str);
+            names.extend(
+                reference
+                    .and_then(|reference| reference.strip_prefix(REFERENCE_START))
+                    .map(str::to_owned),
+            );
+            for inner in object.values() {
+                collect_references(Some(inner), names);
+            }
+        }
+        Some(Value::Array(items)) => {
+            for item in items {
+                collect_references(Some(item), names);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn rewrite_properties(schema: &mut Map<String, Value>, direction: Direction) {
+    let required = schema.get("required").cloned().unwrap_or_default();
+    let is_required = |name: &str| {
+        required.as_array().is_some_and(|names| names.iter().any(|required| required == name))
+    };
+    let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else {
+        return;
+    };
+    for (name, property) in properties.iter_mut() {
+        rewrite(property, direction);
+        let Some(property) = property.as_object_mut() else {
+            continue;
+        };
+        let not_null = property.get("title").and_then(Value::as_str) == Some(NOT_NULL_TITLE);
+        if not_null {
+            property.remove("title");
+        } else if !is_required(name) && !property.contains_key("default") {
+            allow_null(property);
+        }
+    }
+    if direction == Direction::Produced {
+        let names: Vec<String> = properties.keys().cloned().collect();
+        schema.insert("required".to_owned(), json!(names));
+    }
+}
+
+/// `{ description, allOf: [{ $ref }, { description }] }` is how the framework describes a
+/// reference; in 3.1 a description may stand beside it.
+fn flatten_described_reference(schema: &mut Map<String, Value>) {
+    let Some([reference, notes]) = schema.get("allOf").and_then(Value::as_array).map(Vec::as_slice)
+    else {
+        return;
+    };
+    let says_nothing_new = notes.as_object().is_some_and(|notes| {
+        notes.iter().all(|(keyword, value)| schema.get(keyword) == Some(value))
+    });
+    if let Some(target) = reference.get("$ref").cloned()
+        && says_nothing_new
+    {
+        schema.remove("allOf");
+        schema.insert("$ref".to_owned(), target);
+    }
+}
+
+/// 3.0 says `minimum: 1, exclusiveMinimum: true`, 3.1 `exclusiveMinimum: 1`.
+fn rewrite_bounds(schema: &mut Map<String, Value>) {
+    for (bound, exclusive) in [("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")] {
+        match schema.remove(exclusive) {
+            Some(Value::Bool(true)) => {
+                let value = schema.remove(bound).unwrap_or_default();
+                schema.insert(exclusive.to_owned(), value);
+            }
+            Some(Value::Bool(false)) | None => {}
+            Some(already) => {
+                schema.insert(exclusive.to_owned(), already);
+            }
+        }
+        for keyword in [bound, exclusive, "multipleOf"] {
+            if let Some(value) = schema.get_mut(keyword) {
+                write_whole(value);
+            }
+        }
+    }
+}
+
+/// The framework keeps bounds as floating point: `1.0` reads better as `1`.
+fn write_whole(value: &mut Value) {
+    let whole = value
+        .as_f64()
+        .filter(|float| float.fract() == 0.0 && float.abs() < 1e15)
+        .and_then(|float| format!("{float:.0}").parse::<Number>().ok());
+    if let Some(whole) = whole {
+        *value = Value::Number(whole);
+    }
+}
+
+fn allow_null(schema: &mut Map<String, Value>) {
+    if let Some(reference) = schema.remove("$ref") {
+        let choices = json!([{ "$ref": reference }, { "type": "null" }]);
+        schema.insert("anyOf".to_owned(), choices);
+        return;
+    }
+    for keyword in ["anyOf", "oneOf"] {
+        if let Some(choices) = schema.get_mut(keyword).and_then(Value::as_array_mut) {
+            choices.push(json!({ "type": "null" }));
+            return;
+        }
+    }
+    if let Some(Value::String(kind)) = schema.get("type")
+        && kind != "null"
+    {
+        let kinds = json!([kind, "null"]);
+        schema.insert("type".to_owned(), kinds);
+        if let Some(values) = schema.get_mut("enum").and_then(Value::as_array_mut) {
+            values.push(Value::Null);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rewritten(mut schema: Value, direction: Direction) -> Value {
+        rewrite(&mut schema, direction);
+        schema
+    }
+
+    #[test]
+    fn optional_fields_may_be_null() {
+        let schema = json!({
+            "type": "object",
+            "required": ["a"],
+            "properties": {
+                "a": { "type": "string", "example": "x" },
+                "b": { "type": "string", "enum": ["x"] },
+                "c": { "$ref": "#/components/schemas/C" },
+                "d": { "type": "integer", "default": 1.0, "minimum": 1.0 },
+                "e": { "description": "e", "allOf": [
+                    { "$ref": "#/components/schemas/C" }, { "description": "e" }] },
+                "f": { "title": NOT_NULL_TITLE, "type": "boolean" },
+                "g": {},
+                "h": { "oneOf": [{ "type": "string" }, { "type": "array" }] },
+            }
+        });
+        let properties = json!({
+            "a": { "type": "string", "examples": ["x"] },
+            "b": { "type": ["string", "null"], "enum": ["x", null] },
+            "c": { "anyOf": [{ "$ref": "#/components/schemas/C" }, { "type": "null" }] },
+            "d": { "type": "integer", "default": 1.0, "minimum": 1 },
+            "e": { "description": "e",
+                "anyOf": [{ "$ref": "#/components/schemas/C" }, { "type": "null" }] },
+            "f": { "type": "boolean" },
+            "g": {},
+            "h": { "oneOf": [{ "type": "string" }, { "type": "array" }, { "type": "null" }] },
+        });
+        let accepted = rewritten(schema.clone(), Direction::Accepted);
+        assert_eq!(accepted["properties"], properties);
+        assert_eq!(accepted["required"], json!(["a"]));
+        let produced = rewritten(schema, Direction::Produced);
+        assert_eq!(produced["properties"], properties);
+        assert_eq!(produced["required"], json!(["a", "b", "c", "d", "e", "f", "g", "h"]));
+    }
+
+    #[test]
+    fn exclusive_bounds_become_numbers() {
+        let schema = json!({ "minimum": 0.0, "exclusiveMinimum": true, "maximum": 2.5 });
+        let expected = json!({ "exclusiveMinimum": 0, "maximum": 2.5 });
+        assert_eq!(rewritten(schema, Direction::Accepted), expected);
+    }
+}

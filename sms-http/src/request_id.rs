@@ -1,0 +1,117 @@
+//! The name of a request: `X-Request-Id`, in the answer and in the logs.
+//!
+//! A caller's own id is taken over if it is sane, so that both sides' logs can be joined; else a
+//! new one is made. An id is no secret and proves nothing.
+
+use std::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use poem::http::{HeaderMap, HeaderName, HeaderValue};
+
+/// The header that carries the id.
+pub const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
+
+const MAX_CHARS: usize = 128;
+
+/// The id of a request: 1 to 128 of `[A-Za-z0-9._-]`.
+///
+/// Handlers find it with `poem::web::Data<&RequestId>`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestId(Arc<str>);
+
+impl RequestId {
+    /// The id, if the text is a sane one.
+    pub fn parse(text: &str) -> Option<Self> {
+        let sane = (1..=MAX_CHARS).contains(&text.len())
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+        sane.then(|| Self(text.into()))
+    }
+
+    /// The caller's id if it sent exactly one sane id, else a new one.
+    pub fn of_request(headers: &HeaderMap, new_ids: &dyn RequestIds) -> Self {
+        let mut sent = headers.get_all(REQUEST_ID_HEADER).iter();
+        match (sent.next(), sent.next()) {
+            (Some(only), None) => only.to_str().ok().and_then(Self::parse),
+            _ => None,
+        }
+        .unwrap_or_else(|| new_ids.next_id())
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The id as the value of [`REQUEST_ID_HEADER`].
+    pub fn to_header(&self) -> HeaderValue {
+        // A sane id has no character that a header may not hold.
+        HeaderValue::from_str(&self.0).unwrap_or_else(|_| HeaderValue::from_static("unknown"))
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// Where new request ids come from.
+pub trait RequestIds: Send + Sync {
+    /// An id that no other request has.
+    fn next_id(&self) -> RequestId;
+}
+
+/// Ids of a random start of this process and a count: distinct here, and between processes but
+/// for a chance of one in 2^64.
+#[derive(Debug)]
+pub struct CountedRequestIds {
+    start: u64,
+    count: AtomicU64,
+}
+
+impl CountedRequestIds {
+    /// A new, random start.
+    pub fn new() -> Self {
+        // The standard library seeds its hasher from the system's randomness.
+        let start = RandomState::new().build_hasher().finish();
+        Self { start, count: AtomicU64::new(0) }
+    }
+}
+
+impl Default for CountedRequestIds {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl RequestIds for CountedRequestIds {
+    fn next_id(&self) -> RequestId {
+        let count = self.count.fetch_add(1, Ordering::Relaxed);
+        RequestId(format!("req_{:016x}{count:08x}", self.start).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sane_ids() {
+        for sane in ["a", "2026-11-21_x.Y", &"a".repeat(128)] {
+            assert!(RequestId::parse(sane).is_some(), "{sane}");
+        }
+        for other in ["", "a b", "a\nb", "é", "a/b", &"a".repeat(129)] {
+            assert!(RequestId::parse(other).is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn new_ids_are_sane_and_distinct() {
+        let ids = CountedRequestIds::new();
+        let (first, second) = (ids.next_id(), ids.next_id());
+        assert_ne!(first, second);
+        assert_eq!(RequestId::parse(first.as_str()), Some(first));
+    }
+}

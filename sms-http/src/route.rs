@@ -1,0 +1,178 @@
+//! The patterns of the API's paths, as `/api/v1/messages/{id}`.
+//!
+//! The router proper is the framework's. This table answers what is asked beside it, before,
+//! after and instead of routing: under which pattern a request is logged and counted (a raw path
+//! can hold a phone number), which methods a path has (`Allow`), how large its body may be.
+
+use std::sync::Arc;
+
+use poem::http::Method;
+use serde_json::Value;
+
+/// The pattern under which requests are logged whose path belongs to no route.
+pub const UNMATCHED: &str = "unmatched";
+
+/// One path pattern and its methods.
+#[derive(Debug, Clone)]
+pub struct RoutePattern {
+    pattern: Arc<str>,
+    segments: Vec<Segment>,
+    methods: Vec<Method>,
+}
+
+/// Ordered so that a literal comes before a parameter in the same place.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Segment {
+    Literal(String),
+    Parameter,
+}
+
+/// All patterns of a server.
+#[derive(Debug, Clone, Default)]
+pub struct RouteTable {
+    routes: Vec<RoutePattern>,
+}
+
+impl RouteTable {
+    /// A table without routes.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds every path of an OpenAPI document, behind `prefix`.
+    #[must_use]
+    pub fn with_document(mut self, document: &Value, prefix: &str) -> Self {
+        let paths = document["paths"].as_object().into_iter().flatten();
+        for (path, operations) in paths {
+            let methods: Vec<Method> = operations
+                .as_object()
+                .into_iter()
+                .flat_map(|operations| operations.keys())
+                .filter_map(|name| known_method(name))
+                .collect();
+            self = self.with(&format!("{prefix}{path}"), &methods);
+        }
+        self
+    }
+
+    /// Adds one pattern; `{name}` stands for a segment of any text.
+    #[must_use]
+    pub fn with(mut self, pattern: &str, methods: &[Method]) -> Self {
+        let mut methods = methods.to_vec();
+        // The framework answers HEAD wherever there is a GET.
+        if methods.contains(&Method::GET) && !methods.contains(&Method::HEAD) {
+            methods.push(Method::HEAD);
+        }
+        methods.sort_by(|one, other| one.as_str().cmp(other.as_str()));
+        self.routes.push(RoutePattern {
+            pattern: pattern.into(),
+            segments: pattern.split('/').map(Segment::of_pattern).collect(),
+            methods,
+        });
+        self.routes.sort_by(|one, other| one.segments.cmp(&other.segments));
+        self
+    }
+
+    /// The pattern that a path belongs to. `/messages/quote` goes before `/messages/{id}`.
+    pub fn find(&self, path: &str) -> Option<&RoutePattern> {
+        self.routes.iter().find(|route| route.matches(path))
+    }
+}
+
+impl RoutePattern {
+    /// The pattern as it was given, for logs and metrics.
+    pub fn pattern(&self) -> &Arc<str> {
+        &self.pattern
+    }
+
+    /// The methods of the path, in alphabetical order.
+    pub fn methods(&self) -> &[Method] {
+        &self.methods
+    }
+
+    fn matches(&self, path: &str) -> bool {
+        let mut segments = path.split('/');
+        self.segments
+            .iter()
+            .all(|segment| segments.next().is_some_and(|text| segment.matches(text)))
+            && segments.next().is_none()
+    }
+}
+
+impl Segment {
+    fn of_pattern(text: &str) -> Self {
+        if text.starts_with('{') && text.ends_with('}') {
+            Self::Parameter
+        } else {
+            Self::Literal(text.to_owned())
+        }
+    }
+
+    fn matches(&self, text: &str) -> bool {
+        match self {
+            Self::Literal(literal) => literal == text,
+            Self::Parameter => !text.is_empty(),
+        }
+    }
+}
+
+/// The method that a key of an OpenAPI path item names; some of its keys name none.
+fn known_method(name: &str) -> Option<Method> {
+    [
+        Method::GET,
+        Method::HEAD,
+        Method::POST,
+        Method::PUT,
+        Method::PATCH,
+        Method::DELETE,
+        Method::OPTIONS,
+        Method::TRACE,
+        Method::CONNECT,
+    ]
+    .into_iter()
+    .find(|method| method.as_str().eq_ignore_ascii_case(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn table() -> RouteTable {
+        let document = json!({ "paths": {
+            "/messages": { "get": {}, "post": {} },
+            "/messages/{id}": { "get": {}, "parameters": [] },
+            "/messages/quote": { "post": {} },
+            "/messages/{id}/cancel": { "post": {} },
+        }});
+        RouteTable::new().with_document(&document, "/api/v1").with("/l/{code}", &[Method::GET])
+    }
+
+    fn pattern(path: &str) -> Option<String> {
+        table().find(path).map(|route| route.pattern().to_string())
+    }
+
+    #[test]
+    fn literals_go_before_parameters() {
+        let quote = pattern("/api/v1/messages/quote");
+        assert_eq!(quote.as_deref(), Some("/api/v1/messages/quote"));
+        let one = pattern("/api/v1/messages/msg_1");
+        assert_eq!(one.as_deref(), Some("/api/v1/messages/{id}"));
+        assert_eq!(pattern("/l/aZ09").as_deref(), Some("/l/{code}"));
+    }
+
+    #[test]
+    fn whole_paths_match_or_none() {
+        for other in ["", "/", "*", "/api/v1/messages/", "/api/v1/messages/a/b", "/api/v1//x"] {
+            assert_eq!(pattern(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn get_brings_head() {
+        let table = table();
+        let route = table.find("/api/v1/messages").unwrap();
+        assert_eq!(route.methods(), [Method::GET, Method::HEAD, Method::POST]);
+    }
+}

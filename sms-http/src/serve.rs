@@ -1,0 +1,227 @@
+//! Accepting connections and serving requests on them, within bounds.
+//!
+//! The loop is our own because the framework's server waits for ever on a slow head and on a
+//! silent connection. Here every state of a connection has its time (see `connection.rs`),
+//! heads have a size, and the number of connections is bounded. When asked to stop, the loop
+//! accepts nothing more, lets requests under way end, and cuts off what takes too long.
+//!
+//! What a request may contain and how long its handler may take is decided in [`crate::intake`].
+//! There is no TLS here; it ends at a proxy in front.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use poem::endpoint::{DynEndpoint, ToDynEndpoint};
+use poem::http::uri::Scheme;
+use poem::web::{LocalAddr, RemoteAddr};
+use poem::{Addr, Endpoint, EndpointExt, IntoEndpoint, Response};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+use crate::connection::{GuardedBody, Patience, Pulse, Watched};
+
+/// How long to wait after a failed accept, as when file handles have run out.
+const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
+
+/// What one client may hold of the server, and for how long.
+#[derive(Debug, Clone)]
+pub struct ServeLimits {
+    /// From the first byte of a request to the end of its head. It also runs from the start of a
+    /// connection, so that one which says nothing is not kept.
+    pub head_timeout: Duration,
+    /// Between an answer and the next request on a connection.
+    pub idle_timeout: Duration,
+    /// How long an answer may wait for a client that does not read it.
+    pub unread_timeout: Duration,
+    /// The largest head in bytes; over it the answer is 431. At least 8,192.
+    pub head_bytes: usize,
+    /// The most headers of an HTTP/1 request; over it the answer is 431.
+    pub headers: usize,
+    /// The most requests at once on an HTTP/2 connection.
+    pub http2_streams: u32,
+    /// The most requests that an HTTP/2 client may open and abandon before it is cut off.
+    pub http2_pending_resets: usize,
+    /// How often an HTTP/2 connection is asked whether it is still there.
+    pub http2_ping_interval: Duration,
+    /// The most connections at once; more wait to be accepted.
+    pub connections: usize,
+    /// How long requests under way may take once the server is asked to stop.
+    pub shutdown_timeout: Duration,
+}
+
+impl Default for ServeLimits {
+    fn default() -> Self {
+        Self {
+            head_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_mins(1),
+            unread_timeout: Duration::from_secs(30),
+            head_bytes: 16 * 1_024,
+            headers: 64,
+            http2_streams: 100,
+            http2_pending_resets: 20,
+            http2_ping_interval: Duration::from_secs(20),
+            connections: 10_000,
+            shutdown_timeout: Duration::from_secs(8),
+        }
+    }
+}
+
+/// How serving ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stopped {
+    /// All requests under way were answered.
+    InOrder,
+    /// This many connections were cut off when the time for it had run out.
+    CutOff(usize),
+}
+
+/// Serves `endpoint` on `listener` until `shutdown` resolves, and then until the last request
+/// under way is answered or [`ServeLimits::shutdown_timeout`] has passed.
+///
+/// Dropped before that, it cuts off every connection at once.
+pub async fn serve<E, F>(
+    listener: TcpListener,
+    endpoint: E,
+    limits: ServeLimits,
+    shutdown: F,
+) -> Stopped
+where
+    E: IntoEndpoint,
+    E::Endpoint: 'static,
+    F: Future<Output = ()> + Send,
+{
+    let (stop, stopping) = watch::channel(());
+    let server = Arc::new(Server {
+        endpoint: Arc::new(ToDynEndpoint(endpoint.into_endpoint().map_to_response())),
+        protocols: protocols(&limits),
+        patience: Patience {
+            head: limits.head_timeout,
+            idle: limits.idle_timeout,
+            unread: limits.unread_timeout,
+        },
+        local_addr: LocalAddr(listener.local_addr().map_or_else(|_| Addr::default(), Addr::from)),
+        stopping,
+    });
+    let mut connections = JoinSet::new();
+    tokio::select! {
+        () = accept(&listener, &server, limits.connections, &mut connections) => {}
+        () = shutdown => {}
+    }
+    drop(listener);
+    drop(stop);
+    let all_ended = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(limits.shutdown_timeout, all_ended).await.is_ok() {
+        return Stopped::InOrder;
+    }
+    let left = connections.len();
+    tracing::warn!(connections = left, "connections cut off: the time to stop has run out");
+    connections.shutdown().await;
+    Stopped::CutOff(left)
+}
+
+struct Server {
+    endpoint: Arc<dyn DynEndpoint<Output = Response>>,
+    protocols: auto::Builder<TokioExecutor>,
+    patience: Patience,
+    local_addr: LocalAddr,
+    /// Changes, by its sender being dropped, when the server is to stop.
+    stopping: watch::Receiver<()>,
+}
+
+fn protocols(limits: &ServeLimits) -> auto::Builder<TokioExecutor> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        // The pulse tells a slow head from an idle connection, this timer does not.
+        .header_read_timeout(None)
+        .max_buf_size(limits.head_bytes)
+        .max_headers(limits.headers);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(limits.http2_streams)
+        .max_pending_accept_reset_streams(limits.http2_pending_resets)
+        .max_header_list_size(u32::try_from(limits.head_bytes).unwrap_or(u32::MAX))
+        .keep_alive_interval(limits.http2_ping_interval);
+    builder
+}
+
+/// Accepts connections for ever.
+async fn accept(
+    listener: &TcpListener,
+    server: &Arc<Server>,
+    most: usize,
+    connections: &mut JoinSet<()>,
+) {
+    let places = Arc::new(Semaphore::new(most));
+    loop {
+        let place = tokio::select! {
+            place = Arc::clone(&places).acquire_owned() => place,
+            // Ended tasks are kept until they are asked for.
+            Some(_) = connections.join_next() => continue,
+        };
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            Some(_) = connections.join_next() => continue,
+        };
+        match accepted {
+            Ok((socket, remote)) => {
+                let server = Arc::clone(server);
+                connections.spawn(async move {
+                    server.connection(socket, remote).await;
+                    drop(place);
+                });
+            }
+            Err(error) => {
+                tracing::warn!(kind = %error.kind(), "a connection could not be accepted");
+                tokio::time::sleep(ACCEPT_BACKOFF).await;
+            }
+        }
+    }
+}
+
+impl Server {
+    /// Serves one connection to its end.
+    async fn connection(&self, socket: TcpStream, remote: SocketAddr) {
+        // Answers are written whole; waiting for more to send would only delay them. A failure
+        // means that the connection is gone, which reading from it finds out as well.
+        let _ = socket.set_nodelay(true);
+        let pulse = Pulse::new(self.patience);
+        let socket = TokioIo::new(Watched { socket, pulse: Arc::clone(&pulse) });
+        let remote_addr = RemoteAddr(remote.into());
+        let service = hyper::service::service_fn(|request: hyper::Request<Incoming>| {
+            let guard = pulse.request_began(request.version());
+            let origin = (self.local_addr.clone(), remote_addr.clone(), Scheme::HTTP);
+            let request = poem::Request::from((request, origin.0, origin.1, origin.2));
+            let endpoint = Arc::clone(&self.endpoint);
+            async move {
+                let response = endpoint.get_response(request).await;
+                let response = hyper::Response::from(response);
+                Ok::<_, Infallible>(response.map(|body| GuardedBody { body, _guard: guard }))
+            }
+        });
+        let mut serving = pin!(self.protocols.serve_connection(socket, service));
+        let mut too_slow = pin!(pulse.stopped());
+        let mut stopping = self.stopping.clone();
+        let mut asked_to_stop = false;
+        loop {
+            tokio::select! {
+                // How a connection ended (reset, half a request) is the client's affair.
+                _ = serving.as_mut() => return,
+                () = too_slow.as_mut() => return,
+                _ = stopping.changed(), if !asked_to_stop => {
+                    asked_to_stop = true;
+                    serving.as_mut().graceful_shutdown();
+                }
+            }
+        }
+    }
+}

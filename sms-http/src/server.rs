@@ -1,0 +1,14 @@
+//! The reference server: settings, what is put together from them, and the loops that keep it
+//! going. The binary only calls [`run`].
+
+pub mod app;
+pub mod banner;
+pub mod command;
+pub mod demo;
+pub mod operator_client;
+pub mod run;
+pub mod settings;
+pub mod wake;
+pub mod work;
+
+pub use run::run;

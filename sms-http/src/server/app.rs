@@ -1,0 +1,140 @@
+//! The routes of the server, put together.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use metrics_exporter_prometheus::PrometheusHandle;
+use poem::http::header::CONTENT_TYPE;
+use poem::http::{Method, StatusCode};
+use poem::{Endpoint, EndpointExt, Response, Route, get};
+use serde_json::Value;
+use sms_core::Sms;
+
+use crate::admin::gate::OperatorToken;
+use crate::api::gate::Gate;
+use crate::docs_page::docs_page;
+use crate::error::ApiError;
+use crate::intake::{Intake, IntakeLimits};
+use crate::rate_limit::Gcra;
+use crate::route::RouteTable;
+use crate::{admin, api};
+
+/// What the routes are made of.
+#[derive(Debug, Clone)]
+pub struct AppParts {
+    /// The service behind them.
+    pub sms: Sms,
+    /// How many requests a key may make.
+    pub rate: Gcra,
+    /// The operator's token.
+    pub token: OperatorToken,
+    /// Where the server is reached.
+    pub public_url: String,
+    /// Sizes and times of requests.
+    pub limits: IntakeLimits,
+    /// What `/metrics` shows.
+    pub metrics: Option<MetricsPage>,
+}
+
+/// Shows what was counted, as Prometheus reads it.
+#[derive(Clone)]
+pub struct MetricsPage(pub PrometheusHandle);
+
+impl std::fmt::Debug for MetricsPage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("MetricsPage")
+    }
+}
+
+/// Routes and the patterns they are known by.
+struct Routes {
+    route: Route,
+    table: RouteTable,
+}
+
+/// Everything on one listener.
+pub fn whole_app(parts: &AppParts) -> Intake {
+    finish(with_admin(with_public(Routes::new(), parts), parts), parts)
+}
+
+/// The API, its documentation and the health checks.
+pub fn public_app(parts: &AppParts) -> Intake {
+    finish(with_public(Routes::new(), parts), parts)
+}
+
+/// The operator's API, the metrics and the health checks.
+pub fn admin_app(parts: &AppParts) -> Intake {
+    finish(with_admin(Routes::new(), parts), parts)
+}
+
+/// The document of the API, as served.
+pub fn openapi_document(sms: &Sms, public_url: &str) -> Value {
+    api::openapi_document(&api::service(sms, public_url))
+}
+
+impl Routes {
+    fn new() -> Self {
+        Self { route: Route::new(), table: RouteTable::new() }
+    }
+
+    /// Adds an endpoint that answers GET.
+    fn page<E>(self, path: &str, endpoint: E) -> Self
+    where
+        E: Endpoint + 'static,
+    {
+        Self {
+            route: self.route.at(path, get(endpoint)),
+            table: self.table.with(path, &[Method::GET]),
+        }
+    }
+}
+
+fn with_public(routes: Routes, parts: &AppParts) -> Routes {
+    let service = api::service(&parts.sms, &parts.public_url);
+    let document = api::openapi_document(&service);
+    let gate = Gate::new(parts.sms.clone(), parts.rate, Instant::now());
+    let table = routes.table.with_document(&document, api::PREFIX);
+    let route = routes.route.nest(api::PREFIX, service.with(gate));
+    let open = format!("{}{}", api::PREFIX, api::DOCUMENT_PATH);
+    Routes { route, table }.page(&open, json_page(&document)).page("/docs", docs_page(&document))
+}
+
+fn with_admin(routes: Routes, parts: &AppParts) -> Routes {
+    let service = admin::service(&parts.sms);
+    let document = admin::openapi_document(&service);
+    let table = routes.table.with_document(&document, admin::PREFIX);
+    let route = routes.route.nest(admin::PREFIX, service.with(parts.token.clone()));
+    let routes = Routes { route, table };
+    match parts.metrics.clone() {
+        Some(MetricsPage(handle)) => routes.page(
+            "/metrics",
+            poem::endpoint::make_sync(move |_| text("text/plain; version=0.0.4", handle.render())),
+        ),
+        None => routes,
+    }
+}
+
+fn finish(routes: Routes, parts: &AppParts) -> Intake {
+    let sms = parts.sms.clone();
+    let alive = poem::endpoint::make_sync(|_| text("text/plain", "ok\n".to_owned()));
+    let ready = poem::endpoint::make(move |_| {
+        let sms = sms.clone();
+        async move {
+            match sms.store().health_check().await {
+                Ok(()) => Ok::<Response, poem::Error>(text("text/plain", "ready\n".to_owned())),
+                Err(_) => Err(ApiError::unavailable(1).into()),
+            }
+        }
+    });
+    let Routes { route, table } = routes.page("/healthz", alive).page("/readyz", ready);
+    Intake::new(route.boxed(), table, parts.limits.clone())
+}
+
+fn json_page(document: &Value) -> impl Endpoint + use<> {
+    let body: Arc<str> = document.to_string().into();
+    poem::endpoint::make_sync(move |_| text("application/json", body.to_string()))
+}
+
+fn text(content_type: &str, body: String) -> Response {
+    Response::builder().status(StatusCode::OK).header(CONTENT_TYPE, content_type).body(body)
+}

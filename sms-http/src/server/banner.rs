@@ -1,0 +1,62 @@
+//! What the server prints when it is up: where it is, and what to do next.
+
+use std::net::SocketAddr;
+
+use super::demo::Demo;
+
+/// What there is to tell.
+#[derive(Debug)]
+pub struct Banner<'a> {
+    /// Where the API is.
+    pub addr: SocketAddr,
+    /// Where the operator's API is, if not there too.
+    pub admin_addr: Option<SocketAddr>,
+    /// The operator's token, if it was made up now.
+    pub made_token: Option<&'a str>,
+    /// The demo account.
+    pub demo: Option<&'a Demo>,
+}
+
+impl Banner<'_> {
+    /// The text to print.
+    pub fn text(&self) -> String {
+        let addr = self.addr;
+        let admin_addr = self.admin_addr.unwrap_or(addr);
+        let mut lines = vec![
+            String::new(),
+            format!("  API             http://{addr}/api/v1"),
+            format!("  Documentation   http://{addr}/docs"),
+            format!("  Operator API    http://{admin_addr}/admin/v1"),
+        ];
+        if let Some(token) = self.made_token {
+            lines.push(format!("  Operator token  {token}   (made up for this run)"));
+        }
+        if let Some(demo) = self.demo {
+            lines.extend(demo_lines(addr, demo));
+        }
+        lines.push(String::new());
+        lines.join("\n")
+    }
+}
+
+fn demo_lines(addr: SocketAddr, demo: &Demo) -> Vec<String> {
+    let Demo { live_key, test_key, number: _ } = demo;
+    let base = format!("http://{addr}/api/v1");
+    vec![
+        String::new(),
+        "  A demo account with 1,000 credits is ready. Texts go to a simulated network.".to_owned(),
+        format!("  Live key        {live_key}"),
+        format!("  Test key        {test_key}"),
+        String::new(),
+        "  Send a text:".to_owned(),
+        String::new(),
+        format!("curl -s {base}/messages -H 'Authorization: Bearer {live_key}' \\"),
+        "  -H 'Content-Type: application/json' \\".to_owned(),
+        "  -d '{\"to\": \"07700 900123\", \"body\": \"Hello from your own SMS platform\"}'"
+            .to_owned(),
+        String::new(),
+        "  and see what became of it:".to_owned(),
+        String::new(),
+        format!("curl -s {base}/messages -H 'Authorization: Bearer {live_key}'"),
+    ]
+}

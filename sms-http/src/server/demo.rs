@@ -1,0 +1,46 @@
+//! The demo account: what a person needs to send a first text.
+
+use std::time::Duration;
+
+use sms_core::account::Mode;
+use sms_core::ids::NumberId;
+use sms_core::service::operator::{NewAccountInput, NumberInput};
+use sms_core::{Error, Sms};
+
+const CREDITS: u32 = 1_000;
+/// Ofcom's range for drama: nobody's phone.
+const SHARED_NUMBER: &str = "07700 900000";
+const DEDICATED_NUMBER: &str = "07700 900001";
+
+/// How often the demo's simulated gateway checks in, so that its number stays online.
+pub const CHECK_IN_EVERY: Duration = Duration::from_secs(60);
+
+/// What was made for the demo.
+#[derive(Debug)]
+pub struct Demo {
+    /// A live key.
+    pub live_key: String,
+    /// A test key.
+    pub test_key: String,
+    /// The account's own number.
+    pub number: NumberId,
+}
+
+/// Makes an active account with 1,000 credits, a live and a test key, one shared and one dedicated
+/// number.
+pub async fn make(sms: &Sms) -> Result<Demo, Error> {
+    let operator = sms.operator();
+    let account = operator.account_create(NewAccountInput::active("Demo", CREDITS)).await?;
+    let name = || Some("demo".to_owned());
+    let (live, _) = operator.api_key_create(account.id, Mode::Live, name()).await?;
+    let (test, _) = operator.api_key_create(account.id, Mode::Test, name()).await?;
+    operator.number_create(NumberInput::shared(SHARED_NUMBER)).await?;
+    let dedicated = NumberInput::dedicated(DEDICATED_NUMBER, account.id);
+    let number = operator.number_create(dedicated).await?;
+    operator.number_check_in(number.id).await?;
+    Ok(Demo {
+        live_key: live.reveal().to_owned(),
+        test_key: test.reveal().to_owned(),
+        number: number.id,
+    })
+}

@@ -1,0 +1,98 @@
+//! A client of the operator's API, for the commands of the server binary.
+
+use std::time::Duration;
+
+use reqwest::{Client, Method};
+use serde_json::Value;
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandFailed {
+    /// There is no token to show to the server.
+    #[error("give the operator's token as SMS_ADMIN_TOKEN or --admin-token")]
+    NoToken,
+    /// The client could not be made.
+    #[error("the HTTP client could not be made: {0}")]
+    Client(String),
+    /// The server did not answer.
+    #[error("no answer from {url}: {reason}. Is the server running, and is --server right?")]
+    NoAnswer {
+        /// Where it was looked for.
+        url: String,
+        /// What went wrong.
+        reason: String,
+    },
+    /// The server refused.
+    #[error("{code}: {message}{details}")]
+    Refused {
+        /// The stable code.
+        code: String,
+        /// What to do about it.
+        message: String,
+        /// Specifics, on lines of their own.
+        details: String,
+    },
+}
+
+/// Calls a running server.
+#[derive(Debug, Clone)]
+pub struct OperatorClient {
+    client: Client,
+    base: String,
+    token: String,
+}
+
+impl OperatorClient {
+    /// A client of the server at `base`, such as `http://127.0.0.1:8080`.
+    pub fn new(base: &str, token: &str) -> Result<Self, CommandFailed> {
+        let refused = |error: &dyn std::error::Error| CommandFailed::Client(error.to_string());
+        let tls = sms_webhooks::client::tls_config(&[]).map_err(|error| refused(&error))?;
+        let client = Client::builder()
+            .tls_backend_preconfigured(tls)
+            .no_proxy()
+            .timeout(Duration::from_secs(30))
+            .build()
+            .map_err(|error| refused(&error))?;
+        let base = format!("{}/admin/v1", base.trim_end_matches('/'));
+        Ok(Self { client, base, token: token.to_owned() })
+    }
+
+    /// Calls the operator's API and returns `data`; null for an answer without a body.
+    pub async fn call(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Value>,
+    ) -> Result<Value, CommandFailed> {
+        let url = format!("{}{path}", self.base);
+        let mut request = self.client.request(method, &url).bearer_auth(&self.token);
+        if let Some(body) = body {
+            request = request.header("Content-Type", "application/json").body(body.to_string());
+        }
+        let no_answer = |error: reqwest::Error| CommandFailed::NoAnswer {
+            url: self.base.clone(),
+            reason: innermost(&error),
+        };
+        let response = request.send().await.map_err(no_answer)?;
+        let succeeded = response.status().is_success();
+        let text = response.text().await.map_err(no_answer)?;
+        let mut answer: Value = serde_json::from_str(&text).unwrap_or_default();
+        if succeeded { Ok(answer["data"].take()) } else { Err(refused(&answer["error"])) }
+    }
+}
+
+fn refused(error: &Value) -> CommandFailed {
+    let text = |key: &str| error[key].as_str().unwrap_or("unknown").to_owned();
+    let line = |detail: &Value| format!("\n  {}: {}", detail["field"], detail["message"]);
+    let details = error["details"].as_array().into_iter().flatten().map(line).collect();
+    CommandFailed::Refused { code: text("code"), message: text("message"), details }
+}
+
+/// The cause at the bottom, which says the most.
+fn innermost(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause.to_string()
+}

@@ -1,0 +1,201 @@
+//! From settings to a server that runs until it is told to stop.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sms_core::Sms;
+use sms_core::route::RouteName;
+use sms_core::route::simulator::Simulator;
+use sms_core::webhook::RetrySchedule;
+use sms_store_memory::MemoryStore;
+use sms_webhooks::{HttpSender, Reach};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::app::{AppParts, MetricsPage, admin_app, public_app, whole_app};
+use super::banner::Banner;
+use super::settings::{Settings, SettingsRefused};
+use super::wake::Bells;
+use super::{demo, work};
+use crate::admin::gate::OperatorToken;
+use crate::intake::IntakeLimits;
+use crate::rate_limit::Gcra;
+use crate::serve::{ServeLimits, serve};
+
+/// How long everything may take to stop, from the signal on.
+const TIME_TO_STOP: Duration = Duration::from_secs(9);
+
+/// Why the server did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartFailed {
+    /// Settings that do not go together.
+    #[error(transparent)]
+    Settings(#[from] SettingsRefused),
+    /// An address could not be listened on.
+    #[error("cannot listen on {addr}: {source}")]
+    Listen {
+        /// Which one.
+        addr: SocketAddr,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The webhook client could not be made.
+    #[error("the webhook client could not be made")]
+    Webhooks(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The demo account could not be made.
+    #[error("the demo account could not be made")]
+    Demo(#[from] sms_core::Error),
+    /// Counters could not be set up.
+    #[error("metrics could not be set up")]
+    Metrics,
+}
+
+/// Serves until `stop` resolves, then stops in order: no new requests, those under way end, workers
+/// finish what they have in hand.
+pub async fn run(
+    settings: Settings,
+    stop: impl Future<Output = ()> + Send,
+) -> Result<(), StartFailed> {
+    settings.check()?;
+    let bells = Bells::default();
+    let sms = build(&settings, &bells)?;
+    let (token, made_token) = operator_token(&settings);
+    let listener = listen(settings.addr).await?;
+    let addr = listener.local_addr().unwrap_or(settings.addr);
+    let parts = AppParts {
+        sms: sms.clone(),
+        rate: Gcra::new(settings.rate_per_second.get(), settings.rate_burst.get()),
+        token: OperatorToken::new(&token),
+        public_url: settings.public_url(addr),
+        limits: IntakeLimits::default(),
+        metrics: Some(install_metrics()?),
+    };
+    let admin = match settings.admin_addr {
+        Some(admin_addr) => Some(listen(admin_addr).await?),
+        None => None,
+    };
+    let demo = if settings.wants_demo() { Some(demo::make(&sms).await?) } else { None };
+    warn_of(&settings);
+    let (stopper, stopping) = watch::channel(());
+    let mut loops = work::start(&sms, &bells, &stopping);
+    if let Some(demo) = &demo {
+        loops.spawn(keep_online(sms.clone(), demo.number, stopping.clone()));
+    }
+    let banner = Banner {
+        addr,
+        admin_addr: admin.as_ref().and_then(|listener| listener.local_addr().ok()),
+        made_token: made_token.then_some(&token),
+        demo: demo.as_ref(),
+    };
+    println!("{}", banner.text());
+    tracing::info!(%addr, "serving");
+    let servers = start_servers(listener, admin, &parts, &stopping);
+    stop.await;
+    tracing::info!("stopping: no new requests, those under way end");
+    drop(stopper);
+    finish(servers, loops).await;
+    Ok(())
+}
+
+fn build(settings: &Settings, bells: &Bells) -> Result<Sms, StartFailed> {
+    let reach = if settings.webhook_allow_private { Reach::AnyAddress } else { Reach::PublicOnly };
+    let sender = HttpSender::new(reach, settings.webhook_timeout)
+        .map_err(|error| StartFailed::Webhooks(Box::new(error)))?;
+    let builder = Sms::builder(Arc::new(MemoryStore::new()))
+        .webhooks(Arc::new(sender))
+        .webhook_retries(RetrySchedule::new(settings.webhook_retries.clone()))
+        .wake(Arc::new(bells.clone()));
+    let simulator = |name: &String| Arc::new(Simulator::new(RouteName::new(name.as_str())));
+    let with_routes =
+        settings.routes.iter().fold(builder, |builder, name| builder.route(simulator(name)));
+    Ok(with_routes.build())
+}
+
+/// The operator's token, and whether it was made up now.
+fn operator_token(settings: &Settings) -> (String, bool) {
+    use sms_core::random::{Random, SystemRandom};
+    match &settings.admin_token {
+        Some(token) => (token.0.clone(), false),
+        None => {
+            let mut bytes = [0; 24];
+            SystemRandom.fill(&mut bytes);
+            (bytes.iter().map(|byte| format!("{byte:02x}")).collect(), true)
+        }
+    }
+}
+
+async fn listen(addr: SocketAddr) -> Result<TcpListener, StartFailed> {
+    TcpListener::bind(addr).await.map_err(|source| StartFailed::Listen { addr, source })
+}
+
+fn install_metrics() -> Result<MetricsPage, StartFailed> {
+    let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
+    let handle = recorder.handle();
+    metrics::set_global_recorder(recorder).map_err(|_| StartFailed::Metrics)?;
+    Ok(MetricsPage(handle))
+}
+
+fn warn_of(settings: &Settings) {
+    tracing::warn!("serving from memory: nothing is kept when the server stops");
+    if settings.webhook_allow_private {
+        tracing::warn!("webhook endpoints may be loopback and private addresses");
+    }
+}
+
+fn start_servers(
+    listener: TcpListener,
+    admin: Option<TcpListener>,
+    parts: &AppParts,
+    stopping: &work::Stopping,
+) -> JoinSet<()> {
+    let mut servers = JoinSet::new();
+    let mut start = |listener, app: crate::intake::Intake| {
+        let mut stopping = stopping.clone();
+        let running = app.running_handlers();
+        servers.spawn(async move {
+            let stop = async move {
+                // An error means that the sender is gone, which is how stopping is told.
+                let _ = stopping.changed().await;
+            };
+            serve(listener, app, ServeLimits::default(), stop).await;
+            running.ended().await;
+        });
+    };
+    match admin {
+        Some(admin) => {
+            start(listener, public_app(parts));
+            start(admin, admin_app(parts));
+        }
+        None => start(listener, whole_app(parts)),
+    }
+    servers
+}
+
+/// The demo's simulated gateway: it checks in, so that its number stays online.
+async fn keep_online(sms: Sms, number: sms_core::ids::NumberId, mut stopping: work::Stopping) {
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(demo::CHECK_IN_EVERY) => {}
+            _ = stopping.changed() => return,
+        }
+        if sms.operator().number_check_in(number).await.is_err() {
+            // The operator removed it.
+            return;
+        }
+    }
+}
+
+async fn finish(mut servers: JoinSet<()>, mut loops: JoinSet<()>) {
+    let all = async {
+        while servers.join_next().await.is_some() {}
+        while loops.join_next().await.is_some() {}
+    };
+    if timeout(TIME_TO_STOP, all).await.is_err() {
+        tracing::warn!("stopped before everything had ended; leases that are held run out");
+    } else {
+        tracing::info!("stopped");
+    }
+}

@@ -1,0 +1,239 @@
+//! The settings of the server: each an environment variable and a flag of the same name.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use clap::{Args, Parser};
+
+use super::command::Command;
+
+/// The reference server of the SMS platform.
+///
+/// Without a command it serves the API. Every setting is an environment variable and a flag of the
+/// same name; the flag wins.
+#[derive(Debug, Parser)]
+#[command(name = "sms-server", version, about, long_about, max_term_width = 100)]
+pub struct Cli {
+    /// How the server is set up.
+    #[command(flatten)]
+    pub settings: Settings,
+    /// Something else to do than to serve.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// How the server is set up.
+#[derive(Debug, Clone, Args)]
+pub struct Settings {
+    /// Where it listens; the API is under /api/v1
+    #[arg(long, env = "SMS_ADDR", default_value = "127.0.0.1:8080", global = true)]
+    pub addr: SocketAddr,
+    /// A `postgres://` address; without it the in-memory store serves
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
+    pub database_url: Option<Hidden>,
+    /// The operator's token; without it a random one is made and printed once, in memory mode only
+    #[arg(long, env = "SMS_ADMIN_TOKEN", hide_env_values = true, global = true)]
+    pub admin_token: Option<Hidden>,
+    /// A listener of its own for /admin/v1 and /metrics; without it they are served on SMS_ADDR
+    #[arg(long, env = "SMS_ADMIN_ADDR", global = true)]
+    pub admin_addr: Option<SocketAddr>,
+    /// Make a demo account with credits, keys and numbers, and print how to use it; true in memory
+    /// mode unless set
+    #[arg(long, env = "SMS_DEMO", num_args = 0..=1, default_missing_value = "true")]
+    pub demo: Option<bool>,
+    /// A clock that the operator moves; needs the in-memory store and no route but the simulator
+    #[arg(
+        long, env = "SMS_SANDBOX", num_args = 0..=1, default_missing_value = "true",
+        default_value_t = false, action = clap::ArgAction::Set
+    )]
+    pub sandbox: bool,
+    /// The base of short links and of the address in the API's document [default: http://SMS_ADDR]
+    #[arg(long, env = "SMS_PUBLIC_URL")]
+    pub public_url: Option<String>,
+    /// Requests per second of one key
+    #[arg(long, env = "SMS_RATE_PER_SECOND", default_value = "20")]
+    pub rate_per_second: NonZeroU32,
+    /// Requests of one key that may come at once
+    #[arg(long, env = "SMS_RATE_BURST", default_value = "40")]
+    pub rate_burst: NonZeroU32,
+    /// Let webhook endpoints be loopback or private addresses, for development and tests
+    #[arg(
+        long, env = "SMS_WEBHOOK_ALLOW_PRIVATE", num_args = 0..=1,
+        default_missing_value = "true", default_value_t = false,
+        action = clap::ArgAction::Set
+    )]
+    pub webhook_allow_private: bool,
+    /// Delays of webhook retries, such as 1m,5m,2h
+    #[arg(
+        long, env = "SMS_WEBHOOK_RETRIES", default_value = "1m,5m,30m,2h,6h,12h",
+        value_delimiter = ',', value_parser = duration
+    )]
+    pub webhook_retries: Vec<Duration>,
+    /// How long a webhook endpoint may take to answer
+    #[arg(long, env = "SMS_WEBHOOK_TIMEOUT", default_value = "8s", value_parser = duration)]
+    pub webhook_timeout: Duration,
+    /// Names of the routes that carry live texts, the first one by default
+    #[arg(long, env = "SMS_ROUTES", default_value = "simulator", value_delimiter = ',')]
+    pub routes: Vec<String>,
+    /// What is logged, as `info` or `sms_http=debug,warn`
+    #[arg(long, env = "SMS_LOG", default_value = "info", global = true)]
+    pub log: String,
+    /// How it is logged
+    #[arg(long, env = "SMS_LOG_FORMAT", default_value = "text", global = true)]
+    pub log_format: LogFormat,
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// A setting that must not be shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Hidden(pub String);
+
+impl fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("…")
+    }
+}
+
+impl std::str::FromStr for Hidden {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+/// Settings that do not go together.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsRefused {
+    /// `DATABASE_URL` was given.
+    #[error(
+        "DATABASE_URL is set, but this version has no PostgreSQL store; unset it to serve from \
+         memory"
+    )]
+    NoDatabaseYet,
+    /// `SMS_SANDBOX` was given.
+    #[error("SMS_SANDBOX is set, but this version has no sandbox; unset it")]
+    NoSandboxYet,
+    /// A route has an unknown name.
+    #[error("SMS_ROUTES names {0:?}, but this version has only the route simulator")]
+    UnknownRoute(String),
+    /// The operator's token can be guessed.
+    #[error("SMS_ADMIN_TOKEN has less than 16 characters; give a longer one")]
+    WeakToken,
+    /// The public address is no URL.
+    #[error("SMS_PUBLIC_URL must begin with http:// or https:// and must not end with a slash")]
+    PublicUrl,
+}
+
+impl Settings {
+    /// Refuses settings that do not go together or that this version cannot serve.
+    pub fn check(&self) -> Result<(), SettingsRefused> {
+        if self.database_url.is_some() {
+            return Err(SettingsRefused::NoDatabaseYet);
+        }
+        if self.sandbox {
+            return Err(SettingsRefused::NoSandboxYet);
+        }
+        if let Some(unknown) = self.routes.iter().find(|name| *name != "simulator") {
+            return Err(SettingsRefused::UnknownRoute(unknown.clone()));
+        }
+        if self.admin_token.as_ref().is_some_and(|token| token.0.len() < 16) {
+            return Err(SettingsRefused::WeakToken);
+        }
+        let is_base = |url: &String| {
+            (url.starts_with("http://") || url.starts_with("https://")) && !url.ends_with('/')
+        };
+        if !self.public_url.as_ref().is_none_or(is_base) {
+            return Err(SettingsRefused::PublicUrl);
+        }
+        Ok(())
+    }
+
+    /// Whether a demo account is made: by default in memory mode, where nothing else is there.
+    pub fn wants_demo(&self) -> bool {
+        self.demo.unwrap_or(self.database_url.is_none())
+    }
+
+    /// The base of links, given where the server really listens.
+    pub fn public_url(&self, listening: SocketAddr) -> String {
+        self.public_url.clone().unwrap_or_else(|| format!("http://{listening}"))
+    }
+}
+
+/// Reads a duration such as `500ms`, `8s`, `5m`, `2h`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let number: u32 = number.parse().map_err(|_| format!("{text:?} is no duration such as 8s"))?;
+    let unit = match unit {
+        "ms" => Duration::from_millis(1),
+        "s" => Duration::from_secs(1),
+        "m" => Duration::from_secs(60),
+        "h" => Duration::from_secs(60 * 60),
+        _ => return Err(format!("{text:?} is no duration: use ms, s, m or h")),
+    };
+    Ok(unit * number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(flags: &[&str]) -> Settings {
+        let program = ["sms-server"];
+        Cli::try_parse_from(program.iter().chain(flags)).unwrap().settings
+    }
+
+    #[test]
+    fn durations_have_a_unit() {
+        for (text, millis) in [("500ms", 500), ("8s", 8_000), ("5m", 300_000), ("2h", 7_200_000)] {
+            assert_eq!(duration(text), Ok(Duration::from_millis(millis)));
+        }
+        for bad in ["", "8", "s", "1d", "-1s", "1.5s"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_decisions_page() {
+        let defaults = settings(&[]);
+        assert_eq!(defaults.addr.to_string(), "127.0.0.1:8080");
+        assert!(defaults.wants_demo());
+        assert_eq!((defaults.rate_per_second.get(), defaults.rate_burst.get()), (20, 40));
+        let minutes: Vec<u64> = defaults.webhook_retries.iter().map(|d| d.as_secs() / 60).collect();
+        assert_eq!(minutes, [1, 5, 30, 120, 360, 720]);
+        assert_eq!(defaults.webhook_timeout, Duration::from_secs(8));
+        assert_eq!(defaults.public_url(defaults.addr), "http://127.0.0.1:8080");
+        assert_eq!(defaults.check(), Ok(()));
+    }
+
+    #[test]
+    fn what_cannot_be_served_is_refused_with_the_reason() {
+        for (flags, refused) in [
+            (vec!["--database-url", "postgres://x"], SettingsRefused::NoDatabaseYet),
+            (vec!["--sandbox"], SettingsRefused::NoSandboxYet),
+            (vec!["--routes", "simulator,main"], SettingsRefused::UnknownRoute("main".to_owned())),
+            (vec!["--admin-token", "short"], SettingsRefused::WeakToken),
+            (vec!["--public-url", "example.com"], SettingsRefused::PublicUrl),
+        ] {
+            assert_eq!(settings(&flags).check(), Err(refused));
+        }
+    }
+
+    #[test]
+    fn secrets_are_not_shown() {
+        let shown = format!("{:?}", settings(&["--admin-token", "a-very-long-secret-token"]));
+        assert!(!shown.contains("a-very-long-secret-token"));
+    }
+}

@@ -1,0 +1,172 @@
+//! The loops that keep a service going. Each calls one of the core's bounded pieces of work, and
+//! sleeps until a bell rings, something falls due, or a short while has passed.
+
+use std::time::Duration;
+
+use sms_core::service::Work;
+use sms_core::{Error, Sms};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval, sleep};
+
+use super::wake::Bells;
+use sms_webhooks::courier::Courier;
+
+/// How many texts one claim takes.
+const DISPATCH_BATCH: usize = 500;
+/// Workers that hand texts over side by side, so that one slow route does not stop the others.
+const DISPATCHERS: usize = 2;
+/// How many simulated comebacks are brought back at once.
+const FOLLOW_UP_BATCH: usize = 500;
+/// The longest sleep: the net beneath the bells.
+const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+/// How long to wait after the store failed.
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
+const RENEW_EVERY: Duration = Duration::from_secs(10);
+const TIDY_EVERY: Duration = Duration::from_secs(60);
+const TIDY_BATCH: usize = 1_000;
+
+/// Told to stop by the server, once; dropped by a server that is gone.
+pub type Stopping = watch::Receiver<()>;
+
+/// Starts all loops. They end after [`Stopping`] changes, each when what it has in hand is done.
+pub fn start(sms: &Sms, bells: &Bells, stopping: &Stopping) -> JoinSet<()> {
+    let mut loops = JoinSet::new();
+    for _ in 0..DISPATCHERS {
+        loops.spawn(dispatch(sms.clone(), bells.clone(), stopping.clone()));
+    }
+    loops.spawn(follow_up(sms.clone(), bells.clone(), stopping.clone()));
+    loops.spawn(deliver(sms.clone(), bells.clone(), stopping.clone()));
+    loops.spawn(renew(sms.clone(), stopping.clone()));
+    loops.spawn(tidy(sms.clone(), stopping.clone()));
+    for route in sms.routes() {
+        let (route, sink, mut stopping) = (route.clone(), sms.sink(), stopping.clone());
+        loops.spawn(async move {
+            tokio::select! {
+                () = route.run(sink) => {}
+                _ = stopping.changed() => {}
+            }
+        });
+    }
+    loops
+}
+
+async fn dispatch(sms: Sms, bells: Bells, mut stopping: Stopping) {
+    while !stopped(&stopping) {
+        let done = match sms.dispatch_due(DISPATCH_BATCH).await {
+            Ok(done) => done,
+            Err(error) => {
+                failed("handing over texts", &error, &mut stopping).await;
+                continue;
+            }
+        };
+        metrics::counter!("sms_texts_sent_total").increment(done.sent as u64);
+        metrics::counter!("sms_texts_failed_total").increment(done.failed as u64);
+        metrics::counter!("sms_hand_overs_retried_total").increment(done.retried as u64);
+        if done.claimed < DISPATCH_BATCH {
+            rest(&sms, &bells, Work::Dispatch, &mut stopping).await;
+        } else {
+            // There may be more than one worker can take.
+            bells.bell(Work::Dispatch).notify_one();
+        }
+    }
+}
+
+async fn follow_up(sms: Sms, bells: Bells, mut stopping: Stopping) {
+    while !stopped(&stopping) {
+        match sms.simulate_due(FOLLOW_UP_BATCH).await {
+            Ok(count) if count == FOLLOW_UP_BATCH => {}
+            Ok(_) => rest(&sms, &bells, Work::FollowUps, &mut stopping).await,
+            Err(error) => failed("simulating a network", &error, &mut stopping).await,
+        }
+    }
+}
+
+async fn deliver(sms: Sms, bells: Bells, mut stopping: Stopping) {
+    let mut courier = Courier::new(sms.clone());
+    while !stopped(&stopping) {
+        match courier.fill().await {
+            Ok(_) => {}
+            Err(error) => {
+                failed("claiming webhook deliveries", &error, &mut stopping).await;
+                continue;
+            }
+        }
+        tokio::select! {
+            attempted = courier.next_done() => count_attempt(&attempted),
+            () = rest(&sms, &bells, Work::Webhooks, &mut stopping) => {}
+        }
+    }
+    // What is under way ends within an endpoint's time to answer.
+    while courier.under_way() > 0 {
+        count_attempt(&courier.next_done().await);
+    }
+}
+
+fn count_attempt(attempted: &Result<sms_core::service::webhook::Attempted, Error>) {
+    use sms_core::service::webhook::Attempted;
+    let outcome = match attempted {
+        Ok(Attempted::Delivered) => "delivered",
+        Ok(Attempted::Failed) => "failed",
+        Ok(Attempted::LeaseLost) => "lease_lost",
+        Err(error) => {
+            tracing::warn!(%error, "a webhook attempt could not be recorded");
+            "unrecorded"
+        }
+    };
+    metrics::counter!("sms_webhook_attempts_total", "outcome" => outcome).increment(1);
+}
+
+async fn renew(sms: Sms, mut stopping: Stopping) {
+    let mut ticks = interval(RENEW_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {}
+            _ = stopping.changed() => return,
+        }
+        if let Err(error) = sms.renew_leases().await {
+            tracing::warn!(%error, "leases could not be renewed");
+        }
+    }
+}
+
+async fn tidy(sms: Sms, mut stopping: Stopping) {
+    let mut ticks = interval(TIDY_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {}
+            _ = stopping.changed() => return,
+        }
+        match sms.tidy(TIDY_BATCH).await {
+            Ok(removed) if removed > 0 => tracing::debug!(removed, "removed what is past its keep"),
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "tidying failed"),
+        }
+    }
+}
+
+/// Sleeps until there may be work of this kind, or the server stops.
+async fn rest(sms: &Sms, bells: &Bells, work: Work, stopping: &mut Stopping) {
+    let next = sms.next_work(work).await.ok().flatten();
+    let until = next.map_or(LONGEST_SLEEP, |at| at.since(sms.now()).min(LONGEST_SLEEP));
+    tokio::select! {
+        () = bells.bell(work).notified() => {}
+        () = sleep(until) => {}
+        _ = stopping.changed() => {}
+    }
+}
+
+async fn failed(doing: &str, error: &Error, stopping: &mut Stopping) {
+    tracing::warn!(%error, "{doing} failed; trying again");
+    tokio::select! {
+        () = sleep(AFTER_FAILURE) => {}
+        _ = stopping.changed() => {}
+    }
+}
+
+fn stopped(stopping: &Stopping) -> bool {
+    // The server signals once, or is gone altogether.
+    stopping.has_changed().unwrap_or(true)
+}

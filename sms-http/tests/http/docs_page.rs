@@ -1,0 +1,49 @@
+//! The page of the document works without a network.
+
+use crate::sample::Sample;
+
+async fn page() -> (poem::http::HeaderMap, String) {
+    let response = Sample::new().client().get("/docs").send().await;
+    response.assert_status_is_ok();
+    response.assert_content_type("text/html; charset=utf-8");
+    let headers = response.0.headers().clone();
+    (headers, response.0.into_body().into_string().await.unwrap())
+}
+
+#[tokio::test]
+async fn the_page_holds_our_document_and_the_script() {
+    let (_, html) = page().await;
+    assert!(html.contains(r#""openapi":"3.1.0""#));
+    assert!(html.contains("message_send"));
+    assert!(html.contains("SwaggerUIBundle"));
+    assert!(html.contains("<title>Sample API</title>"));
+    assert!(!html.contains(r#""openapi": "3.0.0""#));
+}
+
+#[tokio::test]
+async fn nothing_in_the_page_is_loaded_from_anywhere() {
+    let (_, html) = page().await;
+    for loads in ["<link", " src=\"", " src='", "@import", "url(http", "url(//", "url(\"http"] {
+        let end = html.rfind("<body>").expect("a body");
+        assert!(!html[..end].contains(&format!("{loads}http")), "{loads}");
+        assert!(!html[end..].contains(loads), "{loads}");
+    }
+    assert!(!html.contains("<script src"));
+    assert!(!html.contains("rel=\"stylesheet\""));
+}
+
+#[tokio::test]
+async fn the_browser_is_told_to_stay_here() {
+    let (headers, _) = page().await;
+    let policy = headers["content-security-policy"].to_str().unwrap();
+    assert!(policy.contains("default-src 'none'") && policy.contains("connect-src 'self'"));
+    assert!(!policy.contains("http"));
+}
+
+#[test]
+fn a_document_cannot_end_the_script() {
+    let document = serde_json::json!({ "info": { "title": "</title>&</script><b>" } });
+    let html = sms_http::docs_page::html(&document);
+    assert!(!html.contains("<b>\""));
+    assert!(html.contains("<title>&lt;/title>&amp;&lt;/script>&lt;b></title>"));
+}

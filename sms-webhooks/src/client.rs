@@ -1,0 +1,406 @@
+//! One delivery attempt over HTTP: guarded, signed, bounded in time and in what it reads.
+//!
+//! It makes exactly one request per call. It does not retry, follow redirects, use proxies, keep
+//! connections for later, or decide which endpoint is next; the core does what of that is wanted.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use reqwest::header::CONTENT_TYPE;
+use rustls::pki_types::CertificateDer;
+use thiserror::Error;
+use tokio::time::{Instant, timeout};
+
+use crate::address::Reach;
+use crate::endpoint_url::{EndpointUrl, UrlRefused};
+use crate::failure::{Failure, failure_of};
+use crate::resolver::{Guard, GuardError, GuardedDns, Resolve, SystemResolver};
+use crate::signature::{DELIVERY_HEADER, EVENT_HEADER, SIGNATURE_HEADER, sign};
+use crate::slots::Outcome;
+
+/// How much of an answer's body is read, in bytes, before the connection is dropped. The last
+/// piece read may go past it by the size of one read buffer.
+pub const READ_ANSWER_BYTES: usize = 16 * 1_024;
+
+/// How much of an answer's body is kept, in bytes.
+pub const KEPT_ANSWER_BYTES: usize = 1_024;
+
+/// What [`WebhookClient::new`] needs to know. The default is right for production.
+#[derive(Debug, Clone)]
+pub struct WebhookClientConfig {
+    /// The one deadline of an attempt: look-up, connection, TLS, request and answer together.
+    /// 8 seconds by default.
+    pub timeout: Duration,
+    /// Which addresses may be reached. Public ones only by default.
+    pub reach: Reach,
+    /// Who looks names up. The operating system by default.
+    pub resolver: Arc<dyn Resolve>,
+    /// How long the look-up at registration may take. 3 seconds by default.
+    pub lookup_timeout: Duration,
+    /// What registration does with a name that does not resolve. Accepted by default.
+    pub unresolved_names: UnresolvedNames,
+    /// Certificates (DER) to trust besides the public authorities, such as a company's own.
+    /// None by default.
+    pub additional_roots: Vec<Vec<u8>>,
+}
+
+impl Default for WebhookClientConfig {
+    fn default() -> WebhookClientConfig {
+        WebhookClientConfig {
+            timeout: Duration::from_secs(8),
+            reach: Reach::default(),
+            resolver: Arc::new(SystemResolver),
+            lookup_timeout: Duration::from_secs(3),
+            unresolved_names: UnresolvedNames::default(),
+            additional_roots: Vec::new(),
+        }
+    }
+}
+
+/// What registration does with a name that does not resolve in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum UnresolvedNames {
+    /// Take it: the name may exist tomorrow, a name server may be down for a moment, and every
+    /// delivery checks again. The default.
+    #[default]
+    Accept,
+    /// Refuse it with [`UrlRefused::NameNotResolved`].
+    Refuse,
+}
+
+/// Why a client could not be made.
+#[derive(Debug, Error)]
+pub enum ClientError {
+    /// TLS could not be set up, or a certificate of
+    /// [`additional_roots`](WebhookClientConfig::additional_roots) is not one.
+    #[error("cannot set up TLS for webhooks")]
+    Tls(#[from] rustls::Error),
+    /// The HTTP client could not be made.
+    #[error("cannot set up the HTTP client for webhooks")]
+    Http(#[from] reqwest::Error),
+}
+
+/// One delivery to attempt. `Debug` shows neither URL, secret nor body.
+#[derive(Clone)]
+pub struct Delivery<'a> {
+    /// The endpoint's URL as registered.
+    pub url: &'a str,
+    /// The endpoint's secret, `whsec_` included.
+    pub secret: &'a str,
+    /// The event's type, such as `message.sent`.
+    pub event_type: &'a str,
+    /// The delivery's id (`whd_…`), the same on every attempt.
+    pub delivery_id: &'a str,
+    /// The JSON body, sent byte for byte.
+    pub body: Arc<str>,
+}
+
+impl fmt::Debug for Delivery<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Delivery")
+            .field("event_type", &self.event_type)
+            .field("delivery_id", &self.delivery_id)
+            .field("body_bytes", &self.body.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// How one attempt went. `Debug` shows the answer's length, not the answer.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Attempt {
+    /// The answer's status, if a status line came in time.
+    pub status_code: Option<u16>,
+    /// Why the attempt failed; `None` after a 2xx status.
+    pub failure: Option<Failure>,
+    /// How long the attempt took, the reading of the answer included.
+    pub duration: Duration,
+    /// The first [`KEPT_ANSWER_BYTES`] of the answer's body, or what came of them in time.
+    pub response_body: Vec<u8>,
+}
+
+impl Attempt {
+    /// What this attempt means for the endpoint's slots. A success that took more than half of
+    /// `timeout` is [`Outcome::Slow`].
+    pub fn outcome(&self, timeout: Duration) -> Outcome {
+        match self.failure {
+            Some(_) => Outcome::Failed,
+            None if self.duration > timeout / 2 => Outcome::Slow,
+            None => Outcome::Delivered,
+        }
+    }
+}
+
+impl fmt::Debug for Attempt {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Attempt")
+            .field("status_code", &self.status_code)
+            .field("failure", &self.failure)
+            .field("duration", &self.duration)
+            .field("response_body_bytes", &self.response_body.len())
+            .finish()
+    }
+}
+
+/// Checks endpoint URLs and delivers to them. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct WebhookClient {
+    http: reqwest::Client,
+    guard: Guard,
+    timeout: Duration,
+    lookup_timeout: Duration,
+    unresolved_names: UnresolvedNames,
+}
+
+impl WebhookClient {
+    /// A client with these settings. Proxy settings of the environment are ignored.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`] when TLS or the HTTP client cannot be set up.
+    pub fn new(config: WebhookClientConfig) -> Result<WebhookClient, ClientError> {
+        let guard = Guard::new(config.reach, config.resolver);
+        let http = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls_config(&config.additional_roots)?)
+            .dns_resolver(Arc::new(GuardedDns(guard.clone())))
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .no_proxy()
+            .referer(false)
+            // No connection outlives its delivery: the next one resolves and checks again.
+            .pool_max_idle_per_host(0)
+            .http1_only()
+            .http1_title_case_headers()
+            // Shared out over the addresses of a name, so that a dead one leaves time for others.
+            .connect_timeout(config.timeout)
+            .user_agent(concat!("sms-webhooks/", env!("CARGO_PKG_VERSION")))
+            .build()?;
+        Ok(WebhookClient {
+            http,
+            guard,
+            timeout: config.timeout,
+            lookup_timeout: config.lookup_timeout,
+            unresolved_names: config.unresolved_names,
+        })
+    }
+
+    /// Decides whether `url` may be registered as an endpoint: its text, and every address that
+    /// its name resolves to now.
+    ///
+    /// # Errors
+    ///
+    /// [`UrlRefused`]; [`UrlRefused::NameNotResolved`] only under [`UnresolvedNames::Refuse`].
+    pub async fn check_url(&self, url: &str) -> Result<(), UrlRefused> {
+        let endpoint = EndpointUrl::parse(url, self.guard.reach())?;
+        let Some(name) = endpoint.name() else {
+            return Ok(());
+        };
+        let unresolved = match (self.unresolved_names, self.guard.reach()) {
+            // No answer of the look-up could change the verdict.
+            (UnresolvedNames::Accept, Reach::AnyAddress) => return Ok(()),
+            (UnresolvedNames::Accept, Reach::PublicOnly) => Ok(()),
+            (UnresolvedNames::Refuse, _) => Err(UrlRefused::NameNotResolved),
+        };
+        match timeout(self.lookup_timeout, self.guard.addresses(name)).await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(GuardError::Forbidden)) => Err(UrlRefused::ForbiddenAddress),
+            Ok(Err(GuardError::NotResolved(_))) | Err(_) => unresolved,
+        }
+    }
+
+    /// Makes one attempt: a signed POST, ended at the latest by the configured timeout.
+    ///
+    /// The status line decides. After a 2xx status the attempt is a success even if the body
+    /// breaks off or is still coming at the deadline; at most [`READ_ANSWER_BYTES`] of it are
+    /// read. The signature's `t` is the machine's real time, whatever clock the core runs on.
+    /// Every way to fail is a [`Failure`] in the result; the call itself cannot fail.
+    pub async fn deliver(&self, delivery: Delivery<'_>) -> Attempt {
+        let started = Instant::now();
+        let (status_code, failure, response_body) = match self.exchange(&delivery, started).await {
+            Ok(Answer { status, body }) if status.is_success() => (Some(status), None, body),
+            Ok(Answer { status, body }) => (Some(status), Some(Failure::HttpStatus), body),
+            Err(failure) => (None, Some(failure), Vec::new()),
+        };
+        let attempt = Attempt {
+            status_code: status_code.map(|status| status.as_u16()),
+            failure,
+            duration: started.elapsed(),
+            response_body,
+        };
+        tracing::debug!(
+            delivery_id = delivery.delivery_id,
+            event_type = delivery.event_type,
+            status_code = attempt.status_code,
+            failure = attempt.failure.map(Failure::as_str),
+            duration_ms = attempt.duration.as_millis(),
+            "webhook attempt ended"
+        );
+        attempt
+    }
+
+    async fn exchange(&self, delivery: &Delivery<'_>, started: Instant) -> Result<Answer, Failure> {
+        let request = self.request(delivery)?;
+        let mut response = match timeout(self.timeout, request.send()).await {
+            Err(_) => return Err(Failure::Timeout),
+            Ok(Err(error)) => {
+                if error.is_builder() {
+                    // Ids and types are the core's own words, so this is a fault of ours.
+                    tracing::error!(delivery_id = delivery.delivery_id, "webhook cannot be built");
+                }
+                return Err(failure_of(&error));
+            }
+            Ok(Ok(response)) => response,
+        };
+        let status = response.status();
+        let remaining = self.timeout.saturating_sub(started.elapsed());
+        let body = start_of_body(&mut response, remaining).await;
+        Ok(Answer { status, body })
+    }
+
+    /// Judges the URL again: an address in it asks no resolver, and the settings may have
+    /// changed since it was registered.
+    fn request(&self, delivery: &Delivery<'_>) -> Result<reqwest::RequestBuilder, Failure> {
+        let endpoint =
+            EndpointUrl::parse(delivery.url, self.guard.reach()).map_err(
+                |refused| match refused {
+                    UrlRefused::ForbiddenAddress => Failure::ForbiddenAddress,
+                    UrlRefused::NameNotResolved => Failure::DnsFailed,
+                    UrlRefused::TooLong
+                    | UrlRefused::Malformed
+                    | UrlRefused::SchemeNotAllowed
+                    | UrlRefused::CredentialsNotAllowed
+                    | UrlRefused::HostMissing
+                    | UrlRefused::HostMalformed => Failure::ConnectFailed,
+                },
+            )?;
+        let signature = sign(delivery.secret, real_unix_seconds(), delivery.body.as_bytes());
+        let body = Bytes::from_owner(SharedText(Arc::clone(&delivery.body)));
+        Ok(self
+            .http
+            .post(endpoint.as_url().clone())
+            .header(CONTENT_TYPE, "application/json")
+            .header(EVENT_HEADER, delivery.event_type)
+            .header(DELIVERY_HEADER, delivery.delivery_id)
+            .header(SIGNATURE_HEADER, signature)
+            .body(body))
+    }
+}
+
+struct Answer {
+    status: reqwest::StatusCode,
+    body: Vec<u8>,
+}
+
+/// The body's text as bytes, shared and not copied.
+struct SharedText(Arc<str>);
+
+impl AsRef<[u8]> for SharedText {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+}
+
+/// Reads until the end, an error, [`READ_ANSWER_BYTES`] or the end of `remaining`; what came
+/// until then is kept, up to [`KEPT_ANSWER_BYTES`].
+async fn start_of_body(response: &mut reqwest::Response, remaining: Duration) -> Vec<u8> {
+    let mut kept = Vec::new();
+    let reading = async {
+        let mut read = 0;
+        while read < READ_ANSWER_BYTES {
+            let Ok(Some(chunk)) = response.chunk().await else {
+                return;
+            };
+            read += chunk.len();
+            let room = KEPT_ANSWER_BYTES - kept.len();
+            kept.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        }
+    };
+    // The deadline only ends the reading: the status line has decided already.
+    let _in_time = timeout(remaining, reading).await;
+    kept
+}
+
+/// TLS 1.2 and 1.3 with the public authorities and those given (DER). No provider is installed for
+/// the process, so a program that embeds this crate keeps its own choice.
+///
+/// # Errors
+///
+/// When bytes given are no certificate.
+pub fn tls_config(additional_roots: &[Vec<u8>]) -> Result<rustls::ClientConfig, rustls::Error> {
+    let mut roots = rustls::RootCertStore::empty();
+    roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    for root in additional_roots {
+        roots.add(CertificateDer::from_slice(root))?;
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(config)
+}
+
+#[expect(clippy::disallowed_methods, reason = "a signature's time is real, not the core's clock")]
+fn real_unix_seconds() -> i64 {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_output_holds_no_url_secret_or_body() {
+        let delivery = Delivery {
+            url: "https://example.com/canary",
+            secret: "whsec_canary",
+            event_type: "message.sent",
+            delivery_id: "whd_1",
+            body: "{\"body\":\"canary\"}".into(),
+        };
+        let attempt = Attempt {
+            status_code: Some(200),
+            failure: None,
+            duration: Duration::from_millis(12),
+            response_body: b"canary".to_vec(),
+        };
+        let shown = format!("{delivery:?} {attempt:?}");
+        assert!(shown.contains("whd_1") && shown.contains("200"), "{shown}");
+        // Bytes would show as numbers: 99 is the letter c.
+        assert!(!shown.contains("canary") && !shown.contains("[99"), "{shown}");
+    }
+
+    #[test]
+    fn a_late_success_is_slow() {
+        let timeout = Duration::from_secs(8);
+        let attempt = |failure, seconds| Attempt {
+            status_code: None,
+            failure,
+            duration: Duration::from_secs(seconds),
+            response_body: Vec::new(),
+        };
+        assert_eq!(attempt(None, 4).outcome(timeout), Outcome::Delivered);
+        assert_eq!(attempt(None, 5).outcome(timeout), Outcome::Slow);
+        assert_eq!(attempt(Some(Failure::Timeout), 1).outcome(timeout), Outcome::Failed);
+    }
+
+    #[test]
+    fn bytes_that_are_no_certificate_are_an_error() {
+        let config = WebhookClientConfig {
+            additional_roots: vec![b"not a certificate".to_vec()],
+            ..WebhookClientConfig::default()
+        };
+        assert!(matches!(WebhookClient::new(config), Err(ClientError::Tls(_))));
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_specification() {
+        let config = WebhookClientConfig::default();
+        assert_eq!(config.timeout, Duration::from_secs(8));
+        assert_eq!(config.reach, Reach::PublicOnly);
+    }
+}

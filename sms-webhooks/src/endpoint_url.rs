@@ -1,0 +1,375 @@
+//! Which URLs may be a webhook endpoint: scheme, shape and addresses written as numbers.
+//!
+//! Pure: nothing is resolved here. A host that is a number in any spelling is judged by
+//! [`address`](crate::address) at once, because a connection to it asks no resolver; a name is
+//! judged by [`resolver`](crate::resolver) when it is looked up.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use thiserror::Error;
+use url::{Host, ParseError, Url};
+
+use crate::address::Reach;
+
+/// The longest URL taken, in characters as written by the customer.
+pub const URL_CHARACTERS: usize = 2_048;
+
+/// The longest host name, in bytes without a trailing dot (RFC 1035).
+const NAME_BYTES: usize = 253;
+
+/// The longest part between two dots of a host name, in bytes (RFC 1035).
+const LABEL_BYTES: usize = 63;
+
+/// A URL that may be an endpoint as far as its text tells.
+///
+/// `http` and `https`, any port: the specification names no ports, and the guard over addresses
+/// is what keeps inner services out of reach. A fragment is harmless, since it is never sent.
+///
+/// `Debug` shows the host alone: paths and queries of endpoints often hold a token.
+#[derive(Clone, PartialEq, Eq)]
+pub struct EndpointUrl {
+    url: Url,
+}
+
+/// Why a URL was refused. [`code`](UrlRefused::code) is stable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Error)]
+pub enum UrlRefused {
+    /// Longer than [`URL_CHARACTERS`].
+    #[error("the URL is longer than {URL_CHARACTERS} characters")]
+    TooLong,
+    /// Not an absolute URL, or with spaces or control characters in it.
+    #[error("not an absolute http or https URL")]
+    Malformed,
+    /// Another scheme than `http` and `https`.
+    #[error("the scheme must be http or https")]
+    SchemeNotAllowed,
+    /// A user name or password before the host.
+    #[error("the URL must not hold a user name or password")]
+    CredentialsNotAllowed,
+    /// No host.
+    #[error("the URL has no host")]
+    HostMissing,
+    /// The host is neither an IP address nor a host name.
+    #[error("the host is neither an IP address nor a host name")]
+    HostMalformed,
+    /// The host is, or resolves to, an address that is not on the public internet.
+    #[error("the host is not on the public internet")]
+    ForbiddenAddress,
+    /// The name does not resolve to any address.
+    #[error("the host name does not resolve")]
+    NameNotResolved,
+}
+
+impl UrlRefused {
+    /// Every reason, in the order of the declaration.
+    pub const ALL: [UrlRefused; 8] = [
+        UrlRefused::TooLong,
+        UrlRefused::Malformed,
+        UrlRefused::SchemeNotAllowed,
+        UrlRefused::CredentialsNotAllowed,
+        UrlRefused::HostMissing,
+        UrlRefused::HostMalformed,
+        UrlRefused::ForbiddenAddress,
+        UrlRefused::NameNotResolved,
+    ];
+
+    /// The reason as a stable code for machines.
+    pub fn code(self) -> &'static str {
+        match self {
+            UrlRefused::TooLong => "too_long",
+            UrlRefused::Malformed => "malformed",
+            UrlRefused::SchemeNotAllowed => "scheme_not_allowed",
+            UrlRefused::CredentialsNotAllowed => "credentials_not_allowed",
+            UrlRefused::HostMissing => "host_missing",
+            UrlRefused::HostMalformed => "host_malformed",
+            UrlRefused::ForbiddenAddress => "forbidden_address",
+            UrlRefused::NameNotResolved => "name_not_resolved",
+        }
+    }
+}
+
+impl EndpointUrl {
+    /// Reads `text` and refuses what can be refused without a resolver.
+    ///
+    /// Spellings such as `0x7f.1`, `2130706433`, `127.1`, `0177.0.0.1`, a trailing dot or
+    /// percent-encoding are normalised first and then judged. Under [`Reach::PublicOnly`],
+    /// `localhost` and names below it are refused as well.
+    ///
+    /// # Errors
+    ///
+    /// Any [`UrlRefused`] but [`UrlRefused::NameNotResolved`].
+    ///
+    /// ```
+    /// use sms_webhooks::{EndpointUrl, Reach, UrlRefused};
+    ///
+    /// assert!(EndpointUrl::parse("https://example.com/hooks", Reach::PublicOnly).is_ok());
+    /// assert_eq!(
+    ///     EndpointUrl::parse("http://0x7f.1/", Reach::PublicOnly),
+    ///     Err(UrlRefused::ForbiddenAddress),
+    /// );
+    /// ```
+    pub fn parse(text: &str, reach: Reach) -> Result<EndpointUrl, UrlRefused> {
+        if text.chars().count() > URL_CHARACTERS {
+            return Err(UrlRefused::TooLong);
+        }
+        // The parser would drop these silently, so that what is kept is not what was checked.
+        if text.chars().any(|character| character.is_whitespace() || character.is_control()) {
+            return Err(UrlRefused::Malformed);
+        }
+        let url = Url::parse(text).map_err(refusal_of_parse_error)?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(UrlRefused::SchemeNotAllowed);
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(UrlRefused::CredentialsNotAllowed);
+        }
+        match url.host() {
+            None => return Err(UrlRefused::HostMissing),
+            Some(Host::Domain(name)) => check_name(name, reach)?,
+            Some(Host::Ipv4(ip)) => check_address(IpAddr::V4(ip), reach)?,
+            Some(Host::Ipv6(ip)) => check_address(IpAddr::V6(ip), reach)?,
+        }
+        Ok(EndpointUrl { url })
+    }
+
+    /// The host's name when it must be looked up, `None` when it is an IP address.
+    pub fn name(&self) -> Option<&str> {
+        self.url.domain()
+    }
+
+    /// The normalised URL, as it is connected to.
+    pub fn as_url(&self) -> &Url {
+        &self.url
+    }
+}
+
+impl fmt::Debug for EndpointUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("EndpointUrl")
+            .field("host", &self.url.host_str())
+            .finish_non_exhaustive()
+    }
+}
+
+fn refusal_of_parse_error(error: ParseError) -> UrlRefused {
+    match error {
+        ParseError::EmptyHost => UrlRefused::HostMissing,
+        ParseError::IdnaError
+        | ParseError::InvalidIpv4Address
+        | ParseError::InvalidIpv6Address
+        | ParseError::InvalidDomainCharacter => UrlRefused::HostMalformed,
+        _ => UrlRefused::Malformed,
+    }
+}
+
+fn check_address(ip: IpAddr, reach: Reach) -> Result<(), UrlRefused> {
+    if reach.permits(ip) { Ok(()) } else { Err(UrlRefused::ForbiddenAddress) }
+}
+
+/// `name` is lower-case ASCII by now: the parser has turned other scripts into `xn--` form.
+fn check_name(name: &str, reach: Reach) -> Result<(), UrlRefused> {
+    let name = name.strip_suffix('.').unwrap_or(name);
+    if name.len() > NAME_BYTES || !name.split('.').all(is_label) {
+        return Err(UrlRefused::HostMalformed);
+    }
+    let is_local = name == "localhost" || name.ends_with(".localhost");
+    match reach {
+        Reach::PublicOnly if is_local => Err(UrlRefused::ForbiddenAddress),
+        Reach::PublicOnly | Reach::AnyAddress => Ok(()),
+    }
+}
+
+/// Letters, digits, hyphens, and the underscore that some real names have.
+fn is_label(label: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    !label.is_empty() && label.len() <= LABEL_BYTES && label.bytes().all(is_allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn public(text: &str) -> Result<EndpointUrl, UrlRefused> {
+        EndpointUrl::parse(text, Reach::PublicOnly)
+    }
+
+    #[test]
+    fn ordinary_endpoints_are_taken() {
+        let urls = [
+            "https://example.com",
+            "http://example.com/hooks?token=1#part",
+            "HTTPS://EXAMPLE.COM:8443/Hooks",
+            "https://example.com:1/",
+            "https://example.com./",
+            "https://my_hook.example.com/",
+            "https://b\u{fc}cher.example.com/gr\u{fc}\u{df}e",
+            "https://8.8.8.8/hooks",
+            "https://[2606:4700::1111]:8443/hooks",
+            "https://[64:ff9b::8.8.8.8]/",
+            "https://localhost.example.com/",
+            "https://notlocalhost/",
+        ];
+        for url in urls {
+            assert!(public(url).is_ok(), "{url}: {:?}", public(url));
+        }
+    }
+
+    #[test]
+    fn odd_spellings_of_forbidden_addresses_are_refused() {
+        let urls = [
+            "http://127.0.0.1/",
+            "http://127.0.0.1./",
+            "http://127.1/",
+            "http://127.0.1/",
+            "http://0x7f.1/",
+            "http://0x7f000001/",
+            "http://0X7F.0x0.0x0.0x1/",
+            "http://2130706433/",
+            "http://017700000001/",
+            "http://0177.0.0.1/",
+            "http://0177.0.0.01:8080/",
+            "http://%31%32%37.0.0.1/",
+            "http://127%2e0%2E0%2e1/",
+            "http://\u{ff11}\u{ff12}\u{ff17}.0.0.1/",
+            "http://127\u{3002}0\u{3002}0\u{3002}1/",
+            "http://\u{2460}27.0.0.1/",
+            "http:127.0.0.1/",
+            "http:\\\\127.0.0.1\\",
+            "http:///127.0.0.1/",
+            "http://0/",
+            "http://0.0.0.0/",
+            "http://10.1/",
+            "http://0xa9fea9fe/latest/meta-data/",
+            "http://169.254.43518/",
+            "http://100.64.0.1/",
+            "http://192.168.1.1/",
+            "http://172.16.0.1/",
+            "http://198.18.0.1/",
+            "http://203.0.113.9/",
+            "http://224.0.0.1/",
+            "http://255.255.255.255/",
+            "http://[::1]/",
+            "http://[::]/",
+            "http://[0:0:0:0:0:0:0:1]/",
+            "http://[::ffff:127.0.0.1]/",
+            "http://[::ffff:7f00:1]/",
+            "http://[::127.0.0.1]/",
+            "http://[64:ff9b::127.0.0.1]/",
+            "http://[2002:7f00:1::]/",
+            "http://[fe80::1]/",
+            "http://[fd00:ec2::254]/",
+            "http://[ff02::1]/",
+            "http://[2001:db8::1]/",
+            "http://localhost/",
+            "http://LocalHost:3000/",
+            "http://localhost./",
+            "http://%6c%6fcalhost/",
+            "http://\u{ff4c}ocalhost/",
+            "http://api.localhost/",
+            "http://api.localhost./",
+        ];
+        for url in urls {
+            assert_eq!(public(url), Err(UrlRefused::ForbiddenAddress), "{url}");
+            assert!(EndpointUrl::parse(url, Reach::AnyAddress).is_ok(), "{url}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_endpoint_is_refused_with_its_reason() {
+        let long_label = format!("https://{}.example.com/", "a".repeat(64));
+        let long_name = format!("https://{}example.com/", "abcdefg.".repeat(31));
+        let table = [
+            ("", UrlRefused::Malformed),
+            ("example.com/hooks", UrlRefused::Malformed),
+            ("/hooks", UrlRefused::Malformed),
+            (" https://example.com/", UrlRefused::Malformed),
+            ("https://example.com/ ", UrlRefused::Malformed),
+            ("https://exam\tple.com/", UrlRefused::Malformed),
+            ("https://example.com/\r\nHost: other", UrlRefused::Malformed),
+            ("https://example.com/a\u{a0}b", UrlRefused::Malformed),
+            ("https://example.com:99999/", UrlRefused::Malformed),
+            ("https://example.com:port/", UrlRefused::Malformed),
+            ("ftp://example.com/", UrlRefused::SchemeNotAllowed),
+            ("file:///etc/hosts", UrlRefused::SchemeNotAllowed),
+            ("gopher://127.0.0.1/", UrlRefused::SchemeNotAllowed),
+            ("mailto:someone@example.com", UrlRefused::SchemeNotAllowed),
+            ("localhost:3000", UrlRefused::SchemeNotAllowed),
+            ("https://user@example.com/", UrlRefused::CredentialsNotAllowed),
+            ("https://:word@example.com/", UrlRefused::CredentialsNotAllowed),
+            ("https://example.com@127.0.0.1/", UrlRefused::CredentialsNotAllowed),
+            ("https://", UrlRefused::HostMissing),
+            ("https://:8080/", UrlRefused::HostMissing),
+            ("https://256.1.1.1/", UrlRefused::HostMalformed),
+            ("https://1.2.3.4.5/", UrlRefused::HostMalformed),
+            ("https://4294967296/", UrlRefused::HostMalformed),
+            ("https://[::1%25eth0]/", UrlRefused::HostMalformed),
+            ("https://[::g]/", UrlRefused::HostMalformed),
+            ("https://exa<mple.com/", UrlRefused::HostMalformed),
+            ("https://exa%00mple.com/", UrlRefused::HostMalformed),
+            ("https://exa!mple.com/", UrlRefused::HostMalformed),
+            ("https://example..com/", UrlRefused::HostMalformed),
+            ("https://example.com../", UrlRefused::HostMalformed),
+            ("https://.example.com/", UrlRefused::HostMalformed),
+            ("https://./", UrlRefused::HostMalformed),
+            (long_label.as_str(), UrlRefused::HostMalformed),
+            (long_name.as_str(), UrlRefused::HostMalformed),
+        ];
+        for (url, reason) in table {
+            assert_eq!(public(url), Err(reason), "{url}");
+            assert_eq!(EndpointUrl::parse(url, Reach::AnyAddress), Err(reason), "{url}");
+        }
+    }
+
+    #[test]
+    fn the_length_is_counted_in_characters_as_written() {
+        let base = "https://example.com/";
+        let longest = format!("{base}{}", "a".repeat(URL_CHARACTERS - base.len()));
+        assert!(public(&longest).is_ok());
+        assert_eq!(public(&format!("{longest}a")), Err(UrlRefused::TooLong));
+        let accents = "\u{e9}".repeat(URL_CHARACTERS - base.len());
+        assert!(public(&format!("{base}{accents}")).is_ok());
+    }
+
+    #[test]
+    fn debug_shows_no_path_and_no_query() {
+        let url = public("https://example.com/hooks/canary?token=canary").unwrap();
+        let shown = format!("{url:?}");
+        assert!(shown.contains("example.com") && !shown.contains("canary"), "{shown}");
+    }
+
+    #[test]
+    fn codes_are_distinct() {
+        let codes: std::collections::BTreeSet<_> =
+            UrlRefused::ALL.iter().map(|reason| reason.code()).collect();
+        assert_eq!(codes.len(), UrlRefused::ALL.len());
+    }
+
+    proptest! {
+        #[test]
+        fn every_number_form_of_an_ipv4_address_gets_the_same_verdict(ip in any::<u32>()) {
+            let address = std::net::Ipv4Addr::from_bits(ip);
+            let [a, b, c, d] = address.octets();
+            let expected = Reach::PublicOnly.permits(IpAddr::V4(address));
+            let forms = [
+                format!("http://{address}/"),
+                format!("http://{ip}/"),
+                format!("http://{ip:#x}/"),
+                format!("http://0{ip:o}/"),
+                format!("http://{a:#x}.0{b:o}.{c}.{d}/"),
+                format!("http://{a}.{b}.{}/", (u32::from(c) << 8) | u32::from(d)),
+                format!("http://{a}.{}/", ip & 0x00ff_ffff),
+            ];
+            for form in forms {
+                prop_assert_eq!(public(&form).is_ok(), expected, "{}", form);
+            }
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in "\\PC{0,80}", scheme in "(https?:/{0,3})?") {
+            let _ = public(&format!("{scheme}{text}"));
+        }
+    }
+}

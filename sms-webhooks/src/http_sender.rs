@@ -1,0 +1,95 @@
+//! The core's port for webhooks, over HTTP: [`HttpSender`].
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sms_core::webhook::delivery::DeliveryError;
+use sms_core::webhook::sender::{
+    UrlRefused as CoreUrlRefused, WebhookAnswer, WebhookRequest, WebhookSender,
+};
+
+use crate::{
+    ClientError, Delivery, Failure, Reach, UrlRefused, WebhookClient, WebhookClientConfig,
+};
+
+/// Calls endpoints for a service; give it to `SmsBuilder::webhooks`.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+/// use sms_core::Sms;
+/// use sms_store_memory::MemoryStore;
+/// use sms_webhooks::{HttpSender, Reach};
+///
+/// let sender = HttpSender::new(Reach::PublicOnly, Duration::from_secs(8))?;
+/// let sms = Sms::builder(Arc::new(MemoryStore::new())).webhooks(Arc::new(sender)).build();
+/// # Ok::<(), sms_webhooks::ClientError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct HttpSender {
+    client: WebhookClient,
+}
+
+impl HttpSender {
+    /// A sender that reaches these addresses and gives an endpoint so long to answer.
+    ///
+    /// # Errors
+    ///
+    /// When TLS cannot be set up.
+    pub fn new(reach: Reach, timeout: Duration) -> Result<Self, ClientError> {
+        let config = WebhookClientConfig { reach, timeout, ..WebhookClientConfig::default() };
+        Ok(Self::with_client(WebhookClient::new(config)?))
+    }
+
+    /// A sender over a client that was set up otherwise.
+    pub fn with_client(client: WebhookClient) -> Self {
+        Self { client }
+    }
+}
+
+#[async_trait]
+impl WebhookSender for HttpSender {
+    async fn check_url(&self, url: &str) -> Result<(), CoreUrlRefused> {
+        self.client.check_url(url).await.map_err(|refused| match refused {
+            UrlRefused::TooLong => CoreUrlRefused::TooLong,
+            UrlRefused::Malformed | UrlRefused::HostMissing | UrlRefused::HostMalformed => {
+                CoreUrlRefused::Malformed
+            }
+            UrlRefused::SchemeNotAllowed => CoreUrlRefused::Scheme,
+            UrlRefused::CredentialsNotAllowed => CoreUrlRefused::Credentials,
+            UrlRefused::ForbiddenAddress => CoreUrlRefused::ForbiddenAddress,
+            UrlRefused::NameNotResolved => CoreUrlRefused::DnsFailed,
+        })
+    }
+
+    async fn send(&self, request: WebhookRequest) -> WebhookAnswer {
+        let delivery_id = request.delivery.to_string();
+        let attempt = self
+            .client
+            .deliver(Delivery {
+                url: &request.url,
+                secret: request.secret.reveal(),
+                event_type: request.event_type.as_str(),
+                delivery_id: &delivery_id,
+                body: request.body.into_text(),
+            })
+            .await;
+        WebhookAnswer {
+            result: attempt.failure.map_or(Ok(()), |failure| Err(delivery_error(failure))),
+            status_code: attempt.status_code,
+            duration: attempt.duration,
+            response_body: attempt.response_body,
+        }
+    }
+}
+
+fn delivery_error(failure: Failure) -> DeliveryError {
+    match failure {
+        Failure::DnsFailed => DeliveryError::DnsFailed,
+        Failure::ForbiddenAddress => DeliveryError::ForbiddenAddress,
+        Failure::ConnectFailed => DeliveryError::ConnectFailed,
+        Failure::TlsFailed => DeliveryError::TlsFailed,
+        Failure::Timeout => DeliveryError::Timeout,
+        Failure::HttpStatus => DeliveryError::HttpStatus,
+    }
+}

@@ -1,0 +1,82 @@
+//! Signed webhooks: sign and verify, guard addresses, deliver, and share the sender's slots.
+//!
+//! This crate is the platform's only way out to addresses that customers choose. The core decides
+//! what is sent, when and how often; this crate makes one attempt and says how it went. It keeps
+//! no state about deliveries, runs no retries and knows no store.
+//!
+//! # Check a webhook that you receive
+//!
+//! ```
+//! use sms_webhooks::{VerifyError, verify};
+//!
+//! # fn main() -> Result<(), VerifyError> {
+//! let secret = "whsec_example";
+//! let body = br#"{"id":"evt_1"}"#;
+//! let header = sms_webhooks::sign(secret, 1_700_000_000, body);
+//!
+//! // `header` is the value of X-Connect-Signature, `body` the bytes exactly as received.
+//! verify(secret, &header, body, 1_700_000_042)?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Send one
+//!
+//! ```no_run
+//! use sms_webhooks::{Delivery, WebhookClient, WebhookClientConfig};
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = WebhookClient::new(WebhookClientConfig::default())?;
+//! client.check_url("https://example.com/hooks").await?;
+//!
+//! let attempt = client
+//!     .deliver(Delivery {
+//!         url: "https://example.com/hooks",
+//!         secret: "whsec_example",
+//!         event_type: "message.sent",
+//!         delivery_id: "whd_1",
+//!         body: r#"{"id":"evt_1","type":"message.sent"}"#.into(),
+//!     })
+//!     .await;
+//! println!("{:?} {:?}", attempt.status_code, attempt.failure);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Where things live
+//!
+//! | Module | What |
+//! |---|---|
+//! | [`signature`] | the signature header, for senders and receivers; the header names |
+//! | [`address`] | which IP addresses are public |
+//! | [`endpoint_url`] | which URLs may be an endpoint |
+//! | [`resolver`] | names to addresses, and the guard over them |
+//! | [`client`] | one attempt over HTTP |
+//! | [`failure`] | the closed list of reasons why an attempt failed |
+//! | [`slots`] | how many attempts each endpoint may have in flight |
+//! | [`http_sender`] | the core's port for webhooks, over the client |
+//! | [`courier`] | the worker that keeps the slots filled |
+
+#![deny(missing_docs)]
+
+pub mod address;
+pub mod client;
+pub mod courier;
+pub mod endpoint_url;
+pub mod failure;
+pub mod http_sender;
+pub mod resolver;
+pub mod signature;
+pub mod slots;
+
+pub use address::Reach;
+pub use client::{Attempt, ClientError, Delivery, UnresolvedNames, WebhookClient};
+pub use client::{KEPT_ANSWER_BYTES, READ_ANSWER_BYTES, WebhookClientConfig};
+pub use courier::Courier;
+pub use endpoint_url::{EndpointUrl, UrlRefused};
+pub use failure::Failure;
+pub use http_sender::HttpSender;
+pub use resolver::{Guard, GuardError, Resolve, SystemResolver};
+pub use signature::{DELIVERY_HEADER, EVENT_HEADER, SIGNATURE_HEADER};
+pub use signature::{TOLERANCE_SECONDS, VerifyError, sign, verify};
+pub use slots::{NoSlot, Outcome, SlotLimits, Slots};

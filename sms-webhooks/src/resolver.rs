@@ -1,0 +1,194 @@
+//! Names to addresses, and the guard that refuses a name with any forbidden address.
+//!
+//! The guard sits in two places: at registration, to refuse early, and inside the HTTP client at
+//! each connection, where the connection goes to the very addresses that were checked. A name
+//! that answers differently the second time gains nothing. It does not judge addresses written
+//! in the URL: those never reach a resolver ([`endpoint_url`](crate::endpoint_url) judges them).
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use thiserror::Error;
+
+use crate::address::Reach;
+
+/// Looks host names up.
+#[async_trait]
+pub trait Resolve: std::fmt::Debug + Send + Sync {
+    /// Every address of `host`, best first.
+    ///
+    /// # Errors
+    ///
+    /// An I/O error when the look-up fails. "No such name" may be an error or an empty list: the
+    /// guard treats them alike.
+    async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>>;
+}
+
+/// The operating system's resolver, `/etc/hosts` included.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemResolver;
+
+#[async_trait]
+impl Resolve for SystemResolver {
+    async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
+        let addresses = tokio::net::lookup_host((host, 0)).await?;
+        Ok(addresses.map(|address| address.ip()).collect())
+    }
+}
+
+/// Why the guard gave no addresses.
+#[derive(Debug, Error)]
+pub enum GuardError {
+    /// The name could not be looked up or has no address.
+    #[error("the host name does not resolve")]
+    NotResolved(#[source] io::Error),
+    /// At least one of the name's addresses is forbidden. The address is not told.
+    #[error("the host name has a forbidden address")]
+    Forbidden,
+}
+
+/// A resolver that lets a name through only if **every** address of it is permitted.
+///
+/// ```
+/// use std::net::IpAddr;
+/// use std::sync::Arc;
+/// use sms_webhooks::{Guard, GuardError, Reach, Resolve};
+///
+/// #[derive(Debug)]
+/// struct Fixed(Vec<IpAddr>);
+///
+/// #[async_trait::async_trait]
+/// impl Resolve for Fixed {
+///     async fn resolve(&self, _host: &str) -> std::io::Result<Vec<IpAddr>> {
+///         Ok(self.0.clone())
+///     }
+/// }
+///
+/// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+/// let mixed = Fixed(vec!["8.8.8.8".parse().unwrap(), "10.0.0.1".parse().unwrap()]);
+/// let guard = Guard::new(Reach::PublicOnly, Arc::new(mixed));
+/// assert!(matches!(guard.addresses("example.com").await, Err(GuardError::Forbidden)));
+/// # });
+/// ```
+#[derive(Debug, Clone)]
+pub struct Guard {
+    reach: Reach,
+    resolver: Arc<dyn Resolve>,
+}
+
+impl Guard {
+    /// A guard over `resolver` that permits what `reach` permits.
+    pub fn new(reach: Reach, resolver: Arc<dyn Resolve>) -> Guard {
+        Guard { reach, resolver }
+    }
+
+    /// How far this guard lets webhooks reach.
+    pub fn reach(&self) -> Reach {
+        self.reach
+    }
+
+    /// Looks `host` up and returns its addresses, all of them permitted and at least one.
+    ///
+    /// # Errors
+    ///
+    /// [`GuardError::NotResolved`] without an address, [`GuardError::Forbidden`] when any
+    /// address is forbidden, be the others public or not.
+    pub async fn addresses(&self, host: &str) -> Result<Vec<IpAddr>, GuardError> {
+        let addresses = self.resolver.resolve(host).await.map_err(GuardError::NotResolved)?;
+        if addresses.is_empty() {
+            return Err(GuardError::NotResolved(io::ErrorKind::NotFound.into()));
+        }
+        if !addresses.iter().all(|ip| self.reach.permits(*ip)) {
+            return Err(GuardError::Forbidden);
+        }
+        Ok(addresses)
+    }
+}
+
+/// The guard in the place where the HTTP client asks for addresses.
+pub(crate) struct GuardedDns(pub(crate) Guard);
+
+impl reqwest::dns::Resolve for GuardedDns {
+    fn resolve(&self, name: reqwest::dns::Name) -> reqwest::dns::Resolving {
+        let guard = self.0.clone();
+        Box::pin(async move {
+            let addresses = guard.addresses(name.as_str()).await?;
+            // Port 0 stands for the URL's port.
+            let sockets = addresses.into_iter().map(|ip| SocketAddr::new(ip, 0));
+            Ok(Box::new(sockets) as reqwest::dns::Addrs)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Fixed(Vec<&'static str>);
+
+    #[async_trait]
+    impl Resolve for Fixed {
+        async fn resolve(&self, _host: &str) -> io::Result<Vec<IpAddr>> {
+            Ok(self.0.iter().map(|text| text.parse().unwrap()).collect())
+        }
+    }
+
+    #[derive(Debug)]
+    struct Broken;
+
+    #[async_trait]
+    impl Resolve for Broken {
+        async fn resolve(&self, _host: &str) -> io::Result<Vec<IpAddr>> {
+            Err(io::Error::other("name server out of reach"))
+        }
+    }
+
+    async fn verdict(addresses: &[&'static str], reach: Reach) -> Result<usize, GuardError> {
+        let guard = Guard::new(reach, Arc::new(Fixed(addresses.to_vec())));
+        guard.addresses("example.com").await.map(|permitted| permitted.len())
+    }
+
+    #[tokio::test]
+    async fn any_forbidden_address_refuses_the_name() {
+        let refused: [&[&str]; 5] = [
+            &["127.0.0.1"],
+            &["8.8.8.8", "127.0.0.1"],
+            &["10.0.0.1", "8.8.8.8"],
+            &["8.8.8.8", "2606:4700::1111", "::ffff:10.0.0.1"],
+            &["64:ff9b::169.254.169.254"],
+        ];
+        for addresses in refused {
+            let found = verdict(addresses, Reach::PublicOnly).await;
+            assert!(matches!(found, Err(GuardError::Forbidden)), "{addresses:?}");
+            assert_eq!(verdict(addresses, Reach::AnyAddress).await.unwrap(), addresses.len());
+        }
+    }
+
+    #[tokio::test]
+    async fn public_addresses_pass_in_their_order() {
+        let guard =
+            Guard::new(Reach::PublicOnly, Arc::new(Fixed(vec!["2606:4700::1111", "8.8.8.8"])));
+        let addresses = guard.addresses("example.com").await.unwrap();
+        let expected: [IpAddr; 2] =
+            ["2606:4700::1111".parse().unwrap(), "8.8.8.8".parse().unwrap()];
+        assert_eq!(addresses, expected);
+    }
+
+    #[tokio::test]
+    async fn no_address_and_a_failed_look_up_are_not_resolved() {
+        let none = verdict(&[], Reach::AnyAddress).await;
+        assert!(matches!(none, Err(GuardError::NotResolved(_))));
+        let guard = Guard::new(Reach::PublicOnly, Arc::new(Broken));
+        let broken = guard.addresses("example.com").await;
+        assert!(matches!(broken, Err(GuardError::NotResolved(_))));
+    }
+
+    #[tokio::test]
+    async fn the_system_resolver_knows_localhost() {
+        let addresses = SystemResolver.resolve("localhost").await.unwrap();
+        assert!(!addresses.is_empty() && addresses.iter().all(IpAddr::is_loopback));
+    }
+}

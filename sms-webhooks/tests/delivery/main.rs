@@ -1,0 +1,64 @@
+//! Deliveries over real sockets: what is sent, how every kind of answer ends, whom the guard
+//! keeps out, TLS, and the environment's proxies.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod answers;
+mod guard;
+mod proxy;
+mod receiver;
+mod request;
+mod tls;
+
+use std::io;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sms_webhooks::{Delivery, Reach, Resolve, WebhookClient, WebhookClientConfig};
+
+const SECRET: &str = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE";
+const BODY: &str = r#"{"id":"evt_1","type":"message.received","data":{"body":"héllo 👋"}}"#;
+
+/// A resolver that always gives the same addresses.
+#[derive(Debug)]
+struct Fixed(Vec<IpAddr>);
+
+impl Fixed {
+    fn of(addresses: &[&str]) -> Arc<Fixed> {
+        Arc::new(Fixed(addresses.iter().map(|text| text.parse().unwrap()).collect()))
+    }
+}
+
+#[async_trait]
+impl Resolve for Fixed {
+    async fn resolve(&self, _host: &str) -> io::Result<Vec<IpAddr>> {
+        Ok(self.0.clone())
+    }
+}
+
+/// May reach loopback, where the test receivers are.
+fn open_config() -> WebhookClientConfig {
+    WebhookClientConfig { reach: Reach::AnyAddress, ..WebhookClientConfig::default() }
+}
+
+fn open_client() -> WebhookClient {
+    WebhookClient::new(open_config()).unwrap()
+}
+
+/// Gives up early, for receivers that never finish.
+fn hasty_client() -> WebhookClient {
+    let config = WebhookClientConfig { timeout: Duration::from_millis(300), ..open_config() };
+    WebhookClient::new(config).unwrap()
+}
+
+fn delivery_to(url: &str) -> Delivery<'_> {
+    Delivery {
+        url,
+        secret: SECRET,
+        event_type: "message.received",
+        delivery_id: "whd_1",
+        body: BODY.into(),
+    }
+}
