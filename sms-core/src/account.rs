@@ -88,3 +88,38 @@ impl fmt::Display for Mode {
         f.write_str(self.as_str())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::settings::SettingsChange;
+    use crate::samples::{account, credits, now};
+
+    #[test]
+    fn a_change_of_an_account_leaves_alone_what_it_does_not_name() {
+        let nothing = AccountChange::default().apply(account(), now());
+        assert_eq!(nothing, Account { updated_at: now(), ..account() });
+        let change = AccountChange {
+            name: Some("Brasserie".to_owned()),
+            status: Some(AccountStatus::Suspended),
+            settings: SettingsChange { track_links_default: Some(true), ..Default::default() },
+        };
+        let changed = change.apply(account(), now());
+        let expected = Account {
+            name: "Brasserie".to_owned(),
+            status: AccountStatus::Suspended,
+            settings: Settings { track_links_default: true, ..Settings::default() },
+            updated_at: now(),
+            ..account()
+        };
+        assert_eq!(changed, expected);
+        assert_eq!(changed.balance, credits(100), "a balance changes by the ledger alone");
+    }
+
+    #[test]
+    fn a_mode_has_a_name_and_only_one_of_them_is_a_test() {
+        for (mode, name, is_test) in [(Mode::Live, "live", false), (Mode::Test, "test", true)] {
+            assert_eq!((mode.to_string(), mode.is_test()), (name.to_owned(), is_test));
+        }
+    }
+}

@@ -18,7 +18,10 @@ pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        #[expect(clippy::disallowed_methods, reason = "the one place that reads the machine's clock")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the one place that reads the machine's clock"
+        )]
         let now = chrono::Utc::now();
         Timestamp::from(now)
     }
@@ -66,5 +69,21 @@ impl ManualClock {
 impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
         *self.lock()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manual_clock_stands_until_moved_and_never_goes_back() {
+        let clock = ManualClock::at(Timestamp::from_millis(1_000));
+        assert_eq!((clock.now(), clock.now()), (Timestamp::from_millis(1_000), clock.now()));
+        clock.advance_to(Timestamp::from_millis(500));
+        assert_eq!(clock.now(), Timestamp::from_millis(1_000));
+        clock.advance_to(Timestamp::from_millis(1_500));
+        assert_eq!(clock.advance(Duration::from_millis(1)), Timestamp::from_millis(1_501));
+        assert_eq!(clock.now(), Timestamp::from_millis(1_501));
     }
 }

@@ -119,4 +119,34 @@ mod tests {
         assert!(Credits::new(1 << 53).is_err());
         assert_eq!(Change::new(i64::MIN), None);
     }
+
+    #[test]
+    fn credits_are_a_bare_number_in_json_within_what_json_keeps() {
+        let json = serde_json::to_string(&Credits::MAX).unwrap();
+        assert_eq!(json, "9007199254740991");
+        assert_eq!(serde_json::from_str::<Credits>(&json).unwrap(), Credits::MAX);
+        for bad in ["9007199254740992", "-1", "1.5", "\"1\"", "null"] {
+            assert!(serde_json::from_str::<Credits>(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_gain_and_a_loss_of_the_same_credits_cancel_out() {
+        for amount in [0, 1, 11, Credits::MAX.0] {
+            let credits = Credits(amount);
+            assert_eq!(Credits::ZERO.checked_apply(credits.gain()), Some(credits));
+            assert_eq!(credits.checked_apply(credits.loss()), Some(Credits::ZERO));
+            assert_eq!(credits.gain().get(), -credits.loss().get());
+        }
+        let limit = i64::try_from(Credits::MAX.0).unwrap();
+        assert_eq!(Change::new(limit), Some(Credits::MAX.gain()));
+        assert_eq!((Change::new(limit + 1), Change::new(-limit - 1)), (None, None));
+    }
+
+    #[test]
+    fn a_text_costs_one_credit_a_part() {
+        for parts in [1, 2, 11] {
+            assert_eq!(Credits::for_segments(Segments::new(parts)).get(), u64::from(parts));
+        }
+    }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::account::status::MayNotSend;
-use crate::credits::adjust::AdjustRefused;
 use crate::credits::Credits;
+use crate::credits::adjust::AdjustRefused;
 use crate::message::MessageStatus;
 use crate::message::cancel::CancelRefused;
 use crate::sending::settle::{SendRefused, TEST_NUMBERS_PER_REQUEST};
@@ -249,7 +249,10 @@ mod tests {
     fn messages_are_lower_case_name_the_thing_and_have_no_full_stop() {
         for (error, ..) in every_error() {
             let message = error.to_string();
-            assert!(!message.ends_with('.') && !message.starts_with(char::is_uppercase), "{message}");
+            assert!(
+                !message.ends_with('.') && !message.starts_with(char::is_uppercase),
+                "{message}"
+            );
         }
     }
 

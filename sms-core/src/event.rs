@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use crate::ids::{AccountId, EventId, Ids};
+use crate::ids::{AccountId, CampaignId, EventId, Ids, LinkId, MessageId};
 use crate::message::Message;
 use crate::opt_out::OptOut;
+use crate::phone::E164;
 use crate::time::Timestamp;
 
 /// The kinds of event.
@@ -88,8 +89,31 @@ pub enum EventData {
     MessageReceived(Box<Message>),
     /// See [`EventType::OptOutCreated`].
     OptOutCreated(OptOut),
+    /// See [`EventType::LinkClicked`].
+    LinkClicked(LinkClick),
     /// See [`EventType::WebhookTest`].
     WebhookTest(TestPing),
+}
+
+/// The data of a `link.clicked` event: one hit on a tracked link.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LinkClick {
+    /// The link.
+    pub link_id: LinkId,
+    /// Its short code.
+    pub code: String,
+    /// Where it leads.
+    pub url: String,
+    /// The text it was sent in.
+    pub message_id: Option<MessageId>,
+    /// The campaign that text came from.
+    pub campaign_id: Option<CampaignId>,
+    /// The person it was sent to.
+    pub contact_number: Option<E164>,
+    /// How many hits there were, this one included.
+    pub clicks: u64,
+    /// When.
+    pub clicked_at: Timestamp,
 }
 
 /// The data of a `webhook.test` event.
@@ -108,6 +132,7 @@ impl EventData {
             Self::MessageFailed(_) => EventType::MessageFailed,
             Self::MessageReceived(_) => EventType::MessageReceived,
             Self::OptOutCreated(_) => EventType::OptOutCreated,
+            Self::LinkClicked(_) => EventType::LinkClicked,
             Self::WebhookTest(_) => EventType::WebhookTest,
         }
     }
@@ -121,6 +146,7 @@ impl Serialize for EventData {
             | Self::MessageFailed(message)
             | Self::MessageReceived(message) => message.serialize(serializer),
             Self::OptOutCreated(opt_out) => opt_out.serialize(serializer),
+            Self::LinkClicked(click) => click.serialize(serializer),
             Self::WebhookTest(ping) => ping.serialize(serializer),
         }
     }
@@ -198,7 +224,7 @@ mod tests {
     use super::*;
     use crate::message::MessageStatus;
     use crate::opt_out::OptOutSource;
-    use crate::samples::{account_id, compact, ids, message, now, person};
+    use crate::samples::{account_id, compact, ids, message, message_id, now, person};
 
     fn text(status: MessageStatus) -> Box<Message> {
         let client_ref = (status != MessageStatus::Received).then(|| "booking-42".to_owned());
@@ -206,9 +232,19 @@ mod tests {
     }
 
     /// The data of every kind of event; a failure is told for two different reasons.
-    fn every_data() -> [EventData; 7] {
+    fn every_data() -> [EventData; 8] {
         let opt_out =
             OptOut { phone: person(), source: OptOutSource::Sms, note: None, created_at: now() };
+        let click = LinkClick {
+            link_id: LinkId::from_u128(1),
+            code: "4fJ0aZk9Qx".to_owned(),
+            url: "https://example.com/menu".to_owned(),
+            message_id: Some(message_id()),
+            campaign_id: None,
+            contact_number: Some(person()),
+            clicks: 2,
+            clicked_at: now(),
+        };
         [
             EventData::MessageSent(text(MessageStatus::Sent)),
             EventData::MessageDelivered(text(MessageStatus::Delivered)),
@@ -216,7 +252,10 @@ mod tests {
             EventData::MessageFailed(text(MessageStatus::Undelivered)),
             EventData::MessageReceived(text(MessageStatus::Received)),
             EventData::OptOutCreated(opt_out),
-            EventData::WebhookTest(TestPing { message: "This is a test of your webhook endpoint." }),
+            EventData::LinkClicked(click),
+            EventData::WebhookTest(TestPing {
+                message: "This is a test of your webhook endpoint.",
+            }),
         ]
     }
 

@@ -181,6 +181,7 @@ pub struct Ids {
 
 impl Ids {
     /// The next id, of whatever kind is wanted.
+    #[expect(clippy::should_implement_trait, reason = "an iterator gives ids of one kind only")]
     pub fn next<K: Kind>(&mut self) -> Id<K> {
         self.free += 1 + u128::from(self.spread.next_u64() >> 40);
         Id::from_u128(uuid_v7(self.millis, self.free & ((1 << RANDOM_BITS) - 1)))
@@ -210,7 +211,8 @@ pub(crate) mod crockford {
         let mut text = [0; 26];
         for (position, character) in text.iter_mut().enumerate() {
             let shift = 5 * (25 - position);
-            *character = ALPHABET[usize::from((value >> shift) as u8 & 31)];
+            let [lowest, ..] = (value >> shift).to_le_bytes();
+            *character = ALPHABET[usize::from(lowest & 31)];
         }
         Text(text)
     }
@@ -262,6 +264,8 @@ kinds! {
     FollowUpKind FollowUpId "fup";
     /// Names an entry of the credit ledger.
     LedgerEntryKind LedgerEntryId "led";
+    /// Names a tracked link.
+    LinkKind LinkId "lnk";
     /// Names a contact list.
     ListKind ListId "lst";
     /// Names a text.
@@ -274,6 +278,8 @@ kinds! {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::random::SeededRandom;
 
@@ -297,8 +303,8 @@ mod tests {
 
     #[test]
     fn an_id_is_a_uuid_of_version_7_and_variant_10() {
-        let mut ids =
-            IdSource::default().draw(Timestamp::from_millis(1_763_708_830_123), &SeededRandom::new(2));
+        let mut ids = IdSource::default()
+            .draw(Timestamp::from_millis(1_763_708_830_123), &SeededRandom::new(2));
         for _ in 0..100 {
             let id: EventId = ids.next();
             assert_eq!((id.as_u128() >> 76) & 0xF, 7);
@@ -325,6 +331,92 @@ mod tests {
             "bat_01k9z1f7q8e2v5n3r4t6w8y0ai",
         ] {
             assert!(bad.parse::<BatchId>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn every_kind_has_its_documented_prefix() {
+        fn prefix<K: Kind>(id: Id<K>) -> String {
+            id.to_string().split_once('_').unwrap().0.to_owned()
+        }
+        let prefixes = [
+            prefix(MessageId::from_u128(0)),
+            prefix(BatchId::from_u128(0)),
+            prefix(CampaignId::from_u128(0)),
+            prefix(ListId::from_u128(0)),
+            prefix(LinkId::from_u128(0)),
+            prefix(NumberId::from_u128(0)),
+            prefix(EventId::from_u128(0)),
+            prefix(DeliveryId::from_u128(0)),
+            prefix(AccountId::from_u128(0)),
+            prefix(ApiKeyId::from_u128(0)),
+            prefix(ContactId::from_u128(0)),
+            prefix(TemplateId::from_u128(0)),
+            prefix(EndpointId::from_u128(0)),
+            prefix(LedgerEntryId::from_u128(0)),
+        ];
+        let documented = "msg bat cmp lst lnk gw evt whd acc key con tpl whk led";
+        assert_eq!(prefixes.join(" "), documented);
+    }
+
+    #[test]
+    fn ids_go_on_rising_when_a_millisecond_is_used_up() {
+        let used_up = Issued { millis: 5_000, free: (1 << (RANDOM_BITS - 1)) - 1 };
+        let last = MessageId::from_u128(uuid_v7(used_up.millis, used_up.free));
+        let source = IdSource(Mutex::new(used_up));
+        let mut ids = source.draw(Timestamp::from_millis(5_000), &SeededRandom::new(4));
+        let id: MessageId = ids.next();
+        assert!(id > last);
+        assert_eq!(
+            (id.timestamp(), ids.timestamp()),
+            (Timestamp::from_millis(5_001), id.timestamp())
+        );
+    }
+
+    #[test]
+    fn an_id_is_a_string_in_json() {
+        let id = MessageId::from_u128(5);
+        let json = serde_json::to_string(&id).unwrap();
+        assert_eq!(json, "\"msg_00000000000000000000000005\"");
+        assert_eq!(serde_json::from_str::<MessageId>(&json).unwrap(), id);
+        assert!(serde_json::from_str::<BatchId>(&json).is_err());
+        assert!(serde_json::from_str::<MessageId>("5").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn the_text_of_any_id_reads_back(value in any::<u128>()) {
+            let id = MessageId::from_u128(value);
+            prop_assert_eq!(id.to_string().len(), 30);
+            prop_assert_eq!(id.to_string().parse(), Ok(id));
+        }
+
+        #[test]
+        fn texts_sort_as_ids_do(one in any::<u128>(), other in any::<u128>()) {
+            let (one, other) = (MessageId::from_u128(one), MessageId::from_u128(other));
+            prop_assert_eq!(one.to_string().cmp(&other.to_string()), one.cmp(&other));
+        }
+
+        #[test]
+        fn a_range_of_time_begins_with_its_first_possible_id(
+            millis in 1i64..253_402_300_799_999,
+            seed in any::<u64>(),
+        ) {
+            let at = Timestamp::from_millis(millis);
+            let before = Timestamp::from_millis(millis - 1);
+            let made = |at| -> MessageId {
+                IdSource::default().draw(at, &SeededRandom::new(seed)).next()
+            };
+            prop_assert!(made(before) < MessageId::first_at(at));
+            prop_assert!(MessageId::first_at(at) <= made(at));
+            prop_assert_eq!(made(at).timestamp(), at);
+        }
+
+        #[test]
+        fn no_other_text_is_read_as_an_id(text in "\\PC{0,32}|msg_[0-9a-z]{25,27}") {
+            if let Ok(id) = text.parse::<MessageId>() {
+                prop_assert_eq!(id.to_string(), text);
+            }
         }
     }
 }

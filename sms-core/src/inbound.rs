@@ -10,7 +10,7 @@ use crate::account::Mode;
 use crate::credits::Credits;
 use crate::event::{Event, EventData};
 use crate::ids::{AccountId, FollowUpId, Ids, MessageId};
-use crate::message::{Body, Direction, Message, MessageStatus, Times, TimelineEntry};
+use crate::message::{Body, Direction, Message, MessageStatus, TimelineEntry, Times};
 use crate::number::Holder;
 use crate::opt_out::{OptOut, OptOutSource};
 use crate::phone::E164;
@@ -21,7 +21,7 @@ use crate::time::Timestamp;
 pub mod store;
 
 /// How long a text from a shared number leads the answer to its account.
-pub const SHARED_REACH: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+pub const SHARED_REACH: Duration = Duration::from_hours(30 * 24);
 
 /// A text as a route reports it; long ones already joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -180,7 +180,8 @@ impl InboundPlan {
     pub fn settle(&mut self, facts: InboundFacts) -> InboundVerdict {
         let InboundFacts { account, mode, opted_out } = facts;
         let message = self.message(account, mode);
-        let mut events = vec![self.event(account, EventData::MessageReceived(Box::new(message.clone())))];
+        let mut events =
+            vec![self.event(account, EventData::MessageReceived(Box::new(message.clone())))];
         let word = stop_word(self.text.body.as_str(), |_| false);
         let opt_out = match word {
             Some(StopWord::OptOut) if !opted_out => {
@@ -196,8 +197,7 @@ impl InboundPlan {
             Some(StopWord::OptIn) if opted_out => OptOutChange::Remove(self.text.from),
             _ => OptOutChange::Keep,
         };
-        let timeline =
-            TimelineEntry { status: MessageStatus::Received, detail: None, at: self.at };
+        let timeline = TimelineEntry { status: MessageStatus::Received, detail: None, at: self.at };
         InboundVerdict { message, timeline, opt_out, events }
     }
 
@@ -233,6 +233,7 @@ impl InboundPlan {
 
 /// What became of an inbound text.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "nearly every inbound text is routed")]
 pub enum TakenIn {
     /// It belongs to an account.
     Routed(Message),
@@ -241,3 +242,6 @@ pub enum TakenIn {
     /// The simulated comeback was fulfilled before; nothing was written.
     AlreadyDone,
 }
+
+#[cfg(test)]
+mod tests;

@@ -61,6 +61,9 @@ pub mod webhook;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 
+#[cfg(test)]
+mod samples;
+
 pub use error::{Error, FieldError};
 pub use service::{Sms, SmsBuilder};
 

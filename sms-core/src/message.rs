@@ -246,3 +246,6 @@ impl Serialize for Message {
         wire.serialize(serializer)
     }
 }
+
+#[cfg(test)]
+mod tests;

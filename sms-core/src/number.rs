@@ -11,7 +11,7 @@ use crate::time::Timestamp;
 pub mod store;
 
 /// How long a number counts as online after its gateway checked in.
-pub const ONLINE_FOR: Duration = Duration::from_secs(5 * 60);
+pub const ONLINE_FOR: Duration = Duration::from_mins(5);
 
 /// Who may use a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,9 +100,8 @@ mod tests {
         let mine = Holder::Dedicated(me);
         let other = Holder::Dedicated(AccountId::from_u128(2));
         let now = Timestamp::from_millis(600_000);
-        let chosen = |numbers: &[Number]| {
-            sending_number(numbers, me, now).map(|number| number.id.as_u128())
-        };
+        let chosen =
+            |numbers: &[Number]| sending_number(numbers, me, now).map(|number| number.id.as_u128());
         let online = Some(300_000);
         let offline = Some(299_999);
         assert_eq!(chosen(&[]), None);
@@ -118,5 +117,28 @@ mod tests {
             number(6, other, online),
         ];
         assert_eq!(chosen(&all), Some(2));
+    }
+
+    #[test]
+    fn a_number_is_online_for_five_minutes_after_its_gateway_checked_in() {
+        let now = Timestamp::from_millis(600_000);
+        for (checked_in_at, is_online) in [
+            (None, false),
+            (Some(299_999), false),
+            (Some(300_000), true),
+            (Some(600_000), true),
+            // Another machine's clock may be ahead.
+            (Some(600_001), true),
+        ] {
+            let number = number(1, Holder::Shared, checked_in_at);
+            assert_eq!(number.is_online(now), is_online, "{checked_in_at:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_dedicated_number_belongs_to_an_account() {
+        let account = AccountId::from_u128(1);
+        assert_eq!(Holder::Dedicated(account).account(), Some(account));
+        assert_eq!(Holder::Shared.account(), None);
     }
 }

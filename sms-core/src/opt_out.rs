@@ -56,3 +56,33 @@ pub struct OptOut {
     /// Since when.
     pub created_at: Timestamp,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{compact, now, person};
+
+    #[test]
+    fn an_opt_out_is_written_exactly_as_the_golden_file_shows() {
+        let opt_out = OptOut {
+            phone: person(),
+            source: OptOutSource::Api,
+            note: Some("asked on the phone".to_owned()),
+            created_at: now(),
+        };
+        let golden = compact(include_str!("../tests/golden/opt_out.json"));
+        assert_eq!(serde_json::to_string(&opt_out).unwrap(), golden);
+    }
+
+    #[test]
+    fn a_number_opts_out_by_text_by_the_api_or_in_the_dashboard() {
+        for (source, name) in [
+            (OptOutSource::Sms, "sms"),
+            (OptOutSource::Api, "api"),
+            (OptOutSource::Dashboard, "dashboard"),
+        ] {
+            assert_eq!(source.to_string(), name);
+            assert_eq!(serde_json::to_value(source).unwrap(), name);
+        }
+    }
+}

@@ -99,11 +99,7 @@ pub struct Page<T> {
 impl<T> Page<T> {
     /// Makes a page of rows that a store read newest first, one more than the limit where there
     /// are more.
-    pub fn of<K: Kind>(
-        mut rows: Vec<T>,
-        limit: Limit,
-        id_of: impl Fn(&T) -> Id<K>,
-    ) -> Self {
+    pub fn of<K: Kind>(mut rows: Vec<T>, limit: Limit, id_of: impl Fn(&T) -> Id<K>) -> Self {
         let more = rows.len() > limit.get();
         rows.truncate(limit.get());
         let next = if more { rows.last().map(|row| Cursor::after(id_of(row))) } else { None };
@@ -118,7 +114,10 @@ impl<T> Page<T> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::ids::{MessageId, MessageKind};
 
     #[test]
     fn a_limit_is_1_to_100_and_25_by_default() {
@@ -133,5 +132,66 @@ mod tests {
         let cursor = Cursor(u128::MAX / 3);
         assert_eq!(cursor.to_string().parse(), Ok(cursor));
         assert_eq!("x".parse::<Cursor>(), Err(NotACursor));
+    }
+
+    fn id_of(row: &u128) -> Id<MessageKind> {
+        MessageId::from_u128(*row)
+    }
+
+    #[test]
+    fn a_page_tells_where_to_go_on_only_when_there_is_more() {
+        let limit = Limit::new(2).unwrap();
+        for (rows, items, next) in [
+            (vec![], vec![], None),
+            (vec![9], vec![9], None),
+            (vec![9, 8], vec![9, 8], None),
+            (vec![9, 8, 7], vec![9, 8], Some(8)),
+        ] {
+            let next = next.map(|row| Cursor::after(id_of(&row)));
+            assert_eq!(Page::of(rows, limit, id_of), Page { items, next });
+        }
+    }
+
+    #[test]
+    fn a_page_of_something_else_goes_on_at_the_same_place() {
+        let page = Page { items: vec![1, 2], next: Some(Cursor(7)) };
+        assert_eq!(page.map(|n| n * 10), Page { items: vec![10, 20], next: Some(Cursor(7)) });
+    }
+
+    #[test]
+    fn the_first_page_is_asked_for_by_default() {
+        assert_eq!(PageRequest::default(), PageRequest { limit: Limit(25), after: None });
+        assert!(Limit::EXPORT.get() > 100);
+    }
+
+    proptest! {
+        #[test]
+        fn a_cursor_leads_back_to_the_id_it_was_made_of(value in any::<u128>()) {
+            let id = MessageId::from_u128(value);
+            let cursor: Cursor = Cursor::after(id).to_string().parse().unwrap();
+            prop_assert_eq!(cursor.id::<MessageKind>(), id);
+        }
+
+        #[test]
+        fn following_the_cursors_shows_every_row_once(
+            count in 0u128..70,
+            size in 1u32..30,
+        ) {
+            let rows: Vec<u128> = (0..count).rev().collect();
+            let limit = Limit::new(size).unwrap();
+            let (mut seen, mut after) = (Vec::new(), None::<Cursor>);
+            loop {
+                let older = rows.iter().copied().filter(|row| {
+                    after.is_none_or(|cursor| id_of(row) < cursor.id())
+                });
+                let page = Page::of(older.take(limit.get() + 1).collect(), limit, id_of);
+                seen.extend(page.items);
+                after = page.next;
+                if after.is_none() {
+                    break;
+                }
+            }
+            prop_assert_eq!(seen, rows);
+        }
     }
 }

@@ -55,11 +55,7 @@ impl E164 {
     /// assert!(E164::from_digits(999).is_none());
     /// ```
     pub const fn from_digits(digits: u64) -> Option<Self> {
-        if digits >= SMALLEST && digits <= LARGEST {
-            Some(Self(digits))
-        } else {
-            None
-        }
+        if digits >= SMALLEST && digits <= LARGEST { Some(Self(digits)) } else { None }
     }
 
     /// The digits without the plus, as one integer.
@@ -163,9 +159,7 @@ pub fn parse_uk_mobile(text: &str) -> Result<E164, PhoneRefused> {
 /// # Ok::<(), sms_core::phone::PhoneRefused>(())
 /// ```
 pub fn parse_any(text: &str) -> Result<E164, PhoneRefused> {
-    scan::scan(text)
-        .and_then(|typed| interpret(&typed))
-        .ok_or(PhoneRefused::Invalid)
+    scan::scan(text).and_then(|typed| interpret(&typed)).ok_or(PhoneRefused::Invalid)
 }
 
 /// Cuts a text that holds several numbers at commas, semicolons and line breaks. The pieces are
@@ -179,9 +173,7 @@ pub fn parse_any(text: &str) -> Result<E164, PhoneRefused> {
 /// assert_eq!(pieces, ["07700 900123", "07700 900124", "07700 900125"]);
 /// ```
 pub fn split_recipients(text: &str) -> impl Iterator<Item = &str> {
-    text.split([',', ';', '\n', '\r'])
-        .map(trimmed)
-        .filter(|piece| !piece.is_empty())
+    text.split([',', ';', '\n', '\r']).map(trimmed).filter(|piece| !piece.is_empty())
 }
 
 impl fmt::Display for E164 {
@@ -198,12 +190,7 @@ impl fmt::Debug for E164 {
         let values: Vec<u8> = digits.bytes().map(|digit| digit - b'0').collect();
         let code_length = country_codes::find(&values).map_or(1, |code| code.length);
         let front = (code_length + 2).min(digits.len() - HIDDEN - 2);
-        write!(
-            f,
-            "E164(+{}…{})",
-            &digits[..front],
-            &digits[digits.len() - 2..]
-        )
+        write!(f, "E164(+{}…{})", &digits[..front], &digits[digits.len() - 2..])
     }
 }
 
@@ -226,11 +213,7 @@ impl FromStr for E164 {
         if !canonical {
             return Err(ParseE164Error);
         }
-        digits
-            .parse()
-            .ok()
-            .and_then(Self::from_digits)
-            .ok_or(ParseE164Error)
+        digits.parse().ok().and_then(Self::from_digits).ok_or(ParseE164Error)
     }
 }
 
@@ -330,11 +313,7 @@ fn national(typed: &Typed, start: usize) -> Option<E164> {
 
 /// The number of these significant digits, if the UK plan has room for them.
 fn uk(subscriber: &[u8]) -> Option<E164> {
-    if uk_plan::has_room_for(subscriber) {
-        joined(&[4, 4], subscriber)
-    } else {
-        None
-    }
+    if uk_plan::has_room_for(subscriber) { joined(&[4, 4], subscriber) } else { None }
 }
 
 fn joined(country: &[u8], subscriber: &[u8]) -> Option<E164> {

@@ -75,3 +75,36 @@ impl SplitMix {
         if bound == 0 { 0 } else { self.next_u64() % bound }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_gives_the_same_bytes_each_time_and_another_seed_others() {
+        let drawn = |seed| {
+            let random = SeededRandom::new(seed);
+            let mut bytes = [0; 13];
+            random.fill(&mut bytes);
+            (bytes, random.next_u64())
+        };
+        assert_eq!(drawn(1), drawn(1));
+        assert_ne!(drawn(1), drawn(2));
+        let (bytes, _) = drawn(1);
+        assert!(bytes[8..].iter().any(|byte| *byte != 0), "the last piece is filled too");
+    }
+
+    #[test]
+    fn splitmix_is_the_published_generator() {
+        let mut numbers = SplitMix::new(0);
+        assert_eq!(numbers.next_u64(), 0xE220_A839_7B1D_CDAF);
+        assert_eq!(numbers.next_u64(), 0x6E78_9E6A_A1B9_65F4);
+    }
+
+    #[test]
+    fn a_number_below_a_bound_is_below_it() {
+        let mut numbers = SplitMix::new(1);
+        assert_eq!((numbers.below(0), numbers.below(1)), (0, 0));
+        assert!((0..1_000).all(|_| numbers.below(7) < 7));
+    }
+}

@@ -71,3 +71,71 @@ pub enum Recorded {
     /// The simulated comeback was fulfilled before.
     AlreadyDone,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::MessageStatus;
+    use crate::samples::{ids, message, message_id, now};
+
+    fn settle(status: ReceiptStatus, message: &Message) -> Option<Changed> {
+        let receipt = Receipt::new(message_id(), status);
+        ReceiptPlan { receipt, at: now(), ids: ids(), follow_up: None }.settle(message)
+    }
+
+    #[test]
+    fn a_receipt_moves_a_text_that_is_on_its_way_or_undelivered_and_no_other() {
+        use MessageStatus as S;
+        let undelivered = ReceiptStatus::Undelivered(ErrorCode::UnknownSubscriber);
+        for status in MessageStatus::ALL {
+            let (by_delivered, by_undelivered) = match status {
+                S::Sending | S::Sent => (Some(S::Delivered), Some(S::Undelivered)),
+                S::Undelivered => (Some(S::Delivered), None),
+                _ => (None, None),
+            };
+            let message = message(status);
+            let became = |receipt| settle(receipt, &message).map(|changed| changed.message.status);
+            assert_eq!(became(ReceiptStatus::Delivered), by_delivered, "{status}");
+            assert_eq!(became(undelivered), by_undelivered, "{status}");
+        }
+    }
+
+    #[test]
+    fn a_delivered_text_says_when_and_an_undelivered_one_why_and_neither_is_refunded() {
+        let sent = message(MessageStatus::Sent);
+        let delivered = settle(ReceiptStatus::Delivered, &sent).unwrap();
+        assert_eq!(delivered.message.times.delivered_at, Some(now()));
+        assert_eq!((delivered.message.error, delivered.refund), (None, None));
+        for error in ErrorCode::ALL {
+            let undelivered = settle(ReceiptStatus::Undelivered(error), &sent).unwrap();
+            assert_eq!(undelivered.message.error, Some(error));
+            assert_eq!(undelivered.message.times.failed_at, Some(now()));
+            assert_eq!(undelivered.refund, None);
+        }
+    }
+
+    #[test]
+    fn the_same_receipt_again_changes_nothing() {
+        for receipt in
+            [ReceiptStatus::Delivered, ReceiptStatus::Undelivered(ErrorCode::AbsentSubscriber)]
+        {
+            let once = settle(receipt, &message(MessageStatus::Sent)).unwrap();
+            assert_eq!(settle(receipt, &once.message), None);
+        }
+    }
+
+    #[test]
+    fn in_whatever_order_two_receipts_come_a_delivered_one_wins() {
+        let undelivered = ReceiptStatus::Undelivered(ErrorCode::AbsentSubscriber);
+        for order in
+            [[ReceiptStatus::Delivered, undelivered], [undelivered, ReceiptStatus::Delivered]]
+        {
+            let mut text = message(MessageStatus::Sent);
+            for receipt in order {
+                text = settle(receipt, &text).map_or(text, |changed| changed.message);
+            }
+            assert_eq!((text.status, text.error), (MessageStatus::Delivered, None));
+            assert_eq!(text.times.failed_at, None);
+        }
+    }
+}

@@ -10,8 +10,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use crate::account::Mode;
-use crate::inbound::InboundText;
 use crate::ids::MessageId;
+use crate::inbound::InboundText;
 use crate::message::{Body, ErrorCode};
 use crate::phone::E164;
 use crate::receipt::{Receipt, ReceiptStatus};

@@ -115,6 +115,8 @@ impl<'de> Deserialize<'de> for Timestamp {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -140,5 +142,84 @@ mod tests {
         assert_eq!(last.plus(Duration::MAX), last);
         assert_eq!(last.to_string(), "9999-12-31T23:59:59.999Z");
         assert_eq!(Timestamp::from_millis(5).since(last), Duration::ZERO);
+    }
+
+    #[test]
+    fn moments_outside_the_years_0_to_9999_are_kept_at_the_nearest_one() {
+        for (millis, written) in [
+            (i64::MIN, "0000-01-01T00:00:00.000Z"),
+            (EARLIEST, "0000-01-01T00:00:00.000Z"),
+            (-1, "1969-12-31T23:59:59.999Z"),
+            (LATEST, "9999-12-31T23:59:59.999Z"),
+            (LATEST + 1, "9999-12-31T23:59:59.999Z"),
+        ] {
+            assert_eq!(Timestamp::from_millis(millis).to_string(), written);
+        }
+        let beyond: Timestamp = "9999-12-31T23:59:59-01:00".parse().unwrap();
+        assert_eq!(beyond.as_millis(), LATEST);
+        let first = Timestamp::from_millis(EARLIEST);
+        assert_eq!(first.minus(Duration::MAX), first);
+    }
+
+    #[test]
+    fn unix_seconds_are_rounded_down() {
+        for (millis, seconds) in
+            [(0, 0), (999, 0), (1_000, 1), (-1, -1), (-1_000, -1), (-1_001, -2)]
+        {
+            assert_eq!(Timestamp::from_millis(millis).as_unix_seconds(), seconds, "{millis}");
+        }
+    }
+
+    #[test]
+    fn a_timestamp_is_a_string_in_json() {
+        let at = Timestamp::from_millis(1_795_244_830_123);
+        let json = serde_json::to_string(&at).unwrap();
+        assert_eq!(json, "\"2026-11-21T07:07:10.123Z\"");
+        assert_eq!(serde_json::from_str::<Timestamp>(&json).unwrap(), at);
+        for bad in ["1795244830123", "null", "\"\"", "\"soon\""] {
+            assert!(serde_json::from_str::<Timestamp>(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn days_and_hours_that_do_not_exist_are_refused() {
+        for bad in [
+            "2026-02-29T00:00:00Z",
+            "2026-13-01T00:00:00Z",
+            "2026-11-21T24:00:00Z",
+            "2026-11-21T07:60:00Z",
+            "2026-11-21T07:07:10+24:00",
+            "+2026-11-21T07:07:10Z",
+            " 2026-11-21T07:07:10Z",
+            "2026-11-21T07:07:10Z ",
+        ] {
+            assert_eq!(bad.parse::<Timestamp>(), Err(NotATimestamp), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_moment_reads_back_from_its_text(millis in EARLIEST..=LATEST) {
+            let at = Timestamp::from_millis(millis);
+            prop_assert_eq!(at.to_string().parse(), Ok(at));
+            prop_assert_eq!(at.to_string().len(), "2026-11-21T07:07:10.123Z".len());
+        }
+
+        #[test]
+        fn texts_sort_as_moments_do(one in EARLIEST..=LATEST, other in EARLIEST..=LATEST) {
+            let (one, other) = (Timestamp::from_millis(one), Timestamp::from_millis(other));
+            prop_assert_eq!(one.to_string().cmp(&other.to_string()), one.cmp(&other));
+        }
+
+        #[test]
+        fn what_is_added_can_be_taken_away_and_is_the_time_between(
+            millis in -1_000_000_000_000i64..1_000_000_000_000,
+            more in 0u64..1_000_000_000_000,
+        ) {
+            let (at, more) = (Timestamp::from_millis(millis), Duration::from_millis(more));
+            prop_assert_eq!(at.plus(more).minus(more), at);
+            prop_assert_eq!(at.plus(more).since(at), more);
+            prop_assert_eq!(at.since(at.plus(more)), Duration::ZERO);
+        }
     }
 }

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use async_trait::async_trait;
 use sms_core::ids::AccountId;
-use sms_core::message::{Message, TimelineEntry};
-use sms_core::sending::idempotency::EarlierSend;
+use sms_core::message::Message;
+use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey};
 use sms_core::sending::plan::SendPlan;
 use sms_core::sending::settle::{Replay, SendFacts, SendRefused, SendVerdict, Sent, TEST_WINDOW};
 use sms_core::sending::store::SendingStore;
@@ -23,6 +23,25 @@ impl SendingStore for MemoryStore {
     ) -> Vec<Result<Sent, CommitError<SendRefused>>> {
         let mut state = self.state();
         plans.into_iter().map(|plan| state.accept(plan)).collect()
+    }
+
+    async fn send_earlier(
+        &self,
+        account: AccountId,
+        key: &IdempotencyKey,
+        at: Timestamp,
+    ) -> Result<Option<EarlierSend>, StoreError> {
+        let state = self.state();
+        let earlier = state.accounts.get(&account).and_then(|room| room.earlier.get(key));
+        Ok(earlier.filter(|earlier| earlier.is_kept(at)).cloned())
+    }
+
+    async fn send_replay(
+        &self,
+        account: AccountId,
+        earlier: EarlierSend,
+    ) -> Result<Sent, StoreError> {
+        Ok(self.state().replay(account, earlier))
     }
 
     async fn idempotency_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
@@ -91,7 +110,7 @@ impl State {
     fn write_send(&mut self, plan: SendPlan, balance: sms_core::credits::Credits) -> Sent {
         for message in &plan.messages {
             self.queue.put(plan.queue_entry(message));
-            self.insert_message(message.clone(), vec![accepted(message, plan.at)]);
+            self.insert_message(message.clone(), vec![plan.accepted(message)]);
         }
         let SendPlan {
             account,
@@ -127,10 +146,6 @@ impl State {
         }
         Sent { batch, messages, rejected, credits: charge, balance, replay: Replay::First }
     }
-}
-
-fn accepted(message: &Message, at: Timestamp) -> TimelineEntry {
-    TimelineEntry { status: message.status, detail: None, at }
 }
 
 /// What was made within the hour before `now`.

@@ -104,7 +104,10 @@ impl State {
         }
         if let Some(texted) = texted {
             let contact = (texted.number, texted.person);
-            self.last_texted.insert(contact, (texted.account, texted.at));
+            let last = self.last_texted.entry(contact).or_insert((texted.account, texted.at));
+            if texted.at >= last.1 {
+                *last = (texted.account, texted.at);
+            }
         }
         if let Some(room) = self.accounts.get_mut(&message.account) {
             if let Some(stored) = self.messages.get(&message.id) {

@@ -6,7 +6,8 @@ use sms_core::page::{Page, PageRequest};
 use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
 use sms_core::webhook::attempt::{
-    AttemptPlan, AttemptVerdict, ClaimedDelivery, DeliveryClaimPlan, RetryPlan, RetryVerdict, claim,
+    AttemptPlan, AttemptVerdict, ClaimedDelivery, DeliveryClaim, DeliveryClaimPlan, RetryPlan,
+    RetryVerdict, settle_claim,
 };
 use sms_core::webhook::delivery::Delivery;
 use sms_core::webhook::endpoint::{Endpoint, EndpointChange, EndpointRefused, settle_creation};
@@ -89,9 +90,13 @@ impl WebhookStore for MemoryStore {
             let due = state.deliveries.claimable(id, at, room.of(&endpoint));
             room.take(&endpoint, due.len());
             for delivery in due {
-                let (held, claimed) = claim(delivery, &endpoint, lease);
-                state.deliveries.put(held);
-                taken.push(claimed);
+                match settle_claim(delivery, &endpoint, lease) {
+                    DeliveryClaim::Take(held, claimed) => {
+                        state.deliveries.put(*held);
+                        taken.push(*claimed);
+                    }
+                    DeliveryClaim::GiveUp(delivery) => state.deliveries.put(*delivery),
+                }
             }
         }
         Ok(taken)

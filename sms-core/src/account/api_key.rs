@@ -56,7 +56,11 @@ impl ApiKey {
             return Err(NotAKey);
         }
         let (body, given) = text.split_at(text.len() - CHECKSUM_LENGTH);
-        if checksum(body) == given { Ok(Self { text: text.to_owned(), mode }) } else { Err(NotAKey) }
+        if checksum(body) == given {
+            Ok(Self { text: text.to_owned(), mode })
+        } else {
+            Err(NotAKey)
+        }
     }
 
     /// Whether it is a live or a test key.
@@ -186,7 +190,8 @@ mod tests {
             let changed = String::from_utf8(changed).unwrap();
             assert_eq!(ApiKey::parse(&changed), Err(NotAKey), "{position}");
         }
-        for bad in ["", "cc_live_", "cc_live_é", &key.reveal()[..45], &format!("{}0", key.reveal())] {
+        for bad in ["", "cc_live_", "cc_live_é", &key.reveal()[..45], &format!("{}0", key.reveal())]
+        {
             assert_eq!(ApiKey::parse(bad), Err(NotAKey), "{bad}");
         }
         let other_kind = key.reveal().replace("cc_live_", "cc_test_");

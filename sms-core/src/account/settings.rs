@@ -109,13 +109,9 @@ impl SettingsChange {
                 start: self.quiet_hours_start.unwrap_or(settings.quiet_hours.start),
                 end: self.quiet_hours_end.unwrap_or(settings.quiet_hours.end),
             },
-            track_links_default: self
-                .track_links_default
-                .unwrap_or(settings.track_links_default),
+            track_links_default: self.track_links_default.unwrap_or(settings.track_links_default),
             opt_out_line: self.opt_out_line.unwrap_or(settings.opt_out_line),
-            opt_out_line_sender: self
-                .opt_out_line_sender
-                .unwrap_or(settings.opt_out_line_sender),
+            opt_out_line_sender: self.opt_out_line_sender.unwrap_or(settings.opt_out_line_sender),
         }
     }
 }
@@ -136,10 +132,8 @@ mod tests {
 
     #[test]
     fn a_change_of_settings_leaves_the_others_alone() {
-        let change = SettingsChange {
-            quiet_hours_end: LocalTime::new(8, 30),
-            ..SettingsChange::default()
-        };
+        let change =
+            SettingsChange { quiet_hours_end: LocalTime::new(8, 30), ..SettingsChange::default() };
         let changed = change.apply(Settings::default());
         assert_eq!(changed.quiet_hours.end.to_string(), "08:30");
         assert_eq!(changed.quiet_hours.start.to_string(), "21:00");

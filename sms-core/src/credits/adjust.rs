@@ -46,3 +46,25 @@ pub struct Adjusted {
     /// The balance after it.
     pub balance: Credits,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{account_id, ids, now};
+
+    #[test]
+    fn adding_credits_is_a_top_up_and_taking_them_an_adjustment() {
+        for (amount, cause) in [
+            (1, Cause::TopUp),
+            (5_000, Cause::TopUp),
+            (-1, Cause::Adjustment),
+            (-5_000, Cause::Adjustment),
+        ] {
+            let change = Change::new(amount).unwrap();
+            let note = Some("invoice 7".to_owned());
+            let plan = AdjustPlan::new(account_id(), change, note.clone(), now(), &mut ids());
+            let draft = Draft { id: ids().next(), cause, amount: change, note, at: now() };
+            assert_eq!(plan, AdjustPlan { account: account_id(), draft });
+        }
+    }
+}

@@ -135,9 +135,8 @@ pub fn post(balance: Credits, drafts: Vec<Draft>) -> Result<(Vec<Entry>, Credits
     let mut running = balance;
     let mut entries = Vec::with_capacity(drafts.len());
     for Draft { id, cause, amount, note, at } in drafts {
-        running = running
-            .checked_apply(amount)
-            .ok_or(DoesNotFit { balance: running, change: amount })?;
+        running =
+            running.checked_apply(amount).ok_or(DoesNotFit { balance: running, change: amount })?;
         let balance_after = running;
         entries.push(Entry { id, cause, amount, balance_after, note, created_at: at });
     }
@@ -183,5 +182,34 @@ mod tests {
                 Err(_) => prop_assert!(!fits),
             }
         }
+    }
+
+    #[test]
+    fn every_cause_makes_an_entry_of_the_documented_kind() {
+        let batch = BatchId::from_u128(1);
+        let refund =
+            Cause::Refund { message: MessageId::from_u128(1), batch: None, campaign: None };
+        let rent = Cause::Rent { number: NumberId::from_u128(1) };
+        for (cause, name) in [
+            (Cause::Send { batch }, "send"),
+            (refund, "refund"),
+            (rent, "rent"),
+            (Cause::TopUp, "top_up"),
+            (Cause::Adjustment, "adjustment"),
+        ] {
+            assert_eq!(cause.kind().to_string(), name);
+            assert_eq!(serde_json::to_value(cause.kind()).unwrap(), name);
+        }
+    }
+
+    #[test]
+    fn each_entry_says_what_it_left_and_what_does_not_fit_says_where_it_stood() {
+        let five = Credits::new(5).unwrap();
+        let (entries, left) = post(five, vec![draft(-5), draft(3)]).unwrap();
+        let after: Vec<u64> = entries.iter().map(|entry| entry.balance_after.get()).collect();
+        assert_eq!((after, left.get()), (vec![0, 3], 3));
+        let refused = post(five, vec![draft(-4), draft(-2)]).unwrap_err();
+        assert_eq!((refused.balance.get(), refused.change.get()), (1, -2));
+        assert_eq!(post(five, Vec::new()), Ok((Vec::new(), five)));
     }
 }

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::{Claimed, ClaimPlan, FollowUp, LeaseToken, OutcomePlan, OutcomeRecorded};
+use super::{ClaimPlan, Claimed, FollowUp, LeaseToken, OutcomePlan, OutcomeRecorded};
 use crate::store::StoreError;
 use crate::time::Timestamp;
 

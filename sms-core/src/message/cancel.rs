@@ -38,3 +38,34 @@ impl CancelPlan {
             .ok_or(CancelRefused::NotCancellable(message.status))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{account_id, ids, message, message_id, now};
+
+    fn cancel(found: Option<&Message>) -> Result<Changed, CancelRefused> {
+        let account = account_id();
+        CancelPlan { account, message: message_id(), at: now(), ids: ids() }.settle(found)
+    }
+
+    #[test]
+    fn a_text_not_yet_on_its_way_is_cancelled_refunded_and_raises_no_event() {
+        for status in MessageStatus::CANCELLABLE {
+            let changed = cancel(Some(&message(status))).unwrap();
+            assert_eq!(changed.message.status, MessageStatus::Cancelled);
+            assert_eq!(changed.message.times.cancelled_at, Some(now()));
+            assert!(changed.refund.is_some());
+            assert_eq!(changed.events, []);
+        }
+    }
+
+    #[test]
+    fn any_other_text_is_refused_with_the_status_it_has() {
+        for status in MessageStatus::ALL.into_iter().filter(|status| !status.is_cancellable()) {
+            let refused = Err(CancelRefused::NotCancellable(status));
+            assert_eq!(cancel(Some(&message(status))), refused);
+        }
+        assert_eq!(cancel(None), Err(CancelRefused::NoSuchMessage));
+    }
+}

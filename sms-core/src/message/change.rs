@@ -64,7 +64,7 @@ pub struct Changed {
 }
 
 /// That an account texted a person from one of the operator's numbers: it leads the person's answer
-/// back to the account.
+/// back to the account. Of two, the later counts, in whichever order they are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Texted {
     /// The operator's number.
@@ -175,3 +175,6 @@ fn event(message: &Message) -> Option<EventData> {
 fn detail(news: &News) -> Option<String> {
     news.detail.clone().or_else(|| news.error.map(|error| error.message().to_owned()))
 }
+
+#[cfg(test)]
+mod tests;

@@ -81,3 +81,30 @@ impl Serialize for ErrorCode {
         serializer.serialize_str(self.as_str())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_the_documented_ones_and_read_back() {
+        let codes = ErrorCode::ALL.map(ErrorCode::as_str);
+        assert_eq!(
+            codes,
+            [
+                "opted_out",
+                "expired",
+                "rejected_by_network",
+                "unknown_subscriber",
+                "absent_subscriber",
+                "network_error",
+                "account_suspended",
+            ]
+        );
+        for code in ErrorCode::ALL {
+            assert_eq!(code.as_str().parse(), Ok(code));
+            assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
+        }
+        assert!("delivered".parse::<ErrorCode>().is_err());
+    }
+}

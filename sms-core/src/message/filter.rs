@@ -80,3 +80,114 @@ impl MessageFilter {
             && search.as_ref().is_none_or(|search| search.finds(message))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Body;
+    use crate::samples::{message, millis, our_number, person, seconds};
+
+    fn any() -> MessageFilter {
+        MessageFilter::default()
+    }
+
+    fn sent() -> Message {
+        Message {
+            body: Body::new("Dein TISCH für 2, Straße 5"),
+            client_ref: Some("booking-42".to_owned()),
+            campaign_id: Some(CampaignId::from_u128(2)),
+            ..message(MessageStatus::Sent)
+        }
+    }
+
+    fn q(text: &str) -> MessageFilter {
+        MessageFilter { search: Search::parse(text), ..any() }
+    }
+
+    #[test]
+    fn an_empty_filter_wants_every_text() {
+        for status in MessageStatus::ALL {
+            assert!(any().accepts(&message(status)), "{status}");
+        }
+    }
+
+    #[test]
+    fn each_question_lets_through_what_matches_and_nothing_else() {
+        let other = Some("booking-4".to_owned());
+        let made = seconds(-60);
+        for (filter, accepted) in [
+            (MessageFilter { direction: Some(Direction::Outbound), ..any() }, true),
+            (MessageFilter { direction: Some(Direction::Inbound), ..any() }, false),
+            (MessageFilter { status: Some(MessageStatus::Sent), ..any() }, true),
+            (MessageFilter { status: Some(MessageStatus::Delivered), ..any() }, false),
+            (MessageFilter { campaign_id: Some(CampaignId::from_u128(2)), ..any() }, true),
+            (MessageFilter { campaign_id: Some(CampaignId::from_u128(3)), ..any() }, false),
+            (MessageFilter { batch_id: Some(BatchId::from_u128(3)), ..any() }, true),
+            (MessageFilter { batch_id: Some(BatchId::from_u128(4)), ..any() }, false),
+            (MessageFilter { client_ref: sent().client_ref, ..any() }, true),
+            (MessageFilter { client_ref: other, ..any() }, false),
+            (MessageFilter { since: Some(made), ..any() }, true),
+            (MessageFilter { since: Some(millis(-59_999)), ..any() }, false),
+            (MessageFilter { until: Some(made), ..any() }, false),
+            (MessageFilter { until: Some(millis(-59_999)), ..any() }, true),
+        ] {
+            assert_eq!(filter.accepts(&sent()), accepted, "{filter:?}");
+        }
+    }
+
+    #[test]
+    fn all_questions_have_to_be_answered_with_yes() {
+        let both = MessageFilter { status: Some(MessageStatus::Sent), ..q("tisch") };
+        assert!(both.accepts(&sent()));
+        let one = MessageFilter { status: Some(MessageStatus::Failed), ..q("tisch") };
+        assert!(!one.accepts(&sent()));
+    }
+
+    #[test]
+    fn a_text_without_the_value_asked_for_is_not_wanted() {
+        let bare = Message { batch_id: None, ..message(MessageStatus::Queued) };
+        for filter in [
+            MessageFilter { batch_id: Some(BatchId::from_u128(3)), ..any() },
+            MessageFilter { campaign_id: Some(CampaignId::from_u128(3)), ..any() },
+            MessageFilter { client_ref: Some(String::new()), ..any() },
+        ] {
+            assert!(!filter.accepts(&bare), "{filter:?}");
+        }
+    }
+
+    #[test]
+    fn q_is_a_number_in_any_format_else_words_else_no_question() {
+        for number in ["07700 900123", "+44 7700 900123", " (07700) 900-123 ", "447700900123"] {
+            assert_eq!(Search::parse(number), Some(Search::Number(person())), "{number}");
+        }
+        for words in ["Tisch", "900123", "07700 900123 please"] {
+            let expected = Some(Search::Words(words.to_lowercase()));
+            assert_eq!(Search::parse(words), expected, "{words}");
+        }
+        assert_eq!(Search::parse(""), None);
+        assert_eq!(Search::parse(" \t"), None);
+    }
+
+    #[test]
+    fn words_are_found_in_the_body_whatever_their_case() {
+        for (text, found) in
+            [("tisch", true), ("TISCH FÜR", true), ("straße", true), ("dinner", false)]
+        {
+            assert_eq!(q(text).accepts(&sent()), found, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_is_the_other_partys_in_both_directions() {
+        let ours = our_number().to_string();
+        for status in [MessageStatus::Sent, MessageStatus::Received] {
+            assert!(q("07700 900123").accepts(&message(status)));
+            assert!(!q(&ours).accepts(&message(status)));
+        }
+    }
+
+    #[test]
+    fn debug_does_not_show_what_was_searched_for() {
+        assert!(!format!("{:?}", q("dinner")).contains("dinner"));
+    }
+}

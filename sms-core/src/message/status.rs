@@ -174,7 +174,7 @@ mod tests {
     fn every_status_answers_every_trigger_as_the_specification_says() {
         use Step::{Stay, Through, To};
         let table = [
-            // from         claim         leave     fail         deliver                   undeliver                     cancel
+            // from, and where claim, leave, fail, deliver, undeliver and cancel lead
             (Scheduled, [To(Sending), Stay, To(Failed), Stay, Stay, To(Cancelled)]),
             (Queued, [To(Sending), Stay, To(Failed), Stay, Stay, To(Cancelled)]),
             (

@@ -35,11 +35,7 @@ pub(super) fn find(digits: &[u8]) -> Option<CallingCode> {
         value = value * 10 + u16::from(digit);
         if let Ok(row) = CODES.binary_search_by_key(&value, |row| row.0) {
             let (_, shortest, longest) = CODES[row];
-            return Some(CallingCode {
-                length: index + 1,
-                shortest,
-                longest,
-            });
+            return Some(CallingCode { length: index + 1, shortest, longest });
         }
     }
     None
@@ -293,9 +289,7 @@ mod tests {
 
     #[test]
     fn spare_and_reserved_codes_are_absent() {
-        for spare in [
-            210_u16, 259, 280, 384, 422, 671, 684, 699, 801, 888, 969, 990, 999,
-        ] {
+        for spare in [210_u16, 259, 280, 384, 422, 671, 684, 699, 801, 888, 969, 990, 999] {
             let digits: Vec<u8> = spare.to_string().bytes().map(|byte| byte - b'0').collect();
             assert_eq!(find(&digits), None, "{spare}");
         }

@@ -107,11 +107,7 @@ fn what_is_no_number_is_invalid() {
         "null",
         "1e10",
     ] {
-        assert_eq!(
-            parse_uk_mobile(text),
-            Err(PhoneRefused::Invalid),
-            "{text:?}"
-        );
+        assert_eq!(parse_uk_mobile(text), Err(PhoneRefused::Invalid), "{text:?}");
     }
 }
 
@@ -176,11 +172,7 @@ fn punctuation_out_of_place_is_invalid() {
         "07700\r\n900123",
         "07700\u{2028}900123",
     ] {
-        assert_eq!(
-            parse_uk_mobile(text),
-            Err(PhoneRefused::Invalid),
-            "{text:?}"
-        );
+        assert_eq!(parse_uk_mobile(text), Err(PhoneRefused::Invalid), "{text:?}");
     }
 }
 
@@ -188,11 +180,7 @@ fn punctuation_out_of_place_is_invalid() {
 fn endless_input_is_refused_without_reading_it_all() {
     assert!(parse_any(&"0".repeat(1_000_000)).is_err());
     assert!(parse_any(&"(".repeat(1_000_000)).is_err());
-    let padded = format!(
-        "{}07700900123{}",
-        " ".repeat(10_000),
-        "\u{200b}".repeat(10_000)
-    );
+    let padded = format!("{}07700900123{}", " ".repeat(10_000), "\u{200b}".repeat(10_000));
     assert!(parse_uk_mobile(&padded).is_ok());
 }
 

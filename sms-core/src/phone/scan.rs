@@ -45,12 +45,8 @@ impl Typed {
 
 /// Reads a number as typed; `None` when anything stands where it should not.
 pub(super) fn scan(text: &str) -> Option<Typed> {
-    let mut typed = Typed {
-        digits: [0; MOST_DIGITS],
-        length: 0,
-        plus: Plus::Absent,
-        bracketed_zero: None,
-    };
+    let mut typed =
+        Typed { digits: [0; MOST_DIGITS], length: 0, plus: Plus::Absent, bracketed_zero: None };
     let mut before = Before::Nothing;
     let mut bracket: Option<usize> = None;
     for c in trimmed(text).chars() {

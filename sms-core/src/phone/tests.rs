@@ -238,11 +238,7 @@ fn debug_and_messages_hide_the_number() {
 
 #[test]
 fn lists_of_recipients_are_cut_and_trimmed() {
-    let pieces = |text| {
-        split_recipients(text)
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
-    };
+    let pieces = |text| split_recipients(text).map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(pieces("a,b;c\nd\r\ne\rf"), ["a", "b", "c", "d", "e", "f"]);
     assert_eq!(pieces(" a , \u{a0}b\u{200b} "), ["a", "b"]);
     assert_eq!(pieces("07700 900123"), ["07700 900123"]);

@@ -104,7 +104,8 @@ impl Route for Simulator {
             if outcome_for(text.to) == Outcome::ReceiptFirst {
                 let delivered = Receipt::new(text.message, ReceiptStatus::Delivered);
                 if let Err(error) = sink.receipt(delivered).await {
-                    tracing::warn!(message_id = %text.message, %error, "a simulated receipt was lost");
+                    let message_id = text.message;
+                    tracing::warn!(%message_id, %error, "a simulated receipt was lost");
                 }
             }
             results.push(simulate(text));
@@ -119,10 +120,8 @@ impl Route for Simulator {
 fn simulate(text: &OutboundText) -> HandOver {
     let receipt = |after, status| Simulated { after, what: Comeback::Receipt(status) };
     let delivered = |after| receipt(after, ReceiptStatus::Delivered);
-    let answer = |body| Simulated {
-        after: DELIVERY_TIME + ANSWER_TIME,
-        what: Comeback::Reply(body),
-    };
+    let answer =
+        |body| Simulated { after: DELIVERY_TIME + ANSWER_TIME, what: Comeback::Reply(body) };
     let simulated = match outcome_for(text.to) {
         Outcome::Refuse => {
             return HandOver::Refused { error: ErrorCode::RejectedByNetwork, detail: None };
@@ -142,3 +141,6 @@ fn simulate(text: &OutboundText) -> HandOver {
     };
     HandOver::Taken { simulated }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,11 +12,11 @@ use super::request::SendRequest;
 use crate::account::Mode;
 use crate::credits::Credits;
 use crate::ids::BatchId;
-use crate::phone::parse_uk_mobile;
+use crate::phone::{PhoneRefused, parse_uk_mobile};
 use crate::time::Timestamp;
 
 /// How long a key is kept.
-pub const KEPT_FOR: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+pub const KEPT_FOR: Duration = Duration::from_hours(7 * 24);
 /// How many characters a key may have.
 pub const MAX_KEY: usize = 200;
 
@@ -108,9 +108,12 @@ impl Fingerprint {
         } = request;
         let mut writer = Writer(Sha256::new());
         writer.text(mode.as_str());
-        writer.list(request.numbers(), |writer, number| match parse_uk_mobile(number) {
-            Ok(parsed) => writer.text(&parsed.to_string()),
-            Err(_) => writer.text(number),
+        writer.list(request.numbers(), |writer, text| {
+            // Numbers that are refused are compared by what they mean as well.
+            match parse_uk_mobile(text).map_or_else(PhoneRefused::number, Some) {
+                Some(number) => writer.text(&number.to_string()),
+                None => writer.text(text),
+            }
         });
         writer.list(contact_ids.iter(), |writer, id| writer.text(&id.to_string()));
         writer.optional(list_id.map(|id| id.to_string()));
@@ -154,6 +157,7 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::{ContactId, ListId, TemplateId};
 
     fn fingerprint(request: &SendRequest) -> Fingerprint {
         Fingerprint::of(request, Mode::Live)
@@ -164,6 +168,35 @@ mod tests {
         let one = SendRequest::new("hello").to("07700 900123, +447700900124");
         let other = SendRequest::new("hello").to("447700900123").to("(07700) 900124");
         assert_eq!(fingerprint(&one), fingerprint(&other));
+    }
+
+    #[test]
+    fn numbers_that_are_refused_are_compared_by_meaning_too() {
+        let to = |number| fingerprint(&SendRequest::new("hello").to(number));
+        assert_eq!(to("+33 6 12 34 56 78"), to("0033612345678"));
+        assert_eq!(to("020 7946 0000"), to("+442079460000"));
+        assert_ne!(to("nobody"), to("nobody else"));
+    }
+
+    #[test]
+    fn neighbouring_fields_and_lists_do_not_run_into_each_other() {
+        let base = || SendRequest::new("hello").to("07700 900123");
+        // Written one after the other without their lengths, these two would be the same bytes.
+        let sender = |name: &str| SendRequest { sender: Some(name.to_owned()), ..base() };
+        let in_one = sender("x\0\u{1}y");
+        let in_two = sender("x").client_ref("y\0\0");
+        assert_ne!(fingerprint(&in_one), fingerprint(&in_two));
+        let empty_reference = base().client_ref("");
+        assert_ne!(fingerprint(&empty_reference), fingerprint(&base()));
+        let order = |numbers| fingerprint(&SendRequest::new("hello").to(numbers));
+        assert_ne!(order("07700 900123,07700 900124"), order("07700 900124,07700 900123"));
+    }
+
+    #[test]
+    fn the_key_itself_is_no_part_of_what_a_request_means() {
+        let base = || SendRequest::new("hello").to("07700 900123");
+        let with_key = base().idempotency_key("booking-42".parse().unwrap());
+        assert_eq!(fingerprint(&with_key), fingerprint(&base()));
     }
 
     #[test]
@@ -191,6 +224,23 @@ mod tests {
     }
 
     #[test]
+    fn a_send_is_remembered_for_seven_days() {
+        let accepted_at = Timestamp::from_millis(5);
+        let earlier = EarlierSend {
+            fingerprint: fingerprint(&SendRequest::default()),
+            batch: BatchId::from_u128(1),
+            rejected: Vec::new(),
+            credits: Credits::ZERO,
+            balance: Credits::ZERO,
+            accepted_at,
+        };
+        let last = accepted_at.plus(KEPT_FOR).minus(Duration::from_millis(1));
+        assert_eq!(KEPT_FOR, Duration::from_hours(7 * 24));
+        assert!(earlier.is_kept(accepted_at) && earlier.is_kept(last));
+        assert!(!earlier.is_kept(accepted_at.plus(KEPT_FOR)));
+    }
+
+    #[test]
     fn a_key_is_1_to_200_printable_characters() {
         for (text, is_key) in [
             (String::new(), false),
@@ -202,6 +252,4 @@ mod tests {
             assert_eq!(text.parse::<IdempotencyKey>().is_ok(), is_key, "{text:?}");
         }
     }
-
-    use crate::ids::{ContactId, ListId, TemplateId};
 }

@@ -13,7 +13,7 @@ use crate::account::{Account, Mode};
 use crate::credits::Credits;
 use crate::dispatch::{QueueEntry, TEST_DELAY};
 use crate::ids::{AccountId, BatchId, Ids, LedgerEntryId};
-use crate::message::{Body, Direction, Message, MessageStatus, Times};
+use crate::message::{Body, Direction, Message, MessageStatus, TimelineEntry, Times};
 use crate::phone::E164;
 use crate::route::RouteName;
 use crate::text::{
@@ -71,6 +71,11 @@ pub struct SendPlan {
 }
 
 impl SendPlan {
+    /// The first line of the timeline of one of its texts.
+    pub fn accepted(&self, message: &Message) -> TimelineEntry {
+        TimelineEntry { status: message.status, detail: None, at: self.at }
+    }
+
     /// The place of one of its texts in the queue.
     pub fn queue_entry(&self, message: &Message) -> QueueEntry {
         QueueEntry {
@@ -106,10 +111,10 @@ pub fn plan(
         account: facts.account.id,
         mode: facts.mode,
         batch,
-        idempotency: request.idempotency_key.clone().map(|key| IdempotencyClaim {
-            key,
-            fingerprint: Fingerprint::of(request, facts.mode),
-        }),
+        idempotency: request
+            .idempotency_key
+            .clone()
+            .map(|key| IdempotencyClaim { key, fingerprint: Fingerprint::of(request, facts.mode) }),
         messages,
         rejected,
         price,
@@ -185,7 +190,9 @@ impl<'a> Writer<'a> {
             return render(&self.template, number, self.opt_out_line.as_deref());
         }
         let Self { same_for_all, template, opt_out_line, .. } = self;
-        same_for_all.get_or_insert_with(|| render(template, number, opt_out_line.as_deref())).clone()
+        same_for_all
+            .get_or_insert_with(|| render(template, number, opt_out_line.as_deref()))
+            .clone()
     }
 
     fn accept(&mut self, number: E164, text: Text, ids: &mut Ids) {
@@ -234,3 +241,6 @@ fn render(
     let measure = check_length(&whole).map_err(|_| RejectionReason::TooLong)?;
     Ok(Text { body: Body::new(whole.as_ref()), measure })
 }
+
+#[cfg(test)]
+mod tests;

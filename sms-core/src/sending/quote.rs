@@ -23,16 +23,93 @@ pub struct Quote {
 }
 
 impl Quote {
-    /// Shows a plan that was not committed.
-    pub fn of(plan: SendPlan, balance: Credits) -> Self {
+    /// Shows a plan that was not committed. `as_typed` is the encoding of the body before it was
+    /// rendered, for a quote in which nobody gets a text.
+    pub fn of(plan: SendPlan, balance: Credits, as_typed: Encoding) -> Self {
         let any_ucs2 = plan.messages.iter().any(|text| text.encoding == Encoding::Ucs2);
         Self {
             recipients: plan.messages.len(),
             rejected: plan.rejected,
             credits: plan.price,
-            encoding: if any_ucs2 { Encoding::Ucs2 } else { Encoding::Gsm7 },
+            encoding: match (plan.messages.is_empty(), any_ucs2) {
+                (true, _) => as_typed,
+                (false, true) => Encoding::Ucs2,
+                (false, false) => Encoding::Gsm7,
+            },
             preview: plan.messages.first().map(|text| text.body.as_str().to_owned()),
             balance,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::Mode;
+    use crate::ids::{BatchId, LedgerEntryId};
+    use crate::message::{Body, Message, MessageStatus};
+    use crate::phone::E164;
+    use crate::samples::{account_id, credits, message, now, person};
+    use crate::sending::RejectionReason;
+
+    fn text(body: &str, encoding: Encoding) -> Message {
+        Message { body: Body::new(body), encoding, ..message(MessageStatus::Queued) }
+    }
+
+    fn plan(messages: Vec<Message>) -> SendPlan {
+        SendPlan {
+            account: account_id(),
+            mode: Mode::Test,
+            batch: BatchId::from_u128(1),
+            idempotency: None,
+            messages,
+            rejected: vec![rejection(person())],
+            price: credits(5),
+            charge: Credits::ZERO,
+            entry_id: LedgerEntryId::from_u128(1),
+            claimable_at: now(),
+            expires_at: now(),
+            at: now(),
+        }
+    }
+
+    fn rejection(number: E164) -> Rejection {
+        Rejection::of(number, RejectionReason::OptedOut)
+    }
+
+    #[test]
+    fn a_quote_shows_the_first_text_the_price_of_a_live_send_and_the_balance() {
+        let texts = vec![text("first", Encoding::Gsm7), text("second", Encoding::Gsm7)];
+        let expected = Quote {
+            recipients: 2,
+            rejected: vec![rejection(person())],
+            credits: credits(5),
+            encoding: Encoding::Gsm7,
+            preview: Some("first".to_owned()),
+            balance: credits(3),
+        };
+        assert_eq!(Quote::of(plan(texts), credits(3), Encoding::Ucs2), expected);
+    }
+
+    #[test]
+    fn a_quote_is_ucs2_when_any_text_is() {
+        use Encoding::{Gsm7, Ucs2};
+        for (encodings, expected) in [
+            (vec![], Gsm7),
+            (vec![Gsm7, Gsm7], Gsm7),
+            (vec![Ucs2], Ucs2),
+            (vec![Gsm7, Ucs2, Gsm7], Ucs2),
+        ] {
+            let texts = encodings.iter().map(|encoding| text("x", *encoding)).collect();
+            let quote = Quote::of(plan(texts), Credits::ZERO, Gsm7);
+            assert_eq!(quote.encoding, expected, "{encodings:?}");
+        }
+    }
+
+    #[test]
+    fn a_quote_for_nobody_has_no_preview_and_the_encoding_of_the_body_as_typed() {
+        let quote = Quote::of(plan(Vec::new()), Credits::ZERO, Encoding::Ucs2);
+        assert_eq!((quote.recipients, quote.preview), (0, None));
+        assert_eq!(quote.encoding, Encoding::Ucs2);
     }
 }

@@ -150,9 +150,7 @@ fn candidate(text: &str, seen: &mut BTreeSet<E164>) -> Candidate {
     }
     let rejection = match parsed {
         Ok(number) => return Candidate::Number(number),
-        Err(PhoneRefused::NotMobile(number)) => {
-            Rejection::of(number, RejectionReason::NotMobile)
-        }
+        Err(PhoneRefused::NotMobile(number)) => Rejection::of(number, RejectionReason::NotMobile),
         Err(PhoneRefused::UnsupportedDestination(number)) => {
             Rejection::of(number, RejectionReason::UnsupportedDestination)
         }
@@ -169,10 +167,9 @@ mod tests {
 
     #[test]
     fn each_number_is_texted_once_and_every_other_entry_says_why_not() {
-        let request = SendRequest::new("x").to(
-            "07700 900124, 07700 900123\n+44 7700 900123; 020 7946 0000, 02079460000, \
-             +33 6 12 34 56 78, 0770090012, 0770090012",
-        );
+        let request = SendRequest::new("x")
+            .to("07700 900124, 07700 900123\n+44 7700 900123; 020 7946 0000, 02079460000, \
+             +33 6 12 34 56 78, 0770090012, 0770090012");
         let recipients = Recipients::of(&request);
         let shown: Vec<(String, String)> = recipients
             .candidates
@@ -199,5 +196,35 @@ mod tests {
             ]
         );
         assert_eq!(recipients.distinct(), 6);
+    }
+
+    #[test]
+    fn reasons_are_the_specifications_in_its_order_and_read_back() {
+        let names = RejectionReason::ALL.map(RejectionReason::as_str).join(" ");
+        assert_eq!(
+            names,
+            "invalid_number unsupported_destination not_mobile duplicate opted_out too_long \
+             empty_body"
+        );
+        for reason in RejectionReason::ALL {
+            assert_eq!(reason.as_str().parse(), Ok(reason));
+        }
+    }
+
+    #[test]
+    fn a_rejection_is_to_and_reason_in_json_and_debug_does_not_show_who() {
+        let number = "+447700900123".parse().unwrap();
+        let rejection = Rejection::of(number, RejectionReason::OptedOut);
+        let json = r#"{"to":"+447700900123","reason":"opted_out"}"#;
+        assert_eq!(serde_json::to_string(&rejection).unwrap(), json);
+        assert!(!format!("{rejection:?}").contains("7700"));
+    }
+
+    #[test]
+    fn every_further_occurrence_of_a_number_is_a_duplicate_however_it_is_written() {
+        let request = SendRequest::new("x").to("07700 900123, 447700900123").to("(07700) 900123");
+        let recipients = Recipients::of(&request);
+        assert_eq!(recipients.numbers().count(), 1);
+        assert_eq!((recipients.candidates.len(), recipients.distinct()), (3, 1));
     }
 }

@@ -14,9 +14,9 @@ pub const MAX_TO: usize = 1_000;
 /// How many characters `client_ref` may have.
 pub const MAX_CLIENT_REF: usize = 64;
 /// How far ahead a text may be scheduled.
-pub const FURTHEST_SCHEDULE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+pub const FURTHEST_SCHEDULE: Duration = Duration::from_hours(365 * 24);
 /// How long ago `schedule_at` may be and still mean now.
-pub const SCHEDULE_GRACE: Duration = Duration::from_secs(60);
+pub const SCHEDULE_GRACE: Duration = Duration::from_mins(1);
 
 /// A request to send one text to many people.
 ///

@@ -2,8 +2,10 @@
 
 use async_trait::async_trait;
 
+use super::idempotency::{EarlierSend, IdempotencyKey};
 use super::plan::SendPlan;
 use super::settle::{SendRefused, Sent};
+use crate::ids::AccountId;
 use crate::store::{CommitError, StoreError};
 use crate::time::Timestamp;
 
@@ -22,7 +24,23 @@ pub trait SendingStore: Send + Sync {
         plans: Vec<SendPlan>,
     ) -> Vec<Result<Sent, CommitError<SendRefused>>>;
 
+    /// The send remembered under a key of the account, if it is [still kept](EarlierSend::is_kept)
+    /// at `at`.
+    async fn send_earlier(
+        &self,
+        account: AccountId,
+        key: &IdempotencyKey,
+        at: Timestamp,
+    ) -> Result<Option<EarlierSend>, StoreError>;
+
+    /// The answer to an earlier send, repeated: with the batch's texts
+    /// [as accepted](crate::message::Message::as_accepted).
+    async fn send_replay(
+        &self,
+        account: AccountId,
+        earlier: EarlierSend,
+    ) -> Result<Sent, StoreError>;
+
     /// Removes up to `limit` idempotency keys accepted before `before`. Returns how many.
-    async fn idempotency_tidy(&self, before: Timestamp, limit: usize)
-    -> Result<usize, StoreError>;
+    async fn idempotency_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
 }

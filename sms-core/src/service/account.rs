@@ -10,12 +10,14 @@ use crate::message::{Message, MessageFilter, TimelineEntry};
 use crate::number::sending_number;
 use crate::page::{Page, PageRequest};
 use crate::phone::E164;
+use crate::sending::idempotency::Fingerprint;
 use crate::sending::plan::{PlanFacts, SendPlan, plan};
 use crate::sending::quote::Quote;
 use crate::sending::recipients::Recipients;
 use crate::sending::request::SendRequest;
 use crate::sending::settle::{Sent, TEST_NUMBERS_PER_REQUEST};
 use crate::store::{CommitError, StoreError};
+use crate::text::measure;
 use crate::time::Timestamp;
 
 /// How often a send is planned anew when the world moved between plan and commit.
@@ -49,6 +51,9 @@ impl AccountHandle {
     /// [`Error::MayNotSend`]; [`Error::InsufficientCredit`]; [`Error::IdempotencyConflict`]; for
     /// test keys [`Error::TestLimitExceeded`] and [`Error::TestTextsUsedUp`].
     pub async fn send(&self, request: SendRequest) -> Result<Sent, Error> {
+        if let Some(sent) = self.replay(&request).await? {
+            return Ok(sent);
+        }
         for _ in 0..MOST_PLANS {
             let (plan, _) = self.plan(&request).await?;
             let result = self.sms.store().send_accept(vec![plan]).await.pop();
@@ -71,14 +76,11 @@ impl AccountHandle {
     /// [`Error::Invalid`] with every bad field; [`Error::UnknownReference`].
     pub async fn quote(&self, request: SendRequest) -> Result<Quote, Error> {
         let (plan, account) = self.plan(&request).await?;
-        Ok(Quote::of(plan, account.balance))
+        Ok(Quote::of(plan, account.balance, measure(&request.body).encoding))
     }
 
     /// One text, with its timeline.
-    pub async fn message_get(
-        &self,
-        id: MessageId,
-    ) -> Result<(Message, Vec<TimelineEntry>), Error> {
+    pub async fn message_get(&self, id: MessageId) -> Result<(Message, Vec<TimelineEntry>), Error> {
         let found = self.sms.store().message_get(self.id, id).await?;
         found.ok_or(Error::NotFound("message"))
     }
@@ -108,6 +110,20 @@ impl AccountHandle {
     pub async fn get(&self) -> Result<Account, Error> {
         let found = self.sms.store().account_get(self.id).await?;
         found.ok_or(Error::NotFound("account"))
+    }
+
+    /// The first answer to a request that is made again. Asked before anything else: what was right
+    /// then may not be now, such as a time that has passed. A key that names another request is
+    /// found by the commit, once the request is known to be right.
+    async fn replay(&self, request: &SendRequest) -> Result<Option<Sent>, Error> {
+        let Some(key) = &request.idempotency_key else { return Ok(None) };
+        let store = self.sms.store();
+        let earlier = store.send_earlier(self.id, key, self.sms.now()).await?;
+        let fingerprint = Fingerprint::of(request, self.mode);
+        match earlier.filter(|earlier| earlier.fingerprint == fingerprint) {
+            Some(earlier) => Ok(Some(store.send_replay(self.id, earlier).await?)),
+            None => Ok(None),
+        }
     }
 
     async fn plan(&self, request: &SendRequest) -> Result<(SendPlan, Account), Error> {

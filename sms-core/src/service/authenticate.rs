@@ -10,7 +10,7 @@ use crate::ids::{AccountId, ApiKeyId};
 use crate::time::Timestamp;
 
 /// `last_used_at` is written at most this often.
-const USED_EVERY: Duration = Duration::from_secs(60);
+const USED_EVERY: Duration = Duration::from_mins(1);
 
 /// Who a request comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

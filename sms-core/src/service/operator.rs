@@ -218,9 +218,8 @@ impl Operator {
     /// Adds a number to the operator's, shared or for one account.
     pub async fn number_create(&self, input: NumberInput) -> Result<Number, Error> {
         let NumberInput { phone_number, account, route, rental_credits, monthly_credits } = input;
-        let phone = parse_any(&phone_number).map_err(|_| {
-            Error::invalid("phone_number", "invalid_format", "not a phone number")
-        })?;
+        let phone = parse_any(&phone_number)
+            .map_err(|_| Error::invalid("phone_number", "invalid_format", "not a phone number"))?;
         if let Some(route) = &route
             && self.sms.route(route).is_none()
         {
@@ -288,7 +287,11 @@ impl Operator {
 
     /// Records a receipt as if a network had brought it; the text as it is then. Late and repeated
     /// receipts change nothing.
-    pub async fn receipt(&self, message: MessageId, status: ReceiptStatus) -> Result<Message, Error> {
+    pub async fn receipt(
+        &self,
+        message: MessageId,
+        status: ReceiptStatus,
+    ) -> Result<Message, Error> {
         match self.sms.record_receipt(Receipt { message, status }, None).await? {
             Recorded::Changed(message) | Recorded::Unchanged(message) => Ok(message),
             Recorded::NoSuchMessage | Recorded::AlreadyDone => Err(Error::NotFound("message")),

@@ -11,9 +11,7 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 
 use super::Sms;
-use crate::dispatch::{
-    ClaimPlan, FollowUp, LEASE, LeaseToken, OutcomePlan, OutcomeRecorded,
-};
+use crate::dispatch::{ClaimPlan, FollowUp, LEASE, LeaseToken, OutcomePlan, OutcomeRecorded};
 use crate::error::Error;
 use crate::inbound::{InboundText, Origin};
 use crate::message::MessageStatus;
@@ -59,7 +57,7 @@ pub struct Dispatched {
     pub failed: usize,
     /// Those that will be tried again.
     pub retried: usize,
-    /// Those whose outcome came too late to count.
+    /// Those whose outcome no longer counted: a receipt had come first, or the lease had run out.
     pub lost: usize,
 }
 
@@ -97,11 +95,8 @@ impl Sms {
         if failed > 0 {
             self.wake(Work::Webhooks);
         }
-        let mut done = Dispatched {
-            claimed: claimed.texts.len() + failed,
-            failed,
-            ..Dispatched::default()
-        };
+        let mut done =
+            Dispatched { claimed: claimed.texts.len() + failed, failed, ..Dispatched::default() };
         let groups = group_by_route(claimed.texts);
         let hand_overs = groups.iter().map(|texts| self.hand_over(texts, lease.token));
         for recorded in join_all(hand_overs).await {
@@ -123,12 +118,11 @@ impl Sms {
         token: LeaseToken,
     ) -> Result<Vec<OutcomeRecorded>, Error> {
         let Some(first) = texts.first() else { return Ok(Vec::new()) };
-        let results = match self.route(&first.route) {
-            Some(route) => route.hand_over(texts, self).await,
-            None => {
-                let detail = format!("route {} is not configured", first.route);
-                vec![HandOver::TryLater { detail }; texts.len()]
-            }
+        let results = if let Some(route) = self.route(&first.route) {
+            route.hand_over(texts, self).await
+        } else {
+            let detail = format!("route {} is not configured", first.route);
+            vec![HandOver::TryLater { detail }; texts.len()]
         };
         let at = self.now();
         let plans = texts.iter().zip(results).map(|(text, result)| OutcomePlan {
@@ -178,10 +172,8 @@ impl Sms {
     /// idempotency keys after 7. Returns how many.
     pub async fn tidy(&self, limit: usize) -> Result<usize, Error> {
         let now = self.now();
-        let deliveries =
-            self.store().deliveries_tidy(now.minus(delivery::KEPT_FOR), limit).await?;
-        let keys =
-            self.store().idempotency_tidy(now.minus(idempotency::KEPT_FOR), limit).await?;
+        let deliveries = self.store().deliveries_tidy(now.minus(delivery::KEPT_FOR), limit).await?;
+        let keys = self.store().idempotency_tidy(now.minus(idempotency::KEPT_FOR), limit).await?;
         Ok(deliveries + keys)
     }
 

@@ -39,14 +39,7 @@ mod tests {
 
     #[test]
     fn white_space_and_invisible_characters_are_blank() {
-        for text in [
-            "",
-            " ",
-            "\t\r\n",
-            "\u{a0}\u{3000}",
-            "\u{200b}\u{feff}\u{2060}",
-            "\u{ad}",
-        ] {
+        for text in ["", " ", "\t\r\n", "\u{a0}\u{3000}", "\u{200b}\u{feff}\u{2060}", "\u{ad}"] {
             assert!(is_blank(text), "{text:?}");
         }
     }

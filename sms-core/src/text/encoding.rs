@@ -130,10 +130,7 @@ mod tests {
     #[test]
     fn segments_are_a_bare_number_in_json() {
         assert_eq!(serde_json::to_string(&Segments::new(3)).unwrap(), "3");
-        assert_eq!(
-            serde_json::from_str::<Segments>("3").unwrap(),
-            Segments::new(3)
-        );
+        assert_eq!(serde_json::from_str::<Segments>("3").unwrap(), Segments::new(3));
         assert_eq!(Segments::default().get(), 0);
         assert_eq!(Segments::new(11).to_string(), "11");
     }

@@ -130,10 +130,7 @@ pub(super) struct Count {
 /// compilers turn into vector instructions. Only a block with another character is decoded.
 pub(super) fn count(text: &str) -> Option<Count> {
     let bytes = text.as_bytes();
-    let mut total = Count {
-        septets: 0,
-        extended: 0,
-    };
+    let mut total = Count { septets: 0, extended: 0 };
     let mut at = 0;
     while at < bytes.len() {
         let end = bytes.len().min(at + BLOCK);
@@ -239,10 +236,7 @@ fn lookup(c: char) -> u8 {
     if c == EURO {
         return 0x65 | EXTENDED;
     }
-    GREEK
-        .into_iter()
-        .find(|&septet| BASIC[usize::from(septet)] == c)
-        .unwrap_or(ABSENT)
+    GREEK.into_iter().find(|&septet| BASIC[usize::from(septet)] == c).unwrap_or(ABSENT)
 }
 
 fn basic(septet: u8) -> char {
@@ -375,10 +369,7 @@ mod tests {
     fn septets_begin_at_an_edge_whatever_the_header() {
         for length in 0..=140 {
             let fill = fill_bits(length);
-            assert!(
-                fill < 7 && (length * 8 + fill).is_multiple_of(7),
-                "{length}"
-            );
+            assert!(fill < 7 && (length * 8 + fill).is_multiple_of(7), "{length}");
         }
     }
 

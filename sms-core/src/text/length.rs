@@ -36,10 +36,7 @@ pub fn check_length(text: &str) -> Result<Measure, TooLong> {
     let measured = measure(text);
     let limit = MAX_SINGLE_PARTS * measured.encoding.single_units();
     if measured.units > limit {
-        return Err(TooLong {
-            measure: measured,
-            limit,
-        });
+        return Err(TooLong { measure: measured, limit });
     }
     Ok(measured)
 }
@@ -57,21 +54,11 @@ mod tests {
 
     #[test]
     fn limits_are_ten_single_parts_of_either_encoding() {
-        let allowed = [
-            "a".repeat(1_600),
-            "€".repeat(800),
-            "д".repeat(700),
-            "👋".repeat(350),
-        ];
+        let allowed = ["a".repeat(1_600), "€".repeat(800), "д".repeat(700), "👋".repeat(350)];
         for text in &allowed {
             assert!(check_length(text).is_ok(), "{} bytes", text.len());
         }
-        let refused = [
-            "a".repeat(1_601),
-            "€".repeat(801),
-            "д".repeat(701),
-            "👋".repeat(351),
-        ];
+        let refused = ["a".repeat(1_601), "€".repeat(801), "д".repeat(701), "👋".repeat(351)];
         for text in &refused {
             let error = check_length(text).unwrap_err();
             assert!(error.measure.units > error.limit);
@@ -82,10 +69,7 @@ mod tests {
     fn one_foreign_character_brings_the_limit_down() {
         let text = format!("{}д", "a".repeat(700));
         let error = check_length(&text).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "text of 701 units is over the limit of 700 in ucs2"
-        );
+        assert_eq!(error.to_string(), "text of 701 units is over the limit of 700 in ucs2");
     }
 
     #[test]

@@ -86,10 +86,7 @@ impl Template {
                 Some(Field { place, value })
             })
             .collect();
-        Self {
-            body: body.to_owned(),
-            fields,
-        }
+        Self { body: body.to_owned(), fields }
     }
 
     /// The body as typed.
@@ -362,10 +359,7 @@ mod tests {
 
     #[test]
     fn a_value_that_looks_like_a_field_is_not_filled() {
-        let recipient = Values {
-            first: Some("{points}".to_owned()),
-            ..values()
-        };
+        let recipient = Values { first: Some("{points}".to_owned()), ..values() };
         assert_eq!(rendered("{first_name}", &recipient), "{points}");
     }
 
@@ -376,17 +370,7 @@ mod tests {
         for name in ["a", "a_1", "first_name", longest.as_str()] {
             assert!(is_custom_name(name), "{name}");
         }
-        for name in [
-            "",
-            "_a",
-            "1a",
-            "A",
-            "a-b",
-            "a b",
-            "é",
-            "a}",
-            too_long.as_str(),
-        ] {
+        for name in ["", "_a", "1a", "A", "a-b", "a b", "é", "a}", too_long.as_str()] {
             assert!(!is_custom_name(name), "{name}");
         }
         let body = format!("{{{too_long}}}");
@@ -397,10 +381,7 @@ mod tests {
     fn a_body_without_fields_is_lent_out() {
         let template = Template::parse("plain {word}", |_| false);
         assert!(!template.has_fields());
-        assert!(matches!(
-            template.render(&values()),
-            Cow::Borrowed("plain {word}")
-        ));
+        assert!(matches!(template.render(&values()), Cow::Borrowed("plain {word}")));
     }
 
     proptest! {

@@ -37,10 +37,7 @@ pub struct Measure {
 pub fn measure(text: &str) -> Measure {
     let (encoding, count) = match gsm7::count(text) {
         Some(count) => {
-            let count = Count {
-                units: count.septets,
-                pairs: count.extended,
-            };
+            let count = Count { units: count.septets, pairs: count.extended };
             (Encoding::Gsm7, count)
         }
         None => (Encoding::Ucs2, count_utf16(text)),
@@ -70,17 +67,9 @@ pub fn split(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::with_capacity(total.get() as usize);
     let mut rest = text;
     for number in 1..=total.get() {
-        let (part, after) = if total.get() == 1 {
-            (rest, "")
-        } else {
-            rest.split_at(cut(rest, encoding))
-        };
-        parts.push(Part {
-            text: part,
-            encoding,
-            number,
-            total,
-        });
+        let (part, after) =
+            if total.get() == 1 { (rest, "") } else { rest.split_at(cut(rest, encoding)) };
+        parts.push(Part { text: part, encoding, number, total });
         rest = after;
     }
     parts
@@ -140,17 +129,9 @@ impl<'a> Part<'a> {
         };
         let payload = match self.encoding {
             Encoding::Gsm7 => gsm7::encode(self.text)?,
-            Encoding::Ucs2 => self
-                .text
-                .encode_utf16()
-                .flat_map(u16::to_be_bytes)
-                .collect(),
+            Encoding::Ucs2 => self.text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
         };
-        Some(UserData {
-            encoding: self.encoding,
-            header,
-            payload,
-        })
+        Some(UserData { encoding: self.encoding, header, payload })
     }
 }
 
@@ -218,10 +199,7 @@ fn count_utf16(text: &str) -> Count {
         characters += usize::from(starts);
         pairs += usize::from(four_byte_starts);
     }
-    Count {
-        units: characters + pairs,
-        pairs,
-    }
+    Count { units: characters + pairs, pairs }
 }
 
 fn segments(text: &str, encoding: Encoding, count: Count) -> usize {

@@ -21,20 +21,10 @@ mod reference {
         let listed = |c| ONE_SEPTET.contains(c) || TWO_SEPTETS.contains(c);
         let encoding = if text.chars().all(listed) { Gsm7 } else { Ucs2 };
         let widths: Vec<u32> = match encoding {
-            Gsm7 => text
-                .chars()
-                .map(|c| 1 + u32::from(TWO_SEPTETS.contains(c)))
-                .collect(),
-            Ucs2 => text
-                .chars()
-                .map(|c| 1 + u32::from(c > '\u{FFFF}'))
-                .collect(),
+            Gsm7 => text.chars().map(|c| 1 + u32::from(TWO_SEPTETS.contains(c))).collect(),
+            Ucs2 => text.chars().map(|c| 1 + u32::from(c > '\u{FFFF}')).collect(),
         };
-        let (alone, joined) = if encoding == Gsm7 {
-            (160, 153)
-        } else {
-            (70, 67)
-        };
+        let (alone, joined) = if encoding == Gsm7 { (160, 153) } else { (70, 67) };
         let units: u32 = widths.iter().sum();
         if units <= alone {
             return (encoding, units, 1);
@@ -52,22 +42,14 @@ mod reference {
 }
 
 fn measured(text: &str) -> (Encoding, u32, u32) {
-    let Measure {
-        encoding,
-        units,
-        segments,
-    } = measure(text);
+    let Measure { encoding, units, segments } = measure(text);
     (encoding, units, segments.get())
 }
 
 /// Everything that must hold between a text, its measure and its parts.
 fn check(text: &str) {
     let (encoding, units, segments) = measured(text);
-    assert_eq!(
-        (encoding, units, segments),
-        reference::count(text),
-        "{text:?}"
-    );
+    assert_eq!((encoding, units, segments), reference::count(text), "{text:?}");
     let parts = split(text);
     assert_eq!(parts.len(), segments as usize);
     let mut joined = String::new();
@@ -79,11 +61,7 @@ fn check(text: &str) {
         if let Some(data) = part.user_data(7) {
             assert_eq!(data.header.is_some(), segments > 1);
             assert!(data.octets().len() <= 140);
-            let room = if segments > 1 {
-                encoding.joined_units()
-            } else {
-                encoding.single_units()
-            };
+            let room = if segments > 1 { encoding.joined_units() } else { encoding.single_units() };
             let octets_each = if encoding == Gsm7 { 1 } else { 2 };
             assert!(data.payload.len() <= room as usize * octets_each);
             assert_eq!(read_back(encoding, &data.payload), part.text());
@@ -163,11 +141,7 @@ fn every_length_round_the_boundaries_agrees_with_the_reference() {
     for unit in ["a", "€", "£", "д", "👋", "漢", "a€", "£]a"] {
         for times in (0..320).chain(1_520..1_620) {
             let text = unit.repeat(times);
-            assert_eq!(
-                measured(&text),
-                reference::count(&text),
-                "{times} of {unit}"
-            );
+            assert_eq!(measured(&text), reference::count(&text), "{times} of {unit}");
         }
     }
 }
@@ -186,10 +160,8 @@ fn more_parts_than_a_header_can_number_are_counted_but_not_sent() {
 #[test]
 fn headers_number_the_parts_from_one() {
     let text = "a".repeat(400);
-    let headers: Vec<_> = split(&text)
-        .iter()
-        .map(|part| part.user_data(0xAB).unwrap().header)
-        .collect();
+    let headers: Vec<_> =
+        split(&text).iter().map(|part| part.user_data(0xAB).unwrap().header).collect();
     let expected = [1, 2, 3].map(|number| Some(concat_udh(0xAB, 3, number)));
     assert_eq!(headers, expected);
 }

@@ -6,17 +6,8 @@
 use super::blank::is_invisible;
 
 /// Words that no account may use as a keyword, in the order of the specification.
-pub const RESERVED_WORDS: [&str; 9] = [
-    "STOP",
-    "STOPALL",
-    "UNSUBSCRIBE",
-    "CANCEL",
-    "END",
-    "QUIT",
-    "OPTOUT",
-    "START",
-    "UNSTOP",
-];
+pub const RESERVED_WORDS: [&str; 9] =
+    ["STOP", "STOPALL", "UNSUBSCRIBE", "CANCEL", "END", "QUIT", "OPTOUT", "START", "UNSTOP"];
 
 /// What the first word of an inbound text asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,9 +66,7 @@ pub fn first_word(body: &str) -> String {
 
 /// Whether a keyword, in whatever case, is one of the [`RESERVED_WORDS`].
 pub fn is_reserved(keyword: &str) -> bool {
-    RESERVED_WORDS
-        .iter()
-        .any(|word| word.eq_ignore_ascii_case(keyword))
+    RESERVED_WORDS.iter().any(|word| word.eq_ignore_ascii_case(keyword))
 }
 
 /// The words of a text, by the rule of [`first_word`].
@@ -116,10 +105,7 @@ impl Iterator for Words<'_> {
 
 /// Hyphens, apostrophes and the underscore: they stand inside words.
 fn is_joining(c: char) -> bool {
-    matches!(
-        c,
-        '-' | '\u{2010}' | '\u{2011}' | '\'' | '\u{2018}' | '\u{2019}' | '_'
-    )
+    matches!(c, '-' | '\u{2010}' | '\u{2011}' | '\'' | '\u{2018}' | '\u{2019}' | '_')
 }
 
 #[cfg(test)]
@@ -223,10 +209,7 @@ mod tests {
     fn an_own_keyword_keeps_revoke_and_remove_but_nothing_else() {
         assert_eq!(stop_word("Remove", |word| word == "REMOVE"), None);
         assert_eq!(stop_word("revoke", |word| word == "REVOKE"), None);
-        assert_eq!(
-            stop_word("revoke", |word| word == "REMOVE"),
-            Some(StopWord::OptOut)
-        );
+        assert_eq!(stop_word("revoke", |word| word == "REMOVE"), Some(StopWord::OptOut));
         for word in RESERVED_WORDS {
             assert!(stop_word(word, |_| true).is_some(), "{word}");
         }
@@ -236,10 +219,7 @@ mod tests {
     #[test]
     fn reserved_words_are_reserved_in_any_case() {
         for word in RESERVED_WORDS {
-            assert!(
-                is_reserved(word) && is_reserved(&word.to_lowercase()),
-                "{word}"
-            );
+            assert!(is_reserved(word) && is_reserved(&word.to_lowercase()), "{word}");
             assert!(without_keywords(word).is_some(), "{word}");
         }
         for word in ["", "REVOKE", "REMOVE", "PIZZA", "STOPS", "OPT"] {

@@ -78,8 +78,28 @@ pub struct ClaimedDelivery {
     pub request: WebhookRequest,
 }
 
+/// The verdict on a delivery that is due.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "a verdict has to be written by the store"]
+pub enum DeliveryClaim {
+    /// The worker has it: the delivery as held, and what the worker needs.
+    Take(Box<Delivery>, Box<ClaimedDelivery>),
+    /// Its endpoint is off, so nothing more is sent to it by itself.
+    GiveUp(Box<Delivery>),
+}
+
+/// The verdict on a delivery that is due, and on its endpoint, as a store finds them under its lock.
+pub fn settle_claim(delivery: Delivery, endpoint: &Endpoint, lease: Lease) -> DeliveryClaim {
+    if endpoint.power.is_on() {
+        let (held, claimed) = claim(delivery, endpoint, lease);
+        DeliveryClaim::Take(Box::new(held), Box::new(claimed))
+    } else {
+        DeliveryClaim::GiveUp(Box::new(delivery.given_up()))
+    }
+}
+
 /// Takes `delivery` under a lease: the delivery as held, and what its worker needs.
-pub fn claim(delivery: Delivery, endpoint: &Endpoint, lease: Lease) -> (Delivery, ClaimedDelivery) {
+fn claim(delivery: Delivery, endpoint: &Endpoint, lease: Lease) -> (Delivery, ClaimedDelivery) {
     let claimed = ClaimedDelivery {
         account: delivery.account,
         endpoint: delivery.endpoint,
@@ -153,17 +173,16 @@ impl AttemptPlan {
         delivery.last_error = self.result.err();
         delivery.next_attempt_at = None;
         let mut switched_off = false;
-        match self.result {
-            Ok(()) => {
-                delivery.status = DeliveryStatus::Delivered;
-                delivery.delivered_at = Some(self.at);
+        if self.result.is_ok() {
+            delivery.status = DeliveryStatus::Delivered;
+            delivery.delivered_at = Some(self.at);
+            if endpoint.power.is_on() {
                 endpoint.consecutive_failures = 0;
-                endpoint.last_delivered_at = Some(self.at);
             }
-            Err(_) => {
-                switched_off = count_failure(&mut endpoint);
-                self.schedule_retry(&mut delivery, &endpoint);
-            }
+            endpoint.last_delivered_at = Some(self.at);
+        } else {
+            switched_off = count_failure(&mut endpoint);
+            self.schedule_retry(&mut delivery, &endpoint);
         }
         AttemptVerdict::Record {
             delivery: Box::new(delivery),
@@ -238,3 +257,6 @@ impl RetryPlan {
         RetryVerdict::Send(Box::new(held), Box::new(claimed))
     }
 }
+
+#[cfg(test)]
+mod tests;

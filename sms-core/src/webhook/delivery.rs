@@ -9,7 +9,7 @@ use crate::ids::{AccountId, DeliveryId, EndpointId, EventId, Ids};
 use crate::time::Timestamp;
 
 /// How long deliveries are kept, from the moment they were made.
-pub const KEPT_FOR: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 60 * 60);
+pub const KEPT_FOR: std::time::Duration = std::time::Duration::from_hours(30 * 24);
 
 /// Where a delivery stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -155,11 +155,13 @@ impl Delivery {
     }
 
     /// What becomes of a [waiting](Self::is_waiting) delivery when its endpoint is switched off. An
-    /// attempt under way is not disturbed: it ends as it ends, and no other follows.
+    /// attempt under way is not disturbed: it ends as it ends, and no other follows. One that the
+    /// endpoint took once and that was to be sent again by hand stays delivered.
     #[must_use]
     pub fn given_up(self) -> Self {
+        let taken_once = self.delivered_at.is_some();
         Self {
-            status: DeliveryStatus::GivenUp,
+            status: if taken_once { DeliveryStatus::Delivered } else { DeliveryStatus::GivenUp },
             last_error: Some(DeliveryError::EndpointOff),
             next_attempt_at: None,
             lease: None,
@@ -184,4 +186,179 @@ pub fn fan_out<'a>(
             Delivery::of(event, body, endpoint.id, ids)
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::event::EventData;
+    use crate::message::MessageStatus;
+    use crate::samples::{account_id, endpoint, ids, message, now, seconds};
+    use crate::webhook::endpoint::{DisabledReason, Power};
+
+    fn event() -> Event {
+        let data = EventData::MessageSent(Box::new(message(MessageStatus::Sent)));
+        Event::new(account_id(), data, now(), &mut ids())
+    }
+
+    fn waiting() -> Delivery {
+        Delivery::of(&event(), event().body(), endpoint().id, &mut ids())
+    }
+
+    fn numbered(id: u128, events: &[EventType], power: Power) -> Endpoint {
+        let events = events.iter().copied().collect();
+        Endpoint { id: EndpointId::from_u128(id), events, power, ..endpoint() }
+    }
+
+    #[test]
+    fn a_new_delivery_is_due_at_once_and_was_never_tried() {
+        let event = event();
+        let delivery = Delivery::of(&event, event.body(), endpoint().id, &mut ids());
+        let expected = Delivery {
+            id: delivery.id,
+            account: account_id(),
+            endpoint: endpoint().id,
+            event_id: event.id,
+            event_type: EventType::MessageSent,
+            body: event.body(),
+            status: DeliveryStatus::Pending,
+            attempts: 0,
+            last_status_code: None,
+            last_error: None,
+            last_attempt_at: None,
+            next_attempt_at: Some(now()),
+            delivered_at: None,
+            lease: None,
+            leased_until: None,
+            created_at: now(),
+        };
+        assert_eq!(delivery, expected);
+    }
+
+    #[test]
+    fn an_event_goes_to_every_endpoint_that_is_on_and_wants_its_kind() {
+        use EventType::{MessageDelivered, MessageSent};
+        let endpoints = [
+            numbered(1, &[MessageSent], Power::On),
+            numbered(2, &[MessageDelivered], Power::On),
+            numbered(3, &[MessageSent], Power::Off(DisabledReason::ByOwner)),
+            numbered(4, &[MessageSent], Power::Off(DisabledReason::Failures)),
+            numbered(5, &[MessageSent, MessageDelivered], Power::On),
+            numbered(6, &[], Power::On),
+        ];
+        let deliveries = fan_out(&event(), &endpoints, &mut ids());
+        let reached: Vec<u128> = deliveries.iter().map(|one| one.endpoint.as_u128()).collect();
+        assert_eq!(reached, [1, 5]);
+        assert_eq!(fan_out(&event(), &endpoints[1..4], &mut ids()), []);
+    }
+
+    #[test]
+    fn every_delivery_of_an_event_carries_the_same_bytes_under_an_id_of_its_own() {
+        let endpoints: Vec<Endpoint> =
+            (1..=10).map(|id| numbered(id, &EventType::SUBSCRIBABLE, Power::On)).collect();
+        let event = event();
+        let deliveries = fan_out(&event, &endpoints, &mut ids());
+        let delivery_ids: BTreeSet<DeliveryId> = deliveries.iter().map(|one| one.id).collect();
+        assert_eq!(delivery_ids.len(), 10);
+        assert!(deliveries.iter().all(|one| one.event_id == event.id));
+        assert!(deliveries.iter().all(|one| one.body == event.body()));
+        let places: BTreeSet<_> = deliveries.iter().map(|one| one.body.as_str().as_ptr()).collect();
+        assert_eq!(places.len(), 1, "written once");
+    }
+
+    #[test]
+    fn a_delivery_is_claimable_when_due_or_when_the_hold_on_it_runs_out() {
+        let pending = |next, until| Delivery {
+            next_attempt_at: Some(seconds(next)),
+            leased_until: until,
+            ..waiting()
+        };
+        for (delivery, expected) in [
+            (pending(60, None), Some(seconds(60))),
+            (pending(0, Some(seconds(30))), Some(seconds(30))),
+            // A hold that ran out before the next attempt is due.
+            (pending(60, Some(seconds(30))), Some(seconds(60))),
+        ] {
+            assert_eq!(delivery.claimable_at(), expected);
+            for status in [DeliveryStatus::Delivered, DeliveryStatus::GivenUp] {
+                assert_eq!(Delivery { status, ..delivery.clone() }.claimable_at(), None);
+            }
+        }
+    }
+
+    #[test]
+    fn a_delivery_waits_while_it_is_pending_and_no_worker_has_it() {
+        for (leased_until, is_waiting) in [
+            (None, true),
+            (Some(seconds(1)), false),
+            (Some(now()), true),
+            (Some(seconds(-1)), true),
+        ] {
+            let delivery = Delivery { leased_until, ..waiting() };
+            assert_eq!(delivery.is_waiting(now()), is_waiting, "{leased_until:?}");
+            for status in [DeliveryStatus::Delivered, DeliveryStatus::GivenUp] {
+                assert!(!Delivery { status, ..delivery.clone() }.is_waiting(now()));
+            }
+        }
+    }
+
+    #[test]
+    fn what_waits_for_an_endpoint_that_is_switched_off_is_given_up_for_that_reason() {
+        let tried = Delivery {
+            attempts: 2,
+            last_status_code: Some(503),
+            last_error: Some(DeliveryError::HttpStatus),
+            last_attempt_at: Some(seconds(-5)),
+            lease: Some(LeaseToken(1)),
+            leased_until: Some(seconds(-1)),
+            ..waiting()
+        };
+        let expected = Delivery {
+            status: DeliveryStatus::GivenUp,
+            last_error: Some(DeliveryError::EndpointOff),
+            next_attempt_at: None,
+            lease: None,
+            leased_until: None,
+            ..tried.clone()
+        };
+        assert_eq!(tried.given_up(), expected);
+    }
+
+    #[test]
+    fn what_the_endpoint_took_once_stays_delivered_when_it_is_switched_off() {
+        // Sent again by hand, by a worker that died at it.
+        let again = Delivery {
+            delivered_at: Some(seconds(-90)),
+            lease: Some(LeaseToken(1)),
+            leased_until: Some(seconds(-1)),
+            ..waiting()
+        };
+        let after = again.given_up();
+        assert_eq!(after.status, DeliveryStatus::Delivered);
+        assert_eq!(after.delivered_at, Some(seconds(-90)));
+        assert_eq!((after.next_attempt_at, after.claimable_at()), (None, None));
+    }
+
+    #[test]
+    fn names_are_the_documented_ones() {
+        use DeliveryStatus as S;
+        let statuses = [S::Pending, S::Delivered, S::GivenUp].map(DeliveryStatus::as_str);
+        assert_eq!(statuses, ["pending", "delivered", "given_up"]);
+        let errors = [
+            DeliveryError::DnsFailed,
+            DeliveryError::ForbiddenAddress,
+            DeliveryError::ConnectFailed,
+            DeliveryError::TlsFailed,
+            DeliveryError::Timeout,
+            DeliveryError::HttpStatus,
+            DeliveryError::EndpointOff,
+        ];
+        assert_eq!(
+            errors.map(|error| error.to_string()).join(", "),
+            "dns_failed, forbidden_address, connect_failed, tls_failed, timeout, http_status, \
+             endpoint_off"
+        );
+    }
 }

@@ -185,8 +185,7 @@ impl EndpointChange {
         };
         let power = match (endpoint.power, power) {
             (Power::Off(reason), Some(Power::Off(_))) => Power::Off(reason),
-            (_, Some(power)) => power,
-            (power, None) => power,
+            (_, Some(power)) | (power, None) => power,
         };
         Endpoint {
             url: url.unwrap_or(endpoint.url),
@@ -228,7 +227,8 @@ mod tests {
         };
         let secret = Secret::generate(&SeededRandom::new(1));
         let at = Timestamp::from_millis(0);
-        let made = input.into_endpoint(EndpointId::from_u128(1), AccountId::from_u128(1), secret, at);
+        let made =
+            input.into_endpoint(EndpointId::from_u128(1), AccountId::from_u128(1), secret, at);
         Endpoint { consecutive_failures: 7, ..made }
     }
 
@@ -266,5 +266,46 @@ mod tests {
     fn an_account_has_ten_endpoints_and_no_eleventh() {
         assert_eq!(settle_creation(9), Ok(()));
         assert_eq!(settle_creation(10), Err(EndpointRefused::LimitReached));
+    }
+
+    #[test]
+    fn a_new_endpoint_has_failed_nothing_and_delivered_nothing() {
+        let at = Timestamp::from_millis(5);
+        let made = Endpoint { consecutive_failures: 0, ..endpoint(Power::On) };
+        let again = EndpointInput {
+            url: made.url.clone(),
+            events: made.events.clone(),
+            description: None,
+            power: Power::On,
+        }
+        .into_endpoint(made.id, made.account, made.secret.clone(), at);
+        assert_eq!(again, Endpoint { created_at: at, updated_at: at, ..made });
+    }
+
+    #[test]
+    fn a_change_of_an_endpoint_leaves_alone_what_it_does_not_name() {
+        let (at, named) = (Timestamp::from_millis(5), Some("orders".to_owned()));
+        let before = || Endpoint { description: named.clone(), ..endpoint(Power::On) };
+        let nothing = EndpointChange::default().apply(before(), at);
+        assert_eq!(nothing, Endpoint { updated_at: at, ..before() });
+        let secret = Secret::generate(&SeededRandom::new(2));
+        assert_ne!(secret, before().secret);
+        let everything = EndpointChange {
+            url: Some("https://example.com/other".to_owned()),
+            events: Some(BTreeSet::from([EventType::MessageReceived])),
+            description: Some(None),
+            power: Some(Power::Off(DisabledReason::ByOwner)),
+            secret: Some(secret.clone()),
+        };
+        let expected = Endpoint {
+            url: "https://example.com/other".to_owned(),
+            events: BTreeSet::from([EventType::MessageReceived]),
+            description: None,
+            power: Power::Off(DisabledReason::ByOwner),
+            secret,
+            updated_at: at,
+            ..before()
+        };
+        assert_eq!(everything.apply(before(), at), expected);
     }
 }

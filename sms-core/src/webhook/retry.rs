@@ -14,7 +14,7 @@ impl Default for RetrySchedule {
 }
 
 /// The most that is added to a delay.
-const LONGEST_JITTER: Duration = Duration::from_secs(60);
+const LONGEST_JITTER: Duration = Duration::from_mins(1);
 
 /// How much of the allowed jitter an attempt gets: a fraction of 2^32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -49,9 +49,8 @@ mod tests {
     #[test]
     fn retries_follow_after_1_5_30_120_360_and_720_minutes_and_then_no_more() {
         let schedule = RetrySchedule::default();
-        let minutes = |attempts| {
-            schedule.delay_after(attempts, Jitter(0)).map(|delay| delay.as_secs() / 60)
-        };
+        let minutes =
+            |attempts| schedule.delay_after(attempts, Jitter(0)).map(|delay| delay.as_secs() / 60);
         let expected = [None, Some(1), Some(5), Some(30), Some(120), Some(360), Some(720), None];
         for (attempts, expected) in (0..).zip(expected) {
             assert_eq!(minutes(attempts), expected, "after {attempts} attempts");

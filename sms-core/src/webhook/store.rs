@@ -3,8 +3,9 @@
 
 use async_trait::async_trait;
 
-use super::attempt::{AttemptPlan, AttemptVerdict, ClaimedDelivery, DeliveryClaimPlan, RetryPlan,
-                     RetryVerdict};
+use super::attempt::{
+    AttemptPlan, AttemptVerdict, ClaimedDelivery, DeliveryClaimPlan, RetryPlan, RetryVerdict,
+};
 use super::delivery::Delivery;
 use super::endpoint::{Endpoint, EndpointChange, EndpointRefused};
 use crate::ids::{AccountId, DeliveryId, EndpointId};
@@ -17,10 +18,8 @@ use crate::time::Timestamp;
 pub trait WebhookStore: Send + Sync {
     /// Writes a new endpoint, if [`settle_creation`](super::endpoint::settle_creation) allows it
     /// for the number of endpoints the account has; no other may be made in between.
-    async fn endpoint_create(
-        &self,
-        endpoint: Endpoint,
-    ) -> Result<(), CommitError<EndpointRefused>>;
+    async fn endpoint_create(&self, endpoint: Endpoint)
+    -> Result<(), CommitError<EndpointRefused>>;
 
     /// One endpoint.
     async fn endpoint_get(
@@ -47,7 +46,8 @@ pub trait WebhookStore: Send + Sync {
     async fn endpoint_delete(&self, account: AccountId, id: EndpointId)
     -> Result<bool, StoreError>;
 
-    /// Takes deliveries that are due, as many of each endpoint as
+    /// Takes deliveries that are due, each by [`settle_claim`](super::attempt::settle_claim), as many
+    /// of each endpoint as
     /// [`Room::of`](super::attempt::Room::of) allows, the longest due endpoint first. Two claims at
     /// once never take the same delivery.
     async fn deliveries_claim(

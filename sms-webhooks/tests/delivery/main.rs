@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod answers;
+mod courier;
 mod guard;
 mod proxy;
 mod receiver;

@@ -1,0 +1,36 @@
+//! The shortest program that sends a text: an account, a number, a send, and a look at what became
+//! of it. The network is simulated; nothing leaves this machine.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sms_core::clock::ManualClock;
+use sms_core::prelude::*;
+use sms_core::time::Timestamp;
+use sms_store_memory::MemoryStore;
+
+fn main() -> Result<(), Error> {
+    futures_executor::block_on(async {
+        // A clock that is moved by hand, so that the example need not wait for the receipt.
+        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_795_000_000_000)));
+        let sms = Sms::builder(Arc::new(MemoryStore::new())).clock(clock.clone()).build();
+        let account = sms.operator().account_create(NewAccountInput::active("Bistro", 100)).await?;
+        sms.operator().number_create(NumberInput::shared("07700 900001")).await?;
+        let account = sms.account(account.id, Mode::Live);
+
+        let request = SendRequest::new("Your table is ready").to("07700 900123");
+        let sent = account.send(request).await?;
+        println!("{} text(s), {} credit(s) left", sent.messages.len(), sent.balance);
+
+        // A server calls these in loops; a small program or a test steps them by hand.
+        sms.dispatch_due(100).await?;
+        clock.advance(Duration::from_secs(2));
+        sms.simulate_due(100).await?;
+
+        let (_, timeline) = account.message_get(sent.messages[0].id).await?;
+        for line in timeline {
+            println!("{}  {}", line.at, line.status);
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,63 @@
+//! A route of your own: whatever carries texts to a network implements `Route`. This one prints
+//! them, and reports a receipt for each through the sink, as a real network would later.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use sms_core::prelude::*;
+use sms_core::receipt::{Receipt, ReceiptStatus};
+use sms_core::route::{HandOver, OutboundText, Route, RouteName, RouteSink};
+use sms_store_memory::MemoryStore;
+
+#[derive(Debug)]
+struct Printer {
+    name: RouteName,
+    printed: Mutex<Vec<sms_core::ids::MessageId>>,
+}
+
+#[async_trait]
+impl Route for Printer {
+    fn name(&self) -> &RouteName {
+        &self.name
+    }
+
+    async fn hand_over(&self, texts: &[OutboundText], _sink: &dyn RouteSink) -> Vec<HandOver> {
+        texts
+            .iter()
+            .map(|text| {
+                println!("to {}: {}", text.to, text.body.as_str());
+                self.printed.lock().expect("nobody panicked").push(text.message);
+                HandOver::Taken { simulated: Vec::new() }
+            })
+            .collect()
+    }
+
+    /// A real route would keep its connection here, and report what comes back until dropped.
+    async fn run(&self, sink: Arc<dyn RouteSink>) {
+        let printed = std::mem::take(&mut *self.printed.lock().expect("nobody panicked"));
+        for message in printed {
+            let receipt = Receipt::new(message, ReceiptStatus::Delivered);
+            if let Err(error) = sink.receipt(receipt).await {
+                eprintln!("the receipt was not kept: {error}");
+            }
+        }
+    }
+}
+
+fn main() -> Result<(), Error> {
+    futures_executor::block_on(async {
+        let route = Arc::new(Printer { name: RouteName::new("printer"), printed: Mutex::default() });
+        let sms = Sms::builder(Arc::new(MemoryStore::new())).route(route.clone()).build();
+        let account = sms.operator().account_create(NewAccountInput::active("Bistro", 100)).await?;
+        sms.operator().number_create(NumberInput::shared("07700 900001")).await?;
+        let account = sms.account(account.id, Mode::Live);
+
+        let sent = account.send(SendRequest::new("Hello").to("07700 900123")).await?;
+        sms.dispatch_due(100).await?;
+        route.run(sms.sink()).await;
+
+        let (message, _) = account.message_get(sent.messages[0].id).await?;
+        println!("{}", message.status);
+        Ok(())
+    })
+}

@@ -1,0 +1,364 @@
+use proptest::prelude::*;
+
+use super::MessageStatus::{
+    Cancelled, Delivered, Failed, Queued, Received, Scheduled, Sending, Sent, Undelivered,
+};
+use super::*;
+use crate::account::Mode;
+use crate::message::Body;
+use crate::receipt::ReceiptStatus;
+use crate::route::Simulated;
+use crate::samples::{
+    account_id, ids, message, message_id, millis, now, our_number, person, seconds, test_message,
+};
+
+const OURS: LeaseToken = LeaseToken(1);
+const ANOTHERS: LeaseToken = LeaseToken(2);
+
+fn entry() -> QueueEntry {
+    QueueEntry {
+        message: message_id(),
+        account: account_id(),
+        claimable_at: seconds(-1),
+        expires_at: seconds(3_600),
+        attempt: 0,
+        lease: None,
+    }
+}
+
+fn held(token: LeaseToken) -> QueueEntry {
+    QueueEntry { lease: Some(token), claimable_at: seconds(30), ..entry() }
+}
+
+// ---- claiming ------------------------------------------------------------------------------
+
+fn claim(facts: ClaimFacts<'_>) -> ClaimVerdict {
+    let lease = Lease { token: OURS, until: seconds(30) };
+    ClaimPlan { at: now(), limit: 10, lease, ids: ids() }.settle(facts)
+}
+
+fn facts<'a>(message: &'a Message, entry: &'a QueueEntry) -> ClaimFacts<'a> {
+    ClaimFacts { message, entry, account_status: AccountStatus::Active, opted_out: false }
+}
+
+/// What became of a text: taken, dropped, or failed for this reason.
+fn in_a_word(verdict: ClaimVerdict) -> String {
+    match verdict {
+        ClaimVerdict::Take { .. } => "take".to_owned(),
+        ClaimVerdict::Drop => "drop".to_owned(),
+        ClaimVerdict::Fail(changed) => {
+            assert_eq!(changed.message.status, Failed);
+            changed.message.error.unwrap().to_string()
+        }
+    }
+}
+
+#[test]
+fn a_claim_weighs_status_then_opt_out_then_suspension_then_validity() {
+    let alive = entry();
+    let expired = QueueEntry { expires_at: now(), ..entry() };
+    for status in MessageStatus::ALL {
+        let message = message(status);
+        for opted_out in [false, true] {
+            for account_status in AccountStatus::ALL {
+                for (is_expired, entry) in [(false, &alive), (true, &expired)] {
+                    let facts = ClaimFacts { message: &message, entry, account_status, opted_out };
+                    let suspended = account_status == AccountStatus::Suspended;
+                    let expected = match (status, opted_out, suspended, is_expired) {
+                        (Sent | Delivered | Undelivered | Failed | Cancelled | Received, ..) => {
+                            "drop"
+                        }
+                        (_, true, _, _) => "opted_out",
+                        (_, _, true, _) => "account_suspended",
+                        (_, _, _, true) => "expired",
+                        (Scheduled | Queued | Sending, false, false, false) => "take",
+                    };
+                    let shown = format!("{status} {opted_out} {account_status} {is_expired}");
+                    assert_eq!(in_a_word(claim(facts)), expected, "{shown}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_text_is_valid_up_to_the_moment_it_expires_and_not_at_it() {
+    let message = message(Queued);
+    for (expires_at, expected) in [(millis(1), "take"), (now(), "expired"), (millis(-1), "expired")]
+    {
+        let entry = QueueEntry { expires_at, ..entry() };
+        assert_eq!(in_a_word(claim(facts(&message, &entry))), expected, "{expires_at}");
+    }
+}
+
+#[test]
+fn a_text_that_is_taken_steps_into_sending_and_is_held_under_the_lease() {
+    for status in [Scheduled, Queued] {
+        let message = message(status);
+        let before = QueueEntry { attempt: 3, ..entry() };
+        let ClaimVerdict::Take { changed, text: _, entry } = claim(facts(&message, &before)) else {
+            panic!("{status} is not taken")
+        };
+        let changed = changed.unwrap();
+        assert_eq!((changed.message.status, changed.refund), (Sending, None));
+        assert_eq!(changed.events, []);
+        let expected =
+            QueueEntry { claimable_at: seconds(30), lease: Some(OURS), attempt: 3, ..before };
+        assert_eq!(entry, expected);
+    }
+}
+
+#[test]
+fn a_text_whose_workers_lease_ran_out_is_taken_without_a_second_step() {
+    let message = message(Sending);
+    let before = held(ANOTHERS);
+    let ClaimVerdict::Take { changed, text, entry } = claim(facts(&message, &before)) else {
+        panic!("not taken")
+    };
+    assert_eq!((changed, text.message), (None, message.id));
+    assert_eq!(entry.lease, Some(OURS));
+}
+
+#[test]
+fn a_route_gets_what_it_needs_of_a_text() {
+    let message = Message { sender: Some("BISTRO".to_owned()), ..message(Queued) };
+    let before = QueueEntry { attempt: 2, ..entry() };
+    let ClaimVerdict::Take { text, .. } = claim(facts(&message, &before)) else {
+        panic!("not taken")
+    };
+    let expected = OutboundText {
+        message: message.id,
+        to: person(),
+        from: our_number(),
+        sender: Some("BISTRO".to_owned()),
+        body: Body::new("Your table is ready"),
+        encoding: message.encoding,
+        segments: message.segments,
+        route: RouteName::new("simulator"),
+        mode: Mode::Live,
+        attempt: 2,
+        expires_at: before.expires_at,
+    };
+    assert_eq!(text, expected);
+}
+
+#[test]
+fn a_text_that_must_not_leave_is_refunded_unless_it_cost_nothing() {
+    let entry = entry();
+    for status in [Scheduled, Queued, Sending] {
+        for (message, refunded) in [(message(status), true), (test_message(status), false)] {
+            let facts = ClaimFacts { opted_out: true, ..facts(&message, &entry) };
+            let ClaimVerdict::Fail(changed) = claim(facts) else { panic!("{status} is taken") };
+            assert_eq!(changed.refund.is_some(), refunded);
+            assert_eq!(changed.message.times.failed_at, Some(now()));
+            assert_eq!(changed.events.len(), 1);
+        }
+    }
+}
+
+// ---- outcomes ------------------------------------------------------------------------------
+
+fn record(result: HandOver, found: Option<(&Message, &QueueEntry)>) -> OutcomeVerdict {
+    let plan = OutcomePlan { message: message_id(), token: OURS, result, at: now(), ids: ids() };
+    { plan }.settle(found)
+}
+
+fn taken() -> HandOver {
+    HandOver::Taken { simulated: Vec::new() }
+}
+
+fn refused() -> HandOver {
+    let detail = Some("ESME_RINVDSTADR".to_owned());
+    HandOver::Refused { error: ErrorCode::RejectedByNetwork, detail }
+}
+
+fn later() -> HandOver {
+    HandOver::TryLater { detail: "throttled".to_owned() }
+}
+
+fn done(result: HandOver, message: &Message) -> (Changed, Vec<FollowUp>) {
+    match record(result, Some((message, &held(OURS)))) {
+        OutcomeVerdict::Done { changed, follow_ups } => (*changed, follow_ups),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_text_that_was_taken_is_sent() {
+    let (changed, follow_ups) = done(taken(), &message(Sending));
+    assert_eq!((changed.message.status, changed.message.times.sent_at), (Sent, Some(now())));
+    assert_eq!((changed.refund, follow_ups), (None, Vec::new()));
+}
+
+#[test]
+fn a_text_that_was_refused_is_failed_and_refunded_with_what_the_network_said() {
+    let (changed, follow_ups) = done(refused(), &message(Sending));
+    assert_eq!(changed.message.status, Failed);
+    assert_eq!(changed.message.error, Some(ErrorCode::RejectedByNetwork));
+    assert_eq!(changed.timeline[0].detail.as_deref(), Some("ESME_RINVDSTADR"));
+    assert!(changed.refund.is_some());
+    assert_eq!(follow_ups, []);
+    let (changed, _) = done(refused(), &test_message(Sending));
+    assert_eq!(changed.refund, None);
+}
+
+#[test]
+fn what_a_simulated_network_brings_back_is_due_so_long_after_the_text_was_sent() {
+    let receipt = |after, status| Simulated {
+        after: Duration::from_secs(after),
+        what: Comeback::Receipt(status),
+    };
+    let reply =
+        Simulated { after: Duration::from_secs(3), what: Comeback::Reply(Body::new("STOP")) };
+    let simulated = vec![receipt(2, ReceiptStatus::Delivered), reply.clone()];
+    let (changed, follow_ups) = done(HandOver::Taken { simulated }, &test_message(Sending));
+    let follow_up = |id, after, what| FollowUp {
+        id,
+        message: message_id(),
+        number: our_number(),
+        person: person(),
+        route: RouteName::test(),
+        due_at: seconds(after),
+        what,
+    };
+    let expected = [
+        follow_up(follow_ups[0].id, 2, Comeback::Receipt(ReceiptStatus::Delivered)),
+        follow_up(follow_ups[1].id, 3, reply.what),
+    ];
+    assert_eq!(follow_ups, expected);
+    assert_eq!(changed.message.times.sent_at, Some(now()));
+    assert!(follow_ups[0].id < follow_ups[1].id);
+}
+
+#[test]
+fn a_worker_that_no_longer_holds_the_text_changes_nothing() {
+    let message = message(Sending);
+    for result in [taken(), refused(), later()] {
+        for entry in [held(ANOTHERS), entry()] {
+            let verdict = record(result.clone(), Some((&message, &entry)));
+            assert_eq!(verdict, OutcomeVerdict::LeaseLost);
+        }
+        assert_eq!(record(result, None), OutcomeVerdict::LeaseLost, "it left the queue");
+    }
+}
+
+#[test]
+fn a_worker_whose_lease_ran_out_but_was_not_taken_over_still_counts() {
+    let ran_out = QueueEntry { claimable_at: seconds(-5), ..held(OURS) };
+    let verdict = record(taken(), Some((&message(Sending), &ran_out)));
+    assert!(matches!(verdict, OutcomeVerdict::Done { .. }));
+}
+
+#[test]
+fn a_text_that_is_past_sending_is_not_changed_by_a_late_outcome() {
+    for status in [Sent, Delivered, Undelivered, Failed, Cancelled, Received] {
+        for result in [taken(), refused(), later()] {
+            let shown = format!("{status} {result:?}");
+            let verdict = record(result, Some((&message(status), &held(OURS))));
+            assert_eq!(verdict, OutcomeVerdict::LeaseLost, "{shown}");
+        }
+    }
+}
+
+// ---- trying again --------------------------------------------------------------------------
+
+fn retried(entry: &QueueEntry) -> (QueueEntry, Option<TimelineEntry>) {
+    match record(later(), Some((&message(Sending), entry))) {
+        OutcomeVerdict::Retry { entry, note } => (entry, note),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_hand_over_is_tried_again_within_5_seconds_then_at_doubling_intervals_up_to_5_minutes() {
+    let table = [4, 8, 16, 32, 64, 128, 256, 300, 300];
+    for (attempt, expected) in (0..).zip(table) {
+        assert_eq!(retry_delay(attempt), Duration::from_secs(expected), "attempt {attempt}");
+        let (entry, _) = retried(&QueueEntry { attempt, ..held(OURS) });
+        assert_eq!(entry.claimable_at, seconds(expected.cast_signed()), "attempt {attempt}");
+    }
+    for attempt in [31, 32, 33, 1_000, u32::MAX] {
+        assert_eq!(retry_delay(attempt), Duration::from_mins(5), "attempt {attempt}");
+    }
+}
+
+#[test]
+fn a_text_to_be_tried_again_is_free_for_any_worker_and_counts_the_attempt() {
+    let before = QueueEntry { attempt: 1, ..held(OURS) };
+    let (entry, _) = retried(&before);
+    let expected = QueueEntry { attempt: 2, lease: None, claimable_at: seconds(10), ..before };
+    assert_eq!(entry, expected);
+    let (entry, _) = retried(&QueueEntry { attempt: u32::MAX, ..held(OURS) });
+    assert_eq!(entry.attempt, u32::MAX);
+}
+
+#[test]
+fn a_text_is_looked_at_again_when_it_expires_and_fails_then() {
+    for (expires_at, again_at) in [
+        (millis(4_001), seconds(4)),
+        (seconds(4), seconds(4)),
+        (millis(3_999), millis(3_999)),
+        (seconds(-1), seconds(-1)),
+    ] {
+        let (entry, _) = retried(&QueueEntry { expires_at, ..held(OURS) });
+        assert_eq!(entry.claimable_at, again_at);
+    }
+    let message = message(Sending);
+    let (entry, _) = retried(&QueueEntry { expires_at: seconds(3), ..held(OURS) });
+    let lease = Lease { token: ANOTHERS, until: seconds(33) };
+    let at = entry.claimable_at;
+    let verdict = ClaimPlan { at, limit: 1, lease, ids: ids() }.settle(facts(&message, &entry));
+    assert_eq!(in_a_word(verdict), "expired");
+}
+
+#[test]
+fn the_timeline_tells_of_the_first_five_attempts_only() {
+    for attempt in 0..10 {
+        let (_, note) = retried(&QueueEntry { attempt, ..held(OURS) });
+        let expected = (attempt < 5).then(|| TimelineEntry {
+            status: Sending,
+            detail: Some("throttled; will be tried again".to_owned()),
+            at: now(),
+        });
+        assert_eq!(note, expected, "attempt {attempt}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn waits_never_shrink_and_never_pass_five_minutes(attempt in any::<u32>()) {
+        let delay = retry_delay(attempt);
+        prop_assert!(delay >= Duration::from_secs(4) && delay <= Duration::from_mins(5));
+        prop_assert!(retry_delay(attempt.saturating_add(1)) >= delay);
+    }
+
+    #[test]
+    fn a_text_that_never_gets_through_is_tried_for_as_long_as_it_is_valid_and_then_fails(
+        validity in 1i64..100_000,
+    ) {
+        let message = message(Sending);
+        let expires_at = seconds(validity);
+        let mut entry = QueueEntry { claimable_at: now(), expires_at, ..entry() };
+        let end = loop {
+            let at = entry.claimable_at;
+            let lease = Lease { token: OURS, until: at.plus(LEASE) };
+            let mut claim = ClaimPlan { at, limit: 1, lease, ids: ids() };
+            entry = match claim.settle(facts(&message, &entry)) {
+                ClaimVerdict::Take { entry, .. } => entry,
+                ClaimVerdict::Fail(changed) => break changed,
+                ClaimVerdict::Drop => panic!("lost"),
+            };
+            let id = message.id;
+            let mut plan =
+                OutcomePlan { message: id, token: OURS, result: later(), at, ids: ids() };
+            entry = match plan.settle(Some((&message, &entry))) {
+                OutcomeVerdict::Retry { entry, .. } => entry,
+                other => panic!("{other:?}"),
+            };
+            prop_assert!(entry.claimable_at > at && entry.claimable_at <= expires_at);
+        };
+        prop_assert_eq!(end.message.error, Some(ErrorCode::Expired));
+        prop_assert_eq!(end.message.times.failed_at, Some(expires_at));
+        prop_assert!(end.refund.is_some());
+    }
+}

@@ -1,0 +1,217 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::samples::{account_id, ids, message_id, millis, now, our_number, person};
+
+const OTHER: AccountId = AccountId::from_u128(2);
+const MONTH: i64 = 30 * 24 * 60 * 60 * 1_000;
+
+fn answer() -> Origin {
+    Origin::Answer { to: message_id(), follow_up: FollowUpId::from_u128(8) }
+}
+
+fn plan_from(origin: Origin, body: &str) -> InboundPlan {
+    let text = InboundText {
+        from: person(),
+        to: our_number(),
+        body: Body::new(body),
+        route: RouteName::new("simulator"),
+    };
+    InboundPlan::new(text, origin, now(), ids())
+}
+
+fn plan(body: &str) -> InboundPlan {
+    plan_from(Origin::Network, body)
+}
+
+// ---- whose it is ---------------------------------------------------------------------------
+
+#[test]
+fn a_dedicated_numbers_texts_are_its_accounts_and_a_shared_numbers_who_texted_within_30_days() {
+    let dedicated = Some(Holder::Dedicated(account_id()));
+    let shared = Some(Holder::Shared);
+    let texted = |ago: i64| Some((OTHER, millis(-ago)));
+    let mine = Some((account_id(), Mode::Live));
+    let others = Some((OTHER, Mode::Live));
+    for (holder, last_texted, expected) in [
+        (dedicated, None, mine),
+        (dedicated, texted(0), mine),
+        (shared, None, None),
+        (shared, texted(0), others),
+        (shared, texted(MONTH - 1), others),
+        (shared, texted(MONTH), others),
+        (shared, texted(MONTH + 1), None),
+        // Another machine's clock may be ahead.
+        (shared, texted(-5), others),
+        (None, None, None),
+        (None, texted(0), None),
+    ] {
+        let facts = RoutingFacts { holder, last_texted, answered: None };
+        assert_eq!(plan("hello").owner(facts), expected, "{facts:?}");
+    }
+}
+
+#[test]
+fn an_answer_of_a_simulated_network_belongs_to_whoever_sent_the_text_it_answers() {
+    let holders = [None, Some(Holder::Shared), Some(Holder::Dedicated(account_id()))];
+    for holder in holders {
+        for last_texted in [None, Some((account_id(), now()))] {
+            for answered in [None, Some((OTHER, Mode::Test)), Some((OTHER, Mode::Live))] {
+                let facts = RoutingFacts { holder, last_texted, answered };
+                assert_eq!(plan_from(answer(), "hello").owner(facts), answered, "{facts:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_text_from_a_network_has_nothing_to_do_with_what_was_answered() {
+    let answered = Some((OTHER, Mode::Test));
+    let facts = RoutingFacts { holder: None, last_texted: None, answered };
+    assert_eq!(plan("hello").owner(facts), None);
+}
+
+#[test]
+fn a_text_that_is_nobodys_is_kept_whole_for_the_operator() {
+    let plan = plan("Grüße 👋");
+    let expected = Unrouted {
+        id: plan.id,
+        from: person(),
+        to: our_number(),
+        body: Body::new("Grüße 👋"),
+        encoding: Encoding::Ucs2,
+        segments: Segments::new(1),
+        received_at: now(),
+    };
+    assert_eq!(plan.unrouted(), expected);
+    assert_eq!(plan.id.timestamp(), now());
+}
+
+// ---- what it sets off ----------------------------------------------------------------------
+
+fn settle(body: &str, opted_out: bool) -> InboundVerdict {
+    plan(body).settle(InboundFacts { account: account_id(), mode: Mode::Live, opted_out })
+}
+
+fn kinds(verdict: &InboundVerdict) -> Vec<String> {
+    verdict.events.iter().map(|event| event.data.kind().to_string()).collect()
+}
+
+#[test]
+fn an_inbound_text_is_received_costs_nothing_and_has_no_trace_of_a_send() {
+    let long = "д".repeat(71);
+    let verdict = settle(&long, false);
+    let expected = Message {
+        id: plan(&long).id,
+        account: account_id(),
+        direction: Direction::Inbound,
+        status: MessageStatus::Received,
+        to: our_number(),
+        from: person(),
+        body: Body::new(long),
+        encoding: Encoding::Ucs2,
+        segments: Segments::new(2),
+        credits: Credits::ZERO,
+        route: RouteName::new("simulator"),
+        sender: None,
+        client_ref: None,
+        batch_id: None,
+        campaign_id: None,
+        contact_id: None,
+        error: None,
+        mode: Mode::Live,
+        scheduled_at: None,
+        times: Times { received_at: Some(now()), ..Times::default() },
+    };
+    assert_eq!(verdict.message, expected);
+    let line = TimelineEntry { status: MessageStatus::Received, detail: None, at: now() };
+    assert_eq!(verdict.timeline, line);
+    assert_eq!(verdict.message.contact_number(), person());
+}
+
+#[test]
+fn an_answer_to_a_test_text_is_a_test_text() {
+    let facts = InboundFacts { account: OTHER, mode: Mode::Test, opted_out: false };
+    let verdict = plan_from(answer(), "hello").settle(facts);
+    assert_eq!((verdict.message.account, verdict.message.mode), (OTHER, Mode::Test));
+}
+
+fn opted_out_now() -> OptOut {
+    OptOut { phone: person(), source: OptOutSource::Sms, note: None, created_at: now() }
+}
+
+#[test]
+fn stop_words_opt_out_once_start_words_undo_it_and_other_words_do_neither() {
+    let add = || OptOutChange::Add(opted_out_now());
+    let remove = || OptOutChange::Remove(person());
+    let stops = [
+        "STOP",
+        "stop",
+        "STOPALL",
+        "UNSUBSCRIBE",
+        "CANCEL",
+        "END",
+        "QUIT",
+        "OPTOUT",
+        "OPT OUT",
+        "REVOKE",
+        "REMOVE",
+        "Stop, please",
+    ];
+    let starts = ["START", "UNSTOP", "Start again"];
+    let others = ["hello", "please stop", "restart", "STOPPED", "HELP", "yes", "", "?!"];
+    let table = stops
+        .map(|body| (body, add(), OptOutChange::Keep))
+        .into_iter()
+        .chain(starts.map(|body| (body, OptOutChange::Keep, remove())))
+        .chain(others.map(|body| (body, OptOutChange::Keep, OptOutChange::Keep)));
+    for (body, when_not_opted_out, when_opted_out) in table {
+        assert_eq!(settle(body, false).opt_out, when_not_opted_out, "{body:?}");
+        assert_eq!(settle(body, true).opt_out, when_opted_out, "{body:?}, opted out before");
+    }
+}
+
+#[test]
+fn the_text_is_told_first_and_a_new_opt_out_after_it() {
+    for (body, opted_out, expected) in [
+        ("STOP", false, &["message.received", "opt_out.created"][..]),
+        ("STOP", true, &["message.received"]),
+        ("START", true, &["message.received"]),
+        ("START", false, &["message.received"]),
+        ("hello", false, &["message.received"]),
+    ] {
+        assert_eq!(kinds(&settle(body, opted_out)), expected, "{body} {opted_out}");
+    }
+}
+
+#[test]
+fn events_carry_the_text_and_the_opt_out_as_they_are_kept() {
+    let verdict = settle("STOP", false);
+    let message = EventData::MessageReceived(Box::new(verdict.message.clone()));
+    assert_eq!(verdict.events[0].data, message);
+    assert_eq!(verdict.events[1].data, EventData::OptOutCreated(opted_out_now()));
+    assert!(verdict.events.iter().all(|event| event.account == account_id()));
+    assert!(verdict.events.iter().all(|event| event.created_at == now()));
+    assert!(verdict.events[0].id < verdict.events[1].id);
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_texted_is_stored_as_it_was_and_told(body in any::<String>(), opted_out: bool) {
+        let verdict = settle(&body, opted_out);
+        prop_assert_eq!(verdict.message.body.as_str(), body);
+        prop_assert_eq!(&kinds(&verdict)[0], "message.received");
+        let added = matches!(verdict.opt_out, OptOutChange::Add(_));
+        prop_assert_eq!(verdict.events.len(), 1 + usize::from(added));
+        prop_assert!(!(added && opted_out));
+    }
+
+    #[test]
+    fn a_shared_numbers_text_reaches_the_account_for_30_days_to_the_millisecond(
+        ago in -1_000i64..2 * MONTH,
+    ) {
+        let last_texted = Some((OTHER, millis(-ago)));
+        let facts = RoutingFacts { holder: Some(Holder::Shared), last_texted, answered: None };
+        prop_assert_eq!(plan("hi").owner(facts).is_some(), ago <= MONTH);
+    }
+}

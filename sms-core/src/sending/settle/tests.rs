@@ -1,0 +1,304 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::account::Mode;
+use crate::ids::{BatchId, LedgerEntryId};
+use crate::message::MessageStatus;
+use crate::samples::{account_id, credits, message, millis, now, seconds};
+use crate::sending::idempotency::{Fingerprint, IdempotencyClaim};
+
+const MEANT: Fingerprint = Fingerprint([1; 32]);
+const OTHER: Fingerprint = Fingerprint([2; 32]);
+
+/// A plan of so many texts; a live one takes two credits for each.
+fn plan(mode: Mode, texts: usize) -> SendPlan {
+    let price = credits(2 * texts as u64);
+    SendPlan {
+        account: account_id(),
+        mode,
+        batch: BatchId::from_u128(9),
+        idempotency: None,
+        messages: vec![message(MessageStatus::Queued); texts],
+        rejected: Vec::new(),
+        price,
+        charge: if mode.is_test() { Credits::ZERO } else { price },
+        entry_id: LedgerEntryId::from_u128(10),
+        claimable_at: now(),
+        expires_at: seconds(60),
+        at: now(),
+    }
+}
+
+fn claiming(plan: SendPlan) -> SendPlan {
+    let key = "booking-42".parse().unwrap();
+    let claim = IdempotencyClaim { key, fingerprint: MEANT };
+    SendPlan { idempotency: Some(claim), ..plan }
+}
+
+fn earlier(fingerprint: Fingerprint) -> EarlierSend {
+    EarlierSend {
+        fingerprint,
+        batch: BatchId::from_u128(4),
+        rejected: Vec::new(),
+        credits: credits(3),
+        balance: credits(7),
+        accepted_at: seconds(-60),
+    }
+}
+
+/// Nothing stands in the way.
+fn facts() -> SendFacts {
+    SendFacts {
+        status: AccountStatus::Active,
+        balance: credits(100),
+        earlier: None,
+        opted_out: false,
+        test_texts: Vec::new(),
+    }
+}
+
+/// Everything stands in the way: the account is suspended and poor, a number has opted out since,
+/// and the test texts are used up.
+fn against() -> SendFacts {
+    SendFacts {
+        status: AccountStatus::Suspended,
+        balance: Credits::ZERO,
+        earlier: None,
+        opted_out: true,
+        test_texts: vec![(seconds(-600), TEST_TEXTS_PER_HOUR)],
+    }
+}
+
+/// What became of it, in a word.
+fn verdict(plan: &SendPlan, facts: &SendFacts) -> &'static str {
+    match plan.settle(facts) {
+        Ok(SendVerdict::Accept { entry: Some(_), .. }) => "accepted and charged",
+        Ok(SendVerdict::Accept { entry: None, .. }) => "accepted",
+        Ok(SendVerdict::Replay(_)) => "replayed",
+        Err(CommitError::Stale) => "stale",
+        Err(CommitError::Store(_)) => "store error",
+        Err(CommitError::Refused(refused)) => match refused {
+            SendRefused::NoSuchAccount => "no such account",
+            SendRefused::MayNotSend(MayNotSend::Pending) => "pending",
+            SendRefused::MayNotSend(MayNotSend::Suspended) => "suspended",
+            SendRefused::InsufficientCredit { .. } => "insufficient credit",
+            SendRefused::IdempotencyConflict => "conflict",
+            SendRefused::TestTextsUsedUp { .. } => "test texts used up",
+        },
+    }
+}
+
+#[test]
+fn an_accepted_live_send_books_one_entry_that_takes_its_charge() {
+    let plan = plan(Mode::Live, 3);
+    let entry = Entry {
+        id: plan.entry_id,
+        cause: Cause::Send { batch: plan.batch },
+        amount: credits(6).loss(),
+        balance_after: credits(94),
+        note: None,
+        created_at: now(),
+    };
+    let expected = SendVerdict::Accept { entry: Some(entry), balance: credits(94) };
+    assert_eq!(plan.settle(&facts()).unwrap(), expected);
+}
+
+#[test]
+fn a_send_that_takes_nothing_books_nothing() {
+    let nothing = SendVerdict::Accept { entry: None, balance: credits(100) };
+    for plan in [plan(Mode::Test, 3), plan(Mode::Live, 0), plan(Mode::Test, 0)] {
+        assert_eq!(plan.settle(&facts()).unwrap(), nothing);
+    }
+    let poor = SendFacts { balance: Credits::ZERO, ..facts() };
+    for plan in [plan(Mode::Test, 3), plan(Mode::Live, 0)] {
+        assert_eq!(verdict(&plan, &poor), "accepted");
+    }
+}
+
+#[test]
+fn a_send_may_take_the_whole_balance_and_not_one_credit_more() {
+    let plan = plan(Mode::Live, 3);
+    let facts = |balance| SendFacts { balance: credits(balance), ..facts() };
+    match plan.settle(&facts(6)).unwrap() {
+        SendVerdict::Accept { entry: Some(entry), balance } => {
+            assert_eq!((entry.balance_after, balance), (Credits::ZERO, Credits::ZERO));
+        }
+        other => panic!("{other:?}"),
+    }
+    for balance in [5, 0] {
+        match plan.settle(&facts(balance)) {
+            Err(CommitError::Refused(SendRefused::InsufficientCredit {
+                needed,
+                balance: told,
+            })) => assert_eq!((needed, told), (credits(6), credits(balance))),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn checks_come_in_this_order_key_then_status_then_opt_outs_then_test_texts_then_credit() {
+    let known = |fingerprint| SendFacts { earlier: Some(earlier(fingerprint)), ..against() };
+    let active = SendFacts { status: AccountStatus::Active, ..against() };
+    let pending = SendFacts { status: AccountStatus::Pending, ..against() };
+    let nobody_opted_out = SendFacts { opted_out: false, ..active.clone() };
+    let (live, test) = (plan(Mode::Live, 1), plan(Mode::Test, 1));
+    for (facts, for_live, for_test) in [
+        (known(MEANT), "replayed", "replayed"),
+        (known(OTHER), "conflict", "conflict"),
+        (against(), "suspended", "suspended"),
+        (pending, "pending", "stale"),
+        (active, "stale", "stale"),
+        (nobody_opted_out, "insufficient credit", "test texts used up"),
+        (facts(), "accepted and charged", "accepted"),
+    ] {
+        assert_eq!(verdict(&claiming(live.clone()), &facts), for_live, "{facts:?}");
+        assert_eq!(verdict(&claiming(test.clone()), &facts), for_test, "{facts:?}");
+    }
+}
+
+#[test]
+fn a_replay_is_the_first_answer_unchanged() {
+    let facts = SendFacts { earlier: Some(earlier(MEANT)), ..against() };
+    let replayed = claiming(plan(Mode::Live, 1)).settle(&facts).unwrap();
+    assert_eq!(replayed, SendVerdict::Replay(earlier(MEANT)));
+}
+
+#[test]
+fn a_send_without_a_key_repeats_nothing() {
+    let facts = SendFacts { earlier: Some(earlier(MEANT)), ..facts() };
+    assert_eq!(verdict(&plan(Mode::Live, 1), &facts), "accepted and charged");
+}
+
+#[test]
+fn a_pending_account_sends_with_a_test_key_alone() {
+    let facts = SendFacts { status: AccountStatus::Pending, ..facts() };
+    assert_eq!(verdict(&plan(Mode::Live, 1), &facts), "pending");
+    assert_eq!(verdict(&plan(Mode::Test, 1), &facts), "accepted");
+}
+
+#[test]
+fn a_live_send_knows_no_limit_of_test_texts() {
+    let facts = SendFacts { test_texts: against().test_texts, ..facts() };
+    assert_eq!(verdict(&plan(Mode::Live, 50), &facts), "accepted and charged");
+}
+
+/// How long a test send of so many texts has to wait after those made so many seconds ago.
+fn wait(made: &[(i64, u32)], wanted: usize) -> Option<Duration> {
+    let test_texts = made.iter().map(|(ago, count)| (seconds(-ago), *count)).collect();
+    let facts = SendFacts { test_texts, ..facts() };
+    match plan(Mode::Test, wanted).settle(&facts) {
+        Ok(SendVerdict::Accept { .. }) => None,
+        Err(CommitError::Refused(SendRefused::TestTextsUsedUp { retry_after })) => {
+            Some(retry_after)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_account_makes_300_test_texts_an_hour_and_the_301st_waits_for_the_oldest_to_pass() {
+    let after = |seconds| Some(Duration::from_secs(seconds));
+    for (made, wanted, expected) in [
+        (&[][..], 50, None),
+        (&[(600, 250)], 50, None),
+        (&[(600, 299)], 1, None),
+        (&[(600, 251)], 50, after(3_000)),
+        (&[(600, 300)], 1, after(3_000)),
+        (&[(600, 300)], 0, None),
+        // The first to pass makes room enough.
+        (&[(3_000, 1), (600, 299)], 1, after(600)),
+        // The first to pass makes room for one, but two are wanted.
+        (&[(3_000, 1), (1_200, 1), (600, 298)], 2, after(2_400)),
+        // A second at least, though the room is there sooner.
+        (&[(3_599, 300)], 1, after(1)),
+        // What is an hour old counts no more.
+        (&[(3_600, 300)], 50, None),
+        (&[(3_600, 300), (600, 300)], 1, after(3_000)),
+    ] {
+        assert_eq!(wait(made, wanted), expected, "{made:?} and {wanted} more");
+    }
+}
+
+#[test]
+fn a_wait_is_never_shorter_than_a_second() {
+    let facts = SendFacts { test_texts: vec![(millis(-3_599_999), 300)], ..facts() };
+    match plan(Mode::Test, 1).settle(&facts) {
+        Err(CommitError::Refused(SendRefused::TestTextsUsedUp { retry_after })) => {
+            assert_eq!(retry_after, Duration::from_secs(1));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Test texts as an account can have made them: never more than 300 in any hour.
+fn any_test_texts() -> impl Strategy<Value = Vec<(Timestamp, u32)>> {
+    prop::collection::vec((0i64..3_700_000, 1u32..=50), 0..12).prop_map(|mut made| {
+        made.sort_unstable_by_key(|(ago, _)| -ago);
+        let mut rest = TEST_TEXTS_PER_HOUR;
+        let counted = made.into_iter().map_while(|(ago, count)| {
+            rest = rest.checked_sub(count)?;
+            Some((millis(-ago), count))
+        });
+        counted.collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn who_waits_exactly_as_long_as_told_is_accepted_and_who_comes_sooner_is_not(
+        test_texts in any_test_texts(),
+        wanted in 1usize..=TEST_NUMBERS_PER_REQUEST,
+    ) {
+        let facts = SendFacts { test_texts, ..facts() };
+        let first = plan(Mode::Test, wanted);
+        if let Err(CommitError::Refused(refused)) = first.settle(&facts) {
+            let SendRefused::TestTextsUsedUp { retry_after } = refused else {
+                panic!("{refused:?}")
+            };
+            prop_assert!(retry_after <= TEST_WINDOW);
+            let again = SendPlan { at: now().plus(retry_after), ..first.clone() };
+            prop_assert_eq!(verdict(&again, &facts), "accepted");
+            // A wait below a second is told as a second.
+            if retry_after > Duration::from_secs(1) {
+                let early = now().plus(retry_after).minus(Duration::from_millis(1));
+                let sooner = SendPlan { at: early, ..first };
+                prop_assert_eq!(verdict(&sooner, &facts), "test texts used up");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_accepted_keeps_the_hour_at_300(
+        test_texts in any_test_texts(),
+        wanted in 1usize..=TEST_NUMBERS_PER_REQUEST,
+    ) {
+        let within = |(at, _): &&(Timestamp, u32)| now().since(*at) < TEST_WINDOW;
+        let used: u32 = test_texts.iter().filter(within).map(|(_, count)| count).sum();
+        let fits = used as usize + wanted <= TEST_TEXTS_PER_HOUR as usize;
+        let facts = SendFacts { test_texts, ..facts() };
+        let expected = if fits { "accepted" } else { "test texts used up" };
+        prop_assert_eq!(verdict(&plan(Mode::Test, wanted), &facts), expected);
+    }
+
+    #[test]
+    fn a_balance_is_never_below_zero_and_the_entry_says_what_is_left(
+        balance in 0u64..40,
+        texts in 0usize..25,
+    ) {
+        let plan = plan(Mode::Live, texts);
+        let facts = SendFacts { balance: credits(balance), ..facts() };
+        match plan.settle(&facts) {
+            Ok(SendVerdict::Accept { entry, balance: left }) => {
+                prop_assert_eq!(left.get() + plan.charge.get(), balance);
+                prop_assert_eq!(entry.map_or(left, |entry| entry.balance_after), left);
+            }
+            Err(CommitError::Refused(refused)) => {
+                let (needed, balance) = (plan.charge, facts.balance);
+                prop_assert_eq!(refused, SendRefused::InsufficientCredit { needed, balance });
+                prop_assert!(needed > balance);
+            }
+            other => prop_assert!(false, "{:?}", other),
+        }
+    }
+}
