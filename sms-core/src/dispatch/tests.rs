@@ -286,7 +286,7 @@ fn a_hand_over_is_tried_again_within_5_seconds_then_at_doubling_intervals_up_to_
 fn a_text_to_be_tried_again_is_free_for_any_worker_and_counts_the_attempt() {
     let before = QueueEntry { attempt: 1, ..held(OURS) };
     let (entry, _) = retried(&before);
-    let expected = QueueEntry { attempt: 2, lease: None, claimable_at: seconds(10), ..before };
+    let expected = QueueEntry { attempt: 2, lease: None, claimable_at: seconds(8), ..before };
     assert_eq!(entry, expected);
     let (entry, _) = retried(&QueueEntry { attempt: u32::MAX, ..held(OURS) });
     assert_eq!(entry.attempt, u32::MAX);
