@@ -136,8 +136,10 @@ pub struct Unrouted {
 }
 
 impl InboundPlan {
-    /// Plans to take in a text that came at `at`.
+    /// Plans to take in a text that came at `at`. The character U+0000, which no handset shows and
+    /// no store can keep, is left out of its words.
     pub fn new(text: InboundText, origin: Origin, at: Timestamp, mut ids: Ids) -> Self {
+        let text = without_nul(text);
         let measure = measure(text.body.as_str());
         Self {
             id: ids.next(),
@@ -228,6 +230,14 @@ impl InboundPlan {
             scheduled_at: None,
             times: Times { received_at: Some(self.at), ..Times::default() },
         }
+    }
+}
+
+fn without_nul(text: InboundText) -> InboundText {
+    if text.body.as_str().contains('\0') {
+        InboundText { body: Body::new(text.body.as_str().replace('\0', "")), ..text }
+    } else {
+        text
     }
 }
 

@@ -5,7 +5,7 @@ use sms_core::account::api_key::{KeyHash, KeyRecord};
 use sms_core::account::store::{AccountStore, ApiKeyStore, KeyCreated, NewAccount};
 use sms_core::account::{Account, AccountChange};
 use sms_core::ids::{AccountId, ApiKeyId};
-use sms_core::page::{Page, PageRequest};
+use sms_core::page::{Cursor, Page, PageRequest};
 use sms_core::store::StoreError;
 use sms_core::time::Timestamp;
 
@@ -28,7 +28,7 @@ impl AccountStore for MemoryStore {
 
     async fn account_list(&self, page: PageRequest) -> Result<Page<Account>, StoreError> {
         let state = self.state();
-        let end = page.after.map_or(AccountId::from_u128(u128::MAX), |cursor| cursor.id());
+        let end = page.after.map_or(AccountId::from_u128(u128::MAX), Cursor::id);
         let rows = state.accounts.range(..end).rev().take(page.limit.get() + 1);
         let rows = rows.map(|(_, room)| room.account.clone()).collect();
         Ok(Page::of(rows, page.limit, |account: &Account| account.id))

@@ -8,7 +8,7 @@ use sms_core::inbound::{
     InboundFacts, InboundPlan, InboundVerdict, OptOutChange, Origin, RoutingFacts, TakenIn,
     Unrouted,
 };
-use sms_core::page::{Page, PageRequest};
+use sms_core::page::{Cursor, Page, PageRequest};
 use sms_core::store::StoreError;
 
 use crate::MemoryStore;
@@ -35,7 +35,7 @@ impl InboundStore for MemoryStore {
 
     async fn unrouted_list(&self, page: PageRequest) -> Result<Page<Unrouted>, StoreError> {
         let state = self.state();
-        let end = page.after.map_or(MessageId::from_u128(u128::MAX), |cursor| cursor.id());
+        let end = page.after.map_or(MessageId::from_u128(u128::MAX), Cursor::id);
         let rows = state.unrouted.range(..end).rev().take(page.limit.get() + 1);
         let rows = rows.map(|(_, text)| text.clone()).collect();
         Ok(Page::of(rows, page.limit, |text: &Unrouted| text.id))

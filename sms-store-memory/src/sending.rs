@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use async_trait::async_trait;
 use sms_core::ids::AccountId;
-use sms_core::message::Message;
 use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey};
 use sms_core::sending::plan::SendPlan;
 use sms_core::sending::settle::{Replay, SendFacts, SendRefused, SendVerdict, Sent, TEST_WINDOW};
@@ -48,11 +47,10 @@ impl SendingStore for MemoryStore {
         let mut state = self.state();
         let mut removed = 0;
         while removed < limit {
-            let Some(first) = state.key_ages.first_entry() else { break };
-            if first.key().0 >= before {
+            if state.key_ages.first().is_none_or(|(accepted_at, _, _)| *accepted_at >= before) {
                 break;
             }
-            let ((accepted_at, account, key), ()) = first.remove_entry();
+            let Some((accepted_at, account, key)) = state.key_ages.pop_first() else { break };
             if let Some(room) = state.accounts.get_mut(&account) {
                 // The key may have been used again since.
                 let is_same = |earlier: &EarlierSend| earlier.accepted_at == accepted_at;
@@ -140,7 +138,7 @@ impl State {
                     balance,
                     accepted_at: at,
                 };
-                self.key_ages.insert((at, account, claim.key.clone()), ());
+                self.key_ages.insert((at, account, claim.key.clone()));
                 room.earlier.insert(claim.key, earlier);
             }
         }

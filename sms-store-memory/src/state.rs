@@ -1,6 +1,6 @@
 //! Everything kept, and the one way in which a text's change is written.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use sms_core::account::Account;
 use sms_core::account::api_key::{KeyHash, KeyRecord};
@@ -38,7 +38,7 @@ pub(crate) struct State {
     pub(crate) last_texted: BTreeMap<(E164, E164), (AccountId, Timestamp)>,
     pub(crate) unrouted: BTreeMap<MessageId, Unrouted>,
     /// Idempotency keys by age, for tidying.
-    pub(crate) key_ages: BTreeMap<(Timestamp, AccountId, IdempotencyKey), ()>,
+    pub(crate) key_ages: BTreeSet<(Timestamp, AccountId, IdempotencyKey)>,
 }
 
 /// What belongs to one account.

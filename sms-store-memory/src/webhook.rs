@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use sms_core::ids::{AccountId, DeliveryId, EndpointId};
-use sms_core::page::{Page, PageRequest};
+use sms_core::page::{Cursor, Page, PageRequest};
 use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
 use sms_core::webhook::attempt::{
@@ -146,7 +146,7 @@ impl WebhookStore for MemoryStore {
         page: PageRequest,
     ) -> Result<Page<Delivery>, StoreError> {
         let state = self.state();
-        let before = page.after.map(|cursor| cursor.id());
+        let before = page.after.map(Cursor::id);
         let rows = state.deliveries.newest_first(endpoint, before);
         let own = rows.filter(|delivery| delivery.account == account);
         let rows = own.take(page.limit.get() + 1).cloned().collect();

@@ -44,7 +44,7 @@ pub trait AccountStore: Send + Sync {
 /// Keeps the hashes of keys.
 #[async_trait]
 pub trait ApiKeyStore: Send + Sync {
-    /// Writes a new key; false when its account does not exist.
+    /// Writes a new key, unless its account does not exist.
     async fn api_key_create(&self, key: KeyRecord) -> Result<KeyCreated, StoreError>;
 
     /// All of an account's keys, newest first, revoked ones included.

@@ -215,3 +215,8 @@ proptest! {
         prop_assert_eq!(plan("hi").owner(facts).is_some(), ago <= MONTH);
     }
 }
+
+#[test]
+fn the_character_u_0000_is_left_out_of_what_is_kept() {
+    assert_eq!(plan("a\0b").text.body.as_str(), "ab");
+}

@@ -114,6 +114,13 @@ impl SendRequest {
             let message = "body holds at most 1,600 characters";
             errors.push(FieldError::new("body", "too_long", message));
         }
+        for (field, text) in [("body", Some(&self.body)), ("client_ref", self.client_ref.as_ref())]
+        {
+            if text.is_some_and(|text| text.contains('\0')) {
+                let message = format!("{field} must not hold the character U+0000");
+                errors.push(FieldError::new(field, "invalid_character", message));
+            }
+        }
         if self.client_ref.as_ref().is_some_and(|text| text.chars().count() > MAX_CLIENT_REF) {
             let message = "client_ref holds at most 64 characters";
             errors.push(FieldError::new("client_ref", "too_long", message));
@@ -188,6 +195,12 @@ mod tests {
         assert_eq!(good().schedule_at(at(-60_000)).scheduled_at(now), None);
         assert_eq!(good().schedule_at(at(0)).scheduled_at(now), None);
         assert_eq!(good().schedule_at(at(1)).scheduled_at(now), Some(at(1)));
+    }
+
+    #[test]
+    fn the_character_u_0000_which_no_store_can_keep_is_refused() {
+        assert_eq!(fields(&SendRequest::new("a\0b").to("07700 900123")), ["body"]);
+        assert_eq!(fields(&good().client_ref("a\0b")), ["client_ref"]);
     }
 
     #[test]

@@ -28,8 +28,7 @@ pub struct SendFacts {
     pub status: AccountStatus,
     /// What it can spend.
     pub balance: Credits,
-    /// The send remembered under the plan's key, if it is not older than
-    /// [`KEPT_FOR`](super::idempotency::KEPT_FOR).
+    /// The send remembered under the plan's key, if it is [still kept](EarlierSend::is_kept).
     pub earlier: Option<EarlierSend>,
     /// Whether any number that the plan texts has opted out.
     pub opted_out: bool,

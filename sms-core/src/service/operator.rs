@@ -330,6 +330,10 @@ fn check_name(field: &str, name: &str) -> Result<(), Error> {
     if length == 0 {
         return Err(Error::invalid(field, "empty", format!("{field} must not be empty")));
     }
+    if name.contains('\0') {
+        let message = format!("{field} must not hold the character U+0000");
+        return Err(Error::invalid(field, "invalid_character", message));
+    }
     if length > MAX_NAME {
         let message = format!("{field} holds at most {MAX_NAME} characters");
         return Err(Error::invalid(field, "too_long", message));

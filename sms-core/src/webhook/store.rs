@@ -48,7 +48,8 @@ pub trait WebhookStore: Send + Sync {
 
     /// Takes deliveries that are due, each by [`settle_claim`](super::attempt::settle_claim), as many
     /// of each endpoint as
-    /// [`Room::of`](super::attempt::Room::of) allows, the longest due endpoint first. Two claims at
+    /// [`Room::of`](super::attempt::Room::of) allows, the longest due endpoint first, and of an
+    /// endpoint what has been due the longest. Two claims at
     /// once never take the same delivery.
     async fn deliveries_claim(
         &self,

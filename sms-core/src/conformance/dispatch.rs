@@ -1,0 +1,7 @@
+//! The queue of texts that wait to leave.
+
+pub(crate) mod claim;
+pub(crate) mod lease;
+pub(crate) mod outcome;
+pub(crate) mod race;
+pub(crate) mod retry;

@@ -1,0 +1,5 @@
+//! Texts that come in.
+
+pub(crate) mod answer;
+pub(crate) mod opt_out;
+pub(crate) mod routing;

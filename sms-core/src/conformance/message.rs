@@ -1,0 +1,5 @@
+//! Single texts: reading, listing, cancelling.
+
+pub(crate) mod cancel;
+pub(crate) mod filter;
+pub(crate) mod list;

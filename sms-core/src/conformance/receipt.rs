@@ -1,0 +1,5 @@
+//! Receipts.
+
+pub(crate) mod follow_up;
+pub(crate) mod late;
+pub(crate) mod record;

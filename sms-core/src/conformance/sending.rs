@@ -1,0 +1,7 @@
+//! Accepting sends.
+
+pub(crate) mod accept;
+pub(crate) mod idempotency;
+pub(crate) mod race;
+pub(crate) mod refusal;
+pub(crate) mod test_limit;

@@ -1,0 +1,239 @@
+//! Accounts and their keys.
+
+use async_trait::async_trait;
+use sms_core::account::api_key::{KeyHash, KeyRecord};
+use sms_core::account::store::{AccountStore, ApiKeyStore, KeyCreated, NewAccount};
+use sms_core::account::{Account, AccountChange, LocalTime, QuietHours, Settings};
+use sms_core::ids::{AccountId, ApiKeyId};
+use sms_core::page::{Page, PageRequest};
+use sms_core::store::StoreError;
+use sms_core::time::Timestamp;
+use sqlx::Row;
+use sqlx::postgres::PgRow;
+use uuid::Uuid;
+
+use crate::PgStore;
+use crate::begin::begin;
+use crate::credits::{Booking, book};
+use crate::error::failed;
+use crate::row::{Read, amount, time, uuid};
+
+pub(crate) fn account(row: &PgRow) -> sqlx::Result<Account> {
+    let local = |column: &str| {
+        let minutes = u16::try_from(row.try_get::<i16, _>(column)?).unwrap_or_default();
+        LocalTime::new(minutes / 60, minutes % 60)
+            .ok_or_else(|| sqlx::Error::ColumnNotFound(column.to_owned()))
+    };
+    Ok(Account {
+        id: row.id("id")?,
+        name: row.try_get("name")?,
+        status: row.name("status")?,
+        balance: row.credits("balance")?,
+        settings: Settings {
+            quiet_hours: QuietHours { start: local("quiet_start")?, end: local("quiet_end")? },
+            track_links_default: row.try_get("track_links_default")?,
+            opt_out_line: row.try_get("opt_out_line")?,
+            opt_out_line_sender: row.try_get("opt_out_line_sender")?,
+        },
+        created_at: row.at("created_at")?,
+        updated_at: row.at("updated_at")?,
+    })
+}
+
+fn key(row: &PgRow) -> sqlx::Result<KeyRecord> {
+    let bytes: [u8; 32] = row
+        .try_get::<Vec<u8>, _>("hash")?
+        .try_into()
+        .map_err(|_| sqlx::Error::ColumnNotFound("hash".to_owned()))?;
+    Ok(KeyRecord {
+        id: row.id("id")?,
+        account: row.id("account_id")?,
+        mode: row.mode("mode")?,
+        name: row.try_get("name")?,
+        hash: KeyHash::from_bytes(bytes),
+        last_four: row.try_get("last_four")?,
+        created_at: row.at("created_at")?,
+        last_used_at: row.maybe_at("last_used_at")?,
+        revoked_at: row.maybe_at("revoked_at")?,
+    })
+}
+
+fn minutes(local: LocalTime) -> i16 {
+    i16::try_from(local.minutes()).unwrap_or_default()
+}
+
+#[async_trait]
+impl AccountStore for PgStore {
+    async fn account_create(&self, new: NewAccount) -> Result<(), StoreError> {
+        let doing = failed("making an account");
+        let NewAccount { account, opening } = new;
+        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        sqlx::query(
+            "INSERT INTO account (id, name, status, balance, quiet_start, quiet_end,
+                 track_links_default, opt_out_line, opt_out_line_sender, created_at, updated_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+        )
+        .bind(uuid(account.id))
+        .bind(&account.name)
+        .bind(account.status.as_str())
+        .bind(amount(account.balance))
+        .bind(minutes(account.settings.quiet_hours.start))
+        .bind(minutes(account.settings.quiet_hours.end))
+        .bind(account.settings.track_links_default)
+        .bind(&account.settings.opt_out_line)
+        .bind(&account.settings.opt_out_line_sender)
+        .bind(time(account.created_at))
+        .bind(time(account.updated_at))
+        .execute(&mut *tx)
+        .await
+        .map_err(&doing)?;
+        let booking = Booking {
+            account: account.id,
+            balance: account.balance,
+            seq: 0,
+            entries: opening.into_iter().collect(),
+        };
+        book(&mut tx, vec![booking]).await.map_err(&doing)?;
+        tx.commit().await.map_err(&doing)
+    }
+
+    async fn account_get(&self, id: AccountId) -> Result<Option<Account>, StoreError> {
+        let doing = failed("reading an account");
+        let row = sqlx::query("SELECT * FROM account WHERE id = $1")
+            .bind(uuid(id))
+            .fetch_optional(&self.pool)
+            .await
+            .map_err(&doing)?;
+        row.as_ref().map(account).transpose().map_err(&doing)
+    }
+
+    async fn account_list(&self, page: PageRequest) -> Result<Page<Account>, StoreError> {
+        let doing = failed("listing accounts");
+        let before = page
+            .after
+            .map_or(Uuid::max(), |cursor| uuid(cursor.id::<sms_core::ids::AccountKind>()));
+        let rows = sqlx::query("SELECT * FROM account WHERE id < $1 ORDER BY id DESC LIMIT $2")
+            .bind(before)
+            .bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX))
+            .fetch_all(&self.pool)
+            .await
+            .map_err(&doing)?;
+        let rows: sqlx::Result<Vec<Account>> = rows.iter().map(account).collect();
+        Ok(Page::of(rows.map_err(&doing)?, page.limit, |account: &Account| account.id))
+    }
+
+    async fn account_update(
+        &self,
+        id: AccountId,
+        change: AccountChange,
+        at: Timestamp,
+    ) -> Result<Option<Account>, StoreError> {
+        let doing = failed("changing an account");
+        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        let row = sqlx::query("SELECT * FROM account WHERE id = $1 FOR NO KEY UPDATE")
+            .bind(uuid(id))
+            .fetch_optional(&mut *tx)
+            .await
+            .map_err(&doing)?;
+        let Some(row) = row else { return Ok(None) };
+        let changed = change.apply(account(&row).map_err(&doing)?, at);
+        sqlx::query(
+            "UPDATE account SET name = $2, status = $3, quiet_start = $4, quiet_end = $5,
+                 track_links_default = $6, opt_out_line = $7, opt_out_line_sender = $8,
+                 updated_at = $9
+             WHERE id = $1",
+        )
+        .bind(uuid(id))
+        .bind(&changed.name)
+        .bind(changed.status.as_str())
+        .bind(minutes(changed.settings.quiet_hours.start))
+        .bind(minutes(changed.settings.quiet_hours.end))
+        .bind(changed.settings.track_links_default)
+        .bind(&changed.settings.opt_out_line)
+        .bind(&changed.settings.opt_out_line_sender)
+        .bind(time(changed.updated_at))
+        .execute(&mut *tx)
+        .await
+        .map_err(&doing)?;
+        tx.commit().await.map_err(&doing)?;
+        Ok(Some(changed))
+    }
+}
+
+#[async_trait]
+impl ApiKeyStore for PgStore {
+    async fn api_key_create(&self, key: KeyRecord) -> Result<KeyCreated, StoreError> {
+        let doing = failed("making a key");
+        let made = sqlx::query(
+            "INSERT INTO api_key (hash, account_id, id, mode, name, last_four, created_at)
+             SELECT $1, account.id, $3, $4, $5, $6, $7 FROM account WHERE account.id = $2",
+        )
+        .bind(key.hash.as_bytes().as_slice())
+        .bind(uuid(key.account))
+        .bind(uuid(key.id))
+        .bind(key.mode.as_str())
+        .bind(&key.name)
+        .bind(&key.last_four)
+        .bind(time(key.created_at))
+        .execute(&self.pool)
+        .await
+        .map_err(&doing)?;
+        let created = made.rows_affected() == 1;
+        Ok(if created { KeyCreated::Created } else { KeyCreated::NoSuchAccount })
+    }
+
+    async fn api_key_list(&self, account: AccountId) -> Result<Vec<KeyRecord>, StoreError> {
+        let doing = failed("listing keys");
+        let rows = sqlx::query("SELECT * FROM api_key WHERE account_id = $1 ORDER BY id DESC")
+            .bind(uuid(account))
+            .fetch_all(&self.pool)
+            .await
+            .map_err(&doing)?;
+        rows.iter().map(key).collect::<sqlx::Result<_>>().map_err(&doing)
+    }
+
+    async fn api_key_find(&self, hash: KeyHash) -> Result<Option<KeyRecord>, StoreError> {
+        let doing = failed("finding a key");
+        let row = sqlx::query("SELECT * FROM api_key WHERE hash = $1")
+            .bind(hash.as_bytes().as_slice())
+            .fetch_optional(&self.pool)
+            .await
+            .map_err(&doing)?;
+        row.as_ref().map(key).transpose().map_err(&doing)
+    }
+
+    async fn api_key_revoke(
+        &self,
+        account: AccountId,
+        id: ApiKeyId,
+        at: Timestamp,
+    ) -> Result<Option<KeyRecord>, StoreError> {
+        let doing = failed("revoking a key");
+        let row = sqlx::query(
+            "UPDATE api_key SET revoked_at = COALESCE(revoked_at, $3)
+             WHERE account_id = $1 AND id = $2 RETURNING *",
+        )
+        .bind(uuid(account))
+        .bind(uuid(id))
+        .bind(time(at))
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(&doing)?;
+        row.as_ref().map(key).transpose().map_err(&doing)
+    }
+
+    async fn api_key_used(
+        &self,
+        account: AccountId,
+        id: ApiKeyId,
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let doing = failed("noting that a key was used");
+        let update =
+            sqlx::query("UPDATE api_key SET last_used_at = $3 WHERE account_id = $1 AND id = $2")
+                .bind(uuid(account))
+                .bind(uuid(id))
+                .bind(time(at));
+        update.execute(&self.pool).await.map(|_| ()).map_err(&doing)
+    }
+}

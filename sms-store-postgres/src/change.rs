@@ -1,0 +1,235 @@
+//! Writing what changes about texts: one statement for any number of them.
+
+use std::collections::BTreeMap;
+
+use sms_core::credits::Credits;
+use sms_core::credits::ledger::{Draft, post};
+use sms_core::event::Event;
+use sms_core::ids::{AccountId, Ids, MessageId};
+use sms_core::message::change::{Changed, Texted};
+use sms_core::message::{ErrorCode, Message, MessageStatus, TimelineEntry};
+use sms_core::phone::E164;
+use sms_core::time::Timestamp;
+use sqlx::types::Json;
+use sqlx::{PgConnection, Row};
+
+use crate::row::{Read, amount, digits, stored_lines, time, uuid, uuids};
+use crate::{credits, event};
+
+/// Changes gathered in order, to be written together. Later changes of a text build on earlier
+/// ones.
+#[derive(Default)]
+pub(crate) struct Changes {
+    texts: BTreeMap<MessageId, (Message, Vec<TimelineEntry>)>,
+    refunds: Vec<(AccountId, Draft)>,
+    texted: BTreeMap<(E164, E164), Texted>,
+    events: Vec<Event>,
+    ids: Option<Ids>,
+}
+
+impl Changes {
+    /// Adds one change. The ids that its plan has left name its deliveries.
+    pub(crate) fn add(&mut self, changed: Changed, ids: &Ids) {
+        if let Some(texted) = changed.texted() {
+            let last = self.texted.entry((texted.number, texted.person)).or_insert(texted);
+            if texted.at >= last.at {
+                *last = texted;
+            }
+        }
+        let Changed { message, timeline, refund, events } = changed;
+        self.refunds.extend(refund.map(|draft| (message.account, draft)));
+        self.events.extend(events);
+        let text = self.texts.entry(message.id).or_insert_with(|| (message.clone(), Vec::new()));
+        text.0 = message;
+        text.1.extend(timeline);
+        self.ids = Some(ids.clone());
+    }
+
+    /// Adds a line to a text's timeline that changes nothing else.
+    pub(crate) fn note(&mut self, message: &Message, line: TimelineEntry) {
+        let text = self.texts.entry(message.id).or_insert_with(|| (message.clone(), Vec::new()));
+        text.1.push(line);
+    }
+
+    /// Writes everything, in the order in which locks are taken.
+    pub(crate) async fn write(self, connection: &mut PgConnection) -> sqlx::Result<()> {
+        let Self { texts, refunds, texted, events, ids } = self;
+        let done = texts
+            .values()
+            .filter(|(message, _)| !MessageStatus::CLAIMABLE.contains(&message.status))
+            .map(|(message, _)| message.id);
+        leave_queue(connection, uuids(done)).await?;
+        update_texts(connection, texts.into_values().collect()).await?;
+        remember_contacts(connection, texted.into_values().collect()).await?;
+        book_refunds(connection, refunds).await?;
+        match ids {
+            Some(mut ids) if !events.is_empty() => event::raise(connection, events, &mut ids).await,
+            _ => Ok(()),
+        }
+    }
+}
+
+async fn leave_queue(connection: &mut PgConnection, done: Vec<uuid::Uuid>) -> sqlx::Result<()> {
+    if done.is_empty() {
+        return Ok(());
+    }
+    let delete = sqlx::query("DELETE FROM queue WHERE message_id = ANY($1)").bind(done);
+    delete.execute(connection).await.map(|_| ())
+}
+
+async fn update_texts(
+    connection: &mut PgConnection,
+    texts: Vec<(Message, Vec<TimelineEntry>)>,
+) -> sqlx::Result<()> {
+    if texts.is_empty() {
+        return Ok(());
+    }
+    let at = |pick: fn(&Message) -> Option<Timestamp>| -> Vec<_> {
+        texts.iter().map(|(message, _)| pick(message).map(time)).collect()
+    };
+    let statuses: Vec<&str> = texts.iter().map(|(message, _)| message.status.as_str()).collect();
+    let errors: Vec<Option<&str>> =
+        texts.iter().map(|(message, _)| message.error.map(ErrorCode::as_str)).collect();
+    let update = sqlx::query(
+        "UPDATE message m
+         SET status = new.status, error_code = new.error_code, sent_at = new.sent_at,
+             delivered_at = new.delivered_at, failed_at = new.failed_at,
+             cancelled_at = new.cancelled_at, timeline = m.timeline || new.timeline
+         FROM UNNEST($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::timestamptz[],
+                     $6::timestamptz[], $7::timestamptz[], $8::timestamptz[], $9::jsonb[])
+              AS new (account_id, id, status, error_code, sent_at, delivered_at, failed_at,
+                      cancelled_at, timeline)
+         WHERE m.account_id = new.account_id AND m.id = new.id",
+    )
+    .bind(uuids(texts.iter().map(|(message, _)| message.account)))
+    .bind(uuids(texts.iter().map(|(message, _)| message.id)))
+    .bind(statuses)
+    .bind(errors)
+    .bind(at(|message| message.times.sent_at))
+    .bind(at(|message| message.times.delivered_at))
+    .bind(at(|message| message.times.failed_at))
+    .bind(at(|message| message.times.cancelled_at))
+    .bind(texts.iter().map(|(_, lines)| Json(stored_lines(lines.clone()))).collect::<Vec<_>>());
+    update.execute(connection).await.map(|_| ())
+}
+
+/// Of two contacts the later counts, in whichever order they are written.
+async fn remember_contacts(connection: &mut PgConnection, texted: Vec<Texted>) -> sqlx::Result<()> {
+    if texted.is_empty() {
+        return Ok(());
+    }
+    let insert = sqlx::query(
+        "INSERT INTO last_texted (number, person, account_id, at)
+         SELECT * FROM UNNEST($1::bigint[], $2::bigint[], $3::uuid[], $4::timestamptz[])
+         ON CONFLICT (number, person) DO UPDATE
+         SET account_id = excluded.account_id, at = excluded.at
+         WHERE last_texted.at <= excluded.at",
+    )
+    .bind(texted.iter().map(|one| digits(one.number)).collect::<Vec<_>>())
+    .bind(texted.iter().map(|one| digits(one.person)).collect::<Vec<_>>())
+    .bind(uuids(texted.iter().map(|one| one.account)))
+    .bind(texted.iter().map(|one| time(one.at)).collect::<Vec<_>>());
+    insert.execute(connection).await.map(|_| ())
+}
+
+/// Books refunds, with one update of each account's balance.
+async fn book_refunds(
+    connection: &mut PgConnection,
+    refunds: Vec<(AccountId, Draft)>,
+) -> sqlx::Result<()> {
+    if refunds.is_empty() {
+        return Ok(());
+    }
+    let mut by_account: BTreeMap<AccountId, Vec<Draft>> = BTreeMap::new();
+    for (account, draft) in refunds {
+        by_account.entry(account).or_default().push(draft);
+    }
+    let balances = lock_balances(connection, by_account.keys().copied()).await?;
+    let mut bookings = Vec::new();
+    for (account, drafts) in by_account {
+        let Some((balance, seq)) = balances.get(&account).copied() else { continue };
+        // There is room for what was taken from the balance before.
+        let booked = post(balance, drafts);
+        let (entries, balance) = booked.map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
+        bookings.push(credits::Booking { account, balance, seq, entries });
+    }
+    credits::book(connection, bookings).await
+}
+
+/// Locks accounts, in the order of their ids, and reads balance and newest seq of each.
+pub(crate) async fn lock_balances(
+    connection: &mut PgConnection,
+    accounts: impl IntoIterator<Item = AccountId>,
+) -> sqlx::Result<BTreeMap<AccountId, (Credits, i64)>> {
+    let rows = sqlx::query(
+        "SELECT id, balance, ledger_seq FROM account WHERE id = ANY($1)
+         ORDER BY id FOR NO KEY UPDATE",
+    )
+    .bind(accounts.into_iter().map(uuid).collect::<Vec<_>>())
+    .fetch_all(connection)
+    .await?;
+    rows.iter()
+        .map(|row| Ok((row.id("id")?, (row.credits("balance")?, row.try_get("ledger_seq")?))))
+        .collect()
+}
+
+/// Writes texts that were not there before.
+pub(crate) async fn insert_texts(
+    connection: &mut PgConnection,
+    texts: &[(&Message, TimelineEntry)],
+) -> sqlx::Result<()> {
+    if texts.is_empty() {
+        return Ok(());
+    }
+    let each = |pick: &dyn Fn(&Message) -> i64| -> Vec<i64> {
+        texts.iter().map(|(message, _)| pick(message)).collect()
+    };
+    let texts_of = |pick: fn(&Message) -> &str| -> Vec<&str> {
+        texts.iter().map(|(message, _)| pick(message)).collect()
+    };
+    let maybe = |pick: fn(&Message) -> Option<&str>| -> Vec<Option<&str>> {
+        texts.iter().map(|(message, _)| pick(message)).collect()
+    };
+    let ids = |pick: fn(&Message) -> Option<u128>| -> Vec<Option<uuid::Uuid>> {
+        texts.iter().map(|(message, _)| pick(message).map(uuid::Uuid::from_u128)).collect()
+    };
+    let at = |pick: fn(&Message) -> Option<Timestamp>| -> Vec<_> {
+        texts.iter().map(|(message, _)| pick(message).map(time)).collect()
+    };
+    let segments: Vec<i32> = texts
+        .iter()
+        .map(|(message, _)| i32::try_from(message.segments.get()).unwrap_or(i32::MAX))
+        .collect();
+    let lines = texts.iter().map(|(_, line)| Json(stored_lines(vec![line.clone()])));
+    let insert = sqlx::query(
+        "INSERT INTO message (account_id, id, direction, status, to_number, from_number,
+             contact_number, body, encoding, segments, credits, route, mode, sender, client_ref,
+             batch_id, campaign_id, contact_id, scheduled_at, received_at, timeline)
+         SELECT * FROM UNNEST($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[],
+             $6::bigint[], $7::bigint[], $8::text[], $9::text[], $10::integer[], $11::bigint[],
+             $12::text[], $13::text[], $14::text[], $15::text[], $16::uuid[], $17::uuid[],
+             $18::uuid[], $19::timestamptz[], $20::timestamptz[], $21::jsonb[])",
+    )
+    .bind(uuids(texts.iter().map(|(message, _)| message.account)))
+    .bind(uuids(texts.iter().map(|(message, _)| message.id)))
+    .bind(texts_of(|message| message.direction.as_str()))
+    .bind(texts_of(|message| message.status.as_str()))
+    .bind(each(&|message| digits(message.to)))
+    .bind(each(&|message| digits(message.from)))
+    .bind(each(&|message| digits(message.contact_number())))
+    .bind(texts_of(|message| message.body.as_str()))
+    .bind(texts_of(|message| message.encoding.as_str()))
+    .bind(segments)
+    .bind(each(&|message| amount(message.credits)))
+    .bind(texts_of(|message| message.route.as_str()))
+    .bind(texts_of(|message| message.mode.as_str()))
+    .bind(maybe(|message| message.sender.as_deref()))
+    .bind(maybe(|message| message.client_ref.as_deref()))
+    .bind(ids(|message| message.batch_id.map(sms_core::ids::Id::as_u128)))
+    .bind(ids(|message| message.campaign_id.map(sms_core::ids::Id::as_u128)))
+    .bind(ids(|message| message.contact_id.map(sms_core::ids::Id::as_u128)))
+    .bind(at(|message| message.scheduled_at))
+    .bind(at(|message| message.times.received_at))
+    .bind(lines.collect::<Vec<_>>());
+    insert.execute(connection).await.map(|_| ())
+}

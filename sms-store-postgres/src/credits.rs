@@ -1,0 +1,179 @@
+//! Balances and the ledger.
+
+use async_trait::async_trait;
+use sms_core::credits::adjust::{AdjustPlan, AdjustRefused, Adjusted};
+use sms_core::credits::ledger::{Cause, Entry, post};
+use sms_core::credits::store::CreditStore;
+use sms_core::credits::{Change, Credits};
+use sms_core::ids::AccountId;
+use sms_core::page::{Cursor, Page, PageRequest};
+use sms_core::store::{CommitError, StoreError};
+use sqlx::postgres::PgRow;
+use sqlx::{PgConnection, Row};
+use uuid::Uuid;
+
+use crate::PgStore;
+use crate::begin::begin;
+use crate::change::lock_balances;
+use crate::error::{commit_failed, failed};
+use crate::row::{Read, amount, time, uuid, uuids};
+
+/// Entries booked for one account, whose row is locked.
+pub(crate) struct Booking {
+    pub(crate) account: AccountId,
+    /// The balance that the entries leave.
+    pub(crate) balance: Credits,
+    /// The seq before them.
+    pub(crate) seq: i64,
+    pub(crate) entries: Vec<Entry>,
+}
+
+/// Writes entries and balances: two statements for any number of accounts.
+pub(crate) async fn book(
+    connection: &mut PgConnection,
+    bookings: Vec<Booking>,
+) -> sqlx::Result<()> {
+    let mut rows = Vec::new();
+    let mut accounts = Vec::new();
+    for Booking { account, balance, seq, entries } in bookings {
+        let mut last = seq;
+        for entry in entries {
+            last += 1;
+            rows.push((account, last, entry));
+        }
+        accounts.push((account, balance, last));
+    }
+    if rows.is_empty() {
+        return Ok(());
+    }
+    sqlx::query(
+        "UPDATE account a SET balance = new.balance, ledger_seq = new.seq
+         FROM UNNEST($1::uuid[], $2::bigint[], $3::bigint[]) AS new (id, balance, seq)
+         WHERE a.id = new.id",
+    )
+    .bind(uuids(accounts.iter().map(|(account, _, _)| *account)))
+    .bind(accounts.iter().map(|(_, balance, _)| amount(*balance)).collect::<Vec<_>>())
+    .bind(accounts.iter().map(|(_, _, seq)| *seq).collect::<Vec<_>>())
+    .execute(&mut *connection)
+    .await?;
+    let causes: Vec<Causes> = rows.iter().map(|(_, _, entry)| Causes::of(entry.cause)).collect();
+    let insert = sqlx::query(
+        "INSERT INTO ledger_entry (account_id, seq, id, kind, amount, balance_after, batch_id,
+             message_id, campaign_id, number_id, note, created_at)
+         SELECT * FROM UNNEST($1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::bigint[],
+             $6::bigint[], $7::uuid[], $8::uuid[], $9::uuid[], $10::uuid[], $11::text[],
+             $12::timestamptz[])",
+    )
+    .bind(uuids(rows.iter().map(|(account, _, _)| *account)))
+    .bind(rows.iter().map(|(_, seq, _)| *seq).collect::<Vec<_>>())
+    .bind(uuids(rows.iter().map(|(_, _, entry)| entry.id)))
+    .bind(rows.iter().map(|(_, _, entry)| entry.cause.kind().as_str()).collect::<Vec<_>>())
+    .bind(rows.iter().map(|(_, _, entry)| entry.amount.get()).collect::<Vec<_>>())
+    .bind(rows.iter().map(|(_, _, entry)| amount(entry.balance_after)).collect::<Vec<_>>())
+    .bind(causes.iter().map(|cause| cause.batch).collect::<Vec<_>>())
+    .bind(causes.iter().map(|cause| cause.message).collect::<Vec<_>>())
+    .bind(causes.iter().map(|cause| cause.campaign).collect::<Vec<_>>())
+    .bind(causes.iter().map(|cause| cause.number).collect::<Vec<_>>())
+    .bind(rows.iter().map(|(_, _, entry)| entry.note.as_deref()).collect::<Vec<_>>())
+    .bind(rows.iter().map(|(_, _, entry)| time(entry.created_at)).collect::<Vec<_>>());
+    insert.execute(connection).await.map(|_| ())
+}
+
+/// A cause as columns.
+#[derive(Default)]
+struct Causes {
+    batch: Option<Uuid>,
+    message: Option<Uuid>,
+    campaign: Option<Uuid>,
+    number: Option<Uuid>,
+}
+
+impl Causes {
+    fn of(cause: Cause) -> Self {
+        match cause {
+            Cause::Send { batch } => Self { batch: Some(uuid(batch)), ..Self::default() },
+            Cause::Refund { message, batch, campaign } => Self {
+                batch: batch.map(uuid),
+                message: Some(uuid(message)),
+                campaign: campaign.map(uuid),
+                number: None,
+            },
+            Cause::Rent { number } => Self { number: Some(uuid(number)), ..Self::default() },
+            Cause::TopUp | Cause::Adjustment => Self::default(),
+        }
+    }
+}
+
+fn entry(row: &PgRow) -> sqlx::Result<Entry> {
+    let missing = |column: &str| sqlx::Error::ColumnNotFound(column.to_owned());
+    let cause = match row.try_get::<&str, _>("kind")? {
+        "send" => Cause::Send { batch: row.id("batch_id")? },
+        "refund" => Cause::Refund {
+            message: row.id("message_id")?,
+            batch: row.maybe_id("batch_id")?,
+            campaign: row.maybe_id("campaign_id")?,
+        },
+        "rent" => Cause::Rent { number: row.id("number_id")? },
+        "top_up" => Cause::TopUp,
+        _ => Cause::Adjustment,
+    };
+    Ok(Entry {
+        id: row.id("id")?,
+        cause,
+        amount: Change::new(row.try_get("amount")?).ok_or_else(|| missing("amount"))?,
+        balance_after: row.credits("balance_after")?,
+        note: row.try_get("note")?,
+        created_at: row.at("created_at")?,
+    })
+}
+
+#[async_trait]
+impl CreditStore for PgStore {
+    async fn credits_adjust(
+        &self,
+        plan: AdjustPlan,
+    ) -> Result<Adjusted, CommitError<AdjustRefused>> {
+        let doing = commit_failed("adjusting credits");
+        let AdjustPlan { account, draft } = plan;
+        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        let balances = lock_balances(&mut tx, [account]).await.map_err(&doing)?;
+        let Some((balance, seq)) = balances.get(&account).copied() else {
+            return Err(CommitError::Refused(AdjustRefused::NoSuchAccount));
+        };
+        let (entries, balance) =
+            post(balance, vec![draft]).map_err(|reason| CommitError::Refused(reason.into()))?;
+        let booking = Booking { account, balance, seq, entries };
+        book(&mut tx, vec![booking]).await.map_err(&doing)?;
+        tx.commit().await.map_err(&doing)?;
+        Ok(Adjusted { balance })
+    }
+
+    async fn ledger_list(
+        &self,
+        account: AccountId,
+        page: PageRequest,
+    ) -> Result<Page<Entry>, StoreError> {
+        let doing = failed("reading the ledger");
+        let before = page
+            .after
+            .map_or(i64::MAX, |cursor| i64::try_from(cursor.position()).unwrap_or(i64::MAX));
+        let limit = page.limit.get();
+        let rows = sqlx::query(
+            "SELECT * FROM ledger_entry WHERE account_id = $1 AND seq < $2
+             ORDER BY seq DESC LIMIT $3",
+        )
+        .bind(uuid(account))
+        .bind(before)
+        .bind(i64::try_from(limit + 1).unwrap_or(i64::MAX))
+        .fetch_all(&self.pool)
+        .await
+        .map_err(&doing)?;
+        let mut next = None;
+        if rows.len() > limit {
+            let last: i64 = rows[limit - 1].try_get("seq").map_err(&doing)?;
+            next = u64::try_from(last).ok().map(Cursor::after_position);
+        }
+        let items: sqlx::Result<Vec<Entry>> = rows.iter().take(limit).map(entry).collect();
+        Ok(Page { items: items.map_err(&doing)?, next })
+    }
+}

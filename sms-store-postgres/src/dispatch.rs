@@ -1,0 +1,289 @@
+//! The queue of texts that wait to leave.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use sms_core::dispatch::store::DispatchStore;
+use sms_core::dispatch::{
+    ClaimFacts, ClaimPlan, ClaimVerdict, Claimed, FollowUp, LeaseToken, OutcomePlan,
+    OutcomeRecorded, OutcomeVerdict, QueueEntry,
+};
+use sms_core::ids::MessageId;
+use sms_core::message::{Body, ErrorCode, Message};
+use sms_core::receipt::ReceiptStatus;
+use sms_core::route::{Comeback, RouteName};
+use sms_core::store::StoreError;
+use sms_core::time::Timestamp;
+use sqlx::postgres::PgRow;
+use sqlx::{PgConnection, Row};
+
+use crate::begin::begin;
+use crate::change::Changes;
+use crate::error::failed;
+use crate::row::{self, Read, digits, time, token, uuid, uuids};
+use crate::{PgStore, message_columns};
+
+#[async_trait]
+impl DispatchStore for PgStore {
+    async fn dispatch_claim(&self, mut plan: ClaimPlan) -> Result<Claimed, StoreError> {
+        let doing = failed("claiming texts");
+        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        let rows = sqlx::query(concat!(
+            "SELECT ",
+            message_columns!(),
+            ", q.claimable_at, q.expires_at, q.attempt, q.lease, a.status AS account_status,
+                    EXISTS (SELECT FROM opt_out o
+                            WHERE o.account_id = m.account_id AND o.phone = m.to_number)
+                        AS opted_out
+             FROM queue q
+             JOIN message m ON m.account_id = q.account_id AND m.id = q.message_id
+             JOIN account a ON a.id = q.account_id
+             WHERE q.claimable_at <= $1
+             ORDER BY q.claimable_at, q.message_id
+             LIMIT $2
+             -- What another worker or a cancel holds is left to it.
+             FOR UPDATE OF q, m SKIP LOCKED"
+        ))
+        .bind(time(plan.at))
+        .bind(i64::try_from(plan.limit).unwrap_or(i64::MAX))
+        .fetch_all(&mut *tx)
+        .await
+        .map_err(&doing)?;
+        if rows.is_empty() {
+            return Ok(Claimed::default());
+        }
+        let mut claimed = Claimed::default();
+        let mut changes = Changes::default();
+        let (mut held, mut leftover) = (Vec::new(), Vec::new());
+        for row in &rows {
+            let message = row::message(row).map_err(&doing)?;
+            let entry = row::queue_entry(row).map_err(&doing)?;
+            let facts = ClaimFacts {
+                message: &message,
+                entry: &entry,
+                account_status: row.name("account_status").map_err(&doing)?,
+                opted_out: row.try_get("opted_out").map_err(&doing)?,
+            };
+            match plan.settle(facts) {
+                ClaimVerdict::Take { changed, text, entry } => {
+                    if let Some(changed) = changed {
+                        changes.add(*changed, &plan.ids);
+                    }
+                    held.push(entry);
+                    claimed.texts.push(text);
+                }
+                ClaimVerdict::Fail(changed) => {
+                    changes.add(*changed, &plan.ids);
+                    claimed.failed += 1;
+                }
+                ClaimVerdict::Drop => leftover.push(uuid(entry.message)),
+            }
+        }
+        put_entries(&mut tx, held).await.map_err(&doing)?;
+        if !leftover.is_empty() {
+            let delete = sqlx::query("DELETE FROM queue WHERE message_id = ANY($1)").bind(leftover);
+            delete.execute(&mut *tx).await.map_err(&doing)?;
+        }
+        changes.write(&mut tx).await.map_err(&doing)?;
+        tx.commit().await.map_err(&doing)?;
+        Ok(claimed)
+    }
+
+    async fn dispatch_record(
+        &self,
+        mut plans: Vec<OutcomePlan>,
+    ) -> Result<Vec<OutcomeRecorded>, StoreError> {
+        let doing = failed("recording outcomes");
+        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        let ids = uuids(plans.iter().map(|plan| plan.message));
+        let mut found = locked(&mut tx, ids).await.map_err(&doing)?;
+        let mut changes = Changes::default();
+        let (mut entries, mut follow_ups) = (BTreeMap::new(), Vec::new());
+        let mut recorded = Vec::with_capacity(plans.len());
+        for plan in &mut plans {
+            let state = found.get(&plan.message).map(|(message, entry)| (message, entry));
+            recorded.push(match plan.settle(state) {
+                OutcomeVerdict::Done { changed, follow_ups: more } => {
+                    let status = changed.message.status;
+                    entries.remove(&plan.message);
+                    found.remove(&plan.message);
+                    changes.add(*changed, &plan.ids);
+                    follow_ups.extend(more);
+                    OutcomeRecorded::Done(status)
+                }
+                OutcomeVerdict::Retry { entry, note } => {
+                    if let Some((message, known)) = found.get_mut(&plan.message) {
+                        *known = entry;
+                        if let Some(note) = note {
+                            changes.note(message, note);
+                        }
+                    }
+                    entries.insert(plan.message, entry);
+                    OutcomeRecorded::Retry
+                }
+                OutcomeVerdict::LeaseLost => OutcomeRecorded::LeaseLost,
+            });
+        }
+        put_entries(&mut tx, entries.into_values().collect()).await.map_err(&doing)?;
+        changes.write(&mut tx).await.map_err(&doing)?;
+        insert_follow_ups(&mut tx, follow_ups).await.map_err(&doing)?;
+        tx.commit().await.map_err(&doing)?;
+        Ok(recorded)
+    }
+
+    async fn dispatch_renew(
+        &self,
+        lease: LeaseToken,
+        until: Timestamp,
+    ) -> Result<usize, StoreError> {
+        let doing = failed("renewing leases");
+        let renewed = sqlx::query(
+            "UPDATE queue SET claimable_at = $2
+             WHERE message_id IN (SELECT message_id FROM queue WHERE lease = $1
+                                  ORDER BY message_id FOR UPDATE)",
+        )
+        .bind(token(lease))
+        .bind(time(until))
+        .execute(&self.pool)
+        .await
+        .map_err(&doing)?;
+        Ok(usize::try_from(renewed.rows_affected()).unwrap_or(usize::MAX))
+    }
+
+    async fn dispatch_next(&self) -> Result<Option<Timestamp>, StoreError> {
+        let doing = failed("looking for the next text");
+        let row =
+            sqlx::query("SELECT claimable_at AS next FROM queue ORDER BY claimable_at LIMIT 1")
+                .fetch_optional(&self.pool)
+                .await
+                .map_err(&doing)?;
+        row.map(|row| row.at("next")).transpose().map_err(&doing)
+    }
+
+    async fn follow_ups_due(
+        &self,
+        at: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<FollowUp>, StoreError> {
+        let doing = failed("reading what a simulated network owes");
+        let rows =
+            sqlx::query("SELECT * FROM follow_up WHERE due_at <= $1 ORDER BY due_at, id LIMIT $2")
+                .bind(time(at))
+                .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+                .fetch_all(&self.pool)
+                .await
+                .map_err(&doing)?;
+        rows.iter().map(follow_up).collect::<sqlx::Result<_>>().map_err(&doing)
+    }
+
+    async fn follow_ups_next(&self) -> Result<Option<Timestamp>, StoreError> {
+        let doing = failed("looking for what a simulated network owes next");
+        let row = sqlx::query("SELECT due_at AS next FROM follow_up ORDER BY due_at LIMIT 1")
+            .fetch_optional(&self.pool)
+            .await
+            .map_err(&doing)?;
+        row.map(|row| row.at("next")).transpose().map_err(&doing)
+    }
+}
+
+/// Texts that are in the queue, with their places, locked in the order of their ids.
+async fn locked(
+    connection: &mut PgConnection,
+    ids: Vec<uuid::Uuid>,
+) -> sqlx::Result<BTreeMap<MessageId, (Message, QueueEntry)>> {
+    let rows = sqlx::query(concat!(
+        "SELECT ",
+        message_columns!(),
+        ", q.claimable_at, q.expires_at, q.attempt, q.lease
+         FROM queue q JOIN message m ON m.account_id = q.account_id AND m.id = q.message_id
+         WHERE q.message_id = ANY($1)
+         ORDER BY q.message_id
+         FOR UPDATE OF q, m"
+    ))
+    .bind(ids)
+    .fetch_all(connection)
+    .await?;
+    let read = |row: &PgRow| {
+        let message = row::message(row)?;
+        Ok((message.id, (message, row::queue_entry(row)?)))
+    };
+    rows.iter().map(read).collect()
+}
+
+/// Writes places in the queue over those there were.
+async fn put_entries(connection: &mut PgConnection, entries: Vec<QueueEntry>) -> sqlx::Result<()> {
+    if entries.is_empty() {
+        return Ok(());
+    }
+    let attempts: Vec<i32> =
+        entries.iter().map(|entry| i32::try_from(entry.attempt).unwrap_or(i32::MAX)).collect();
+    let update = sqlx::query(
+        "UPDATE queue q
+         SET claimable_at = new.claimable_at, attempt = new.attempt, lease = new.lease
+         FROM UNNEST($1::uuid[], $2::timestamptz[], $3::integer[], $4::uuid[])
+              AS new (message_id, claimable_at, attempt, lease)
+         WHERE q.message_id = new.message_id",
+    )
+    .bind(uuids(entries.iter().map(|entry| entry.message)))
+    .bind(entries.iter().map(|entry| time(entry.claimable_at)).collect::<Vec<_>>())
+    .bind(attempts)
+    .bind(entries.iter().map(|entry| entry.lease.map(token)).collect::<Vec<_>>());
+    update.execute(connection).await.map(|_| ())
+}
+
+async fn insert_follow_ups(
+    connection: &mut PgConnection,
+    follow_ups: Vec<FollowUp>,
+) -> sqlx::Result<()> {
+    if follow_ups.is_empty() {
+        return Ok(());
+    }
+    let what: Vec<(&str, Option<&str>)> =
+        follow_ups.iter().map(|follow_up| comeback_columns(&follow_up.what)).collect();
+    let insert = sqlx::query(
+        "INSERT INTO follow_up (id, message_id, number, person, route, due_at, what, detail)
+         SELECT * FROM UNNEST($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[], $5::text[],
+             $6::timestamptz[], $7::text[], $8::text[])",
+    )
+    .bind(uuids(follow_ups.iter().map(|one| one.id)))
+    .bind(uuids(follow_ups.iter().map(|one| one.message)))
+    .bind(follow_ups.iter().map(|one| digits(one.number)).collect::<Vec<_>>())
+    .bind(follow_ups.iter().map(|one| digits(one.person)).collect::<Vec<_>>())
+    .bind(follow_ups.iter().map(|one| one.route.as_str()).collect::<Vec<_>>())
+    .bind(follow_ups.iter().map(|one| time(one.due_at)).collect::<Vec<_>>())
+    .bind(what.iter().map(|(what, _)| *what).collect::<Vec<_>>())
+    .bind(what.iter().map(|(_, detail)| *detail).collect::<Vec<_>>());
+    insert.execute(connection).await.map(|_| ())
+}
+
+fn comeback_columns(what: &Comeback) -> (&'static str, Option<&str>) {
+    match what {
+        Comeback::Receipt(ReceiptStatus::Delivered) => ("delivered", None),
+        Comeback::Receipt(ReceiptStatus::Undelivered(error)) => {
+            ("undelivered", Some(error.as_str()))
+        }
+        Comeback::Reply(body) => ("reply", Some(body.as_str())),
+    }
+}
+
+fn follow_up(row: &PgRow) -> sqlx::Result<FollowUp> {
+    let detail: Option<String> = row.try_get("detail")?;
+    let what = match row.try_get::<&str, _>("what")? {
+        "delivered" => Comeback::Receipt(ReceiptStatus::Delivered),
+        "undelivered" => {
+            let error = detail.as_deref().and_then(|code| code.parse::<ErrorCode>().ok());
+            let error = error.unwrap_or(ErrorCode::NetworkError);
+            Comeback::Receipt(ReceiptStatus::Undelivered(error))
+        }
+        _ => Comeback::Reply(Body::new(detail.unwrap_or_default())),
+    };
+    Ok(FollowUp {
+        id: row.id("id")?,
+        message: row.id("message_id")?,
+        number: row.number("number")?,
+        person: row.number("person")?,
+        route: RouteName::new(row.try_get::<String, _>("route")?),
+        due_at: row.at("due_at")?,
+        what,
+    })
+}

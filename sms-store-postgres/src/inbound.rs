@@ -1,0 +1,171 @@
+//! Texts that come in.
+
+use async_trait::async_trait;
+use sms_core::account::Mode;
+use sms_core::ids::{AccountId, MessageKind};
+use sms_core::inbound::store::InboundStore;
+use sms_core::inbound::{
+    InboundFacts, InboundPlan, InboundVerdict, OptOutChange, Origin, RoutingFacts, TakenIn,
+    Unrouted,
+};
+use sms_core::message::{Body, Message};
+use sms_core::number::Holder;
+use sms_core::page::{Page, PageRequest};
+use sms_core::store::StoreError;
+use sms_core::text::Segments;
+use sqlx::postgres::PgRow;
+use sqlx::{PgConnection, Row};
+use uuid::Uuid;
+
+use crate::begin::begin;
+use crate::change::{insert_texts, lock_balances};
+use crate::error::failed;
+use crate::receipt::take_follow_up;
+use crate::row::{Read, digits, time, uuid};
+use crate::{PgStore, event};
+
+#[async_trait]
+impl InboundStore for PgStore {
+    async fn inbound_take(&self, mut plan: InboundPlan) -> Result<TakenIn, StoreError> {
+        let doing = failed("taking in a text");
+        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        if let Origin::Answer { follow_up, .. } = plan.origin
+            && !take_follow_up(&mut tx, uuid(follow_up)).await.map_err(&doing)?
+        {
+            return Ok(TakenIn::AlreadyDone);
+        }
+        let facts = routing_facts(&mut tx, &plan).await.map_err(&doing)?;
+        let taken = if let Some((account, mode)) = plan.owner(facts) {
+            TakenIn::Routed(take_in(&mut tx, &mut plan, account, mode).await.map_err(&doing)?)
+        } else {
+            let unrouted = plan.unrouted();
+            insert_unrouted(&mut tx, &unrouted).await.map_err(&doing)?;
+            TakenIn::Unrouted(unrouted)
+        };
+        tx.commit().await.map_err(&doing)?;
+        Ok(taken)
+    }
+
+    async fn unrouted_list(&self, page: PageRequest) -> Result<Page<Unrouted>, StoreError> {
+        let doing = failed("listing unrouted texts");
+        let before = page.after.map_or(Uuid::max(), |cursor| uuid(cursor.id::<MessageKind>()));
+        let rows = sqlx::query("SELECT * FROM unrouted WHERE id < $1 ORDER BY id DESC LIMIT $2")
+            .bind(before)
+            .bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX))
+            .fetch_all(&self.pool)
+            .await
+            .map_err(&doing)?;
+        let rows: sqlx::Result<Vec<Unrouted>> = rows.iter().map(unrouted).collect();
+        Ok(Page::of(rows.map_err(&doing)?, page.limit, |text: &Unrouted| text.id))
+    }
+}
+
+async fn routing_facts(
+    connection: &mut PgConnection,
+    plan: &InboundPlan,
+) -> sqlx::Result<RoutingFacts> {
+    let number = sqlx::query("SELECT account_id FROM number WHERE phone = $1")
+        .bind(digits(plan.text.to))
+        .fetch_optional(&mut *connection)
+        .await?;
+    let holder = match number {
+        None => None,
+        Some(row) => Some(row.maybe_id("account_id")?.map_or(Holder::Shared, Holder::Dedicated)),
+    };
+    let last =
+        sqlx::query("SELECT account_id, at FROM last_texted WHERE number = $1 AND person = $2")
+            .bind(digits(plan.text.to))
+            .bind(digits(plan.text.from))
+            .fetch_optional(&mut *connection)
+            .await?;
+    let last_texted = last.map(|row| Ok::<_, sqlx::Error>((row.id("account_id")?, row.at("at")?)));
+    let answered = match plan.origin {
+        Origin::Network => None,
+        Origin::Answer { to, .. } => {
+            let row = sqlx::query("SELECT account_id, mode FROM message WHERE id = $1")
+                .bind(uuid(to))
+                .fetch_optional(connection)
+                .await?;
+            row.map(|row| Ok::<_, sqlx::Error>((row.id("account_id")?, row.mode("mode")?)))
+                .transpose()?
+        }
+    };
+    Ok(RoutingFacts { holder, last_texted: last_texted.transpose()?, answered })
+}
+
+async fn take_in(
+    connection: &mut PgConnection,
+    plan: &mut InboundPlan,
+    account: AccountId,
+    mode: Mode,
+) -> sqlx::Result<Message> {
+    // An opt-out must not slip between a send's facts and its commit.
+    lock_balances(connection, [account]).await?;
+    let opted_out = sqlx::query("SELECT 1 FROM opt_out WHERE account_id = $1 AND phone = $2")
+        .bind(uuid(account))
+        .bind(digits(plan.text.from))
+        .fetch_optional(&mut *connection)
+        .await?
+        .is_some();
+    let InboundVerdict { message, timeline, opt_out, events } =
+        plan.settle(InboundFacts { account, mode, opted_out });
+    insert_texts(connection, &[(&message, timeline)]).await?;
+    change_opt_out(connection, account, opt_out).await?;
+    event::raise(connection, events, &mut plan.ids).await?;
+    Ok(message)
+}
+
+async fn change_opt_out(
+    connection: &mut PgConnection,
+    account: AccountId,
+    change: OptOutChange,
+) -> sqlx::Result<()> {
+    match change {
+        OptOutChange::Keep => Ok(()),
+        OptOutChange::Add(opt_out) => {
+            let insert = sqlx::query(
+                "INSERT INTO opt_out (account_id, phone, source, note, created_at)
+                 VALUES ($1, $2, $3, $4, $5) ON CONFLICT (account_id, phone) DO NOTHING",
+            )
+            .bind(uuid(account))
+            .bind(digits(opt_out.phone))
+            .bind(opt_out.source.as_str())
+            .bind(opt_out.note)
+            .bind(time(opt_out.created_at));
+            insert.execute(connection).await.map(|_| ())
+        }
+        OptOutChange::Remove(phone) => {
+            let delete = sqlx::query("DELETE FROM opt_out WHERE account_id = $1 AND phone = $2")
+                .bind(uuid(account))
+                .bind(digits(phone));
+            delete.execute(connection).await.map(|_| ())
+        }
+    }
+}
+
+async fn insert_unrouted(connection: &mut PgConnection, text: &Unrouted) -> sqlx::Result<()> {
+    let insert = sqlx::query(
+        "INSERT INTO unrouted (id, from_number, to_number, body, encoding, segments, received_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+    )
+    .bind(uuid(text.id))
+    .bind(digits(text.from))
+    .bind(digits(text.to))
+    .bind(text.body.as_str())
+    .bind(text.encoding.as_str())
+    .bind(i32::try_from(text.segments.get()).unwrap_or(i32::MAX))
+    .bind(time(text.received_at));
+    insert.execute(connection).await.map(|_| ())
+}
+
+fn unrouted(row: &PgRow) -> sqlx::Result<Unrouted> {
+    Ok(Unrouted {
+        id: row.id("id")?,
+        from: row.number("from_number")?,
+        to: row.number("to_number")?,
+        body: Body::new(row.try_get::<String, _>("body")?),
+        encoding: row.name("encoding")?,
+        segments: Segments::new(row.count("segments")?),
+        received_at: row.at("received_at")?,
+    })
+}

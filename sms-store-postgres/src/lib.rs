@@ -1,0 +1,114 @@
+//! The PostgreSQL store: every store trait of `sms-core` over sqlx.
+//!
+//! Rules stay in the core. A command opens its transaction, stages what is bulky, locks the rows
+//! its verdict depends on, asks the core to settle, and writes the verdict with a handful of
+//! statements whatever the number of texts. Locks are taken in one order everywhere: queue rows,
+//! texts, accounts by id, endpoints by id, deliveries. Workers skip what others have locked.
+//!
+//! The tables are described where they are made, in `migrations/`.
+
+#![deny(missing_docs)]
+
+use std::fmt;
+
+use async_trait::async_trait;
+use sms_core::store::{Health, StoreError};
+use sqlx::PgPool;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+
+mod account;
+mod begin;
+mod change;
+mod credits;
+mod delivery;
+mod dispatch;
+mod error;
+mod event;
+mod inbound;
+mod message;
+mod migrate;
+mod number;
+mod opt_out;
+mod receipt;
+mod row;
+mod sending;
+mod webhook;
+
+pub use error::ConnectFailed;
+
+/// How a store connects.
+#[derive(Debug, Clone)]
+pub struct PgSettings {
+    /// The most connections of this program.
+    pub connections: u32,
+}
+
+impl Default for PgSettings {
+    fn default() -> Self {
+        Self { connections: 16 }
+    }
+}
+
+/// Keeps everything in PostgreSQL 15 or later. Clones share the connections.
+#[derive(Clone)]
+pub struct PgStore {
+    pool: PgPool,
+    sends: sending::Sends,
+}
+
+impl PgStore {
+    /// Connects to a `postgres://` address. Must be called within a tokio runtime. Migrations are
+    /// not run: see [`PgStore::migrate`].
+    ///
+    /// # Errors
+    ///
+    /// When the address is no such address, or nothing answers there.
+    pub async fn connect(url: &str, settings: PgSettings) -> Result<Self, ConnectFailed> {
+        let options: PgConnectOptions = url.parse().map_err(ConnectFailed::new)?;
+        // Nothing may hold a transaction open, or a lock, for long: a stuck one would stop others.
+        let options = options.application_name("sms-store-postgres").options([
+            ("idle_in_transaction_session_timeout", "10s"),
+            ("statement_timeout", "10s"),
+            ("lock_timeout", "5s"),
+            ("tcp_keepalives_idle", "30"),
+            ("tcp_keepalives_interval", "10"),
+            ("tcp_keepalives_count", "3"),
+        ]);
+        let pool = PgPoolOptions::new()
+            .max_connections(settings.connections)
+            .acquire_timeout(std::time::Duration::from_secs(5))
+            .connect_with(options)
+            .await
+            .map_err(ConnectFailed::new)?;
+        let sends = sending::Sends::start(&pool);
+        Ok(Self { pool, sends })
+    }
+
+    /// Ends all connections, once what is under way has ended. The store answers nothing then.
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+
+    /// Brings the tables up to date. Several programs may do so at once: one does it.
+    ///
+    /// # Errors
+    ///
+    /// When a migration fails; what it did is undone.
+    pub async fn migrate(&self) -> Result<(), ConnectFailed> {
+        migrate::run(&self.pool).await
+    }
+}
+
+impl fmt::Debug for PgStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PgStore").finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl Health for PgStore {
+    async fn health_check(&self) -> Result<(), StoreError> {
+        let answered = sqlx::query("SELECT 1").execute(&self.pool).await;
+        answered.map(|_| ()).map_err(error::failed("checking the database"))
+    }
+}

@@ -1,0 +1,43 @@
+//! The migrations, in order. Forward only, and never edited once merged.
+
+use std::borrow::Cow;
+
+use sqlx::migrate::{Migration, MigrationType, Migrator};
+use sqlx::{PgPool, SqlSafeStr};
+
+use crate::error::ConnectFailed;
+
+pub(crate) async fn run(pool: &PgPool) -> Result<(), ConnectFailed> {
+    let migrator = Migrator::with_migrations(migrations());
+    migrator.run(pool).await.map_err(|error| ConnectFailed::migration(&error))
+}
+
+fn migrations() -> Vec<Migration> {
+    vec![
+        migration(
+            20_261_121_100_000,
+            "account and credits",
+            include_str!("../migrations/20261121100000_account_and_credits.sql"),
+        ),
+        migration(
+            20_261_121_100_100,
+            "message and queue",
+            include_str!("../migrations/20261121100100_message_and_queue.sql"),
+        ),
+        migration(
+            20_261_121_100_200,
+            "number and inbound",
+            include_str!("../migrations/20261121100200_number_and_inbound.sql"),
+        ),
+        migration(
+            20_261_121_100_300,
+            "webhook",
+            include_str!("../migrations/20261121100300_webhook.sql"),
+        ),
+    ]
+}
+
+fn migration(version: i64, name: &'static str, sql: &'static str) -> Migration {
+    let name = Cow::Borrowed(name);
+    Migration::new(version, name, MigrationType::Simple, sql.into_sql_str(), false)
+}

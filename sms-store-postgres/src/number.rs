@@ -1,0 +1,99 @@
+//! The operator's numbers.
+
+use async_trait::async_trait;
+use sms_core::ids::{AccountId, NumberId};
+use sms_core::number::store::{NumberCreated, NumberStore};
+use sms_core::number::{Holder, Number};
+use sms_core::route::RouteName;
+use sms_core::store::StoreError;
+use sms_core::time::Timestamp;
+use sqlx::Row;
+use sqlx::postgres::PgRow;
+
+use crate::PgStore;
+use crate::error::failed;
+use crate::row::{Read, amount, digits, time, uuid};
+
+fn number(row: &PgRow) -> sqlx::Result<Number> {
+    Ok(Number {
+        id: row.id("id")?,
+        phone: row.number("phone")?,
+        holder: row.maybe_id("account_id")?.map_or(Holder::Shared, Holder::Dedicated),
+        route: row.try_get::<Option<String>, _>("route")?.map(RouteName::new),
+        rental_credits: row.credits("rental_credits")?,
+        monthly_credits: row.credits("monthly_credits")?,
+        rental_charged_at: row.maybe_at("rental_charged_at")?,
+        assigned_at: row.at("assigned_at")?,
+        checked_in_at: row.maybe_at("checked_in_at")?,
+    })
+}
+
+#[async_trait]
+impl NumberStore for PgStore {
+    async fn number_create(&self, number: Number) -> Result<NumberCreated, StoreError> {
+        let insert = sqlx::query(
+            "INSERT INTO number (id, phone, account_id, route, rental_credits, monthly_credits,
+                 rental_charged_at, assigned_at, checked_in_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        )
+        .bind(uuid(number.id))
+        .bind(digits(number.phone))
+        .bind(number.holder.account().map(uuid))
+        .bind(number.route.as_ref().map(RouteName::as_str))
+        .bind(amount(number.rental_credits))
+        .bind(amount(number.monthly_credits))
+        .bind(number.rental_charged_at.map(time))
+        .bind(time(number.assigned_at))
+        .bind(number.checked_in_at.map(time));
+        match insert.execute(&self.pool).await {
+            Ok(_) => Ok(NumberCreated::Created),
+            Err(sqlx::Error::Database(error)) if error.is_unique_violation() => {
+                Ok(NumberCreated::NumberExists)
+            }
+            Err(sqlx::Error::Database(error)) if error.is_foreign_key_violation() => {
+                Ok(NumberCreated::NoSuchAccount)
+            }
+            Err(error) => Err(failed("adding a number")(error)),
+        }
+    }
+
+    async fn number_list(&self) -> Result<Vec<Number>, StoreError> {
+        let doing = failed("listing numbers");
+        let rows = sqlx::query("SELECT * FROM number ORDER BY id DESC")
+            .fetch_all(&self.pool)
+            .await
+            .map_err(&doing)?;
+        rows.iter().map(number).collect::<sqlx::Result<_>>().map_err(&doing)
+    }
+
+    async fn numbers_for(&self, account: AccountId) -> Result<Vec<Number>, StoreError> {
+        let doing = failed("finding an account's numbers");
+        let rows = sqlx::query(
+            "SELECT * FROM number WHERE account_id = $1 OR account_id IS NULL ORDER BY id",
+        )
+        .bind(uuid(account))
+        .fetch_all(&self.pool)
+        .await
+        .map_err(&doing)?;
+        rows.iter().map(number).collect::<sqlx::Result<_>>().map_err(&doing)
+    }
+
+    async fn number_delete(&self, id: NumberId) -> Result<bool, StoreError> {
+        let deleted = sqlx::query("DELETE FROM number WHERE id = $1")
+            .bind(uuid(id))
+            .execute(&self.pool)
+            .await
+            .map_err(failed("removing a number"))?;
+        Ok(deleted.rows_affected() == 1)
+    }
+
+    async fn number_check_in(&self, id: NumberId, at: Timestamp) -> Result<bool, StoreError> {
+        let updated = sqlx::query("UPDATE number SET checked_in_at = $2 WHERE id = $1")
+            .bind(uuid(id))
+            .bind(time(at))
+            .execute(&self.pool)
+            .await
+            .map_err(failed("checking a number in"))?;
+        Ok(updated.rows_affected() == 1)
+    }
+}

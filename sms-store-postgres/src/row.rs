@@ -1,0 +1,204 @@
+//! Between columns and values. A column that holds what it cannot hold is named in the error.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use sms_core::account::Mode;
+use sms_core::credits::Credits;
+use sms_core::dispatch::{LeaseToken, QueueEntry};
+use sms_core::ids::{Id, Kind};
+use sms_core::message::{Body, Message, TimelineEntry, Times};
+use sms_core::phone::E164;
+use sms_core::route::RouteName;
+use sms_core::text::Segments;
+use sms_core::time::Timestamp;
+use sqlx::Row;
+use sqlx::postgres::PgRow;
+use sqlx::types::Json;
+use uuid::Uuid;
+
+/// A column holds what it cannot hold.
+#[derive(Debug, thiserror::Error)]
+#[error("impossible value")]
+struct Impossible;
+
+fn impossible(column: &str) -> sqlx::Error {
+    sqlx::Error::ColumnDecode { index: column.to_owned(), source: Box::new(Impossible) }
+}
+
+pub(crate) fn uuid<K: Kind>(id: Id<K>) -> Uuid {
+    Uuid::from_u128(id.as_u128())
+}
+
+pub(crate) fn uuids<K: Kind>(ids: impl IntoIterator<Item = Id<K>>) -> Vec<Uuid> {
+    ids.into_iter().map(uuid).collect()
+}
+
+pub(crate) fn token(token: LeaseToken) -> Uuid {
+    Uuid::from_u128(token.0)
+}
+
+pub(crate) fn digits(number: E164) -> i64 {
+    // E.164 has at most 15 digits.
+    i64::try_from(number.digits()).unwrap_or(i64::MAX)
+}
+
+pub(crate) fn amount(credits: Credits) -> i64 {
+    credits.gain().get()
+}
+
+pub(crate) fn time(at: Timestamp) -> DateTime<Utc> {
+    at.to_chrono()
+}
+
+/// Reads typed values from a row by column.
+pub(crate) trait Read {
+    fn id<K: Kind>(&self, column: &str) -> sqlx::Result<Id<K>>;
+    fn maybe_id<K: Kind>(&self, column: &str) -> sqlx::Result<Option<Id<K>>>;
+    fn at(&self, column: &str) -> sqlx::Result<Timestamp>;
+    fn maybe_at(&self, column: &str) -> sqlx::Result<Option<Timestamp>>;
+    fn number(&self, column: &str) -> sqlx::Result<E164>;
+    fn credits(&self, column: &str) -> sqlx::Result<Credits>;
+    fn count(&self, column: &str) -> sqlx::Result<u32>;
+    fn maybe_token(&self, column: &str) -> sqlx::Result<Option<LeaseToken>>;
+    fn name<T: std::str::FromStr>(&self, column: &str) -> sqlx::Result<T>;
+    fn mode(&self, column: &str) -> sqlx::Result<Mode>;
+}
+
+impl Read for PgRow {
+    fn id<K: Kind>(&self, column: &str) -> sqlx::Result<Id<K>> {
+        Ok(Id::from_u128(self.try_get::<Uuid, _>(column)?.as_u128()))
+    }
+
+    fn maybe_id<K: Kind>(&self, column: &str) -> sqlx::Result<Option<Id<K>>> {
+        let found = self.try_get::<Option<Uuid>, _>(column)?;
+        Ok(found.map(|id| Id::from_u128(id.as_u128())))
+    }
+
+    fn at(&self, column: &str) -> sqlx::Result<Timestamp> {
+        Ok(self.try_get::<DateTime<Utc>, _>(column)?.into())
+    }
+
+    fn maybe_at(&self, column: &str) -> sqlx::Result<Option<Timestamp>> {
+        Ok(self.try_get::<Option<DateTime<Utc>>, _>(column)?.map(Into::into))
+    }
+
+    fn number(&self, column: &str) -> sqlx::Result<E164> {
+        let digits = u64::try_from(self.try_get::<i64, _>(column)?);
+        digits.ok().and_then(E164::from_digits).ok_or_else(|| impossible(column))
+    }
+
+    fn credits(&self, column: &str) -> sqlx::Result<Credits> {
+        let amount = u64::try_from(self.try_get::<i64, _>(column)?);
+        amount.ok().and_then(|amount| Credits::new(amount).ok()).ok_or_else(|| impossible(column))
+    }
+
+    fn count(&self, column: &str) -> sqlx::Result<u32> {
+        u32::try_from(self.try_get::<i32, _>(column)?).map_err(|_| impossible(column))
+    }
+
+    fn maybe_token(&self, column: &str) -> sqlx::Result<Option<LeaseToken>> {
+        let found = self.try_get::<Option<Uuid>, _>(column)?;
+        Ok(found.map(|token| LeaseToken(token.as_u128())))
+    }
+
+    fn name<T: std::str::FromStr>(&self, column: &str) -> sqlx::Result<T> {
+        self.try_get::<&str, _>(column)?.parse().map_err(|_| impossible(column))
+    }
+
+    fn mode(&self, column: &str) -> sqlx::Result<Mode> {
+        match self.try_get::<&str, _>(column)? {
+            "live" => Ok(Mode::Live),
+            "test" => Ok(Mode::Test),
+            _ => Err(impossible(column)),
+        }
+    }
+}
+
+/// A line of a text's history as it is kept.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct StoredLine {
+    status: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    detail: Option<String>,
+    at: i64,
+}
+
+impl From<TimelineEntry> for StoredLine {
+    fn from(entry: TimelineEntry) -> Self {
+        let status = entry.status.as_str().to_owned();
+        Self { status, detail: entry.detail, at: entry.at.as_millis() }
+    }
+}
+
+/// The JSON of new lines, to be kept as they are or behind those that are there.
+pub(crate) fn stored_lines(lines: Vec<TimelineEntry>) -> serde_json::Value {
+    let stored = lines.into_iter().map(StoredLine::from);
+    serde_json::to_value(stored.collect::<Vec<_>>()).unwrap_or_default()
+}
+
+pub(crate) fn timeline(row: &PgRow) -> sqlx::Result<Vec<TimelineEntry>> {
+    let Json(stored) = row.try_get::<Json<Vec<StoredLine>>, _>("timeline")?;
+    let read = |line: StoredLine| {
+        let status = line.status.parse().map_err(|()| impossible("timeline"))?;
+        Ok(TimelineEntry { status, detail: line.detail, at: Timestamp::from_millis(line.at) })
+    };
+    stored.into_iter().map(read).collect()
+}
+
+/// The columns of a text, for a table that is called `m`.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! message_columns {
+    () => {
+        "m.account_id, m.id, m.direction, m.status, m.to_number, m.from_number, m.body, \
+         m.encoding, m.segments, m.credits, m.route, m.mode, m.sender, m.client_ref, m.batch_id, \
+         m.campaign_id, m.contact_id, m.error_code, m.scheduled_at, m.sent_at, m.delivered_at, \
+         m.failed_at, m.cancelled_at, m.received_at, m.read_at"
+    };
+}
+
+pub(crate) fn message(row: &PgRow) -> sqlx::Result<Message> {
+    let error = row.try_get::<Option<&str>, _>("error_code")?;
+    let error = error.map(|code| code.parse().map_err(|()| impossible("error_code")));
+    Ok(Message {
+        id: row.id("id")?,
+        account: row.id("account_id")?,
+        direction: row.name("direction")?,
+        status: row.name("status")?,
+        to: row.number("to_number")?,
+        from: row.number("from_number")?,
+        body: Body::new(row.try_get::<String, _>("body")?),
+        encoding: row.name("encoding")?,
+        segments: Segments::new(row.count("segments")?),
+        credits: row.credits("credits")?,
+        route: RouteName::new(row.try_get::<String, _>("route")?),
+        sender: row.try_get("sender")?,
+        client_ref: row.try_get("client_ref")?,
+        batch_id: row.maybe_id("batch_id")?,
+        campaign_id: row.maybe_id("campaign_id")?,
+        contact_id: row.maybe_id("contact_id")?,
+        error: error.transpose()?,
+        mode: row.mode("mode")?,
+        scheduled_at: row.maybe_at("scheduled_at")?,
+        times: Times {
+            sent_at: row.maybe_at("sent_at")?,
+            delivered_at: row.maybe_at("delivered_at")?,
+            failed_at: row.maybe_at("failed_at")?,
+            cancelled_at: row.maybe_at("cancelled_at")?,
+            received_at: row.maybe_at("received_at")?,
+            read_at: row.maybe_at("read_at")?,
+        },
+    })
+}
+
+/// A text's place in the queue, from a row with the queue's columns and the text's.
+pub(crate) fn queue_entry(row: &PgRow) -> sqlx::Result<QueueEntry> {
+    Ok(QueueEntry {
+        message: row.id("id")?,
+        account: row.id("account_id")?,
+        claimable_at: row.at("claimable_at")?,
+        expires_at: row.at("expires_at")?,
+        attempt: row.count("attempt")?,
+        lease: row.maybe_token("lease")?,
+    })
+}
