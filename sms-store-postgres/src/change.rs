@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use sms_core::credits::Credits;
 use sms_core::credits::ledger::{Draft, post};
 use sms_core::event::Event;
 use sms_core::ids::{AccountId, Ids, MessageId};
@@ -10,10 +9,10 @@ use sms_core::message::change::{Changed, Texted};
 use sms_core::message::{ErrorCode, Message, MessageStatus, TimelineEntry};
 use sms_core::phone::E164;
 use sms_core::time::Timestamp;
+use sqlx::PgConnection;
 use sqlx::types::Json;
-use sqlx::{PgConnection, Row};
 
-use crate::row::{Read, amount, digits, stored_lines, time, uuid, uuids};
+use crate::row::{amount, digits, stored_lines, time, uuids};
 use crate::{credits, event};
 
 /// Changes gathered in order, to be written together. Later changes of a text build on earlier
@@ -144,7 +143,7 @@ async fn book_refunds(
     for (account, draft) in refunds {
         by_account.entry(account).or_default().push(draft);
     }
-    let balances = lock_balances(connection, by_account.keys().copied()).await?;
+    let balances = credits::lock_balances(connection, by_account.keys().copied()).await?;
     let mut bookings = Vec::new();
     for (account, drafts) in by_account {
         let Some((balance, seq)) = balances.get(&account).copied() else { continue };
@@ -154,23 +153,6 @@ async fn book_refunds(
         bookings.push(credits::Booking { account, balance, seq, entries });
     }
     credits::book(connection, bookings).await
-}
-
-/// Locks accounts, in the order of their ids, and reads balance and newest seq of each.
-pub(crate) async fn lock_balances(
-    connection: &mut PgConnection,
-    accounts: impl IntoIterator<Item = AccountId>,
-) -> sqlx::Result<BTreeMap<AccountId, (Credits, i64)>> {
-    let rows = sqlx::query(
-        "SELECT id, balance, ledger_seq FROM account WHERE id = ANY($1)
-         ORDER BY id FOR NO KEY UPDATE",
-    )
-    .bind(accounts.into_iter().map(uuid).collect::<Vec<_>>())
-    .fetch_all(connection)
-    .await?;
-    rows.iter()
-        .map(|row| Ok((row.id("id")?, (row.credits("balance")?, row.try_get("ledger_seq")?))))
-        .collect()
 }
 
 /// Writes texts that were not there before.

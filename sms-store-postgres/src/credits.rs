@@ -1,5 +1,7 @@
 //! Balances and the ledger.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use sms_core::credits::adjust::{AdjustPlan, AdjustRefused, Adjusted};
 use sms_core::credits::ledger::{Cause, Entry, post};
@@ -14,9 +16,25 @@ use uuid::Uuid;
 
 use crate::PgStore;
 use crate::begin::begin;
-use crate::change::lock_balances;
 use crate::error::{commit_failed, failed};
 use crate::row::{Read, amount, time, uuid, uuids};
+
+/// Locks accounts, in the order of their ids, and reads balance and newest seq of each.
+pub(crate) async fn lock_balances(
+    connection: &mut PgConnection,
+    accounts: impl IntoIterator<Item = AccountId>,
+) -> sqlx::Result<BTreeMap<AccountId, (Credits, i64)>> {
+    let rows = sqlx::query(
+        "SELECT id, balance, ledger_seq FROM account WHERE id = ANY($1)
+         ORDER BY id FOR NO KEY UPDATE",
+    )
+    .bind(accounts.into_iter().map(uuid).collect::<Vec<_>>())
+    .fetch_all(connection)
+    .await?;
+    rows.iter()
+        .map(|row| Ok((row.id("id")?, (row.credits("balance")?, row.try_get("ledger_seq")?))))
+        .collect()
+}
 
 /// Entries booked for one account, whose row is locked.
 pub(crate) struct Booking {

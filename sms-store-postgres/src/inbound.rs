@@ -18,7 +18,8 @@ use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
 use crate::begin::begin;
-use crate::change::{insert_texts, lock_balances};
+use crate::change::insert_texts;
+use crate::credits::lock_balances;
 use crate::error::failed;
 use crate::receipt::take_follow_up;
 use crate::row::{Read, digits, time, uuid};

@@ -21,7 +21,7 @@ use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
 use crate::begin::begin;
-use crate::change::lock_balances;
+use crate::credits::lock_balances;
 use crate::error::{commit_failed, failed};
 use crate::row::{Read, time, uuid};
 use crate::{PgStore, delivery};

@@ -1,0 +1,288 @@
+//! What a verdict on sends depends on, read with the accounts locked, and what is remembered of
+//! those accepted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use sms_core::account::AccountStatus;
+use sms_core::credits::Credits;
+use sms_core::credits::ledger::Entry;
+use sms_core::ids::{AccountId, BatchId};
+use sms_core::phone::E164;
+use sms_core::sending::idempotency::{EarlierSend, Fingerprint, IdempotencyKey};
+use sms_core::sending::plan::SendPlan;
+use sms_core::sending::settle::{SendFacts, SendRefused, SendVerdict, TEST_WINDOW};
+use sms_core::sending::{Rejection, RejectionReason};
+use sms_core::store::CommitError;
+use sms_core::time::Timestamp;
+use sqlx::postgres::PgRow;
+use sqlx::types::Json;
+use sqlx::{PgConnection, Row};
+
+use crate::credits::{Booking, book};
+use crate::row::{Read, amount, digits, time, uuids};
+
+/// What became of one plan.
+pub(super) enum Settled {
+    Accepted { balance: Credits },
+    Replayed(Box<EarlierSend>),
+    Refused(CommitError<SendRefused>),
+}
+
+/// The facts about the accounts of some plans, whose rows are locked, as the plans settled so far
+/// leave them.
+pub(super) struct Locked {
+    accounts: BTreeMap<AccountId, LockedAccount>,
+    opted_out: BTreeSet<(AccountId, E164)>,
+    earlier: BTreeMap<(AccountId, IdempotencyKey), EarlierSend>,
+    remembered: Vec<(AccountId, IdempotencyKey, EarlierSend)>,
+    tested: Vec<(AccountId, BatchId, Timestamp, u32)>,
+}
+
+struct LockedAccount {
+    status: AccountStatus,
+    balance: Credits,
+    seq: i64,
+    test_texts: Vec<(Timestamp, u32)>,
+    entries: Vec<Entry>,
+}
+
+impl Locked {
+    pub(super) async fn read(
+        connection: &mut PgConnection,
+        plans: &[SendPlan],
+    ) -> sqlx::Result<Self> {
+        let ids: BTreeSet<AccountId> = plans.iter().map(|plan| plan.account).collect();
+        let rows = sqlx::query(
+            "SELECT id, status, balance, ledger_seq FROM account WHERE id = ANY($1)
+             ORDER BY id FOR NO KEY UPDATE",
+        )
+        .bind(uuids(ids))
+        .fetch_all(&mut *connection)
+        .await?;
+        let mut accounts = BTreeMap::new();
+        for row in rows {
+            let account = LockedAccount {
+                status: row.name("status")?,
+                balance: row.credits("balance")?,
+                seq: row.try_get("ledger_seq")?,
+                test_texts: Vec::new(),
+                entries: Vec::new(),
+            };
+            accounts.insert(row.id("id")?, account);
+        }
+        read_test_texts(connection, plans, &mut accounts).await?;
+        Ok(Self {
+            accounts,
+            opted_out: read_opted_out(connection, plans).await?,
+            earlier: read_earlier(connection, plans).await?,
+            remembered: Vec::new(),
+            tested: Vec::new(),
+        })
+    }
+
+    pub(super) fn settle(&mut self, plan: &SendPlan) -> Settled {
+        let Some(account) = self.accounts.get_mut(&plan.account) else {
+            return Settled::Refused(CommitError::Refused(SendRefused::NoSuchAccount));
+        };
+        let key = plan.idempotency.as_ref().map(|claim| (plan.account, claim.key.clone()));
+        let earlier = key.as_ref().and_then(|key| self.earlier.get(key));
+        let opted_out =
+            plan.messages.iter().any(|text| self.opted_out.contains(&(plan.account, text.to)));
+        let recent = account.test_texts.iter();
+        let recent = recent.filter(|(at, _)| plan.at.since(*at) < TEST_WINDOW).copied();
+        let facts = SendFacts {
+            status: account.status,
+            balance: account.balance,
+            earlier: earlier.filter(|earlier| earlier.is_kept(plan.at)).cloned(),
+            opted_out,
+            test_texts: if plan.mode.is_test() { recent.collect() } else { Vec::new() },
+        };
+        match plan.settle(&facts) {
+            Err(refused) => Settled::Refused(refused),
+            Ok(SendVerdict::Replay(earlier)) => Settled::Replayed(Box::new(earlier)),
+            Ok(SendVerdict::Accept { entry, balance }) => {
+                account.balance = balance;
+                account.entries.extend(entry);
+                self.remember(plan, balance);
+                Settled::Accepted { balance }
+            }
+        }
+    }
+
+    fn remember(&mut self, plan: &SendPlan, balance: Credits) {
+        let count = u32::try_from(plan.messages.len()).unwrap_or(u32::MAX);
+        if plan.mode.is_test() && count > 0 {
+            if let Some(account) = self.accounts.get_mut(&plan.account) {
+                account.test_texts.push((plan.at, count));
+            }
+            self.tested.push((plan.account, plan.batch, plan.at, count));
+        }
+        if let Some(claim) = &plan.idempotency {
+            let earlier = EarlierSend {
+                fingerprint: claim.fingerprint,
+                batch: plan.batch,
+                rejected: plan.rejected.clone(),
+                credits: plan.charge,
+                balance,
+                accepted_at: plan.at,
+            };
+            self.earlier.insert((plan.account, claim.key.clone()), earlier.clone());
+            self.remembered.push((plan.account, claim.key.clone(), earlier));
+        }
+    }
+
+    pub(super) async fn write(self, connection: &mut PgConnection) -> sqlx::Result<()> {
+        let bookings = self.accounts.into_iter().filter(|(_, locked)| !locked.entries.is_empty());
+        let bookings = bookings.map(|(account, locked)| Booking {
+            account,
+            balance: locked.balance,
+            seq: locked.seq,
+            entries: locked.entries,
+        });
+        book(connection, bookings.collect()).await?;
+        write_keys(connection, self.remembered).await?;
+        write_tests(connection, self.tested).await
+    }
+}
+
+async fn read_test_texts(
+    connection: &mut PgConnection,
+    plans: &[SendPlan],
+    accounts: &mut BTreeMap<AccountId, LockedAccount>,
+) -> sqlx::Result<()> {
+    let testing: BTreeSet<AccountId> =
+        plans.iter().filter(|plan| plan.mode.is_test()).map(|plan| plan.account).collect();
+    if testing.is_empty() {
+        return Ok(());
+    }
+    let rows = sqlx::query(
+        "SELECT account_id, made_at, texts FROM test_send WHERE account_id = ANY($1)
+         ORDER BY made_at",
+    )
+    .bind(uuids(testing))
+    .fetch_all(connection)
+    .await?;
+    for row in rows {
+        if let Some(account) = accounts.get_mut(&row.id("account_id")?) {
+            account.test_texts.push((row.at("made_at")?, row.count("texts")?));
+        }
+    }
+    Ok(())
+}
+
+async fn read_opted_out(
+    connection: &mut PgConnection,
+    plans: &[SendPlan],
+) -> sqlx::Result<BTreeSet<(AccountId, E164)>> {
+    let texts = || plans.iter().flat_map(|plan| plan.messages.iter());
+    let rows = sqlx::query(
+        "SELECT o.account_id, o.phone FROM opt_out o
+         JOIN UNNEST($1::uuid[], $2::bigint[]) AS want (account_id, phone)
+              USING (account_id, phone)",
+    )
+    .bind(uuids(texts().map(|text| text.account)))
+    .bind(texts().map(|text| digits(text.to)).collect::<Vec<_>>())
+    .fetch_all(connection)
+    .await?;
+    rows.iter().map(|row| Ok((row.id("account_id")?, row.number("phone")?))).collect()
+}
+
+pub(super) async fn read_earlier(
+    connection: &mut PgConnection,
+    plans: &[SendPlan],
+) -> sqlx::Result<BTreeMap<(AccountId, IdempotencyKey), EarlierSend>> {
+    let claims: Vec<_> = plans
+        .iter()
+        .filter_map(|plan| Some((plan.account, plan.idempotency.as_ref()?.key.as_str())))
+        .collect();
+    if claims.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let rows = sqlx::query(
+        "SELECT k.* FROM idempotency_key k
+         JOIN UNNEST($1::uuid[], $2::text[]) AS want (account_id, key) USING (account_id, key)",
+    )
+    .bind(uuids(claims.iter().map(|(account, _)| *account)))
+    .bind(claims.iter().map(|(_, key)| *key).collect::<Vec<_>>())
+    .fetch_all(connection)
+    .await?;
+    rows.iter()
+        .map(|row| Ok(((row.id("account_id")?, row.name("key")?), earlier_send(row)?)))
+        .collect()
+}
+
+pub(super) fn earlier_send(row: &PgRow) -> sqlx::Result<EarlierSend> {
+    let wrong = |column: &str| sqlx::Error::ColumnNotFound(column.to_owned());
+    let fingerprint: [u8; 32] =
+        row.try_get::<Vec<u8>, _>("fingerprint")?.try_into().map_err(|_| wrong("fingerprint"))?;
+    let Json(rejected) = row.try_get::<Json<Vec<(String, String)>>, _>("rejected")?;
+    let rejected: Option<Vec<Rejection>> = rejected
+        .into_iter()
+        .map(|(to, reason)| Some(Rejection { to, reason: reason.parse::<RejectionReason>().ok()? }))
+        .collect();
+    Ok(EarlierSend {
+        fingerprint: Fingerprint(fingerprint),
+        batch: row.id("batch_id")?,
+        rejected: rejected.ok_or_else(|| wrong("rejected"))?,
+        credits: row.credits("credits")?,
+        balance: row.credits("balance")?,
+        accepted_at: row.at("accepted_at")?,
+    })
+}
+
+async fn write_keys(
+    connection: &mut PgConnection,
+    keys: Vec<(AccountId, IdempotencyKey, EarlierSend)>,
+) -> sqlx::Result<()> {
+    if keys.is_empty() {
+        return Ok(());
+    }
+    let rejected = |earlier: &EarlierSend| -> Json<Value> {
+        let pairs = earlier.rejected.iter().map(|one| (one.to.clone(), one.reason.as_str()));
+        Json(serde_json::to_value(pairs.collect::<Vec<_>>()).unwrap_or_default())
+    };
+    // A key past its keep is taken over.
+    let insert = sqlx::query(
+        "INSERT INTO idempotency_key (account_id, key, fingerprint, batch_id, rejected, credits,
+             balance, accepted_at)
+         SELECT * FROM UNNEST($1::uuid[], $2::text[], $3::bytea[], $4::uuid[], $5::jsonb[],
+             $6::bigint[], $7::bigint[], $8::timestamptz[])
+         ON CONFLICT (account_id, key) DO UPDATE
+         SET fingerprint = excluded.fingerprint, batch_id = excluded.batch_id,
+             rejected = excluded.rejected, credits = excluded.credits,
+             balance = excluded.balance, accepted_at = excluded.accepted_at",
+    )
+    .bind(uuids(keys.iter().map(|(account, _, _)| *account)))
+    .bind(keys.iter().map(|(_, key, _)| key.as_str()).collect::<Vec<_>>())
+    .bind(keys.iter().map(|(_, _, earlier)| earlier.fingerprint.0.to_vec()).collect::<Vec<_>>())
+    .bind(uuids(keys.iter().map(|(_, _, earlier)| earlier.batch)))
+    .bind(keys.iter().map(|(_, _, earlier)| rejected(earlier)).collect::<Vec<_>>())
+    .bind(keys.iter().map(|(_, _, earlier)| amount(earlier.credits)).collect::<Vec<_>>())
+    .bind(keys.iter().map(|(_, _, earlier)| amount(earlier.balance)).collect::<Vec<_>>())
+    .bind(keys.iter().map(|(_, _, earlier)| time(earlier.accepted_at)).collect::<Vec<_>>());
+    insert.execute(connection).await.map(|_| ())
+}
+
+async fn write_tests(
+    connection: &mut PgConnection,
+    tested: Vec<(AccountId, BatchId, Timestamp, u32)>,
+) -> sqlx::Result<()> {
+    let Some(newest) = tested.iter().map(|(_, _, at, _)| *at).max() else { return Ok(()) };
+    sqlx::query("DELETE FROM test_send WHERE account_id = ANY($1) AND made_at < $2")
+        .bind(uuids(tested.iter().map(|(account, _, _, _)| *account)))
+        .bind(time(newest.minus(TEST_WINDOW * 2)))
+        .execute(&mut *connection)
+        .await?;
+    let texts: Vec<i32> =
+        tested.iter().map(|(_, _, _, count)| i32::try_from(*count).unwrap_or(i32::MAX)).collect();
+    let insert = sqlx::query(
+        "INSERT INTO test_send (account_id, batch_id, made_at, texts)
+         SELECT * FROM UNNEST($1::uuid[], $2::uuid[], $3::timestamptz[], $4::integer[])",
+    )
+    .bind(uuids(tested.iter().map(|(account, _, _, _)| *account)))
+    .bind(uuids(tested.iter().map(|(_, batch, _, _)| *batch)))
+    .bind(tested.iter().map(|(_, _, at, _)| time(*at)).collect::<Vec<_>>())
+    .bind(texts);
+    insert.execute(connection).await.map(|_| ())
+}
