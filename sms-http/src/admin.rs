@@ -7,7 +7,7 @@ use poem_openapi::{OpenApiService, Tags};
 use serde_json::Value;
 use sms_core::Sms;
 
-use crate::openapi::{DocumentRules, Failure, document};
+use crate::openapi::{DocumentRules, Failure, OwnPath, Rate, document};
 
 pub mod account;
 pub mod api_key;
@@ -32,6 +32,8 @@ pub enum Tag {
     Numbers,
     /// What networks bring in.
     Network,
+    /// What this API can do.
+    Document,
 }
 
 /// The handlers of the operator's API.
@@ -64,5 +66,7 @@ const RULES: DocumentRules = DocumentRules {
     key_name: "OperatorToken",
     key_description: "The operator's token, `SMS_ADMIN_TOKEN`.",
     without_key: &[],
+    rate: Rate::Unlimited,
+    own_path: Some(OwnPath { tag: "Document" }),
     failures: &[("credits_adjust", &[Failure::Conflict]), ("number_create", &[Failure::Conflict])],
 };

@@ -4,25 +4,23 @@
 //! see is decided by the core's account handle, never here.
 
 use poem_openapi::{OpenApiService, Tags};
-use serde_json::{Value, json};
+use serde_json::Value;
 use sms_core::Sms;
 
-use crate::openapi::{DocumentRules, Failure, document};
+use crate::openapi::{DocumentRules, Failure, OwnPath, Rate, document};
 
 pub mod balance;
 pub mod export;
 pub mod gate;
 pub mod message;
 pub mod message_shape;
+pub mod page;
 pub mod path_id;
 pub mod send;
 pub mod webhook;
 
 /// Where the API lives.
 pub const PREFIX: &str = "/api/v1";
-
-/// Where its document is, below [`PREFIX`]; it needs no key.
-pub const DOCUMENT_PATH: &str = "/openapi.json";
 
 /// The sections of the API's document.
 #[derive(Debug, Clone, Copy, Tags)]
@@ -56,27 +54,16 @@ pub fn service(sms: &Sms, public_url: &str) -> OpenApiService<Apis, ()> {
 
 /// The OpenAPI 3.1 document of the API.
 pub fn openapi_document(service: &OpenApiService<Apis, ()>) -> Value {
-    let mut document = document(service, &RULES);
-    // It is served beside the handlers, so the framework does not know of it.
-    document["paths"][DOCUMENT_PATH] = json!({ "get": {
-        "summary": "Read this document",
-        "description": "The OpenAPI 3.1 document of this API. Needs no key.",
-        "operationId": "openapi_get",
-        "tags": ["Account"],
-        "security": [],
-        "responses": { "200": {
-            "description": "The document",
-            "content": { "application/json": { "schema": { "type": "object" } } },
-        } },
-    } });
-    document
+    document(service, &RULES)
 }
 
 const RULES: DocumentRules = DocumentRules {
     key_name: "ApiKey",
     key_description: "A key of the account: `cc_live_…` sends real texts, `cc_test_…` simulates \
                       them and charges nothing.",
-    without_key: &[],
+    without_key: &[OwnPath::OPERATION_ID],
+    rate: Rate::Limited,
+    own_path: Some(OwnPath { tag: "Account" }),
     failures: &[
         ("message_send", &[Failure::InsufficientCredit, Failure::Forbidden, Failure::Conflict]),
         ("message_quote", &[Failure::Conflict]),

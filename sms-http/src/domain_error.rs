@@ -54,3 +54,65 @@ fn unforeseen(error: &Error) -> ApiError {
     tracing::error!(code = error.code(), "an error that has no status yet");
     ApiError::internal_error()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use poem::IntoResponse;
+    use sms_core::FieldError;
+    use sms_core::account::status::MayNotSend;
+    use sms_core::credits::Credits;
+    use sms_core::message::MessageStatus;
+
+    use super::*;
+
+    fn answers(error: Error) -> (u16, &'static str, Option<String>) {
+        let ours = ApiError::from(error);
+        let code = ours.code();
+        let response = ours.into_response();
+        let wait = response.headers().get("retry-after").map(|wait| wait.to_str().unwrap().into());
+        (response.status().as_u16(), code, wait)
+    }
+
+    #[test]
+    fn every_error_has_its_status() {
+        let id = "x".to_owned();
+        let sent = MessageStatus::Sent;
+        let (needed, balance) = (Credits::MAX, Credits::ZERO);
+        for (error, status, code) in [
+            (
+                Error::Invalid(vec![FieldError::new("to", "required", "x")]),
+                422,
+                "validation_failed",
+            ),
+            (Error::NotFound("message"), 404, "not_found"),
+            (Error::UnknownReference { resource: "list", id }, 404, "not_found"),
+            (Error::MayNotSend(MayNotSend::Pending), 403, "account_pending"),
+            (Error::MayNotSend(MayNotSend::Suspended), 403, "account_suspended"),
+            (Error::InsufficientCredit { needed, balance }, 402, "insufficient_credit"),
+            (Error::IdempotencyConflict, 409, "idempotency_conflict"),
+            (Error::MessageNotCancellable(sent), 409, "message_not_cancellable"),
+            (Error::NumberExists, 409, "number_exists"),
+            (Error::WebhookLimitReached, 409, "webhook_limit_reached"),
+            (Error::SenderNotApproved, 422, "sender_not_approved"),
+            (Error::TestLimitExceeded, 422, "test_limit_exceeded"),
+            (Error::NoNumber, 409, "no_number"),
+            (Error::BalanceOutOfRange(String::new()), 409, "balance_out_of_range"),
+        ] {
+            assert_eq!(answers(error), (status, code, None));
+        }
+    }
+
+    #[test]
+    fn what_may_work_later_says_when() {
+        let used_up =
+            |millis| answers(Error::TestTextsUsedUp { retry_after: Duration::from_millis(millis) });
+        assert_eq!(used_up(1_001), (429, "rate_limited", Some("2".to_owned())));
+        assert_eq!(answers(Error::Busy), (503, "unavailable", Some("1".to_owned())));
+        let gone = StoreError::Unavailable { doing: "asking", source: None };
+        assert_eq!(answers(gone.into()), (503, "unavailable", Some("5".to_owned())));
+        let broken = StoreError::Internal { doing: "asking", source: None };
+        assert_eq!(answers(broken.into()), (500, "internal_error", None));
+    }
+}

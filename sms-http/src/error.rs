@@ -28,7 +28,11 @@ use crate::field_error::{FieldCode, FieldError};
 /// Handlers return it as the `Err` of their `Result`. It adds nothing to the OpenAPI document by
 /// itself: which operation can fail how is said in one place, [`crate::openapi`].
 #[derive(Debug, Clone)]
-pub struct ApiError {
+pub struct ApiError(Box<Parts>);
+
+/// What an error says. In a box, so that a `Result` stays small on the way that goes well.
+#[derive(Debug, Clone)]
+struct Parts {
     status: StatusCode,
     code: &'static str,
     message: Cow<'static, str>,
@@ -43,20 +47,21 @@ impl ApiError {
         code: &'static str,
         message: impl Into<Cow<'static, str>>,
     ) -> Self {
-        Self { status, code, message: message.into(), details: Value::Null, headers: Vec::new() }
+        let (message, details, headers) = (message.into(), Value::Null, Vec::new());
+        Self(Box::new(Parts { status, code, message, details, headers }))
     }
 
     /// The same error with specifics for programs.
     #[must_use]
     pub fn with_details(mut self, details: Value) -> Self {
-        self.details = details;
+        self.0.details = details;
         self
     }
 
     /// The same error with one more response header.
     #[must_use]
     pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.headers.push((name, value));
+        self.0.headers.push((name, value));
         self
     }
 
@@ -195,17 +200,17 @@ impl ApiError {
 
     /// The HTTP status.
     pub fn status(&self) -> StatusCode {
-        self.status
+        self.0.status
     }
 
     /// The stable code that clients branch on.
     pub fn code(&self) -> &'static str {
-        self.code
+        self.0.code
     }
 
     /// The specifics, null when there are none.
     pub fn details(&self) -> &Value {
-        &self.details
+        &self.0.details
     }
 
     fn invalid(field: &str, code: FieldCode, message: &str) -> Self {
@@ -235,7 +240,7 @@ impl ApiError {
 
 impl fmt::Display for ApiError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} {}", self.status.as_u16(), self.code)
+        write!(formatter, "{} {}", self.0.status.as_u16(), self.0.code)
     }
 }
 
@@ -243,7 +248,7 @@ impl std::error::Error for ApiError {}
 
 impl ResponseError for ApiError {
     fn status(&self) -> StatusCode {
-        self.status
+        self.0.status
     }
 
     fn as_response(&self) -> Response {
@@ -253,14 +258,13 @@ impl ResponseError for ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let envelope = ErrorEnvelope {
-            error: ErrorBody { code: self.code, message: &self.message, details: &self.details },
-        };
-        let body = serde_json::to_vec(&envelope).unwrap_or_default();
-        let mut response = Response::builder().status(self.status).body(body);
+        let Parts { status, code, message, details, headers: own } = *self.0;
+        let error = ErrorBody { code, message: &message, details: &details };
+        let body = serde_json::to_vec(&ErrorEnvelope { error }).unwrap_or_default();
+        let mut response = Response::builder().status(status).body(body);
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.extend(self.headers);
+        headers.extend(own);
         response
     }
 }

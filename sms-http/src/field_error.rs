@@ -94,8 +94,8 @@ impl From<FieldCode> for &'static str {
     }
 }
 
-/// One mistake: which field, what is wrong with it, and a sentence for people. The core's own, so that
-/// what the shape and what the rules find wrong go into one list.
+/// One mistake: which field, what is wrong with it, and a sentence for people. The core's own, so
+/// that what the shape and what the rules find wrong go into one list.
 pub use sms_core::FieldError;
 
 /// The mistakes found so far in one request, each field named once.

@@ -24,6 +24,7 @@ pub mod field_error;
 pub mod fields;
 pub mod intake;
 pub mod json;
+pub mod moment;
 pub mod openapi;
 pub mod param;
 pub mod rate_limit;

@@ -6,6 +6,7 @@
 //! and what they take and give is not said here; it comes from the handlers.
 
 pub mod failure;
+mod paths;
 mod schema;
 
 use std::collections::BTreeSet;
@@ -25,8 +26,33 @@ pub struct DocumentRules {
     pub key_description: &'static str,
     /// Operation ids that need no key.
     pub without_key: &'static [&'static str],
+    /// Whether the requests of a key are counted.
+    pub rate: Rate,
+    /// The path of the document itself, if it is served.
+    pub own_path: Option<OwnPath>,
     /// Failures of single operations, by operation id, beside those all operations share.
     pub failures: &'static [(&'static str, &'static [Failure])],
+}
+
+/// Whether the requests of a key are counted, so that answers have `RateLimit-*` headers and may
+/// be 429.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rate {
+    /// They are.
+    Limited,
+    /// They are not.
+    Unlimited,
+}
+
+/// Where a document is served, below the prefix of its API.
+pub const DOCUMENT_PATH: &str = "/openapi.json";
+
+/// The operation that reads the document itself. It is served beside the handlers, so that the
+/// framework does not know of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwnPath {
+    /// The section it stands in.
+    pub tag: &'static str,
 }
 
 /// The document of `service`.
@@ -38,9 +64,32 @@ where
     T: OpenApi,
     W: Webhook,
 {
-    let mut document = serde_json::from_str(&service.spec()).unwrap_or_default();
+    let spec = service.spec();
+    let mut document: Value = serde_json::from_str(&spec).unwrap_or_default();
+    document["paths"] = paths::merged(&spec).into();
+    if let Some(own) = rules.own_path {
+        document["paths"][DOCUMENT_PATH] = own.item();
+    }
     rewrite(&mut document, rules);
     document
+}
+
+impl OwnPath {
+    /// What the operation is called.
+    pub const OPERATION_ID: &'static str = "openapi_get";
+
+    fn item(self) -> Value {
+        json!({ "get": {
+            "summary": "Read this document",
+            "description": "The OpenAPI 3.1 document of this API.",
+            "operationId": Self::OPERATION_ID,
+            "tags": [self.tag],
+            "responses": { "200": {
+                "description": "The document",
+                "content": { "application/json": { "schema": { "type": "object" } } },
+            } },
+        } })
+    }
 }
 
 const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
@@ -91,13 +140,17 @@ fn rewrite_operation(operation: &mut Map<String, Value>, rules: &DocumentRules) 
         .iter()
         .filter(|(of, _)| *of == id)
         .flat_map(|(_, failures)| failures.iter().copied());
-    let failures: Vec<Failure> = Failure::shared(with_key, has_body).chain(own).collect();
+    let is_limited =
+        |failure: &Failure| rules.rate == Rate::Limited || *failure != Failure::RateLimited;
+    let shared = Failure::shared(with_key, has_body).filter(is_limited);
+    let failures: Vec<Failure> = shared.chain(own).collect();
+    let counted = with_key && rules.rate == Rate::Limited;
     let responses = operation.entry("responses").or_insert_with(|| json!({}));
     let Some(responses) = responses.as_object_mut() else {
         return;
     };
     for response in responses.values_mut() {
-        failure::add_headers(response, with_key);
+        failure::add_headers(response, counted);
     }
     for failure in failures {
         responses.entry(failure.status().as_str()).or_insert_with(|| failure.reference());

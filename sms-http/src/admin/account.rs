@@ -1,6 +1,5 @@
 //! `/accounts`: making, approving, suspending and setting up accounts.
 
-use chrono::{DateTime, Utc};
 use poem_openapi::param::Path;
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
@@ -11,14 +10,15 @@ use sms_core::service::operator::NewAccountInput;
 
 use super::Tag;
 use crate::api::balance::AccountStatusName;
-use crate::api::message::page_request;
+use crate::api::page::{CursorText, page_answer, page_request};
 use crate::api::path_id::path_id;
 use crate::body::Body;
 use crate::envelope::{Answer, Created, PageMeta};
 use crate::error::ApiError;
 use crate::field_error::{FieldCode, FieldErrors, checked};
 use crate::fields::{Fields, FromFields, Given, rule};
-use crate::param::{Limit, QueryParam, Text};
+use crate::moment::Moment;
+use crate::param::{Limit, QueryParam};
 
 const MAX_NAME: usize = 200;
 const MAX_LINE: usize = 160;
@@ -30,14 +30,18 @@ const MAX_CREDITS: i64 = (1 << 53) - 1;
 #[oai(rename = "SettingsInput")]
 struct SettingsInput {
     /// When quiet hours begin, `HH:MM` in Europe/London.
+    #[oai(validator(pattern = "^([01][0-9]|2[0-3]):[0-5][0-9]$"))]
     quiet_hours_start: Given<String>,
     /// When quiet hours end.
+    #[oai(validator(pattern = "^([01][0-9]|2[0-3]):[0-5][0-9]$"))]
     quiet_hours_end: Given<String>,
     /// Whether campaigns track links unless told otherwise.
     track_links_default: Given<bool>,
     /// The opt-out line of a text from a number.
+    #[oai(validator(min_length = 1, max_length = 160))]
     opt_out_line: Given<String>,
     /// The opt-out line of a text from a sender name; `{number}` stands for the account's number.
+    #[oai(validator(min_length = 1, max_length = 160))]
     opt_out_line_sender: Given<String>,
 }
 
@@ -81,10 +85,12 @@ impl From<SettingsInput> for SettingsChange {
 #[derive(Debug, Object)]
 struct AccountInput {
     /// Its name.
+    #[oai(validator(min_length = 1, max_length = 200))]
     name: String,
     /// Whether it may send; `pending` unless given.
     status: Option<AccountStatusName>,
     /// What it can spend from the start.
+    #[oai(validator(minimum(value = "0"), maximum(value = "9007199254740991")))]
     credits: Option<u64>,
     /// Its settings.
     settings: Option<SettingsInput>,
@@ -106,6 +112,7 @@ impl FromFields for AccountInput {
 #[derive(Debug, Object)]
 struct AccountPatch {
     /// A new name.
+    #[oai(validator(min_length = 1, max_length = 200))]
     name: Given<String>,
     /// Approves or suspends it.
     status: Given<AccountStatusName>,
@@ -154,9 +161,9 @@ struct AccountShape {
     /// Its settings.
     settings: SettingsShape,
     /// When it was made.
-    created_at: DateTime<Utc>,
+    created_at: Moment,
     /// When it was last changed.
-    updated_at: DateTime<Utc>,
+    updated_at: Moment,
 }
 
 impl From<Account> for AccountShape {
@@ -175,8 +182,8 @@ impl From<Account> for AccountShape {
                 opt_out_line,
                 opt_out_line_sender,
             },
-            created_at: account.created_at.to_chrono(),
-            updated_at: account.updated_at.to_chrono(),
+            created_at: account.created_at.into(),
+            updated_at: account.updated_at.into(),
         }
     }
 }
@@ -215,20 +222,24 @@ impl AccountApi {
     #[oai(path = "/", method = "get", operation_id = "account_list")]
     async fn list(
         &self,
+        /// How many accounts a page holds.
         limit: QueryParam<Limit>,
-        cursor: QueryParam<Option<Text<64>>>,
+        /// The previous page's `meta.next_cursor`.
+        cursor: QueryParam<Option<CursorText>>,
     ) -> Result<Answer<Vec<AccountShape>, PageMeta>, ApiError> {
         let mut errors = FieldErrors::new();
         let page = page_request(limit, cursor, &mut errors);
         errors.finish()?;
-        let page = self.sms.operator().account_list(page).await?;
-        let next = page.next.map(|cursor| cursor.to_string());
-        Ok(Answer::page(page.items.into_iter().map(Into::into).collect(), next))
+        Ok(page_answer(self.sms.operator().account_list(page).await?))
     }
 
     /// Read an account
     #[oai(path = "/:id", method = "get", operation_id = "account_get")]
-    async fn get(&self, id: Path<String>) -> Result<Answer<AccountShape>, ApiError> {
+    async fn get(
+        &self,
+        /// The account's id.
+        id: Path<String>,
+    ) -> Result<Answer<AccountShape>, ApiError> {
         let account = self.sms.operator().account_get(path_id(&id)?).await?;
         Ok(Answer::new(account.into()))
     }
@@ -239,6 +250,7 @@ impl AccountApi {
     #[oai(path = "/:id", method = "patch", operation_id = "account_update")]
     async fn update(
         &self,
+        /// The account's id.
         id: Path<String>,
         body: Body<AccountPatch>,
     ) -> Result<Answer<AccountShape>, ApiError> {

@@ -1,6 +1,5 @@
 //! `/accounts/{id}/keys`: making, listing and revoking API keys.
 
-use chrono::{DateTime, Utc};
 use poem_openapi::param::Path;
 use poem_openapi::{Enum, Object, OpenApi};
 use sms_core::Sms;
@@ -14,6 +13,7 @@ use crate::envelope::{Answer, Created, NoContent};
 use crate::error::ApiError;
 use crate::field_error::checked;
 use crate::fields::{Fields, FromFields, rule};
+use crate::moment::Moment;
 
 /// Live or test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
@@ -49,6 +49,7 @@ struct KeyInput {
     /// Live or test.
     kind: KindName,
     /// What it is for.
+    #[oai(validator(min_length = 1, max_length = 200))]
     name: Option<String>,
 }
 
@@ -76,11 +77,11 @@ struct KeyShape {
     /// Its last four characters.
     last_four: String,
     /// When it was made.
-    created_at: DateTime<Utc>,
+    created_at: Moment,
     /// When it was last used, to the minute.
-    last_used_at: Option<DateTime<Utc>>,
+    last_used_at: Option<Moment>,
     /// When it was revoked.
-    revoked_at: Option<DateTime<Utc>>,
+    revoked_at: Option<Moment>,
 }
 
 impl From<KeyRecord> for KeyShape {
@@ -91,9 +92,9 @@ impl From<KeyRecord> for KeyShape {
             name: record.name,
             prefix: prefix(record.mode).to_owned(),
             last_four: record.last_four,
-            created_at: record.created_at.to_chrono(),
-            last_used_at: record.last_used_at.map(|at| at.to_chrono()),
-            revoked_at: record.revoked_at.map(|at| at.to_chrono()),
+            created_at: record.created_at.into(),
+            last_used_at: record.last_used_at.map(Into::into),
+            revoked_at: record.revoked_at.map(Into::into),
         }
     }
 }
@@ -120,12 +121,13 @@ impl ApiKeyApi {
     }
 }
 
-#[OpenApi(prefix_path = "/accounts/:id/keys", tag = "Tag::Keys")]
+#[OpenApi(prefix_path = "/accounts", tag = "Tag::Keys")]
 impl ApiKeyApi {
     /// Make a key
-    #[oai(path = "/", method = "post", operation_id = "api_key_create")]
+    #[oai(path = "/:id/keys", method = "post", operation_id = "api_key_create")]
     async fn create(
         &self,
+        /// The account's id.
         id: Path<String>,
         body: Body<KeyInput>,
     ) -> Result<Created<KeyCreatedShape>, ApiError> {
@@ -138,8 +140,12 @@ impl ApiKeyApi {
     }
 
     /// List keys
-    #[oai(path = "/", method = "get", operation_id = "api_key_list")]
-    async fn list(&self, id: Path<String>) -> Result<Answer<Vec<KeyShape>>, ApiError> {
+    #[oai(path = "/:id/keys", method = "get", operation_id = "api_key_list")]
+    async fn list(
+        &self,
+        /// The account's id.
+        id: Path<String>,
+    ) -> Result<Answer<Vec<KeyShape>>, ApiError> {
         let keys = self.sms.operator().api_key_list(path_id(&id)?).await?;
         Ok(Answer::new(keys.into_iter().map(Into::into).collect()))
     }
@@ -147,8 +153,14 @@ impl ApiKeyApi {
     /// Revoke a key
     ///
     /// It is refused from now on.
-    #[oai(path = "/:key_id", method = "delete", operation_id = "api_key_revoke")]
-    async fn revoke(&self, id: Path<String>, key_id: Path<String>) -> Result<NoContent, ApiError> {
+    #[oai(path = "/:id/keys/:key_id", method = "delete", operation_id = "api_key_revoke")]
+    async fn revoke(
+        &self,
+        /// The account's id.
+        id: Path<String>,
+        /// The key's id.
+        key_id: Path<String>,
+    ) -> Result<NoContent, ApiError> {
         self.sms.operator().api_key_revoke(path_id(&id)?, path_id(&key_id)?).await?;
         Ok(NoContent)
     }

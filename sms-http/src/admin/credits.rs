@@ -1,6 +1,5 @@
 //! `/accounts/{id}/credits` and `/accounts/{id}/ledger`.
 
-use chrono::{DateTime, Utc};
 use poem_openapi::param::Path;
 use poem_openapi::{Enum, Object, OpenApi};
 use sms_core::Sms;
@@ -8,14 +7,15 @@ use sms_core::credits::Change;
 use sms_core::credits::ledger::{Cause, Entry, Kind};
 
 use super::Tag;
-use crate::api::message::page_request;
+use crate::api::page::{CursorText, page_answer, page_request};
 use crate::api::path_id::path_id;
 use crate::body::Body;
 use crate::envelope::{Answer, PageMeta};
 use crate::error::ApiError;
 use crate::field_error::{FieldCode, FieldErrors, checked};
 use crate::fields::{Fields, FromFields, rule};
-use crate::param::{Limit, QueryParam, Text};
+use crate::moment::Moment;
+use crate::param::{Limit, QueryParam};
 
 const MAX_CREDITS: i64 = (1 << 53) - 1;
 
@@ -23,8 +23,10 @@ const MAX_CREDITS: i64 = (1 << 53) - 1;
 #[derive(Debug, Object)]
 struct CreditsInput {
     /// Credits to add, or below zero to take back; not 0.
+    #[oai(validator(minimum(value = "-9007199254740991"), maximum(value = "9007199254740991")))]
     amount: i64,
     /// Why, for the ledger.
+    #[oai(validator(max_length = 500))]
     note: Option<String>,
 }
 
@@ -96,7 +98,7 @@ struct LedgerEntry {
     /// Why.
     note: Option<String>,
     /// When.
-    created_at: DateTime<Utc>,
+    created_at: Moment,
 }
 
 impl From<Entry> for LedgerEntry {
@@ -122,7 +124,7 @@ impl From<Entry> for LedgerEntry {
             campaign_id,
             number_id,
             note: entry.note,
-            created_at: entry.created_at.to_chrono(),
+            created_at: entry.created_at.into(),
         }
     }
 }
@@ -139,14 +141,15 @@ impl CreditsApi {
     }
 }
 
-#[OpenApi(prefix_path = "/accounts/:id", tag = "Tag::Credits")]
+#[OpenApi(prefix_path = "/accounts", tag = "Tag::Credits")]
 impl CreditsApi {
     /// Add credits, or take some back
     ///
     /// The balance never goes below zero: 409 `balance_out_of_range`, and nothing changes.
-    #[oai(path = "/credits", method = "post", operation_id = "credits_adjust")]
+    #[oai(path = "/:id/credits", method = "post", operation_id = "credits_adjust")]
     async fn adjust(
         &self,
+        /// The account's id.
         id: Path<String>,
         body: Body<CreditsInput>,
     ) -> Result<Answer<BalanceAfter>, ApiError> {
@@ -160,19 +163,20 @@ impl CreditsApi {
     /// Read the ledger
     ///
     /// Newest first, in the order booked.
-    #[oai(path = "/ledger", method = "get", operation_id = "ledger_list")]
+    #[oai(path = "/:id/ledger", method = "get", operation_id = "ledger_list")]
     async fn ledger(
         &self,
+        /// The account's id.
         id: Path<String>,
+        /// How many entries a page holds.
         limit: QueryParam<Limit>,
-        cursor: QueryParam<Option<Text<64>>>,
+        /// The previous page's `meta.next_cursor`.
+        cursor: QueryParam<Option<CursorText>>,
     ) -> Result<Answer<Vec<LedgerEntry>, PageMeta>, ApiError> {
         let account = path_id(&id)?;
         let mut errors = FieldErrors::new();
         let page = page_request(limit, cursor, &mut errors);
         errors.finish()?;
-        let page = self.sms.operator().ledger_list(account, page).await?;
-        let next = page.next.map(|cursor| cursor.to_string());
-        Ok(Answer::page(page.items.into_iter().map(Into::into).collect(), next))
+        Ok(page_answer(self.sms.operator().ledger_list(account, page).await?))
     }
 }

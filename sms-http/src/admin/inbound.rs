@@ -1,6 +1,5 @@
 //! `/inbound`, `/unrouted` and `/receipts`: what networks bring in, by hand.
 
-use chrono::{DateTime, Utc};
 use poem_openapi::{Enum, Object, OpenApi};
 use sms_core::Sms;
 use sms_core::inbound::Unrouted;
@@ -9,14 +8,15 @@ use sms_core::phone::{E164, parse_any};
 use sms_core::receipt::ReceiptStatus;
 
 use super::Tag;
-use crate::api::message::page_request;
 use crate::api::message_shape::{EncodingName, MessageShape};
+use crate::api::page::{CursorText, page_answer, page_request};
 use crate::body::Body;
 use crate::envelope::{Answer, Created, PageMeta};
 use crate::error::ApiError;
 use crate::field_error::{FieldCode, FieldErrors, checked};
 use crate::fields::{Fields, FromFields, rule};
-use crate::param::{Limit, QueryParam, Text};
+use crate::moment::Moment;
+use crate::param::{Limit, QueryParam};
 
 /// The longest text that a network can bring, joined: 255 parts of 153 septets.
 const MAX_BODY: usize = 39_015;
@@ -25,10 +25,13 @@ const MAX_BODY: usize = 39_015;
 #[derive(Debug, Object)]
 struct InboundInput {
     /// Who sent it.
+    #[oai(validator(min_length = 1, max_length = 40))]
     from: String,
     /// Which of our numbers it was sent to.
+    #[oai(validator(min_length = 1, max_length = 40))]
     to: String,
     /// Its words.
+    #[oai(validator(max_length = 39015))]
     body: String,
 }
 
@@ -90,6 +93,7 @@ impl From<ErrorName> for ErrorCode {
 #[derive(Debug, Object)]
 struct ReceiptInput {
     /// The text it is about.
+    #[oai(validator(min_length = 1))]
     message_id: String,
     /// What it says.
     status: ReceiptName,
@@ -124,7 +128,7 @@ struct UnroutedShape {
     /// SMS parts.
     segments: u32,
     /// When it came.
-    received_at: DateTime<Utc>,
+    received_at: Moment,
 }
 
 impl From<Unrouted> for UnroutedShape {
@@ -136,7 +140,7 @@ impl From<Unrouted> for UnroutedShape {
             body: text.body.as_str().to_owned(),
             encoding: text.encoding.into(),
             segments: text.segments.get(),
-            received_at: text.received_at.to_chrono(),
+            received_at: text.received_at.into(),
         }
     }
 }
@@ -173,15 +177,15 @@ impl InboundApi {
     #[oai(path = "/unrouted", method = "get", operation_id = "unrouted_list")]
     async fn unrouted(
         &self,
+        /// How many texts a page holds.
         limit: QueryParam<Limit>,
-        cursor: QueryParam<Option<Text<64>>>,
+        /// The previous page's `meta.next_cursor`.
+        cursor: QueryParam<Option<CursorText>>,
     ) -> Result<Answer<Vec<UnroutedShape>, PageMeta>, ApiError> {
         let mut errors = FieldErrors::new();
         let page = page_request(limit, cursor, &mut errors);
         errors.finish()?;
-        let page = self.sms.operator().unrouted_list(page).await?;
-        let next = page.next.map(|cursor| cursor.to_string());
-        Ok(Answer::page(page.items.into_iter().map(Into::into).collect(), next))
+        Ok(page_answer(self.sms.operator().unrouted_list(page).await?))
     }
 
     /// Record a receipt

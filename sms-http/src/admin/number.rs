@@ -1,6 +1,5 @@
 //! `/numbers`: the operator's numbers, shared or for one account.
 
-use chrono::{DateTime, Utc};
 use poem_openapi::param::Path;
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
@@ -17,6 +16,7 @@ use crate::envelope::{Answer, Created, NoContent};
 use crate::error::ApiError;
 use crate::field_error::checked;
 use crate::fields::{Fields, FromFields, rule};
+use crate::moment::Moment;
 
 const MAX_CREDITS: i64 = (1 << 53) - 1;
 
@@ -24,14 +24,18 @@ const MAX_CREDITS: i64 = (1 << 53) - 1;
 #[derive(Debug, Object)]
 struct NumberInput {
     /// The number, in any common format.
+    #[oai(validator(min_length = 1, max_length = 40))]
     phone_number: String,
     /// The account that rents it; absent makes it shared.
     account_id: Option<String>,
     /// The route behind it; absent means the first configured one.
+    #[oai(validator(min_length = 1, max_length = 40))]
     route: Option<String>,
     /// Credits taken every 30 days; 0 unless given.
+    #[oai(validator(minimum(value = "0"), maximum(value = "9007199254740991")))]
     rental_credits: Option<u64>,
     /// The standard monthly rent; as `rental_credits` unless given.
+    #[oai(validator(minimum(value = "0"), maximum(value = "9007199254740991")))]
     monthly_credits: Option<u64>,
 }
 
@@ -70,9 +74,9 @@ struct NumberShape {
     /// The standard monthly rent.
     monthly_credits: u64,
     /// When rent was last taken.
-    rental_charged_at: Option<DateTime<Utc>>,
+    rental_charged_at: Option<Moment>,
     /// Since when its holder has it.
-    assigned_at: DateTime<Utc>,
+    assigned_at: Moment,
 }
 
 impl NumberShape {
@@ -85,8 +89,8 @@ impl NumberShape {
             route: number.route.map(|route| route.to_string()),
             rental_credits: number.rental_credits.get(),
             monthly_credits: number.monthly_credits.get(),
-            rental_charged_at: number.rental_charged_at.map(|at| at.to_chrono()),
-            assigned_at: number.assigned_at.to_chrono(),
+            rental_charged_at: number.rental_charged_at.map(Into::into),
+            assigned_at: number.assigned_at.into(),
         }
     }
 }
@@ -140,7 +144,11 @@ impl NumberApi {
 
     /// Remove a number
     #[oai(path = "/:id", method = "delete", operation_id = "number_delete")]
-    async fn delete(&self, id: Path<String>) -> Result<NoContent, ApiError> {
+    async fn delete(
+        &self,
+        /// The number's id.
+        id: Path<String>,
+    ) -> Result<NoContent, ApiError> {
         self.sms.operator().number_delete(path_id(&id)?).await?;
         Ok(NoContent)
     }
@@ -149,7 +157,11 @@ impl NumberApi {
     ///
     /// The gateway behind the number is there: it is online for five minutes.
     #[oai(path = "/:id/check-in", method = "post", operation_id = "number_check_in")]
-    async fn check_in(&self, id: Path<String>) -> Result<NoContent, ApiError> {
+    async fn check_in(
+        &self,
+        /// The number's id.
+        id: Path<String>,
+    ) -> Result<NoContent, ApiError> {
         self.sms.operator().number_check_in(path_id(&id)?).await?;
         Ok(NoContent)
     }

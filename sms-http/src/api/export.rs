@@ -166,7 +166,7 @@ fn row(cells: impl IntoIterator<Item = String>) -> Vec<u8> {
     let mut writer =
         csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(vec![]);
     // Writing into memory cannot fail.
-    let _ = writer.write_record(cells.into_iter());
+    let _ = writer.write_record(cells);
     writer.into_inner().unwrap_or_default()
 }
 

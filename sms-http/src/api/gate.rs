@@ -1,8 +1,7 @@
 //! Who may come in: the bearer key of a request, and how many requests it may make.
 //!
-//! A request without a valid key is 401 whatever it asks for; the API's own document is served beside
-//! the gate.
-//! The answers for a missing, malformed, unknown and revoked key are the same.
+//! A request without a valid key is 401 whatever it asks for; the API's own document is served
+//! beside the gate. The answers for a missing, malformed, unknown and revoked key are the same.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,12 +20,41 @@ use crate::rate_limit::{Gcra, RateLimiter};
 pub struct Gate {
     sms: Sms,
     limiter: Arc<RateLimiter<ApiKeyId>>,
+    stopwatch: Stopwatch,
 }
+
+/// Where the gate's time comes from: real time, but in tests. Never the clock of the sandbox.
+#[derive(Clone)]
+pub struct Stopwatch(Arc<dyn Fn() -> Instant + Send + Sync>);
 
 impl Gate {
     /// A gate that admits `gcra` of requests for each key.
-    pub fn new(sms: Sms, gcra: Gcra, start: Instant) -> Self {
-        Self { sms, limiter: Arc::new(RateLimiter::new(gcra, start)) }
+    pub fn new(sms: Sms, gcra: Gcra, stopwatch: Stopwatch) -> Self {
+        let limiter = Arc::new(RateLimiter::new(gcra, stopwatch.now()));
+        Self { sms, limiter, stopwatch }
+    }
+}
+
+impl Stopwatch {
+    /// Tells the time by `now`, which must not go back.
+    pub fn new(now: impl Fn() -> Instant + Send + Sync + 'static) -> Self {
+        Self(Arc::new(now))
+    }
+
+    fn now(&self) -> Instant {
+        (self.0)()
+    }
+}
+
+impl Default for Stopwatch {
+    fn default() -> Self {
+        Self::new(Instant::now)
+    }
+}
+
+impl std::fmt::Debug for Stopwatch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Stopwatch")
     }
 }
 
@@ -52,7 +80,7 @@ impl<E: Endpoint> Endpoint for Gated<E> {
         let token = bearer(&request).ok_or_else(ApiError::unauthorized)?;
         let caller = self.gate.sms.authenticate(token).await.map_err(ApiError::from)?;
         let caller = caller.ok_or_else(ApiError::unauthorized)?;
-        let verdict = self.gate.limiter.judge(caller.key, Instant::now());
+        let verdict = self.gate.limiter.judge(caller.key, self.gate.stopwatch.now());
         verdict.admit()?;
         request.set_data(caller);
         let answer = self.inner.call(request).await;

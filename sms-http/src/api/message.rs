@@ -7,16 +7,16 @@ use poem_openapi::param::Path;
 use sms_core::Sms;
 use sms_core::message::MessageFilter;
 use sms_core::message::filter::Search;
-use sms_core::page::{Cursor, Limit as PageLimit, PageRequest};
 use sms_core::service::{AccountHandle, Caller};
 
 use super::Tag;
 use super::export::{CsvExport, export};
 use super::message_shape::{DirectionName, MessageShape, MessageWithEvents, StatusName};
+use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
 use crate::envelope::{Answer, PageMeta};
 use crate::error::ApiError;
-use crate::field_error::{FieldCode, FieldError, FieldErrors};
+use crate::field_error::FieldErrors;
 use crate::param::{Choice, Limit, QueryParam, Text};
 
 /// The handlers of `/messages`, but for sending.
@@ -81,24 +81,6 @@ impl FilterParams {
     }
 }
 
-/// The page that `limit` and `cursor` ask for.
-pub(crate) fn page_request(
-    limit: QueryParam<Limit>,
-    cursor: QueryParam<Option<Text<64>>>,
-    errors: &mut FieldErrors,
-) -> PageRequest {
-    let limit = errors.take(limit);
-    let after = errors.take(cursor).and_then(|text| match text.0.parse::<Cursor>() {
-        Ok(cursor) => Some(cursor),
-        Err(reason) => {
-            let code = FieldCode::InvalidFormat;
-            errors.push(FieldError::new("cursor", code, reason.to_string()));
-            None
-        }
-    });
-    PageRequest { limit: PageLimit::new(limit.0).unwrap_or_default(), after }
-}
-
 #[OpenApi(prefix_path = "/messages", tag = "Tag::Messages")]
 impl MessageApi {
     /// List texts
@@ -112,7 +94,7 @@ impl MessageApi {
         /// How many texts a page holds.
         limit: QueryParam<Limit>,
         /// The previous page's `meta.next_cursor`.
-        cursor: QueryParam<Option<Text<64>>>,
+        cursor: QueryParam<Option<CursorText>>,
         /// Sent or received.
         direction: QueryParam<Option<Choice<DirectionName>>>,
         /// Where a text stands.
@@ -137,9 +119,7 @@ impl MessageApi {
         let wanted = filters.read(&mut errors);
         errors.finish()?;
         let Wanted::Some(filter) = wanted else { return Ok(Answer::page(Vec::new(), None)) };
-        let page = self.account(&caller).message_list(&filter, page).await?;
-        let next = page.next.map(|cursor| cursor.to_string());
-        Ok(Answer::page(page.items.into_iter().map(MessageShape).collect(), next))
+        Ok(page_answer(self.account(&caller).message_list(&filter, page).await?))
     }
 
     /// Export texts

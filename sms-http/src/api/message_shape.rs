@@ -179,6 +179,12 @@ pub struct MessageShape(pub Message);
 #[derive(Debug)]
 pub struct MessageWithEvents(pub Message, pub Vec<TimelineEntry>);
 
+impl From<Message> for MessageShape {
+    fn from(message: Message) -> Self {
+        Self(message)
+    }
+}
+
 /// Gives a type the schema of another and the JSON of its content.
 macro_rules! shown_as {
     ($shape:ident, $schema:ty, $to_value:expr) => {

@@ -167,7 +167,8 @@ impl From<Rejection> for RejectionShape {
 #[derive(Debug, Object)]
 struct Batch {
     /// Names the texts made by this request.
-    batch_id: String,
+    #[oai(rename = "batch_id")]
+    id: String,
     /// The texts, in the order of the recipients.
     messages: Vec<MessageShape>,
     /// Who gets none, and why. Not charged.
@@ -279,7 +280,7 @@ impl SendApi {
         let sent = self.sms.account(caller.account, caller.mode).send(request).await?;
         let Sent { batch, messages, rejected, credits, balance, replay } = sent;
         let data = Batch {
-            batch_id: batch.to_string(),
+            id: batch.to_string(),
             messages: messages.into_iter().map(MessageShape).collect(),
             rejected: rejected.into_iter().map(Into::into).collect(),
         };

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use chrono::{DateTime, Utc};
 use poem::web::Data;
 use poem_openapi::param::Path;
 use poem_openapi::{Enum, Object, OpenApi};
@@ -15,14 +14,15 @@ use sms_core::webhook::endpoint::{DisabledReason, Endpoint, EndpointChange, Endp
 use sms_core::webhook::sender::WebhookAnswer;
 
 use super::Tag;
-use super::message::page_request;
+use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
 use crate::body::Body;
 use crate::envelope::{Answer, Created, NoContent, PageMeta};
 use crate::error::ApiError;
 use crate::field_error::{FieldErrors, checked};
 use crate::fields::{Fields, FromFields, Given, Patch, rule};
-use crate::param::{Limit, QueryParam, Text};
+use crate::moment::Moment;
+use crate::param::{Limit, QueryParam};
 
 /// How many characters a URL may have.
 const MAX_URL: usize = 2_048;
@@ -211,11 +211,11 @@ struct Webhook {
     /// Why it is off.
     disabled_reason: Option<DisabledName>,
     /// When a delivery last succeeded.
-    last_delivered_at: Option<DateTime<Utc>>,
+    last_delivered_at: Option<Moment>,
     /// When it was made.
-    created_at: DateTime<Utc>,
+    created_at: Moment,
     /// When you last changed it.
-    updated_at: DateTime<Utc>,
+    updated_at: Moment,
 }
 
 impl From<Endpoint> for Webhook {
@@ -232,9 +232,9 @@ impl From<Endpoint> for Webhook {
                 Power::Off(DisabledReason::ByOwner) => Some(DisabledName::DisabledByOwner),
                 Power::Off(DisabledReason::Failures) => Some(DisabledName::ConsecutiveFailures),
             },
-            last_delivered_at: endpoint.last_delivered_at.map(|at| at.to_chrono()),
-            created_at: endpoint.created_at.to_chrono(),
-            updated_at: endpoint.updated_at.to_chrono(),
+            last_delivered_at: endpoint.last_delivered_at.map(Into::into),
+            created_at: endpoint.created_at.into(),
+            updated_at: endpoint.updated_at.into(),
         }
     }
 }
@@ -316,13 +316,13 @@ struct DeliveryShape {
     /// Why the last attempt failed.
     last_error: Option<String>,
     /// When the last attempt ended.
-    last_attempt_at: Option<DateTime<Utc>>,
+    last_attempt_at: Option<Moment>,
     /// When the next attempt is due.
-    next_attempt_at: Option<DateTime<Utc>>,
+    next_attempt_at: Option<Moment>,
     /// When the endpoint took it.
-    delivered_at: Option<DateTime<Utc>>,
+    delivered_at: Option<Moment>,
     /// When it was made.
-    created_at: DateTime<Utc>,
+    created_at: Moment,
 }
 
 impl From<Delivery> for DeliveryShape {
@@ -339,10 +339,10 @@ impl From<Delivery> for DeliveryShape {
             attempts: delivery.attempts,
             last_status_code: delivery.last_status_code,
             last_error: delivery.last_error.map(|error| error.as_str().to_owned()),
-            last_attempt_at: delivery.last_attempt_at.map(|at| at.to_chrono()),
-            next_attempt_at: delivery.next_attempt_at.map(|at| at.to_chrono()),
-            delivered_at: delivery.delivered_at.map(|at| at.to_chrono()),
-            created_at: delivery.created_at.to_chrono(),
+            last_attempt_at: delivery.last_attempt_at.map(Into::into),
+            next_attempt_at: delivery.next_attempt_at.map(Into::into),
+            delivered_at: delivery.delivered_at.map(Into::into),
+            created_at: delivery.created_at.into(),
         }
     }
 }
@@ -454,15 +454,13 @@ impl WebhookApi {
         /// How many deliveries a page holds.
         limit: QueryParam<Limit>,
         /// The previous page's `meta.next_cursor`.
-        cursor: QueryParam<Option<Text<64>>>,
+        cursor: QueryParam<Option<CursorText>>,
     ) -> Result<Answer<Vec<DeliveryShape>, PageMeta>, ApiError> {
         let id = path_id(&id)?;
         let mut errors = FieldErrors::new();
         let page = page_request(limit, cursor, &mut errors);
         errors.finish()?;
-        let page = self.account(&caller).delivery_list(id, page).await?;
-        let next = page.next.map(|cursor| cursor.to_string());
-        Ok(Answer::page(page.items.into_iter().map(Into::into).collect(), next))
+        Ok(page_answer(self.account(&caller).delivery_list(id, page).await?))
     }
 
     /// Send a delivery again

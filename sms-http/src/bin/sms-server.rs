@@ -1,10 +1,12 @@
 //! The reference server: reads settings, and runs what they say.
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
 use sms_http::server::settings::{Cli, LogFormat, Settings};
 use sms_http::server::{command, run};
+use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 fn main() -> ExitCode {
@@ -18,10 +20,11 @@ fn main() -> ExitCode {
         }
     };
     let result = runtime.block_on(async {
-        match command {
-            Some(command) => command::run(command, &settings).await.map_err(|e| e.to_string()),
-            None => run(settings, stop_signal()).await.map_err(|error| error.to_string()),
+        if let Some(command) = command {
+            return command::run(command, &settings).await.map_err(|error| error.to_string());
         }
+        let stop = stop_signal().map_err(|error| format!("signals cannot be heard: {error}"))?;
+        run(settings, stop).await.map_err(|error| error.to_string())
     });
     // Nothing that is still running may hold up the exit.
     runtime.shutdown_background();
@@ -36,27 +39,26 @@ fn main() -> ExitCode {
 
 fn start_logging(settings: &Settings) {
     let filter = EnvFilter::try_new(&settings.log).unwrap_or_else(|_| EnvFilter::new("info"));
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        // Colours are for people: a file or a collector of logs gets none.
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr);
     match settings.log_format {
         LogFormat::Text => builder.init(),
         LogFormat::Json => builder.json().init(),
     }
 }
 
-/// Resolves on SIGTERM or SIGINT.
-async fn stop_signal() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let interrupt = tokio::signal::ctrl_c();
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => {
-            tokio::select! {
-                _ = interrupt => {}
-                _ = terminate.recv() => {}
-            }
+/// Resolves on SIGTERM or SIGINT. Both are listened for from the call on, not from the first poll:
+/// a signal that comes while the server starts must stop it in order as well.
+fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
         }
-        Err(error) => {
-            tracing::warn!(%error, "SIGTERM cannot be listened for");
-            let _ = interrupt.await;
-        }
-    }
+    })
 }

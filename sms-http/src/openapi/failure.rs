@@ -250,9 +250,9 @@ pub(super) fn headers() -> Value {
 }
 
 /// Adds the headers that every answer has to one that is described inline.
-pub(super) fn add_headers(response: &mut Value, with_key: bool) {
+pub(super) fn add_headers(response: &mut Value, counted: bool) {
     let mut names = vec!["X-Request-Id"];
-    if with_key {
+    if counted {
         names.extend(["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"]);
     }
     for name in names {

@@ -145,9 +145,12 @@ fn rewrite_bounds(schema: &mut Map<String, Value>) {
 
 /// The framework keeps bounds as floating point: `1.0` reads better as `1`.
 fn write_whole(value: &mut Value) {
+    /// Up to here every whole number has an `f64` of its own.
+    const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
+
     let whole = value
         .as_f64()
-        .filter(|float| float.fract() == 0.0 && float.abs() < 1e15)
+        .filter(|float| float.fract() == 0.0 && float.abs() < LARGEST_EXACT)
         .and_then(|float| format!("{float:.0}").parse::<Number>().ok());
     if let Some(whole) = whole {
         *value = Value::Number(whole);

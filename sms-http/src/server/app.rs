@@ -1,7 +1,6 @@
 //! The routes of the server, put together.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use metrics_exporter_prometheus::PrometheusHandle;
 use poem::http::header::CONTENT_TYPE;
@@ -9,12 +8,14 @@ use poem::http::{Method, StatusCode};
 use poem::{Endpoint, EndpointExt, Response, Route, get};
 use serde_json::Value;
 use sms_core::Sms;
+use sms_core::store::StoreError;
 
 use crate::admin::gate::OperatorToken;
-use crate::api::gate::Gate;
+use crate::api::gate::{Gate, Stopwatch};
 use crate::docs_page::docs_page;
 use crate::error::ApiError;
 use crate::intake::{Intake, IntakeLimits};
+use crate::openapi::DOCUMENT_PATH;
 use crate::rate_limit::Gcra;
 use crate::route::RouteTable;
 use crate::{admin, api};
@@ -26,6 +27,8 @@ pub struct AppParts {
     pub sms: Sms,
     /// How many requests a key may make.
     pub rate: Gcra,
+    /// What those requests are timed by.
+    pub stopwatch: Stopwatch,
     /// The operator's token.
     pub token: OperatorToken,
     /// Where the server is reached.
@@ -72,6 +75,11 @@ pub fn openapi_document(sms: &Sms, public_url: &str) -> Value {
     api::openapi_document(&api::service(sms, public_url))
 }
 
+/// The document of the operator's API, as served.
+pub fn operator_document(sms: &Sms) -> Value {
+    admin::openapi_document(&admin::service(sms))
+}
+
 impl Routes {
     fn new() -> Self {
         Self { route: Route::new(), table: RouteTable::new() }
@@ -92,10 +100,10 @@ impl Routes {
 fn with_public(routes: Routes, parts: &AppParts) -> Routes {
     let service = api::service(&parts.sms, &parts.public_url);
     let document = api::openapi_document(&service);
-    let gate = Gate::new(parts.sms.clone(), parts.rate, Instant::now());
+    let gate = Gate::new(parts.sms.clone(), parts.rate, parts.stopwatch.clone());
     let table = routes.table.with_document(&document, api::PREFIX);
     let route = routes.route.nest(api::PREFIX, service.with(gate));
-    let open = format!("{}{}", api::PREFIX, api::DOCUMENT_PATH);
+    let open = format!("{}{}", api::PREFIX, DOCUMENT_PATH);
     Routes { route, table }.page(&open, json_page(&document)).page("/docs", docs_page(&document))
 }
 
@@ -104,7 +112,9 @@ fn with_admin(routes: Routes, parts: &AppParts) -> Routes {
     let document = admin::openapi_document(&service);
     let table = routes.table.with_document(&document, admin::PREFIX);
     let route = routes.route.nest(admin::PREFIX, service.with(parts.token.clone()));
-    let routes = Routes { route, table };
+    let own = format!("{}{}", admin::PREFIX, DOCUMENT_PATH);
+    let page = json_page(&document).with(parts.token.clone());
+    let routes = Routes { route, table }.page(&own, page);
     match parts.metrics.clone() {
         Some(MetricsPage(handle)) => routes.page(
             "/metrics",
@@ -119,15 +129,18 @@ fn finish(routes: Routes, parts: &AppParts) -> Intake {
     let alive = poem::endpoint::make_sync(|_| text("text/plain", "ok\n".to_owned()));
     let ready = poem::endpoint::make(move |_| {
         let sms = sms.clone();
-        async move {
-            match sms.store().health_check().await {
-                Ok(()) => Ok::<Response, poem::Error>(text("text/plain", "ready\n".to_owned())),
-                Err(_) => Err(ApiError::unavailable(1).into()),
-            }
-        }
+        async move { readiness(&sms.store().health_check().await) }
     });
     let Routes { route, table } = routes.page("/healthz", alive).page("/readyz", ready);
     Intake::new(route.boxed(), table, parts.limits.clone())
+}
+
+/// What `/readyz` answers when the store said this of its health.
+fn readiness(health: &Result<(), StoreError>) -> poem::Result<Response> {
+    match health {
+        Ok(()) => Ok(text("text/plain", "ready\n".to_owned())),
+        Err(_) => Err(ApiError::unavailable(1).into()),
+    }
 }
 
 fn json_page(document: &Value) -> impl Endpoint + use<> {
@@ -137,4 +150,19 @@ fn json_page(document: &Value) -> impl Endpoint + use<> {
 
 fn text(content_type: &str, body: String) -> Response {
     Response::builder().status(StatusCode::OK).header(CONTENT_TYPE, content_type).body(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_ready_while_its_store_answers() {
+        let ready = readiness(&Ok(())).unwrap();
+        assert_eq!(ready.status(), StatusCode::OK);
+        let gone = StoreError::Unavailable { doing: "asking", source: None };
+        let refused = readiness(&Err(gone)).unwrap_err().into_response();
+        assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(refused.headers()["retry-after"], "1");
+    }
 }

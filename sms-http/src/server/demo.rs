@@ -13,7 +13,7 @@ const SHARED_NUMBER: &str = "07700 900000";
 const DEDICATED_NUMBER: &str = "07700 900001";
 
 /// How often the demo's simulated gateway checks in, so that its number stays online.
-pub const CHECK_IN_EVERY: Duration = Duration::from_secs(60);
+pub const CHECK_IN_EVERY: Duration = Duration::from_mins(1);
 
 /// What was made for the demo.
 #[derive(Debug)]

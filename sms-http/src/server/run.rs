@@ -21,6 +21,7 @@ use super::settings::{Settings, SettingsRefused};
 use super::wake::Bells;
 use super::{demo, work};
 use crate::admin::gate::OperatorToken;
+use crate::api::gate::Stopwatch;
 use crate::intake::IntakeLimits;
 use crate::rate_limit::Gcra;
 use crate::serve::{ServeLimits, serve};
@@ -68,6 +69,7 @@ pub async fn run(
     let parts = AppParts {
         sms: sms.clone(),
         rate: Gcra::new(settings.rate_per_second.get(), settings.rate_burst.get()),
+        stopwatch: Stopwatch::default(),
         token: OperatorToken::new(&token),
         public_url: settings.public_url(addr),
         limits: IntakeLimits::default(),
@@ -117,14 +119,11 @@ fn build(settings: &Settings, bells: &Bells) -> Result<Sms, StartFailed> {
 /// The operator's token, and whether it was made up now.
 fn operator_token(settings: &Settings) -> (String, bool) {
     use sms_core::random::{Random, SystemRandom};
-    match &settings.admin_token {
-        Some(token) => (token.0.clone(), false),
-        None => {
-            let mut bytes = [0; 24];
-            SystemRandom.fill(&mut bytes);
-            (bytes.iter().map(|byte| format!("{byte:02x}")).collect(), true)
-        }
+    if let Some(token) = &settings.admin_token {
+        return (token.0.clone(), false);
     }
+    let words = [(); 3].map(|()| format!("{:016x}", SystemRandom.next_u64()));
+    (words.concat(), true)
 }
 
 async fn listen(addr: SocketAddr) -> Result<TcpListener, StartFailed> {

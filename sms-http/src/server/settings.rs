@@ -179,8 +179,8 @@ fn duration(text: &str) -> Result<Duration, String> {
     let unit = match unit {
         "ms" => Duration::from_millis(1),
         "s" => Duration::from_secs(1),
-        "m" => Duration::from_secs(60),
-        "h" => Duration::from_secs(60 * 60),
+        "m" => Duration::from_mins(1),
+        "h" => Duration::from_hours(1),
         _ => return Err(format!("{text:?} is no duration: use ms, s, m or h")),
     };
     Ok(unit * number)

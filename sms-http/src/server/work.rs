@@ -23,7 +23,7 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 /// How long to wait after the store failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 const RENEW_EVERY: Duration = Duration::from_secs(10);
-const TIDY_EVERY: Duration = Duration::from_secs(60);
+const TIDY_EVERY: Duration = Duration::from_mins(1);
 const TIDY_BATCH: usize = 1_000;
 
 /// Told to stop by the server, once; dropped by a server that is gone.

@@ -1,14 +1,42 @@
-//! Tests of the HTTP foundations: a small API that stands for any, through the framework's test
-//! client and over real sockets.
+//! Tests of the HTTP side. The foundations are tested with a small API that stands for any
+//! (`sample`); the APIs themselves as the server puts them together, over a memory store (`rig`);
+//! and the server as its users meet it, as a process (`process`).
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests are tests as well")]
 
+mod admin_account;
+mod admin_api_key;
+mod admin_credits;
+mod admin_network;
+mod admin_number;
+mod auth;
+mod bad_input;
+mod balance;
 mod body;
 mod connection;
+mod delivery;
+mod described;
 mod docs_page;
+mod document;
 mod error;
+mod forced_outcome;
+mod hooks;
 mod intake;
+mod message;
+mod message_export;
+mod message_idempotency;
+mod message_quote;
+mod message_send;
 mod openapi;
+mod operations;
 mod param;
+mod process;
+mod rate_limit;
+mod rig;
 mod sample;
+mod server;
+mod server_command;
 mod socket;
+mod tenancy;
+mod test_key;
+mod webhook;

@@ -19,7 +19,7 @@ use sms_http::error::ApiError;
 use sms_http::field_error::{FieldErrors, checked};
 use sms_http::fields::{Fields, FromFields, Given, OneOrMany, Patch, rule};
 use sms_http::intake::{Intake, IntakeLimits};
-use sms_http::openapi::{DocumentRules, Failure, document};
+use sms_http::openapi::{DocumentRules, Failure, Rate, document};
 use sms_http::param::{Choice, HeaderParam, Limit, QueryParam, Text, Whole};
 use sms_http::request_id::RequestId;
 use sms_http::route::RouteTable;
@@ -283,6 +283,8 @@ impl Sample {
             key_name: "ApiKey",
             key_description: "A key of the account.",
             without_key: &["message_wait"],
+            rate: Rate::Limited,
+            own_path: None,
             failures: &[(
                 "message_send",
                 &[Failure::InsufficientCredit, Failure::Forbidden, Failure::Conflict],

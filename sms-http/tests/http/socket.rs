@@ -45,7 +45,7 @@ impl Server {
     }
 
     pub(crate) async fn connect(&self) -> Client {
-        Client { socket: TcpStream::connect(self.addr).await.unwrap(), unread: Vec::new() }
+        Client::of(self.addr).await
     }
 
     /// Sends bytes on a connection of their own and reads one answer.
@@ -88,6 +88,10 @@ impl Answer {
 }
 
 impl Client {
+    pub(crate) async fn of(addr: SocketAddr) -> Self {
+        Self { socket: TcpStream::connect(addr).await.unwrap(), unread: Vec::new() }
+    }
+
     pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         self.socket.write_all(bytes.as_ref()).await.unwrap();
     }

@@ -1,0 +1,146 @@
+//! The documents of both APIs: sound, as committed, and served as they are.
+//!
+//! After a change on purpose, `SMS_UPDATE_GOLDEN=1 cargo test -p sms-http document` writes the
+//! files anew; read what changed before committing it.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::openapi::problems;
+use crate::rig::Rig;
+
+/// The document as the committed file shows it, or the file written anew.
+fn compare(document: &Value, name: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    let now = format!("{document:#}\n");
+    if std::env::var_os("SMS_UPDATE_GOLDEN").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, now).unwrap();
+        return;
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    let differs = committed.lines().zip(now.lines()).position(|(old, new)| old != new);
+    assert!(
+        committed == now,
+        "tests/golden/{name} is not what the server says, from line {:?} on. If the change is \
+         meant: SMS_UPDATE_GOLDEN=1 cargo test -p sms-http document",
+        differs.map(|line| line + 1),
+    );
+}
+
+#[tokio::test]
+async fn the_documents_are_as_committed() {
+    let rig = Rig::new().await;
+    compare(&rig.documents().api, "openapi.json");
+    compare(&rig.documents().admin, "operator-openapi.json");
+}
+
+#[tokio::test]
+async fn the_documents_are_sound() {
+    let rig = Rig::new().await;
+    let none: Vec<String> = Vec::new();
+    assert_eq!(problems(&rig.documents().api), none);
+    assert_eq!(problems(&rig.documents().admin), none);
+    for document in [&rig.documents().api, &rig.documents().admin] {
+        assert_eq!(document["openapi"], "3.1.0");
+        assert_eq!(document["info"]["version"], "1.0.0");
+    }
+}
+
+#[tokio::test]
+async fn every_endpoint_of_this_version_is_described() {
+    let rig = Rig::new().await;
+    let operations = |document: &Value| -> BTreeSet<String> {
+        let paths = document["paths"].as_object().unwrap();
+        paths
+            .iter()
+            .flat_map(|(path, item)| {
+                let methods = item.as_object().unwrap().keys();
+                methods.map(move |method| format!("{} {path}", method.to_uppercase()))
+            })
+            .collect()
+    };
+    let api = [
+        "POST /messages",
+        "POST /messages/quote",
+        "GET /messages",
+        "GET /messages/{id}",
+        "POST /messages/{id}/cancel",
+        "GET /messages/export",
+        "GET /balance",
+        "GET /webhooks",
+        "POST /webhooks",
+        "PATCH /webhooks/{id}",
+        "DELETE /webhooks/{id}",
+        "POST /webhooks/{id}/test",
+        "GET /webhooks/{id}/deliveries",
+        "POST /webhooks/{id}/deliveries/{delivery_id}/retry",
+        "GET /openapi.json",
+    ];
+    let admin = [
+        "POST /accounts",
+        "GET /accounts",
+        "GET /accounts/{id}",
+        "PATCH /accounts/{id}",
+        "POST /accounts/{id}/credits",
+        "GET /accounts/{id}/ledger",
+        "POST /accounts/{id}/keys",
+        "GET /accounts/{id}/keys",
+        "DELETE /accounts/{id}/keys/{key_id}",
+        "POST /numbers",
+        "GET /numbers",
+        "DELETE /numbers/{id}",
+        "POST /numbers/{id}/check-in",
+        "POST /inbound",
+        "GET /unrouted",
+        "POST /receipts",
+        "GET /openapi.json",
+    ];
+    let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+    assert_eq!(operations(&rig.documents().api), owned(&api));
+    assert_eq!(operations(&rig.documents().admin), owned(&admin));
+}
+
+#[tokio::test]
+async fn the_documents_are_served_as_they_are() {
+    let rig = Rig::new().await;
+    let open = rig.client(None).get("/openapi.json").await.assert(200);
+    assert_eq!(open.json, rig.documents().api);
+    assert_eq!(open.header("content-type"), "application/json");
+    assert_eq!(open.json["servers"], json!([{ "url": "https://sms.example.com/api/v1" }]));
+    let operators = rig.operator().get("/openapi.json").await.assert(200);
+    assert_eq!(operators.json, rig.documents().admin);
+}
+
+#[tokio::test]
+async fn the_page_of_the_document_needs_no_key_and_holds_it() {
+    let rig = Rig::new().await;
+    let page = rig.client(None).ask_at(poem::http::Method::GET, "/docs").send().await.assert(200);
+    assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
+    assert!(page.text().contains("message_list") && page.text().contains("message_send"));
+}
+
+#[tokio::test]
+async fn every_operation_and_parameter_says_what_it_is() {
+    let rig = Rig::new().await;
+    for document in [&rig.documents().api, &rig.documents().admin] {
+        for (path, item) in document["paths"].as_object().unwrap() {
+            for (method, operation) in item.as_object().unwrap() {
+                assert!(operation["summary"].is_string(), "{method} {path}");
+                assert_eq!(operation["tags"].as_array().unwrap().len(), 1);
+                for parameter in operation["parameters"].as_array().into_iter().flatten() {
+                    assert!(parameter["description"].is_string(), "{method} {path} {parameter}");
+                }
+            }
+        }
+        for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+            let properties = schema["properties"].as_object().into_iter().flatten();
+            let is_envelope = ["Response", "Page", "Error"].iter().any(|end| name.ends_with(end));
+            for (field, property) in properties.filter(|_| !is_envelope) {
+                assert!(property["description"].is_string(), "{name}.{field}");
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Endpoints for webhooks that answer as they are told and keep what they were sent.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use sms_core::webhook::delivery::DeliveryError;
+use sms_core::webhook::sender::{UrlRefused, WebhookAnswer, WebhookRequest, WebhookSender};
+
+/// Whatever is sent to any address.
+#[derive(Debug, Default)]
+pub(crate) struct Hooks {
+    seen: Mutex<Vec<WebhookRequest>>,
+    failing: Mutex<bool>,
+}
+
+impl Hooks {
+    /// From now on every endpoint answers 500.
+    pub(crate) fn break_down(&self) {
+        *self.failing.lock().unwrap() = true;
+    }
+
+    /// From now on every endpoint answers 200.
+    pub(crate) fn recover(&self) {
+        *self.failing.lock().unwrap() = false;
+    }
+
+    /// What came since it was last asked.
+    pub(crate) fn take(&self) -> Vec<WebhookRequest> {
+        std::mem::take(&mut *self.seen.lock().unwrap())
+    }
+
+    /// The bodies of what came since it was last asked.
+    pub(crate) fn take_events(&self) -> Vec<Value> {
+        let requests = self.take();
+        requests
+            .iter()
+            .map(|request| serde_json::from_str(request.body.as_str()).unwrap())
+            .collect()
+    }
+}
+
+#[async_trait]
+impl WebhookSender for Hooks {
+    /// By the name alone: tests resolve nothing.
+    async fn check_url(&self, url: &str) -> Result<(), UrlRefused> {
+        match url {
+            _ if url.chars().count() > 2_048 => Err(UrlRefused::TooLong),
+            _ if url.starts_with("ftp:") => Err(UrlRefused::Scheme),
+            _ if url.contains('@') => Err(UrlRefused::Credentials),
+            _ if url.contains("127.0.0.1") => Err(UrlRefused::ForbiddenAddress),
+            _ if url.contains(".invalid") => Err(UrlRefused::DnsFailed),
+            _ if url.starts_with("http") => Ok(()),
+            _ => Err(UrlRefused::Malformed),
+        }
+    }
+
+    async fn send(&self, request: WebhookRequest) -> WebhookAnswer {
+        self.seen.lock().unwrap().push(request);
+        let failing = *self.failing.lock().unwrap();
+        WebhookAnswer {
+            result: if failing { Err(DeliveryError::HttpStatus) } else { Ok(()) },
+            status_code: Some(if failing { 500 } else { 200 }),
+            duration: Duration::from_millis(12),
+            response_body: b"thank you".to_vec(),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The server as a process, as its users run it.
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::socket::{Answer, BOUND, Client};
+
+/// The token of servers that are given one.
+pub(crate) const TOKEN: &str = "operator-token-of-a-process";
+
+/// A command of the binary, with this environment and no other.
+pub(crate) fn command(arguments: &[&str], settings: &[(&str, &str)]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sms-server"));
+    command.args(arguments).env_clear().envs(settings.iter().copied()).stdin(Stdio::null());
+    command
+}
+
+/// Runs a command of the binary to its end.
+pub(crate) fn run(arguments: &[&str], settings: &[(&str, &str)]) -> Output {
+    command(arguments, settings).output().unwrap()
+}
+
+/// A server that runs until it is told to stop, or dropped.
+pub(crate) struct Process {
+    child: Child,
+    /// What it printed when it was up.
+    pub banner: String,
+    log: Receiver<String>,
+}
+
+impl Process {
+    /// Starts a server on a free port with these settings.
+    pub(crate) fn start(settings: &[(&str, &str)]) -> Self {
+        let mut command = command(&[], settings);
+        if settings.iter().all(|(name, _)| *name != "SMS_ADDR") {
+            command.env("SMS_ADDR", "127.0.0.1:0");
+        }
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let log = lines_of(child.stderr.take().unwrap());
+        let printed = lines_of(child.stdout.take().unwrap());
+        let mut process = Self { child, banner: String::new(), log };
+        let has_demo = !settings.contains(&("SMS_DEMO", "false"));
+        loop {
+            let line = printed.recv_timeout(BOUND).expect("a whole banner");
+            process.banner.push_str(&line);
+            process.banner.push('\n');
+            let is_whole = if has_demo {
+                process.banner.matches("curl ").count() == 2
+            } else {
+                line.is_empty() && process.banner.contains("Operator API")
+            };
+            if is_whole {
+                return process;
+            }
+        }
+    }
+
+    /// Waits for a line of the log that holds this.
+    pub(crate) fn wait_for_log(&self, part: &str) -> String {
+        let mut seen = Vec::new();
+        loop {
+            match self.log.recv_timeout(BOUND) {
+                Ok(line) if line.contains(part) => return line,
+                Ok(line) => seen.push(line),
+                Err(error) => panic!("no {part:?} in the log ({error}): {seen:#?}"),
+            }
+        }
+    }
+
+    /// The word that follows a label of the banner.
+    pub(crate) fn said(&self, label: &str) -> String {
+        let line = self.banner.lines().find(|line| line.trim_start().starts_with(label));
+        let line = line.unwrap_or_else(|| panic!("no {label} in:\n{}", self.banner));
+        let rest = line.trim_start().strip_prefix(label).unwrap();
+        rest.split_whitespace().next().unwrap().to_owned()
+    }
+
+    /// Where the API listens.
+    pub(crate) fn addr(&self) -> SocketAddr {
+        address(&self.said("API"))
+    }
+
+    /// Where the operator's API listens.
+    pub(crate) fn admin_addr(&self) -> SocketAddr {
+        address(&self.said("Operator API"))
+    }
+
+    /// Calls the API with a key.
+    pub(crate) async fn call(&self, method: &str, path: &str, key: &str, body: &Value) -> Answer {
+        ask(self.addr(), method, path, Some(key), &body.to_string()).await
+    }
+
+    /// Sends a signal to it, by its id.
+    pub(crate) fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
+    }
+
+    /// Waits until it has ended, at most ten seconds from now.
+    pub(crate) fn ended(mut self) -> ExitStatus {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(Instant::now() < deadline, "still running after ten seconds");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Whether it runs still or not, it is gone after this.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn address(url: &str) -> SocketAddr {
+    url.strip_prefix("http://").unwrap().split('/').next().unwrap().parse().unwrap()
+}
+
+/// The lines of a pipe, read by a thread of their own so that the other side never waits.
+fn lines_of(pipe: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, lines) = channel();
+    thread::spawn(move || {
+        for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+            // Nobody may be interested any more; the pipe is emptied all the same.
+            let _ = sender.send(line);
+        }
+    });
+    lines
+}
+
+/// One request on a connection of its own.
+pub(crate) async fn ask(
+    addr: SocketAddr,
+    method: &str,
+    path: &str,
+    key: Option<&str>,
+    body: &str,
+) -> Answer {
+    let mut client = Client::of(addr).await;
+    let key = key.map(|key| format!("Authorization: Bearer {key}\r\n")).unwrap_or_default();
+    let length = body.len();
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\nHost: x\r\n{key}Content-Type: application/json\r\n\
+         Content-Length: {length}\r\n\r\n{body}"
+    );
+    client.send(request).await;
+    client.answer().await
+}

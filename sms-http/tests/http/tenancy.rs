@@ -1,0 +1,189 @@
+//! Nothing of one account is seen, changed or told apart by another: every route, every position of
+//! an id, from the document.
+
+use std::collections::BTreeSet;
+
+use poem::http::Method;
+use serde_json::{Value, json};
+
+use crate::rig::{Account, Rig};
+
+/// An account and the ids of what it has.
+struct Tenant {
+    account: Account,
+    message: String,
+    batch: String,
+    webhook: String,
+    delivery: String,
+}
+
+impl Tenant {
+    async fn new(rig: &Rig, number: &str) -> Self {
+        let account = rig.account(100).await;
+        let hook = json!({ "url": "https://example.com/hook", "events": ["message.sent"] });
+        let webhook = account.live.post("/webhooks", hook).await.created();
+        account.send(number, "left").await;
+        rig.pass(1).await;
+        let deliveries = format!("/webhooks/{}/deliveries", webhook["id"].as_str().unwrap());
+        let delivery = account.live.get(&deliveries).await.ok();
+        let later = json!({ "to": number, "body": "later", "schedule_at": "2026-12-24T00:00:00Z" });
+        let sent = account.live.post("/messages", later).await.created();
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        Self {
+            message: text(&sent["messages"][0]["id"]),
+            batch: text(&sent["batch_id"]),
+            webhook: text(&webhook["id"]),
+            delivery: text(&delivery[0]["id"]),
+            account,
+        }
+    }
+
+    fn ids(&self) -> [&str; 4] {
+        [&self.message, &self.batch, &self.webhook, &self.delivery]
+    }
+
+    /// What the parameter of a path stands for.
+    fn id_of(&self, path: &str, parameter: &str) -> &str {
+        match (path.split('/').nth(1).unwrap(), parameter) {
+            ("messages", "id") => &self.message,
+            ("webhooks", "id") => &self.webhook,
+            ("webhooks", "delivery_id") => &self.delivery,
+            _ => panic!("say what {parameter} stands for in {path}"),
+        }
+    }
+
+    async fn everything(&self) -> Vec<Value> {
+        let mut seen = Vec::new();
+        for path in ["/messages", "/webhooks", "/balance"] {
+            seen.push(self.account.live.get(path).await.ok());
+        }
+        let deliveries = format!("/webhooks/{}/deliveries", self.webhook);
+        seen.push(self.account.live.get(&deliveries).await.ok());
+        let message = format!("/messages/{}", self.message);
+        seen.push(self.account.live.get(&message).await.ok());
+        seen
+    }
+}
+
+fn parameters(path: &str) -> Vec<&str> {
+    path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')).collect()
+}
+
+#[tokio::test]
+async fn every_route_gives_404_for_another_accounts_id_in_every_position() {
+    let rig = Rig::new().await;
+    let (own, other) =
+        (Tenant::new(&rig, "07700 900123").await, Tenant::new(&rig, "07700 900124").await);
+    let before = (own.everything().await, other.everything().await);
+    let paths = rig.documents().api["paths"].as_object().unwrap().clone();
+    let mut tried = 0;
+    for (pattern, item) in &paths {
+        let names = parameters(pattern);
+        // Each parameter is another account's or one's own, at least one of them another's.
+        for mixture in 1..(1_usize << names.len()) {
+            let mut path = pattern.clone();
+            for (place, name) in names.iter().enumerate() {
+                let tenant = if mixture >> place & 1 == 1 { &other } else { &own };
+                path = path.replace(&format!("{{{name}}}"), tenant.id_of(pattern, name));
+            }
+            for method in item.as_object().unwrap().keys() {
+                let method: Method = method.to_uppercase().parse().unwrap();
+                for client in [&own.account.live, &own.account.test] {
+                    let reply = client.ask(method.clone(), &path).json(&json!({})).send().await;
+                    assert_eq!(reply.refused(404, "not_found"), Value::Null, "{method} {path}");
+                    tried += 1;
+                }
+            }
+        }
+    }
+    assert!(tried >= 18, "{tried}");
+    rig.work().await;
+    assert_eq!((own.everything().await, other.everything().await), before);
+    assert_eq!(rig.hooks.take().len(), 2, "nothing was sent again or tested");
+}
+
+#[tokio::test]
+async fn an_unknown_id_and_another_accounts_get_the_same_answer() {
+    let rig = Rig::new().await;
+    let (own, other) =
+        (Tenant::new(&rig, "07700 900123").await, Tenant::new(&rig, "07700 900124").await);
+    for (theirs, nobodys) in [
+        (format!("/messages/{}", other.message), format!("/messages/msg_{}", "0".repeat(26))),
+        (
+            format!("/webhooks/{}/deliveries", other.webhook),
+            format!("/webhooks/whk_{}/deliveries", "0".repeat(26)),
+        ),
+    ] {
+        let theirs = own.account.live.get(&theirs).await;
+        let nobodys = own.account.live.get(&nobodys).await;
+        assert_eq!((theirs.status, &theirs.bytes), (nobodys.status, &nobodys.bytes));
+    }
+}
+
+#[tokio::test]
+async fn no_list_holds_anything_of_another_account() {
+    let rig = Rig::new().await;
+    let (own, other) =
+        (Tenant::new(&rig, "07700 900123").await, Tenant::new(&rig, "07700 900123").await);
+    let paths = rig.documents().api["paths"].as_object().unwrap().clone();
+    let lists = paths.iter().filter(|(path, item)| {
+        parameters(path).is_empty() && item.get("get").is_some() && *path != "/openapi.json"
+    });
+    let mut read = BTreeSet::new();
+    for (path, _) in lists {
+        let text = own.account.live.get(path).await.assert(200).text();
+        for id in other.ids() {
+            assert!(!text.contains(id), "{path}");
+        }
+        read.insert(path.as_str());
+    }
+    assert!(read.is_superset(&["/messages", "/messages/export", "/webhooks"].into()), "{read:?}");
+}
+
+#[tokio::test]
+async fn filters_and_cursors_of_another_account_find_nothing_of_it() {
+    let rig = Rig::new().await;
+    let (own, other) =
+        (Tenant::new(&rig, "07700 900123").await, Tenant::new(&rig, "07700 900124").await);
+    let empty = json!([]);
+    for query in [format!("batch_id={}", other.batch), "q=07700900124".to_owned()] {
+        let found = own.account.live.get(&format!("/messages?{query}")).await.ok();
+        assert_eq!(found, empty, "{query}");
+        let export = own.account.live.get(&format!("/messages/export?{query}")).await.text();
+        assert_eq!(export.lines().count(), 1, "{query}");
+    }
+    let page = other.account.live.get("/messages?limit=1").await.assert(200);
+    let cursor = page.json["meta"]["next_cursor"].as_str().unwrap();
+    let found = own.account.live.get(&format!("/messages?cursor={cursor}")).await.assert(200);
+    for id in other.ids() {
+        assert!(!found.text().contains(id));
+    }
+    let deliveries = format!("/webhooks/{}/deliveries?cursor={cursor}", own.webhook);
+    let found = own.account.live.get(&deliveries).await.assert(200);
+    assert!(!found.text().contains(&other.delivery));
+}
+
+#[tokio::test]
+async fn events_go_to_the_endpoints_of_their_account_alone() {
+    let rig = Rig::new().await;
+    let (own, other) =
+        (Tenant::new(&rig, "07700 900123").await, Tenant::new(&rig, "07700 900124").await);
+    rig.hooks.take();
+    own.account.send("07700 900904", "mine").await;
+    rig.pass(1).await;
+    let sent = rig.hooks.take();
+    assert_eq!(sent.len(), 1);
+    let list = format!("/webhooks/{}/deliveries", other.webhook);
+    assert_eq!(other.account.live.get(&list).await.ok().as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_key_is_revoked_under_its_own_account_alone() {
+    let rig = Rig::new().await;
+    let (own, other) = (rig.account(0).await, rig.account(0).await);
+    let keys = format!("/accounts/{}/keys", other.id);
+    let key = rig.operator().get(&keys).await.ok()[0]["id"].as_str().unwrap().to_owned();
+    let wrong = format!("/accounts/{}/keys/{key}", own.id);
+    rig.operator().delete(&wrong).await.refused(404, "not_found");
+    other.test.get("/balance").await.assert(200);
+}
