@@ -14,8 +14,7 @@ use tokio::time::sleep;
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let webhooks = HttpSender::new(Reach::PublicOnly, Duration::from_secs(8))?;
-    let sms =
-        Sms::builder(Arc::new(MemoryStore::new())).webhooks(Arc::new(webhooks)).build();
+    let sms = Sms::builder(Arc::new(MemoryStore::new())).webhooks(Arc::new(webhooks)).build();
     let (stop, stopping) = watch::channel(());
     let texts = tokio::spawn(hand_over_texts(sms.clone(), stopping.clone()));
     let webhooks = tokio::spawn(deliver_webhooks(sms.clone(), stopping));

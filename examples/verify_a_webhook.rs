@@ -3,28 +3,28 @@
 //!
 //! `cargo run -p sms-examples --example verify_a_webhook -- whsec_…`
 
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use poem::endpoint::make;
 use poem::http::StatusCode;
 use poem::listener::TcpListener;
-use poem::{EndpointExt, Request, Server, handler, post};
+use poem::{Request, Route, Server, post};
 use sms_webhooks::{DELIVERY_HEADER, SIGNATURE_HEADER, verify};
 
-struct Secret(String);
-
-#[handler]
-fn receive(request: &Request, body: Vec<u8>, secret: poem::web::Data<&std::sync::Arc<Secret>>) -> StatusCode {
-    let header = |name: &str| request.header(name).unwrap_or_default().to_owned();
+async fn receive(mut request: Request, secret: Arc<str>) -> poem::Result<StatusCode> {
     // The body exactly as received: parsing it first and writing it again may change its bytes.
-    match verify(&secret.0.0, &header(SIGNATURE_HEADER), &body, now()) {
+    let body = request.take_body().into_vec().await?;
+    let header = |name: &str| request.header(name).unwrap_or_default();
+    match verify(&secret, header(SIGNATURE_HEADER), &body, now()) {
         Ok(()) => {
             // The same delivery may come twice; remember the body's `id` and skip what you know.
             println!("{}: {}", header(DELIVERY_HEADER), String::from_utf8_lossy(&body));
-            StatusCode::NO_CONTENT
+            Ok(StatusCode::NO_CONTENT)
         }
         Err(reason) => {
             eprintln!("refused: {reason}");
-            StatusCode::UNAUTHORIZED
+            Ok(StatusCode::UNAUTHORIZED)
         }
     }
 }
@@ -37,12 +37,12 @@ fn now() -> i64 {
 
 #[tokio::main]
 async fn main() -> Result<(), std::io::Error> {
-    let secret = std::env::args().nth(1).unwrap_or_default();
+    let secret: Arc<str> = std::env::args().nth(1).unwrap_or_default().into();
     if !secret.starts_with("whsec_") {
         eprintln!("usage: verify_a_webhook whsec_…");
         std::process::exit(2);
     }
-    let app = poem::Route::new().at("/", post(receive)).data(std::sync::Arc::new(Secret(secret)));
+    let app = Route::new().at("/", post(make(move |request| receive(request, secret.clone()))));
     println!("waiting for webhooks on http://127.0.0.1:9000/");
     Server::new(TcpListener::bind("127.0.0.1:9000")).run(app).await
 }

@@ -46,7 +46,8 @@ impl Route for Printer {
 
 fn main() -> Result<(), Error> {
     futures_executor::block_on(async {
-        let route = Arc::new(Printer { name: RouteName::new("printer"), printed: Mutex::default() });
+        let route =
+            Arc::new(Printer { name: RouteName::new("printer"), printed: Mutex::default() });
         let sms = Sms::builder(Arc::new(MemoryStore::new())).route(route.clone()).build();
         let account = sms.operator().account_create(NewAccountInput::active("Bistro", 100)).await?;
         sms.operator().number_create(NumberInput::shared("07700 900001")).await?;

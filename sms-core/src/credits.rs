@@ -31,6 +31,10 @@ impl Credits {
     /// The most an account can hold.
     pub const MAX: Self = Self((1 << 53) - 1);
 
+    /// The most that a top-up may lead to: half of [`Credits::MAX`], so that there is always room for
+    /// refunds of what was taken.
+    pub const MOST_TOPPED_UP: Self = Self(Self::MAX.0 / 2);
+
     /// So many credits.
     pub fn new(amount: u64) -> Result<Self, TooManyCredits> {
         if amount > Self::MAX.0 { Err(TooManyCredits) } else { Ok(Self(amount)) }

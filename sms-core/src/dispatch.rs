@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::account::AccountStatus;
 use crate::ids::{AccountId, FollowUpId, Ids, MessageId};
-use crate::message::change::{Changed, News, change};
+use crate::message::change::{Changed, News, change, tidy_detail};
 use crate::message::status::Trigger;
 use crate::message::{ErrorCode, Message, MessageStatus, TimelineEntry};
 use crate::phone::E164;
@@ -265,7 +265,7 @@ impl OutcomePlan {
         let again_at = self.at.plus(retry_delay(entry.attempt)).min(entry.expires_at);
         let note = (entry.attempt < RETRIES_TOLD).then(|| TimelineEntry {
             status: MessageStatus::Sending,
-            detail: Some(format!("{detail}; will be tried again")),
+            detail: Some(format!("{}; will be tried again", tidy_detail(detail))),
             at: self.at,
         });
         let attempt = entry.attempt.saturating_add(1);

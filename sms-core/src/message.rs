@@ -140,6 +140,15 @@ pub struct Times {
     pub read_at: Option<Timestamp>,
 }
 
+impl Times {
+    /// When the last thing happened that is known; the epoch when nothing has.
+    pub fn latest(&self) -> Timestamp {
+        let Self { sent_at, delivered_at, failed_at, cancelled_at, received_at, read_at: _ } = self;
+        let known = [sent_at, delivered_at, failed_at, cancelled_at, received_at];
+        known.into_iter().flatten().copied().max().unwrap_or(Timestamp::from_millis(0))
+    }
+}
+
 impl Message {
     /// The other party's number.
     pub fn contact_number(&self) -> E164 {

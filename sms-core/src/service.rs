@@ -48,6 +48,7 @@ struct Inner {
     webhooks: Arc<dyn WebhookSender>,
     wake: Arc<dyn Wake>,
     leases: work::HeldLeases,
+    unrecorded: work::Unrecorded,
     validity: Duration,
     retries: RetrySchedule,
 }
@@ -190,6 +191,7 @@ impl SmsBuilder {
             webhooks,
             wake,
             leases: work::HeldLeases::default(),
+            unrecorded: work::Unrecorded::default(),
             validity,
             retries,
         };

@@ -37,14 +37,29 @@ impl From<Error> for ApiError {
     }
 }
 
+/// An error and what caused it, for a log: stores keep values out of their errors.
+pub(crate) fn causes(error: &dyn std::error::Error) -> String {
+    let mut told = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        // A transparent error tells the same as its cause.
+        if !told.ends_with(&text) {
+            told = format!("{told}: {text}");
+        }
+        cause = error.source();
+    }
+    told
+}
+
 fn of_store(error: &StoreError) -> ApiError {
     match error {
         StoreError::Unavailable { .. } => {
-            tracing::warn!(%error, "the store is unavailable");
+            tracing::warn!(error = %causes(error), "the store is unavailable");
             ApiError::unavailable(RETRY_AFTER_SECONDS)
         }
         StoreError::Internal { .. } => {
-            tracing::error!(%error, "the store failed");
+            tracing::error!(error = %causes(error), "the store failed");
             ApiError::internal_error()
         }
     }

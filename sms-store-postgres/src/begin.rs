@@ -1,4 +1,4 @@
-//! Beginning transactions safely.
+//! Beginning transactions safely, and again where they met others.
 
 use sqlx::{PgPool, Postgres, Transaction};
 
@@ -10,3 +10,25 @@ pub(crate) async fn begin(pool: &PgPool) -> sqlx::Result<Transaction<'static, Po
     let begun = tokio::spawn(async move { pool.begin().await });
     begun.await.map_err(|_| sqlx::Error::WorkerCrashed)?
 }
+
+/// How often a command is run while others are in its way.
+pub(crate) const MOST_TRIES: usize = 3;
+
+/// Runs a command again when it could not be put in a row with others, or waited for one that
+/// waited for it. The command is an expression, evaluated anew each time.
+macro_rules! again_on_conflict {
+    ($command:expr) => {{
+        let mut tries = 1;
+        loop {
+            match $command.await {
+                Err(error)
+                    if tries < $crate::begin::MOST_TRIES && $crate::error::is_conflict(&error) =>
+                {
+                    tries += 1;
+                }
+                result => break result,
+            }
+        }
+    }};
+}
+pub(crate) use again_on_conflict;

@@ -147,7 +147,7 @@ async fn book_refunds(
     let mut bookings = Vec::new();
     for (account, drafts) in by_account {
         let Some((balance, seq)) = balances.get(&account).copied() else { continue };
-        // There is room for what was taken from the balance before.
+        // Top-ups leave room for refunds: see `Credits::MOST_TOPPED_UP`.
         let booked = post(balance, drafts);
         let (entries, balance) = booked.map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
         bookings.push(credits::Booking { account, balance, seq, entries });

@@ -17,7 +17,7 @@ use sms_core::time::Timestamp;
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
 
-use crate::begin::begin;
+use crate::begin::{again_on_conflict, begin};
 use crate::change::Changes;
 use crate::error::failed;
 use crate::row::{self, Read, digits, time, token, uuid, uuids};
@@ -25,7 +25,116 @@ use crate::{PgStore, message_columns};
 
 #[async_trait]
 impl DispatchStore for PgStore {
-    async fn dispatch_claim(&self, mut plan: ClaimPlan) -> Result<Claimed, StoreError> {
+    async fn dispatch_claim(&self, plan: ClaimPlan) -> Result<Claimed, StoreError> {
+        again_on_conflict!(self.claim_once(plan.clone()))
+    }
+
+    async fn dispatch_record(
+        &self,
+        plans: Vec<OutcomePlan>,
+    ) -> Result<Vec<OutcomeRecorded>, StoreError> {
+        again_on_conflict!(self.record_outcomes_once(plans.clone()))
+    }
+
+    async fn dispatch_renew(
+        &self,
+        lease: LeaseToken,
+        until: Timestamp,
+    ) -> Result<usize, StoreError> {
+        let doing = failed("renewing leases");
+        let renewed = sqlx::query(
+            "UPDATE queue SET claimable_at = $2
+             WHERE message_id IN (SELECT message_id FROM queue WHERE lease = $1
+                                  ORDER BY message_id FOR UPDATE)",
+        )
+        .bind(token(lease))
+        .bind(time(until))
+        .execute(&self.pool)
+        .await
+        .map_err(&doing)?;
+        Ok(usize::try_from(renewed.rows_affected()).unwrap_or(usize::MAX))
+    }
+
+    async fn dispatch_next(&self) -> Result<Option<Timestamp>, StoreError> {
+        let doing = failed("looking for the next text");
+        let row =
+            sqlx::query("SELECT claimable_at AS next FROM queue ORDER BY claimable_at LIMIT 1")
+                .fetch_optional(&self.pool)
+                .await
+                .map_err(&doing)?;
+        row.map(|row| row.at("next")).transpose().map_err(&doing)
+    }
+
+    async fn follow_ups_due(
+        &self,
+        at: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<FollowUp>, StoreError> {
+        let doing = failed("reading what a simulated network owes");
+        let rows =
+            sqlx::query("SELECT * FROM follow_up WHERE due_at <= $1 ORDER BY due_at, id LIMIT $2")
+                .bind(time(at))
+                .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+                .fetch_all(&self.pool)
+                .await
+                .map_err(&doing)?;
+        rows.iter().map(follow_up).collect::<sqlx::Result<_>>().map_err(&doing)
+    }
+
+    async fn follow_ups_next(&self) -> Result<Option<Timestamp>, StoreError> {
+        let doing = failed("looking for what a simulated network owes next");
+        let row = sqlx::query("SELECT due_at AS next FROM follow_up ORDER BY due_at LIMIT 1")
+            .fetch_optional(&self.pool)
+            .await
+            .map_err(&doing)?;
+        row.map(|row| row.at("next")).transpose().map_err(&doing)
+    }
+}
+
+impl PgStore {
+    async fn record_outcomes_once(
+        &self,
+        mut plans: Vec<OutcomePlan>,
+    ) -> Result<Vec<OutcomeRecorded>, StoreError> {
+        let doing = failed("recording outcomes");
+        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        let ids = uuids(plans.iter().map(|plan| plan.message));
+        let mut found = locked(&mut tx, ids).await.map_err(&doing)?;
+        let mut changes = Changes::default();
+        let (mut entries, mut follow_ups) = (BTreeMap::new(), Vec::new());
+        let mut recorded = Vec::with_capacity(plans.len());
+        for plan in &mut plans {
+            let state = found.get(&plan.message).map(|(message, entry)| (message, entry));
+            recorded.push(match plan.settle(state) {
+                OutcomeVerdict::Done { changed, follow_ups: more } => {
+                    let status = changed.message.status;
+                    entries.remove(&plan.message);
+                    found.remove(&plan.message);
+                    changes.add(*changed, &plan.ids);
+                    follow_ups.extend(more);
+                    OutcomeRecorded::Done(status)
+                }
+                OutcomeVerdict::Retry { entry, note } => {
+                    if let Some((message, known)) = found.get_mut(&plan.message) {
+                        *known = entry;
+                        if let Some(note) = note {
+                            changes.note(message, note);
+                        }
+                    }
+                    entries.insert(plan.message, entry);
+                    OutcomeRecorded::Retry
+                }
+                OutcomeVerdict::LeaseLost => OutcomeRecorded::LeaseLost,
+            });
+        }
+        put_entries(&mut tx, entries.into_values().collect()).await.map_err(&doing)?;
+        changes.write(&mut tx).await.map_err(&doing)?;
+        insert_follow_ups(&mut tx, follow_ups).await.map_err(&doing)?;
+        tx.commit().await.map_err(&doing)?;
+        Ok(recorded)
+    }
+
+    async fn claim_once(&self, mut plan: ClaimPlan) -> Result<Claimed, StoreError> {
         let doing = failed("claiming texts");
         let mut tx = begin(&self.pool).await.map_err(&doing)?;
         let rows = sqlx::query(concat!(
@@ -87,102 +196,6 @@ impl DispatchStore for PgStore {
         changes.write(&mut tx).await.map_err(&doing)?;
         tx.commit().await.map_err(&doing)?;
         Ok(claimed)
-    }
-
-    async fn dispatch_record(
-        &self,
-        mut plans: Vec<OutcomePlan>,
-    ) -> Result<Vec<OutcomeRecorded>, StoreError> {
-        let doing = failed("recording outcomes");
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
-        let ids = uuids(plans.iter().map(|plan| plan.message));
-        let mut found = locked(&mut tx, ids).await.map_err(&doing)?;
-        let mut changes = Changes::default();
-        let (mut entries, mut follow_ups) = (BTreeMap::new(), Vec::new());
-        let mut recorded = Vec::with_capacity(plans.len());
-        for plan in &mut plans {
-            let state = found.get(&plan.message).map(|(message, entry)| (message, entry));
-            recorded.push(match plan.settle(state) {
-                OutcomeVerdict::Done { changed, follow_ups: more } => {
-                    let status = changed.message.status;
-                    entries.remove(&plan.message);
-                    found.remove(&plan.message);
-                    changes.add(*changed, &plan.ids);
-                    follow_ups.extend(more);
-                    OutcomeRecorded::Done(status)
-                }
-                OutcomeVerdict::Retry { entry, note } => {
-                    if let Some((message, known)) = found.get_mut(&plan.message) {
-                        *known = entry;
-                        if let Some(note) = note {
-                            changes.note(message, note);
-                        }
-                    }
-                    entries.insert(plan.message, entry);
-                    OutcomeRecorded::Retry
-                }
-                OutcomeVerdict::LeaseLost => OutcomeRecorded::LeaseLost,
-            });
-        }
-        put_entries(&mut tx, entries.into_values().collect()).await.map_err(&doing)?;
-        changes.write(&mut tx).await.map_err(&doing)?;
-        insert_follow_ups(&mut tx, follow_ups).await.map_err(&doing)?;
-        tx.commit().await.map_err(&doing)?;
-        Ok(recorded)
-    }
-
-    async fn dispatch_renew(
-        &self,
-        lease: LeaseToken,
-        until: Timestamp,
-    ) -> Result<usize, StoreError> {
-        let doing = failed("renewing leases");
-        let renewed = sqlx::query(
-            "UPDATE queue SET claimable_at = $2
-             WHERE message_id IN (SELECT message_id FROM queue WHERE lease = $1
-                                  ORDER BY message_id FOR UPDATE)",
-        )
-        .bind(token(lease))
-        .bind(time(until))
-        .execute(&self.pool)
-        .await
-        .map_err(&doing)?;
-        Ok(usize::try_from(renewed.rows_affected()).unwrap_or(usize::MAX))
-    }
-
-    async fn dispatch_next(&self) -> Result<Option<Timestamp>, StoreError> {
-        let doing = failed("looking for the next text");
-        let row =
-            sqlx::query("SELECT claimable_at AS next FROM queue ORDER BY claimable_at LIMIT 1")
-                .fetch_optional(&self.pool)
-                .await
-                .map_err(&doing)?;
-        row.map(|row| row.at("next")).transpose().map_err(&doing)
-    }
-
-    async fn follow_ups_due(
-        &self,
-        at: Timestamp,
-        limit: usize,
-    ) -> Result<Vec<FollowUp>, StoreError> {
-        let doing = failed("reading what a simulated network owes");
-        let rows =
-            sqlx::query("SELECT * FROM follow_up WHERE due_at <= $1 ORDER BY due_at, id LIMIT $2")
-                .bind(time(at))
-                .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-                .fetch_all(&self.pool)
-                .await
-                .map_err(&doing)?;
-        rows.iter().map(follow_up).collect::<sqlx::Result<_>>().map_err(&doing)
-    }
-
-    async fn follow_ups_next(&self) -> Result<Option<Timestamp>, StoreError> {
-        let doing = failed("looking for what a simulated network owes next");
-        let row = sqlx::query("SELECT due_at AS next FROM follow_up ORDER BY due_at LIMIT 1")
-            .fetch_optional(&self.pool)
-            .await
-            .map_err(&doing)?;
-        row.map(|row| row.at("next")).transpose().map_err(&doing)
     }
 }
 

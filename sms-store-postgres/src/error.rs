@@ -94,6 +94,11 @@ fn is_unavailable(error: &sqlx::Error) -> bool {
     }
 }
 
+/// Whether the database could not be reached, so that the outcome may be unknown.
+pub(crate) fn is_gone(error: &StoreError) -> bool {
+    matches!(error, StoreError::Unavailable { .. }) && !is_conflict(error)
+}
+
 /// Whether the same transaction may succeed if it is run again at once: it could not be put in a
 /// row with others, waited for one that waited for it, or found what another has just written.
 pub(crate) fn is_conflict(error: &StoreError) -> bool {

@@ -17,7 +17,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
-use crate::begin::begin;
+use crate::begin::{again_on_conflict, begin};
 use crate::change::insert_texts;
 use crate::credits::lock_balances;
 use crate::error::failed;
@@ -27,7 +27,26 @@ use crate::{PgStore, event};
 
 #[async_trait]
 impl InboundStore for PgStore {
-    async fn inbound_take(&self, mut plan: InboundPlan) -> Result<TakenIn, StoreError> {
+    async fn inbound_take(&self, plan: InboundPlan) -> Result<TakenIn, StoreError> {
+        again_on_conflict!(self.take_in_once(plan.clone()))
+    }
+
+    async fn unrouted_list(&self, page: PageRequest) -> Result<Page<Unrouted>, StoreError> {
+        let doing = failed("listing unrouted texts");
+        let before = page.after.map_or(Uuid::max(), |cursor| uuid(cursor.id::<MessageKind>()));
+        let rows = sqlx::query("SELECT * FROM unrouted WHERE id < $1 ORDER BY id DESC LIMIT $2")
+            .bind(before)
+            .bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX))
+            .fetch_all(&self.pool)
+            .await
+            .map_err(&doing)?;
+        let rows: sqlx::Result<Vec<Unrouted>> = rows.iter().map(unrouted).collect();
+        Ok(Page::of(rows.map_err(&doing)?, page.limit, |text: &Unrouted| text.id))
+    }
+}
+
+impl PgStore {
+    async fn take_in_once(&self, mut plan: InboundPlan) -> Result<TakenIn, StoreError> {
         let doing = failed("taking in a text");
         let mut tx = begin(&self.pool).await.map_err(&doing)?;
         if let Origin::Answer { follow_up, .. } = plan.origin
@@ -45,19 +64,6 @@ impl InboundStore for PgStore {
         };
         tx.commit().await.map_err(&doing)?;
         Ok(taken)
-    }
-
-    async fn unrouted_list(&self, page: PageRequest) -> Result<Page<Unrouted>, StoreError> {
-        let doing = failed("listing unrouted texts");
-        let before = page.after.map_or(Uuid::max(), |cursor| uuid(cursor.id::<MessageKind>()));
-        let rows = sqlx::query("SELECT * FROM unrouted WHERE id < $1 ORDER BY id DESC LIMIT $2")
-            .bind(before)
-            .bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX))
-            .fetch_all(&self.pool)
-            .await
-            .map_err(&doing)?;
-        let rows: sqlx::Result<Vec<Unrouted>> = rows.iter().map(unrouted).collect();
-        Ok(Page::of(rows.map_err(&doing)?, page.limit, |text: &Unrouted| text.id))
     }
 }
 

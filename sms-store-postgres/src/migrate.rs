@@ -3,13 +3,22 @@
 use std::borrow::Cow;
 
 use sqlx::migrate::{Migration, MigrationType, Migrator};
-use sqlx::{PgPool, SqlSafeStr};
+use sqlx::{Connection, PgConnection, PgPool, SqlSafeStr};
 
 use crate::error::ConnectFailed;
 
+/// Runs what is missing, on a connection of its own without time limits: an index takes its time,
+/// and a program that starts while another migrates waits for it.
 pub(crate) async fn run(pool: &PgPool) -> Result<(), ConnectFailed> {
+    let options = pool.connect_options();
+    let unlimited = [("statement_timeout", "0"), ("lock_timeout", "0")];
+    let mut connection = PgConnection::connect_with(&(*options).clone().options(unlimited))
+        .await
+        .map_err(ConnectFailed::new)?;
     let migrator = Migrator::with_migrations(migrations());
-    migrator.run(pool).await.map_err(|error| ConnectFailed::migration(&error))
+    let run = migrator.run(&mut connection).await;
+    run.map_err(|error| ConnectFailed::migration(&error))?;
+    connection.close().await.map_err(ConnectFailed::new)
 }
 
 fn migrations() -> Vec<Migration> {

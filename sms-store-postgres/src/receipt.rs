@@ -12,14 +12,20 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::PgStore;
-use crate::begin::begin;
+use crate::begin::{again_on_conflict, begin};
 use crate::change::Changes;
 use crate::error::failed;
 use crate::row::{self, uuid, uuids};
 
 #[async_trait]
 impl ReceiptStore for PgStore {
-    async fn receipts_record(
+    async fn receipts_record(&self, plans: Vec<ReceiptPlan>) -> Result<Vec<Recorded>, StoreError> {
+        again_on_conflict!(self.record_receipts_once(plans.clone()))
+    }
+}
+
+impl PgStore {
+    async fn record_receipts_once(
         &self,
         mut plans: Vec<ReceiptPlan>,
     ) -> Result<Vec<Recorded>, StoreError> {

@@ -2,6 +2,7 @@
 //! together and settled in turn, so that the cost of a commit is shared.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use sms_core::ids::AccountId;
@@ -13,6 +14,7 @@ use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
 use sqlx::PgPool;
 use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::time::Instant;
 
 use crate::PgStore;
 use crate::error::failed;
@@ -31,10 +33,14 @@ const MOST_TEXTS: usize = 5_000;
 /// The most sends that share a commit.
 const MOST_SENDS: usize = 500;
 
+/// How long a send may wait for its turn; less than a caller waits for an answer.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
 /// Plans of one call, which are settled in their order.
 struct Waiting {
     plans: Vec<SendPlan>,
     answer: oneshot::Sender<Vec<Answer>>,
+    since: Instant,
 }
 
 impl Waiting {
@@ -64,7 +70,7 @@ impl Sends {
         let count = plans.len();
         let (answer, answered) = oneshot::channel();
         // A closed queue drops the sender, which reads as no answer below.
-        let _ = self.queue.send(Waiting { plans, answer });
+        let _ = self.queue.send(Waiting { plans, answer, since: Instant::now() });
         let lost = || (0..count).map(|_| Err(CommitError::Store(unknown_outcome()))).collect();
         answered.await.unwrap_or_else(|_| lost())
     }
@@ -91,7 +97,12 @@ async fn commit_what_waits(pool: PgPool, waiting: Arc<Mutex<mpsc::UnboundedRecei
         }
         let mut callers = Vec::with_capacity(taken.len());
         let mut plans = Vec::with_capacity(taken.len());
-        for Waiting { plans: more, answer } in taken {
+        for Waiting { plans: more, answer, since } in taken {
+            if since.elapsed() > LONGEST_WAIT {
+                // Its caller has been told that it did not work, and may have asked again.
+                drop(answer);
+                continue;
+            }
             callers.push((more.len(), answer));
             plans.extend(more);
         }

@@ -9,9 +9,9 @@ use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
 use sms_core::webhook::attempt::{
     AttemptPlan, AttemptVerdict, ClaimedDelivery, DeliveryClaim, DeliveryClaimPlan, RetryPlan,
-    RetryVerdict, settle_claim,
+    RetryVerdict, Room, settle_claim,
 };
-use sms_core::webhook::delivery::Delivery;
+use sms_core::webhook::delivery::{Delivery, DeliveryError, DeliveryStatus};
 use sms_core::webhook::endpoint::{
     DisabledReason, Endpoint, EndpointChange, EndpointRefused, Power, Secret, settle_creation,
 };
@@ -20,7 +20,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
-use crate::begin::begin;
+use crate::begin::{again_on_conflict, begin};
 use crate::credits::lock_balances;
 use crate::error::{commit_failed, failed};
 use crate::row::{Read, time, uuid};
@@ -89,34 +89,35 @@ async fn lock_endpoint(
     account: AccountId,
     id: EndpointId,
 ) -> sqlx::Result<Option<Endpoint>> {
-    let row = sqlx::query("SELECT * FROM endpoint WHERE account_id = $1 AND id = $2 FOR UPDATE")
-        .bind(uuid(account))
-        .bind(uuid(id))
-        .fetch_optional(connection)
-        .await?;
+    let row =
+        sqlx::query("SELECT * FROM endpoint WHERE account_id = $1 AND id = $2 FOR NO KEY UPDATE")
+            .bind(uuid(account))
+            .bind(uuid(id))
+            .fetch_optional(connection)
+            .await?;
     row.as_ref().map(endpoint).transpose()
 }
 
-/// Gives up what waits for an endpoint, but for attempts under way.
+/// Gives up what [waits](Delivery::is_waiting) for an endpoint, as [`Delivery::given_up`] says: one
+/// statement for any backlog.
 async fn give_up_waiting(
     connection: &mut PgConnection,
     id: EndpointId,
     at: Timestamp,
 ) -> sqlx::Result<()> {
-    let rows = sqlx::query(
-        "SELECT * FROM delivery WHERE endpoint_id = $1 AND claimable_at IS NOT NULL
-         ORDER BY id FOR UPDATE",
+    let update = sqlx::query(
+        "UPDATE delivery
+         SET status = CASE WHEN delivered_at IS NULL THEN $3 ELSE $4 END, last_error = $5,
+             next_attempt_at = NULL, lease = NULL, leased_until = NULL, claimable_at = NULL
+         WHERE endpoint_id = $1 AND claimable_at IS NOT NULL
+             AND (leased_until IS NULL OR leased_until <= $2)",
     )
     .bind(uuid(id))
-    .fetch_all(&mut *connection)
-    .await?;
-    for row in &rows {
-        let waiting = delivery::delivery(row)?;
-        if waiting.is_waiting(at) {
-            delivery::update(connection, &waiting.given_up()).await?;
-        }
-    }
-    Ok(())
+    .bind(time(at))
+    .bind(DeliveryStatus::GivenUp.as_str())
+    .bind(DeliveryStatus::Delivered.as_str())
+    .bind(DeliveryError::EndpointOff.as_str());
+    update.execute(connection).await.map(|_| ())
 }
 
 /// Endpoints that have something to claim, the longest due first. Steps from endpoint to endpoint
@@ -124,7 +125,10 @@ async fn give_up_waiting(
 async fn endpoints_due(
     connection: &mut PgConnection,
     at: Timestamp,
+    room: &Room,
 ) -> sqlx::Result<Vec<Endpoint>> {
+    let full = room.endpoints.iter().filter(|(_, room)| **room == 0);
+    let full: Vec<Uuid> = full.map(|(id, _)| uuid(*id)).collect();
     let rows = sqlx::query(
         "WITH RECURSIVE waiting AS (
              (SELECT endpoint_id FROM delivery WHERE claimable_at IS NOT NULL
@@ -144,11 +148,15 @@ async fn endpoints_due(
          ) AS first
          JOIN endpoint e ON e.id = waiting.endpoint_id
          WHERE first.claimable_at <= $1
+             -- What there is no room for must not crowd out the others.
+             AND e.id <> ALL($3) AND (e.consecutive_failures = 0 OR $4)
          ORDER BY first.claimable_at, e.id
          LIMIT $2",
     )
     .bind(time(at))
     .bind(MOST_ENDPOINTS)
+    .bind(full)
+    .bind(room.failing > 0)
     .fetch_all(connection)
     .await?;
     rows.iter().map(endpoint).collect()
@@ -267,73 +275,14 @@ impl WebhookStore for PgStore {
         &self,
         plan: DeliveryClaimPlan,
     ) -> Result<Vec<ClaimedDelivery>, StoreError> {
-        let doing = failed("claiming webhook deliveries");
-        let DeliveryClaimPlan { at, lease, mut room } = plan;
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
-        let mut taken = Vec::new();
-        for endpoint in endpoints_due(&mut tx, at).await.map_err(&doing)? {
-            let most = room.of(&endpoint);
-            if room.total == 0 {
-                break;
-            }
-            if most == 0 {
-                continue;
-            }
-            let rows = sqlx::query(
-                "SELECT * FROM delivery WHERE endpoint_id = $1 AND claimable_at <= $2
-                 ORDER BY claimable_at, id LIMIT $3 FOR UPDATE SKIP LOCKED",
-            )
-            .bind(uuid(endpoint.id))
-            .bind(time(at))
-            .bind(i64::try_from(most).unwrap_or(i64::MAX))
-            .fetch_all(&mut *tx)
-            .await
-            .map_err(&doing)?;
-            room.take(&endpoint, rows.len());
-            for row in &rows {
-                let due = delivery::delivery(row).map_err(&doing)?;
-                match settle_claim(due, &endpoint, lease) {
-                    DeliveryClaim::Take(held, claimed) => {
-                        delivery::update(&mut tx, &held).await.map_err(&doing)?;
-                        taken.push(*claimed);
-                    }
-                    DeliveryClaim::GiveUp(given_up) => {
-                        delivery::update(&mut tx, &given_up).await.map_err(&doing)?;
-                    }
-                }
-            }
-        }
-        tx.commit().await.map_err(&doing)?;
-        Ok(taken)
+        again_on_conflict!(self.claim_deliveries_once(plan.clone()))
     }
 
     async fn deliveries_record(
         &self,
         plans: Vec<AttemptPlan>,
     ) -> Result<Vec<AttemptVerdict>, StoreError> {
-        let doing = failed("recording webhook attempts");
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
-        let ids: Vec<Uuid> = plans.iter().map(|plan| uuid(plan.delivery)).collect();
-        let mut endpoints = lock_endpoints_of(&mut tx, &ids).await.map_err(&doing)?;
-        let mut deliveries = lock_deliveries(&mut tx, &ids).await.map_err(&doing)?;
-        let mut verdicts = Vec::with_capacity(plans.len());
-        for plan in &plans {
-            let own = deliveries.get(&plan.delivery).filter(|own| own.account == plan.account);
-            let found = own.and_then(|own| Some((own, endpoints.get(&own.endpoint)?)));
-            let verdict = plan.settle(found);
-            if let AttemptVerdict::Record { delivery, endpoint, switched_off } = &verdict {
-                delivery::update(&mut tx, delivery).await.map_err(&doing)?;
-                update_endpoint(&mut tx, endpoint).await.map_err(&doing)?;
-                if *switched_off {
-                    give_up_waiting(&mut tx, endpoint.id, plan.at).await.map_err(&doing)?;
-                }
-                deliveries.insert(delivery.id, (**delivery).clone());
-                endpoints.insert(endpoint.id, (**endpoint).clone());
-            }
-            verdicts.push(verdict);
-        }
-        tx.commit().await.map_err(&doing)?;
-        Ok(verdicts)
+        again_on_conflict!(self.record_attempts_once(plans.clone()))
     }
 
     async fn delivery_retry(&self, plan: RetryPlan) -> Result<Option<RetryVerdict>, StoreError> {
@@ -430,13 +379,90 @@ impl WebhookStore for PgStore {
     async fn deliveries_next(&self) -> Result<Option<Timestamp>, StoreError> {
         let doing = failed("looking for the next webhook delivery");
         let row = sqlx::query(
-            "SELECT claimable_at AS next FROM delivery WHERE claimable_at IS NOT NULL
-             ORDER BY claimable_at LIMIT 1",
+            "SELECT d.claimable_at AS next FROM delivery d
+             WHERE d.claimable_at IS NOT NULL
+                 AND EXISTS (SELECT FROM endpoint e WHERE e.id = d.endpoint_id)
+             ORDER BY d.claimable_at LIMIT 1",
         )
         .fetch_optional(&self.pool)
         .await
         .map_err(&doing)?;
         row.map(|row| row.at("next")).transpose().map_err(&doing)
+    }
+}
+
+impl PgStore {
+    async fn claim_deliveries_once(
+        &self,
+        plan: DeliveryClaimPlan,
+    ) -> Result<Vec<ClaimedDelivery>, StoreError> {
+        let doing = failed("claiming webhook deliveries");
+        let DeliveryClaimPlan { at, lease, mut room } = plan;
+        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        let mut taken = Vec::new();
+        for endpoint in endpoints_due(&mut tx, at, &room).await.map_err(&doing)? {
+            let most = room.of(&endpoint);
+            if room.total == 0 {
+                break;
+            }
+            if most == 0 {
+                continue;
+            }
+            let rows = sqlx::query(
+                "SELECT * FROM delivery WHERE endpoint_id = $1 AND claimable_at <= $2
+                 ORDER BY claimable_at, id LIMIT $3 FOR UPDATE SKIP LOCKED",
+            )
+            .bind(uuid(endpoint.id))
+            .bind(time(at))
+            .bind(i64::try_from(most).unwrap_or(i64::MAX))
+            .fetch_all(&mut *tx)
+            .await
+            .map_err(&doing)?;
+            room.take(&endpoint, rows.len());
+            for row in &rows {
+                let due = delivery::delivery(row).map_err(&doing)?;
+                match settle_claim(due, &endpoint, lease) {
+                    DeliveryClaim::Take(held, claimed) => {
+                        delivery::update(&mut tx, &held).await.map_err(&doing)?;
+                        taken.push(*claimed);
+                    }
+                    DeliveryClaim::GiveUp(given_up) => {
+                        delivery::update(&mut tx, &given_up).await.map_err(&doing)?;
+                    }
+                }
+            }
+        }
+        tx.commit().await.map_err(&doing)?;
+        Ok(taken)
+    }
+
+    async fn record_attempts_once(
+        &self,
+        plans: Vec<AttemptPlan>,
+    ) -> Result<Vec<AttemptVerdict>, StoreError> {
+        let doing = failed("recording webhook attempts");
+        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        let ids: Vec<Uuid> = plans.iter().map(|plan| uuid(plan.delivery)).collect();
+        let mut endpoints = lock_endpoints_of(&mut tx, &ids).await.map_err(&doing)?;
+        let mut deliveries = lock_deliveries(&mut tx, &ids).await.map_err(&doing)?;
+        let mut verdicts = Vec::with_capacity(plans.len());
+        for plan in &plans {
+            let own = deliveries.get(&plan.delivery).filter(|own| own.account == plan.account);
+            let found = own.and_then(|own| Some((own, endpoints.get(&own.endpoint)?)));
+            let verdict = plan.settle(found);
+            if let AttemptVerdict::Record { delivery, endpoint, switched_off } = &verdict {
+                delivery::update(&mut tx, delivery).await.map_err(&doing)?;
+                update_endpoint(&mut tx, endpoint).await.map_err(&doing)?;
+                if *switched_off {
+                    give_up_waiting(&mut tx, endpoint.id, plan.at).await.map_err(&doing)?;
+                }
+                deliveries.insert(delivery.id, (**delivery).clone());
+                endpoints.insert(endpoint.id, (**endpoint).clone());
+            }
+            verdicts.push(verdict);
+        }
+        tx.commit().await.map_err(&doing)?;
+        Ok(verdicts)
     }
 }
 
@@ -446,7 +472,7 @@ async fn lock_endpoints_of(
 ) -> sqlx::Result<BTreeMap<EndpointId, Endpoint>> {
     let rows = sqlx::query(
         "SELECT * FROM endpoint WHERE id IN (SELECT endpoint_id FROM delivery WHERE id = ANY($1))
-         ORDER BY id FOR UPDATE",
+         ORDER BY id FOR NO KEY UPDATE",
     )
     .bind(deliveries)
     .fetch_all(connection)

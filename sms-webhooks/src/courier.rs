@@ -6,13 +6,11 @@
 
 use std::time::Duration;
 
-use futures_util::StreamExt;
-use futures_util::future::BoxFuture;
-use futures_util::stream::FuturesUnordered;
 use sms_core::ids::EndpointId;
 use sms_core::service::webhook::Attempted;
 use sms_core::webhook::attempt::Room;
 use sms_core::{Error, Sms};
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::{Outcome, SlotLimits, Slots};
@@ -23,11 +21,12 @@ const SLOW: Duration = Duration::from_secs(4);
 /// Makes the deliveries of a service. Hosts call [`fill`](Courier::fill) when there is work, and
 /// [`next_done`](Courier::next_done) while attempts are under way.
 ///
-/// Dropped, it leaves what is under way to be claimed again when its lease runs out.
+/// Each attempt is a task of its own, so that it goes on whatever the host does meanwhile. Dropped,
+/// the courier ends them and leaves what was under way to be claimed again when its lease runs out.
 pub struct Courier {
     sms: Sms,
     slots: Slots<EndpointId>,
-    under_way: FuturesUnordered<BoxFuture<'static, Done>>,
+    under_way: JoinSet<Done>,
 }
 
 struct Done {
@@ -44,7 +43,7 @@ impl Courier {
 
     /// A courier with limits of its own.
     pub fn with_limits(sms: Sms, limits: SlotLimits) -> Self {
-        Self { sms, slots: Slots::new(limits), under_way: FuturesUnordered::new() }
+        Self { sms, slots: Slots::new(limits), under_way: JoinSet::new() }
     }
 
     /// Claims deliveries that are due, as many as there are slots for, and begins to send them.
@@ -71,11 +70,11 @@ impl Courier {
             // sent without one rather than left to its lease.
             let _ = self.slots.take(&endpoint);
             let sms = self.sms.clone();
-            self.under_way.push(Box::pin(async move {
+            self.under_way.spawn(async move {
                 let started = Instant::now();
                 let attempted = sms.delivery_attempt(claimed).await;
                 Done { endpoint, took: started.elapsed(), attempted }
-            }));
+            });
         }
         Ok(count)
     }
@@ -93,8 +92,12 @@ impl Courier {
     ///
     /// When the store could not record it; it is made again when its lease has run out.
     pub async fn next_done(&mut self) -> Result<Attempted, Error> {
-        let Some(Done { endpoint, took, attempted }) = self.under_way.next().await else {
+        let Some(ended) = self.under_way.join_next().await else {
             return std::future::pending().await;
+        };
+        // Nothing of ours panics; what a sender of somebody else's did must not end the worker.
+        let Ok(Done { endpoint, took, attempted }) = ended else {
+            return Ok(Attempted::LeaseLost);
         };
         match &attempted {
             Ok(Attempted::Delivered) if took > SLOW => {

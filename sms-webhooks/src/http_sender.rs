@@ -37,7 +37,7 @@ impl HttpSender {
     ///
     /// When TLS cannot be set up.
     pub fn new(reach: Reach, timeout: Duration) -> Result<Self, ClientError> {
-        let config = WebhookClientConfig { reach, timeout, ..WebhookClientConfig::default() };
+        let config = WebhookClientConfig { timeout, reach, ..WebhookClientConfig::default() };
         Ok(Self::with_client(WebhookClient::new(config)?))
     }
 

@@ -135,8 +135,11 @@ pub fn post(balance: Credits, drafts: Vec<Draft>) -> Result<(Vec<Entry>, Credits
     let mut running = balance;
     let mut entries = Vec::with_capacity(drafts.len());
     for Draft { id, cause, amount, note, at } in drafts {
-        running =
-            running.checked_apply(amount).ok_or(DoesNotFit { balance: running, change: amount })?;
+        let does_not_fit = DoesNotFit { balance: running, change: amount };
+        running = running.checked_apply(amount).ok_or(does_not_fit)?;
+        if cause == Cause::TopUp && running > Credits::MOST_TOPPED_UP {
+            return Err(does_not_fit);
+        }
         let balance_after = running;
         entries.push(Entry { id, cause, amount, balance_after, note, created_at: at });
     }
@@ -157,6 +160,21 @@ mod tests {
             note: None,
             at: Timestamp::from_millis(0),
         }
+    }
+
+    #[test]
+    fn a_top_up_leaves_room_for_refunds_and_one_that_would_not_is_refused() {
+        let top_up = |amount: u64| Draft {
+            cause: Cause::TopUp,
+            amount: Credits::new(amount).unwrap().gain(),
+            ..draft(1)
+        };
+        let most = Credits::MOST_TOPPED_UP;
+        assert_eq!(post(Credits::ZERO, vec![top_up(most.get())]).unwrap().1, most);
+        assert!(post(Credits::ZERO, vec![top_up(most.get() + 1)]).is_err());
+        assert!(post(most, vec![top_up(1)]).is_err());
+        let refund = Draft { cause: Cause::Adjustment, ..top_up(1) };
+        assert!(post(most, vec![refund]).is_ok());
     }
 
     proptest! {

@@ -45,8 +45,17 @@ impl News {
     /// The same with a word of explanation.
     #[must_use]
     pub fn with_detail(self, detail: Option<String>) -> Self {
-        Self { detail, ..self }
+        Self { detail: detail.map(|text| tidy_detail(&text)), ..self }
     }
+}
+
+/// How many characters a line of explanation may have.
+const MAX_DETAIL: usize = 300;
+
+/// What a network said, as it can be kept: not without end, and without characters that no store
+/// can keep.
+pub fn tidy_detail(text: &str) -> String {
+    text.chars().filter(|character| !character.is_control()).take(MAX_DETAIL).collect()
 }
 
 /// What a store writes for one trigger on one text.
@@ -97,6 +106,13 @@ pub fn change(message: &Message, news: &News, ids: &mut Ids) -> Option<Changed> 
         Step::To(status) => &[status],
         Step::Through(first, second) => &[first, second],
     };
+    // Reports of one text can cross on their way here: what is recorded later did not happen
+    // earlier, and nothing leaves before it is due.
+    let earliest = match statuses {
+        [MessageStatus::Sent, ..] => message.times.latest().max(message.due_at()),
+        _ => message.times.latest(),
+    };
+    let news = &News { at: news.at.max(earliest), ..news.clone() };
     let mut changed = Changed {
         message: message.clone(),
         timeline: Vec::new(),

@@ -6,7 +6,7 @@ use crate::credits::Credits;
 use crate::text::Encoding;
 
 /// What a send would do and cost.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Quote {
     /// How many people would get a text.
     pub recipients: usize,
@@ -20,6 +20,19 @@ pub struct Quote {
     pub preview: Option<String>,
     /// What the account can spend now.
     pub balance: Credits,
+}
+
+/// Shows figures, never words.
+impl std::fmt::Debug for Quote {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Quote")
+            .field("recipients", &self.recipients)
+            .field("rejected", &self.rejected)
+            .field("credits", &self.credits)
+            .field("encoding", &self.encoding)
+            .field("balance", &self.balance)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Quote {

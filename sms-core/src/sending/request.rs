@@ -27,7 +27,7 @@ pub const SCHEDULE_GRACE: Duration = Duration::from_mins(1);
 ///     .to("07700 900123")
 ///     .client_ref("booking-42");
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Clone, PartialEq, Eq, Default)]
 #[must_use = "a request does nothing until it is sent"]
 #[non_exhaustive]
 pub struct SendRequest {
@@ -53,6 +53,19 @@ pub struct SendRequest {
     pub track_links: bool,
     /// Knows a retry of the same request again.
     pub idempotency_key: Option<IdempotencyKey>,
+}
+
+/// Shows how much was given, never to whom or what.
+impl std::fmt::Debug for SendRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SendRequest")
+            .field("numbers", &self.numbers().count())
+            .field("contact_ids", &self.contact_ids.len())
+            .field("list_id", &self.list_id)
+            .field("body_bytes", &self.body.len())
+            .field("schedule_at", &self.schedule_at)
+            .finish_non_exhaustive()
+    }
 }
 
 impl SendRequest {
@@ -114,9 +127,13 @@ impl SendRequest {
             let message = "body holds at most 1,600 characters";
             errors.push(FieldError::new("body", "too_long", message));
         }
-        for (field, text) in [("body", Some(&self.body)), ("client_ref", self.client_ref.as_ref())]
-        {
-            if text.is_some_and(|text| text.contains('\0')) {
+        let has_nul = |text: &String| text.contains('\0');
+        for (field, has_nul) in [
+            ("to", self.to.iter().any(has_nul)),
+            ("body", has_nul(&self.body)),
+            ("client_ref", self.client_ref.as_ref().is_some_and(has_nul)),
+        ] {
+            if has_nul {
                 let message = format!("{field} must not hold the character U+0000");
                 errors.push(FieldError::new(field, "invalid_character", message));
             }

@@ -189,10 +189,7 @@ fn refuse_unknown_references(request: &SendRequest) -> Result<(), Error> {
     if let Some(id) = request.list_id {
         return unknown("list", id.to_string());
     }
-    match request.template_id {
-        Some(id) if request.body.is_empty() => unknown("template", id.to_string()),
-        _ => Ok(()),
-    }
+    request.template_id.map_or(Ok(()), |id| unknown("template", id.to_string()))
 }
 
 /// A store that answers nothing breaks its contract.

@@ -37,10 +37,6 @@ pub struct NewAccountInput {
 
 impl NewAccountInput {
     /// An approved account with so many credits and default settings.
-    ///
-    /// # Panics
-    ///
-    /// When `credits` is more than [`Credits::MAX`].
     pub fn active(name: impl Into<String>, credits: u32) -> Self {
         Self {
             name: name.into(),

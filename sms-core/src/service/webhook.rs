@@ -1,9 +1,11 @@
 //! An account's webhook endpoints and their deliveries.
 
+use std::collections::BTreeSet;
+
 use super::{AccountHandle, Sms, Work};
 use crate::dispatch::Lease;
 use crate::error::Error;
-use crate::event::{Event, EventData, TestPing};
+use crate::event::{Event, EventData, EventType, TestPing};
 use crate::ids::{DeliveryId, EndpointId};
 use crate::page::{Page, PageRequest};
 use crate::webhook::attempt::{
@@ -33,6 +35,7 @@ impl AccountHandle {
     /// [`Error::Invalid`] on `url` for an address that cannot or must not be called;
     /// [`Error::WebhookLimitReached`] for an eleventh.
     pub async fn webhook_create(&self, input: EndpointInput) -> Result<Endpoint, Error> {
+        check_events(&input.events)?;
         self.check_url(&input.url).await?;
         let at = self.sms.now();
         let secret = Secret::generate(&*self.sms.inner.random);
@@ -60,6 +63,9 @@ impl AccountHandle {
         rotation: Rotation,
     ) -> Result<Endpoint, Error> {
         self.webhook_get(id).await?;
+        if let Some(events) = &change.events {
+            check_events(events)?;
+        }
         if let Some(url) = &change.url {
             self.check_url(url).await?;
         }
@@ -132,6 +138,13 @@ impl AccountHandle {
         let checked = self.sms.inner.webhooks.check_url(url).await;
         checked.map_err(|refused| Error::invalid("url", refused.as_str(), refused.to_string()))
     }
+}
+
+fn check_events(events: &BTreeSet<EventType>) -> Result<(), Error> {
+    if events.is_empty() {
+        return Err(Error::invalid("events", "too_few", "name at least one kind of event"));
+    }
+    Ok(())
 }
 
 /// A test's delivery as it is logged.

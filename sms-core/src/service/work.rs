@@ -71,6 +71,17 @@ impl HeldLeases {
     }
 }
 
+/// Outcomes that the store could not record when they came. The texts have left: they are kept, and
+/// held, until they are recorded, lest another worker hands them over again.
+#[derive(Debug, Default)]
+pub(super) struct Unrecorded(Mutex<Vec<Vec<OutcomePlan>>>);
+
+impl Unrecorded {
+    fn with<T>(&self, act: impl FnOnce(&mut Vec<Vec<OutcomePlan>>) -> T) -> T {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 /// Forgets a lease when the work under it ends, also when it is dropped.
 struct Held<'a>(&'a HeldLeases, LeaseToken);
 
@@ -83,7 +94,11 @@ impl Drop for Held<'_> {
 impl Sms {
     /// Takes up to `limit` texts that are due, hands them to their routes, and records what became
     /// of them. Routes work side by side: a slow one does not hold up another's records.
+    ///
+    /// Outcomes that could not be recorded are kept and recorded by the next call, before it takes
+    /// anything new.
     pub async fn dispatch_due(&self, limit: usize) -> Result<Dispatched, Error> {
+        self.record_kept().await?;
         let at = self.now();
         let lease = self.lease(at, LEASE);
         let plan = ClaimPlan { at, limit, lease, ids: self.ids(at) };
@@ -132,10 +147,31 @@ impl Sms {
             at,
             ids: self.ids(at),
         });
-        let recorded = self.store().dispatch_record(plans.collect()).await?;
+        self.record(plans.collect()).await
+    }
+
+    /// Records outcomes; keeps them, and the hold on their texts, should the store fail.
+    async fn record(&self, plans: Vec<OutcomePlan>) -> Result<Vec<OutcomeRecorded>, Error> {
+        let result = self.store().dispatch_record(plans.clone()).await;
+        if result.is_err() {
+            let tokens = plans.iter().map(|plan| plan.token);
+            self.inner.leases.with(|held| held.extend(tokens));
+            self.inner.unrecorded.with(|kept| kept.push(plans));
+        }
+        let recorded = result?;
         self.wake(Work::Webhooks);
         self.wake(Work::FollowUps);
         Ok(recorded)
+    }
+
+    /// Records what could not be recorded before. One that still cannot be is kept on.
+    async fn record_kept(&self) -> Result<(), Error> {
+        while let Some(plans) = self.inner.unrecorded.with(Vec::pop) {
+            let tokens: BTreeSet<LeaseToken> = plans.iter().map(|plan| plan.token).collect();
+            self.inner.leases.with(|held| held.retain(|token| !tokens.contains(token)));
+            self.record(plans).await?;
+        }
+        Ok(())
     }
 
     /// Renews the leases of everything this program is handing over. To be called every 10 s or
@@ -153,19 +189,29 @@ impl Sms {
     pub async fn simulate_due(&self, limit: usize) -> Result<usize, Error> {
         let due = self.store().follow_ups_due(self.now(), limit).await?;
         let count = due.len();
-        for FollowUp { id, message, number, person, route, due_at: _, what } in due {
-            match what {
-                Comeback::Receipt(status) => {
-                    self.record_receipt(Receipt { message, status }, Some(id)).await?;
-                }
-                Comeback::Reply(body) => {
-                    let text = InboundText { from: person, to: number, body, route };
-                    let origin = Origin::Answer { to: message, follow_up: id };
-                    self.take_in(text, origin).await?;
-                }
+        let mut result = Ok(count);
+        for follow_up in due {
+            // One that fails does not hold up the others; it is still due.
+            if let Err(error) = self.bring_back(follow_up).await {
+                result = Err(error);
             }
         }
-        Ok(count)
+        result
+    }
+
+    async fn bring_back(&self, follow_up: FollowUp) -> Result<(), Error> {
+        let FollowUp { id, message, number, person, route, due_at: _, what } = follow_up;
+        match what {
+            Comeback::Receipt(status) => {
+                self.record_receipt(Receipt { message, status }, Some(id)).await?;
+            }
+            Comeback::Reply(body) => {
+                let text = InboundText { from: person, to: number, body, route };
+                let origin = Origin::Answer { to: message, follow_up: id };
+                self.take_in(text, origin).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes up to `limit` each of what is past its keep: webhook deliveries after 30 days,

@@ -11,6 +11,7 @@ use super::endpoint::{DisabledReason, Endpoint, FAILURES_TO_SWITCH_OFF, Power};
 use super::retry::{Jitter, RetrySchedule};
 use super::sender::WebhookRequest;
 use crate::dispatch::{Lease, LeaseToken};
+use crate::event::EventType;
 use crate::ids::{AccountId, DeliveryId, EndpointId};
 use crate::time::Timestamp;
 
@@ -173,7 +174,15 @@ impl AttemptPlan {
         delivery.last_error = self.result.err();
         delivery.next_attempt_at = None;
         let mut switched_off = false;
-        if self.result.is_ok() {
+        if delivery.event_type == EventType::WebhookTest {
+            // Neither its success nor its failure says anything of the account's events.
+            if self.result.is_ok() {
+                delivery.delivered_at = Some(self.at);
+            }
+            let taken = delivery.delivered_at.is_some();
+            delivery.status =
+                if taken { DeliveryStatus::Delivered } else { DeliveryStatus::GivenUp };
+        } else if self.result.is_ok() {
             delivery.status = DeliveryStatus::Delivered;
             delivery.delivered_at = Some(self.at);
             if endpoint.power.is_on() {

@@ -10,6 +10,7 @@ use sms_core::page::{Cursor, Limit, Page, PageRequest};
 use sms_core::service::AccountHandle;
 use sms_core::time::Timestamp;
 
+use crate::domain_error::causes;
 use crate::error::ApiError;
 
 /// How many rows an export may have.
@@ -98,7 +99,7 @@ fn pages(
                     Ok(page) => (page.next, rows, page),
                     Err(error) => {
                         // The head has gone out: cutting the stream is the only way to say so.
-                        tracing::warn!(%error, "an export was cut short");
+                        tracing::warn!(error = %causes(&error), "an export was cut short");
                         let cut = std::io::Error::other("the export was cut short");
                         return Some((Err(cut), (account, filter, Progress::Done)));
                     }

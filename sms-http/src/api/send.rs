@@ -18,6 +18,9 @@ use crate::field_error::{FieldCode, FieldError, FieldErrors};
 use crate::fields::{Fields, FromFields, OneOrMany, rule};
 use crate::param::{HeaderParam, Text};
 
+/// How many characters an id may have; more cannot be one.
+const MAX_ID: usize = 100;
+
 /// What to send, and to whom.
 #[derive(Debug, Object)]
 #[oai(rename = "SendRequest", example)]
@@ -68,10 +71,10 @@ impl FromFields for SendBody {
     fn from_fields(fields: &mut Fields<'_>) -> Self {
         Self {
             to: fields.optional("to", rule::one_or_many()),
-            contact_ids: fields.optional("contact_ids", rule::list(rule::text())),
-            list_id: fields.optional("list_id", rule::text()),
+            contact_ids: fields.optional("contact_ids", rule::list(rule::text().max(MAX_ID))),
+            list_id: fields.optional("list_id", rule::text().max(MAX_ID)),
             body: fields.optional("body", rule::text()),
-            template_id: fields.optional("template_id", rule::text()),
+            template_id: fields.optional("template_id", rule::text().max(MAX_ID)),
             sender: fields.optional("sender", rule::text()),
             schedule_at: fields.optional("schedule_at", rule::date_time()),
             client_ref: fields.optional("client_ref", rule::text()),
@@ -234,7 +237,7 @@ impl SendApi {
         Self { sms }
     }
 
-    /// The request, if all of it is right.
+    /// The request, if its form is right.
     fn read(
         &self,
         body: Body<SendBody>,
@@ -250,7 +253,11 @@ impl SendApi {
             .ok()
         });
         let (mut request, unknown) = errors.take(body).into_request();
-        errors.extend(request.check(self.sms.now()));
+        // The core checks the request itself, once it knows that it is no retry of one that was
+        // right when it came. Here the rules are only asked to tell all mistakes together.
+        if !errors.is_empty() || unknown.is_some() {
+            errors.extend(request.check(self.sms.now()));
+        }
         errors.finish()?;
         if let Some(unknown) = unknown {
             return Err(unknown.into());

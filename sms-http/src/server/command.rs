@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::operator_client::{CommandFailed, OperatorClient};
 use super::settings::Settings;
+use sms_store_postgres::{PgSettings, PgStore};
 
 /// Something else to do than to serve.
 #[derive(Debug, Subcommand)]
@@ -23,6 +24,8 @@ pub enum Command {
     /// Add, list and remove numbers
     #[command(subcommand)]
     Number(NumberCommand),
+    /// Bring the tables of DATABASE_URL up to date, and do no more
+    Migrate,
 }
 
 /// Where the running server is.
@@ -200,7 +203,7 @@ struct Call {
 
 /// Does what a command says, and prints the answer as JSON.
 pub async fn run(command: Command, settings: &Settings) -> Result<(), CommandFailed> {
-    let call = call_of(command);
+    let Some(call) = call_of(command) else { return migrate(settings).await };
     let token = settings.admin_token.as_ref().ok_or(CommandFailed::NoToken)?;
     let local = settings.admin_addr.unwrap_or(settings.addr);
     let base = call.server.unwrap_or_else(|| format!("http://{local}"));
@@ -212,13 +215,24 @@ pub async fn run(command: Command, settings: &Settings) -> Result<(), CommandFai
     Ok(())
 }
 
-fn call_of(command: Command) -> Call {
+/// The call that a command makes; none for what is done without a server.
+fn call_of(command: Command) -> Option<Call> {
     match command {
-        Command::Account(command) => account_call(command),
-        Command::Key(command) => key_call(command),
-        Command::Credits(command) => credits_call(command),
-        Command::Number(command) => number_call(command),
+        Command::Account(command) => Some(account_call(command)),
+        Command::Key(command) => Some(key_call(command)),
+        Command::Credits(command) => Some(credits_call(command)),
+        Command::Number(command) => Some(number_call(command)),
+        Command::Migrate => None,
     }
+}
+
+async fn migrate(settings: &Settings) -> Result<(), CommandFailed> {
+    let url = settings.database().ok_or(CommandFailed::NoDatabase)?;
+    let store = PgStore::connect(url, PgSettings { connections: 1 }).await?;
+    store.migrate().await?;
+    store.close().await;
+    println!("the tables are up to date");
+    Ok(())
 }
 
 fn account_call(command: AccountCommand) -> Call {

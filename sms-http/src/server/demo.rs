@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use sms_core::account::Mode;
 use sms_core::ids::NumberId;
+use sms_core::service::Operator;
 use sms_core::service::operator::{NewAccountInput, NumberInput};
 use sms_core::{Error, Sms};
 
@@ -22,25 +23,32 @@ pub struct Demo {
     pub live_key: String,
     /// A test key.
     pub test_key: String,
-    /// The account's own number.
-    pub number: NumberId,
+    /// The account's own number; none when an earlier demo account has it.
+    pub number: Option<NumberId>,
 }
 
 /// Makes an active account with 1,000 credits, a live and a test key, one shared and one dedicated
-/// number.
+/// number. Numbers that are there already, from an earlier start on the same database, stay as they
+/// are.
 pub async fn make(sms: &Sms) -> Result<Demo, Error> {
     let operator = sms.operator();
     let account = operator.account_create(NewAccountInput::active("Demo", CREDITS)).await?;
     let name = || Some("demo".to_owned());
     let (live, _) = operator.api_key_create(account.id, Mode::Live, name()).await?;
     let (test, _) = operator.api_key_create(account.id, Mode::Test, name()).await?;
-    operator.number_create(NumberInput::shared(SHARED_NUMBER)).await?;
+    add_number(&operator, NumberInput::shared(SHARED_NUMBER)).await?;
     let dedicated = NumberInput::dedicated(DEDICATED_NUMBER, account.id);
-    let number = operator.number_create(dedicated).await?;
-    operator.number_check_in(number.id).await?;
-    Ok(Demo {
-        live_key: live.reveal().to_owned(),
-        test_key: test.reveal().to_owned(),
-        number: number.id,
-    })
+    let number = add_number(&operator, dedicated).await?;
+    if let Some(number) = number {
+        operator.number_check_in(number).await?;
+    }
+    Ok(Demo { live_key: live.reveal().to_owned(), test_key: test.reveal().to_owned(), number })
+}
+
+async fn add_number(operator: &Operator, input: NumberInput) -> Result<Option<NumberId>, Error> {
+    match operator.number_create(input).await {
+        Ok(number) => Ok(Some(number.id)),
+        Err(Error::NumberExists) => Ok(None),
+        Err(error) => Err(error),
+    }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use reqwest::{Client, Method};
 use serde_json::Value;
+use sms_store_postgres::ConnectFailed;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -11,6 +12,12 @@ pub enum CommandFailed {
     /// There is no token to show to the server.
     #[error("give the operator's token as SMS_ADMIN_TOKEN or --admin-token")]
     NoToken,
+    /// There is no database to migrate.
+    #[error("give the database's address as DATABASE_URL or --database-url")]
+    NoDatabase,
+    /// The database could not be reached or prepared.
+    #[error("the database of DATABASE_URL cannot be used: {0}")]
+    Database(#[from] ConnectFailed),
     /// The client could not be made.
     #[error("the HTTP client could not be made: {0}")]
     Client(String),

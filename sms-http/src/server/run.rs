@@ -7,8 +7,10 @@ use std::time::Duration;
 use sms_core::Sms;
 use sms_core::route::RouteName;
 use sms_core::route::simulator::Simulator;
+use sms_core::store::Store;
 use sms_core::webhook::RetrySchedule;
 use sms_store_memory::MemoryStore;
+use sms_store_postgres::{ConnectFailed, PgSettings, PgStore};
 use sms_webhooks::{HttpSender, Reach};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -22,6 +24,7 @@ use super::wake::Bells;
 use super::{demo, work};
 use crate::admin::gate::OperatorToken;
 use crate::api::gate::Stopwatch;
+use crate::domain_error::causes;
 use crate::intake::IntakeLimits;
 use crate::rate_limit::Gcra;
 use crate::serve::{ServeLimits, serve};
@@ -29,7 +32,10 @@ use crate::serve::{ServeLimits, serve};
 /// How long everything may take to stop, from the signal on.
 const TIME_TO_STOP: Duration = Duration::from_secs(9);
 
-/// Why the server did not start.
+/// How often measurements are folded together.
+const UPKEEP_EVERY: Duration = Duration::from_secs(5);
+
+/// Why the server did not start, or did not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum StartFailed {
     /// Settings that do not go together.
@@ -46,9 +52,15 @@ pub enum StartFailed {
     /// The webhook client could not be made.
     #[error("the webhook client could not be made")]
     Webhooks(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The database could not be reached or prepared.
+    #[error("the database of DATABASE_URL cannot be used: {0}")]
+    Database(#[from] ConnectFailed),
     /// The demo account could not be made.
     #[error("the demo account could not be made")]
     Demo(#[from] sms_core::Error),
+    /// A worker ended by itself.
+    #[error("a worker ended by itself; see the log")]
+    WorkerEnded,
     /// Counters could not be set up.
     #[error("metrics could not be set up")]
     Metrics,
@@ -62,7 +74,7 @@ pub async fn run(
 ) -> Result<(), StartFailed> {
     settings.check()?;
     let bells = Bells::default();
-    let sms = build(&settings, &bells)?;
+    let sms = build(&settings, open_store(&settings).await?, &bells)?;
     let (token, made_token) = operator_token(&settings);
     let listener = listen(settings.addr).await?;
     let addr = listener.local_addr().unwrap_or(settings.addr);
@@ -83,8 +95,11 @@ pub async fn run(
     warn_of(&settings);
     let (stopper, stopping) = watch::channel(());
     let mut loops = work::start(&sms, &bells, &stopping);
-    if let Some(demo) = &demo {
-        loops.spawn(keep_online(sms.clone(), demo.number, stopping.clone()));
+    if let Some(metrics) = parts.metrics.clone() {
+        loops.spawn(keep_metrics_small(metrics, stopping.clone()));
+    }
+    if let Some(number) = demo.as_ref().and_then(|demo| demo.number) {
+        loops.spawn(keep_online(sms.clone(), number, stopping.clone()));
     }
     let banner = Banner {
         addr,
@@ -95,18 +110,45 @@ pub async fn run(
     println!("{}", banner.text());
     tracing::info!(%addr, "serving");
     let servers = start_servers(listener, admin, &parts, &stopping);
-    stop.await;
+    let result = tokio::select! {
+        () = stop => Ok(()),
+        () = a_loop_ends(&mut loops) => Err(StartFailed::WorkerEnded),
+    };
     tracing::info!("stopping: no new requests, those under way end");
     drop(stopper);
     finish(servers, loops).await;
-    Ok(())
+    result
 }
 
-fn build(settings: &Settings, bells: &Bells) -> Result<Sms, StartFailed> {
+/// Resolves when a loop ends that should go on: it panicked. Without it texts would be accepted and
+/// never leave, so the server ends, to be started anew.
+async fn a_loop_ends(loops: &mut JoinSet<()>) {
+    loop {
+        match loops.join_next().await {
+            Some(Err(error)) if error.is_panic() => {
+                tracing::error!("a worker panicked");
+                return;
+            }
+            // A route that has nothing to do in between, or a demo number that was removed.
+            Some(_) => {}
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// PostgreSQL where an address is given, brought up to date; else memory.
+async fn open_store(settings: &Settings) -> Result<Arc<dyn Store>, StartFailed> {
+    let Some(url) = settings.database() else { return Ok(Arc::new(MemoryStore::new())) };
+    let store = PgStore::connect(url, PgSettings::default()).await?;
+    store.migrate().await?;
+    Ok(Arc::new(store))
+}
+
+fn build(settings: &Settings, store: Arc<dyn Store>, bells: &Bells) -> Result<Sms, StartFailed> {
     let reach = if settings.webhook_allow_private { Reach::AnyAddress } else { Reach::PublicOnly };
     let sender = HttpSender::new(reach, settings.webhook_timeout)
         .map_err(|error| StartFailed::Webhooks(Box::new(error)))?;
-    let builder = Sms::builder(Arc::new(MemoryStore::new()))
+    let builder = Sms::builder(store)
         .webhooks(Arc::new(sender))
         .webhook_retries(RetrySchedule::new(settings.webhook_retries.clone()))
         .wake(Arc::new(bells.clone()));
@@ -138,7 +180,9 @@ fn install_metrics() -> Result<MetricsPage, StartFailed> {
 }
 
 fn warn_of(settings: &Settings) {
-    tracing::warn!("serving from memory: nothing is kept when the server stops");
+    if settings.database().is_none() {
+        tracing::warn!("serving from memory: nothing is kept when the server stops");
+    }
     if settings.webhook_allow_private {
         tracing::warn!("webhook endpoints may be loopback and private addresses");
     }
@@ -180,9 +224,21 @@ async fn keep_online(sms: Sms, number: sms_core::ids::NumberId, mut stopping: wo
             () = tokio::time::sleep(demo::CHECK_IN_EVERY) => {}
             _ = stopping.changed() => return,
         }
-        if sms.operator().number_check_in(number).await.is_err() {
+        match sms.operator().number_check_in(number).await {
             // The operator removed it.
-            return;
+            Err(sms_core::Error::NotFound(_)) => return,
+            Err(error) => tracing::warn!(error = %causes(&error), "the demo did not check in"),
+            Ok(()) => {}
+        }
+    }
+}
+
+/// Folds what was measured into its buckets, which otherwise waits for somebody to read `/metrics`.
+async fn keep_metrics_small(metrics: MetricsPage, mut stopping: work::Stopping) {
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(UPKEEP_EVERY) => metrics.0.run_upkeep(),
+            _ = stopping.changed() => return,
         }
     }
 }

@@ -31,7 +31,7 @@ pub struct Settings {
     #[arg(long, env = "SMS_ADDR", default_value = "127.0.0.1:8080", global = true)]
     pub addr: SocketAddr,
     /// A `postgres://` address; without it the in-memory store serves
-    #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true, global = true)]
     pub database_url: Option<Hidden>,
     /// The operator's token; without it a random one is made and printed once, in memory mode only
     #[arg(long, env = "SMS_ADMIN_TOKEN", hide_env_values = true, global = true)]
@@ -115,12 +115,14 @@ impl std::str::FromStr for Hidden {
 /// Settings that do not go together.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsRefused {
-    /// `DATABASE_URL` was given.
+    /// `DATABASE_URL` names something other than PostgreSQL.
+    #[error("DATABASE_URL must begin with postgres://; unset it to serve from memory")]
+    NotPostgres,
+    /// There is no token that outlives the server.
     #[error(
-        "DATABASE_URL is set, but this version has no PostgreSQL store; unset it to serve from \
-         memory"
+        "DATABASE_URL is set, so SMS_ADMIN_TOKEN has to be set too: one of 16 characters at least"
     )]
-    NoDatabaseYet,
+    NoToken,
     /// `SMS_SANDBOX` was given.
     #[error("SMS_SANDBOX is set, but this version has no sandbox; unset it")]
     NoSandboxYet,
@@ -130,6 +132,9 @@ pub enum SettingsRefused {
     /// The operator's token can be guessed.
     #[error("SMS_ADMIN_TOKEN has less than 16 characters; give a longer one")]
     WeakToken,
+    /// An endpoint's time is out of bounds.
+    #[error("SMS_WEBHOOK_TIMEOUT must be 100ms to 25s: less than a delivery is held for")]
+    WebhookTimeout,
     /// The public address is no URL.
     #[error("SMS_PUBLIC_URL must begin with http:// or https:// and must not end with a slash")]
     PublicUrl,
@@ -138,8 +143,13 @@ pub enum SettingsRefused {
 impl Settings {
     /// Refuses settings that do not go together or that this version cannot serve.
     pub fn check(&self) -> Result<(), SettingsRefused> {
-        if self.database_url.is_some() {
-            return Err(SettingsRefused::NoDatabaseYet);
+        if let Some(url) = self.database() {
+            if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
+                return Err(SettingsRefused::NotPostgres);
+            }
+            if self.admin_token.is_none() {
+                return Err(SettingsRefused::NoToken);
+            }
         }
         if self.sandbox {
             return Err(SettingsRefused::NoSandboxYet);
@@ -150,6 +160,10 @@ impl Settings {
         if self.admin_token.as_ref().is_some_and(|token| token.0.len() < 16) {
             return Err(SettingsRefused::WeakToken);
         }
+        let bounds = Duration::from_millis(100)..=Duration::from_secs(25);
+        if !bounds.contains(&self.webhook_timeout) {
+            return Err(SettingsRefused::WebhookTimeout);
+        }
         let is_base = |url: &String| {
             (url.starts_with("http://") || url.starts_with("https://")) && !url.ends_with('/')
         };
@@ -159,9 +173,15 @@ impl Settings {
         Ok(())
     }
 
+    /// Where the database is; `None` serves from memory.
+    pub fn database(&self) -> Option<&str> {
+        let url = self.database_url.as_ref().map(|url| url.0.as_str());
+        url.filter(|url| !url.is_empty())
+    }
+
     /// Whether a demo account is made: by default in memory mode, where nothing else is there.
     pub fn wants_demo(&self) -> bool {
-        self.demo.unwrap_or(self.database_url.is_none())
+        self.demo.unwrap_or(self.database().is_none())
     }
 
     /// The base of links, given where the server really listens.
@@ -221,11 +241,14 @@ mod tests {
     #[test]
     fn what_cannot_be_served_is_refused_with_the_reason() {
         for (flags, refused) in [
-            (vec!["--database-url", "postgres://x"], SettingsRefused::NoDatabaseYet),
+            (vec!["--database-url", "mysql://x"], SettingsRefused::NotPostgres),
+            (vec!["--database-url", "postgres://x"], SettingsRefused::NoToken),
             (vec!["--sandbox"], SettingsRefused::NoSandboxYet),
             (vec!["--routes", "simulator,main"], SettingsRefused::UnknownRoute("main".to_owned())),
             (vec!["--admin-token", "short"], SettingsRefused::WeakToken),
             (vec!["--public-url", "example.com"], SettingsRefused::PublicUrl),
+            (vec!["--webhook-timeout", "0s"], SettingsRefused::WebhookTimeout),
+            (vec!["--webhook-timeout", "26s"], SettingsRefused::WebhookTimeout),
         ] {
             assert_eq!(settings(&flags).check(), Err(refused));
         }

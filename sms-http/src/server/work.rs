@@ -10,16 +10,20 @@ use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::wake::Bells;
+use crate::domain_error::causes;
 use sms_webhooks::courier::Courier;
 
 /// How many texts one claim takes.
 const DISPATCH_BATCH: usize = 500;
-/// Workers that hand texts over side by side, so that one slow route does not stop the others.
+/// Workers that hand texts over side by side.
 const DISPATCHERS: usize = 2;
 /// How many simulated comebacks are brought back at once.
 const FOLLOW_UP_BATCH: usize = 500;
 /// The longest sleep: the net beneath the bells.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+/// The shortest sleep when something is due that could not be taken: others hold it, or there are no
+/// slots for it.
+const BLOCKED_SLEEP: Duration = Duration::from_millis(250);
 /// How long to wait after the store failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 const RENEW_EVERY: Duration = Duration::from_secs(10);
@@ -87,10 +91,7 @@ async fn deliver(sms: Sms, bells: Bells, mut stopping: Stopping) {
     while !stopped(&stopping) {
         match courier.fill().await {
             Ok(_) => {}
-            Err(error) => {
-                failed("claiming webhook deliveries", &error, &mut stopping).await;
-                continue;
-            }
+            Err(error) => failed("claiming webhook deliveries", &error, &mut stopping).await,
         }
         tokio::select! {
             attempted = courier.next_done() => count_attempt(&attempted),
@@ -110,7 +111,7 @@ fn count_attempt(attempted: &Result<sms_core::service::webhook::Attempted, Error
         Ok(Attempted::Failed) => "failed",
         Ok(Attempted::LeaseLost) => "lease_lost",
         Err(error) => {
-            tracing::warn!(%error, "a webhook attempt could not be recorded");
+            tracing::warn!(error = %causes(error), "a webhook attempt could not be recorded");
             "unrecorded"
         }
     };
@@ -126,7 +127,7 @@ async fn renew(sms: Sms, mut stopping: Stopping) {
             _ = stopping.changed() => return,
         }
         if let Err(error) = sms.renew_leases().await {
-            tracing::warn!(%error, "leases could not be renewed");
+            tracing::warn!(error = %causes(&error), "leases could not be renewed");
         }
     }
 }
@@ -139,10 +140,16 @@ async fn tidy(sms: Sms, mut stopping: Stopping) {
             _ = ticks.tick() => {}
             _ = stopping.changed() => return,
         }
-        match sms.tidy(TIDY_BATCH).await {
-            Ok(removed) if removed > 0 => tracing::debug!(removed, "removed what is past its keep"),
-            Ok(_) => {}
-            Err(error) => tracing::warn!(%error, "tidying failed"),
+        // Until there is no more, in small portions that hold up nobody.
+        while !stopped(&stopping) {
+            match sms.tidy(TIDY_BATCH).await {
+                Ok(0) => break,
+                Ok(removed) => tracing::debug!(removed, "removed what is past its keep"),
+                Err(error) => {
+                    tracing::warn!(error = %causes(&error), "tidying failed");
+                    break;
+                }
+            }
         }
     }
 }
@@ -150,7 +157,12 @@ async fn tidy(sms: Sms, mut stopping: Stopping) {
 /// Sleeps until there may be work of this kind, or the server stops.
 async fn rest(sms: &Sms, bells: &Bells, work: Work, stopping: &mut Stopping) {
     let next = sms.next_work(work).await.ok().flatten();
-    let until = next.map_or(LONGEST_SLEEP, |at| at.since(sms.now()).min(LONGEST_SLEEP));
+    let until = match next.map(|at| at.since(sms.now())) {
+        None => LONGEST_SLEEP,
+        // It was due just now and was not taken: asking again at once would not help.
+        Some(Duration::ZERO) => BLOCKED_SLEEP,
+        Some(until) => until.min(LONGEST_SLEEP),
+    };
     tokio::select! {
         () = bells.bell(work).notified() => {}
         () = sleep(until) => {}
@@ -159,7 +171,7 @@ async fn rest(sms: &Sms, bells: &Bells, work: Work, stopping: &mut Stopping) {
 }
 
 async fn failed(doing: &str, error: &Error, stopping: &mut Stopping) {
-    tracing::warn!(%error, "{doing} failed; trying again");
+    tracing::warn!(error = %causes(error), "{doing} failed; trying again");
     tokio::select! {
         () = sleep(AFTER_FAILURE) => {}
         _ = stopping.changed() => {}

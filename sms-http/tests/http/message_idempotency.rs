@@ -47,6 +47,20 @@ async fn a_retry_of_a_cancelled_or_scheduled_send_shows_it_as_it_was() {
 }
 
 #[tokio::test]
+async fn a_retry_after_the_scheduled_time_has_passed_is_still_a_retry() {
+    let rig = Rig::new().await;
+    let account = rig.account(10).await;
+    let soon = rig.sms.now().plus(std::time::Duration::from_secs(30)).to_string();
+    let mut request = request();
+    request["schedule_at"] = json!(soon);
+    let first = send(&account.live, "k", &request).await.assert(201);
+    rig.pass(600).await;
+    let again = send(&account.live, "k", &request).await.assert(200);
+    assert_eq!(again.json["data"], first.json["data"]);
+    send(&account.live, "another", &request).await.assert(422);
+}
+
+#[tokio::test]
 async fn requests_are_compared_by_meaning() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;

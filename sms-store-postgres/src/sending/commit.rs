@@ -15,7 +15,7 @@ use super::facts::{Locked, Settled, read_earlier};
 use super::stage::{is_remembered, stage, unstage};
 use super::{Answer, unknown_outcome};
 use crate::begin::begin;
-use crate::error::{failed, is_conflict};
+use crate::error::{failed, is_conflict, is_gone};
 use crate::row::{self, Read, uuid};
 
 /// How often one send is tried while others are in its way.
@@ -23,10 +23,15 @@ const MOST_TRIES: usize = 3;
 
 /// Commits plans together; should that fail, each alone.
 pub(super) async fn commit(pool: &PgPool, plans: Vec<SendPlan>) -> Vec<Answer> {
-    if plans.len() > 1
-        && let Ok(answers) = commit_together(pool, &plans).await
-    {
-        return answers;
+    if plans.len() > 1 {
+        match commit_together(pool, &plans).await {
+            Ok(answers) => return answers,
+            // Trying each alone helps where one is in the way of the others, or finds that the
+            // commit came about after all; not while the database is gone.
+            Err(error) if is_conflict(&error) || !is_gone(&error) => {}
+            Err(_) if sqlx::query("SELECT 1").execute(pool).await.is_ok() => {}
+            Err(_) => return plans.iter().map(|_| Err(unknown_outcome().into())).collect(),
+        }
     }
     let mut answers = Vec::with_capacity(plans.len());
     for plan in plans {
@@ -44,7 +49,8 @@ async fn commit_alone(pool: &PgPool, plan: SendPlan) -> Answer {
             Ok(mut answers) => {
                 return answers.pop().unwrap_or_else(|| Err(unknown_outcome().into()));
             }
-            Err(error) if tries < MOST_TRIES && is_conflict(&error) => {
+            // The commit may have come about although its answer was lost.
+            Err(error) if tries < MOST_TRIES && (is_conflict(&error) || is_gone(&error)) => {
                 if let Some(sent) = committed_before(pool, &plans[0]).await? {
                     return Ok(sent);
                 }

@@ -326,3 +326,19 @@ fn a_change_draws_ids_only_for_what_it_makes() {
     assert!(change(&message(Queued), &claim, &mut ids).is_some());
     assert_eq!(ids.next::<crate::ids::LedgerEntryKind>(), untouched);
 }
+
+#[test]
+fn reports_that_crossed_on_their_way_never_turn_the_times_of_a_text_back() {
+    let sent = {
+        let news = News::new(Trigger::Leave, seconds(10));
+        change(&message(Sending), &news, &mut ids()).unwrap().message
+    };
+    let early = News::new(Trigger::Deliver, seconds(5));
+    let delivered = change(&sent, &early, &mut ids()).unwrap();
+    assert_eq!(delivered.message.times.delivered_at, Some(seconds(10)));
+    assert_eq!(delivered.timeline[0].at, seconds(10));
+    let scheduled = Message { scheduled_at: Some(seconds(60)), ..message(Sending) };
+    let before_due = News::new(Trigger::Deliver, seconds(59));
+    let left = change(&scheduled, &before_due, &mut ids()).unwrap().message;
+    assert_eq!(left.times.sent_at, Some(seconds(60)));
+}

@@ -457,3 +457,21 @@ fn a_delivery_sent_by_hand_to_an_endpoint_that_is_off_leaves_its_count_of_failur
     assert_eq!(delivery.status, DeliveryStatus::Delivered);
     assert_eq!(endpoint.consecutive_failures, 100);
 }
+
+#[test]
+fn a_test_sent_again_by_hand_is_neither_tried_again_nor_counted() {
+    for (result, status) in [
+        (Ok(()), DeliveryStatus::Delivered),
+        (Err(DeliveryError::HttpStatus), DeliveryStatus::GivenUp),
+    ] {
+        let test = Delivery { event_type: EventType::WebhookTest, ..held() };
+        let AttemptVerdict::Record { delivery, endpoint: after, switched_off } =
+            attempt(result, seconds(1)).settle(Some((&test, &endpoint())))
+        else {
+            panic!("the lease was lost");
+        };
+        assert_eq!((delivery.status, delivery.next_attempt_at), (status, None));
+        assert_eq!(after.consecutive_failures, endpoint().consecutive_failures);
+        assert!(!switched_off);
+    }
+}

@@ -1,0 +1,121 @@
+//! The server on PostgreSQL, as its operators run it: started, killed, started again, and two of
+//! them on one database.
+
+#[path = "../../../sms-store-postgres/tests/conformance/cluster.rs"]
+mod cluster;
+
+use std::sync::OnceLock;
+
+use cluster::Cluster;
+use serde_json::{Value, json};
+
+use crate::process::{Process, TOKEN, run};
+use crate::socket::Answer;
+
+fn cluster() -> &'static Cluster {
+    static CLUSTER: OnceLock<Cluster> = OnceLock::new();
+    CLUSTER.get_or_init(Cluster::start)
+}
+
+fn data(answer: &Answer) -> Value {
+    let mut json: Value = serde_json::from_str(&answer.body).unwrap();
+    json["data"].take()
+}
+
+fn start(url: &str) -> Process {
+    let settings = [("DATABASE_URL", url), ("SMS_ADMIN_TOKEN", TOKEN), ("SMS_DEMO", "false")];
+    Process::start(&settings)
+}
+
+/// Makes an account with credits, a number and a live key.
+async fn account(server: &Process) -> String {
+    let account = json!({ "name": "Bistro", "status": "active", "credits": 100 });
+    let made = server.call("POST", "/admin/v1/accounts", TOKEN, &account).await;
+    assert_eq!(made.status, 201, "{}", made.body);
+    let id = data(&made)["id"].as_str().unwrap().to_owned();
+    let number = json!({ "phone_number": "07700 900000" });
+    assert_eq!(server.call("POST", "/admin/v1/numbers", TOKEN, &number).await.status, 201);
+    let keys = format!("/admin/v1/accounts/{id}/keys");
+    let key = server.call("POST", &keys, TOKEN, &json!({ "kind": "live" })).await;
+    data(&key)["key"].as_str().unwrap().to_owned()
+}
+
+/// Asks until the text has this status.
+async fn until_status(server: &Process, key: &str, id: &str, status: &str) -> Value {
+    let path = format!("/api/v1/messages/{id}");
+    let waiting = async {
+        loop {
+            let message = data(&server.call("GET", &path, key, &Value::Null).await);
+            if message["status"] == status {
+                return message;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    };
+    crate::socket::bounded(waiting).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_accepted_is_there_after_a_kill_and_goes_out() {
+    let database = cluster().create(None).await;
+    let url = cluster().url(&database);
+    let first = start(&url);
+    let key = account(&first).await;
+    let body = json!({ "to": "07700 900123", "body": "Hello" });
+    let sent = first.call("POST", "/api/v1/messages", &key, &body).await;
+    assert_eq!(sent.status, 201, "{}", sent.body);
+    let id = data(&sent)["messages"][0]["id"].as_str().unwrap().to_owned();
+    first.signal("-KILL");
+    drop(first);
+
+    let second = start(&url);
+    let message = until_status(&second, &key, &id, "delivered").await;
+    let events: Vec<&Value> =
+        message["events"].as_array().unwrap().iter().map(|event| &event["status"]).collect();
+    assert_eq!(events, ["queued", "sending", "sent", "delivered"]);
+    let balance = data(&second.call("GET", "/api/v1/balance", &key, &Value::Null).await);
+    assert_eq!(balance["credits"], 99);
+    drop(second);
+    cluster().drop(&database).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_servers_share_a_database_and_a_key_made_by_one_serves_at_the_other() {
+    let database = cluster().create(None).await;
+    let url = cluster().url(&database);
+    let one = start(&url);
+    let other = start(&url);
+    let key = account(&one).await;
+    let body = json!({ "to": "07700 900123, 07700 900124", "body": "Hello" });
+    let sent = other.call("POST", "/api/v1/messages", &key, &body).await;
+    assert_eq!(sent.status, 201, "{}", sent.body);
+    for message in data(&sent)["messages"].as_array().unwrap() {
+        until_status(&one, &key, message["id"].as_str().unwrap(), "delivered").await;
+    }
+    drop((one, other));
+    cluster().drop(&database).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_tables_can_be_brought_up_to_date_by_a_command_as_often_as_one_likes() {
+    let database = cluster().create(None).await;
+    let url = cluster().url(&database);
+    for _ in 0..2 {
+        let output = run(&["migrate"], &[("DATABASE_URL", &url)]);
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{told}");
+    }
+    let output = run(&["migrate"], &[]);
+    assert!(String::from_utf8(output.stderr).unwrap().contains("DATABASE_URL"));
+    cluster().drop(&database).await;
+}
+
+#[test]
+fn a_database_that_does_not_answer_is_told_without_its_password() {
+    let url = "postgres://user:password@127.0.0.1:1/sms";
+    let output = run(&[], &[("DATABASE_URL", url), ("SMS_ADMIN_TOKEN", TOKEN)]);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("DATABASE_URL cannot be used"), "{told}");
+    assert!(!told.contains("password"), "{told}");
+}

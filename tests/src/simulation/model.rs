@@ -1,0 +1,203 @@
+//! What the books must show: a second, simple account of everything that was committed.
+//!
+//! Every commit passes through [`super::stage::Stage`], which tells the model what was asked and
+//! what the store answered. The model works out from its own rules what must have changed, reads
+//! the store, and compares. It takes no rule from the code under test.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+
+use futures_util::FutureExt;
+use sms_core::account::api_key::KeyHash;
+use sms_core::dispatch::LeaseToken;
+use sms_core::ids::{AccountId, ApiKeyId, DeliveryId, EndpointId, FollowUpId, MessageId, NumberId};
+use sms_core::number::Holder;
+use sms_core::phone::E164;
+use sms_core::store::{Store, StoreError};
+use sms_core::time::Timestamp;
+
+use super::executor::TaskId;
+use super::wish::Meaning;
+
+/// Whether a promise holds; if not, which one and how.
+pub type Check = Result<(), String>;
+
+/// Returns an error that says which promise is broken, unless it holds.
+macro_rules! ensure {
+    ($holds:expr, $($words:tt)+) => {
+        if !$holds {
+            return Err(format!($($words)+));
+        }
+    };
+}
+pub(super) use ensure;
+
+mod account;
+mod audit;
+mod claim;
+mod comeback;
+mod commit;
+mod delivery;
+mod endpoint;
+mod hand_over;
+mod lookup;
+mod sending;
+mod text;
+
+pub use account::AccountModel;
+pub use claim::{Claim, ClaimSeen};
+pub use comeback::CancelSeen;
+pub use commit::Commit;
+pub use delivery::DeliveryModel;
+pub use sending::SendSeen;
+pub use text::TextModel;
+
+/// When and where a commit happened, and how to read the truth about it.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment<'a> {
+    /// The store itself.
+    pub books: &'a dyn Store,
+    /// What the clock shows.
+    pub now: Timestamp,
+    /// The step.
+    pub step: u64,
+    /// The task whose poll made the commit.
+    pub task: TaskId,
+}
+
+/// One of the operator's numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwnNumber {
+    /// The number itself.
+    pub phone: E164,
+    /// Who may use it.
+    pub holder: Holder,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// What a run did, for its summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// Sends accepted.
+    pub sends: u64,
+    /// Sends answered from memory.
+    pub replays: u64,
+    /// Texts accepted.
+    pub texts: u64,
+    /// Texts claimed by a worker, again after a lost lease included.
+    pub claims: u64,
+    /// Claims of texts whose earlier worker had lost its lease.
+    pub takeovers: u64,
+    /// Texts refunded.
+    pub refunds: u64,
+    /// Receipts that changed a text.
+    pub receipts: u64,
+    /// Texts that came in.
+    pub inbound: u64,
+    /// Webhook deliveries made.
+    pub deliveries: u64,
+    /// Attempts recorded.
+    pub attempts: u64,
+    /// Endpoints switched off by their failures.
+    pub switched_off: u64,
+}
+
+impl Tally {
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            sends: self.sends + other.sends,
+            replays: self.replays + other.replays,
+            texts: self.texts + other.texts,
+            claims: self.claims + other.claims,
+            takeovers: self.takeovers + other.takeovers,
+            refunds: self.refunds + other.refunds,
+            receipts: self.receipts + other.receipts,
+            inbound: self.inbound + other.inbound,
+            deliveries: self.deliveries + other.deliveries,
+            attempts: self.attempts + other.attempts,
+            switched_off: self.switched_off + other.switched_off,
+        }
+    }
+}
+
+/// A second account of everything.
+#[derive(Debug, Default)]
+pub struct Model {
+    /// Accounts.
+    pub accounts: BTreeMap<AccountId, AccountModel>,
+    /// Texts, inbound ones included.
+    pub texts: BTreeMap<MessageId, TextModel>,
+    /// What can be claimed, by when.
+    pub queue: BTreeSet<(Timestamp, MessageId)>,
+    /// What workers claimed.
+    pub claims: BTreeMap<LeaseToken, Claim>,
+    /// The claim each task made last.
+    pub claim_of: BTreeMap<TaskId, LeaseToken>,
+    /// What the sends under way mean, by task.
+    pub meanings: BTreeMap<TaskId, Meaning>,
+    /// The operator's numbers.
+    pub numbers: BTreeMap<NumberId, OwnNumber>,
+    /// By our number and the person: who texted last, and when.
+    pub last_texted: BTreeMap<(E164, E164), (AccountId, Timestamp)>,
+    /// Simulated comebacks owed, by text.
+    pub comebacks: BTreeMap<MessageId, usize>,
+    /// Simulated comebacks that were fulfilled.
+    pub fulfilled: BTreeSet<FollowUpId>,
+    /// Texts that belong to nobody.
+    pub unrouted: BTreeSet<MessageId>,
+    /// Webhook endpoints.
+    pub endpoints: BTreeMap<EndpointId, endpoint::EndpointModel>,
+    /// Webhook deliveries.
+    pub deliveries: BTreeMap<DeliveryId, DeliveryModel>,
+    /// Deliveries that can be claimed, by when.
+    pub due: BTreeSet<(Timestamp, DeliveryId)>,
+    /// API keys, and whether each is revoked.
+    pub keys: BTreeMap<KeyHash, (AccountId, ApiKeyId, bool)>,
+    /// Some of the texts made lately.
+    pub recent_texts: Recent<(AccountId, MessageId)>,
+    /// Some of the deliveries made lately.
+    pub recent_deliveries: Recent<(AccountId, EndpointId, DeliveryId)>,
+    /// What happened so far.
+    pub tally: Tally,
+}
+
+/// The last few of something, to pick from.
+#[derive(Debug)]
+pub struct Recent<T> {
+    items: Vec<T>,
+    next: usize,
+}
+
+impl<T> Default for Recent<T> {
+    fn default() -> Self {
+        Self { items: Vec::new(), next: 0 }
+    }
+}
+
+impl<T> Recent<T> {
+    const KEPT: usize = 200;
+
+    /// Adds one, in place of the oldest when there are many.
+    pub fn push(&mut self, item: T) {
+        if self.items.len() < Self::KEPT {
+            self.items.push(item);
+        } else {
+            self.items[self.next] = item;
+            self.next = (self.next + 1) % Self::KEPT;
+        }
+    }
+
+    /// Those that are kept.
+    pub fn items(&self) -> &[T] {
+        &self.items
+    }
+}
+
+/// Reads the truth. The memory store answers at once.
+fn read<T>(answer: impl Future<Output = Result<T, StoreError>>) -> Result<T, String> {
+    let answer = answer.now_or_never().ok_or("the store under the checks does not answer")?;
+    answer.map_err(|error| format!("the store under the checks failed: {error}"))
+}

@@ -1,0 +1,135 @@
+//! The full audit: everything the store keeps, read by pages and compared with the model.
+
+use std::collections::BTreeSet;
+use std::future::Future;
+
+use sms_core::ids::{AccountId, DeliveryId, EndpointId, MessageId};
+use sms_core::message::MessageFilter;
+use sms_core::page::{Limit, Page, PageRequest};
+use sms_core::phone::E164;
+use sms_core::store::StoreError;
+
+use super::account::amount;
+use super::text::is_open;
+use super::{AccountModel, Check, Model, Moment, read};
+
+impl Model {
+    /// Compares everything.
+    pub fn audit(&self, moment: &Moment<'_>) -> Check {
+        let books = moment.books;
+        let accounts = all(|page| books.account_list(page))?;
+        let ids: BTreeSet<AccountId> = accounts.iter().map(|account| account.id).collect();
+        ensure!(ids.iter().eq(self.accounts.keys()), "accounts came or went");
+        for (id, account) in &self.accounts {
+            self.audit_account(moment, *id, account)?;
+        }
+        let unrouted = all(|page| books.unrouted_list(page))?;
+        let unrouted: BTreeSet<MessageId> = unrouted.iter().map(|text| text.id).collect();
+        ensure!(unrouted == self.unrouted, "texts of nobody came or went");
+        let numbers = read(books.number_list())?;
+        let numbers = numbers.iter().map(|number| (number.id, (number.phone, number.holder)));
+        let own = self.numbers.iter().rev().map(|(id, own)| (*id, (own.phone, own.holder)));
+        ensure!(numbers.eq(own), "numbers came or went");
+        let owed = self.comebacks_owed();
+        let next = read(books.follow_ups_next())?;
+        ensure!(next.is_some() == (owed > 0), "{owed} comebacks are owed, the next at {next:?}");
+        self.check_heads(moment)
+    }
+
+    fn audit_account(&self, moment: &Moment<'_>, id: AccountId, own: &AccountModel) -> Check {
+        let books = moment.books;
+        let ledger = all(|page| books.ledger_list(id, page))?;
+        own.compare_all(&ledger).map_err(|what| format!("{id}: {what}"))?;
+        let texts = self.audit_texts(moment, id, own)?;
+        let granted: i64 = ledger
+            .iter()
+            .filter(|entry| matches!(entry.cause.kind().as_str(), "top_up" | "adjustment"))
+            .map(|entry| entry.amount.get())
+            .sum();
+        ensure!(
+            granted == own.balance + texts.reserved + texts.spent,
+            "{id}: {granted} were given, and {} + {} + {} are there",
+            own.balance,
+            texts.reserved,
+            texts.spent
+        );
+        let people: Vec<E164> = texts.people.into_iter().collect();
+        let opted_out = read(books.opt_outs_among(id, &people))?;
+        let known = people.iter().filter(|person| own.opt_outs.contains_key(*person));
+        ensure!(opted_out.iter().eq(known), "{id}: opt-outs came or went");
+        let endpoints = read(books.endpoint_list(id))?;
+        let ids: BTreeSet<EndpointId> = endpoints.iter().map(|endpoint| endpoint.id).collect();
+        ensure!(ids == own.endpoints, "{id}: endpoints came or went");
+        for endpoint in &endpoints {
+            let kept = self.endpoint_of(id, endpoint.id).map(|own| &own.last);
+            ensure!(kept == Some(endpoint), "{endpoint:?} is kept for {kept:?}");
+            self.audit_deliveries(moment, id, endpoint.id)?;
+        }
+        Ok(())
+    }
+
+    fn audit_texts(
+        &self,
+        moment: &Moment<'_>,
+        id: AccountId,
+        own: &AccountModel,
+    ) -> Result<Texts, String> {
+        let filter = MessageFilter::default();
+        let texts = all(|page| moment.books.message_list(id, &filter, page))?;
+        let ids: BTreeSet<MessageId> = texts.iter().map(|text| text.id).collect();
+        ensure!(ids == own.texts && ids.len() == texts.len(), "{id}: texts came or went");
+        let mut sums = Texts::default();
+        for text in texts {
+            let kept = &self.text(text.id)?.last;
+            ensure!(*kept == text, "{text:?} is kept for {kept:?}");
+            let credits = amount(text.credits.get());
+            if is_open(text.status) {
+                sums.reserved += credits;
+            } else if text.times.sent_at.is_some() {
+                sums.spent += credits;
+            }
+            sums.people.insert(text.contact_number());
+        }
+        Ok(sums)
+    }
+
+    fn audit_deliveries(&self, moment: &Moment<'_>, account: AccountId, id: EndpointId) -> Check {
+        let deliveries = all(|page| moment.books.delivery_list(account, id, page))?;
+        let ids: BTreeSet<DeliveryId> = deliveries.iter().map(|delivery| delivery.id).collect();
+        let known = self.endpoints.get(&id).map(|endpoint| &endpoint.deliveries);
+        ensure!(
+            known == Some(&ids),
+            "endpoint {id} has deliveries that nothing raised, or lacks some"
+        );
+        for delivery in &deliveries {
+            let kept = &self.delivery(delivery.id)?.last;
+            ensure!(kept == delivery, "{delivery:?} is kept for {kept:?}");
+        }
+        Ok(())
+    }
+}
+
+/// What an account's texts add up to.
+#[derive(Default)]
+struct Texts {
+    reserved: i64,
+    spent: i64,
+    people: BTreeSet<E164>,
+}
+
+/// Every page of a list.
+fn all<T, F>(list: impl Fn(PageRequest) -> F) -> Result<Vec<T>, String>
+where
+    F: Future<Output = Result<Page<T>, StoreError>>,
+{
+    let mut items = Vec::new();
+    let mut after = None;
+    loop {
+        let page = read(list(PageRequest { limit: Limit::EXPORT, after }))?;
+        items.extend(page.items);
+        after = page.next;
+        if after.is_none() {
+            return Ok(items);
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Claims: which texts a worker may take, which must fail on the spot, and how long it has them.
+
+use std::collections::BTreeMap;
+
+use sms_core::account::AccountStatus;
+use sms_core::dispatch::{Claimed, LeaseToken};
+use sms_core::ids::{Ids, MessageId};
+use sms_core::message::{ErrorCode, MessageStatus};
+use sms_core::route::OutboundText;
+use sms_core::time::Timestamp;
+
+use super::text::TextStep;
+use super::{Check, Commit, Model, Moment, read};
+use crate::simulation::executor::TaskId;
+
+/// What a worker asked for.
+#[derive(Debug, Clone)]
+pub struct ClaimSeen {
+    /// When.
+    pub at: Timestamp,
+    /// How many texts at most.
+    pub limit: usize,
+    /// The hold it takes.
+    pub token: LeaseToken,
+    /// Until when.
+    pub until: Timestamp,
+    /// Ids for what claiming makes.
+    pub ids: Ids,
+}
+
+/// What a worker got.
+#[derive(Debug, Clone)]
+pub struct Claim {
+    /// The task that asked.
+    pub task: TaskId,
+    /// The step in which it got them.
+    pub step: u64,
+    /// Its texts, and how often it handed each to a route.
+    pub texts: BTreeMap<MessageId, u32>,
+}
+
+impl Model {
+    /// A worker claimed texts.
+    pub fn saw_claim(&mut self, moment: &Moment<'_>, seen: ClaimSeen, answer: &Claimed) -> Check {
+        let mut texts = BTreeMap::new();
+        for text in &answer.texts {
+            self.may_be_taken(text, seen.at)?;
+            texts.insert(text.message, 0);
+        }
+        ensure!(texts.len() == answer.texts.len(), "one claim took a text twice");
+        let due = self.due_texts(seen.at, seen.limit);
+        let taken = answer.texts.len() + answer.failed as usize;
+        ensure!(
+            taken == seen.limit.min(due.len()),
+            "a claim of {} took {taken} where {} were due",
+            seen.limit,
+            due.len()
+        );
+        let mut commit = Commit::default();
+        commit.plan(seen.ids);
+        let mut failed = 0;
+        for (at, id) in &due {
+            let step = if texts.contains_key(id) {
+                self.taken(moment, &mut commit, *id, seen.at)?;
+                self.requeue(*id, |text| text.lease = Some((seen.token, seen.until)));
+                continue;
+            } else {
+                self.text(*id)?
+            };
+            let account = step.last.account;
+            let status = read(moment.books.message_get(account, *id))?.map(|(text, _)| text.status);
+            if status == Some(MessageStatus::Failed) {
+                let errors = self.obstacles(*id, seen.at)?;
+                ensure!(!errors.is_empty(), "{id} failed for no reason");
+                let path = [MessageStatus::Failed];
+                let step = TextStep { path: &path, at: seen.at, errors: &errors };
+                self.text_moved(moment, &mut commit, *id, step)?;
+                failed += 1;
+            } else {
+                let last = due.last().map(|(at, _)| *at);
+                ensure!(last == Some(*at), "{id}, longer due, was passed over");
+            }
+        }
+        ensure!(failed == answer.failed, "{failed} texts failed and {} were told", answer.failed);
+        let claim = Claim { task: moment.task, step: moment.step, texts };
+        self.claims.insert(seen.token, claim);
+        self.claim_of.insert(moment.task, seen.token);
+        self.close(moment, commit)
+    }
+
+    /// The first `limit` texts due, and those due at the same moment as the last of them.
+    fn due_texts(&self, at: Timestamp, limit: usize) -> Vec<(Timestamp, MessageId)> {
+        let mut due: Vec<(Timestamp, MessageId)> = Vec::new();
+        for (time, id) in self.queue.iter().take_while(|(time, _)| *time <= at) {
+            let tied = due.last().is_some_and(|(last, _)| last == time);
+            if due.len() >= limit && !tied {
+                break;
+            }
+            due.push((*time, *id));
+        }
+        due
+    }
+
+    /// What stands in the way of a text that is due.
+    fn obstacles(&self, id: MessageId, at: Timestamp) -> Result<Vec<ErrorCode>, String> {
+        let text = self.text(id)?;
+        let account = self.accounts.get(&text.last.account);
+        let account = account.ok_or_else(|| format!("{id} belongs to nobody"))?;
+        let mut errors = Vec::new();
+        if account.opt_outs.contains_key(&text.last.to) {
+            errors.push(ErrorCode::OptedOut);
+        }
+        if account.status == AccountStatus::Suspended {
+            errors.push(ErrorCode::AccountSuspended);
+        }
+        if at >= text.expires_at {
+            errors.push(ErrorCode::Expired);
+        }
+        Ok(errors)
+    }
+
+    fn may_be_taken(&self, given: &OutboundText, at: Timestamp) -> Check {
+        let id = given.message;
+        let text = self.text(id)?;
+        let due = text.last.due_at();
+        ensure!(at >= due, "{id} was taken at {at}, before its time {due}");
+        let obstacles = self.obstacles(id, at)?;
+        ensure!(obstacles.is_empty(), "{id} was taken in spite of {obstacles:?}");
+        let claimable_at = text.claimable_at();
+        ensure!(
+            claimable_at.is_some_and(|claimable_at| at >= claimable_at),
+            "{id} was taken at {at}, and can be at {claimable_at:?} (lease {:?})",
+            text.lease
+        );
+        let last = &text.last;
+        let expected = OutboundText {
+            message: id,
+            to: last.to,
+            from: last.from,
+            sender: last.sender.clone(),
+            body: last.body.clone(),
+            encoding: last.encoding,
+            segments: last.segments,
+            route: last.route.clone(),
+            mode: last.mode,
+            attempt: text.attempt,
+            expires_at: text.expires_at,
+        };
+        ensure!(*given == expected, "{given:?} was given out for {expected:?}");
+        Ok(())
+    }
+
+    fn taken(
+        &mut self,
+        moment: &Moment<'_>,
+        commit: &mut Commit,
+        id: MessageId,
+        at: Timestamp,
+    ) -> Check {
+        self.tally.claims += 1;
+        let text = self.text(id)?;
+        let sending = text.last.status == MessageStatus::Sending;
+        if text.lease.is_some() {
+            self.tally.takeovers += 1;
+        }
+        if sending {
+            return self.text_stayed(moment, id);
+        }
+        let step = TextStep { path: &[MessageStatus::Sending], at, errors: &[] };
+        self.text_moved(moment, commit, id, step)
+    }
+
+    /// A worker renewed its hold.
+    pub fn saw_renewal(
+        &mut self,
+        moment: &Moment<'_>,
+        token: LeaseToken,
+        until: Timestamp,
+        answer: usize,
+    ) -> Check {
+        let texts = self.claims.get(&token).map(|claim| claim.texts.keys().copied().collect());
+        let texts: Vec<MessageId> = texts.unwrap_or_default();
+        let mut held = 0;
+        for id in texts {
+            if self.text(id)?.lease.is_some_and(|(own, _)| own == token) {
+                self.requeue(id, |text| text.lease = Some((token, until)));
+                held += 1;
+            }
+        }
+        ensure!(held == answer, "{answer} texts were renewed and {held} were held");
+        self.check_heads(moment)
+    }
+}

@@ -1,0 +1,179 @@
+//! What one commit touched, and the checks that close it: ledgers, events, heads of queues.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sms_core::event::EventType;
+use sms_core::ids::{AccountId, DeliveryKind, EndpointId, Id, Ids};
+use sms_core::page::{Cursor, Limit, PageRequest};
+use sms_core::time::Timestamp;
+use sms_core::webhook::DeliveryStatus;
+use sms_core::webhook::delivery::Delivery;
+
+use super::{Check, DeliveryModel, Model, Moment, read};
+
+/// An event that a commit must have raised.
+#[derive(Debug, Clone)]
+pub struct Owed {
+    /// Whose it is.
+    pub account: AccountId,
+    /// Its kind.
+    pub kind: EventType,
+    /// An id or number that its body must name.
+    pub subject: String,
+    /// When it happened.
+    pub at: Timestamp,
+}
+
+/// What one commit touched.
+#[derive(Debug, Default)]
+pub struct Commit {
+    accounts: BTreeSet<AccountId>,
+    events: Vec<(Ids, Vec<Owed>)>,
+}
+
+impl Commit {
+    /// The account's ledger may have changed.
+    pub fn touch(&mut self, account: AccountId) {
+        self.accounts.insert(account);
+    }
+
+    /// What follows was named from these ids.
+    pub fn plan(&mut self, ids: Ids) {
+        self.events.push((ids, Vec::new()));
+    }
+
+    /// An event was raised.
+    pub fn owe(&mut self, event: Owed) {
+        if let Some((_, events)) = self.events.last_mut() {
+            events.push(event);
+        }
+    }
+}
+
+impl Model {
+    /// Checks all that a commit touched.
+    pub fn close(&mut self, moment: &Moment<'_>, commit: Commit) -> Check {
+        for account in commit.accounts {
+            self.check_ledger(moment, account)?;
+        }
+        for (ids, owed) in commit.events {
+            self.check_events(moment, &ids, &owed)?;
+        }
+        self.check_heads(moment)
+    }
+
+    /// The next work of each kind is where the model has it.
+    pub fn check_heads(&self, moment: &Moment<'_>) -> Check {
+        let text = read(moment.books.dispatch_next())?;
+        let own = self.queue.first().map(|(at, _)| *at);
+        ensure!(text == own, "the next text is due at {text:?} and must be at {own:?}");
+        let delivery = read(moment.books.deliveries_next())?;
+        let own = self.due.first().map(|(at, _)| *at);
+        ensure!(delivery == own, "the next delivery is due at {delivery:?} and must be at {own:?}");
+        Ok(())
+    }
+
+    /// Each event made exactly one delivery for each endpoint that was on and subscribed.
+    fn check_events(&mut self, moment: &Moment<'_>, ids: &Ids, owed: &[Owed]) -> Check {
+        let mut wanted: BTreeMap<EndpointId, Vec<usize>> = BTreeMap::new();
+        for (index, event) in owed.iter().enumerate() {
+            let Some(account) = self.accounts.get(&event.account) else { continue };
+            for id in &account.endpoints {
+                if self.endpoints.get(id).is_some_and(|own| own.hears_of(event.kind)) {
+                    wanted.entry(*id).or_default().push(index);
+                }
+            }
+        }
+        // The same event has one id and one body, whoever hears of it.
+        let mut first: BTreeMap<usize, Delivery> = BTreeMap::new();
+        for (endpoint, events) in wanted {
+            let found = deliveries_of(moment, ids, &owed[events[0]], endpoint, owed.len())?;
+            ensure!(
+                found.len() == events.len(),
+                "{} events made {} deliveries for endpoint {endpoint}",
+                events.len(),
+                found.len()
+            );
+            for (index, delivery) in events.into_iter().zip(found) {
+                check_new(&delivery, &owed[index])?;
+                let same = first.entry(index).or_insert_with(|| delivery.clone());
+                ensure!(
+                    same.event_id == delivery.event_id && same.body == delivery.body,
+                    "delivery {} tells another story of the same event than {}",
+                    delivery.id,
+                    same.id
+                );
+                self.delivery_made(delivery);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a new delivery into the model.
+    pub fn delivery_made(&mut self, delivery: Delivery) {
+        self.tally.deliveries += 1;
+        if let Some(at) = delivery.next_attempt_at {
+            self.due.insert((at, delivery.id));
+        }
+        if let Some(endpoint) = self.endpoints.get_mut(&delivery.endpoint) {
+            endpoint.deliveries.insert(delivery.id);
+        }
+        self.recent_deliveries.push((delivery.account, delivery.endpoint, delivery.id));
+        self.deliveries.insert(delivery.id, DeliveryModel::new(delivery));
+    }
+}
+
+/// The deliveries of an endpoint that were named from `ids`, in the order in which they were made.
+fn deliveries_of(
+    moment: &Moment<'_>,
+    ids: &Ids,
+    event: &Owed,
+    endpoint: EndpointId,
+    events: usize,
+) -> Result<Vec<Delivery>, String> {
+    // A run of ids rises; more than this many no commit of so many events can draw.
+    let mut ids = ids.clone();
+    let first: Id<DeliveryKind> = ids.next();
+    let mut last = first;
+    for _ in 0..32 + events * 16 {
+        last = ids.next();
+    }
+    let limit = Limit::new(u32::try_from(events + 1).unwrap_or(u32::MAX)).unwrap_or(Limit::EXPORT);
+    let page = PageRequest { limit, after: Some(Cursor::after(last)) };
+    let page = read(moment.books.delivery_list(event.account, endpoint, page))?;
+    let mut found: Vec<Delivery> =
+        page.items.into_iter().take_while(|delivery| delivery.id >= first).collect();
+    found.reverse();
+    Ok(found)
+}
+
+/// A delivery that was just made waits for its first attempt and tells of the event.
+fn check_new(delivery: &Delivery, event: &Owed) -> Check {
+    let expected = Delivery {
+        account: event.account,
+        event_type: event.kind,
+        status: DeliveryStatus::Pending,
+        attempts: 0,
+        last_status_code: None,
+        last_error: None,
+        last_attempt_at: None,
+        next_attempt_at: Some(event.at),
+        delivered_at: None,
+        lease: None,
+        leased_until: None,
+        created_at: event.at,
+        ..delivery.clone()
+    };
+    ensure!(*delivery == expected, "a new delivery is {delivery:?} for {event:?}");
+    let id = delivery.event_id.to_string();
+    let body = delivery.body.as_str();
+    let names = body.contains(&id) && body.contains(event.kind.as_str());
+    ensure!(
+        names && body.contains(&event.subject),
+        "delivery {} does not tell of {} {}",
+        delivery.id,
+        event.kind,
+        event.subject
+    );
+    Ok(())
+}

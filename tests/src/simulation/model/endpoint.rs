@@ -1,0 +1,149 @@
+//! Webhook endpoints: which hear of events, and what switches them off.
+
+use std::collections::BTreeSet;
+
+use sms_core::event::EventType;
+use sms_core::ids::{AccountId, DeliveryId, EndpointId};
+use sms_core::time::Timestamp;
+use sms_core::webhook::DeliveryStatus;
+use sms_core::webhook::endpoint::{Endpoint, EndpointChange, Power};
+
+use super::{Check, Model, Moment, read};
+
+const MOST_ENDPOINTS: usize = 10;
+
+/// An endpoint as it must be.
+#[derive(Debug)]
+pub struct EndpointModel {
+    /// As it was seen last.
+    pub last: Endpoint,
+    /// Its deliveries.
+    pub deliveries: BTreeSet<DeliveryId>,
+}
+
+impl EndpointModel {
+    /// Whether events of this kind become deliveries to it.
+    pub fn hears_of(&self, kind: EventType) -> bool {
+        self.last.power == Power::On && self.last.events.contains(&kind)
+    }
+}
+
+impl Model {
+    /// An endpoint was made, or refused.
+    pub fn saw_endpoint(&mut self, endpoint: Endpoint, made: bool) -> Check {
+        let account = self.accounts.get_mut(&endpoint.account).ok_or("an account vanished")?;
+        let room = account.endpoints.len() < MOST_ENDPOINTS;
+        ensure!(made == room, "one more than {} endpoints: {made}", account.endpoints.len());
+        if made {
+            account.endpoints.insert(endpoint.id);
+            let model = EndpointModel { last: endpoint, deliveries: BTreeSet::new() };
+            self.endpoints.insert(model.last.id, model);
+        }
+        Ok(())
+    }
+
+    /// An endpoint of this account.
+    pub fn endpoint_of(&self, account: AccountId, id: EndpointId) -> Option<&EndpointModel> {
+        self.endpoints.get(&id).filter(|endpoint| endpoint.last.account == account)
+    }
+
+    /// An endpoint was changed.
+    pub fn saw_endpoint_update(
+        &mut self,
+        moment: &Moment<'_>,
+        account: AccountId,
+        id: EndpointId,
+        change: EndpointChange,
+        at: Timestamp,
+        answer: Option<&Endpoint>,
+    ) -> Check {
+        let Some(own) = self.endpoint_of(account, id) else {
+            ensure!(answer.is_none(), "a change found another's endpoint {id}");
+            return Ok(());
+        };
+        let was_on = own.last.power.is_on();
+        let expected = changed(own.last.clone(), change, at);
+        ensure!(answer == Some(&expected), "an endpoint became {answer:?} for {expected:?}");
+        let switched_off = was_on && !expected.power.is_on();
+        self.endpoint_is(moment, expected)?;
+        if switched_off {
+            self.give_up_waiting(moment, id, at)?;
+        }
+        self.check_heads(moment)
+    }
+
+    /// Takes an endpoint into the model as it is now, and compares it with the store's.
+    pub fn endpoint_is(&mut self, moment: &Moment<'_>, endpoint: Endpoint) -> Check {
+        let stored = read(moment.books.endpoint_get(endpoint.account, endpoint.id))?;
+        ensure!(stored.as_ref() == Some(&endpoint), "{stored:?} is kept for {endpoint:?}");
+        let own = self.endpoints.get_mut(&endpoint.id).ok_or("an endpoint vanished")?;
+        own.last = endpoint;
+        Ok(())
+    }
+
+    /// What waits for an endpoint that went off is given up; attempts under way are not disturbed.
+    pub fn give_up_waiting(&mut self, moment: &Moment<'_>, id: EndpointId, at: Timestamp) -> Check {
+        let own = self.endpoints.get(&id).ok_or("an endpoint vanished")?;
+        for delivery in own.deliveries.clone() {
+            let own = self.delivery(delivery)?;
+            if own.last.status != DeliveryStatus::Pending {
+                continue;
+            }
+            if own.last.leased_until.is_none_or(|until| until <= at) {
+                self.give_up(moment, delivery)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// An endpoint was removed, and its deliveries with it.
+    pub fn saw_endpoint_gone(
+        &mut self,
+        moment: &Moment<'_>,
+        account: AccountId,
+        id: EndpointId,
+        answer: bool,
+    ) -> Check {
+        let known = self.endpoint_of(account, id).is_some();
+        ensure!(known == answer, "removing {id} answers {answer}");
+        if !known {
+            return Ok(());
+        }
+        let gone = self.endpoints.remove(&id).map(|own| own.deliveries).unwrap_or_default();
+        for delivery in gone {
+            self.forget_delivery(delivery);
+        }
+        if let Some(account) = self.accounts.get_mut(&account) {
+            account.endpoints.remove(&id);
+        }
+        self.check_heads(moment)
+    }
+}
+
+/// What the change makes of the endpoint. Switching on starts a new count of failures; switching
+/// off what is off keeps the reason.
+fn changed(endpoint: Endpoint, change: EndpointChange, at: Timestamp) -> Endpoint {
+    let EndpointChange { url, events, description, power, secret } = change;
+    let mut now = Endpoint { updated_at: at, ..endpoint };
+    if let Some(url) = url {
+        now.url = url;
+    }
+    if let Some(events) = events {
+        now.events = events;
+    }
+    if let Some(description) = description {
+        now.description = description;
+    }
+    if let Some(secret) = secret {
+        now.secret = secret;
+    }
+    match power {
+        Some(Power::On) => {
+            now.power = Power::On;
+            now.consecutive_failures = 0;
+        }
+        Some(off) if now.power.is_on() => now.power = off,
+        Some(_) | None => {}
+    }
+    now
+}

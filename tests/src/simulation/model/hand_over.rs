@@ -1,0 +1,127 @@
+//! Hand-overs: what routes are given, and what becomes of it.
+
+use std::time::Duration;
+
+use sms_core::dispatch::{OutcomePlan, OutcomeRecorded};
+use sms_core::message::MessageStatus;
+use sms_core::route::{HandOver, OutboundText};
+
+use super::text::TextStep;
+use super::{Check, Commit, Model, Moment, read};
+
+/// Within the 5 s that are promised, less the second a worker may take to come round.
+const FIRST_RETRY: Duration = Duration::from_secs(4);
+const LONGEST_RETRY: Duration = Duration::from_mins(5);
+
+impl Model {
+    /// A route was given a text by the task of this moment.
+    pub fn saw_hand_over(&mut self, moment: &Moment<'_>, text: &OutboundText) -> Check {
+        let id = text.message;
+        let last = &self.text(id)?.last;
+        let due = last.due_at();
+        ensure!(moment.now >= due, "{id} was handed over at {}, before {due}", moment.now);
+        ensure!(
+            (last.to, &last.body, last.mode) == (text.to, &text.body, text.mode),
+            "{id} was handed over changed"
+        );
+        let test_route = text.route.as_str() == "test";
+        ensure!(test_route == text.mode.is_test(), "{id} ({}) is on {}", text.mode, text.route);
+        let opted_out = self.accounts.get(&last.account).and_then(|own| own.opt_outs.get(&last.to));
+        let opted_out = opted_out.copied();
+        let token = self.claim_of.get(&moment.task);
+        let claim = token.and_then(|token| self.claims.get_mut(token));
+        let claim = claim.ok_or_else(|| format!("{id} was handed over by no worker"))?;
+        // One that came while the worker held the text may cross it.
+        ensure!(
+            opted_out.is_none_or(|since| since >= claim.step),
+            "{id} was handed over although its number had opted out"
+        );
+        let times = claim.texts.get_mut(&id);
+        let times = times.ok_or_else(|| format!("{id} was handed over and not claimed"))?;
+        *times += 1;
+        ensure!(*times == 1, "{id} was handed over twice under one lease");
+        Ok(())
+    }
+
+    /// A worker recorded what became of its texts.
+    pub fn saw_outcomes(
+        &mut self,
+        moment: &Moment<'_>,
+        plans: Vec<OutcomePlan>,
+        answers: &[OutcomeRecorded],
+    ) -> Check {
+        ensure!(
+            plans.len() == answers.len(),
+            "{} outcomes, {} answers",
+            plans.len(),
+            answers.len()
+        );
+        let mut commit = Commit::default();
+        for (plan, answer) in plans.into_iter().zip(answers) {
+            let held = self.texts.get(&plan.message).is_some_and(|text| {
+                text.last.status == MessageStatus::Sending
+                    && text.lease.is_some_and(|(token, _)| token == plan.token)
+            });
+            commit.plan(plan.ids.clone());
+            let expected = if held {
+                self.outcome(moment, &mut commit, &plan)?
+            } else {
+                self.text_stayed(moment, plan.message)?;
+                OutcomeRecorded::LeaseLost
+            };
+            ensure!(
+                *answer == expected,
+                "the outcome of {} is {answer:?} and must be {expected:?}",
+                plan.message
+            );
+        }
+        self.close(moment, commit)
+    }
+
+    fn outcome(
+        &mut self,
+        moment: &Moment<'_>,
+        commit: &mut Commit,
+        plan: &OutcomePlan,
+    ) -> Result<OutcomeRecorded, String> {
+        let id = plan.message;
+        let (status, errors) = match &plan.result {
+            HandOver::Taken { simulated } => {
+                *self.comebacks.entry(id).or_default() += simulated.len();
+                (MessageStatus::Sent, Vec::new())
+            }
+            HandOver::Refused { error, .. } => (MessageStatus::Failed, vec![*error]),
+            HandOver::TryLater { .. } => {
+                self.turned_away(moment, plan)?;
+                return Ok(OutcomeRecorded::Retry);
+            }
+        };
+        let step = TextStep { path: &[status], at: plan.at, errors: &errors };
+        self.text_moved(moment, commit, id, step)?;
+        Ok(OutcomeRecorded::Done(status))
+    }
+
+    /// It is tried again within 5 s, then after twice as long each time, up to 5 minutes, and
+    /// looked at once more when it is no longer valid.
+    fn turned_away(&mut self, moment: &Moment<'_>, plan: &OutcomePlan) -> Check {
+        let id = plan.message;
+        let text = self.text(id)?;
+        let factor = 1_u32.checked_shl(text.attempt.min(20)).unwrap_or(u32::MAX);
+        let delay = FIRST_RETRY.saturating_mul(factor).min(LONGEST_RETRY);
+        let ready_at = plan.at.plus(delay).min(text.expires_at);
+        let found = read(moment.books.message_get(text.last.account, id))?;
+        let (stored, lines) = found.ok_or_else(|| format!("{id} vanished"))?;
+        ensure!(stored == text.last, "{id} was turned away, and changed");
+        let told = lines.get(text.lines..).unwrap_or_default();
+        let sending = told.iter().all(|line| line.status == MessageStatus::Sending);
+        ensure!(told.len() <= 1 && sending, "{id} was turned away, and tells {told:?}");
+        let count = lines.len();
+        self.requeue(id, |text| {
+            text.ready_at = ready_at;
+            text.lease = None;
+            text.attempt += 1;
+            text.lines = count;
+        });
+        Ok(())
+    }
+}

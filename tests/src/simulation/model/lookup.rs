@@ -1,0 +1,83 @@
+//! Keys, numbers and reads: who may see what.
+
+use sms_core::account::api_key::{KeyHash, KeyRecord};
+use sms_core::account::store::KeyCreated;
+use sms_core::ids::{AccountId, ApiKeyId, MessageId, NumberId};
+use sms_core::message::Message;
+use sms_core::number::Number;
+use sms_core::number::store::NumberCreated;
+
+use super::{Check, Model, Moment, OwnNumber};
+
+impl Model {
+    /// A key was made.
+    pub fn saw_key(&mut self, key: &KeyRecord, answer: KeyCreated) -> Check {
+        let known = self.accounts.contains_key(&key.account);
+        ensure!((answer == KeyCreated::Created) == known, "a new key answers {answer:?}");
+        if known {
+            self.keys.insert(key.hash, (key.account, key.id, false));
+        }
+        Ok(())
+    }
+
+    /// A key was looked up.
+    pub fn saw_key_found(&self, hash: KeyHash, answer: Option<&KeyRecord>) -> Check {
+        let own = self.keys.get(&hash).copied();
+        let told = answer.map(|key| (key.account, key.id, key.revoked_at.is_some()));
+        ensure!(told == own, "a key was found as {told:?} and is {own:?}");
+        Ok(())
+    }
+
+    /// A key was revoked.
+    pub fn saw_key_revoked(
+        &mut self,
+        account: AccountId,
+        id: ApiKeyId,
+        answer: Option<&KeyRecord>,
+    ) -> Check {
+        let own = self.keys.values_mut().find(|key| (key.0, key.1) == (account, id));
+        ensure!(own.is_some() == answer.is_some(), "revoking {id} answers {answer:?}");
+        if let Some(key) = own {
+            key.2 = true;
+        }
+        let revoked = answer.is_none_or(|key| key.revoked_at.is_some());
+        ensure!(revoked, "{id} was revoked and is not");
+        Ok(())
+    }
+
+    /// A number was added, or was there already.
+    pub fn saw_number(
+        &mut self,
+        moment: &Moment<'_>,
+        number: &Number,
+        answer: NumberCreated,
+    ) -> Check {
+        let known = self.numbers.values().any(|own| own.phone == number.phone);
+        ensure!((answer == NumberCreated::Created) != known, "a new number answers {answer:?}");
+        if !known {
+            let (phone, holder) = (number.phone, number.holder);
+            self.numbers.insert(number.id, OwnNumber { phone, holder, since: moment.now });
+        }
+        Ok(())
+    }
+
+    /// A number was removed.
+    pub fn saw_number_gone(&mut self, id: NumberId, answer: bool) -> Check {
+        let known = self.numbers.remove(&id).is_some();
+        ensure!(known == answer, "removing {id} answers {answer}");
+        Ok(())
+    }
+
+    /// An account read a text.
+    pub fn saw_message_read(
+        &self,
+        account: AccountId,
+        id: MessageId,
+        answer: Option<&Message>,
+    ) -> Check {
+        let own = self.texts.get(&id).map(|text| &text.last);
+        let own = own.filter(|text| text.account == account);
+        ensure!(answer == own, "{account} reads {answer:?} where {own:?} is");
+        Ok(())
+    }
+}

@@ -1,0 +1,257 @@
+//! Texts: the arrows a status may take, and what each arrow carries along.
+
+use sms_core::credits::ledger::Cause;
+use sms_core::dispatch::LeaseToken;
+use sms_core::event::EventType;
+use sms_core::ids::MessageId;
+use sms_core::message::{ErrorCode, Message, MessageStatus, TimelineEntry};
+use sms_core::time::Timestamp;
+
+use super::account::amount;
+use super::commit::Owed;
+use super::{Check, Commit, Model, Moment, read};
+
+/// A text as it must be.
+#[derive(Debug)]
+pub struct TextModel {
+    /// As it was seen last.
+    pub last: Message,
+    /// How many lines its history has.
+    pub lines: usize,
+    /// When it may be claimed, unless a worker has it.
+    pub ready_at: Timestamp,
+    /// When it is no longer valid.
+    pub expires_at: Timestamp,
+    /// How often it was turned away.
+    pub attempt: u32,
+    /// The worker that has it, and until when.
+    pub lease: Option<(LeaseToken, Timestamp)>,
+    /// Receipts that came while it was on its way or later.
+    pub receipts: u32,
+}
+
+impl TextModel {
+    /// When a worker may take it; `None` when it is past that.
+    pub fn claimable_at(&self) -> Option<Timestamp> {
+        let open = is_open(self.last.status);
+        open.then_some(self.lease.map_or(self.ready_at, |(_, until)| until))
+    }
+}
+
+/// Whether a text of this status is still to leave.
+pub(super) fn is_open(status: MessageStatus) -> bool {
+    matches!(status, MessageStatus::Scheduled | MessageStatus::Queued | MessageStatus::Sending)
+}
+
+/// What a commit must have done to a text.
+#[derive(Debug, Clone, Copy)]
+pub struct TextStep<'a> {
+    /// The statuses it took, in order.
+    pub path: &'a [MessageStatus],
+    /// When.
+    pub at: Timestamp,
+    /// Why it may have gone wrong, if it did.
+    pub errors: &'a [ErrorCode],
+}
+
+/// The arrows of the specification.
+fn is_arrow(from: MessageStatus, to: MessageStatus) -> bool {
+    use MessageStatus::{
+        Cancelled, Delivered, Failed, Queued, Scheduled, Sending, Sent, Undelivered,
+    };
+    matches!(
+        (from, to),
+        (Scheduled | Queued, Sending | Cancelled | Failed)
+            | (Sending, Sent | Failed)
+            | (Sent, Delivered | Undelivered)
+            | (Undelivered, Delivered)
+    )
+}
+
+fn enter(message: &mut Message, status: MessageStatus, at: Timestamp, why: Option<ErrorCode>) {
+    message.status = status;
+    match status {
+        MessageStatus::Sent => message.times.sent_at = Some(at),
+        MessageStatus::Delivered => {
+            message.times.delivered_at = Some(at);
+            message.times.failed_at = None;
+            message.error = None;
+        }
+        MessageStatus::Undelivered | MessageStatus::Failed => {
+            message.times.failed_at = Some(at);
+            message.error = why;
+        }
+        MessageStatus::Cancelled => message.times.cancelled_at = Some(at),
+        MessageStatus::Scheduled
+        | MessageStatus::Queued
+        | MessageStatus::Sending
+        | MessageStatus::Received => {}
+    }
+}
+
+/// When something happened to a text last.
+fn latest(message: &Message) -> Timestamp {
+    let times = &message.times;
+    let times = [times.sent_at, times.delivered_at, times.failed_at, times.cancelled_at];
+    times.into_iter().flatten().fold(message.created_at(), Timestamp::max)
+}
+
+/// What happens later has the later time.
+fn check_order(message: &Message) -> Check {
+    let times = &message.times;
+    let due = message.due_at();
+    if let Some(sent_at) = times.sent_at {
+        ensure!(sent_at >= due, "{} was due at {due} and left at {sent_at}", message.id);
+        for later in [times.delivered_at, times.failed_at].into_iter().flatten() {
+            ensure!(later >= sent_at, "{} left at {sent_at} and ended at {later}", message.id);
+        }
+    }
+    for end in [times.failed_at, times.cancelled_at].into_iter().flatten() {
+        let made = message.created_at();
+        ensure!(end >= made, "{} was made at {made} and ended at {end}", message.id);
+    }
+    Ok(())
+}
+
+fn event_of(status: MessageStatus) -> Option<EventType> {
+    match status {
+        MessageStatus::Sent => Some(EventType::MessageSent),
+        MessageStatus::Delivered => Some(EventType::MessageDelivered),
+        MessageStatus::Failed | MessageStatus::Undelivered => Some(EventType::MessageFailed),
+        MessageStatus::Received => Some(EventType::MessageReceived),
+        MessageStatus::Scheduled
+        | MessageStatus::Queued
+        | MessageStatus::Sending
+        | MessageStatus::Cancelled => None,
+    }
+}
+
+impl Model {
+    /// A text of the model.
+    pub fn text(&self, id: MessageId) -> Result<&TextModel, String> {
+        self.texts.get(&id).ok_or_else(|| format!("nobody made {id}"))
+    }
+
+    /// Takes a new text into the model and compares it with the store's.
+    pub fn text_made(&mut self, moment: &Moment<'_>, text: TextModel) -> Check {
+        let id = text.last.id;
+        let found = read(moment.books.message_get(text.last.account, id))?;
+        let (stored, lines) = found.ok_or_else(|| format!("{id} was made and is not there"))?;
+        ensure!(stored == text.last, "{stored:?} is kept for {:?}", text.last);
+        ensure!(lines.len() == 1, "{id} is new and has {} lines", lines.len());
+        if let Some(at) = text.claimable_at() {
+            self.queue.insert((at, id));
+        }
+        if let Some(account) = self.accounts.get_mut(&text.last.account) {
+            account.texts.insert(id);
+        }
+        self.recent_texts.push((text.last.account, id));
+        let before = self.texts.insert(id, text);
+        ensure!(before.is_none(), "{id} was made twice");
+        Ok(())
+    }
+
+    /// Changes what decides about a text's place in the queue.
+    pub fn requeue(&mut self, id: MessageId, change: impl FnOnce(&mut TextModel)) {
+        let Some(text) = self.texts.get_mut(&id) else { return };
+        if let Some(at) = text.claimable_at() {
+            self.queue.remove(&(at, id));
+        }
+        change(text);
+        if let Some(at) = text.claimable_at() {
+            self.queue.insert((at, id));
+        }
+    }
+
+    /// Follows a text along its arrows, and compares it with the store's.
+    pub fn text_moved(
+        &mut self,
+        moment: &Moment<'_>,
+        commit: &mut Commit,
+        id: MessageId,
+        step: TextStep<'_>,
+    ) -> Check {
+        let text = self.text(id)?;
+        let found = read(moment.books.message_get(text.last.account, id))?;
+        let (stored, lines) = found.ok_or_else(|| format!("{id} vanished"))?;
+        let before = text.last.status;
+        // Reports of one text may cross on their way: none tells of a time before the last one's,
+        // and no text left before it was due.
+        let leaves = step.path.contains(&MessageStatus::Sent);
+        let due = if leaves { text.last.due_at() } else { step.at };
+        let step = TextStep { at: step.at.max(latest(&text.last)).max(due), ..step };
+        let mut expected = text.last.clone();
+        for status in step.path {
+            let from = expected.status;
+            ensure!(is_arrow(from, *status), "{id} went from {from} to {status}");
+            let why = stored.error.filter(|error| step.errors.contains(error));
+            enter(&mut expected, *status, step.at, why);
+        }
+        check_order(&stored)?;
+        ensure!(stored == expected, "{stored:?} is kept, and must be {expected:?}");
+        self.check_lines(id, &lines, step.path)?;
+        self.requeue(id, |text| {
+            text.last = stored.clone();
+            text.lines = lines.len();
+            if !is_open(stored.status) {
+                text.lease = None;
+            }
+        });
+        commit.touch(stored.account);
+        self.settle_credits(&stored, before);
+        for kind in step.path.iter().filter_map(|status| event_of(*status)) {
+            let subject = id.to_string();
+            commit.owe(Owed { account: stored.account, kind, subject, at: step.at });
+        }
+        if step.path.contains(&MessageStatus::Sent) && !stored.mode.is_test() {
+            let last = self.last_texted.entry((stored.from, stored.to));
+            let last = last.or_insert((stored.account, step.at));
+            if step.at >= last.1 {
+                *last = (stored.account, step.at);
+            }
+        }
+        Ok(())
+    }
+
+    /// A text that a commit must not have changed is as it was.
+    pub fn text_stayed(&self, moment: &Moment<'_>, id: MessageId) -> Check {
+        let Some(text) = self.texts.get(&id) else { return Ok(()) };
+        let found = read(moment.books.message_get(text.last.account, id))?;
+        let (stored, lines) = found.ok_or_else(|| format!("{id} vanished"))?;
+        ensure!(stored == text.last, "{stored:?} is kept, and must still be {:?}", text.last);
+        ensure!(lines.len() == text.lines, "{id} has a line for nothing");
+        Ok(())
+    }
+
+    fn check_lines(&self, id: MessageId, lines: &[TimelineEntry], path: &[MessageStatus]) -> Check {
+        let known = self.text(id)?.lines;
+        let new = lines.get(known..).unwrap_or_default();
+        let told = new.iter().map(|line| line.status);
+        ensure!(told.eq(path.iter().copied()), "{id} took {path:?} and tells {new:?}");
+        Ok(())
+    }
+
+    /// Credits taken for a text are refunded when it fails before leaving or is cancelled, and
+    /// spent when it leaves.
+    fn settle_credits(&mut self, message: &Message, before: MessageStatus) {
+        let Some(account) = self.accounts.get_mut(&message.account) else { return };
+        if !is_open(before) || is_open(message.status) {
+            return;
+        }
+        let credits = amount(message.credits.get());
+        account.reserved -= credits;
+        match message.status {
+            MessageStatus::Failed | MessageStatus::Cancelled if credits > 0 => {
+                let cause = Cause::Refund {
+                    message: message.id,
+                    batch: message.batch_id,
+                    campaign: message.campaign_id,
+                };
+                account.book(cause, credits);
+                self.tally.refunds += 1;
+            }
+            MessageStatus::Failed | MessageStatus::Cancelled => {}
+            _ => account.spent += credits,
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! The network outside the service: a route that is late, refuses, stalls and loses its answers,
+//! and that brings receipts and texts back when it likes, in whatever order, as often as it likes.
+//!
+//! What it does is decided when a text is handed over, by the dice of the world, and journalled.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sms_core::ids::MessageId;
+use sms_core::inbound::InboundText;
+use sms_core::message::ErrorCode;
+use sms_core::receipt::{Receipt, ReceiptStatus};
+use sms_core::route::simulator::Simulator;
+use sms_core::route::{HandOver, OutboundText, Route, RouteName, RouteSink};
+use sms_core::time::Timestamp;
+
+use super::dice::Dice;
+use super::sabotage::Sabotage;
+use super::trace::Detail;
+use super::world::{State, Weather, World};
+
+/// Something the network brings.
+#[derive(Debug, Clone)]
+pub enum News {
+    /// What became of a text.
+    Receipt(Receipt),
+    /// A text from a person.
+    Inbound(InboundText),
+}
+
+/// The network's journal, and what is on its way back.
+#[derive(Debug, Default)]
+pub struct Air {
+    /// Texts handed over to any route, again after a lost lease included.
+    pub handed: u64,
+    /// Texts for which a receipt was promised.
+    pub promised: BTreeSet<MessageId>,
+    news: BTreeMap<(Timestamp, u64), News>,
+    sent_out: u64,
+}
+
+impl Air {
+    /// Brings something at `at`.
+    pub fn send(&mut self, at: Timestamp, news: News) {
+        self.sent_out += 1;
+        self.news.insert((at, self.sent_out), news);
+    }
+
+    /// When the next news is due.
+    pub fn next(&self) -> Option<Timestamp> {
+        self.news.keys().next().map(|(at, _)| *at)
+    }
+
+    /// Takes the next news that is due.
+    pub fn take(&mut self, now: Timestamp) -> Option<News> {
+        let first = self.news.first_entry()?;
+        (first.key().0 <= now).then(|| first.remove())
+    }
+}
+
+/// What the network does with one text.
+#[derive(Debug, Clone, Copy)]
+enum Fate {
+    /// It leaves, and the answer comes after so many turns and so long.
+    Leave { turns: u64, after: Duration },
+    /// It leaves, and the answer is not heard for a long time.
+    LeaveUnheard { after: Duration },
+    /// It stays, and the worker learns that late.
+    Stall { after: Duration },
+    /// It is turned away.
+    Later,
+    /// It is refused.
+    Refuse,
+}
+
+impl Fate {
+    fn draw(dice: &mut Dice, weather: Weather) -> Self {
+        let none = Duration::ZERO;
+        if weather == Weather::Calm {
+            return Self::Leave { turns: 0, after: none };
+        }
+        let millis = |dice: &mut Dice, low, high| Duration::from_millis(dice.between(low, high));
+        match dice.below(100) {
+            0..45 => Self::Leave { turns: 0, after: none },
+            45..65 => Self::Leave { turns: dice.between(1, 4), after: none },
+            65..80 => Self::Leave { turns: 0, after: millis(dice, 1, 5_000) },
+            80..83 => Self::LeaveUnheard { after: millis(dice, 20_000, 120_000) },
+            83..84 => Self::LeaveUnheard { after: millis(dice, 300_000, 4_000_000) },
+            84..87 => Self::Stall { after: millis(dice, 20_000, 120_000) },
+            87..95 => Self::Later,
+            _ => Self::Refuse,
+        }
+    }
+
+    fn wait(self) -> (u64, Duration) {
+        match self {
+            Self::Leave { turns, after } => (turns, after),
+            Self::LeaveUnheard { after } | Self::Stall { after } => (0, after),
+            Self::Later | Self::Refuse => (0, Duration::ZERO),
+        }
+    }
+
+    fn result(self) -> HandOver {
+        match self {
+            Self::Leave { .. } | Self::LeaveUnheard { .. } => {
+                HandOver::Taken { simulated: Vec::new() }
+            }
+            Self::Stall { .. } | Self::Later => {
+                HandOver::TryLater { detail: "the network is busy".to_owned() }
+            }
+            Self::Refuse => HandOver::Refused { error: ErrorCode::RejectedByNetwork, detail: None },
+        }
+    }
+}
+
+/// The route into the simulated network.
+#[derive(Debug)]
+pub struct Network {
+    name: RouteName,
+    world: Arc<World>,
+    sabotage: Option<Sabotage>,
+}
+
+impl Network {
+    /// A route of this name.
+    pub fn new(name: &'static str, world: Arc<World>, sabotage: Option<Sabotage>) -> Self {
+        Self { name: RouteName::new(name), world, sabotage }
+    }
+
+    fn take(&self, text: &OutboundText) -> Fate {
+        self.world.judge(|model, moment| model.saw_hand_over(moment, text));
+        let now = self.world.now();
+        let fate = self.world.with(|state| {
+            state.air.handed += 1;
+            let fate = Fate::draw(&mut state.dice, state.weather);
+            if matches!(fate, Fate::Leave { .. } | Fate::LeaveUnheard { .. }) {
+                promise_receipts(state, text.message, now);
+            }
+            fate
+        });
+        self.world.note("takes", Detail::Id(text.message.as_u128()));
+        fate
+    }
+}
+
+#[async_trait]
+impl Route for Network {
+    fn name(&self) -> &RouteName {
+        &self.name
+    }
+
+    async fn hand_over(&self, texts: &[OutboundText], _sink: &dyn RouteSink) -> Vec<HandOver> {
+        let fates: Vec<Fate> = texts.iter().map(|text| self.take(text)).collect();
+        if self.sabotage == Some(Sabotage::HandsOverTwice)
+            && self.world.with(|state| state.air.handed > 100)
+        {
+            for text in texts {
+                self.take(text);
+            }
+        }
+        let started = self.world.now();
+        for fate in &fates {
+            let (turns, after) = fate.wait();
+            for _ in 0..turns {
+                self.world.turn().await;
+            }
+            self.world.sleep_until(started.plus(after)).await;
+        }
+        fates.into_iter().map(Fate::result).collect()
+    }
+
+    async fn run(&self, _sink: Arc<dyn RouteSink>) {}
+}
+
+/// Decides which receipts come for a text that left, and when: none, one, or several that need
+/// not agree.
+fn promise_receipts(state: &mut State, message: MessageId, now: Timestamp) {
+    let calm = state.weather == Weather::Calm;
+    let dice = &mut state.dice;
+    let delivered = ReceiptStatus::Delivered;
+    let undelivered = ReceiptStatus::Undelivered(match dice.below(3) {
+        0 => ErrorCode::UnknownSubscriber,
+        1 => ErrorCode::AbsentSubscriber,
+        _ => ErrorCode::Expired,
+    });
+    let receipts: &[ReceiptStatus] = match if calm { 0 } else { dice.below(100) } {
+        0..60 => &[delivered],
+        60..75 => &[undelivered],
+        75..83 => &[delivered, delivered],
+        83..88 => &[undelivered, delivered],
+        88..92 => &[delivered, undelivered],
+        92..95 => &[undelivered, undelivered],
+        _ => &[],
+    };
+    for status in receipts {
+        let after = match dice.below(10) {
+            0..3 => 0,
+            3..8 => dice.between(1, 10_000),
+            8 => dice.between(10_000, 600_000),
+            _ => dice.between(600_000, 20_000_000),
+        };
+        let at = now.plus(Duration::from_millis(after));
+        state.air.send(at, News::Receipt(Receipt::new(message, *status)));
+        state.air.promised.insert(message);
+    }
+}
+
+/// The service's own simulator, with every hand-over checked.
+#[derive(Debug)]
+pub struct Watched {
+    inner: Simulator,
+    world: Arc<World>,
+}
+
+impl Watched {
+    /// The simulator under this name.
+    pub fn new(name: RouteName, world: Arc<World>) -> Self {
+        Self { inner: Simulator::new(name), world }
+    }
+}
+
+#[async_trait]
+impl Route for Watched {
+    fn name(&self) -> &RouteName {
+        self.inner.name()
+    }
+
+    async fn hand_over(&self, texts: &[OutboundText], sink: &dyn RouteSink) -> Vec<HandOver> {
+        for text in texts {
+            self.world.judge(|model, moment| model.saw_hand_over(moment, text));
+            self.world.with(|state| state.air.handed += 1);
+        }
+        self.inner.hand_over(texts, sink).await
+    }
+
+    async fn run(&self, _sink: Arc<dyn RouteSink>) {}
+}
+
+/// Brings one piece of news; what was not kept for sure is brought again, also when the task dies
+/// before it began.
+pub fn bring(
+    world: Arc<World>,
+    sink: Arc<dyn RouteSink>,
+    news: News,
+) -> impl Future<Output = ()> + Send {
+    let mut errand = Errand { world, news: Some(news) };
+    async move {
+        let kept = match errand.news.clone() {
+            Some(News::Receipt(receipt)) => sink.receipt(receipt).await,
+            Some(News::Inbound(text)) => sink.inbound(text).await,
+            None => Ok(()),
+        };
+        match kept {
+            Ok(()) => errand.done(),
+            Err(error) => errand.world.check(Err(format!("news from the network: {error}"))),
+        }
+    }
+}
+
+/// Puts news back when whoever brings it dies.
+struct Errand {
+    world: Arc<World>,
+    news: Option<News>,
+}
+
+impl Errand {
+    fn done(&mut self) {
+        self.news = None;
+    }
+}
+
+impl Drop for Errand {
+    fn drop(&mut self) {
+        if let Some(news) = self.news.take() {
+            let again = self.world.now().plus(Duration::from_secs(5));
+            self.world.with(|state| state.air.send(again, news));
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! The receivers of webhooks: healthy, moody, slow and dead ones, by host.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sms_core::webhook::delivery::DeliveryError;
+use sms_core::webhook::sender::{UrlRefused, WebhookAnswer, WebhookRequest, WebhookSender};
+
+use super::dice::Dice;
+use super::trace::Detail;
+use super::world::{Weather, World};
+
+/// How many hosts there are.
+const HOSTS: usize = 6;
+/// How long an endpoint may take.
+const TIMEOUT: Duration = Duration::from_secs(8);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mood {
+    Healthy,
+    Moody,
+    Slow,
+    Dead,
+}
+
+impl Mood {
+    fn draw(dice: &mut Dice) -> Self {
+        dice.weighted(&[(4, Self::Healthy), (2, Self::Moody), (2, Self::Slow), (1, Self::Dead)])
+    }
+}
+
+/// What the receivers saw, and how they feel.
+#[derive(Debug)]
+pub struct Visits {
+    /// Every call.
+    pub count: u64,
+    moods: BTreeMap<String, Mood>,
+}
+
+impl Visits {
+    /// Hosts with moods of their own; the last of them is dead.
+    pub fn new(dice: &mut Dice) -> Self {
+        let mood = |host, dice: &mut Dice| {
+            if host + 1 == HOSTS { Mood::Dead } else { Mood::draw(dice) }
+        };
+        let moods = (0..HOSTS).map(|host| (url(host), mood(host, dice))).collect();
+        Self { count: 0, moods }
+    }
+
+    fn mood(&self, url: &str) -> Mood {
+        self.moods.get(url).copied().unwrap_or(Mood::Healthy)
+    }
+}
+
+/// The address of a host.
+fn url(host: usize) -> String {
+    format!("https://host-{host}.example.com/hook")
+}
+
+/// One of the hosts' addresses; now and then one that is refused.
+pub fn any_url(dice: &mut Dice) -> String {
+    if dice.percent(3) { "http://10.0.0.7/hook".to_owned() } else { url(dice.below(HOSTS)) }
+}
+
+/// Calls the simulated receivers.
+#[derive(Debug)]
+pub struct Receiver {
+    world: Arc<World>,
+}
+
+impl Receiver {
+    /// A sender into this world.
+    pub fn new(world: Arc<World>) -> Self {
+        Self { world }
+    }
+
+    /// How long the receiver takes, and what it says.
+    fn decide(&self, url: &str) -> (Duration, Result<u16, DeliveryError>) {
+        self.world.with(|state| {
+            state.visits.count += 1;
+            let mood = state.visits.mood(url);
+            let dice = &mut state.dice;
+            let millis = |dice: &mut Dice, high| Duration::from_millis(dice.between(0, high));
+            if state.weather == Weather::Calm && mood != Mood::Dead {
+                return (Duration::ZERO, Ok(200));
+            }
+            match (mood, dice.below(10)) {
+                (Mood::Dead, 0) | (Mood::Slow, 0..3) => (TIMEOUT, Err(DeliveryError::Timeout)),
+                (Mood::Dead, _) => (Duration::ZERO, Err(DeliveryError::ConnectFailed)),
+                (Mood::Moody, 0..4) => (millis(dice, 50), Ok(500)),
+                (Mood::Moody, 4) => (Duration::ZERO, Err(DeliveryError::TlsFailed)),
+                (Mood::Slow, _) => (millis(dice, 7_999), Ok(200)),
+                (_, _) => (millis(dice, 100), Ok(204)),
+            }
+        })
+    }
+}
+
+#[async_trait]
+impl WebhookSender for Receiver {
+    async fn check_url(&self, url: &str) -> Result<(), UrlRefused> {
+        self.world.turn().await;
+        if url.starts_with("https:") { Ok(()) } else { Err(UrlRefused::ForbiddenAddress) }
+    }
+
+    async fn send(&self, request: WebhookRequest) -> WebhookAnswer {
+        self.world.judge(|model, _| model.saw_visit(&request));
+        self.world.note("visits", Detail::Id(request.delivery.as_u128()));
+        let (duration, status) = self.decide(&request.url);
+        self.world.sleep(duration).await;
+        let result = match status {
+            Ok(200..300) => Ok(()),
+            Ok(_) => Err(DeliveryError::HttpStatus),
+            Err(error) => Err(error),
+        };
+        WebhookAnswer { result, status_code: status.ok(), duration, response_body: Vec::new() }
+    }
+}

@@ -1,0 +1,325 @@
+//! Pieces that are broken on purpose, to show that the checks see it.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::future::{Ready, ready};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use sms_core::account::api_key::{KeyHash, KeyRecord};
+use sms_core::account::store::{AccountStore, ApiKeyStore, KeyCreated, NewAccount};
+use sms_core::account::{Account, AccountChange};
+use sms_core::credits::adjust::{AdjustPlan, AdjustRefused, Adjusted};
+use sms_core::credits::ledger::{Cause, Draft, Entry};
+use sms_core::credits::store::CreditStore;
+use sms_core::dispatch::store::DispatchStore;
+use sms_core::dispatch::{ClaimPlan, Claimed, FollowUp, LeaseToken, OutcomePlan, OutcomeRecorded};
+use sms_core::ids::{AccountId, ApiKeyId, BatchId, DeliveryId, EndpointId, MessageId, NumberId};
+use sms_core::inbound::store::InboundStore;
+use sms_core::inbound::{InboundPlan, TakenIn, Unrouted};
+use sms_core::message::cancel::{CancelPlan, CancelRefused};
+use sms_core::message::store::MessageStore;
+use sms_core::message::{ErrorCode, Message, MessageFilter, MessageStatus, TimelineEntry};
+use sms_core::number::Number;
+use sms_core::number::store::{NumberCreated, NumberStore};
+use sms_core::opt_out::store::OptOutStore;
+use sms_core::page::{Page, PageRequest};
+use sms_core::phone::E164;
+use sms_core::receipt::store::ReceiptStore;
+use sms_core::receipt::{ReceiptPlan, Recorded};
+use sms_core::route::OutboundText;
+use sms_core::sending::idempotency::EarlierSend;
+use sms_core::sending::settle::{SendRefused, Sent};
+use sms_core::sending::store::SendingStore;
+use sms_core::sending::{IdempotencyKey, SendPlan};
+use sms_core::store::{CommitError, Health, Store, StoreError};
+use sms_core::time::Timestamp;
+use sms_core::webhook::attempt::{
+    AttemptPlan, AttemptVerdict, ClaimedDelivery, DeliveryClaimPlan, RetryPlan, RetryVerdict,
+};
+use sms_core::webhook::delivery::Delivery;
+use sms_core::webhook::endpoint::{Endpoint, EndpointChange, EndpointRefused};
+use sms_core::webhook::store::WebhookStore;
+
+use super::forward::forward;
+
+/// What is broken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sabotage {
+    /// The network is handed texts twice under one lease.
+    HandsOverTwice,
+    /// The store gives out texts that failed because their number had opted out.
+    TextsOptedOut,
+    /// The store answers a repeated request with another batch.
+    MixesUpReplays,
+    /// The store refunds a cancelled text twice.
+    RefundsTwice,
+    /// The store gives texts out before their time.
+    ClaimsEarly,
+    /// The store never gives out one delivery in fifty.
+    LosesDeliveries,
+    /// One receipt in ten that the network promised never comes.
+    LosesReceipts,
+}
+
+/// A store that does one thing wrong.
+pub struct Saboteur {
+    inner: Arc<dyn Store>,
+    sabotage: Sabotage,
+    calls: AtomicU64,
+}
+
+impl fmt::Debug for Saboteur {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Saboteur").field(&self.sabotage).finish()
+    }
+}
+
+impl Saboteur {
+    /// Breaks `inner`.
+    pub fn new(inner: Arc<dyn Store>, sabotage: Sabotage) -> Self {
+        Self { inner, sabotage, calls: AtomicU64::new(0) }
+    }
+
+    /// Nothing happens before a call.
+    #[expect(clippy::unused_self, reason = "forwarding calls it as a method of every decorator")]
+    fn before(&self, _call: &'static str) -> Ready<()> {
+        ready(())
+    }
+
+    fn does(&self, sabotage: Sabotage) -> bool {
+        self.sabotage == sabotage
+    }
+
+    /// The newest text that failed because its number had opted out.
+    async fn opted_out_text(&self) -> Result<Option<OutboundText>, StoreError> {
+        let accounts = self.inner.account_list(PageRequest::default()).await?;
+        let filter = MessageFilter { status: Some(MessageStatus::Failed), ..Default::default() };
+        for account in accounts.items {
+            let failed =
+                self.inner.message_list(account.id, &filter, PageRequest::default()).await?;
+            let opted_out = |text: &Message| text.error == Some(ErrorCode::OptedOut);
+            if let Some(text) = failed.items.into_iter().find(opted_out) {
+                return Ok(Some(outbound(text)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// True in one of so many calls.
+    fn one_in(&self, calls: u64) -> bool {
+        self.calls.fetch_add(1, Ordering::Relaxed) % calls == calls - 1
+    }
+}
+
+fn outbound(text: Message) -> OutboundText {
+    OutboundText {
+        message: text.id,
+        to: text.to,
+        from: text.from,
+        sender: text.sender,
+        body: text.body,
+        encoding: text.encoding,
+        segments: text.segments,
+        route: text.route,
+        mode: text.mode,
+        attempt: 0,
+        expires_at: text.id.timestamp().plus(sms_core::dispatch::VALIDITY),
+    }
+}
+
+forward! {
+    impl Health for Saboteur {
+        health_check() -> Result<(), StoreError>;
+    }
+}
+
+forward! {
+    impl AccountStore for Saboteur {
+        account_create(new: NewAccount) -> Result<(), StoreError>;
+        account_get(id: AccountId) -> Result<Option<Account>, StoreError>;
+        account_list(page: PageRequest) -> Result<Page<Account>, StoreError>;
+        account_update(
+            id: AccountId,
+            change: AccountChange,
+            at: Timestamp
+        ) -> Result<Option<Account>, StoreError>;
+    }
+}
+
+forward! {
+    impl ApiKeyStore for Saboteur {
+        api_key_create(key: KeyRecord) -> Result<KeyCreated, StoreError>;
+        api_key_list(account: AccountId) -> Result<Vec<KeyRecord>, StoreError>;
+        api_key_find(hash: KeyHash) -> Result<Option<KeyRecord>, StoreError>;
+        api_key_revoke(
+            account: AccountId,
+            id: ApiKeyId,
+            at: Timestamp
+        ) -> Result<Option<KeyRecord>, StoreError>;
+        api_key_used(account: AccountId, id: ApiKeyId, at: Timestamp) -> Result<(), StoreError>;
+    }
+}
+
+forward! {
+    impl CreditStore for Saboteur {
+        credits_adjust(plan: AdjustPlan) -> Result<Adjusted, CommitError<AdjustRefused>>;
+        ledger_list(account: AccountId, page: PageRequest) -> Result<Page<Entry>, StoreError>;
+    }
+}
+
+forward! {
+    impl DispatchStore for Saboteur {
+        dispatch_record(plans: Vec<OutcomePlan>) -> Result<Vec<OutcomeRecorded>, StoreError>;
+        dispatch_renew(token: LeaseToken, until: Timestamp) -> Result<usize, StoreError>;
+        dispatch_next() -> Result<Option<Timestamp>, StoreError>;
+        follow_ups_due(at: Timestamp, limit: usize) -> Result<Vec<FollowUp>, StoreError>;
+        follow_ups_next() -> Result<Option<Timestamp>, StoreError>;
+    }
+    own {
+        async fn dispatch_claim(&self, mut plan: ClaimPlan) -> Result<Claimed, StoreError> {
+            if self.does(Sabotage::ClaimsEarly) && self.one_in(20) {
+                plan.at = plan.at.plus(Duration::from_mins(10));
+            }
+            let mut claimed = self.inner.dispatch_claim(plan).await?;
+            if self.does(Sabotage::TextsOptedOut) && claimed.failed > 0 {
+                claimed.texts.extend(self.opted_out_text().await?);
+            }
+            Ok(claimed)
+        }
+    }
+}
+
+forward! {
+    impl InboundStore for Saboteur {
+        inbound_take(plan: InboundPlan) -> Result<TakenIn, StoreError>;
+        unrouted_list(page: PageRequest) -> Result<Page<Unrouted>, StoreError>;
+    }
+}
+
+forward! {
+    impl MessageStore for Saboteur {
+        message_get(
+            account: AccountId,
+            id: MessageId
+        ) -> Result<Option<(Message, Vec<TimelineEntry>)>, StoreError>;
+        message_list(
+            account: AccountId,
+            filter: &MessageFilter,
+            page: PageRequest
+        ) -> Result<Page<Message>, StoreError>;
+    }
+    own {
+        async fn message_cancel(
+            &self,
+            plan: CancelPlan,
+        ) -> Result<Message, CommitError<CancelRefused>> {
+            let (account, at, mut ids) = (plan.account, plan.at, plan.ids.clone());
+            let message = self.inner.message_cancel(plan).await?;
+            if self.does(Sabotage::RefundsTwice) && message.credits.get() > 0 {
+                let cause = Cause::Refund {
+                    message: message.id,
+                    batch: message.batch_id,
+                    campaign: message.campaign_id,
+                };
+                let amount = message.credits.gain();
+                let draft = Draft { id: ids.next(), cause, amount, note: None, at };
+                let _ = self.inner.credits_adjust(AdjustPlan { account, draft }).await;
+            }
+            Ok(message)
+        }
+    }
+}
+
+forward! {
+    impl NumberStore for Saboteur {
+        number_create(number: Number) -> Result<NumberCreated, StoreError>;
+        number_list() -> Result<Vec<Number>, StoreError>;
+        numbers_for(account: AccountId) -> Result<Vec<Number>, StoreError>;
+        number_delete(id: NumberId) -> Result<bool, StoreError>;
+        number_check_in(id: NumberId, at: Timestamp) -> Result<bool, StoreError>;
+    }
+}
+
+forward! {
+    impl OptOutStore for Saboteur {
+        opt_outs_among(
+            account: AccountId,
+            numbers: &[E164]
+        ) -> Result<BTreeSet<E164>, StoreError>;
+    }
+}
+
+forward! {
+    impl ReceiptStore for Saboteur {
+        receipts_record(plans: Vec<ReceiptPlan>) -> Result<Vec<Recorded>, StoreError>;
+    }
+}
+
+forward! {
+    impl SendingStore for Saboteur {
+        send_earlier(
+            account: AccountId,
+            key: &IdempotencyKey,
+            at: Timestamp
+        ) -> Result<Option<EarlierSend>, StoreError>;
+        send_accept(plans: Vec<SendPlan>) -> Vec<Result<Sent, CommitError<SendRefused>>>;
+        idempotency_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
+    }
+    own {
+        async fn send_replay(
+            &self,
+            account: AccountId,
+            earlier: EarlierSend,
+        ) -> Result<Sent, StoreError> {
+            let mut sent = self.inner.send_replay(account, earlier).await?;
+            if self.does(Sabotage::MixesUpReplays) {
+                sent.batch = BatchId::from_u128(sent.batch.as_u128() + 1);
+            }
+            Ok(sent)
+        }
+    }
+}
+
+forward! {
+    impl WebhookStore for Saboteur {
+        endpoint_create(endpoint: Endpoint) -> Result<(), CommitError<EndpointRefused>>;
+        endpoint_get(account: AccountId, id: EndpointId) -> Result<Option<Endpoint>, StoreError>;
+        endpoint_list(account: AccountId) -> Result<Vec<Endpoint>, StoreError>;
+        endpoint_update(
+            account: AccountId,
+            id: EndpointId,
+            change: EndpointChange,
+            at: Timestamp
+        ) -> Result<Option<Endpoint>, StoreError>;
+        endpoint_delete(account: AccountId, id: EndpointId) -> Result<bool, StoreError>;
+        deliveries_record(plans: Vec<AttemptPlan>) -> Result<Vec<AttemptVerdict>, StoreError>;
+        delivery_retry(plan: RetryPlan) -> Result<Option<RetryVerdict>, StoreError>;
+        delivery_log(delivery: Delivery) -> Result<(), StoreError>;
+        delivery_get(
+            account: AccountId,
+            endpoint: EndpointId,
+            id: DeliveryId
+        ) -> Result<Option<Delivery>, StoreError>;
+        delivery_list(
+            account: AccountId,
+            endpoint: EndpointId,
+            page: PageRequest
+        ) -> Result<Page<Delivery>, StoreError>;
+        deliveries_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
+        deliveries_next() -> Result<Option<Timestamp>, StoreError>;
+    }
+    own {
+        async fn deliveries_claim(
+            &self,
+            plan: DeliveryClaimPlan,
+        ) -> Result<Vec<ClaimedDelivery>, StoreError> {
+            let mut claimed = self.inner.deliveries_claim(plan).await?;
+            if self.does(Sabotage::LosesDeliveries) {
+                claimed.retain(|claimed| claimed.request.delivery.as_u128() % 50 != 0);
+            }
+            Ok(claimed)
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! The store as the service under test sees it: every call waits for its turn, and every commit is
+//! compared with the model.
+//!
+//! A task waits before each call, so that others come in between, and sometimes after a commit, so
+//! that it can die between the commit and the answer. Commit and comparison happen in one poll.
+//! Beneath it may stand any other store, such as one that fails or cheats.
+
+use std::fmt;
+use std::sync::Arc;
+
+use sms_core::account::api_key::{KeyHash, KeyRecord};
+use sms_core::account::store::{AccountStore, ApiKeyStore, KeyCreated, NewAccount};
+use sms_core::account::{Account, AccountChange};
+use sms_core::credits::adjust::{AdjustPlan, AdjustRefused, Adjusted};
+use sms_core::credits::ledger::Entry;
+use sms_core::credits::store::CreditStore;
+use sms_core::dispatch::store::DispatchStore;
+use sms_core::dispatch::{ClaimPlan, Claimed, FollowUp, LeaseToken, OutcomePlan, OutcomeRecorded};
+use sms_core::ids::{AccountId, ApiKeyId, MessageId, NumberId};
+use sms_core::inbound::store::InboundStore;
+use sms_core::inbound::{InboundPlan, TakenIn, Unrouted};
+use sms_core::message::cancel::{CancelPlan, CancelRefused};
+use sms_core::message::store::MessageStore;
+use sms_core::message::{Message, MessageFilter, TimelineEntry};
+use sms_core::number::Number;
+use sms_core::number::store::{NumberCreated, NumberStore};
+use sms_core::opt_out::store::OptOutStore;
+use sms_core::page::{Page, PageRequest};
+use sms_core::phone::E164;
+use sms_core::receipt::store::ReceiptStore;
+use sms_core::receipt::{ReceiptPlan, Recorded};
+use sms_core::sending::idempotency::EarlierSend;
+use sms_core::sending::settle::{SendRefused, Sent};
+use sms_core::sending::store::SendingStore;
+use sms_core::sending::{IdempotencyKey, SendPlan};
+use sms_core::store::{CommitError, Health, Store, StoreError};
+use sms_core::time::Timestamp;
+
+use super::forward::forward;
+use super::model::{CancelSeen, Check, ClaimSeen, Model, Moment, SendSeen};
+use super::trace::Detail;
+use super::world::{Weather, World};
+
+mod webhook;
+
+/// A store whose calls take turns and are compared with the model.
+pub struct Stage {
+    world: Arc<World>,
+    inner: Arc<dyn Store>,
+}
+
+impl fmt::Debug for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Stage").field(&self.inner).finish()
+    }
+}
+
+impl Stage {
+    /// Puts `inner` on the stage.
+    pub fn new(world: Arc<World>, inner: Arc<dyn Store>) -> Self {
+        Self { world, inner }
+    }
+
+    /// Waits for the turn of a call.
+    async fn before(&self, call: &'static str) {
+        self.world.turn().await;
+        self.world.note("calls", Detail::Name(call));
+    }
+
+    /// Compares a commit with the model; then perhaps keeps its answer back for a turn.
+    async fn after(&self, act: impl FnOnce(&mut Model, &Moment<'_>) -> Check) {
+        self.world.judge(act);
+        let late =
+            self.world.with(|state| state.weather == Weather::Stormy && state.dice.percent(20));
+        if late {
+            self.world.turn().await;
+        }
+    }
+}
+
+forward! {
+    impl Health for Stage {
+        health_check() -> Result<(), StoreError>;
+    }
+}
+
+forward! {
+    impl AccountStore for Stage {
+        account_get(id: AccountId) -> Result<Option<Account>, StoreError>;
+        account_list(page: PageRequest) -> Result<Page<Account>, StoreError>;
+    }
+    own {
+        async fn account_create(&self, new: NewAccount) -> Result<(), StoreError> {
+            self.before("account_create").await;
+            let account = new.account.clone();
+            let answer = self.inner.account_create(new).await;
+            self.after(|model, moment| model.saw_account(moment, &account)).await;
+            answer
+        }
+
+        async fn account_update(
+            &self,
+            id: AccountId,
+            change: AccountChange,
+            at: Timestamp,
+        ) -> Result<Option<Account>, StoreError> {
+            self.before("account_update").await;
+            let answer = self.inner.account_update(id, change, at).await?;
+            self.after(|model, _| model.saw_account_update(id, answer.as_ref())).await;
+            Ok(answer)
+        }
+    }
+}
+
+forward! {
+    impl ApiKeyStore for Stage {
+        api_key_list(account: AccountId) -> Result<Vec<KeyRecord>, StoreError>;
+        api_key_used(account: AccountId, id: ApiKeyId, at: Timestamp) -> Result<(), StoreError>;
+    }
+    own {
+        async fn api_key_create(&self, key: KeyRecord) -> Result<KeyCreated, StoreError> {
+            self.before("api_key_create").await;
+            let made = key.clone();
+            let answer = self.inner.api_key_create(key).await?;
+            self.after(|model, _| model.saw_key(&made, answer)).await;
+            Ok(answer)
+        }
+
+        async fn api_key_find(&self, hash: KeyHash) -> Result<Option<KeyRecord>, StoreError> {
+            self.before("api_key_find").await;
+            let answer = self.inner.api_key_find(hash).await?;
+            self.world.judge(|model, _| model.saw_key_found(hash, answer.as_ref()));
+            Ok(answer)
+        }
+
+        async fn api_key_revoke(
+            &self,
+            account: AccountId,
+            id: ApiKeyId,
+            at: Timestamp,
+        ) -> Result<Option<KeyRecord>, StoreError> {
+            self.before("api_key_revoke").await;
+            let answer = self.inner.api_key_revoke(account, id, at).await?;
+            self.after(|model, _| model.saw_key_revoked(account, id, answer.as_ref())).await;
+            Ok(answer)
+        }
+    }
+}
+
+forward! {
+    impl CreditStore for Stage {
+        ledger_list(account: AccountId, page: PageRequest) -> Result<Page<Entry>, StoreError>;
+    }
+    own {
+        async fn credits_adjust(
+            &self,
+            plan: AdjustPlan,
+        ) -> Result<Adjusted, CommitError<AdjustRefused>> {
+            self.before("credits_adjust").await;
+            let (account, change) = (plan.account, plan.draft.amount.get());
+            let answer = self.inner.credits_adjust(plan).await;
+            let left = answer.as_ref().ok().map(|adjusted| adjusted.balance.get());
+            self.after(|model, moment| model.saw_adjustment(moment, account, change, left)).await;
+            answer
+        }
+    }
+}
+
+forward! {
+    impl DispatchStore for Stage {
+        dispatch_next() -> Result<Option<Timestamp>, StoreError>;
+        follow_ups_due(at: Timestamp, limit: usize) -> Result<Vec<FollowUp>, StoreError>;
+        follow_ups_next() -> Result<Option<Timestamp>, StoreError>;
+    }
+    own {
+        async fn dispatch_claim(&self, plan: ClaimPlan) -> Result<Claimed, StoreError> {
+            self.before("dispatch_claim").await;
+            let seen = ClaimSeen {
+                at: plan.at,
+                limit: plan.limit,
+                token: plan.lease.token,
+                until: plan.lease.until,
+                ids: plan.ids.clone(),
+            };
+            let answer = self.inner.dispatch_claim(plan).await?;
+            self.world.note("claims", Detail::Count(answer.texts.len()));
+            self.after(|model, moment| model.saw_claim(moment, seen, &answer)).await;
+            Ok(answer)
+        }
+
+        async fn dispatch_record(
+            &self,
+            plans: Vec<OutcomePlan>,
+        ) -> Result<Vec<OutcomeRecorded>, StoreError> {
+            self.before("dispatch_record").await;
+            let seen = plans.clone();
+            let answer = self.inner.dispatch_record(plans).await?;
+            self.after(|model, moment| model.saw_outcomes(moment, seen, &answer)).await;
+            Ok(answer)
+        }
+
+        async fn dispatch_renew(
+            &self,
+            token: LeaseToken,
+            until: Timestamp,
+        ) -> Result<usize, StoreError> {
+            self.before("dispatch_renew").await;
+            let answer = self.inner.dispatch_renew(token, until).await?;
+            self.after(|model, moment| model.saw_renewal(moment, token, until, answer)).await;
+            Ok(answer)
+        }
+    }
+}
+
+forward! {
+    impl InboundStore for Stage {
+        unrouted_list(page: PageRequest) -> Result<Page<Unrouted>, StoreError>;
+    }
+    own {
+        async fn inbound_take(&self, plan: InboundPlan) -> Result<TakenIn, StoreError> {
+            self.before("inbound_take").await;
+            let seen = plan.clone();
+            let answer = self.inner.inbound_take(plan).await?;
+            self.after(|model, moment| model.saw_inbound(moment, &seen, &answer)).await;
+            Ok(answer)
+        }
+    }
+}
+
+forward! {
+    impl MessageStore for Stage {
+        message_list(
+            account: AccountId,
+            filter: &MessageFilter,
+            page: PageRequest
+        ) -> Result<Page<Message>, StoreError>;
+    }
+    own {
+        async fn message_get(
+            &self,
+            account: AccountId,
+            id: MessageId,
+        ) -> Result<Option<(Message, Vec<TimelineEntry>)>, StoreError> {
+            self.before("message_get").await;
+            let answer = self.inner.message_get(account, id).await?;
+            self.world.judge(|model, _| {
+                model.saw_message_read(account, id, answer.as_ref().map(|(message, _)| message))
+            });
+            Ok(answer)
+        }
+
+        async fn message_cancel(
+            &self,
+            plan: CancelPlan,
+        ) -> Result<Message, CommitError<CancelRefused>> {
+            self.before("message_cancel").await;
+            let CancelPlan { account, message, at, ref ids } = plan;
+            let seen = CancelSeen { account, message, at, ids: ids.clone() };
+            let answer = self.inner.message_cancel(plan).await;
+            let verdict = match &answer {
+                Ok(message) => Ok(message),
+                Err(CommitError::Refused(refused)) => Err(*refused),
+                Err(CommitError::Stale | CommitError::Store(_)) => return answer,
+            };
+            self.after(|model, moment| model.saw_cancel(moment, &seen, verdict)).await;
+            answer
+        }
+    }
+}
+
+forward! {
+    impl NumberStore for Stage {
+        number_list() -> Result<Vec<Number>, StoreError>;
+        numbers_for(account: AccountId) -> Result<Vec<Number>, StoreError>;
+        number_check_in(id: NumberId, at: Timestamp) -> Result<bool, StoreError>;
+    }
+    own {
+        async fn number_create(&self, number: Number) -> Result<NumberCreated, StoreError> {
+            self.before("number_create").await;
+            let made = number.clone();
+            let answer = self.inner.number_create(number).await?;
+            self.after(|model, moment| model.saw_number(moment, &made, answer)).await;
+            Ok(answer)
+        }
+
+        async fn number_delete(&self, id: NumberId) -> Result<bool, StoreError> {
+            self.before("number_delete").await;
+            let answer = self.inner.number_delete(id).await?;
+            self.after(|model, _| model.saw_number_gone(id, answer)).await;
+            Ok(answer)
+        }
+    }
+}
+
+forward! {
+    impl OptOutStore for Stage {
+        opt_outs_among(
+            account: AccountId,
+            numbers: &[E164]
+        ) -> Result<std::collections::BTreeSet<E164>, StoreError>;
+    }
+}
+
+forward! {
+    impl ReceiptStore for Stage {}
+    own {
+        async fn receipts_record(
+            &self,
+            plans: Vec<ReceiptPlan>,
+        ) -> Result<Vec<Recorded>, StoreError> {
+            self.before("receipts_record").await;
+            let seen = plans.clone();
+            let answer = self.inner.receipts_record(plans).await?;
+            self.after(|model, moment| model.saw_receipts(moment, seen, &answer)).await;
+            Ok(answer)
+        }
+    }
+}
+
+forward! {
+    impl SendingStore for Stage {}
+    own {
+        async fn send_accept(
+            &self,
+            plans: Vec<SendPlan>,
+        ) -> Vec<Result<Sent, CommitError<SendRefused>>> {
+            self.before("send_accept").await;
+            let seen: Vec<SendSeen> = plans.iter().map(SendSeen::of).collect();
+            let answers = self.inner.send_accept(plans).await;
+            self.after(|model, moment| {
+                for (seen, answer) in seen.iter().zip(&answers) {
+                    model.saw_send(moment, seen, answer)?;
+                }
+                Ok(())
+            })
+            .await;
+            answers
+        }
+
+        async fn send_earlier(
+            &self,
+            account: AccountId,
+            key: &IdempotencyKey,
+            at: Timestamp,
+        ) -> Result<Option<EarlierSend>, StoreError> {
+            self.before("send_earlier").await;
+            let answer = self.inner.send_earlier(account, key, at).await?;
+            self.world.judge(|model, _| model.saw_earlier(account, key, at, answer.as_ref()));
+            Ok(answer)
+        }
+
+        async fn send_replay(
+            &self,
+            account: AccountId,
+            earlier: EarlierSend,
+        ) -> Result<Sent, StoreError> {
+            self.before("send_replay").await;
+            let batch = earlier.batch;
+            let answer = self.inner.send_replay(account, earlier).await?;
+            self.world.judge(|model, moment| model.saw_replay(moment, account, batch, &answer));
+            Ok(answer)
+        }
+
+        async fn idempotency_tidy(
+            &self,
+            before: Timestamp,
+            limit: usize,
+        ) -> Result<usize, StoreError> {
+            self.before("idempotency_tidy").await;
+            let answer = self.inner.idempotency_tidy(before, limit).await?;
+            self.after(|model, _| {
+                model.saw_keys_tidied(before);
+                Ok(())
+            })
+            .await;
+            Ok(answer)
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! What users and the operator do: every call of the service's public side, with what is known
+//! about its answer.
+//!
+//! A deed is drawn with all its parameters, and then runs as a task of its own. What the store
+//! answers is compared by the model at the commit; here the answers that users see are.
+
+use std::sync::Arc;
+
+use sms_core::account::{AccountStatus, Mode};
+use sms_core::ids::{AccountId, DeliveryId, EndpointId, MessageId, NumberId};
+use sms_core::phone::E164;
+use sms_core::sending::IdempotencyKey;
+use sms_core::{Error, Sms};
+
+use super::dice::Dice;
+use super::wish::{Answer, Meaning, Wish, number, person};
+use super::world::{State, World};
+
+mod account;
+mod look;
+mod send;
+mod webhook;
+
+pub use webhook::EndpointDeed;
+
+/// The most accounts a run has.
+const MOST_ACCOUNTS: usize = 6;
+/// The most numbers the operator has.
+const MOST_NUMBERS: usize = 8;
+
+/// What a deed works with.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// The world.
+    pub world: Arc<World>,
+    /// The replica that serves it.
+    pub sms: Sms,
+}
+
+impl Caller {
+    /// The answer, if there is one; an error must be one of those that can happen.
+    fn expect<T>(&self, call: &str, answer: Result<T, Error>, codes: &[&str]) -> Option<T> {
+        match answer {
+            Ok(answer) => Some(answer),
+            Err(error) => {
+                if !codes.contains(&error.code()) {
+                    self.world.check(Err(format!("{call} failed: {}: {error}", error.code())));
+                }
+                None
+            }
+        }
+    }
+
+    /// Something about an answer must hold.
+    fn must(&self, holds: bool, words: impl FnOnce() -> String) {
+        if !holds {
+            self.world.check(Err(words()));
+        }
+    }
+}
+
+/// Something a user or the operator does.
+#[derive(Debug, Clone)]
+pub enum Deed {
+    /// Sends, perhaps after a quote.
+    Send {
+        /// Who.
+        account: AccountId,
+        /// What.
+        meaning: Meaning,
+        /// Under which key.
+        key: Option<IdempotencyKey>,
+        /// Whether a quote is asked for first.
+        quoted: bool,
+    },
+    /// Cancels a text.
+    Cancel(AccountId, MessageId),
+    /// Reads a text.
+    Read(AccountId, MessageId),
+    /// Reads a list of texts by pages.
+    List(AccountId, u32),
+    /// Reads account, ledger and unrouted texts.
+    Look(AccountId),
+    /// Makes an account.
+    AccountCreate(AccountStatus, u32),
+    /// Changes an account's status.
+    AccountStatus(AccountId, AccountStatus),
+    /// Gives or takes credits.
+    Credits(AccountId, i64),
+    /// Makes a key, uses it, and perhaps revokes it.
+    Key(AccountId, Mode),
+    /// Adds a number.
+    NumberCreate(E164, Option<AccountId>),
+    /// Removes a number.
+    NumberDelete(NumberId),
+    /// A number's gateway checks in.
+    NumberCheckIn(NumberId),
+    /// The operator takes a text in.
+    Inbound(E164, E164, &'static str),
+    /// The operator records a receipt.
+    Receipt(MessageId),
+    /// Something with webhook endpoints.
+    Webhook(AccountId, EndpointDeed),
+    /// Sends a delivery again.
+    Retry(AccountId, EndpointId, DeliveryId),
+}
+
+/// What was asked before with a key, to be asked again.
+#[derive(Debug, Default)]
+pub struct Memory {
+    sends: Vec<(AccountId, IdempotencyKey, Meaning)>,
+}
+
+impl Deed {
+    /// Draws a deed that makes sense in this world; `None` when it turns out that none does.
+    pub fn draw(dice: &mut Dice, world: &World, memory: &mut Memory) -> Option<Self> {
+        let now = world.now();
+        let choice = dice.weighted(&[
+            (36, 0),
+            (9, 1),
+            (4, 2),
+            (2, 3),
+            (2, 4),
+            (1, 5),
+            (4, 6),
+            (6, 7),
+            (3, 8),
+            (1, 9),
+            (1, 10),
+            (7, 11),
+            (6, 12),
+            (2, 13),
+            (8, 14),
+            (3, 15),
+        ]);
+        world.with(|state| {
+            let accounts: Vec<AccountId> = state.model.accounts.keys().copied().collect();
+            let account = dice.pick(&accounts);
+            Some(match choice {
+                0 => send(dice, account?, now, memory),
+                1 | 2 => {
+                    let (owner, id) = dice.pick(state.model.recent_texts.items())?;
+                    let who = if dice.percent(90) { owner } else { account? };
+                    if choice == 1 { Self::Cancel(who, id) } else { Self::Read(who, id) }
+                }
+                3 => Self::List(account?, dice.pick(&[1, 7, 25, 100])?),
+                4 => Self::Look(account?),
+                5 if accounts.len() < MOST_ACCOUNTS => {
+                    Self::AccountCreate(status(dice), dice.pick(&[0, 10, 500])?)
+                }
+                5 | 6 => Self::AccountStatus(account?, status(dice)),
+                7 => Self::Credits(account?, dice.pick(&[1, 20, 200, 500, -1, -30, -400])?),
+                8 => Self::Key(account?, dice.pick(&[Mode::Live, Mode::Test])?),
+                9..=11 => number_deed(dice, state, choice, account?)?,
+                12 => {
+                    let to = our_number(dice, state)?;
+                    Self::Inbound(person(dice), to, Answer::draw(dice))
+                }
+                13 => Self::Receipt(dice.pick(state.model.recent_texts.items())?.1),
+                14 => {
+                    let endpoints: Vec<EndpointId> =
+                        state.model.endpoints.keys().copied().collect();
+                    let endpoint = dice.pick(&endpoints);
+                    let owner = endpoint.and_then(|id| state.model.endpoints.get(&id));
+                    let owner = owner.map(|endpoint| endpoint.last.account);
+                    let who = if dice.percent(95) { owner } else { None }.or(account)?;
+                    Self::Webhook(who, EndpointDeed::draw(dice, endpoint))
+                }
+                _ => {
+                    let (owner, endpoint, delivery) =
+                        dice.pick(state.model.recent_deliveries.items())?;
+                    let who = if dice.percent(95) { owner } else { account? };
+                    Self::Retry(who, endpoint, delivery)
+                }
+            })
+        })
+    }
+
+    /// What it is called in a trace.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Send { key: Some(_), .. } => "send with a key",
+            Self::Send { quoted: true, .. } => "quote and send",
+            Self::Send { .. } => "send",
+            Self::Cancel(..) => "cancel",
+            Self::Read(..) => "read a text",
+            Self::List(..) => "list texts",
+            Self::Look(_) => "look at account and ledger",
+            Self::AccountCreate(..) => "make an account",
+            Self::AccountStatus(..) => "change an account's status",
+            Self::Credits(..) => "give or take credits",
+            Self::Key(..) => "make, use and revoke a key",
+            Self::NumberCreate(..) => "add a number",
+            Self::NumberDelete(_) => "remove a number",
+            Self::NumberCheckIn(_) => "check a number in",
+            Self::Inbound(..) => "take a text in",
+            Self::Receipt(_) => "record a receipt",
+            Self::Webhook(_, deed) => deed.name(),
+            Self::Retry(..) => "send a delivery again",
+        }
+    }
+
+    /// Does it.
+    pub async fn run(self, caller: Caller) {
+        match self {
+            Self::Send { account, meaning, key, quoted } => {
+                caller.send(account, meaning, key, quoted).await;
+            }
+            Self::Cancel(account, id) => caller.cancel(account, id).await,
+            Self::Read(account, id) => caller.read(account, id).await,
+            Self::List(account, limit) => caller.list(account, limit).await,
+            Self::Look(account) => caller.look(account).await,
+            Self::AccountCreate(status, credits) => caller.account_create(status, credits).await,
+            Self::AccountStatus(account, status) => caller.account_status(account, status).await,
+            Self::Credits(account, amount) => caller.credits(account, amount).await,
+            Self::Key(account, mode) => caller.key(account, mode).await,
+            Self::NumberCreate(phone, account) => caller.number_create(phone, account).await,
+            Self::NumberDelete(id) => caller.number_delete(id).await,
+            Self::NumberCheckIn(id) => caller.number_check_in(id).await,
+            Self::Inbound(from, to, body) => caller.inbound(from, to, body).await,
+            Self::Receipt(id) => caller.receipt(id).await,
+            Self::Webhook(account, deed) => caller.webhook(account, deed).await,
+            Self::Retry(account, endpoint, id) => caller.retry(account, endpoint, id).await,
+        }
+    }
+}
+
+fn status(dice: &mut Dice) -> AccountStatus {
+    dice.weighted(&[
+        (6, AccountStatus::Active),
+        (1, AccountStatus::Pending),
+        (1, AccountStatus::Suspended),
+    ])
+}
+
+/// One of the operator's numbers, or now and then one that is nobody's.
+pub fn our_number(dice: &mut Dice, state: &State) -> Option<E164> {
+    let numbers: Vec<E164> = state.model.numbers.values().map(|own| own.phone).collect();
+    if dice.percent(8) { Some(number(447_700_900_099)) } else { dice.pick(&numbers) }
+}
+
+fn number_deed(dice: &mut Dice, state: &State, choice: i32, account: AccountId) -> Option<Deed> {
+    let ids: Vec<NumberId> = state.model.numbers.keys().copied().collect();
+    Some(match choice {
+        9 => {
+            let phone = number(447_700_900_010 + dice.between(0, 9));
+            let holder = if dice.percent(80) { Some(account) } else { None };
+            Deed::NumberCreate(phone, holder)
+        }
+        10 if ids.len() > MOST_NUMBERS / 2 => Deed::NumberDelete(dice.pick(&ids)?),
+        _ => Deed::NumberCheckIn(dice.pick(&ids)?),
+    })
+}
+
+/// A send: new, or, with a key, one of those before, now and then with something changed.
+fn send(
+    dice: &mut Dice,
+    account: AccountId,
+    now: sms_core::time::Timestamp,
+    memory: &mut Memory,
+) -> Deed {
+    let mode = if dice.percent(75) { Mode::Live } else { Mode::Test };
+    let fresh = |dice: &mut Dice| Meaning { wish: Wish::draw(dice, now), mode };
+    if !dice.percent(35) {
+        let meaning = fresh(dice);
+        return Deed::Send { account, meaning, key: None, quoted: dice.percent(20) };
+    }
+    let again = dice.below(memory.sends.len() + 1);
+    if let Some((account, key, meaning)) = memory.sends.get(again).cloned() {
+        let meaning = match dice.below(10) {
+            0 | 1 => Meaning { wish: meaning.wish.changed(dice), ..meaning },
+            2 => Meaning { mode, ..meaning },
+            _ => meaning,
+        };
+        return Deed::Send { account, meaning, key: Some(key), quoted: false };
+    }
+    let name = format!("key {}", dice.between(1, 12));
+    let Ok(key) = name.parse::<IdempotencyKey>() else {
+        return Deed::Send { account, meaning: fresh(dice), key: None, quoted: false };
+    };
+    let meaning = fresh(dice);
+    if memory.sends.len() == 12 {
+        memory.sends.remove(0);
+    }
+    memory.sends.push((account, key.clone(), meaning.clone()));
+    Deed::Send { account, meaning, key: Some(key), quoted: false }
+}

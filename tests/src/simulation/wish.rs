@@ -1,0 +1,239 @@
+//! What users ask to be sent: a small pool of people, words and mistakes.
+//!
+//! A [`Wish`] knows by itself what it means and what it costs, so that neither is taken from the
+//! code under test: two wishes are the same request if and only if they are equal, however their
+//! numbers are written.
+
+use std::time::Duration;
+
+use sms_core::account::Mode;
+use sms_core::phone::E164;
+use sms_core::sending::{IdempotencyKey, SendRequest};
+use sms_core::time::Timestamp;
+
+use super::dice::Dice;
+
+/// How many people there are besides those whose number forces an outcome.
+const ORDINARY: u64 = 16;
+/// How many numbers force an outcome: 07700 900901 and on.
+const SPECIAL: u64 = 11;
+
+/// The words of texts, and how many parts they take, alone and with the opt-out line. None: the
+/// text is refused for every recipient.
+const BODIES: [(Words, Option<u64>, Option<u64>); 8] = [
+    (Words::Plain("Your table is ready"), Some(1), Some(1)),
+    (Words::Plain("Caf\u{e9} open now \u{1F355}"), Some(1), Some(1)),
+    (Words::Many("x", 150), Some(1), Some(2)),
+    (Words::Many("x", 161), Some(2), Some(2)),
+    (Words::Many("\u{434}", 71), Some(2), Some(2)),
+    (Words::Plain("A parcel waits for {phone}"), Some(1), Some(1)),
+    (Words::Plain(" \t "), None, None),
+    (Words::Many("\u{434}", 701), None, None),
+];
+
+#[derive(Debug, Clone, Copy)]
+enum Words {
+    Plain(&'static str),
+    Many(&'static str, usize),
+}
+
+/// One of the people's numbers.
+pub fn person(dice: &mut Dice) -> E164 {
+    let digits = if dice.percent(70) {
+        447_700_900_100 + dice.between(0, ORDINARY - 1)
+    } else {
+        447_700_900_901 + dice.between(0, SPECIAL - 1)
+    };
+    number(digits)
+}
+
+/// A number from its digits.
+///
+/// # Panics
+///
+/// When the digits are no number.
+pub fn number(digits: u64) -> E164 {
+    E164::from_digits(digits).expect("the pool holds numbers")
+}
+
+/// One entry of `to`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Entry {
+    Person(E164),
+    Landline,
+    Foreign,
+    Junk,
+}
+
+/// A request, by meaning.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wish {
+    to: Vec<Entry>,
+    body: usize,
+    opt_out_line: bool,
+    schedule_at: Option<Timestamp>,
+    client_ref: Option<u64>,
+}
+
+/// A request as an idempotency key compares it: the wish, and the kind of key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Meaning {
+    /// What is asked for.
+    pub wish: Wish,
+    /// With which kind of key.
+    pub mode: Mode,
+}
+
+impl Wish {
+    /// A wish of 1 to 20 recipients, now or for later.
+    pub fn draw(dice: &mut Dice, now: Timestamp) -> Self {
+        let count = dice.weighted(&[(60, 1), (25, 3), (10, 8), (5, 20)]);
+        let count = dice.between(1, count);
+        let to = (0..count).map(|_| Entry::draw(dice)).collect();
+        let body =
+            dice.weighted(&[(40, 0), (12, 1), (10, 2), (10, 3), (8, 4), (12, 5), (3, 6), (2, 7)]);
+        let ahead = dice.weighted(&[
+            (70, None),
+            (14, Some((1, 60))),
+            (10, Some((60, 3_600))),
+            (5, Some((3_600, 36_000))),
+            (1, Some((36_000, 400_000))),
+        ]);
+        let schedule_at = ahead.map(|(low, high)| {
+            now.plus(Duration::from_millis(dice.between(low * 1_000, high * 1_000)))
+        });
+        let client_ref = dice.percent(30).then(|| dice.between(1, 5));
+        Self { to, body, opt_out_line: dice.percent(15), schedule_at, client_ref }
+    }
+
+    /// The same with one thing changed.
+    #[must_use]
+    pub fn changed(&self, dice: &mut Dice) -> Self {
+        let mut other = self.clone();
+        match dice.below(4) {
+            0 => other.opt_out_line = !other.opt_out_line,
+            1 => other.client_ref = other.client_ref.map_or(Some(1), |_| None),
+            2 => other.body = (other.body + 1) % BODIES.len(),
+            _ => other.to.push(Entry::draw(dice)),
+        }
+        other
+    }
+
+    /// The request as somebody might write it.
+    pub fn request(&self, key: Option<IdempotencyKey>, dice: &mut Dice) -> SendRequest {
+        let body = match BODIES[self.body].0 {
+            Words::Plain(text) => text.to_owned(),
+            Words::Many(text, count) => text.repeat(count),
+        };
+        let mut request = SendRequest::new(body);
+        for entry in &self.to {
+            let text = entry.write(dice);
+            match request.to.last_mut() {
+                Some(last) if dice.percent(40) => {
+                    last.push_str(", ");
+                    last.push_str(&text);
+                }
+                _ => request.to.push(text),
+            }
+        }
+        request.append_opt_out = self.opt_out_line;
+        request.schedule_at = self.schedule_at;
+        request.client_ref = self.client_ref.map(|number| format!("order {number}"));
+        request.idempotency_key = key;
+        request
+    }
+
+    /// How many parts each of its texts takes; `None` when nobody can get it.
+    pub fn parts(&self) -> Option<u64> {
+        let (_, alone, with_line) = BODIES[self.body];
+        if self.opt_out_line { with_line } else { alone }
+    }
+
+    /// How many entries its `to` has.
+    pub fn entries(&self) -> usize {
+        self.to.len()
+    }
+
+    /// The people it is for, in order, each once.
+    pub fn people(&self) -> Vec<E164> {
+        let mut people = Vec::new();
+        for entry in &self.to {
+            if let Entry::Person(number) = entry
+                && !people.contains(number)
+            {
+                people.push(*number);
+            }
+        }
+        people
+    }
+
+    /// When it shall leave, if not at once.
+    pub fn schedule_at(&self) -> Option<Timestamp> {
+        self.schedule_at
+    }
+}
+
+impl Entry {
+    fn draw(dice: &mut Dice) -> Self {
+        match dice.below(40) {
+            0 => Self::Landline,
+            1 => Self::Foreign,
+            2 => Self::Junk,
+            _ => Self::Person(person(dice)),
+        }
+    }
+
+    fn write(self, dice: &mut Dice) -> String {
+        let digits = match self {
+            Self::Landline => return "020 7946 0018".to_owned(),
+            Self::Foreign => return "+33 6 39 98 00 12".to_owned(),
+            Self::Junk => return "nobody".to_owned(),
+            Self::Person(number) => number.to_string(),
+        };
+        let national = &digits[3..];
+        match dice.below(4) {
+            0 => format!("0{} {}", &national[..4], &national[4..]),
+            1 => format!("+44 (0){}-{}", &national[..4], &national[4..]),
+            2 => format!("0044{national}"),
+            _ => digits,
+        }
+    }
+}
+
+/// What people text back, and whether it opts them out or in.
+const ANSWERS: [(&str, Answer); 9] = [
+    ("STOP", Answer::Out),
+    ("stop, please", Answer::Out),
+    ("Opt out", Answer::Out),
+    ("UNSUBSCRIBE", Answer::Out),
+    ("START", Answer::In),
+    ("Unstop!", Answer::In),
+    ("Thank you", Answer::Other),
+    ("please stop", Answer::Other),
+    ("STOPPED by earlier", Answer::Other),
+];
+
+/// What an answer asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// No more texts.
+    Out,
+    /// Texts again.
+    In,
+    /// Something else.
+    Other,
+}
+
+impl Answer {
+    /// Words to text back.
+    pub fn draw(dice: &mut Dice) -> &'static str {
+        let (text, _) = ANSWERS[dice.below(ANSWERS.len())];
+        text
+    }
+
+    /// What the words ask for; all that is not in the pool asks for nothing.
+    pub fn of(text: &str) -> Self {
+        let known = ANSWERS.iter().find(|(words, _)| *words == text);
+        known.map_or(Self::Other, |(_, answer)| *answer)
+    }
+}

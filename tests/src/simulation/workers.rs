@@ -1,0 +1,81 @@
+//! Work that goes on by itself, as a server's loops would call it, once each.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sms_core::webhook::attempt::Room;
+use sms_core::{Error, Sms};
+
+use super::dice::Dice;
+use super::world::World;
+
+/// One call of a worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Chore {
+    /// Hands up to so many texts over.
+    Dispatch(usize),
+    /// Delivers up to so many webhooks at once.
+    Deliver(usize),
+    /// Claims webhooks by room, and attempts them one after the other.
+    DeliverByRoom(usize),
+    /// Brings back what simulated networks owe.
+    Simulate(usize),
+    /// Renews the leases of one replica.
+    Renew,
+    /// Removes what is past its keep.
+    Tidy,
+}
+
+impl Chore {
+    /// A chore, as often as a server would do it.
+    pub fn draw(dice: &mut Dice) -> Self {
+        let kind = dice.weighted(&[(34, 0), (18, 1), (14, 2), (16, 3), (17, 4), (1, 5)]);
+        let most = dice.weighted(&[(3, 1), (3, 5), (3, 20), (1, 60)]);
+        match kind {
+            0 => Self::Dispatch(most),
+            1 => Self::Deliver(most),
+            2 => Self::DeliverByRoom(most),
+            3 => Self::Simulate(most),
+            4 => Self::Renew,
+            _ => Self::Tidy,
+        }
+    }
+
+    /// What it is called in a trace.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Dispatch(_) => "dispatch_due",
+            Self::Deliver(_) => "deliver_webhooks",
+            Self::DeliverByRoom(_) => "deliveries_claim and attempt",
+            Self::Simulate(_) => "simulate_due",
+            Self::Renew => "renew_leases",
+            Self::Tidy => "tidy",
+        }
+    }
+
+    /// Does it. No store fails here, so that an error is a broken promise.
+    pub async fn run(self, world: Arc<World>, sms: Sms) {
+        if let Err(error) = self.attempt(&world, &sms).await {
+            world.check(Err(format!("{} failed: {error}", self.name())));
+        }
+    }
+
+    async fn attempt(self, world: &World, sms: &Sms) -> Result<(), Error> {
+        match self {
+            Self::Dispatch(limit) => sms.dispatch_due(limit).await.map(drop),
+            Self::Deliver(limit) => sms.deliver_webhooks(limit).await.map(drop),
+            Self::DeliverByRoom(total) => {
+                let (failing, each) = (total.div_ceil(2), total.div_ceil(3));
+                let room = Room { total, failing, each, endpoints: BTreeMap::new() };
+                for claimed in sms.deliveries_claim(room).await? {
+                    sms.delivery_attempt(claimed).await?;
+                    world.turn().await;
+                }
+                Ok(())
+            }
+            Self::Simulate(limit) => sms.simulate_due(limit).await.map(drop),
+            Self::Renew => sms.renew_leases().await,
+            Self::Tidy => sms.tidy(50).await.map(drop),
+        }
+    }
+}

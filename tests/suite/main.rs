@@ -1,0 +1,3 @@
+//! The tests of the whole service, in one binary.
+
+mod simulation;
