@@ -31,7 +31,8 @@ impl Credits {
     /// The most an account can hold.
     pub const MAX: Self = Self((1 << 53) - 1);
 
-    /// The most that a top-up may lead to: half of [`Credits::MAX`], so that there is always room for
+    /// The most that a top-up may lead to: half of [`Credits::MAX`], so that there is always room
+    /// for
     /// refunds of what was taken.
     pub const MOST_TOPPED_UP: Self = Self(Self::MAX.0 / 2);
 

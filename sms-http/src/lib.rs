@@ -1,7 +1,8 @@
-//! The HTTP side of the SMS platform.
+//! The HTTP side of the SMS platform: the API, the operator's API, and the reference server.
 //!
-//! Only this crate knows HTTP. What stands here so far is what every endpoint is built on, and it
-//! knows nothing of texts, contacts or credits:
+//! Only this crate knows HTTP. [`api`] has the handlers of the API and [`admin`] those of the
+//! operator's, [`server`] puts a whole server together. What they are built on knows nothing of
+//! texts or credits:
 //!
 //! 1. [`serve`] accepts connections and bounds what a slow or silent client may hold.
 //! 2. [`intake`] is the outermost endpoint: request ids, bodies read whole, handlers that a client

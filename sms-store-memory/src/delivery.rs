@@ -47,7 +47,8 @@ impl Deliveries {
         due.map(|(_, endpoint)| *endpoint).collect()
     }
 
-    /// Up to `limit` of an endpoint's deliveries that can be claimed at `at`, the longest due first.
+    /// Up to `limit` of an endpoint's deliveries that can be claimed at `at`, the longest due
+    /// first.
     pub(crate) fn claimable(
         &self,
         endpoint: EndpointId,

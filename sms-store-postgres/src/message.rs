@@ -77,8 +77,10 @@ impl MessageStore for PgStore {
     }
 }
 
-/// The query of a list. Filters by status, number, batch, campaign and reference, and inbound texts,
-/// have indexes that lead with the account and end with the id, so that pages are read in order from
+/// The query of a list. Filters by status, number, batch, campaign and reference, and inbound
+/// texts,
+/// have indexes that lead with the account and end with the id, so that pages are read in order
+/// from
 /// wherever they begin. A search for words reads what the rest of the filter leaves.
 fn list_query(
     account: AccountId,

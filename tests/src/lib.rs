@@ -5,4 +5,5 @@
 
 #![deny(missing_docs)]
 
+pub mod failing_store;
 pub mod simulation;

@@ -31,7 +31,7 @@ pub mod dice;
 pub mod driver;
 pub mod ending;
 pub mod executor;
-mod forward;
+pub(crate) mod forward;
 pub mod model;
 pub mod network;
 pub mod receiver;

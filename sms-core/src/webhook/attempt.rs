@@ -89,7 +89,8 @@ pub enum DeliveryClaim {
     GiveUp(Box<Delivery>),
 }
 
-/// The verdict on a delivery that is due, and on its endpoint, as a store finds them under its lock.
+/// The verdict on a delivery that is due, and on its endpoint, as a store finds them under its
+/// lock.
 pub fn settle_claim(delivery: Delivery, endpoint: &Endpoint, lease: Lease) -> DeliveryClaim {
     if endpoint.power.is_on() {
         let (held, claimed) = claim(delivery, endpoint, lease);

@@ -46,7 +46,8 @@ pub trait WebhookStore: Send + Sync {
     async fn endpoint_delete(&self, account: AccountId, id: EndpointId)
     -> Result<bool, StoreError>;
 
-    /// Takes deliveries that are due, each by [`settle_claim`](super::attempt::settle_claim), as many
+    /// Takes deliveries that are due, each by [`settle_claim`](super::attempt::settle_claim), as
+    /// many
     /// of each endpoint as
     /// [`Room::of`](super::attempt::Room::of) allows, the longest due endpoint first, and of an
     /// endpoint what has been due the longest. Two claims at

@@ -21,7 +21,8 @@ const DISPATCHERS: usize = 2;
 const FOLLOW_UP_BATCH: usize = 500;
 /// The longest sleep: the net beneath the bells.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
-/// The shortest sleep when something is due that could not be taken: others hold it, or there are no
+/// The shortest sleep when something is due that could not be taken: others hold it, or there are
+/// no
 /// slots for it.
 const BLOCKED_SLEEP: Duration = Duration::from_millis(250);
 /// How long to wait after the store failed.

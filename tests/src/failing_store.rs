@@ -1,0 +1,191 @@
+//! A store that fails when it is told to, before it has done anything: for tests of what a service
+//! does then.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use sms_core::account::api_key::{KeyHash, KeyRecord};
+use sms_core::account::store::{AccountStore, ApiKeyStore, KeyCreated, NewAccount};
+use sms_core::account::{Account, AccountChange};
+use sms_core::credits::adjust::{AdjustPlan, AdjustRefused, Adjusted};
+use sms_core::credits::ledger::Entry;
+use sms_core::credits::store::CreditStore;
+use sms_core::dispatch::store::DispatchStore;
+use sms_core::dispatch::{ClaimPlan, Claimed, FollowUp, LeaseToken, OutcomePlan, OutcomeRecorded};
+use sms_core::ids::{AccountId, ApiKeyId, DeliveryId, EndpointId, MessageId, NumberId};
+use sms_core::inbound::store::InboundStore;
+use sms_core::inbound::{InboundPlan, TakenIn, Unrouted};
+use sms_core::message::cancel::{CancelPlan, CancelRefused};
+use sms_core::message::store::MessageStore;
+use sms_core::message::{Message, MessageFilter, TimelineEntry};
+use sms_core::number::Number;
+use sms_core::number::store::{NumberCreated, NumberStore};
+use sms_core::opt_out::store::OptOutStore;
+use sms_core::page::{Page, PageRequest};
+use sms_core::phone::E164;
+use sms_core::receipt::store::ReceiptStore;
+use sms_core::receipt::{ReceiptPlan, Recorded};
+use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey};
+use sms_core::sending::plan::SendPlan;
+use sms_core::sending::settle::{SendRefused, Sent};
+use sms_core::sending::store::SendingStore;
+use sms_core::store::{CommitError, Health, Store, StoreError};
+use sms_core::time::Timestamp;
+use sms_core::webhook::attempt::{
+    AttemptPlan, AttemptVerdict, ClaimedDelivery, DeliveryClaimPlan, RetryPlan, RetryVerdict,
+};
+use sms_core::webhook::delivery::Delivery;
+use sms_core::webhook::endpoint::{Endpoint, EndpointChange, EndpointRefused};
+use sms_core::webhook::store::WebhookStore;
+
+use crate::simulation::forward::forward;
+
+/// A store before another one. It passes everything on, but for outcomes while it is told to fail.
+#[derive(Debug)]
+pub struct FailingStore {
+    inner: Arc<dyn Store>,
+    outcomes_to_refuse: AtomicUsize,
+}
+
+impl FailingStore {
+    /// A store that does not fail yet.
+    pub fn new(inner: Arc<dyn Store>) -> Self {
+        Self { inner, outcomes_to_refuse: AtomicUsize::new(0) }
+    }
+
+    /// Refuses so many records of outcomes, as a store that cannot be reached.
+    pub fn refuse_outcomes(&self, times: usize) {
+        self.outcomes_to_refuse.store(times, Ordering::SeqCst);
+    }
+
+    /// What [`forward`] calls before each method.
+    async fn before(&self, _name: &'static str) {}
+}
+
+forward! {
+    impl AccountStore for FailingStore {
+        account_create(new: NewAccount) -> Result<(), StoreError>;
+        account_get(id: AccountId) -> Result<Option<Account>, StoreError>;
+        account_list(page: PageRequest) -> Result<Page<Account>, StoreError>;
+        account_update(id: AccountId, change: AccountChange, at: Timestamp)
+            -> Result<Option<Account>, StoreError>;
+    }
+}
+
+forward! {
+    impl ApiKeyStore for FailingStore {
+        api_key_create(key: KeyRecord) -> Result<KeyCreated, StoreError>;
+        api_key_list(account: AccountId) -> Result<Vec<KeyRecord>, StoreError>;
+        api_key_find(hash: KeyHash) -> Result<Option<KeyRecord>, StoreError>;
+        api_key_revoke(account: AccountId, id: ApiKeyId, at: Timestamp)
+            -> Result<Option<KeyRecord>, StoreError>;
+        api_key_used(account: AccountId, id: ApiKeyId, at: Timestamp) -> Result<(), StoreError>;
+    }
+}
+
+forward! {
+    impl CreditStore for FailingStore {
+        credits_adjust(plan: AdjustPlan) -> Result<Adjusted, CommitError<AdjustRefused>>;
+        ledger_list(account: AccountId, page: PageRequest) -> Result<Page<Entry>, StoreError>;
+    }
+}
+
+forward! {
+    impl DispatchStore for FailingStore {
+        dispatch_claim(plan: ClaimPlan) -> Result<Claimed, StoreError>;
+        dispatch_renew(token: LeaseToken, until: Timestamp) -> Result<usize, StoreError>;
+        dispatch_next() -> Result<Option<Timestamp>, StoreError>;
+        follow_ups_due(at: Timestamp, limit: usize) -> Result<Vec<FollowUp>, StoreError>;
+        follow_ups_next() -> Result<Option<Timestamp>, StoreError>;
+    }
+    own {
+        async fn dispatch_record(
+            &self,
+            plans: Vec<OutcomePlan>,
+        ) -> Result<Vec<OutcomeRecorded>, StoreError> {
+            let left = self.outcomes_to_refuse.load(Ordering::SeqCst);
+            if left > 0 {
+                self.outcomes_to_refuse.store(left - 1, Ordering::SeqCst);
+                return Err(StoreError::Unavailable { doing: "failing on purpose", source: None });
+            }
+            self.inner.dispatch_record(plans).await
+        }
+    }
+}
+
+forward! {
+    impl InboundStore for FailingStore {
+        inbound_take(plan: InboundPlan) -> Result<TakenIn, StoreError>;
+        unrouted_list(page: PageRequest) -> Result<Page<Unrouted>, StoreError>;
+    }
+}
+
+forward! {
+    impl MessageStore for FailingStore {
+        message_get(account: AccountId, id: MessageId)
+            -> Result<Option<(Message, Vec<TimelineEntry>)>, StoreError>;
+        message_list(account: AccountId, filter: &MessageFilter, page: PageRequest)
+            -> Result<Page<Message>, StoreError>;
+        message_cancel(plan: CancelPlan) -> Result<Message, CommitError<CancelRefused>>;
+    }
+}
+
+forward! {
+    impl NumberStore for FailingStore {
+        number_create(number: Number) -> Result<NumberCreated, StoreError>;
+        number_list() -> Result<Vec<Number>, StoreError>;
+        numbers_for(account: AccountId) -> Result<Vec<Number>, StoreError>;
+        number_delete(id: NumberId) -> Result<bool, StoreError>;
+        number_check_in(id: NumberId, at: Timestamp) -> Result<bool, StoreError>;
+    }
+}
+
+forward! {
+    impl OptOutStore for FailingStore {
+        opt_outs_among(account: AccountId, numbers: &[E164]) -> Result<BTreeSet<E164>, StoreError>;
+    }
+}
+
+forward! {
+    impl ReceiptStore for FailingStore {
+        receipts_record(plans: Vec<ReceiptPlan>) -> Result<Vec<Recorded>, StoreError>;
+    }
+}
+
+forward! {
+    impl SendingStore for FailingStore {
+        send_accept(plans: Vec<SendPlan>) -> Vec<Result<Sent, CommitError<SendRefused>>>;
+        send_earlier(account: AccountId, key: &IdempotencyKey, at: Timestamp)
+            -> Result<Option<EarlierSend>, StoreError>;
+        send_replay(account: AccountId, earlier: EarlierSend) -> Result<Sent, StoreError>;
+        idempotency_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
+    }
+}
+
+forward! {
+    impl WebhookStore for FailingStore {
+        endpoint_create(endpoint: Endpoint) -> Result<(), CommitError<EndpointRefused>>;
+        endpoint_get(account: AccountId, id: EndpointId) -> Result<Option<Endpoint>, StoreError>;
+        endpoint_list(account: AccountId) -> Result<Vec<Endpoint>, StoreError>;
+        endpoint_update(account: AccountId, id: EndpointId, change: EndpointChange, at: Timestamp)
+            -> Result<Option<Endpoint>, StoreError>;
+        endpoint_delete(account: AccountId, id: EndpointId) -> Result<bool, StoreError>;
+        deliveries_claim(plan: DeliveryClaimPlan) -> Result<Vec<ClaimedDelivery>, StoreError>;
+        deliveries_record(plans: Vec<AttemptPlan>) -> Result<Vec<AttemptVerdict>, StoreError>;
+        delivery_retry(plan: RetryPlan) -> Result<Option<RetryVerdict>, StoreError>;
+        delivery_log(delivery: Delivery) -> Result<(), StoreError>;
+        delivery_get(account: AccountId, endpoint: EndpointId, id: DeliveryId)
+            -> Result<Option<Delivery>, StoreError>;
+        delivery_list(account: AccountId, endpoint: EndpointId, page: PageRequest)
+            -> Result<Page<Delivery>, StoreError>;
+        deliveries_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
+        deliveries_next() -> Result<Option<Timestamp>, StoreError>;
+    }
+}
+
+forward! {
+    impl Health for FailingStore {
+        health_check() -> Result<(), StoreError>;
+    }
+}

@@ -1,0 +1,75 @@
+//! What the service does while its store fails.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::FutureExt;
+use sms_core::clock::ManualClock;
+use sms_core::prelude::*;
+use sms_core::random::SeededRandom;
+use sms_core::route::{HandOver, OutboundText, Route, RouteName, RouteSink};
+use sms_core::time::Timestamp;
+use sms_store_memory::MemoryStore;
+use sms_tests::failing_store::FailingStore;
+
+/// Takes every text, and counts them.
+#[derive(Debug)]
+struct Counting {
+    name: RouteName,
+    taken: Mutex<usize>,
+}
+
+#[async_trait]
+impl Route for Counting {
+    fn name(&self) -> &RouteName {
+        &self.name
+    }
+
+    async fn hand_over(&self, texts: &[OutboundText], _sink: &dyn RouteSink) -> Vec<HandOver> {
+        *self.taken.lock().unwrap() += texts.len();
+        vec![HandOver::Taken { simulated: Vec::new() }; texts.len()]
+    }
+
+    async fn run(&self, _sink: Arc<dyn RouteSink>) {}
+}
+
+/// Nothing here waits for anything: what is ready is ready at once.
+fn now<T>(future: impl Future<Output = T>) -> T {
+    future.now_or_never().expect("it is ready at once")
+}
+
+#[test]
+fn outcomes_that_could_not_be_recorded_are_recorded_before_anything_is_handed_over_again() {
+    let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_795_000_000_000)));
+    let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
+    let route = Arc::new(Counting { name: RouteName::new("counting"), taken: Mutex::new(0) });
+    let sms = Sms::builder(store.clone())
+        .clock(clock.clone())
+        .random(Arc::new(SeededRandom::new(3)))
+        .route(route.clone())
+        .build();
+    let input = NewAccountInput::active("Bistro", 10);
+    let account = now(sms.operator().account_create(input)).unwrap();
+    now(sms.operator().number_create(NumberInput::shared("07700 900001"))).unwrap();
+    let account = sms.account(account.id, Mode::Live);
+    let request = SendRequest::new("hello").to("07700 900123, 07700 900124");
+    let sent = now(account.send(request)).unwrap();
+
+    store.refuse_outcomes(3);
+    for _ in 0..3 {
+        now(sms.dispatch_due(10)).unwrap_err();
+        // Longer than a lease, which is renewed meanwhile.
+        for _ in 0..4 {
+            clock.advance(Duration::from_secs(10));
+            now(sms.renew_leases()).unwrap();
+        }
+    }
+    let done = now(sms.dispatch_due(10)).unwrap();
+    assert_eq!(done.claimed, 0);
+    assert_eq!(*route.taken.lock().unwrap(), 2, "each text was handed over once");
+    for message in sent.messages {
+        let (message, _) = now(account.message_get(message.id)).unwrap();
+        assert_eq!(message.status, MessageStatus::Sent);
+    }
+}

@@ -1,0 +1,53 @@
+//! Rules about the tree itself: the map is true, and files stay small enough to be read.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const MOST_LINES: usize = 500;
+const MOST_COLUMNS: usize = 100;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Every Rust file of the workspace.
+fn rust_files() -> Vec<PathBuf> {
+    let mut folders = vec![root()];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() && name != "target" && !name.starts_with('.') {
+                folders.push(path);
+            } else if name.ends_with(".rs") {
+                files.push(path);
+            }
+        }
+    }
+    assert!(files.len() > 100, "the workspace is found");
+    files
+}
+
+#[test]
+fn every_file_that_the_readme_names_is_there() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let (_, table) = readme.split_once("## Where things live").expect("the table is there");
+    let named: Vec<&str> =
+        table.split('`').filter(|text| text.ends_with(".rs") && text.contains('/')).collect();
+    assert!(named.len() > 20, "the table is read");
+    for path in named {
+        assert!(root().join(path).is_file(), "README.md names {path}, which is not there");
+    }
+}
+
+#[test]
+fn no_file_needs_a_table_of_contents() {
+    for path in rust_files() {
+        let text = fs::read_to_string(&path).unwrap();
+        let lines = text.lines().count();
+        assert!(lines <= MOST_LINES, "{} has {lines} lines", path.display());
+        let wide = text.lines().position(|line| line.chars().count() > MOST_COLUMNS);
+        assert!(wide.is_none(), "{}: line {} is too wide", path.display(), wide.unwrap_or(0) + 1);
+    }
+}
