@@ -1,5 +1,7 @@
 //! The tests of the whole service, in one binary.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod simulation;
 mod store_failure;
 mod tidy;
