@@ -1,5 +1,5 @@
 //! The reference server: settings, what is put together from them, and the loops that keep it
-//! going. The binary only calls [`run`].
+//! going. The binary only calls [`run()`].
 
 pub mod app;
 pub mod banner;
