@@ -475,3 +475,16 @@ fn a_test_sent_again_by_hand_is_neither_tried_again_nor_counted() {
         assert!(!switched_off);
     }
 }
+
+#[test]
+fn a_test_that_was_taken_once_stays_delivered_when_it_fails_later() {
+    let taken_once =
+        Delivery { event_type: EventType::WebhookTest, delivered_at: Some(seconds(-1)), ..held() };
+    let AttemptVerdict::Record { delivery, .. } =
+        attempt(Err(DeliveryError::Timeout), seconds(1)).settle(Some((&taken_once, &endpoint())))
+    else {
+        panic!("the lease was lost");
+    };
+    assert_eq!(delivery.status, DeliveryStatus::Delivered);
+    assert_eq!(delivery.delivered_at, Some(seconds(-1)));
+}

@@ -221,11 +221,12 @@ impl Model {
             ..before.clone()
         };
         if before.event_type == EventType::WebhookTest {
-            // A test is neither repeated nor counted, also when it is sent again by hand.
-            let taken = plan.result.is_ok();
+            // A test is neither repeated nor counted, also when it is sent again by hand. What was
+            // taken once stays so.
+            expected.delivered_at = plan.result.is_ok().then_some(plan.at).or(before.delivered_at);
+            let taken = expected.delivered_at.is_some();
             expected.status =
                 if taken { DeliveryStatus::Delivered } else { DeliveryStatus::GivenUp };
-            expected.delivered_at = taken.then_some(plan.at);
         } else if plan.result.is_ok() {
             expected.status = DeliveryStatus::Delivered;
             expected.delivered_at = Some(plan.at);
