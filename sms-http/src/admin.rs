@@ -19,6 +19,9 @@ pub mod number;
 /// Where the operator's API lives.
 pub const PREFIX: &str = "/admin/v1";
 
+/// The most credits an account can hold, as [`sms_core::credits::Credits::MAX`]: 2^53 - 1.
+const MAX_CREDITS: i64 = (1 << 53) - 1;
+
 /// The sections of the operator's document.
 #[derive(Debug, Clone, Copy, Tags)]
 pub enum Tag {

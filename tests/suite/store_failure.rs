@@ -49,6 +49,7 @@ fn outcomes_that_could_not_be_recorded_are_recorded_before_anything_is_handed_ov
         .random(Arc::new(SeededRandom::new(3)))
         .route(route.clone())
         .build();
+    let other = Sms::builder(store.clone()).clock(clock.clone()).route(route.clone()).build();
     let input = NewAccountInput::active("Bistro", 10);
     let account = now(sms.operator().account_create(input)).unwrap();
     now(sms.operator().number_create(NumberInput::shared("07700 900001"))).unwrap();
@@ -63,6 +64,7 @@ fn outcomes_that_could_not_be_recorded_are_recorded_before_anything_is_handed_ov
         for _ in 0..4 {
             clock.advance(Duration::from_secs(10));
             now(sms.renew_leases()).unwrap();
+            assert_eq!(now(other.dispatch_due(10)).unwrap().claimed, 0, "another has to wait");
         }
     }
     let done = now(sms.dispatch_due(10)).unwrap();

@@ -154,8 +154,6 @@ impl Sms {
     async fn record(&self, plans: Vec<OutcomePlan>) -> Result<Vec<OutcomeRecorded>, Error> {
         let result = self.store().dispatch_record(plans.clone()).await;
         if result.is_err() {
-            let tokens = plans.iter().map(|plan| plan.token);
-            self.inner.leases.with(|held| held.extend(tokens));
             self.inner.unrecorded.with(|kept| kept.push(plans));
         }
         let recorded = result?;
@@ -167,18 +165,21 @@ impl Sms {
     /// Records what could not be recorded before. One that still cannot be is kept on.
     async fn record_kept(&self) -> Result<(), Error> {
         while let Some(plans) = self.inner.unrecorded.with(Vec::pop) {
-            let tokens: BTreeSet<LeaseToken> = plans.iter().map(|plan| plan.token).collect();
-            self.inner.leases.with(|held| held.retain(|token| !tokens.contains(token)));
             self.record(plans).await?;
         }
         Ok(())
     }
 
-    /// Renews the leases of everything this program is handing over. To be called every 10 s or
-    /// so; a program that stops calling it loses its texts to others.
+    /// Renews the leases of everything this program is handing over, or has handed over without
+    /// being able to record it yet. To be called every 10 s or so; a program that stops calling it
+    /// loses its texts to others.
     pub async fn renew_leases(&self) -> Result<(), Error> {
         let until = self.now().plus(LEASE);
-        for token in self.inner.leases.with(|tokens| tokens.clone()) {
+        let mut tokens = self.inner.leases.with(|tokens| tokens.clone());
+        self.inner.unrecorded.with(|kept| {
+            tokens.extend(kept.iter().flatten().map(|plan| plan.token));
+        });
+        for token in tokens {
             self.store().dispatch_renew(token, until).await?;
         }
         Ok(())

@@ -8,7 +8,7 @@ use sms_core::account::{Account, AccountChange, AccountStatus, LocalTime, Settin
 use sms_core::credits::Credits;
 use sms_core::service::operator::NewAccountInput;
 
-use super::Tag;
+use super::{MAX_CREDITS, Tag};
 use crate::api::balance::AccountStatusName;
 use crate::api::page::{CursorText, page_answer, page_request};
 use crate::api::path_id::path_id;
@@ -22,8 +22,6 @@ use crate::param::{Limit, QueryParam};
 
 const MAX_NAME: usize = 200;
 const MAX_LINE: usize = 160;
-/// The most credits an account can hold: 2^53 - 1.
-const MAX_CREDITS: i64 = (1 << 53) - 1;
 
 /// Settings of an account; what is absent stays.
 #[derive(Debug, Default, Object)]

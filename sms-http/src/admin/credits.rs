@@ -6,7 +6,7 @@ use sms_core::Sms;
 use sms_core::credits::Change;
 use sms_core::credits::ledger::{Cause, Entry, Kind};
 
-use super::Tag;
+use super::{MAX_CREDITS, Tag};
 use crate::api::page::{CursorText, page_answer, page_request};
 use crate::api::path_id::path_id;
 use crate::body::Body;
@@ -16,8 +16,6 @@ use crate::field_error::{FieldCode, FieldErrors, checked};
 use crate::fields::{Fields, FromFields, rule};
 use crate::moment::Moment;
 use crate::param::{Limit, QueryParam};
-
-const MAX_CREDITS: i64 = (1 << 53) - 1;
 
 /// A change of a balance.
 #[derive(Debug, Object)]

@@ -9,7 +9,7 @@ use sms_core::route::RouteName;
 use sms_core::service::operator::NumberInput as CoreInput;
 use sms_core::time::Timestamp;
 
-use super::Tag;
+use super::{MAX_CREDITS, Tag};
 use crate::api::path_id::path_id;
 use crate::body::Body;
 use crate::envelope::{Answer, Created, NoContent};
@@ -17,8 +17,6 @@ use crate::error::ApiError;
 use crate::field_error::checked;
 use crate::fields::{Fields, FromFields, rule};
 use crate::moment::Moment;
-
-const MAX_CREDITS: i64 = (1 << 53) - 1;
 
 /// A new number.
 #[derive(Debug, Object)]
