@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use sms_core::account::api_key::{KeyHash, KeyRecord};
 use sms_core::account::store::{AccountStore, ApiKeyStore, KeyCreated, NewAccount};
-use sms_core::account::{Account, AccountChange};
+use sms_core::account::{Account, AccountChange, Settings};
 use sms_core::ids::{AccountId, ApiKeyId};
 use sms_core::page::{Cursor, Page, PageRequest};
 use sms_core::store::StoreError;
@@ -24,6 +24,10 @@ impl AccountStore for MemoryStore {
 
     async fn account_get(&self, id: AccountId) -> Result<Option<Account>, StoreError> {
         Ok(self.state().accounts.get(&id).map(|room| room.account.clone()))
+    }
+
+    async fn account_settings(&self, id: AccountId) -> Result<Option<Settings>, StoreError> {
+        Ok(self.state().accounts.get(&id).map(|room| room.account.settings.clone()))
     }
 
     async fn account_list(&self, page: PageRequest) -> Result<Page<Account>, StoreError> {

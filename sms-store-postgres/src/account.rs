@@ -16,7 +16,7 @@ use crate::PgStore;
 use crate::begin::begin;
 use crate::credits::{Booking, book};
 use crate::error::failed;
-use crate::row::{Read, amount, time, uuid};
+use crate::row::{Read, amount, impossible, time, uuid};
 
 pub(crate) fn account(row: &PgRow) -> sqlx::Result<Account> {
     let local = |column: &str| {
@@ -40,17 +40,18 @@ pub(crate) fn account(row: &PgRow) -> sqlx::Result<Account> {
     })
 }
 
+fn key_hash(row: &PgRow) -> sqlx::Result<KeyHash> {
+    let bytes: Result<[u8; 32], _> = row.try_get::<Vec<u8>, _>("hash")?.try_into();
+    bytes.map(KeyHash::from_bytes).map_err(|_| impossible("hash"))
+}
+
 fn key(row: &PgRow) -> sqlx::Result<KeyRecord> {
-    let bytes: [u8; 32] = row
-        .try_get::<Vec<u8>, _>("hash")?
-        .try_into()
-        .map_err(|_| sqlx::Error::ColumnNotFound("hash".to_owned()))?;
     Ok(KeyRecord {
         id: row.id("id")?,
         account: row.id("account_id")?,
         mode: row.mode("mode")?,
         name: row.try_get("name")?,
-        hash: KeyHash::from_bytes(bytes),
+        hash: key_hash(row)?,
         last_four: row.try_get("last_four")?,
         created_at: row.at("created_at")?,
         last_used_at: row.maybe_at("last_used_at")?,
@@ -107,6 +108,18 @@ impl AccountStore for PgStore {
         row.as_ref().map(account).transpose().map_err(&doing)
     }
 
+    async fn account_settings(&self, id: AccountId) -> Result<Option<Settings>, StoreError> {
+        let ticket = match self.caches.settings.get(&id) {
+            Ok(settings) => return Ok(Some(settings)),
+            Err(ticket) => ticket,
+        };
+        let settings = self.account_get(id).await?.map(|account| account.settings);
+        if let Some(settings) = &settings {
+            self.caches.settings.put(ticket, id, settings.clone());
+        }
+        Ok(settings)
+    }
+
     async fn account_list(&self, page: PageRequest) -> Result<Page<Account>, StoreError> {
         let doing = failed("listing accounts");
         let before = page
@@ -155,8 +168,9 @@ impl AccountStore for PgStore {
         .execute(&mut *tx)
         .await
         .map_err(&doing)?;
-        tx.commit().await.map_err(&doing)?;
-        Ok(Some(changed))
+        let committed = tx.commit().await.map_err(&doing);
+        self.caches.settings.forget(&id);
+        committed.map(|()| Some(changed))
     }
 }
 
@@ -193,13 +207,21 @@ impl ApiKeyStore for PgStore {
     }
 
     async fn api_key_find(&self, hash: KeyHash) -> Result<Option<KeyRecord>, StoreError> {
+        let ticket = match self.caches.keys.get(&hash) {
+            Ok(key) => return Ok(Some(key)),
+            Err(ticket) => ticket,
+        };
         let doing = failed("finding a key");
         let row = sqlx::query("SELECT * FROM api_key WHERE hash = $1")
             .bind(hash.as_bytes().as_slice())
             .fetch_optional(&self.pool)
             .await
             .map_err(&doing)?;
-        row.as_ref().map(key).transpose().map_err(&doing)
+        let found = row.as_ref().map(key).transpose().map_err(&doing)?;
+        if let Some(key) = &found {
+            self.caches.keys.put(ticket, hash, key.clone());
+        }
+        Ok(found)
     }
 
     async fn api_key_revoke(
@@ -218,8 +240,10 @@ impl ApiKeyStore for PgStore {
         .bind(time(at))
         .fetch_optional(&self.pool)
         .await
-        .map_err(&doing)?;
-        row.as_ref().map(key).transpose().map_err(&doing)
+        .map_err(&doing);
+        // Also when it failed: it may have been done all the same.
+        self.caches.keys.forget_where(|key| key.account == account && key.id == id);
+        row?.as_ref().map(key).transpose().map_err(&doing)
     }
 
     async fn api_key_used(
@@ -229,11 +253,19 @@ impl ApiKeyStore for PgStore {
         at: Timestamp,
     ) -> Result<(), StoreError> {
         let doing = failed("noting that a key was used");
-        let update =
-            sqlx::query("UPDATE api_key SET last_used_at = $3 WHERE account_id = $1 AND id = $2")
-                .bind(uuid(account))
-                .bind(uuid(id))
-                .bind(time(at));
-        update.execute(&self.pool).await.map(|_| ()).map_err(&doing)
+        let row = sqlx::query(
+            "UPDATE api_key SET last_used_at = $3 WHERE account_id = $1 AND id = $2 RETURNING hash",
+        )
+        .bind(uuid(account))
+        .bind(uuid(id))
+        .bind(time(at))
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(&doing)?;
+        if let Some(row) = row {
+            let hash = key_hash(&row).map_err(&doing)?;
+            self.caches.keys.change(&hash, |key| key.last_used_at = Some(at));
+        }
+        Ok(())
     }
 }

@@ -46,7 +46,7 @@ pub(crate) struct Booking {
     pub(crate) entries: Vec<Entry>,
 }
 
-/// Writes entries and balances: two statements for any number of accounts.
+/// Writes entries and balances: one statement for any number of accounts.
 pub(crate) async fn book(
     connection: &mut PgConnection,
     bookings: Vec<Booking>,
@@ -64,24 +64,21 @@ pub(crate) async fn book(
     if rows.is_empty() {
         return Ok(());
     }
-    sqlx::query(
-        "UPDATE account a SET balance = new.balance, ledger_seq = new.seq
+    let causes: Vec<Causes> = rows.iter().map(|(_, _, entry)| Causes::of(entry.cause)).collect();
+    let both = sqlx::query(
+        "WITH entries AS (
+             INSERT INTO ledger_entry (account_id, seq, id, kind, amount, balance_after, batch_id,
+                 message_id, campaign_id, number_id, note, created_at)
+             SELECT * FROM UNNEST($4::uuid[], $5::bigint[], $6::uuid[], $7::text[], $8::bigint[],
+                 $9::bigint[], $10::uuid[], $11::uuid[], $12::uuid[], $13::uuid[], $14::text[],
+                 $15::timestamptz[]))
+         UPDATE account a SET balance = new.balance, ledger_seq = new.seq
          FROM UNNEST($1::uuid[], $2::bigint[], $3::bigint[]) AS new (id, balance, seq)
          WHERE a.id = new.id",
     )
     .bind(uuids(accounts.iter().map(|(account, _, _)| *account)))
     .bind(accounts.iter().map(|(_, balance, _)| amount(*balance)).collect::<Vec<_>>())
     .bind(accounts.iter().map(|(_, _, seq)| *seq).collect::<Vec<_>>())
-    .execute(&mut *connection)
-    .await?;
-    let causes: Vec<Causes> = rows.iter().map(|(_, _, entry)| Causes::of(entry.cause)).collect();
-    let insert = sqlx::query(
-        "INSERT INTO ledger_entry (account_id, seq, id, kind, amount, balance_after, batch_id,
-             message_id, campaign_id, number_id, note, created_at)
-         SELECT * FROM UNNEST($1::uuid[], $2::bigint[], $3::uuid[], $4::text[], $5::bigint[],
-             $6::bigint[], $7::uuid[], $8::uuid[], $9::uuid[], $10::uuid[], $11::text[],
-             $12::timestamptz[])",
-    )
     .bind(uuids(rows.iter().map(|(account, _, _)| *account)))
     .bind(rows.iter().map(|(_, seq, _)| *seq).collect::<Vec<_>>())
     .bind(uuids(rows.iter().map(|(_, _, entry)| entry.id)))
@@ -94,7 +91,7 @@ pub(crate) async fn book(
     .bind(causes.iter().map(|cause| cause.number).collect::<Vec<_>>())
     .bind(rows.iter().map(|(_, _, entry)| entry.note.as_deref()).collect::<Vec<_>>())
     .bind(rows.iter().map(|(_, _, entry)| time(entry.created_at)).collect::<Vec<_>>());
-    insert.execute(connection).await.map(|_| ())
+    both.execute(connection).await.map(|_| ())
 }
 
 /// A cause as columns.

@@ -18,9 +18,9 @@ use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
 use crate::begin::{again_on_conflict, begin};
-use crate::change::insert_texts;
 use crate::credits::lock_balances;
 use crate::error::failed;
+use crate::new_text::insert_texts;
 use crate::receipt::take_follow_up;
 use crate::row::{Read, digits, time, uuid};
 use crate::{PgStore, event};

@@ -10,14 +10,21 @@
 #![deny(missing_docs)]
 
 use std::fmt;
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use cache::Cache;
+use sms_core::account::Settings;
+use sms_core::account::api_key::{KeyHash, KeyRecord};
+use sms_core::ids::AccountId;
+use sms_core::number::Number;
 use sms_core::store::{Health, StoreError};
 use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 
 mod account;
 mod begin;
+mod cache;
 mod change;
 mod credits;
 mod delivery;
@@ -25,8 +32,10 @@ mod dispatch;
 mod error;
 mod event;
 mod inbound;
+mod link;
 mod message;
 mod migrate;
+mod new_text;
 mod number;
 mod opt_out;
 mod receipt;
@@ -54,6 +63,20 @@ impl Default for PgSettings {
 pub struct PgStore {
     pool: PgPool,
     sends: sending::Sends,
+    caches: Arc<Caches>,
+}
+
+/// What requests ask for again and again.
+struct Caches {
+    keys: Cache<KeyHash, KeyRecord>,
+    settings: Cache<AccountId, Settings>,
+    numbers: Cache<AccountId, Vec<Number>>,
+}
+
+impl Caches {
+    fn new() -> Self {
+        Self { keys: Cache::new(), settings: Cache::new(), numbers: Cache::new() }
+    }
 }
 
 impl PgStore {
@@ -81,7 +104,7 @@ impl PgStore {
             .await
             .map_err(ConnectFailed::new)?;
         let sends = sending::Sends::start(&pool);
-        Ok(Self { pool, sends })
+        Ok(Self { pool, sends, caches: Arc::new(Caches::new()) })
     }
 
     /// Ends all connections, once what is under way has ended. The store answers nothing then.

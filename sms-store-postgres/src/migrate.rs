@@ -43,6 +43,11 @@ fn migrations() -> Vec<Migration> {
             "webhook",
             include_str!("../migrations/20261121100300_webhook.sql"),
         ),
+        migration(
+            20_261_121_101_000,
+            "ledger without reference",
+            include_str!("../migrations/20261121101000_ledger_without_reference.sql"),
+        ),
     ]
 }
 

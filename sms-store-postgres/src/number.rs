@@ -45,7 +45,9 @@ impl NumberStore for PgStore {
         .bind(number.rental_charged_at.map(time))
         .bind(time(number.assigned_at))
         .bind(number.checked_in_at.map(time));
-        match insert.execute(&self.pool).await {
+        let inserted = insert.execute(&self.pool).await;
+        self.caches.numbers.forget_where(|_| true);
+        match inserted {
             Ok(_) => Ok(NumberCreated::Created),
             Err(sqlx::Error::Database(error)) if error.is_unique_violation() => {
                 Ok(NumberCreated::NumberExists)
@@ -67,6 +69,10 @@ impl NumberStore for PgStore {
     }
 
     async fn numbers_for(&self, account: AccountId) -> Result<Vec<Number>, StoreError> {
+        let ticket = match self.caches.numbers.get(&account) {
+            Ok(numbers) => return Ok(numbers),
+            Err(ticket) => ticket,
+        };
         let doing = failed("finding an account's numbers");
         let rows = sqlx::query(
             "SELECT * FROM number WHERE account_id = $1 OR account_id IS NULL ORDER BY id",
@@ -75,7 +81,10 @@ impl NumberStore for PgStore {
         .fetch_all(&self.pool)
         .await
         .map_err(&doing)?;
-        rows.iter().map(number).collect::<sqlx::Result<_>>().map_err(&doing)
+        let numbers: Vec<Number> =
+            rows.iter().map(number).collect::<sqlx::Result<_>>().map_err(&doing)?;
+        self.caches.numbers.put(ticket, account, numbers.clone());
+        Ok(numbers)
     }
 
     async fn number_delete(&self, id: NumberId) -> Result<bool, StoreError> {
@@ -83,7 +92,9 @@ impl NumberStore for PgStore {
             .bind(uuid(id))
             .execute(&self.pool)
             .await
-            .map_err(failed("removing a number"))?;
+            .map_err(failed("removing a number"));
+        self.caches.numbers.forget_where(|_| true);
+        let deleted = deleted?;
         Ok(deleted.rows_affected() == 1)
     }
 
@@ -94,6 +105,7 @@ impl NumberStore for PgStore {
             .execute(&self.pool)
             .await
             .map_err(failed("checking a number in"))?;
+        self.caches.numbers.forget_where(|numbers| numbers.iter().any(|number| number.id == id));
         Ok(updated.rows_affected() == 1)
     }
 }

@@ -21,7 +21,7 @@ use uuid::Uuid;
 #[error("impossible value")]
 struct Impossible;
 
-fn impossible(column: &str) -> sqlx::Error {
+pub(crate) fn impossible(column: &str) -> sqlx::Error {
     sqlx::Error::ColumnDecode { index: column.to_owned(), source: Box::new(Impossible) }
 }
 

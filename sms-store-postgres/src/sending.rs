@@ -14,13 +14,18 @@ use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
 use sqlx::PgPool;
 use tokio::sync::{Mutex, mpsc, oneshot};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
+
+use commit::Committer;
+use doubtful::Doubtful;
 
 use crate::PgStore;
 use crate::error::failed;
+use crate::link::Link;
 use crate::row::{time, uuid};
 
 mod commit;
+mod doubtful;
 mod facts;
 mod stage;
 
@@ -35,6 +40,8 @@ const MOST_SENDS: usize = 500;
 
 /// How long a send may wait for its turn; less than a caller waits for an answer.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
+/// A committer that has nothing to do for so long ends its connection.
+const IDLE: Duration = Duration::from_secs(10);
 
 /// Plans of one call, which are settled in their order.
 struct Waiting {
@@ -80,21 +87,19 @@ pub(super) fn unknown_outcome() -> StoreError {
     StoreError::Unavailable { doing: "accepting a send", source: None }
 }
 
+type Queue = Arc<Mutex<mpsc::UnboundedReceiver<Waiting>>>;
+
 /// Takes all that waits, commits it, answers, and begins again; ends with the store.
-async fn commit_what_waits(pool: PgPool, waiting: Arc<Mutex<mpsc::UnboundedReceiver<Waiting>>>) {
+async fn commit_what_waits(pool: PgPool, waiting: Queue) {
+    let mut committer = Committer { link: Link::new(pool.clone()), doubtful: Doubtful::default() };
     loop {
-        let mut taken = Vec::new();
-        {
-            let mut waiting = waiting.lock().await;
-            let Some(first) = waiting.recv().await else { return };
-            let mut texts = first.texts();
-            taken.push(first);
-            while taken.len() < MOST_SENDS && texts < MOST_TEXTS {
-                let Ok(next) = waiting.try_recv() else { break };
-                texts += next.texts();
-                taken.push(next);
-            }
-        }
+        let taken = if let Ok(taken) = timeout(IDLE, next(&waiting)).await {
+            taken
+        } else {
+            committer.link.close().await;
+            next(&waiting).await
+        };
+        let Some(taken) = taken else { return committer.link.close().await };
         let mut callers = Vec::with_capacity(taken.len());
         let mut plans = Vec::with_capacity(taken.len());
         for Waiting { plans: more, answer, since } in taken {
@@ -106,12 +111,27 @@ async fn commit_what_waits(pool: PgPool, waiting: Arc<Mutex<mpsc::UnboundedRecei
             callers.push((more.len(), answer));
             plans.extend(more);
         }
-        let mut answers = commit::commit(&pool, plans).await.into_iter();
+        let mut answers = committer.commit(plans).await.into_iter();
         for (count, caller) in callers {
             // The caller may have gone; what was committed stays committed.
             let _ = caller.send(answers.by_ref().take(count).collect());
         }
     }
+}
+
+/// All that waits, once something does; nothing once the store is gone. Dropped while it waits, it
+/// has taken nothing.
+async fn next(waiting: &Queue) -> Option<Vec<Waiting>> {
+    let mut waiting = waiting.lock().await;
+    let first = waiting.recv().await?;
+    let mut texts = first.texts();
+    let mut taken = vec![first];
+    while taken.len() < MOST_SENDS && texts < MOST_TEXTS {
+        let Ok(next) = waiting.try_recv() else { break };
+        texts += next.texts();
+        taken.push(next);
+    }
+    Some(taken)
 }
 
 #[async_trait]

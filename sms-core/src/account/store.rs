@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use super::api_key::{KeyHash, KeyRecord};
-use super::{Account, AccountChange};
+use super::{Account, AccountChange, Settings};
 use crate::credits::ledger::Entry;
 use crate::ids::{AccountId, ApiKeyId};
 use crate::page::{Page, PageRequest};
@@ -28,6 +28,10 @@ pub trait AccountStore: Send + Sync {
     /// One account.
     async fn account_get(&self, id: AccountId) -> Result<Option<Account>, StoreError>;
 
+    /// The settings of one account, for planning its sends. What another program wrote within the
+    /// last 5 s may be missing; what was written through this value never is.
+    async fn account_settings(&self, id: AccountId) -> Result<Option<Settings>, StoreError>;
+
     /// A page of all accounts, newest first.
     async fn account_list(&self, page: PageRequest) -> Result<Page<Account>, StoreError>;
 
@@ -50,7 +54,8 @@ pub trait ApiKeyStore: Send + Sync {
     /// All of an account's keys, newest first, revoked ones included.
     async fn api_key_list(&self, account: AccountId) -> Result<Vec<KeyRecord>, StoreError>;
 
-    /// Finds a key by its hash in one step, revoked ones included.
+    /// Finds a key by its hash in one step, revoked ones included. What another program wrote
+    /// within the last 5 s may be missing; what was written through this value never is.
     async fn api_key_find(&self, hash: KeyHash) -> Result<Option<KeyRecord>, StoreError>;
 
     /// Marks a key as revoked at `at` if it is not yet, and returns it.

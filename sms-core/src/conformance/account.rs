@@ -44,6 +44,23 @@ scenarios! { account;
         assert_eq!(rig.balance(&account).await, 0);
     }
 
+    /// The settings that sends are planned from are those written last.
+    async fn sends_are_planned_from_the_settings_written_last(rig: &Rig) {
+        let account = rig.account(5).await;
+        let read = || async { rig.store().account_settings(account.id).await.expect("read") };
+        assert_eq!(read().await, Some(account.settings.clone()));
+        for line in ["Stop: STOP", "STOP ends"] {
+            let settings =
+                SettingsChange { opt_out_line: Some(line.to_owned()), ..SettingsChange::default() };
+            let change = AccountChange { settings, ..AccountChange::default() };
+            rig.store().account_update(account.id, change, rig.now()).await.expect("changed");
+            let settings = read().await.expect("the account has settings");
+            assert_eq!(settings.opt_out_line, line);
+        }
+        let unknown = rig.store().account_settings(rig.id()).await.expect("read");
+        assert_eq!(unknown, None);
+    }
+
     /// An account that was never made is not there.
     async fn an_unknown_account_is_not_there(rig: &Rig) {
         rig.account(5).await;

@@ -27,7 +27,9 @@ pub trait NumberStore: Send + Sync {
     /// All numbers, newest first.
     async fn number_list(&self) -> Result<Vec<Number>, StoreError>;
 
-    /// The numbers an account's texts may come from: its own and the shared ones.
+    /// The numbers an account's texts may come from: its own and the shared ones, for planning its
+    /// sends. What another program wrote within the last 5 s may be missing; what was written
+    /// through this value never is.
     async fn numbers_for(&self, account: AccountId) -> Result<Vec<Number>, StoreError>;
 
     /// Removes a number; false when there is none of this id.

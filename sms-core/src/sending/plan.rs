@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::idempotency::{Fingerprint, IdempotencyClaim};
 use super::recipients::{Candidate, Recipients, Rejection, RejectionReason};
 use super::request::SendRequest;
-use crate::account::{Account, Mode};
+use crate::account::{Mode, Settings};
 use crate::credits::Credits;
 use crate::dispatch::{QueueEntry, TEST_DELAY};
 use crate::ids::{AccountId, BatchId, Ids, LedgerEntryId};
@@ -25,7 +25,9 @@ use crate::time::Timestamp;
 #[derive(Debug, Clone, Copy)]
 pub struct PlanFacts<'a> {
     /// The account that sends.
-    pub account: &'a Account,
+    pub account: AccountId,
+    /// Its settings.
+    pub settings: &'a Settings,
     /// Live or test.
     pub mode: Mode,
     /// The number the texts come from.
@@ -108,7 +110,7 @@ pub fn plan(
     }
     let Writer { messages, rejected, price, .. } = writer;
     SendPlan {
-        account: facts.account.id,
+        account: facts.account,
         mode: facts.mode,
         batch,
         idempotency: request
@@ -155,7 +157,7 @@ impl<'a> Writer<'a> {
         batch: BatchId,
         scheduled_at: Option<Timestamp>,
     ) -> Self {
-        let settings = &facts.account.settings;
+        let settings = facts.settings;
         let opt_out_line = request.append_opt_out.then(|| match request.sender {
             Some(_) => opt_out_line_for(&settings.opt_out_line_sender, facts.from),
             None => Cow::Borrowed(settings.opt_out_line.as_str()),
@@ -201,7 +203,7 @@ impl<'a> Writer<'a> {
         self.price = self.price.checked_add(price).unwrap_or(Credits::MAX);
         self.messages.push(Message {
             id: ids.next(),
-            account: self.facts.account.id,
+            account: self.facts.account,
             direction: Direction::Outbound,
             status: MessageStatus::on_acceptance(self.scheduled_at),
             to: number,

@@ -1,6 +1,8 @@
 //! Everything of one account: its texts and its balance. Its webhooks are in
 //! [`super::webhook`].
 
+use std::collections::BTreeSet;
+
 use super::{Sms, Work};
 use crate::account::{Account, Mode};
 use crate::error::Error;
@@ -21,7 +23,19 @@ use crate::text::measure;
 use crate::time::Timestamp;
 
 /// How often a send is planned anew when the world moved between plan and commit.
-const MOST_PLANS: usize = 3;
+const MOST_PLANS: usize = 4;
+/// To so many recipients a send is planned without asking first who has opted out.
+const FEW_RECIPIENTS: usize = 10;
+
+/// When a plan learns who has opted out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OptOuts {
+    /// Before it is made.
+    Now,
+    /// When it is committed, which asks again in any case, and refuses a plan that texts one. It
+    /// saves a look-up, as hardly anybody has.
+    AtTheCommit,
+}
 
 /// One account, as seen with a live or a test key.
 #[derive(Debug, Clone)]
@@ -54,15 +68,18 @@ impl AccountHandle {
         if let Some(sent) = self.replay(&request).await? {
             return Ok(sent);
         }
+        let mut opt_outs = OptOuts::AtTheCommit;
         for _ in 0..MOST_PLANS {
-            let (plan, _) = self.plan(&request).await?;
+            let plan = self.plan(&request, opt_outs).await?;
             let result = self.sms.store().send_accept(vec![plan]).await.pop();
             match result.unwrap_or_else(|| Err(no_answer().into())) {
                 Ok(sent) => {
-                    self.sms.wake(Work::Dispatch);
+                    if request.schedule_at.is_none() {
+                        self.sms.wake(Work::Dispatch);
+                    }
                     return Ok(sent);
                 }
-                Err(CommitError::Stale) => {}
+                Err(CommitError::Stale) => opt_outs = OptOuts::Now,
                 Err(error) => return Err(error.into()),
             }
         }
@@ -75,8 +92,8 @@ impl AccountHandle {
     ///
     /// [`Error::Invalid`] with every bad field; [`Error::UnknownReference`].
     pub async fn quote(&self, request: SendRequest) -> Result<Quote, Error> {
-        let (plan, account) = self.plan(&request).await?;
-        Ok(Quote::of(plan, account.balance, measure(&request.body).encoding))
+        let plan = self.plan(&request, OptOuts::Now).await?;
+        Ok(Quote::of(plan, self.get().await?.balance, measure(&request.body).encoding))
     }
 
     /// One text, with its timeline.
@@ -126,7 +143,7 @@ impl AccountHandle {
         }
     }
 
-    async fn plan(&self, request: &SendRequest) -> Result<(SendPlan, Account), Error> {
+    async fn plan(&self, request: &SendRequest, opt_outs: OptOuts) -> Result<SendPlan, Error> {
         let at = self.sms.now();
         let errors = request.check(at);
         if !errors.is_empty() {
@@ -145,20 +162,26 @@ impl AccountHandle {
             return Err(Error::invalid("track_links", "unsupported", message));
         }
         let mut ids = self.sms.ids(at);
-        self.plan_for(request, recipients, at, &mut ids).await
+        self.plan_for(request, recipients, opt_outs, at, &mut ids).await
     }
 
     async fn plan_for(
         &self,
         request: &SendRequest,
         recipients: Recipients,
+        opt_outs: OptOuts,
         at: Timestamp,
         ids: &mut Ids,
-    ) -> Result<(SendPlan, Account), Error> {
+    ) -> Result<SendPlan, Error> {
         let store = self.sms.store();
-        let account = self.get().await?;
-        let numbers: Vec<E164> = recipients.numbers().collect();
-        let opted_out = store.opt_outs_among(self.id, &numbers).await?;
+        let settings = store.account_settings(self.id).await?;
+        let settings = settings.ok_or(Error::NotFound("account"))?;
+        let opted_out = if opt_outs == OptOuts::Now || recipients.distinct() > FEW_RECIPIENTS {
+            let numbers: Vec<E164> = recipients.numbers().collect();
+            store.opt_outs_among(self.id, &numbers).await?
+        } else {
+            BTreeSet::new()
+        };
         let own = store.numbers_for(self.id).await?;
         let from = sending_number(&own, self.id, at).ok_or(Error::NoNumber)?;
         let test_route = crate::route::RouteName::test();
@@ -167,7 +190,8 @@ impl AccountHandle {
             Mode::Live => from.route.as_ref().unwrap_or_else(|| self.sms.default_route()),
         };
         let facts = PlanFacts {
-            account: &account,
+            account: self.id,
+            settings: &settings,
             mode: self.mode,
             from: from.phone,
             route,
@@ -175,8 +199,7 @@ impl AccountHandle {
             validity: self.sms.inner.validity,
             at,
         };
-        let plan = plan(request, recipients, facts, ids);
-        Ok((plan, account))
+        Ok(plan(request, recipients, facts, ids))
     }
 }
 

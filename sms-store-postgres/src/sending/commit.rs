@@ -7,62 +7,153 @@ use sms_core::ids::{AccountId, BatchId};
 use sms_core::message::Message;
 use sms_core::sending::idempotency::EarlierSend;
 use sms_core::sending::plan::SendPlan;
-use sms_core::sending::settle::{Replay, Sent};
+use sms_core::sending::settle::{Replay, SendRefused, Sent};
 use sms_core::store::{CommitError, StoreError};
-use sqlx::{PgConnection, PgPool};
+use sqlx::PgConnection;
 
+use super::doubtful::Doubtful;
 use super::facts::{Locked, Settled, read_earlier};
 use super::stage::{is_remembered, stage, unstage};
 use super::{Answer, unknown_outcome};
-use crate::begin::begin;
 use crate::error::{failed, is_conflict, is_gone};
+use crate::link::Link;
 use crate::row::{self, Read, uuid};
 
 /// How often one send is tried while others are in its way.
 const MOST_TRIES: usize = 3;
 
-/// Commits plans together; should that fail, each alone.
-pub(super) async fn commit(pool: &PgPool, plans: Vec<SendPlan>) -> Vec<Answer> {
-    if plans.len() > 1 {
-        match commit_together(pool, &plans).await {
-            Ok(answers) => return answers,
+/// What one committer works with.
+pub(super) struct Committer {
+    pub(super) link: Link,
+    pub(super) doubtful: Doubtful,
+}
+
+/// Whether plans may have been committed before, by a try whose answer was lost.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Try {
+    First,
+    Again,
+}
+
+/// What became of one plan.
+enum Outcome {
+    Accepted { balance: Credits },
+    Replayed(Sent),
+    Refused(CommitError<SendRefused>),
+}
+
+impl Committer {
+    /// Commits plans together; should that fail, each alone.
+    pub(super) async fn commit(&mut self, plans: Vec<SendPlan>) -> Vec<Answer> {
+        if plans.len() == 1 {
+            return vec![self.alone(plans, Try::First).await];
+        }
+        match self.together(&plans, Try::First).await {
+            Ok(outcomes) => return plans.into_iter().zip(outcomes).map(answer).collect(),
             // Trying each alone helps where one is in the way of the others, or finds that the
             // commit came about after all; not while the database is gone.
             Err(error) if is_conflict(&error) || !is_gone(&error) => {}
-            Err(_) if sqlx::query("SELECT 1").execute(pool).await.is_ok() => {}
+            Err(_) if self.link.begin().await.is_ok() => self.link.roll_back().await,
             Err(_) => return plans.iter().map(|_| Err(unknown_outcome().into())).collect(),
         }
+        let mut answers = Vec::with_capacity(plans.len());
+        for plan in plans {
+            answers.push(self.alone(vec![plan], Try::Again).await);
+        }
+        answers
     }
-    let mut answers = Vec::with_capacity(plans.len());
-    for plan in plans {
-        answers.push(commit_alone(pool, plan).await);
-    }
-    answers
-}
 
-async fn commit_alone(pool: &PgPool, plan: SendPlan) -> Answer {
-    let plans = [plan];
-    let mut tries = 0;
-    loop {
-        tries += 1;
-        match commit_together(pool, &plans).await {
-            Ok(mut answers) => {
-                return answers.pop().unwrap_or_else(|| Err(unknown_outcome().into()));
-            }
-            // The commit may have come about although its answer was lost.
-            Err(error) if tries < MOST_TRIES && (is_conflict(&error) || is_gone(&error)) => {
-                if let Some(sent) = committed_before(pool, &plans[0]).await? {
-                    return Ok(sent);
+    /// Commits one plan.
+    async fn alone(&mut self, plans: Vec<SendPlan>, first: Try) -> Answer {
+        let mut tries = 0;
+        let mut now = first;
+        loop {
+            tries += 1;
+            match self.together(&plans, now).await {
+                Ok(outcomes) => {
+                    let answered = plans.into_iter().zip(outcomes).map(answer).next();
+                    return answered.unwrap_or_else(|| Err(unknown_outcome().into()));
                 }
+                Err(error) if tries < MOST_TRIES && (is_conflict(&error) || is_gone(&error)) => {
+                    now = Try::Again;
+                }
+                Err(error) => return Err(CommitError::Store(error)),
             }
-            Err(error) => return Err(CommitError::Store(error)),
         }
     }
+
+    async fn together(&mut self, plans: &[SendPlan], now: Try) -> Result<Vec<Outcome>, StoreError> {
+        let doing = failed("accepting a send");
+        let connection = self.link.begin().await.map_err(&doing)?;
+        let settled = settle_all(connection, plans, now, &mut self.doubtful).await;
+        let done = match settled {
+            Ok(outcomes) => self.link.commit().await.map(|()| outcomes),
+            Err(error) => {
+                self.link.roll_back().await;
+                Err(error)
+            }
+        };
+        done.map_err(&doing)
+    }
 }
 
-/// The answer to a plan whose texts are there already: the commit that seemed to fail, because its
-/// answer was lost, did not. A plan with a key is found by its key instead.
-async fn committed_before(pool: &PgPool, plan: &SendPlan) -> Result<Option<Sent>, StoreError> {
+async fn settle_all(
+    connection: &mut PgConnection,
+    plans: &[SendPlan],
+    now: Try,
+    doubtful: &mut Doubtful,
+) -> sqlx::Result<Vec<Outcome>> {
+    let mut before = BTreeSet::new();
+    if now == Try::Again {
+        if let Some(sent) = committed_before(connection, plans).await? {
+            return Ok(vec![sent]);
+        }
+        let earlier = read_earlier(connection, plans).await?;
+        let known = plans.iter().filter(|plan| is_remembered(plan, &earlier));
+        before.extend(known.map(|plan| plan.batch));
+    }
+    // Staged before anything is locked: invisible until the commit, and in nobody's way. But for
+    // what is a retry by all appearances, whose texts may be there already, and for what will
+    // hardly be accepted.
+    let (late, early): (Vec<_>, Vec<_>) = plans
+        .iter()
+        .partition(|plan| before.contains(&plan.batch) || doubtful.is(plan.account, plan.at));
+    stage(connection, &early).await?;
+    let mut state = Locked::read(connection, plans).await?;
+    let settled: Vec<Settled> = plans.iter().map(|plan| state.settle(plan)).collect();
+    let accepted: BTreeSet<BatchId> = plans
+        .iter()
+        .zip(&settled)
+        .filter(|(_, settled)| matches!(settled, Settled::Accepted { .. }))
+        .map(|(plan, _)| plan.batch)
+        .collect();
+    let is_accepted = |plan: &&SendPlan| accepted.contains(&plan.batch);
+    let late: Vec<_> = late.into_iter().filter(is_accepted).collect();
+    stage(connection, &late).await?;
+    let refused: Vec<_> = early.into_iter().filter(|plan| !is_accepted(plan)).collect();
+    unstage(connection, &refused).await?;
+    state.write(connection).await?;
+    let mut outcomes = Vec::with_capacity(plans.len());
+    for (plan, settled) in plans.iter().zip(settled) {
+        doubtful.learn(plan.account, plan.at, &settled);
+        outcomes.push(match settled {
+            Settled::Accepted { balance } => Outcome::Accepted { balance },
+            Settled::Replayed(earlier) => {
+                Outcome::Replayed(replay(connection, plan.account, *earlier).await?)
+            }
+            Settled::Refused(refused) => Outcome::Refused(refused),
+        });
+    }
+    Ok(outcomes)
+}
+
+/// The answer to a single plan whose texts are there already: the commit that seemed to fail,
+/// because its answer was lost, did not. A plan with a key is found by its key instead.
+async fn committed_before(
+    connection: &mut PgConnection,
+    plans: &[SendPlan],
+) -> sqlx::Result<Option<Outcome>> {
+    let [plan] = plans else { return Ok(None) };
     if plan.idempotency.is_some() {
         return Ok(None);
     }
@@ -75,58 +166,24 @@ async fn committed_before(pool: &PgPool, plan: &SendPlan) -> Result<Option<Sent>
     )
     .bind(uuid(plan.account))
     .bind(uuid(plan.batch))
-    .fetch_optional(pool)
-    .await
-    .map_err(failed("looking for a send"))?;
-    let balance = row.map(|row| row.credits("balance")).transpose();
-    Ok(balance.map_err(failed("looking for a send"))?.map(|balance| sent(plan, balance)))
+    .fetch_optional(connection)
+    .await?;
+    let balance = row.map(|row| row.credits("balance")).transpose()?;
+    Ok(balance.map(|balance| Outcome::Accepted { balance }))
 }
 
-async fn commit_together(pool: &PgPool, plans: &[SendPlan]) -> Result<Vec<Answer>, StoreError> {
-    let doing = failed("accepting a send");
-    let mut tx = begin(pool).await.map_err(&doing)?;
-    // Staged before anything is locked: invisible until the commit, and in nobody's way. But for
-    // what is a retry by all appearances: its texts may be there already.
-    let before = read_earlier(&mut tx, plans).await.map_err(&doing)?;
-    let (known, new): (Vec<_>, Vec<_>) =
-        plans.iter().partition(|plan| is_remembered(plan, &before));
-    stage(&mut tx, &new).await.map_err(&doing)?;
-    let mut state = Locked::read(&mut tx, plans).await.map_err(&doing)?;
-    let settled: Vec<Settled> = plans.iter().map(|plan| state.settle(plan)).collect();
-    let accepted: BTreeSet<BatchId> = plans
-        .iter()
-        .zip(&settled)
-        .filter(|(_, settled)| matches!(settled, Settled::Accepted { .. }))
-        .map(|(plan, _)| plan.batch)
-        .collect();
-    let is_accepted = |plan: &&SendPlan| accepted.contains(&plan.batch);
-    let late: Vec<_> = known.into_iter().filter(is_accepted).collect();
-    stage(&mut tx, &late).await.map_err(&doing)?;
-    let refused: Vec<_> = new.into_iter().filter(|plan| !is_accepted(plan)).collect();
-    unstage(&mut tx, &refused).await.map_err(&doing)?;
-    state.write(&mut tx).await.map_err(&doing)?;
-    let mut answers = Vec::with_capacity(plans.len());
-    for (plan, settled) in plans.iter().zip(settled) {
-        answers.push(match settled {
-            Settled::Accepted { balance } => Ok(sent(plan, balance)),
-            Settled::Replayed(earlier) => {
-                Ok(replay(&mut tx, plan.account, *earlier).await.map_err(&doing)?)
-            }
-            Settled::Refused(refused) => Err(refused),
-        });
-    }
-    tx.commit().await.map_err(&doing)?;
-    Ok(answers)
-}
-
-fn sent(plan: &SendPlan, balance: Credits) -> Sent {
-    Sent {
-        batch: plan.batch,
-        messages: plan.messages.clone(),
-        rejected: plan.rejected.clone(),
-        credits: plan.charge,
-        balance,
-        replay: Replay::First,
+fn answer((plan, outcome): (SendPlan, Outcome)) -> Answer {
+    match outcome {
+        Outcome::Accepted { balance } => Ok(Sent {
+            batch: plan.batch,
+            messages: plan.messages,
+            rejected: plan.rejected,
+            credits: plan.charge,
+            balance,
+            replay: Replay::First,
+        }),
+        Outcome::Replayed(sent) => Ok(sent),
+        Outcome::Refused(refused) => Err(refused),
     }
 }
 

@@ -53,15 +53,29 @@ impl Locked {
         plans: &[SendPlan],
     ) -> sqlx::Result<Self> {
         let ids: BTreeSet<AccountId> = plans.iter().map(|plan| plan.account).collect();
+        let texts = || plans.iter().flat_map(|plan| plan.messages.iter());
+        // Whoever opts out after this snapshot is seen when the texts are claimed.
         let rows = sqlx::query(
-            "SELECT id, status, balance, ledger_seq FROM account WHERE id = ANY($1)
-             ORDER BY id FOR NO KEY UPDATE",
+            "SELECT id, status, balance, ledger_seq,
+                 ARRAY(SELECT want.place FROM UNNEST($2::uuid[], $3::bigint[])
+                           WITH ORDINALITY AS want (account_id, phone, place)
+                       WHERE EXISTS (SELECT FROM opt_out o WHERE o.account_id = want.account_id
+                                     AND o.phone = want.phone)) AS opted_out
+             FROM account WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE OF account",
         )
         .bind(uuids(ids))
+        .bind(uuids(texts().map(|text| text.account)))
+        .bind(texts().map(|text| digits(text.to)).collect::<Vec<_>>())
         .fetch_all(&mut *connection)
         .await?;
         let mut accounts = BTreeMap::new();
+        let mut opted_out = BTreeSet::new();
         for row in rows {
+            // The same in every row: which of the texts, counted from 1.
+            let places: Vec<i64> = row.try_get("opted_out")?;
+            let places = places.iter().filter_map(|place| usize::try_from(place - 1).ok());
+            let found = places.filter_map(|place| texts().nth(place));
+            opted_out.extend(found.map(|text| (text.account, text.to)));
             let account = LockedAccount {
                 status: row.name("status")?,
                 balance: row.credits("balance")?,
@@ -74,7 +88,7 @@ impl Locked {
         read_test_texts(connection, plans, &mut accounts).await?;
         Ok(Self {
             accounts,
-            opted_out: read_opted_out(connection, plans).await?,
+            opted_out,
             earlier: read_earlier(connection, plans).await?,
             remembered: Vec::new(),
             tested: Vec::new(),
@@ -169,23 +183,6 @@ async fn read_test_texts(
         }
     }
     Ok(())
-}
-
-async fn read_opted_out(
-    connection: &mut PgConnection,
-    plans: &[SendPlan],
-) -> sqlx::Result<BTreeSet<(AccountId, E164)>> {
-    let texts = || plans.iter().flat_map(|plan| plan.messages.iter());
-    let rows = sqlx::query(
-        "SELECT o.account_id, o.phone FROM opt_out o
-         JOIN UNNEST($1::uuid[], $2::bigint[]) AS want (account_id, phone)
-              USING (account_id, phone)",
-    )
-    .bind(uuids(texts().map(|text| text.account)))
-    .bind(texts().map(|text| digits(text.to)).collect::<Vec<_>>())
-    .fetch_all(connection)
-    .await?;
-    rows.iter().map(|row| Ok((row.id("account_id")?, row.number("phone")?))).collect()
 }
 
 pub(super) async fn read_earlier(

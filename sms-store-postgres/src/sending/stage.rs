@@ -7,8 +7,8 @@ use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey};
 use sms_core::sending::plan::SendPlan;
 use sqlx::PgConnection;
 
-use crate::change::insert_texts;
-use crate::row::{time, uuids};
+use crate::new_text::insert_queued;
+use crate::row::uuids;
 
 /// Whether a plan's key is remembered at this moment.
 pub(super) fn is_remembered(
@@ -25,23 +25,11 @@ pub(super) async fn stage(connection: &mut PgConnection, plans: &[&SendPlan]) ->
         .iter()
         .flat_map(|plan| plan.messages.iter().map(|message| (message, plan.accepted(message))))
         .collect();
-    if texts.is_empty() {
-        return Ok(());
-    }
-    insert_texts(connection, &texts).await?;
     let entries: Vec<_> = plans
         .iter()
         .flat_map(|plan| plan.messages.iter().map(|message| plan.queue_entry(message)))
         .collect();
-    let insert = sqlx::query(
-        "INSERT INTO queue (message_id, account_id, claimable_at, expires_at)
-         SELECT * FROM UNNEST($1::uuid[], $2::uuid[], $3::timestamptz[], $4::timestamptz[])",
-    )
-    .bind(uuids(entries.iter().map(|entry| entry.message)))
-    .bind(uuids(entries.iter().map(|entry| entry.account)))
-    .bind(entries.iter().map(|entry| time(entry.claimable_at)).collect::<Vec<_>>())
-    .bind(entries.iter().map(|entry| time(entry.expires_at)).collect::<Vec<_>>());
-    insert.execute(connection).await.map(|_| ())
+    insert_queued(connection, &texts, &entries).await
 }
 
 /// Takes back what was staged for plans that were not accepted.

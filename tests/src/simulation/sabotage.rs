@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use sms_core::account::api_key::{KeyHash, KeyRecord};
 use sms_core::account::store::{AccountStore, ApiKeyStore, KeyCreated, NewAccount};
-use sms_core::account::{Account, AccountChange};
+use sms_core::account::{Account, AccountChange, Settings};
 use sms_core::credits::adjust::{AdjustPlan, AdjustRefused, Adjusted};
 use sms_core::credits::ledger::{Cause, Draft, Entry};
 use sms_core::credits::store::CreditStore;
@@ -139,6 +139,7 @@ forward! {
     impl AccountStore for Saboteur {
         account_create(new: NewAccount) -> Result<(), StoreError>;
         account_get(id: AccountId) -> Result<Option<Account>, StoreError>;
+        account_settings(id: AccountId) -> Result<Option<Settings>, StoreError>;
         account_list(page: PageRequest) -> Result<Page<Account>, StoreError>;
         account_update(
             id: AccountId,

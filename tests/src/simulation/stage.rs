@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use sms_core::account::api_key::{KeyHash, KeyRecord};
 use sms_core::account::store::{AccountStore, ApiKeyStore, KeyCreated, NewAccount};
-use sms_core::account::{Account, AccountChange};
+use sms_core::account::{Account, AccountChange, Settings};
 use sms_core::credits::adjust::{AdjustPlan, AdjustRefused, Adjusted};
 use sms_core::credits::ledger::Entry;
 use sms_core::credits::store::CreditStore;
@@ -87,6 +87,7 @@ forward! {
 forward! {
     impl AccountStore for Stage {
         account_get(id: AccountId) -> Result<Option<Account>, StoreError>;
+        account_settings(id: AccountId) -> Result<Option<Settings>, StoreError>;
         account_list(page: PageRequest) -> Result<Page<Account>, StoreError>;
     }
     own {

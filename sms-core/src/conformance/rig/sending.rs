@@ -66,7 +66,8 @@ impl Rig {
         assert_eq!(request.check(self.now()), [], "the request is well-formed");
         let route = if mode.is_test() { RouteName::test() } else { RouteName::new("simulator") };
         let facts = PlanFacts {
-            account,
+            account: account.id,
+            settings: &account.settings,
             mode,
             from,
             route: &route,

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::account::Account;
 use crate::samples::{account, ids, message_id, mobile, now, our_number, person, seconds};
 use crate::sending::IdempotencyKey;
 use crate::sending::quote::Quote;
@@ -28,7 +29,8 @@ impl World {
 
     fn plan(&self, request: &SendRequest) -> SendPlan {
         let facts = PlanFacts {
-            account: &self.account,
+            account: self.account.id,
+            settings: &self.account.settings,
             mode: self.mode,
             from: our_number(),
             route: &self.route,

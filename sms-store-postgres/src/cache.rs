@@ -1,0 +1,125 @@
+//! What every request asks for and hardly ever changes, remembered for a few seconds.
+//!
+//! What this program writes is forgotten here at once. What other programs write is seen when an
+//! entry has come of age; nothing that a verdict depends on is taken from here.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A revoked key must be refused everywhere within 5 s; the rest is for the read that fills.
+const MAX_AGE: Duration = Duration::from_secs(4);
+/// How many entries are remembered before all are forgotten.
+const MOST_ENTRIES: usize = 100_000;
+
+/// Entries by key, each for [`MAX_AGE`].
+pub(crate) struct Cache<K, V>(Mutex<Entries<K, V>>);
+
+struct Entries<K, V> {
+    by_key: HashMap<K, (Instant, V)>,
+    /// How often something was forgotten. A read that began before is not remembered.
+    forgotten: u64,
+}
+
+/// Taken before a read, so that what was forgotten meanwhile stays so.
+#[derive(Clone, Copy)]
+pub(crate) struct Ticket {
+    forgotten: u64,
+    since: Instant,
+}
+
+impl<K: Eq + Hash, V: Clone> Cache<K, V> {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(Entries { by_key: HashMap::new(), forgotten: 0 }))
+    }
+
+    /// The entry, or else a ticket to remember it with once it is read.
+    pub(crate) fn get(&self, key: &K) -> Result<V, Ticket> {
+        let (entries, now) = (self.entries(), Instant::now());
+        match entries.by_key.get(key) {
+            Some((since, value)) if now.duration_since(*since) < MAX_AGE => Ok(value.clone()),
+            _ => Err(Ticket { forgotten: entries.forgotten, since: now }),
+        }
+    }
+
+    /// Remembers what was read, unless something was forgotten since the ticket was taken.
+    pub(crate) fn put(&self, ticket: Ticket, key: K, value: V) {
+        let mut entries = self.entries();
+        if entries.forgotten == ticket.forgotten {
+            if entries.by_key.len() >= MOST_ENTRIES {
+                entries.by_key.clear();
+            }
+            entries.by_key.insert(key, (ticket.since, value));
+        }
+    }
+
+    /// Changes an entry in place.
+    pub(crate) fn change(&self, key: &K, change: impl FnOnce(&mut V)) {
+        if let Some((_, value)) = self.entries().by_key.get_mut(key) {
+            change(value);
+        }
+    }
+
+    /// Forgets one entry. To be called after its change is committed.
+    pub(crate) fn forget(&self, key: &K) {
+        let mut entries = self.entries();
+        entries.by_key.remove(key);
+        entries.forgotten += 1;
+    }
+
+    /// Forgets the entries of which this is true.
+    pub(crate) fn forget_where(&self, is_meant: impl Fn(&V) -> bool) {
+        let mut entries = self.entries();
+        entries.by_key.retain(|_, (_, value)| !is_meant(value));
+        entries.forgotten += 1;
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Entries<K, V>> {
+        // A panic cannot leave the map half changed.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_read_is_remembered_until_it_is_forgotten() {
+        let cache = Cache::new();
+        let ticket = cache.get(&1).unwrap_err();
+        cache.put(ticket, 1, "one");
+        assert_eq!(cache.get(&1).ok(), Some("one"));
+        cache.forget(&1);
+        assert!(cache.get(&1).is_err());
+    }
+
+    #[test]
+    fn what_was_read_before_a_change_is_not_remembered_after_it() {
+        let cache = Cache::new();
+        let ticket = cache.get(&1).unwrap_err();
+        cache.forget_where(|_| true);
+        cache.put(ticket, 1, "old");
+        assert!(cache.get(&1).is_err());
+    }
+
+    #[test]
+    fn an_entry_comes_of_age_from_when_its_read_began() {
+        let cache = Cache::new();
+        let Err(ticket) = cache.get(&1) else { panic!("nothing is there") };
+        let long_ago = Instant::now().checked_sub(MAX_AGE).unwrap();
+        cache.put(Ticket { since: long_ago, ..ticket }, 1, "old");
+        assert!(cache.get(&1).is_err());
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let cache = Cache::new();
+        for key in 0..MOST_ENTRIES + 10 {
+            let Err(ticket) = cache.get(&key) else { panic!("nothing is there") };
+            cache.put(ticket, key, ());
+        }
+        assert!(cache.entries().by_key.len() <= MOST_ENTRIES);
+    }
+}
