@@ -16,13 +16,13 @@ use crate::PgStore;
 use crate::begin::begin;
 use crate::credits::{Booking, book};
 use crate::error::failed;
-use crate::row::{Read, amount, time, uuid};
+use crate::row::{Read, amount, impossible, time, uuid};
 
 pub(crate) fn account(row: &PgRow) -> sqlx::Result<Account> {
     let local = |column: &str| {
-        let minutes = u16::try_from(row.try_get::<i16, _>(column)?).unwrap_or_default();
-        LocalTime::new(minutes / 60, minutes % 60)
-            .ok_or_else(|| sqlx::Error::ColumnNotFound(column.to_owned()))
+        let minutes = u16::try_from(row.try_get::<i16, _>(column)?).ok();
+        let local = minutes.and_then(|minutes| LocalTime::new(minutes / 60, minutes % 60));
+        local.ok_or_else(|| impossible(column))
     };
     Ok(Account {
         id: row.id("id")?,
@@ -41,10 +41,8 @@ pub(crate) fn account(row: &PgRow) -> sqlx::Result<Account> {
 }
 
 fn key(row: &PgRow) -> sqlx::Result<KeyRecord> {
-    let bytes: [u8; 32] = row
-        .try_get::<Vec<u8>, _>("hash")?
-        .try_into()
-        .map_err(|_| sqlx::Error::ColumnNotFound("hash".to_owned()))?;
+    let bytes: [u8; 32] =
+        row.try_get::<Vec<u8>, _>("hash")?.try_into().map_err(|_| impossible("hash"))?;
     Ok(KeyRecord {
         id: row.id("id")?,
         account: row.id("account_id")?,

@@ -43,6 +43,16 @@ fn migrations() -> Vec<Migration> {
             "webhook",
             include_str!("../migrations/20261121100300_webhook.sql"),
         ),
+        migration(
+            20_261_121_120_000,
+            "webhook run",
+            include_str!("../migrations/20261121120000_webhook_run.sql"),
+        ),
+        migration(
+            20_261_121_120_100,
+            "tidying",
+            include_str!("../migrations/20261121120100_tidying.sql"),
+        ),
     ]
 }
 
