@@ -10,6 +10,7 @@ use sms_core::inbound::{
 };
 use sms_core::page::{Cursor, Page, PageRequest};
 use sms_core::store::StoreError;
+use sms_core::time::Timestamp;
 
 use crate::MemoryStore;
 use crate::state::State;
@@ -31,6 +32,16 @@ impl InboundStore for MemoryStore {
             return Ok(TakenIn::Unrouted(unrouted));
         };
         Ok(TakenIn::Routed(state.take_in(&mut plan, account, mode)))
+    }
+
+    async fn last_texted_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        let mut state = self.state();
+        let old = state.last_texted.iter().filter(|(_, (_, at))| *at < before);
+        let contacts: Vec<_> = old.map(|(contact, _)| *contact).take(limit).collect();
+        for contact in &contacts {
+            state.last_texted.remove(contact);
+        }
+        Ok(contacts.len())
     }
 
     async fn unrouted_list(&self, page: PageRequest) -> Result<Page<Unrouted>, StoreError> {

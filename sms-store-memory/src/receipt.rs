@@ -10,9 +10,9 @@ use crate::state::State;
 
 #[async_trait]
 impl ReceiptStore for MemoryStore {
-    async fn receipts_record(&self, plans: Vec<ReceiptPlan>) -> Result<Vec<Recorded>, StoreError> {
+    async fn receipts_record(&self, plans: Vec<ReceiptPlan>) -> Vec<Result<Recorded, StoreError>> {
         let mut state = self.state();
-        Ok(plans.into_iter().map(|plan| state.record_receipt(plan)).collect())
+        plans.into_iter().map(|plan| Ok(state.record_receipt(plan))).collect()
     }
 }
 

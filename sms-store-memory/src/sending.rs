@@ -62,6 +62,19 @@ impl SendingStore for MemoryStore {
         }
         Ok(removed)
     }
+
+    async fn test_sends_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        let mut state = self.state();
+        let mut removed = 0;
+        for room in state.accounts.values_mut() {
+            let made = &mut room.test_texts;
+            while removed < limit && made.front().is_some_and(|(at, _)| *at < before) {
+                made.pop_front();
+                removed += 1;
+            }
+        }
+        Ok(removed)
+    }
 }
 
 impl State {

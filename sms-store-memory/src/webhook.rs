@@ -105,9 +105,9 @@ impl WebhookStore for MemoryStore {
     async fn deliveries_record(
         &self,
         plans: Vec<AttemptPlan>,
-    ) -> Result<Vec<AttemptVerdict>, StoreError> {
+    ) -> Vec<Result<AttemptVerdict, StoreError>> {
         let mut state = self.state();
-        Ok(plans.into_iter().map(|plan| state.record_attempt(&plan)).collect())
+        plans.into_iter().map(|plan| Ok(state.record_attempt(&plan))).collect()
     }
 
     async fn delivery_retry(&self, plan: RetryPlan) -> Result<Option<RetryVerdict>, StoreError> {

@@ -20,9 +20,9 @@ use crate::row::{Read, amount, impossible, time, uuid};
 
 pub(crate) fn account(row: &PgRow) -> sqlx::Result<Account> {
     let local = |column: &str| {
-        let minutes = u16::try_from(row.try_get::<i16, _>(column)?).unwrap_or_default();
-        LocalTime::new(minutes / 60, minutes % 60)
-            .ok_or_else(|| sqlx::Error::ColumnNotFound(column.to_owned()))
+        let minutes = u16::try_from(row.try_get::<i16, _>(column)?).ok();
+        let local = minutes.and_then(|minutes| LocalTime::new(minutes / 60, minutes % 60));
+        local.ok_or_else(|| impossible(column))
     };
     Ok(Account {
         id: row.id("id")?,

@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::PgStore;
 use crate::begin::begin;
 use crate::error::{commit_failed, failed};
-use crate::row::{Read, amount, time, uuid, uuids};
+use crate::row::{Read, amount, impossible, time, uuid, uuids};
 
 /// Locks accounts, in the order of their ids, and reads balance and newest seq of each.
 pub(crate) async fn lock_balances(
@@ -120,7 +120,6 @@ impl Causes {
 }
 
 fn entry(row: &PgRow) -> sqlx::Result<Entry> {
-    let missing = |column: &str| sqlx::Error::ColumnNotFound(column.to_owned());
     let cause = match row.try_get::<&str, _>("kind")? {
         "send" => Cause::Send { batch: row.id("batch_id")? },
         "refund" => Cause::Refund {
@@ -130,12 +129,13 @@ fn entry(row: &PgRow) -> sqlx::Result<Entry> {
         },
         "rent" => Cause::Rent { number: row.id("number_id")? },
         "top_up" => Cause::TopUp,
-        _ => Cause::Adjustment,
+        "adjustment" => Cause::Adjustment,
+        _ => return Err(impossible("kind")),
     };
     Ok(Entry {
         id: row.id("id")?,
         cause,
-        amount: Change::new(row.try_get("amount")?).ok_or_else(|| missing("amount"))?,
+        amount: Change::new(row.try_get("amount")?).ok_or_else(|| impossible("amount"))?,
         balance_after: row.credits("balance_after")?,
         note: row.try_get("note")?,
         created_at: row.at("created_at")?,

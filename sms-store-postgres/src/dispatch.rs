@@ -285,10 +285,11 @@ fn follow_up(row: &PgRow) -> sqlx::Result<FollowUp> {
         "delivered" => Comeback::Receipt(ReceiptStatus::Delivered),
         "undelivered" => {
             let error = detail.as_deref().and_then(|code| code.parse::<ErrorCode>().ok());
-            let error = error.unwrap_or(ErrorCode::NetworkError);
+            let error = error.ok_or_else(|| row::impossible("detail"))?;
             Comeback::Receipt(ReceiptStatus::Undelivered(error))
         }
-        _ => Comeback::Reply(Body::new(detail.unwrap_or_default())),
+        "reply" => Comeback::Reply(Body::new(detail.ok_or_else(|| row::impossible("detail"))?)),
+        _ => return Err(row::impossible("what")),
     };
     Ok(FollowUp {
         id: row.id("id")?,

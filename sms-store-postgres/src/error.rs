@@ -26,29 +26,68 @@ impl ConnectFailed {
     }
 }
 
+/// The five characters by which the database says what went wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct SqlState(String);
+
+impl SqlState {
+    fn of(error: &sqlx::Error) -> Option<Self> {
+        let sqlx::Error::Database(database) = error else { return None };
+        database.code().map(|code| Self(code.into_owned()))
+    }
+
+    /// Its class: the first two characters.
+    fn class(&self) -> &str {
+        self.0.get(..2).unwrap_or(&self.0)
+    }
+
+    /// Whether the same transaction may succeed if it is run again at once: it could not be put in
+    /// a row with others, waited for one that waited for it, or found what another has just
+    /// written.
+    fn is_conflict(&self) -> bool {
+        matches!(self.0.as_str(), "40001" | "40P01" | "23505")
+    }
+
+    /// Whether it is about the connection or the server rather than about what was asked.
+    fn is_about_the_server(&self) -> bool {
+        matches!(self.class(), "08" | "53") || self.0.starts_with("57P")
+    }
+
+    /// Whether trying again later may help: no connection, shutting down, overloaded, a lock or a
+    /// statement that took too long.
+    fn is_passing(&self) -> bool {
+        matches!(self.class(), "08" | "53" | "57")
+            || matches!(self.0.as_str(), "55P03" | "25P03" | "40001" | "40P01")
+    }
+}
+
 /// What may be told of a database error.
 #[derive(Debug)]
-struct Cause(String);
+struct Cause {
+    told: String,
+    /// `None` when the error did not come from the database.
+    state: Option<SqlState>,
+}
 
 impl Cause {
     fn of(error: &sqlx::Error) -> Self {
-        match error {
+        let state = SqlState::of(error);
+        let told = match error {
             sqlx::Error::Database(database) => {
-                let code = database.code().unwrap_or_default().into_owned();
+                let code = state.as_ref().map_or("unknown", |state| &state.0);
                 let constraint = database.constraint().unwrap_or("none");
-                Self(format!("SQLSTATE {code}, constraint {constraint}"))
+                format!("SQLSTATE {code}, constraint {constraint}")
             }
-            sqlx::Error::ColumnDecode { index, source } => {
-                Self(format!("column {index}: {source}"))
-            }
-            other => Self(other.to_string()),
-        }
+            sqlx::Error::ColumnDecode { index, source } => format!("column {index}: {source}"),
+            other => other.to_string(),
+        };
+        Self { told, state }
     }
 }
 
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.told)
     }
 }
 
@@ -73,8 +112,7 @@ fn store_error(doing: &'static str, error: &sqlx::Error) -> StoreError {
     }
 }
 
-/// Whether trying again later may help: no connection, shutting down, overloaded, a lock or a
-/// statement that took too long.
+/// Whether trying again later may help.
 fn is_unavailable(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_)
@@ -83,26 +121,81 @@ fn is_unavailable(error: &sqlx::Error) -> bool {
         | sqlx::Error::PoolClosed
         | sqlx::Error::WorkerCrashed
         | sqlx::Error::Protocol(_) => true,
-        sqlx::Error::Database(database) => {
-            let code = database.code().unwrap_or_default();
-            code.starts_with("08")
-                || code.starts_with("53")
-                || code.starts_with("57")
-                || matches!(&*code, "55P03" | "25P03" | "40001" | "40P01")
-        }
+        sqlx::Error::Database(_) => SqlState::of(error).is_some_and(|state| state.is_passing()),
         _ => false,
     }
 }
 
-/// Whether the database could not be reached, so that the outcome may be unknown.
+fn state(error: &StoreError) -> Option<&SqlState> {
+    let (StoreError::Unavailable { source, .. } | StoreError::Internal { source, .. }) = error;
+    source.as_ref()?.downcast_ref::<Cause>()?.state.as_ref()
+}
+
+/// Whether the database could not be reached, so that the outcome may be unknown. What it refused
+/// itself, it has undone.
 pub(crate) fn is_gone(error: &StoreError) -> bool {
-    matches!(error, StoreError::Unavailable { .. }) && !is_conflict(error)
+    matches!(error, StoreError::Unavailable { .. })
+        && state(error).is_none_or(SqlState::is_about_the_server)
 }
 
 /// Whether the same transaction may succeed if it is run again at once: it could not be put in a
 /// row with others, waited for one that waited for it, or found what another has just written.
 pub(crate) fn is_conflict(error: &StoreError) -> bool {
-    let (StoreError::Unavailable { source, .. } | StoreError::Internal { source, .. }) = error;
-    let told = source.as_ref().map(ToString::to_string).unwrap_or_default();
-    ["40001", "40P01", "23505"].iter().any(|code| told.starts_with(&format!("SQLSTATE {code}")))
+    state(error).is_some_and(SqlState::is_conflict)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(code: Option<&str>) -> StoreError {
+        let state = code.map(|code| SqlState(code.to_owned()));
+        let passing = state.as_ref().is_none_or(SqlState::is_passing);
+        let source = Some(Box::new(Cause { told: "SQLSTATE 40001".to_owned(), state }) as _);
+        let doing = "testing";
+        if passing {
+            StoreError::Unavailable { doing, source }
+        } else {
+            StoreError::Internal { doing, source }
+        }
+    }
+
+    #[test]
+    fn a_conflict_is_known_by_its_code_and_not_by_words() {
+        for (code, conflict) in [
+            (Some("40001"), true),
+            (Some("40P01"), true),
+            (Some("23505"), true),
+            (Some("23503"), false),
+            (Some("55P03"), false),
+            (None, false),
+        ] {
+            assert_eq!(is_conflict(&told(code)), conflict, "{code:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_database_out_of_reach_leaves_the_outcome_unknown() {
+        for (code, gone) in [
+            (None, true),
+            (Some("08006"), true),
+            (Some("53300"), true),
+            (Some("57P01"), true),
+            (Some("57014"), false),
+            (Some("55P03"), false),
+            (Some("40001"), false),
+            (Some("22003"), false),
+        ] {
+            assert_eq!(is_gone(&told(code)), gone, "{code:?}");
+        }
+        let closed = failed("testing")(sqlx::Error::PoolClosed);
+        assert!(is_gone(&closed) && !is_conflict(&closed));
+    }
+
+    #[test]
+    fn what_a_column_cannot_hold_is_told_by_the_columns_name() {
+        let error = failed("testing")(crate::row::impossible("status"));
+        let StoreError::Internal { source: Some(source), .. } = error else { panic!("internal") };
+        assert_eq!(source.to_string(), "column status: impossible value");
+    }
 }

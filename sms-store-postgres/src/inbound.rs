@@ -13,6 +13,7 @@ use sms_core::number::Holder;
 use sms_core::page::{Page, PageRequest};
 use sms_core::store::StoreError;
 use sms_core::text::Segments;
+use sms_core::time::Timestamp;
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
 use uuid::Uuid;
@@ -42,6 +43,20 @@ impl InboundStore for PgStore {
             .map_err(&doing)?;
         let rows: sqlx::Result<Vec<Unrouted>> = rows.iter().map(unrouted).collect();
         Ok(Page::of(rows.map_err(&doing)?, page.limit, |text: &Unrouted| text.id))
+    }
+
+    async fn last_texted_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        let deleted = sqlx::query(
+            "DELETE FROM last_texted WHERE (number, person) IN (
+                 SELECT number, person FROM last_texted WHERE at < $1
+                 ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED)",
+        )
+        .bind(time(before))
+        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+        .execute(&self.pool)
+        .await
+        .map_err(failed("tidying contacts"))?;
+        Ok(usize::try_from(deleted.rows_affected()).unwrap_or(usize::MAX))
     }
 }
 

@@ -41,6 +41,7 @@ mod opt_out;
 mod receipt;
 mod row;
 mod sending;
+mod shared_commit;
 mod webhook;
 
 pub use error::ConnectFailed;
@@ -63,6 +64,8 @@ impl Default for PgSettings {
 pub struct PgStore {
     pool: PgPool,
     sends: sending::Sends,
+    receipts: shared_commit::Commits<receipt::Receipts>,
+    attempts: shared_commit::Commits<webhook::attempt::Attempts>,
     caches: Arc<Caches>,
 }
 
@@ -104,7 +107,9 @@ impl PgStore {
             .await
             .map_err(ConnectFailed::new)?;
         let sends = sending::Sends::start(&pool);
-        Ok(Self { pool, sends, caches: Arc::new(Caches::new()) })
+        let receipts = shared_commit::Commits::start(&pool);
+        let attempts = shared_commit::Commits::start(&pool);
+        Ok(Self { pool, sends, receipts, attempts, caches: Arc::new(Caches::new()) })
     }
 
     /// Ends all connections, once what is under way has ended. The store answers nothing then.

@@ -48,6 +48,16 @@ fn migrations() -> Vec<Migration> {
             "ledger without reference",
             include_str!("../migrations/20261121101000_ledger_without_reference.sql"),
         ),
+        migration(
+            20_261_121_120_000,
+            "webhook run",
+            include_str!("../migrations/20261121120000_webhook_run.sql"),
+        ),
+        migration(
+            20_261_121_120_100,
+            "tidying",
+            include_str!("../migrations/20261121120100_tidying.sql"),
+        ),
     ]
 }
 

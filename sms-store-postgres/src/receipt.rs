@@ -1,44 +1,53 @@
-//! Receipts.
+//! Receipts. Those that come at about the same time share a commit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
-use sms_core::ids::MessageId;
+use sms_core::ids::{FollowUpId, MessageId};
 use sms_core::message::Message;
 use sms_core::receipt::store::ReceiptStore;
 use sms_core::receipt::{ReceiptPlan, Recorded};
 use sms_core::store::StoreError;
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
 use crate::PgStore;
-use crate::begin::{again_on_conflict, begin};
+use crate::begin::begin;
 use crate::change::Changes;
 use crate::error::failed;
-use crate::row::{self, uuid, uuids};
+use crate::row::{self, Read, uuids};
+use crate::shared_commit::Shared;
+
+/// The command that records receipts.
+pub(crate) struct Receipts;
 
 #[async_trait]
 impl ReceiptStore for PgStore {
-    async fn receipts_record(&self, plans: Vec<ReceiptPlan>) -> Result<Vec<Recorded>, StoreError> {
-        again_on_conflict!(self.record_receipts_once(plans.clone()))
+    async fn receipts_record(&self, plans: Vec<ReceiptPlan>) -> Vec<Result<Recorded, StoreError>> {
+        self.receipts.settle(plans).await
     }
 }
 
-impl PgStore {
-    async fn record_receipts_once(
-        &self,
+#[async_trait]
+impl Shared for Receipts {
+    type Plan = ReceiptPlan;
+    type Answer = Recorded;
+    const DOING: &'static str = "recording receipts";
+
+    async fn commit(
+        pool: &PgPool,
         mut plans: Vec<ReceiptPlan>,
     ) -> Result<Vec<Recorded>, StoreError> {
-        let doing = failed("recording receipts");
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        let doing = failed(Self::DOING);
+        let mut tx = begin(pool).await.map_err(&doing)?;
         let ids = uuids(plans.iter().map(|plan| plan.receipt.message));
         let mut texts = locked(&mut tx, ids).await.map_err(&doing)?;
+        let owed = uuids(plans.iter().filter_map(|plan| plan.follow_up));
+        let mut owed = take_follow_ups(&mut tx, owed).await.map_err(&doing)?;
         let mut changes = Changes::default();
         let mut recorded = Vec::with_capacity(plans.len());
         for plan in &mut plans {
-            if let Some(id) = plan.follow_up
-                && !take_follow_up(&mut tx, uuid(id)).await.map_err(&doing)?
-            {
+            if plan.follow_up.is_some_and(|id| !owed.remove(&id)) {
                 recorded.push(Recorded::AlreadyDone);
                 continue;
             }
@@ -65,6 +74,25 @@ impl PgStore {
 pub(crate) async fn take_follow_up(connection: &mut PgConnection, id: Uuid) -> sqlx::Result<bool> {
     let deleted = sqlx::query("DELETE FROM follow_up WHERE id = $1").bind(id);
     Ok(deleted.execute(connection).await?.rows_affected() == 1)
+}
+
+/// Removes simulated comebacks, in the order of their ids; those that were still there.
+async fn take_follow_ups(
+    connection: &mut PgConnection,
+    ids: Vec<Uuid>,
+) -> sqlx::Result<BTreeSet<FollowUpId>> {
+    if ids.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let rows = sqlx::query(
+        "DELETE FROM follow_up WHERE id = ANY(ARRAY(
+             SELECT id FROM follow_up WHERE id = ANY($1) ORDER BY id FOR UPDATE))
+         RETURNING id",
+    )
+    .bind(ids)
+    .fetch_all(connection)
+    .await?;
+    rows.iter().map(|row| row.id("id")).collect()
 }
 
 /// Texts, locked in the order of their ids, their places in the queue before them.

@@ -21,6 +21,7 @@ use uuid::Uuid;
 #[error("impossible value")]
 struct Impossible;
 
+/// The error for a column that holds what it cannot hold.
 pub(crate) fn impossible(column: &str) -> sqlx::Error {
     sqlx::Error::ColumnDecode { index: column.to_owned(), source: Box::new(Impossible) }
 }

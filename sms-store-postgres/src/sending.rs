@@ -181,4 +181,19 @@ impl SendingStore for PgStore {
         .map_err(&doing)?;
         Ok(usize::try_from(deleted.rows_affected()).unwrap_or(usize::MAX))
     }
+
+    async fn test_sends_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        let doing = failed("tidying test sends");
+        let deleted = sqlx::query(
+            "DELETE FROM test_send WHERE (account_id, batch_id) IN (
+                 SELECT account_id, batch_id FROM test_send WHERE made_at < $1
+                 ORDER BY made_at LIMIT $2 FOR UPDATE SKIP LOCKED)",
+        )
+        .bind(time(before))
+        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+        .execute(&self.pool)
+        .await
+        .map_err(&doing)?;
+        Ok(usize::try_from(deleted.rows_affected()).unwrap_or(usize::MAX))
+    }
 }

@@ -120,6 +120,7 @@ forward! {
     impl InboundStore for FailingStore {
         inbound_take(plan: InboundPlan) -> Result<TakenIn, StoreError>;
         unrouted_list(page: PageRequest) -> Result<Page<Unrouted>, StoreError>;
+        last_texted_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
     }
 }
 
@@ -151,7 +152,7 @@ forward! {
 
 forward! {
     impl ReceiptStore for FailingStore {
-        receipts_record(plans: Vec<ReceiptPlan>) -> Result<Vec<Recorded>, StoreError>;
+        receipts_record(plans: Vec<ReceiptPlan>) -> Vec<Result<Recorded, StoreError>>;
     }
 }
 
@@ -162,6 +163,7 @@ forward! {
             -> Result<Option<EarlierSend>, StoreError>;
         send_replay(account: AccountId, earlier: EarlierSend) -> Result<Sent, StoreError>;
         idempotency_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
+        test_sends_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
     }
 }
 
@@ -174,7 +176,7 @@ forward! {
             -> Result<Option<Endpoint>, StoreError>;
         endpoint_delete(account: AccountId, id: EndpointId) -> Result<bool, StoreError>;
         deliveries_claim(plan: DeliveryClaimPlan) -> Result<Vec<ClaimedDelivery>, StoreError>;
-        deliveries_record(plans: Vec<AttemptPlan>) -> Result<Vec<AttemptVerdict>, StoreError>;
+        deliveries_record(plans: Vec<AttemptPlan>) -> Vec<Result<AttemptVerdict, StoreError>>;
         delivery_retry(plan: RetryPlan) -> Result<Option<RetryVerdict>, StoreError>;
         delivery_log(delivery: Delivery) -> Result<(), StoreError>;
         delivery_get(account: AccountId, endpoint: EndpointId, id: DeliveryId)

@@ -14,7 +14,7 @@ use crate::ids::{AccountId, Id, IdSource, Ids, Kind};
 use crate::page::{Cursor, Limit, Page, PageRequest};
 use crate::phone::E164;
 use crate::random::SeededRandom;
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 use crate::time::Timestamp;
 
 mod account;
@@ -171,6 +171,11 @@ impl Rig {
     fn remember(&self, account: AccountId) {
         self.accounts.lock().unwrap_or_else(PoisonError::into_inner).push(account);
     }
+}
+
+/// What a store answered to a list of plans, none of which it may fail to record.
+pub fn all_recorded<T>(answers: Vec<Result<T, StoreError>>) -> Vec<T> {
+    answers.into_iter().map(|answer| answer.expect("it is recorded")).collect()
 }
 
 /// A page of so many things after `after`.

@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use super::{InboundPlan, TakenIn, Unrouted};
 use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
+use crate::time::Timestamp;
 
 /// Takes in texts.
 #[async_trait]
@@ -14,6 +15,9 @@ pub trait InboundStore: Send + Sync {
     /// unrouted. The follow-up of an [`Origin::Answer`](super::Origin::Answer) is removed with it;
     /// if it is gone, nothing is written.
     async fn inbound_take(&self, plan: InboundPlan) -> Result<TakenIn, StoreError>;
+
+    /// Forgets up to `limit` of who texted whom last, from before `before`. Returns how many.
+    async fn last_texted_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
 
     /// A page of the texts that belong to no account, newest first.
     async fn unrouted_list(&self, page: PageRequest) -> Result<Page<Unrouted>, StoreError>;

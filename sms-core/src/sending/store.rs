@@ -43,4 +43,8 @@ pub trait SendingStore: Send + Sync {
 
     /// Removes up to `limit` idempotency keys accepted before `before`. Returns how many.
     async fn idempotency_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
+
+    /// Forgets up to `limit` sends with test keys made before `before`, which count for no
+    /// [limit](super::settle::TEST_WINDOW) any more. Returns how many.
+    async fn test_sends_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
 }

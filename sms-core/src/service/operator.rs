@@ -288,7 +288,7 @@ impl Operator {
         message: MessageId,
         status: ReceiptStatus,
     ) -> Result<Message, Error> {
-        match self.sms.record_receipt(Receipt { message, status }, None).await? {
+        match self.sms.record_receipt(Receipt { message, status }).await? {
             Recorded::Changed(message) | Recorded::Unchanged(message) => Ok(message),
             Recorded::NoSuchMessage | Recorded::AlreadyDone => Err(Error::NotFound("message")),
         }
@@ -308,14 +308,10 @@ impl Sms {
         Ok(taken)
     }
 
-    pub(super) async fn record_receipt(
-        &self,
-        receipt: Receipt,
-        follow_up: Option<crate::ids::FollowUpId>,
-    ) -> Result<Recorded, Error> {
+    pub(super) async fn record_receipt(&self, receipt: Receipt) -> Result<Recorded, Error> {
         let at = self.now();
-        let plan = ReceiptPlan { receipt, at, ids: self.ids(at), follow_up };
-        let recorded = self.store().receipts_record(vec![plan]).await?.pop();
+        let plan = ReceiptPlan { receipt, at, ids: self.ids(at), follow_up: None };
+        let recorded = self.store().receipts_record(vec![plan]).await.pop().transpose()?;
         self.wake(Work::Webhooks);
         Ok(recorded.unwrap_or(Recorded::NoSuchMessage))
     }

@@ -186,7 +186,7 @@ impl Sms {
             schedule: self.inner.retries.clone(),
             jitter: Jitter(self.jitter()),
         };
-        let verdict = self.store().deliveries_record(vec![plan]).await?.pop();
+        let verdict = self.store().deliveries_record(vec![plan]).await.pop().transpose()?;
         let attempted = match verdict {
             Some(AttemptVerdict::Record { .. }) if answer.result.is_ok() => Attempted::Delivered,
             Some(AttemptVerdict::Record { .. }) => Attempted::Failed,

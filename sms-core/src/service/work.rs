@@ -13,11 +13,12 @@ use futures_util::future::join_all;
 use super::Sms;
 use crate::dispatch::{ClaimPlan, FollowUp, LEASE, LeaseToken, OutcomePlan, OutcomeRecorded};
 use crate::error::Error;
-use crate::inbound::{InboundText, Origin};
+use crate::inbound::{InboundText, Origin, SHARED_REACH};
 use crate::message::MessageStatus;
-use crate::receipt::Receipt;
+use crate::receipt::{Receipt, ReceiptPlan};
 use crate::route::{Comeback, HandOver, OutboundText, RouteSink};
 use crate::sending::idempotency;
+use crate::sending::settle::TEST_WINDOW;
 use crate::time::Timestamp;
 use crate::webhook::delivery;
 
@@ -185,43 +186,51 @@ impl Sms {
         Ok(())
     }
 
-    /// Brings back up to `limit` things that a simulated network owes by now: receipts and
-    /// answers. Returns how many.
+    /// Brings back up to `limit` things that a simulated network owes by now: receipts, recorded
+    /// together, then answers. One that fails does not hold up the others; it is still due. Returns
+    /// how many.
     pub async fn simulate_due(&self, limit: usize) -> Result<usize, Error> {
         let due = self.store().follow_ups_due(self.now(), limit).await?;
         let count = due.len();
         let mut result = Ok(count);
-        for follow_up in due {
-            // One that fails does not hold up the others; it is still due.
-            if let Err(error) = self.bring_back(follow_up).await {
-                result = Err(error);
+        let (mut receipts, mut answers) = (Vec::new(), Vec::new());
+        for FollowUp { id, message, number, person, route, due_at: _, what } in due {
+            match what {
+                Comeback::Receipt(status) => {
+                    let at = self.now();
+                    let receipt = Receipt { message, status };
+                    let ids = self.ids(at);
+                    receipts.push(ReceiptPlan { receipt, at, ids, follow_up: Some(id) });
+                }
+                Comeback::Reply(body) => {
+                    let text = InboundText { from: person, to: number, body, route };
+                    answers.push((text, Origin::Answer { to: message, follow_up: id }));
+                }
             }
+        }
+        if !receipts.is_empty() {
+            for recorded in self.store().receipts_record(receipts).await {
+                result = result.and(recorded.map(|_| count).map_err(Error::from));
+            }
+            self.wake(Work::Webhooks);
+        }
+        for (text, origin) in answers {
+            result = self.take_in(text, origin).await.and(result);
         }
         result
     }
 
-    async fn bring_back(&self, follow_up: FollowUp) -> Result<(), Error> {
-        let FollowUp { id, message, number, person, route, due_at: _, what } = follow_up;
-        match what {
-            Comeback::Receipt(status) => {
-                self.record_receipt(Receipt { message, status }, Some(id)).await?;
-            }
-            Comeback::Reply(body) => {
-                let text = InboundText { from: person, to: number, body, route };
-                let origin = Origin::Answer { to: message, follow_up: id };
-                self.take_in(text, origin).await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Removes up to `limit` each of what is past its keep: webhook deliveries after 30 days,
-    /// idempotency keys after 7. Returns how many.
+    /// Removes up to `limit` each of what is past its keep: webhook deliveries and contacts on
+    /// shared numbers after 30 days, idempotency keys after 7, test sends after an hour. Returns
+    /// how many.
     pub async fn tidy(&self, limit: usize) -> Result<usize, Error> {
         let now = self.now();
-        let deliveries = self.store().deliveries_tidy(now.minus(delivery::KEPT_FOR), limit).await?;
-        let keys = self.store().idempotency_tidy(now.minus(idempotency::KEPT_FOR), limit).await?;
-        Ok(deliveries + keys)
+        let store = self.store();
+        let deliveries = store.deliveries_tidy(now.minus(delivery::KEPT_FOR), limit).await?;
+        let keys = store.idempotency_tidy(now.minus(idempotency::KEPT_FOR), limit).await?;
+        let contacts = store.last_texted_tidy(now.minus(SHARED_REACH), limit).await?;
+        let tests = store.test_sends_tidy(now.minus(TEST_WINDOW), limit).await?;
+        Ok(deliveries + keys + contacts + tests)
     }
 
     /// The earliest moment at which there is work of this kind; `None` when none is in sight.
@@ -255,7 +264,7 @@ fn group_by_route(texts: Vec<OutboundText>) -> Vec<Vec<OutboundText>> {
 #[async_trait]
 impl RouteSink for Sms {
     async fn receipt(&self, receipt: Receipt) -> Result<(), Error> {
-        self.record_receipt(receipt, None).await.map(|_| ())
+        self.record_receipt(receipt).await.map(|_| ())
     }
 
     async fn inbound(&self, text: InboundText) -> Result<(), Error> {

@@ -42,27 +42,27 @@ pub trait WebhookStore: Send + Sync {
         at: Timestamp,
     ) -> Result<Option<Endpoint>, StoreError>;
 
-    /// Removes an endpoint and its deliveries; false when there is none of this id.
+    /// Removes an endpoint and its deliveries; false when there is none of this id. From then on no
+    /// reading and no claim finds them, even where they are cleared away later.
     async fn endpoint_delete(&self, account: AccountId, id: EndpointId)
     -> Result<bool, StoreError>;
 
     /// Takes deliveries that are due, each by [`settle_claim`](super::attempt::settle_claim), as
-    /// many
-    /// of each endpoint as
-    /// [`Room::of`](super::attempt::Room::of) allows, the longest due endpoint first, and of an
-    /// endpoint what has been due the longest. Two claims at
-    /// once never take the same delivery.
+    /// many of each endpoint as [`Room::of`](super::attempt::Room::of) allows, the longest due
+    /// endpoint first, and of an endpoint what has been due the longest. Two claims at once never
+    /// take the same delivery.
     async fn deliveries_claim(
         &self,
         plan: DeliveryClaimPlan,
     ) -> Result<Vec<ClaimedDelivery>, StoreError>;
 
     /// Records attempts, each by [`AttemptPlan::settle`] against delivery and endpoint as the ones
-    /// before left them. Answers in the order given.
+    /// before left them. They may share a commit; one that cannot be recorded takes nothing from
+    /// the others. Answers in the order given.
     async fn deliveries_record(
         &self,
         plans: Vec<AttemptPlan>,
-    ) -> Result<Vec<AttemptVerdict>, StoreError>;
+    ) -> Vec<Result<AttemptVerdict, StoreError>>;
 
     /// Takes one delivery to be sent again by hand, as [`RetryPlan::settle`] says; `None` when the
     /// endpoint has no such delivery.
@@ -87,7 +87,9 @@ pub trait WebhookStore: Send + Sync {
         page: PageRequest,
     ) -> Result<Page<Delivery>, StoreError>;
 
-    /// Removes up to `limit` deliveries made before `before`. Returns how many.
+    /// Removes up to `limit` deliveries made before `before`, and clears away what a store has left
+    /// of endpoints that were removed or switched off. Returns how many deliveries it dealt with: 0
+    /// when there is no more to do.
     async fn deliveries_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
 
     /// The earliest moment at which a delivery can be claimed.

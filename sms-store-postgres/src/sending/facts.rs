@@ -20,7 +20,7 @@ use sqlx::types::Json;
 use sqlx::{PgConnection, Row};
 
 use crate::credits::{Booking, book};
-use crate::row::{Read, amount, digits, time, uuids};
+use crate::row::{Read, amount, digits, impossible, time, uuids};
 
 /// What became of one plan.
 pub(super) enum Settled {
@@ -210,9 +210,10 @@ pub(super) async fn read_earlier(
 }
 
 pub(super) fn earlier_send(row: &PgRow) -> sqlx::Result<EarlierSend> {
-    let wrong = |column: &str| sqlx::Error::ColumnNotFound(column.to_owned());
-    let fingerprint: [u8; 32] =
-        row.try_get::<Vec<u8>, _>("fingerprint")?.try_into().map_err(|_| wrong("fingerprint"))?;
+    let fingerprint: [u8; 32] = row
+        .try_get::<Vec<u8>, _>("fingerprint")?
+        .try_into()
+        .map_err(|_| impossible("fingerprint"))?;
     let Json(rejected) = row.try_get::<Json<Vec<(String, String)>>, _>("rejected")?;
     let rejected: Option<Vec<Rejection>> = rejected
         .into_iter()
@@ -221,7 +222,7 @@ pub(super) fn earlier_send(row: &PgRow) -> sqlx::Result<EarlierSend> {
     Ok(EarlierSend {
         fingerprint: Fingerprint(fingerprint),
         batch: row.id("batch_id")?,
-        rejected: rejected.ok_or_else(|| wrong("rejected"))?,
+        rejected: rejected.ok_or_else(|| impossible("rejected"))?,
         credits: row.credits("credits")?,
         balance: row.credits("balance")?,
         accepted_at: row.at("accepted_at")?,

@@ -1,9 +1,10 @@
-//! Runs every scenario of the conformance suite on PostgreSQL, each as a test of its own on a
-//! database of its own.
+//! Runs every scenario of the conformance suite on PostgreSQL, and what is promised of this store
+//! beyond them, each as a test of its own on a database of its own.
 //!
 //! `cargo test -p sms-store-postgres --test conformance sending::` runs one noun's.
 
 mod cluster;
+mod postgres;
 
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
@@ -11,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use cluster::Cluster;
 use futures_util::future::BoxFuture;
 use libtest_mimic::{Arguments, Trial};
-use sms_core::conformance::{self, Runner};
+use sms_core::conformance::{self, Rig, Runner};
 use sms_store_postgres::{PgSettings, PgStore};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::Barrier;
@@ -68,7 +69,8 @@ fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(4).enable_all().build().expect("a runtime starts")
 }
 
-fn run(scenario: conformance::Scenario) {
+/// Has something done with a store of its own, told the address of its database.
+fn with_store(act: impl FnOnce(Arc<PgStore>, Arc<TokioRunner>, &str) + Send) {
     let (cluster, template) = cluster();
     let runtime = runtime();
     let (store, database) = runtime.block_on(async {
@@ -77,12 +79,11 @@ fn run(scenario: conformance::Scenario) {
         let store = PgStore::connect(&cluster.url(&database), settings).await;
         (store.expect("the server answers"), database)
     });
-    let handle = runtime.handle().clone();
-    let runner = Arc::new(TokioRunner(handle));
+    let runner = Arc::new(TokioRunner(runtime.handle().clone()));
     // On a worker of the runtime, so that races may block it.
-    let scenario_store = Arc::new(store.clone());
+    let (own, url) = (Arc::new(store.clone()), cluster.url(&database));
     std::thread::scope(|scope| {
-        let ran = scope.spawn(move || scenario.run(scenario_store, runner)).join();
+        let ran = scope.spawn(move || act(own, runner, &url)).join();
         ran.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     });
     runtime.block_on(async {
@@ -92,12 +93,21 @@ fn run(scenario: conformance::Scenario) {
 }
 
 fn main() -> ExitCode {
-    let trial = |scenario: conformance::Scenario| {
+    let everywhere = conformance::all().map(|scenario| {
         Trial::test(scenario.to_string(), move || {
-            run(scenario);
+            with_store(|store, runner, _| scenario.run(store, runner));
             Ok(())
         })
-    };
-    let trials = conformance::all().map(trial).collect();
+    });
+    let here = postgres::TESTS.iter().map(|(name, act)| {
+        Trial::test(format!("postgres::{name}"), move || {
+            with_store(|store, runner, url| {
+                let rig = Rig::new(store, runner.clone());
+                runner.block_on(Box::pin(act(&rig, url)));
+            });
+            Ok(())
+        })
+    });
+    let trials = everywhere.chain(here).collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

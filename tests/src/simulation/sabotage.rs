@@ -196,6 +196,7 @@ forward! {
     impl InboundStore for Saboteur {
         inbound_take(plan: InboundPlan) -> Result<TakenIn, StoreError>;
         unrouted_list(page: PageRequest) -> Result<Page<Unrouted>, StoreError>;
+        last_texted_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
     }
 }
 
@@ -254,7 +255,7 @@ forward! {
 
 forward! {
     impl ReceiptStore for Saboteur {
-        receipts_record(plans: Vec<ReceiptPlan>) -> Result<Vec<Recorded>, StoreError>;
+        receipts_record(plans: Vec<ReceiptPlan>) -> Vec<Result<Recorded, StoreError>>;
     }
 }
 
@@ -267,6 +268,7 @@ forward! {
         ) -> Result<Option<EarlierSend>, StoreError>;
         send_accept(plans: Vec<SendPlan>) -> Vec<Result<Sent, CommitError<SendRefused>>>;
         idempotency_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
+        test_sends_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
     }
     own {
         async fn send_replay(
@@ -295,7 +297,7 @@ forward! {
             at: Timestamp
         ) -> Result<Option<Endpoint>, StoreError>;
         endpoint_delete(account: AccountId, id: EndpointId) -> Result<bool, StoreError>;
-        deliveries_record(plans: Vec<AttemptPlan>) -> Result<Vec<AttemptVerdict>, StoreError>;
+        deliveries_record(plans: Vec<AttemptPlan>) -> Vec<Result<AttemptVerdict, StoreError>>;
         delivery_retry(plan: RetryPlan) -> Result<Option<RetryVerdict>, StoreError>;
         delivery_log(delivery: Delivery) -> Result<(), StoreError>;
         delivery_get(

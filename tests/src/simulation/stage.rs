@@ -216,6 +216,7 @@ forward! {
 forward! {
     impl InboundStore for Stage {
         unrouted_list(page: PageRequest) -> Result<Page<Unrouted>, StoreError>;
+        last_texted_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
     }
     own {
         async fn inbound_take(&self, plan: InboundPlan) -> Result<TakenIn, StoreError> {
@@ -302,24 +303,33 @@ forward! {
     }
 }
 
+/// The plans that were carried out, and what became of them.
+fn done<P, A: Clone>(plans: Vec<P>, answers: &[Result<A, StoreError>]) -> (Vec<P>, Vec<A>) {
+    let both = plans.into_iter().zip(answers);
+    both.filter_map(|(plan, answer)| Some((plan, answer.as_ref().ok()?.clone()))).unzip()
+}
+
 forward! {
     impl ReceiptStore for Stage {}
     own {
         async fn receipts_record(
             &self,
             plans: Vec<ReceiptPlan>,
-        ) -> Result<Vec<Recorded>, StoreError> {
+        ) -> Vec<Result<Recorded, StoreError>> {
             self.before("receipts_record").await;
             let seen = plans.clone();
-            let answer = self.inner.receipts_record(plans).await?;
-            self.after(|model, moment| model.saw_receipts(moment, seen, &answer)).await;
-            Ok(answer)
+            let answers = self.inner.receipts_record(plans).await;
+            let (seen, recorded) = done(seen, &answers);
+            self.after(|model, moment| model.saw_receipts(moment, seen, &recorded)).await;
+            answers
         }
     }
 }
 
 forward! {
-    impl SendingStore for Stage {}
+    impl SendingStore for Stage {
+        test_sends_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
+    }
     own {
         async fn send_accept(
             &self,

@@ -95,6 +95,23 @@ scenarios! { inbound;
         assert_eq!(owner(rig, 1).await, Some(account.id));
     }
 
+    /// Who texted whom too long ago is forgotten in portions, the younger contacts stay, and a text
+    /// of someone forgotten is kept for the operator.
+    async fn contacts_past_their_reach_are_forgotten_in_portions(rig: &Rig) {
+        let account = rig.account(10).await;
+        rig.shared_number(our_number()).await;
+        for person in 1..=3 {
+            rig.text_that_left(&account, person).await;
+        }
+        let younger = rig.advance(millis(1));
+        rig.text_that_left(&account, 4).await;
+        let tidy = async || rig.store().last_texted_tidy(younger, 2).await.expect("tidied");
+        assert_eq!([tidy().await, tidy().await, tidy().await], [2, 1, 0]);
+        assert_eq!(owner(rig, 4).await, Some(account.id));
+        assert_eq!(owner(rig, 1).await, None);
+        assert_eq!(unrouted(rig).await.len(), 1);
+    }
+
     /// Only live texts that left count: none that waits, is in a worker's hands or failed, and no
     /// test text.
     async fn only_live_texts_that_left_lead_back(rig: &Rig) {

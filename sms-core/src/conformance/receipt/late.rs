@@ -4,14 +4,36 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use crate::conformance::Rig;
-use crate::conformance::rig::{days, refused, request, taken};
+use crate::conformance::rig::{all_recorded, days, refused, request, taken};
 use crate::event::EventType;
 use crate::ids::MessageId;
 use crate::message::cancel::CancelPlan;
 use crate::message::{ErrorCode, MessageStatus};
-use crate::receipt::{ReceiptStatus, Recorded};
+use crate::receipt::{ReceiptPlan, ReceiptStatus, Recorded};
 
 scenarios! { receipt;
+    /// Receipts that many bring at once, each in a call of its own, are each recorded, whatever
+    /// else comes with them.
+    async fn receipts_brought_one_by_one_at_once_are_each_recorded(rig: &Rig) {
+        let account = rig.account(100).await;
+        let endpoint = rig.endpoint(&account, &[EventType::MessageDelivered]).await;
+        let sent = rig.send(&account, &request(1..=40)).await;
+        rig.leave_all().await;
+        let known = sent.messages.iter().map(|message| message.id);
+        let unknown: Vec<MessageId> = (0..10).map(|_| rig.id()).collect();
+        let plans: Vec<ReceiptPlan> = known
+            .chain(unknown)
+            .map(|message| rig.receipt(message, ReceiptStatus::Delivered))
+            .collect();
+        let recorded = rig.race_each(plans, |store, plan| async move {
+            all_recorded(store.receipts_record(vec![plan]).await).remove(0)
+        });
+        assert!(recorded[..40].iter().all(|one| matches!(one, Recorded::Changed(_))));
+        assert!(recorded[40..].iter().all(|one| *one == Recorded::NoSuchMessage));
+        assert_eq!(rig.deliveries(&endpoint).await.len(), 40);
+        assert_eq!(all_recorded(rig.store().receipts_record(Vec::new()).await), []);
+    }
+
     /// A receipt for a text that is unknown is answered as such, and writes nothing.
     async fn a_receipt_for_an_unknown_text_is_answered_as_such(rig: &Rig) {
         assert_eq!(rig.deliver(rig.id()).await, Recorded::NoSuchMessage);
@@ -59,7 +81,7 @@ scenarios! { receipt;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
         let copies = (0..10).map(|_| rig.receipt(message.id, ReceiptStatus::Delivered));
         let recorded = rig.race_each(copies.collect::<Vec<_>>(), |store, plan| async move {
-            store.receipts_record(vec![plan]).await.expect("recorded").remove(0)
+            all_recorded(store.receipts_record(vec![plan]).await).remove(0)
         });
         let changed = |recorded: &&Recorded| matches!(recorded, Recorded::Changed(_));
         assert_eq!(recorded.iter().filter(changed).count(), 1);
@@ -75,7 +97,7 @@ scenarios! { receipt;
             let statuses = [absent, ReceiptStatus::Delivered, absent, absent];
             let plans = statuses.map(|status| rig.receipt(message.id, status));
             rig.race_each(plans, |store, plan| async move {
-                store.receipts_record(vec![plan]).await.expect("recorded")
+                all_recorded(store.receipts_record(vec![plan]).await)
             });
             assert_eq!(rig.status(&account, message.id).await, MessageStatus::Delivered);
         }
@@ -98,7 +120,7 @@ scenarios! { receipt;
             let record =
                 async move { drop(store.dispatch_record(outcomes).await.expect("recorded")) };
             let receive =
-                async move { drop(other.receipts_record(receipts).await.expect("recorded")) };
+                async move { drop(all_recorded(other.receipts_record(receipts).await)) };
             futures.extend([record.boxed(), receive.boxed()]);
         }
         rig.race(futures);

@@ -71,6 +71,21 @@ scenarios! { sending;
         assert_eq!(try_test(rig, &account, 1).await, Ok(()));
     }
 
+    /// Test sends that count no more are forgotten in portions; those that count stay.
+    async fn test_sends_past_the_hour_are_forgotten_in_portions(rig: &Rig) {
+        let (one, two) = (rig.account(0).await, rig.account(0).await);
+        for account in [&one, &two, &one] {
+            assert_eq!(try_test(rig, account, 100).await, Ok(()));
+        }
+        let younger = rig.advance(minutes(30));
+        assert_eq!(try_test(rig, &two, 200).await, Ok(()));
+        let tidy = async || rig.store().test_sends_tidy(younger, 2).await.expect("tidied");
+        assert_eq!([tidy().await, tidy().await, tidy().await], [2, 1, 0]);
+        rig.advance(minutes(30));
+        assert_eq!(try_test(rig, &two, 101).await, Err(minutes(30)));
+        assert_eq!(try_test(rig, &two, 100).await, Ok(()));
+    }
+
     /// A test text that was cancelled or has left was made all the same.
     async fn a_test_text_counts_whatever_became_of_it(rig: &Rig) {
         let account = rig.account(0).await;

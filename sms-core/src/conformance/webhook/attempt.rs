@@ -1,7 +1,7 @@
 //! How attempts end.
 
 use crate::conformance::Rig;
-use crate::conformance::rig::{millis, minutes, person, seconds};
+use crate::conformance::rig::{all_recorded, millis, minutes, person, seconds};
 use crate::webhook::attempt::{AttemptPlan, AttemptVerdict};
 use crate::webhook::delivery::{Delivery, DeliveryError, DeliveryStatus};
 use crate::webhook::endpoint::{Endpoint, Power};
@@ -136,6 +136,26 @@ scenarios! { webhook;
         assert_eq!(rig.record_attempts(Vec::new()).await, []);
     }
 
+    /// Attempts recorded in one call whose delivery is unknown, or another account's, take nothing
+    /// from the others.
+    async fn attempts_recorded_with_others_keep_their_answers(rig: &Rig) {
+        let (other, _) = rig.listener(person(901)).await;
+        let (_, endpoint) = rig.listener(person(900)).await;
+        rig.raise(person(900), 4).await;
+        let claimed = rig.claim_any(10).await;
+        let mut plans: Vec<AttemptPlan> =
+            claimed.iter().map(|one| rig.attempt(one, Ok(()))).collect();
+        plans[0].delivery = rig.id();
+        plans[2].account = other.id;
+        let verdicts = rig.record_attempts(plans).await;
+        let counted: Vec<bool> =
+            verdicts.iter().map(|verdict| *verdict != AttemptVerdict::LeaseLost).collect();
+        assert_eq!(counted, [false, true, false, true]);
+        let done = rig.deliveries(&endpoint).await;
+        let delivered = done.iter().filter(|one| one.status == DeliveryStatus::Delivered);
+        assert_eq!(delivered.count(), 2);
+    }
+
     /// Attempts at one endpoint that end at once are counted one by one.
     async fn racing_attempts_are_counted_one_by_one(rig: &Rig) {
         let (_, endpoint) = rig.listener(person(900)).await;
@@ -147,7 +167,7 @@ scenarios! { webhook;
             .map(Iterator::collect)
             .collect();
         rig.race_each(failures, |store, plans| async move {
-            store.deliveries_record(plans).await.expect("recorded")
+            all_recorded(store.deliveries_record(plans).await)
         });
         let after = rig.endpoint_now(&endpoint).await;
         assert_eq!((after.consecutive_failures, after.power), (60, Power::On));
@@ -162,7 +182,7 @@ scenarios! { webhook;
         let claimed = rig.claim_any(10).await;
         let plans = vec![rig.attempt(&claimed[0], Err(DeliveryError::Timeout)); 8];
         let verdicts = rig.race_each(plans, |store, plan| async move {
-            store.deliveries_record(vec![plan]).await.expect("recorded").remove(0)
+            all_recorded(store.deliveries_record(vec![plan]).await).remove(0)
         });
         let lost = verdicts.iter().filter(|verdict| **verdict == AttemptVerdict::LeaseLost).count();
         assert_eq!(lost, 7);
@@ -190,7 +210,7 @@ scenarios! { webhook;
             })
             .collect();
         rig.race_each(calls, |store, plans| async move {
-            store.deliveries_record(plans).await.expect("recorded")
+            all_recorded(store.deliveries_record(plans).await)
         });
         for endpoint in [one, two] {
             assert_eq!(rig.endpoint_now(&endpoint).await.consecutive_failures, 24);

@@ -6,7 +6,8 @@ use crate::conformance::Rig;
 use crate::conformance::rig::{millis, person, refusal_of, secret};
 use crate::event::EventType;
 use crate::ids::AccountId;
-use crate::webhook::attempt::AttemptVerdict;
+use crate::webhook::attempt::{ATTEMPT_LEASE, AttemptVerdict};
+use crate::webhook::delivery::KEPT_FOR;
 use crate::webhook::endpoint::{
     DisabledReason, Endpoint, EndpointChange, EndpointRefused, MAX_PER_ACCOUNT, Power,
 };
@@ -144,6 +145,50 @@ scenarios! { webhook;
         let lost = verdicts.iter().filter(|verdict| **verdict == AttemptVerdict::LeaseLost).count();
         assert_eq!((lost, rig.deliveries(&other).await.len()), (2, 2));
         assert_eq!(store.deliveries_next().await.expect("read"), None);
+    }
+
+    /// What waited for an endpoint that is removed is nobody's at once: no claim takes it, nothing
+    /// waits for it, and it can be cleared away without its neighbours.
+    async fn what_waits_for_a_removed_endpoint_is_nobodys(rig: &Rig) {
+        let (account, endpoint) = rig.listener(person(900)).await;
+        rig.raise(person(900), 4).await;
+        let other = rig.endpoint(&account, &[EventType::MessageReceived]).await;
+        rig.advance(millis(5));
+        rig.raise(person(900), 1).await;
+        let waiting = rig.deliveries(&endpoint).await;
+        let store = rig.store();
+        assert!(store.endpoint_delete(account.id, endpoint.id).await.expect("removed"));
+        let next = store.deliveries_next().await.expect("read");
+        assert_eq!(next, Some(rig.now()), "the neighbour's");
+        let retry = rig.retry_plan(&endpoint, waiting[0].id);
+        assert_eq!(store.delivery_retry(retry).await.expect("answered"), None);
+        let before = rig.now().minus(KEPT_FOR);
+        while store.deliveries_tidy(before, 2).await.expect("tidied") > 0 {}
+        let claimed = rig.claim_any(1).await;
+        assert_eq!((claimed.len(), claimed[0].endpoint), (1, other.id));
+        let held_until = rig.now().plus(ATTEMPT_LEASE);
+        assert_eq!(store.deliveries_next().await.expect("read"), Some(held_until));
+    }
+
+    /// Events raised while their endpoint is being removed leave nothing to be claimed.
+    async fn events_that_race_a_removal_leave_nothing_behind(rig: &Rig) {
+        let (account, endpoint) = rig.listener(person(900)).await;
+        let plans = (1..=8).map(|n| {
+            Some(rig.inbound_plan(n, person(900), "Hello", crate::inbound::Origin::Network))
+        });
+        let acts: Vec<_> = plans.chain([None]).collect();
+        let id = endpoint.id;
+        rig.race_each(acts, move |store, act| async move {
+            match act {
+                Some(plan) => drop(store.inbound_take(plan).await.expect("taken in")),
+                None => {
+                    assert!(store.endpoint_delete(account.id, id).await.expect("removed"));
+                }
+            }
+        });
+        assert_eq!(rig.deliveries(&endpoint).await, []);
+        assert_eq!(rig.claim_any(10).await, []);
+        assert_eq!(rig.store().deliveries_next().await.expect("read"), None);
     }
 
     /// Changes of different things race: none is lost.

@@ -1,10 +1,10 @@
 //! Endpoints that go off: by their owner, or after a hundred failures in a row.
 
 use crate::conformance::Rig;
-use crate::conformance::rig::{millis, minutes, person};
+use crate::conformance::rig::{all_recorded, millis, minutes, person};
 use crate::event::EventType;
-use crate::webhook::attempt::{ATTEMPT_LEASE, AttemptVerdict};
-use crate::webhook::delivery::{Delivery, DeliveryError, DeliveryStatus};
+use crate::webhook::attempt::{ATTEMPT_LEASE, AttemptVerdict, Room};
+use crate::webhook::delivery::{Delivery, DeliveryError, DeliveryStatus, KEPT_FOR};
 use crate::webhook::endpoint::{DisabledReason, Endpoint, EndpointChange, Power};
 
 const BY_OWNER: Power = Power::Off(DisabledReason::ByOwner);
@@ -32,6 +32,12 @@ async fn fail(rig: &Rig, failures: usize) {
     for one in claimed {
         rig.fail(&[one]).await;
     }
+}
+
+/// Clears away all that there is to clear away.
+async fn tidy(rig: &Rig) {
+    let before = rig.now().minus(KEPT_FOR);
+    while rig.store().deliveries_tidy(before, 2).await.expect("tidied") > 0 {}
 }
 
 scenarios! { webhook;
@@ -125,6 +131,19 @@ scenarios! { webhook;
         assert_eq!(count(rig, &endpoint, DeliveryStatus::GivenUp, HTTP).await, 5);
     }
 
+    /// What was held too long when the hundredth failure switched off is given up by it, also when
+    /// its own attempt is recorded in the same call.
+    async fn a_lapsed_hold_ends_with_the_hundredth_failure_of_the_call(rig: &Rig) {
+        let (_, endpoint) = rig.listener(person(900)).await;
+        rig.raise(person(900), 101).await;
+        let claimed = rig.claim_any(101).await;
+        rig.advance(ATTEMPT_LEASE);
+        let verdicts = rig.fail(&claimed).await;
+        assert_eq!(verdicts.last(), Some(&AttemptVerdict::LeaseLost));
+        assert_eq!(count(rig, &endpoint, DeliveryStatus::GivenUp, OFF).await, 100);
+        assert_eq!(count(rig, &endpoint, DeliveryStatus::GivenUp, HTTP).await, 1);
+    }
+
     /// Failures that race reach a hundred once: one of them switches off.
     async fn racing_failures_switch_off_once(rig: &Rig) {
         let (_, endpoint) = rig.listener(person(900)).await;
@@ -136,7 +155,7 @@ scenarios! { webhook;
             .map(Iterator::collect)
             .collect();
         let verdicts = rig.race_each(calls, |store, plans| async move {
-            store.deliveries_record(plans).await.expect("recorded")
+            all_recorded(store.deliveries_record(plans).await)
         });
         let switched = |verdict: &&AttemptVerdict| {
             matches!(verdict, AttemptVerdict::Record { switched_off: true, .. })
@@ -161,7 +180,7 @@ scenarios! { webhook;
         assert_eq!(off.power, BY_OWNER);
         assert_eq!(count(rig, &endpoint, DeliveryStatus::GivenUp, OFF).await, 2);
         assert_eq!(count(rig, &other, DeliveryStatus::Pending, None).await, 2);
-        assert_eq!(rig.claim_any(10).await.len(), 2);
+        assert_eq!(rig.claim_any(2).await.len(), 2, "what was given up takes no room");
     }
 
     /// What a dead worker held when its endpoint goes off is no attempt under way: it is given up.
@@ -206,6 +225,82 @@ scenarios! { webhook;
         rig.switch(&endpoint, BY_OWNER).await;
         assert_eq!(rig.delivery(&endpoint, id).await.status, DeliveryStatus::Delivered);
         assert_eq!(rig.claim_any(1).await, []);
+    }
+
+    /// What was given up stays so when the endpoint is on again, also while much has yet to be
+    /// cleared away, and holds up nothing new; sent again by hand, it is a delivery like any other.
+    async fn what_was_given_up_stays_so_until_sent_by_hand(rig: &Rig) {
+        let (_, endpoint) = rig.listener(person(900)).await;
+        rig.raise(person(900), 5).await;
+        rig.switch(&endpoint, BY_OWNER).await;
+        rig.switch(&endpoint, Power::On).await;
+        assert_eq!(count(rig, &endpoint, DeliveryStatus::GivenUp, OFF).await, 5);
+        assert_eq!(rig.claim_any(10).await, []);
+        assert_eq!(rig.store().deliveries_next().await.expect("read"), None);
+        rig.advance(millis(5));
+        rig.raise(person(900), 1).await;
+        let claimed = rig.claim_any(1).await;
+        assert_eq!(claimed.len(), 1, "what is over is not in the way");
+        rig.succeed(&claimed).await;
+        let over = rig.deliveries(&endpoint).await.pop().expect("five were given up").id;
+        let again = rig.retry(&endpoint, over).await;
+        rig.fail(&[again]).await;
+        let delivery = rig.delivery(&endpoint, over).await;
+        assert_eq!((delivery.status, delivery.attempts), (DeliveryStatus::Pending, 1));
+        assert_eq!(rig.store().deliveries_next().await.expect("read"), delivery.next_attempt_at);
+        tidy(rig).await;
+        assert_eq!(count(rig, &endpoint, DeliveryStatus::GivenUp, OFF).await, 4);
+        assert_eq!(rig.delivery(&endpoint, over).await, delivery);
+        rig.advance_to(delivery.next_attempt_at.expect("it is tried again"));
+        assert_eq!(rig.claim_any(10).await.len(), 1);
+    }
+
+    /// An attempt under way while its endpoint went off and on again is one like any other: its
+    /// failure is tried again, and a dead worker's is taken by another.
+    async fn an_attempt_under_way_outlasts_an_endpoint_that_goes_off_and_on(rig: &Rig) {
+        let (_, endpoint) = rig.listener(person(900)).await;
+        rig.raise(person(900), 2).await;
+        let under_way = rig.claim_any(2).await;
+        rig.switch(&endpoint, BY_OWNER).await;
+        rig.switch(&endpoint, Power::On).await;
+        tidy(rig).await;
+        rig.fail(&under_way[..1]).await;
+        assert_eq!(count(rig, &endpoint, DeliveryStatus::Pending, HTTP).await, 1);
+        rig.advance(ATTEMPT_LEASE);
+        let taken_over = rig.claim_any(10).await;
+        assert_eq!(taken_over.len(), 1);
+        assert_eq!(taken_over[0].request, under_way[1].request);
+        assert_eq!(rig.succeed(&under_way[1..]).await, [AttemptVerdict::LeaseLost]);
+        rig.succeed(&taken_over).await;
+        assert_eq!(count(rig, &endpoint, DeliveryStatus::Delivered, None).await, 1);
+    }
+
+    /// Endpoints that go off while workers claim and record: what was under way counts, and all
+    /// else is given up.
+    async fn racing_claims_and_a_switch_off_leave_nothing_in_between(rig: &Rig) {
+        let (account, endpoint) = rig.listener(person(900)).await;
+        rig.raise(person(900), 60).await;
+        let claims: Vec<_> = (0..6).map(|_| Some(rig.delivery_claim(Room::any(5)))).collect();
+        let (id, at) = (endpoint.id, rig.now());
+        let off = EndpointChange { power: Some(BY_OWNER), ..EndpointChange::default() };
+        let acts = claims.into_iter().chain([None]);
+        let claimed = rig.race_each(acts, move |store, act| {
+            let off = off.clone();
+            async move {
+                let Some(plan) = act else {
+                    store.endpoint_update(account.id, id, off, at).await.expect("updated");
+                    return Vec::new();
+                };
+                store.deliveries_claim(plan).await.expect("claimed")
+            }
+        });
+        let claimed: Vec<_> = claimed.into_iter().flatten().collect();
+        let verdicts = rig.succeed(&claimed).await;
+        assert!(verdicts.iter().all(|verdict| *verdict != AttemptVerdict::LeaseLost));
+        let delivered = count(rig, &endpoint, DeliveryStatus::Delivered, None).await;
+        let given_up = count(rig, &endpoint, DeliveryStatus::GivenUp, OFF).await;
+        assert_eq!((delivered, delivered + given_up), (claimed.len(), 60));
+        assert_eq!(rig.store().deliveries_next().await.expect("read"), None);
     }
 
     /// An endpoint that is switched on again counts from zero, hears of new events, and gets

@@ -11,7 +11,7 @@ use sms_core::webhook::delivery::Delivery;
 use sms_core::webhook::endpoint::{Endpoint, EndpointChange, EndpointRefused};
 use sms_core::webhook::store::WebhookStore;
 
-use super::{Stage, forward};
+use super::{Stage, done, forward};
 use crate::simulation::trace::Detail;
 
 forward! {
@@ -93,12 +93,13 @@ forward! {
         async fn deliveries_record(
             &self,
             plans: Vec<AttemptPlan>,
-        ) -> Result<Vec<AttemptVerdict>, StoreError> {
+        ) -> Vec<Result<AttemptVerdict, StoreError>> {
             self.before("deliveries_record").await;
             let seen = plans.clone();
-            let answer = self.inner.deliveries_record(plans).await?;
-            self.after(|model, moment| model.saw_attempts(moment, seen, &answer)).await;
-            Ok(answer)
+            let answers = self.inner.deliveries_record(plans).await;
+            let (seen, recorded) = done(seen, &answers);
+            self.after(|model, moment| model.saw_attempts(moment, seen, &recorded)).await;
+            answers
         }
 
         async fn delivery_retry(

@@ -1,0 +1,251 @@
+//! Claims of deliveries that are due: a handful of statements whatever the number of endpoints and
+//! deliveries, and one where nothing is due.
+
+use std::collections::BTreeMap;
+
+use sms_core::ids::EndpointId;
+use sms_core::store::StoreError;
+use sms_core::time::Timestamp;
+use sms_core::webhook::attempt::{
+    ClaimedDelivery, DeliveryClaim, DeliveryClaimPlan, Room, settle_claim,
+};
+use sms_core::webhook::delivery::Delivery;
+use sms_core::webhook::endpoint::Endpoint;
+use sqlx::postgres::PgRow;
+use sqlx::{PgConnection, PgPool, Row};
+use uuid::Uuid;
+
+use super::endpoint::endpoint as read_endpoint;
+use crate::begin::begin;
+use crate::delivery::{self, delivery_columns};
+use crate::error::failed;
+use crate::row::{Read, time, uuid, uuids};
+
+/// How many of the deliveries due first are looked at to find out whose they are. Where more are
+/// due, the endpoints are stepped through instead, so that a long backlog of one hides no other.
+const FIRST: i64 = 1_000;
+
+/// The same for the next moment at which something is due.
+const FIRST_FOR_NEXT: i64 = 100;
+
+/// All endpoints with pending deliveries, as `waiting`: steps from endpoint to endpoint through the
+/// index, so that a backlog costs no more than one delivery. Its last row is null.
+macro_rules! waiting {
+    () => {
+        "WITH RECURSIVE waiting AS (
+             (SELECT endpoint_id FROM delivery WHERE claimable_at IS NOT NULL
+              ORDER BY endpoint_id LIMIT 1)
+             UNION ALL
+             SELECT (SELECT d.endpoint_id FROM delivery d
+                     WHERE d.claimable_at IS NOT NULL AND d.endpoint_id > waiting.endpoint_id
+                     ORDER BY d.endpoint_id LIMIT 1)
+             FROM waiting WHERE waiting.endpoint_id IS NOT NULL
+         ) "
+    };
+}
+pub(super) use waiting;
+
+/// Of the endpoints in `waiting`, those that have something due and room for it, the longest due
+/// first, with how much of it there is room for at most. Those that fail have a share of their own,
+/// lest they crowd out the others.
+macro_rules! endpoints_due {
+    () => {
+        "SELECT * FROM (
+             SELECT e.*, own.first_at, own.due,
+                 row_number() OVER (PARTITION BY e.consecutive_failures > 0
+                                    ORDER BY own.first_at, e.id) AS place
+             FROM waiting
+             JOIN endpoint e ON e.id = waiting.endpoint_id
+             CROSS JOIN LATERAL (
+                 SELECT min(few.claimable_at) AS first_at, count(*) AS due
+                 FROM (SELECT d.claimable_at FROM delivery d
+                       WHERE d.endpoint_id = e.id AND d.run = e.run AND d.claimable_at <= $1
+                       ORDER BY d.claimable_at LIMIT $2) AS few
+             ) AS own
+             WHERE own.due > 0 AND e.id <> ALL($3) AND (e.consecutive_failures = 0 OR $4)
+         ) AS found
+         WHERE place <= $5
+         ORDER BY first_at, id"
+    };
+}
+
+/// How the endpoints that have something due are found.
+enum Search {
+    /// Nothing is due.
+    None,
+    /// What is due is theirs alone.
+    Among(Vec<Uuid>),
+    /// More is due than was looked at.
+    All,
+}
+
+pub(super) async fn claim(
+    pool: &PgPool,
+    plan: DeliveryClaimPlan,
+) -> Result<Vec<ClaimedDelivery>, StoreError> {
+    let doing = failed("claiming webhook deliveries");
+    let DeliveryClaimPlan { at, lease, mut room } = plan;
+    if room.total == 0 {
+        return Ok(Vec::new());
+    }
+    let search = search(pool, at).await.map_err(&doing)?;
+    if matches!(search, Search::None) {
+        return Ok(Vec::new());
+    }
+    let mut tx = begin(pool).await.map_err(&doing)?;
+    let due = endpoints_due(&mut tx, search, at, &room).await.map_err(&doing)?;
+    let mut wanted = Vec::with_capacity(due.len());
+    let mut endpoints = BTreeMap::new();
+    for (endpoint, due) in due {
+        let count = room.of(&endpoint).min(due);
+        if count > 0 {
+            room.take(&endpoint, count);
+            wanted.push((endpoint.id, count));
+            endpoints.insert(endpoint.id, endpoint);
+        }
+    }
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut taken = Vec::new();
+    let mut changed = Vec::new();
+    for due in take(&mut tx, &wanted, at).await.map_err(&doing)? {
+        let Some(endpoint) = endpoints.get(&due.endpoint) else { continue };
+        match settle_claim(due, endpoint, lease) {
+            DeliveryClaim::Take(held, claimed) => {
+                changed.push(*held);
+                taken.push(*claimed);
+            }
+            DeliveryClaim::GiveUp(given_up) => changed.push(*given_up),
+        }
+    }
+    delivery::update(&mut tx, &changed).await.map_err(&doing)?;
+    tx.commit().await.map_err(&doing)?;
+    Ok(taken)
+}
+
+/// Looks at what is due first. Endpoints whose deliveries are due later cost nothing.
+async fn search(pool: &PgPool, at: Timestamp) -> sqlx::Result<Search> {
+    let rows = sqlx::query(
+        "SELECT endpoint_id, count(*) AS due
+         FROM (SELECT endpoint_id FROM delivery WHERE claimable_at <= $1
+               ORDER BY claimable_at LIMIT $2) AS first
+         GROUP BY endpoint_id",
+    )
+    .bind(time(at))
+    .bind(FIRST)
+    .fetch_all(pool)
+    .await?;
+    let mut looked_at = 0;
+    let mut found = Vec::with_capacity(rows.len());
+    for row in &rows {
+        looked_at += row.try_get::<i64, _>("due")?;
+        found.push(row.try_get("endpoint_id")?);
+    }
+    Ok(match looked_at {
+        0 => Search::None,
+        count if count < FIRST => Search::Among(found),
+        _ => Search::All,
+    })
+}
+
+async fn endpoints_due(
+    connection: &mut PgConnection,
+    search: Search,
+    at: Timestamp,
+    room: &Room,
+) -> sqlx::Result<Vec<(Endpoint, usize)>> {
+    let full = room.endpoints.iter().filter(|(_, room)| **room == 0);
+    let full = uuids(full.map(|(id, _)| *id));
+    let most = room.endpoints.values().copied().fold(room.each, usize::max).min(room.total);
+    let (query, among) = match search {
+        Search::None => return Ok(Vec::new()),
+        Search::All => (sqlx::query(concat!(waiting!(), endpoints_due!())), None),
+        Search::Among(ids) => {
+            let query = sqlx::query(concat!(
+                "WITH waiting AS (SELECT * FROM UNNEST($6::uuid[]) AS among (endpoint_id)) ",
+                endpoints_due!()
+            ));
+            (query, Some(ids))
+        }
+    };
+    let query = query
+        .bind(time(at))
+        .bind(i64::try_from(most).unwrap_or(i64::MAX))
+        .bind(full)
+        .bind(room.failing > 0)
+        .bind(i64::try_from(room.total).unwrap_or(i64::MAX));
+    let query = match among {
+        Some(ids) => query.bind(ids),
+        None => query,
+    };
+    let rows = query.fetch_all(connection).await?;
+    rows.iter().map(endpoint_and_due).collect()
+}
+
+fn endpoint_and_due(row: &PgRow) -> sqlx::Result<(Endpoint, usize)> {
+    let due = usize::try_from(row.try_get::<i64, _>("due")?).unwrap_or(usize::MAX);
+    Ok((read_endpoint(row)?, due))
+}
+
+/// Locks what is due, so many of each endpoint's, in their order. What another worker has locked is
+/// left to it.
+async fn take(
+    connection: &mut PgConnection,
+    wanted: &[(EndpointId, usize)],
+    at: Timestamp,
+) -> sqlx::Result<Vec<Delivery>> {
+    let counts = wanted.iter().map(|(_, count)| i64::try_from(*count).unwrap_or(i64::MAX));
+    let rows = sqlx::query(concat!(
+        "SELECT ",
+        delivery_columns!(),
+        " FROM UNNEST($1::uuid[], $2::bigint[]) WITH ORDINALITY AS wanted (id, most, place)
+          JOIN endpoint e ON e.id = wanted.id
+          CROSS JOIN LATERAL (
+              SELECT * FROM delivery own
+              WHERE own.endpoint_id = e.id AND own.run = e.run AND own.claimable_at <= $3
+              ORDER BY own.claimable_at, own.id LIMIT wanted.most
+              FOR UPDATE SKIP LOCKED
+          ) AS d
+          ORDER BY wanted.place, d.claimable_at, d.id",
+    ))
+    .bind(wanted.iter().map(|(id, _)| uuid(*id)).collect::<Vec<_>>())
+    .bind(counts.collect::<Vec<_>>())
+    .bind(time(at))
+    .fetch_all(connection)
+    .await?;
+    rows.iter().map(delivery::delivery).collect()
+}
+
+/// The earliest moment at which a delivery can be claimed.
+pub(super) async fn next(pool: &PgPool) -> sqlx::Result<Option<Timestamp>> {
+    let row = sqlx::query(
+        "SELECT count(*) AS looked_at, min(first.claimable_at) FILTER (WHERE e.run = first.run)
+             AS next
+         FROM (SELECT endpoint_id, run, claimable_at FROM delivery
+               WHERE claimable_at IS NOT NULL ORDER BY claimable_at LIMIT $1) AS first
+         LEFT JOIN endpoint e ON e.id = first.endpoint_id",
+    )
+    .bind(FIRST_FOR_NEXT)
+    .fetch_one(pool)
+    .await?;
+    let next = row.maybe_at("next")?;
+    if next.is_some() || row.try_get::<i64, _>("looked_at")? < FIRST_FOR_NEXT {
+        return Ok(next);
+    }
+    // Only what is over lies ahead, until it is tidied away.
+    let row = sqlx::query(concat!(
+        waiting!(),
+        "SELECT min(own.claimable_at) AS next
+         FROM waiting
+         JOIN endpoint e ON e.id = waiting.endpoint_id
+         CROSS JOIN LATERAL (
+             SELECT d.claimable_at FROM delivery d
+             WHERE d.endpoint_id = e.id AND d.run = e.run AND d.claimable_at IS NOT NULL
+             ORDER BY d.claimable_at LIMIT 1
+         ) AS own",
+    ))
+    .fetch_one(pool)
+    .await?;
+    row.maybe_at("next")
+}

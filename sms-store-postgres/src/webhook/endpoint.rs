@@ -1,0 +1,106 @@
+//! Webhook endpoints as rows.
+
+use sms_core::ids::{AccountId, EndpointId};
+use sms_core::webhook::endpoint::{DisabledReason, Endpoint, Power, Secret};
+use sqlx::postgres::PgRow;
+use sqlx::{PgConnection, Row};
+
+use crate::row::{Read, impossible, time, uuid, uuids};
+
+pub(crate) fn endpoint(row: &PgRow) -> sqlx::Result<Endpoint> {
+    let events = row.try_get::<Vec<String>, _>("events")?;
+    let events: Result<_, ()> = events.iter().map(|name| name.parse()).collect();
+    let power = match row.try_get::<Option<&str>, _>("disabled_reason")? {
+        None => Power::On,
+        Some("consecutive_failures") => Power::Off(DisabledReason::Failures),
+        Some("disabled_by_owner") => Power::Off(DisabledReason::ByOwner),
+        Some(_) => return Err(impossible("disabled_reason")),
+    };
+    Ok(Endpoint {
+        id: row.id("id")?,
+        account: row.id("account_id")?,
+        url: row.try_get("url")?,
+        events: events.map_err(|()| impossible("events"))?,
+        description: row.try_get("description")?,
+        power,
+        secret: Secret::from_stored(row.try_get("secret")?),
+        consecutive_failures: row.count("consecutive_failures")?,
+        last_delivered_at: row.maybe_at("last_delivered_at")?,
+        created_at: row.at("created_at")?,
+        updated_at: row.at("updated_at")?,
+    })
+}
+
+pub(super) fn reason(power: Power) -> Option<&'static str> {
+    match power {
+        Power::On => None,
+        Power::Off(reason) => Some(reason.as_str()),
+    }
+}
+
+pub(super) fn event_names(endpoint: &Endpoint) -> Vec<&'static str> {
+    endpoint.events.iter().map(|kind| kind.as_str()).collect()
+}
+
+/// Writes an endpoint over what it was.
+pub(super) async fn update(connection: &mut PgConnection, endpoint: &Endpoint) -> sqlx::Result<()> {
+    let update = sqlx::query(
+        "UPDATE endpoint
+         SET url = $3, events = $4, description = $5, disabled_reason = $6, secret = $7,
+             consecutive_failures = $8, last_delivered_at = $9, updated_at = $10
+         WHERE account_id = $1 AND id = $2",
+    )
+    .bind(uuid(endpoint.account))
+    .bind(uuid(endpoint.id))
+    .bind(&endpoint.url)
+    .bind(event_names(endpoint))
+    .bind(&endpoint.description)
+    .bind(reason(endpoint.power))
+    .bind(endpoint.secret.reveal())
+    .bind(i32::try_from(endpoint.consecutive_failures).unwrap_or(i32::MAX))
+    .bind(endpoint.last_delivered_at.map(time))
+    .bind(time(endpoint.updated_at));
+    update.execute(connection).await.map(|_| ())
+}
+
+/// Writes what attempts change about endpoints: one statement for any number of them.
+pub(super) async fn update_counts(
+    connection: &mut PgConnection,
+    endpoints: &[Endpoint],
+) -> sqlx::Result<()> {
+    if endpoints.is_empty() {
+        return Ok(());
+    }
+    let failures = endpoints.iter().map(|e| i32::try_from(e.consecutive_failures));
+    let failures: Result<Vec<i32>, _> = failures.collect();
+    let update = sqlx::query(
+        "UPDATE endpoint e
+         SET disabled_reason = new.disabled_reason,
+             consecutive_failures = new.consecutive_failures,
+             last_delivered_at = new.last_delivered_at
+         FROM UNNEST($1::uuid[], $2::uuid[], $3::text[], $4::integer[], $5::timestamptz[])
+              AS new (account_id, id, disabled_reason, consecutive_failures, last_delivered_at)
+         WHERE e.account_id = new.account_id AND e.id = new.id",
+    )
+    .bind(uuids(endpoints.iter().map(|e| e.account)))
+    .bind(uuids(endpoints.iter().map(|e| e.id)))
+    .bind(endpoints.iter().map(|e| reason(e.power)).collect::<Vec<_>>())
+    .bind(failures.map_err(|error| sqlx::Error::Encode(Box::new(error)))?)
+    .bind(endpoints.iter().map(|e| e.last_delivered_at.map(time)).collect::<Vec<_>>());
+    update.execute(connection).await.map(|_| ())
+}
+
+/// One endpoint, locked.
+pub(super) async fn lock(
+    connection: &mut PgConnection,
+    account: AccountId,
+    id: EndpointId,
+) -> sqlx::Result<Option<Endpoint>> {
+    let row =
+        sqlx::query("SELECT * FROM endpoint WHERE account_id = $1 AND id = $2 FOR NO KEY UPDATE")
+            .bind(uuid(account))
+            .bind(uuid(id))
+            .fetch_optional(connection)
+            .await?;
+    row.as_ref().map(endpoint).transpose()
+}

@@ -1,0 +1,298 @@
+//! What is promised of this store beyond what every store shows: rows that cannot be are named and
+//! hold up no others, commits are shared, and no amount of deliveries holds anything up.
+
+use std::collections::BTreeMap;
+use std::error::Error as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::{BoxFuture, join_all, poll_immediate};
+use sms_core::account::Account;
+use sms_core::conformance::Rig;
+use sms_core::conformance::rig::{all_recorded, page, person, request};
+use sms_core::ids::Id;
+use sms_core::receipt::{ReceiptStatus, Recorded};
+use sms_core::store::{Store, StoreError};
+use sms_core::webhook::attempt::{AttemptVerdict, Room};
+use sms_core::webhook::delivery::{Delivery, DeliveryError, DeliveryStatus, KEPT_FOR};
+use sms_core::webhook::endpoint::{DisabledReason, Endpoint, Power};
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
+
+/// A test with a rig over the store, and the address of its database.
+pub(crate) type Act = for<'a> fn(&'a Rig, &'a str) -> BoxFuture<'a, ()>;
+
+/// The tests by name.
+pub(crate) const TESTS: &[(&str, Act)] = &[
+    ("receipt::a_row_that_cannot_be_holds_up_no_other_receipt", |rig, url| {
+        Box::pin(bad_text_among_receipts(rig, url))
+    }),
+    ("receipt::receipts_that_wait_for_a_commit_share_the_next", |rig, url| {
+        Box::pin(receipts_share_a_commit(rig, url))
+    }),
+    ("row::what_a_column_cannot_hold_is_an_error_that_names_it", |rig, url| {
+        Box::pin(impossible_values(rig, url))
+    }),
+    ("webhook::a_row_that_cannot_be_holds_up_no_other_attempt", |rig, url| {
+        Box::pin(bad_delivery_among_attempts(rig, url))
+    }),
+    ("webhook::a_backlog_hides_no_other_endpoint", |rig, url| {
+        Box::pin(backlog_hides_nothing(rig, url))
+    }),
+    ("webhook::switching_off_writes_no_backlog", |rig, url| {
+        Box::pin(switch_off_with_a_backlog(rig, url))
+    }),
+    ("webhook::removing_an_endpoint_writes_no_backlog", |rig, url| {
+        Box::pin(removal_with_a_backlog(rig, url))
+    }),
+];
+
+const PORTION: usize = 1_000;
+
+async fn connect(url: &str) -> PgConnection {
+    PgConnection::connect(url).await.expect("the server answers")
+}
+
+async fn run(url: &str, sql: impl Into<String>) {
+    let mut connection = connect(url).await;
+    connection.execute(AssertSqlSafe(sql.into())).await.expect("the server does it");
+    connection.close().await.expect("the connection ends");
+}
+
+async fn count(url: &str, sql: impl Into<String>) -> i64 {
+    let mut connection = connect(url).await;
+    let query = sqlx::query_scalar(AssertSqlSafe(sql.into()));
+    let count = query.fetch_one(&mut connection).await.expect("the server answers");
+    connection.close().await.expect("the connection ends");
+    count
+}
+
+fn uuid<K: sms_core::ids::Kind>(id: Id<K>) -> String {
+    uuid::Uuid::from_u128(id.as_u128()).to_string()
+}
+
+/// What a failure tells of its cause.
+fn cause(error: &StoreError) -> String {
+    error.source().map(ToString::to_string).unwrap_or_default()
+}
+
+/// Writes pending deliveries that have been due for a second, without raising anything.
+async fn backlog(rig: &Rig, url: &str, endpoint: &Endpoint, deliveries: u32) {
+    let due = rig.now().as_millis() - 1_000;
+    let sql = format!(
+        "INSERT INTO delivery (account_id, endpoint_id, id, event_id, event_type, body, status,
+             next_attempt_at, claimable_at, created_at, run)
+         SELECT e.account_id, e.id, gen_random_uuid(), gen_random_uuid(), 'message.received',
+             '{{}}', 'pending', at, at, at, e.run
+         FROM endpoint e, generate_series(1, {deliveries}), to_timestamp({due} / 1000.0) AS at
+         WHERE e.id = '{}'",
+        uuid(endpoint.id)
+    );
+    run(url, sql).await;
+}
+
+/// An endpoint's newest deliveries.
+async fn deliveries(rig: &Rig, endpoint: &Endpoint) -> Vec<Delivery> {
+    let read = rig.store().delivery_list(endpoint.account, endpoint.id, page(10, None)).await;
+    read.expect("read").items
+}
+
+/// Tidies until there is no more; how many deliveries.
+async fn tidy(rig: &Rig) -> usize {
+    let before = rig.now().minus(KEPT_FOR);
+    let mut all = 0;
+    loop {
+        let done = rig.store().deliveries_tidy(before, PORTION).await.expect("tidied");
+        assert!(done <= PORTION);
+        if done == 0 {
+            return all;
+        }
+        all += done;
+    }
+}
+
+async fn bad_text_among_receipts(rig: &Rig, url: &str) {
+    let account = rig.account(10).await;
+    let sent = rig.send(&account, &request(1..=5)).await;
+    rig.leave_all().await;
+    let bad = sent.messages[2].id;
+    run(url, "ALTER TABLE message DROP CONSTRAINT message_status_check").await;
+    run(url, format!("UPDATE message SET status = 'lost' WHERE id = '{}'", uuid(bad))).await;
+    let plan = |id| rig.receipt(id, ReceiptStatus::Delivered);
+    let plans = sent.messages.iter().map(|message| plan(message.id)).collect();
+    let answers = rig.store().receipts_record(plans).await;
+    for (message, answer) in sent.messages.iter().zip(answers) {
+        match answer {
+            Ok(recorded) => assert!(matches!(recorded, Recorded::Changed(_))),
+            Err(error) => {
+                assert_eq!(message.id, bad);
+                assert_eq!(cause(&error), "column status: impossible value");
+            }
+        }
+    }
+    let delivered = "SELECT count(*) FROM message WHERE status = 'delivered'";
+    assert_eq!(count(url, delivered).await, 4);
+    run(url, format!("UPDATE message SET status = 'sent' WHERE id = '{}'", uuid(bad))).await;
+}
+
+async fn bad_delivery_among_attempts(rig: &Rig, url: &str) {
+    let (_, endpoint) = rig.listener(person(900)).await;
+    rig.raise(person(900), 5).await;
+    let claimed = rig.claim_any(10).await;
+    let bad = claimed[3].request.delivery;
+    let wrong = "UPDATE delivery SET last_error = 'bored' WHERE id =";
+    run(url, format!("{wrong} '{}'", uuid(bad))).await;
+    let plans = claimed.iter().map(|one| rig.attempt(one, Err(DeliveryError::Timeout)));
+    let answers = rig.store().deliveries_record(plans.collect()).await;
+    for (one, answer) in claimed.iter().zip(answers) {
+        match answer {
+            Ok(verdict) => assert!(matches!(verdict, AttemptVerdict::Record { .. })),
+            Err(error) => {
+                assert_eq!(one.request.delivery, bad);
+                assert_eq!(cause(&error), "column last_error: impossible value");
+            }
+        }
+    }
+    assert_eq!(rig.endpoint_now(&endpoint).await.consecutive_failures, 4);
+    run(url, "UPDATE delivery SET last_error = NULL WHERE last_error = 'bored'").await;
+}
+
+/// Both committers are made to wait for a text each; what is brought meanwhile goes together.
+async fn receipts_share_a_commit(rig: &Rig, url: &str) {
+    let account = rig.account(200).await;
+    let sent = rig.send(&account, &request(1..=102)).await;
+    rig.leave_all().await;
+    let plan = |n: usize| vec![rig.receipt(sent.messages[n].id, ReceiptStatus::Delivered)];
+    let mut blocker = connect(url).await;
+    blocker.execute("BEGIN").await.expect("begun");
+    for message in &sent.messages[..2] {
+        let lock = format!("SELECT FROM message WHERE id = '{}' FOR UPDATE", uuid(message.id));
+        blocker.execute(AssertSqlSafe(lock)).await.expect("locked");
+    }
+    let mut first = Vec::new();
+    for n in 0..2 {
+        let (store, plans) = (Arc::clone(rig.store()), plan(n));
+        first.push(tokio::spawn(async move { store.receipts_record(plans).await }));
+        wait_for_locks(url, n + 1).await;
+    }
+    let mut rest = join_all((2..102).map(|n| rig.store().receipts_record(plan(n))));
+    // They wait from now on: both committers are busy.
+    assert!(poll_immediate(&mut rest).await.is_none());
+    blocker.execute("ROLLBACK").await.expect("let go");
+    blocker.close().await.expect("the connection ends");
+    for answers in rest.await {
+        assert!(matches!(all_recorded(answers)[..], [Recorded::Changed(_)]));
+    }
+    for answers in join_all(first).await {
+        all_recorded(answers.expect("it ends"));
+    }
+    let commits =
+        count(url, "SELECT count(DISTINCT xmin::text) FROM message WHERE status = 'delivered'")
+            .await;
+    assert_eq!(commits, 3, "two that had to wait, and one for all the others");
+}
+
+async fn wait_for_locks(url: &str, wanted: usize) {
+    let waiting = "SELECT count(*) FROM pg_stat_activity
+                   WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    for _ in 0..500 {
+        if count(url, waiting).await >= i64::try_from(wanted).expect("a few") {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{wanted} commits do not come to wait");
+}
+
+async fn impossible_values(rig: &Rig, url: &str) {
+    let (account, endpoint) = rig.listener(person(900)).await;
+    rig.raise(person(900), 1).await;
+    rig.adjust(&account, 5).await.expect("booked");
+    for (table, column, constraint, kept) in [
+        ("account", "status", "account_status_check", "active"),
+        ("endpoint", "disabled_reason", "endpoint_disabled_reason_check", ""),
+        ("delivery", "status", "delivery_status_check", "pending"),
+        ("delivery", "event_type", "none", "message.received"),
+        ("ledger_entry", "kind", "ledger_entry_kind_check", "top_up"),
+    ] {
+        run(url, format!("ALTER TABLE {table} DROP CONSTRAINT IF EXISTS {constraint}")).await;
+        run(url, "ALTER TABLE delivery DROP CONSTRAINT IF EXISTS delivery_check").await;
+        run(url, format!("UPDATE {table} SET {column} = 'no such thing'")).await;
+        let error = read(rig, &account, &endpoint, table).await.expect_err("an impossible row");
+        assert_eq!(cause(&error), format!("column {column}: impossible value"), "{table}");
+        run(url, format!("UPDATE {table} SET {column} = NULLIF('{kept}', '')")).await;
+        read(rig, &account, &endpoint, table).await.expect("a row as it was");
+    }
+}
+
+async fn read(
+    rig: &Rig,
+    account: &Account,
+    endpoint: &Endpoint,
+    table: &str,
+) -> Result<(), StoreError> {
+    let store: &Arc<dyn Store> = rig.store();
+    match table {
+        "account" => store.account_get(account.id).await.map(drop),
+        "endpoint" => store.endpoint_list(account.id).await.map(drop),
+        "delivery" => store.delivery_list(account.id, endpoint.id, page(10, None)).await.map(drop),
+        _ => store.ledger_list(account.id, page(10, None)).await.map(drop),
+    }
+}
+
+async fn backlog_hides_nothing(rig: &Rig, url: &str) {
+    let (account, busy) = rig.listener(person(900)).await;
+    let (_, quiet) = rig.listener(person(901)).await;
+    // More than a claim looks at to find out whose deliveries are due.
+    backlog(rig, url, &busy, 1_500).await;
+    rig.raise(person(901), 1).await;
+    let room = Room { total: 10, failing: 5, each: 4, endpoints: BTreeMap::new() };
+    let claimed = rig.claim_deliveries(room.clone()).await;
+    let of = |endpoint: &Endpoint| {
+        claimed.iter().filter(|claimed| claimed.endpoint == endpoint.id).count()
+    };
+    assert_eq!((of(&busy), of(&quiet)), (4, 1));
+    rig.succeed(&claimed).await;
+    // What is over hides nothing either, before it is tidied away.
+    rig.switch(&busy, Power::Off(DisabledReason::ByOwner)).await;
+    rig.switch(&busy, Power::On).await;
+    assert_eq!(rig.store().deliveries_next().await.expect("read"), None);
+    rig.raise(person(900), 1).await;
+    assert_eq!(rig.store().deliveries_next().await.expect("read"), Some(rig.now()));
+    assert_eq!(rig.claim_deliveries(room.clone()).await.len(), 1);
+    assert!(rig.store().endpoint_delete(account.id, busy.id).await.expect("removed"));
+    rig.raise(person(901), 1).await;
+    assert_eq!(rig.store().deliveries_next().await.expect("read"), Some(rig.now()));
+    assert_eq!(rig.claim_deliveries(room).await.len(), 1);
+}
+
+async fn switch_off_with_a_backlog(rig: &Rig, url: &str) {
+    let (_, endpoint) = rig.listener(person(900)).await;
+    backlog(rig, url, &endpoint, 3_000).await;
+    rig.raise(person(900), 1).await;
+    let newest = deliveries(rig, &endpoint).await.remove(0).id;
+    rig.switch(&endpoint, Power::Off(DisabledReason::ByOwner)).await;
+    let given_up = "SELECT count(*) FROM delivery WHERE status = 'given_up'";
+    assert_eq!(count(url, given_up).await, 0, "the backlog is not written");
+    let delivery = rig.delivery(&endpoint, newest).await;
+    assert_eq!(delivery.status, DeliveryStatus::GivenUp);
+    assert_eq!(delivery.last_error, Some(DeliveryError::EndpointOff));
+    assert_eq!(tidy(rig).await, 3_001);
+    assert_eq!(count(url, given_up).await, 3_001);
+    assert_eq!(rig.delivery(&endpoint, newest).await, delivery, "as it was read before");
+}
+
+async fn removal_with_a_backlog(rig: &Rig, url: &str) {
+    let (account, endpoint) = rig.listener(person(900)).await;
+    backlog(rig, url, &endpoint, 3_000).await;
+    assert!(rig.store().endpoint_delete(account.id, endpoint.id).await.expect("removed"));
+    let left = "SELECT count(*) FROM delivery";
+    assert_eq!(count(url, left).await, 3_000, "the backlog is not written");
+    assert_eq!(deliveries(rig, &endpoint).await, []);
+    assert_eq!(tidy(rig).await, 3_000);
+    assert_eq!(count(url, left).await, 0);
+    let removed = "SELECT count(*) FROM endpoint_removed";
+    assert_eq!(count(url, removed).await, 1, "something may still come for it");
+    run(url, "UPDATE endpoint_removed SET removed_at = now() - interval '1 hour'").await;
+    tidy(rig).await;
+    assert_eq!(count(url, removed).await, 0);
+}
