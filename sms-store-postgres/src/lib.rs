@@ -5,6 +5,10 @@
 //! statements whatever the number of texts. Locks are taken in one order everywhere: queue rows,
 //! texts, accounts by id, endpoints by id, deliveries. Workers skip what others have locked.
 //!
+//! Beside the store stand what several programs over one database need: [`PgClock`] shows all of
+//! them the same time, [`PgWake`] tells one what another has found, [`PgLimits`] counts requests
+//! for all.
+//!
 //! The tables are described where they are made, in `migrations/`.
 
 #![deny(missing_docs)]
@@ -19,6 +23,7 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 mod account;
 mod begin;
 mod change;
+mod clock;
 mod credits;
 mod delivery;
 mod dispatch;
@@ -29,17 +34,23 @@ mod message;
 mod migrate;
 mod number;
 mod opt_out;
+mod rate_limit;
 mod receipt;
 mod row;
 mod sending;
+mod wake;
 mod webhook;
 
+pub use clock::PgClock;
 pub use error::ConnectFailed;
+pub use rate_limit::PgLimits;
+pub use wake::PgWake;
 
 /// How a store connects.
 #[derive(Debug, Clone)]
 pub struct PgSettings {
-    /// The most connections of this program.
+    /// The most connections of the store. A program that also wakes others and shares the rate
+    /// limit with them has three more: one that listens, two that count.
     pub connections: u32,
 }
 

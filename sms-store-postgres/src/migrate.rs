@@ -43,6 +43,16 @@ fn migrations() -> Vec<Migration> {
             "webhook",
             include_str!("../migrations/20261121100300_webhook.sql"),
         ),
+        migration(
+            20_261_121_110_000,
+            "replica",
+            include_str!("../migrations/20261121110000_replica.sql"),
+        ),
+        migration(
+            20_261_121_110_100,
+            "rate limit",
+            include_str!("../migrations/20261121110100_rate_limit.sql"),
+        ),
     ]
 }
 
