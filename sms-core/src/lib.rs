@@ -49,6 +49,7 @@ pub mod opt_out;
 pub mod page;
 pub mod phone;
 pub mod random;
+pub mod rate_limit;
 pub mod receipt;
 pub mod route;
 pub mod sending;

@@ -2,6 +2,7 @@
 //! going. The binary only calls [`run()`].
 
 pub mod app;
+pub mod backing;
 pub mod banner;
 pub mod command;
 pub mod demo;

@@ -8,10 +8,28 @@ use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use sms_core::account::Settings;
+use sms_core::account::api_key::{KeyHash, KeyRecord};
+use sms_core::ids::AccountId;
+use sms_core::number::Number;
+
 /// A revoked key must be refused everywhere within 5 s; the rest is for the read that fills.
 const MAX_AGE: Duration = Duration::from_secs(4);
 /// How many entries are remembered before all are forgotten.
 const MOST_ENTRIES: usize = 100_000;
+
+/// What requests ask for again and again.
+pub(crate) struct Caches {
+    pub(crate) keys: Cache<KeyHash, KeyRecord>,
+    pub(crate) settings: Cache<AccountId, Settings>,
+    pub(crate) numbers: Cache<AccountId, Vec<Number>>,
+}
+
+impl Caches {
+    pub(crate) fn new() -> Self {
+        Self { keys: Cache::new(), settings: Cache::new(), numbers: Cache::new() }
+    }
+}
 
 /// Entries by key, each for [`MAX_AGE`].
 pub(crate) struct Cache<K, V>(Mutex<Entries<K, V>>);

@@ -5,6 +5,10 @@
 //! statements whatever the number of texts. Locks are taken in one order everywhere: queue rows,
 //! texts, accounts by id, endpoints by id, deliveries. Workers skip what others have locked.
 //!
+//! Beside the store stand what several programs over one database need: [`PgClock`] shows all of
+//! them the same time, [`PgWake`] tells one what another has found, [`PgLimits`] counts requests
+//! for all.
+//!
 //! The tables are described where they are made, in `migrations/`.
 
 #![deny(missing_docs)]
@@ -13,11 +17,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use cache::Cache;
-use sms_core::account::Settings;
-use sms_core::account::api_key::{KeyHash, KeyRecord};
-use sms_core::ids::AccountId;
-use sms_core::number::Number;
+use cache::Caches;
 use sms_core::store::{Health, StoreError};
 use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -26,6 +26,7 @@ mod account;
 mod begin;
 mod cache;
 mod change;
+mod clock;
 mod credits;
 mod delivery;
 mod dispatch;
@@ -38,18 +39,24 @@ mod migrate;
 mod new_text;
 mod number;
 mod opt_out;
+mod rate_limit;
 mod receipt;
 mod row;
 mod sending;
 mod shared_commit;
+mod wake;
 mod webhook;
 
+pub use clock::PgClock;
 pub use error::ConnectFailed;
+pub use rate_limit::PgLimits;
+pub use wake::PgWake;
 
 /// How a store connects.
 #[derive(Debug, Clone)]
 pub struct PgSettings {
-    /// The most connections of this program.
+    /// The most connections of the store. A program that also wakes others and shares the rate
+    /// limit with them has three more: one that listens, two that count.
     pub connections: u32,
 }
 
@@ -67,19 +74,6 @@ pub struct PgStore {
     receipts: shared_commit::Commits<receipt::Receipts>,
     attempts: shared_commit::Commits<webhook::attempt::Attempts>,
     caches: Arc<Caches>,
-}
-
-/// What requests ask for again and again.
-struct Caches {
-    keys: Cache<KeyHash, KeyRecord>,
-    settings: Cache<AccountId, Settings>,
-    numbers: Cache<AccountId, Vec<Number>>,
-}
-
-impl Caches {
-    fn new() -> Self {
-        Self { keys: Cache::new(), settings: Cache::new(), numbers: Cache::new() }
-    }
 }
 
 impl PgStore {

@@ -49,6 +49,16 @@ fn migrations() -> Vec<Migration> {
             include_str!("../migrations/20261121101000_ledger_without_reference.sql"),
         ),
         migration(
+            20_261_121_110_000,
+            "replica",
+            include_str!("../migrations/20261121110000_replica.sql"),
+        ),
+        migration(
+            20_261_121_110_100,
+            "rate limit",
+            include_str!("../migrations/20261121110100_rate_limit.sql"),
+        ),
+        migration(
             20_261_121_120_000,
             "webhook run",
             include_str!("../migrations/20261121120000_webhook_run.sql"),

@@ -9,17 +9,16 @@ use std::time::Instant;
 use poem::http::header::AUTHORIZATION;
 use poem::{Endpoint, IntoResponse, Middleware, Request, Response};
 use sms_core::Sms;
-use sms_core::ids::ApiKeyId;
 
 use crate::error::ApiError;
-use crate::rate_limit::{Gcra, RateLimiter};
+use crate::rate_limit::{Limiter, Tell};
 
 /// The gate before the API's handlers. They take the [`Caller`](sms_core::service::Caller) that it
 /// found from the request's data.
 #[derive(Debug, Clone)]
 pub struct Gate {
     sms: Sms,
-    limiter: Arc<RateLimiter<ApiKeyId>>,
+    limiter: Arc<Limiter>,
     stopwatch: Stopwatch,
 }
 
@@ -28,10 +27,9 @@ pub struct Gate {
 pub struct Stopwatch(Arc<dyn Fn() -> Instant + Send + Sync>);
 
 impl Gate {
-    /// A gate that admits `gcra` of requests for each key.
-    pub fn new(sms: Sms, gcra: Gcra, stopwatch: Stopwatch) -> Self {
-        let limiter = Arc::new(RateLimiter::new(gcra, stopwatch.now()));
-        Self { sms, limiter, stopwatch }
+    /// A gate that admits of each key's requests what `limiter` does.
+    pub fn new(sms: Sms, limiter: Limiter, stopwatch: Stopwatch) -> Self {
+        Self { sms, limiter: Arc::new(limiter), stopwatch }
     }
 }
 
@@ -41,7 +39,7 @@ impl Stopwatch {
         Self(Arc::new(now))
     }
 
-    fn now(&self) -> Instant {
+    pub(crate) fn now(&self) -> Instant {
         (self.0)()
     }
 }
@@ -80,7 +78,7 @@ impl<E: Endpoint> Endpoint for Gated<E> {
         let token = bearer(&request).ok_or_else(ApiError::unauthorized)?;
         let caller = self.gate.sms.authenticate(token).await.map_err(ApiError::from)?;
         let caller = caller.ok_or_else(ApiError::unauthorized)?;
-        let verdict = self.gate.limiter.judge(caller.key, self.gate.stopwatch.now());
+        let verdict = self.gate.limiter.judge(caller.key, self.gate.stopwatch.now()).await;
         verdict.admit()?;
         request.set_data(caller);
         let answer = self.inner.call(request).await;

@@ -16,7 +16,7 @@ use crate::docs_page::docs_page;
 use crate::error::ApiError;
 use crate::intake::{Intake, IntakeLimits};
 use crate::openapi::DOCUMENT_PATH;
-use crate::rate_limit::Gcra;
+use crate::rate_limit::{Gcra, Limiter, RateLimiter, SharedLimiter};
 use crate::route::RouteTable;
 use crate::{admin, api};
 
@@ -27,6 +27,8 @@ pub struct AppParts {
     pub sms: Sms,
     /// How many requests a key may make.
     pub rate: Gcra,
+    /// Counts them together with other servers; without it this one counts by itself.
+    pub limiter: Option<SharedLimiter>,
     /// What those requests are timed by.
     pub stopwatch: Stopwatch,
     /// The operator's token.
@@ -100,7 +102,12 @@ impl Routes {
 fn with_public(routes: Routes, parts: &AppParts) -> Routes {
     let service = api::service(&parts.sms, &parts.public_url);
     let document = api::openapi_document(&service);
-    let gate = Gate::new(parts.sms.clone(), parts.rate, parts.stopwatch.clone());
+    let stopwatch = parts.stopwatch.clone();
+    let limiter = match parts.limiter.clone() {
+        Some(limiter) => Limiter::Shared(limiter),
+        None => Limiter::Local(RateLimiter::new(parts.rate, stopwatch.now())),
+    };
+    let gate = Gate::new(parts.sms.clone(), limiter, stopwatch);
     let table = routes.table.with_document(&document, api::PREFIX);
     let route = routes.route.nest(api::PREFIX, service.with(gate));
     let open = format!("{}{}", api::PREFIX, DOCUMENT_PATH);

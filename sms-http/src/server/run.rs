@@ -7,10 +7,8 @@ use std::time::Duration;
 use sms_core::Sms;
 use sms_core::route::RouteName;
 use sms_core::route::simulator::Simulator;
-use sms_core::store::Store;
 use sms_core::webhook::RetrySchedule;
-use sms_store_memory::MemoryStore;
-use sms_store_postgres::{ConnectFailed, PgSettings, PgStore};
+use sms_store_postgres::ConnectFailed;
 use sms_webhooks::{HttpSender, Reach};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -18,6 +16,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::app::{AppParts, MetricsPage, admin_app, public_app, whole_app};
+use super::backing::{Backing, rate};
 use super::banner::Banner;
 use super::settings::{Settings, SettingsRefused};
 use super::wake::Bells;
@@ -26,7 +25,6 @@ use crate::admin::gate::OperatorToken;
 use crate::api::gate::Stopwatch;
 use crate::domain_error::causes;
 use crate::intake::IntakeLimits;
-use crate::rate_limit::Gcra;
 use crate::serve::{ServeLimits, serve};
 
 /// How long everything may take to stop, from the signal on.
@@ -74,13 +72,15 @@ pub async fn run(
 ) -> Result<(), StartFailed> {
     settings.check()?;
     let bells = Bells::default();
-    let sms = build(&settings, open_store(&settings).await?, &bells)?;
+    let backing = Backing::open(&settings, &bells).await?;
+    let sms = build(&settings, &backing)?;
     let (token, made_token) = operator_token(&settings);
     let listener = listen(settings.addr).await?;
     let addr = listener.local_addr().unwrap_or(settings.addr);
     let parts = AppParts {
         sms: sms.clone(),
-        rate: Gcra::new(settings.rate_per_second.get(), settings.rate_burst.get()),
+        rate: rate(&settings),
+        limiter: backing.limiter.clone(),
         stopwatch: Stopwatch::default(),
         token: OperatorToken::new(&token),
         public_url: settings.public_url(addr),
@@ -94,7 +94,9 @@ pub async fn run(
     let demo = if settings.wants_demo() { Some(demo::make(&sms).await?) } else { None };
     warn_of(&settings);
     let (stopper, stopping) = watch::channel(());
+    let (still_serving, served) = watch::channel(());
     let mut loops = work::start(&sms, &bells, &stopping);
+    backing.start(&mut loops, &stopping, &served);
     if let Some(metrics) = parts.metrics.clone() {
         loops.spawn(keep_metrics_small(metrics, stopping.clone()));
     }
@@ -116,7 +118,7 @@ pub async fn run(
     };
     tracing::info!("stopping: no new requests, those under way end");
     drop(stopper);
-    finish(servers, loops).await;
+    finish(servers, still_serving, loops).await;
     result
 }
 
@@ -136,22 +138,15 @@ async fn a_loop_ends(loops: &mut JoinSet<()>) {
     }
 }
 
-/// PostgreSQL where an address is given, brought up to date; else memory.
-async fn open_store(settings: &Settings) -> Result<Arc<dyn Store>, StartFailed> {
-    let Some(url) = settings.database() else { return Ok(Arc::new(MemoryStore::new())) };
-    let store = PgStore::connect(url, PgSettings::default()).await?;
-    store.migrate().await?;
-    Ok(Arc::new(store))
-}
-
-fn build(settings: &Settings, store: Arc<dyn Store>, bells: &Bells) -> Result<Sms, StartFailed> {
+fn build(settings: &Settings, backing: &Backing) -> Result<Sms, StartFailed> {
     let reach = if settings.webhook_allow_private { Reach::AnyAddress } else { Reach::PublicOnly };
     let sender = HttpSender::new(reach, settings.webhook_timeout)
         .map_err(|error| StartFailed::Webhooks(Box::new(error)))?;
-    let builder = Sms::builder(store)
+    let builder = Sms::builder(backing.store.clone())
+        .clock(backing.clock.clone())
         .webhooks(Arc::new(sender))
         .webhook_retries(RetrySchedule::new(settings.webhook_retries.clone()))
-        .wake(Arc::new(bells.clone()));
+        .wake(backing.wake.clone());
     let simulator = |name: &String| Arc::new(Simulator::new(RouteName::new(name.as_str())));
     let with_routes =
         settings.routes.iter().fold(builder, |builder, name| builder.route(simulator(name)));
@@ -243,9 +238,14 @@ async fn keep_metrics_small(metrics: MetricsPage, mut stopping: work::Stopping) 
     }
 }
 
-async fn finish(mut servers: JoinSet<()>, mut loops: JoinSet<()>) {
+async fn finish(
+    mut servers: JoinSet<()>,
+    still_serving: watch::Sender<()>,
+    mut loops: JoinSet<()>,
+) {
     let all = async {
         while servers.join_next().await.is_some() {}
+        drop(still_serving);
         while loops.join_next().await.is_some() {}
     };
     if timeout(TIME_TO_STOP, all).await.is_err() {

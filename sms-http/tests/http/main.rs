@@ -32,6 +32,7 @@ mod operations;
 mod param;
 mod process;
 mod rate_limit;
+mod rate_limit_shared;
 mod rig;
 mod sample;
 mod server;

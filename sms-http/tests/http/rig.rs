@@ -83,6 +83,7 @@ impl Rig {
         let app = whole_app(&AppParts {
             sms: sms.clone(),
             rate,
+            limiter: None,
             stopwatch: Stopwatch::new(move || *shown.lock().unwrap()),
             token: OperatorToken::new(TOKEN),
             public_url,

@@ -12,23 +12,23 @@ use serde_json::{Value, json};
 use crate::process::{Process, TOKEN, run};
 use crate::socket::Answer;
 
-fn cluster() -> &'static Cluster {
+pub(crate) fn cluster() -> &'static Cluster {
     static CLUSTER: OnceLock<Cluster> = OnceLock::new();
     CLUSTER.get_or_init(Cluster::start)
 }
 
-fn data(answer: &Answer) -> Value {
+pub(crate) fn data(answer: &Answer) -> Value {
     let mut json: Value = serde_json::from_str(&answer.body).unwrap();
     json["data"].take()
 }
 
-fn start(url: &str) -> Process {
+pub(crate) fn start(url: &str) -> Process {
     let settings = [("DATABASE_URL", url), ("SMS_ADMIN_TOKEN", TOKEN), ("SMS_DEMO", "false")];
     Process::start(&settings)
 }
 
 /// Makes an account with credits, a number and a live key.
-async fn account(server: &Process) -> String {
+pub(crate) async fn account(server: &Process) -> String {
     let account = json!({ "name": "Bistro", "status": "active", "credits": 100 });
     let made = server.call("POST", "/admin/v1/accounts", TOKEN, &account).await;
     assert_eq!(made.status, 201, "{}", made.body);

@@ -1,0 +1,102 @@
+//! The rate limit of a key over several servers on one database, as its users meet it: whichever
+//! they ask, and whoever starts or dies meanwhile.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+
+use crate::process::{Process, ask};
+use crate::server_postgres::{account, cluster, start};
+
+/// When a request that was let through was sent, and when its answer was there.
+type Passed = (Instant, Instant);
+
+/// Asks these servers with one key, four requests at a time each, for so long.
+async fn hammer(servers: &[&Process], key: &str, time: Duration) -> Vec<Passed> {
+    let end = Instant::now() + time;
+    let mut all = JoinSet::new();
+    for server in servers {
+        for _ in 0..4 {
+            all.spawn(hammer_one(server.addr(), key.to_owned(), end));
+        }
+    }
+    all.join_all().await.into_iter().flatten().collect()
+}
+
+async fn hammer_one(addr: SocketAddr, key: String, end: Instant) -> Vec<Passed> {
+    let mut passed = Vec::new();
+    while Instant::now() < end {
+        let sent = Instant::now();
+        let answer = ask(addr, "GET", "/api/v1/balance", Some(&key), "").await;
+        match answer.status {
+            200 => passed.push((sent, Instant::now())),
+            429 => tokio::time::sleep(Duration::from_millis(5)).await,
+            other => panic!("{other}: {}", answer.body),
+        }
+    }
+    passed
+}
+
+/// No window holds more whole requests than the burst of 40 and 20 for each of its seconds.
+fn assert_law(passed: &[Passed]) {
+    let mut by_end = passed.to_vec();
+    by_end.sort_by_key(|(_, answered)| *answered);
+    for (from, _) in passed {
+        let within = by_end.iter().filter(|(sent, _)| sent >= from);
+        for (count, (_, until)) in (1..).zip(within) {
+            let share = (*until - *from).as_millis() / 50;
+            assert!(count <= 40 + share, "{count} requests in {:?}", *until - *from);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_has_one_limit_over_all_servers_whoever_starts_stops_or_dies() {
+    let database = cluster().create(None).await;
+    let url = cluster().url(&database);
+    let second = Duration::from_secs(1);
+    let first = start(&url);
+    let key = account(&first).await;
+    let mut passed = hammer(&[&first], &key, second).await;
+    assert!(passed.len() >= 40, "one that is alone gives the whole burst");
+
+    let other = start(&url);
+    passed.extend(hammer(&[&first, &other], &key, 4 * second).await);
+    let before = passed.len();
+    let third = start(&url);
+    let shared = hammer(&[&first, &other, &third], &key, 4 * second).await;
+    println!("{before} before, {} of 80 in 4 s over three servers", shared.len());
+    passed.extend(shared);
+
+    first.signal("-KILL");
+    drop(first);
+    passed.extend(hammer(&[&other, &third], &key, 2 * second).await);
+    other.signal("-TERM");
+    assert!(other.ended().success());
+    let fourth = start(&url);
+    passed.extend(hammer(&[&third, &fourth], &key, 2 * second).await);
+    assert_law(&passed);
+    assert!(passed.len() > before, "servers that share let requests through");
+    drop((third, fourth));
+    cluster().drop(&database).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_follows_one_that_was_killed_keeps_the_limit() {
+    let database = cluster().create(None).await;
+    let url = cluster().url(&database);
+    let mut server = start(&url);
+    let key = account(&server).await;
+    let mut passed = Vec::new();
+    for _ in 0..3 {
+        passed.extend(hammer(&[&server], &key, Duration::from_millis(300)).await);
+        server.signal("-KILL");
+        drop(server);
+        server = start(&url);
+    }
+    passed.extend(hammer(&[&server], &key, Duration::from_millis(300)).await);
+    assert_law(&passed);
+    drop(server);
+    cluster().drop(&database).await;
+}

@@ -1,0 +1,295 @@
+//! The database's time, told without asking the database each time.
+//!
+//! Leases and due times are written by one program and judged by another, so all have to go by one
+//! clock. It is the database's: each program measures how far its own monotonic clock is from
+//! `clock_timestamp()`, as NTP does, and adds that. The wall clock of the program's machine is
+//! never read, so it may be wrong, or be set, without consequence.
+//!
+//! The error is at most half the round trip of the measurement, and what the two clocks drift
+//! apart until the next one ten seconds later (2 ms at 200 parts in a million).
+
+use std::convert::Infallible;
+use std::fmt;
+use std::io::ErrorKind;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use sms_core::clock::Clock;
+use sms_core::time::Timestamp;
+use sqlx::PgPool;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+use crate::PgStore;
+use crate::error::ConnectFailed;
+
+/// How often the clock is compared with the database's.
+const MEASURE_EVERY: Duration = Duration::from_secs(10);
+/// How often the database is asked for one comparison; the quickest answer counts.
+const SAMPLES: usize = 5;
+/// The longest a comparison may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A clock that shows the database's time. It never goes back: one that turns out to be ahead runs
+/// at half its speed until it is right.
+pub struct PgClock {
+    pool: PgPool,
+    dial: Dial,
+}
+
+/// The time that has passed on this machine since some moment, never less than before.
+type Stopwatch = Box<dyn Fn() -> Duration + Send + Sync>;
+
+/// A clock over a stopwatch, and what is known of the database's. Times are nanoseconds.
+struct Dial {
+    stopwatch: Stopwatch,
+    hands: Mutex<Hands>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Hands {
+    /// The database's time less the stopwatch's.
+    offset: i128,
+    /// The most by which that may be wrong.
+    error: i128,
+    /// When the clock was last looked at, by the stopwatch.
+    looked: i128,
+    /// What it showed.
+    shown: i128,
+}
+
+/// One comparison.
+#[derive(Debug, Clone, Copy)]
+struct Sample {
+    offset: i128,
+    /// The most by which the offset may be wrong.
+    error: i128,
+}
+
+impl PgClock {
+    /// A clock that has been compared with the database's once.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub async fn start(store: &PgStore) -> Result<Self, ConnectFailed> {
+        let since = Instant::now();
+        let dial = Dial { stopwatch: Box::new(move || since.elapsed()), hands: Mutex::default() };
+        let clock = Self { pool: store.pool.clone(), dial };
+        let sample = clock.measure().await.map_err(ConnectFailed::new)?;
+        clock.dial.set(sample);
+        Ok(clock)
+    }
+
+    /// By how much it may differ from the database's at this moment, were it not for drift.
+    pub fn uncertainty(&self) -> Duration {
+        let error = self.dial.with(|hands, _| hands.error);
+        Duration::from_nanos(u64::try_from(error).unwrap_or(u64::MAX))
+    }
+
+    /// Compares the clock with the database's every 10 s; while there is no answer it goes on as it
+    /// was. Never returns; drop it to stop.
+    pub async fn run(&self) -> Infallible {
+        let mut ticks = interval(MEASURE_EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            if let Ok(sample) = self.measure().await {
+                self.dial.correct(sample);
+            } else {
+                tracing::warn!("the database's clock could not be read; going on as is");
+            }
+        }
+    }
+
+    async fn measure(&self) -> sqlx::Result<Sample> {
+        let measured = timeout(PATIENCE, self.samples()).await;
+        measured.unwrap_or_else(|_| Err(sqlx::Error::Io(ErrorKind::TimedOut.into())))
+    }
+
+    async fn samples(&self) -> sqlx::Result<Sample> {
+        let mut connection = self.pool.acquire().await?;
+        let mut best: Option<Sample> = None;
+        for _ in 0..SAMPLES {
+            let asked = self.dial.elapsed();
+            let micros: i64 = sqlx::query_scalar(
+                "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
+            )
+            .fetch_one(&mut *connection)
+            .await?;
+            let sample = Sample::new(asked, i128::from(micros) * 1_000, self.dial.elapsed());
+            best = Some(best.filter(|best| best.error <= sample.error).unwrap_or(sample));
+        }
+        best.ok_or(sqlx::Error::RowNotFound)
+    }
+}
+
+impl Sample {
+    /// The database showed `shown` at some moment between `asked` and `answered`.
+    fn new(asked: i128, shown: i128, answered: i128) -> Self {
+        let middle = i128::midpoint(asked, answered);
+        // Half the round trip, and the microsecond of which the database tells no parts.
+        Self { offset: shown - middle, error: (answered - asked) / 2 + 1_000 }
+    }
+}
+
+impl Dial {
+    fn elapsed(&self) -> i128 {
+        nanos((self.stopwatch)())
+    }
+
+    /// Begins to show the time.
+    fn set(&self, sample: Sample) {
+        self.with(|hands, elapsed| {
+            let shown = elapsed + sample.offset;
+            let Sample { offset, error } = sample;
+            *hands = Hands { offset, error, looked: elapsed, shown };
+        });
+    }
+
+    /// Takes a new measurement to heart, if it says that the offset is wrong: a comparison slower
+    /// than the one before must not spoil it.
+    fn correct(&self, sample: Sample) {
+        self.with(|hands, elapsed| {
+            hands.turn(elapsed);
+            let apart = (sample.offset - hands.offset).abs();
+            if apart > sample.error {
+                (hands.offset, hands.error) = (sample.offset, sample.error);
+            } else {
+                hands.error = apart + sample.error;
+            }
+        });
+    }
+
+    fn now(&self) -> Timestamp {
+        let shown = self.with(Hands::turn);
+        Timestamp::from_millis(i64::try_from(shown.div_euclid(1_000_000)).unwrap_or(i64::MAX))
+    }
+
+    /// The stopwatch is read under the lock, so that the hands see its times in their order.
+    fn with<T>(&self, act: impl FnOnce(&mut Hands, i128) -> T) -> T {
+        // A panic cannot leave the hands half turned.
+        let mut hands = self.hands.lock().unwrap_or_else(PoisonError::into_inner);
+        act(&mut hands, self.elapsed())
+    }
+}
+
+impl Hands {
+    /// Turns the hands to where they belong, forward only.
+    fn turn(&mut self, elapsed: i128) -> i128 {
+        let passed = (elapsed - self.looked).max(0);
+        let right = elapsed + self.offset;
+        self.shown = right.max(self.shown + passed / 2);
+        // What halving left over is counted next time.
+        self.looked = if self.shown == right { elapsed } else { elapsed - passed % 2 };
+        self.shown
+    }
+}
+
+fn nanos(duration: Duration) -> i128 {
+    i128::try_from(duration.as_nanos()).unwrap_or(i128::MAX)
+}
+
+impl Clock for PgClock {
+    fn now(&self) -> Timestamp {
+        self.dial.now()
+    }
+}
+
+impl fmt::Debug for PgClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PgClock").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    const SECOND: i128 = 1_000_000_000;
+
+    /// A dial over a stopwatch that is moved by hand.
+    struct Rig {
+        dial: Dial,
+        elapsed: Arc<AtomicU64>,
+    }
+
+    impl Rig {
+        fn new(offset: i128) -> Self {
+            let elapsed = Arc::new(AtomicU64::new(0));
+            let shown = Arc::clone(&elapsed);
+            let stopwatch = Box::new(move || Duration::from_nanos(shown.load(Ordering::Relaxed)));
+            let dial = Dial { stopwatch, hands: Mutex::default() };
+            dial.set(Sample { offset, error: 0 });
+            Self { dial, elapsed }
+        }
+
+        fn pass(&self, millis: u64) -> i64 {
+            self.elapsed.fetch_add(millis * 1_000_000, Ordering::Relaxed);
+            self.dial.now().as_millis()
+        }
+    }
+
+    #[test]
+    fn the_stopwatch_may_stand_anywhere_and_the_databases_time_is_shown() {
+        for offset in [0, 7, 3_600, 1_795_244_830] {
+            let rig = Rig::new(offset * SECOND);
+            assert_eq!(i128::from(rig.pass(0)), offset * 1_000);
+            assert_eq!(i128::from(rig.pass(1_500)), offset * 1_000 + 1_500);
+        }
+    }
+
+    #[test]
+    fn a_clock_that_is_behind_is_right_at_once() {
+        let rig = Rig::new(100 * SECOND);
+        rig.dial.correct(Sample { offset: 103 * SECOND, error: 1 });
+        assert_eq!(rig.pass(1_000), 104_000);
+    }
+
+    #[test]
+    fn a_clock_that_is_ahead_never_goes_back_and_is_right_after_twice_as_long() {
+        let rig = Rig::new(100 * SECOND);
+        rig.dial.correct(Sample { offset: 99 * SECOND, error: 1 });
+        assert_eq!(rig.pass(0), 100_000);
+        let mut before = 100_000;
+        for _ in 0..1_999 {
+            let shown = rig.pass(1);
+            assert!((before..=before + 1).contains(&shown), "{before} then {shown}");
+            before = shown;
+        }
+        assert_eq!(rig.pass(1), 101_000);
+        assert_eq!(rig.pass(1_000), 102_000);
+    }
+
+    #[test]
+    fn looking_often_does_not_hold_a_slowed_clock_up() {
+        let rig = Rig::new(0);
+        rig.dial.correct(Sample { offset: -SECOND, error: 1 });
+        for _ in 0..1_001 {
+            rig.elapsed.fetch_add(1, Ordering::Relaxed);
+            rig.dial.now();
+        }
+        assert_eq!(rig.dial.hands.lock().unwrap().shown, 500);
+    }
+
+    #[test]
+    fn a_slow_comparison_that_does_not_contradict_changes_nothing() {
+        let rig = Rig::new(100 * SECOND);
+        rig.dial.correct(Sample { offset: 101 * SECOND, error: SECOND });
+        assert_eq!(rig.pass(0), 100_000);
+        rig.dial.correct(Sample { offset: 101 * SECOND, error: SECOND - 1 });
+        assert_eq!(rig.pass(0), 101_000);
+    }
+
+    #[test]
+    fn a_comparison_is_wrong_by_half_its_round_trip_at_most() {
+        // The database showed its time as the question was asked, or as the answer came.
+        for when in [0, 10, 20] {
+            let sample = Sample::new(0, 500 + when, 20);
+            assert!((sample.offset - 500).abs() <= sample.error);
+            assert_eq!(sample.error, 10 + 1_000);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What several programs over one database need besides a store: wakes, the database's time, and
+//! the shared rate limit, each on a real server.
+
+#[path = "../conformance/cluster.rs"]
+mod cluster;
+
+mod clock;
+mod limits;
+mod wake;
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use cluster::Cluster;
+use sms_store_postgres::{PgSettings, PgStore};
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
+use tokio::time::timeout;
+
+/// A database of a test's own, with its tables.
+pub(crate) struct Database {
+    name: String,
+}
+
+impl Database {
+    pub(crate) async fn new() -> Self {
+        let database = Self { name: cluster().create(None).await };
+        let store = database.store().await;
+        store.migrate().await.expect("the migrations run");
+        store.close().await;
+        database
+    }
+
+    /// A store as another program would have it.
+    pub(crate) async fn store(&self) -> PgStore {
+        let settings = PgSettings { connections: 4 };
+        let store = PgStore::connect(&cluster().url(&self.name), settings).await;
+        store.expect("the server answers")
+    }
+
+    pub(crate) async fn connect(&self) -> PgConnection {
+        let url = cluster().url(&self.name);
+        PgConnection::connect(&url).await.expect("the server answers")
+    }
+
+    /// What the first column of the first row holds.
+    pub(crate) async fn ask<T>(&self, sql: &str) -> T
+    where
+        T: for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
+    {
+        let mut connection = self.connect().await;
+        let row = sqlx::query(AssertSqlSafe(sql.to_owned())).fetch_one(&mut connection).await;
+        let answer = row.expect("the server does it").get(0);
+        connection.close().await.expect("the connection ends");
+        answer
+    }
+
+    /// Does something that answers nothing.
+    pub(crate) async fn run(&self, sql: &str) {
+        let mut connection = self.connect().await;
+        let run = connection.execute(AssertSqlSafe(sql.to_owned())).await;
+        run.expect("the server does it");
+        connection.close().await.expect("the connection ends");
+    }
+
+    pub(crate) async fn drop(self) {
+        cluster().drop(&self.name).await;
+    }
+}
+
+fn cluster() -> &'static Cluster {
+    static CLUSTER: OnceLock<Cluster> = OnceLock::new();
+    CLUSTER.get_or_init(Cluster::start)
+}
+
+/// Waits for something that has to come, but not for ever.
+pub(crate) async fn bounded<T>(wait: impl Future<Output = T>) -> T {
+    timeout(Duration::from_secs(20), wait).await.expect("it comes within twenty seconds")
+}

@@ -1,0 +1,115 @@
+//! Wakes reach the other programs.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use sms_core::service::{Wake, Work};
+use sms_store_postgres::{PgStore, PgWake};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinHandle;
+
+use crate::{Database, bounded};
+
+#[derive(Debug)]
+struct Bells(UnboundedSender<Work>);
+
+impl Wake for Bells {
+    fn wake(&self, work: Work) {
+        let _ = self.0.send(work);
+    }
+}
+
+/// A program that listens.
+struct Program {
+    wake: Arc<PgWake>,
+    rung: UnboundedReceiver<Work>,
+    running: JoinHandle<()>,
+}
+
+impl Program {
+    /// Resolves when it listens.
+    async fn start(store: &PgStore) -> Self {
+        let (bells, rung) = unbounded_channel();
+        let wake = Arc::new(PgWake::new(store, Arc::new(Bells(bells))));
+        let runs = Arc::clone(&wake);
+        let running = tokio::spawn(async move { match runs.run().await {} });
+        let mut program = Self { wake, rung, running };
+        program.all_ring().await;
+        program
+    }
+
+    async fn rings(&mut self) -> Work {
+        bounded(self.rung.recv()).await.expect("it runs")
+    }
+
+    /// All bells ring when it begins to listen, for what may have been missed.
+    async fn all_ring(&mut self) {
+        for work in [Work::Dispatch, Work::Webhooks, Work::FollowUps] {
+            assert_eq!(self.rings().await, work);
+        }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.running.abort();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_one_program_finds_rings_at_once_there_and_soon_at_the_others() {
+    let database = Database::new().await;
+    let mut one = Program::start(&database.store().await).await;
+    let mut other = Program::start(&database.store().await).await;
+    let mut third = Program::start(&database.store().await).await;
+    for work in [Work::Dispatch, Work::Webhooks, Work::FollowUps] {
+        one.wake.wake(work);
+        assert_eq!(one.rung.try_recv(), Ok(work));
+        assert_eq!((other.rings().await, third.rings().await), (work, work));
+    }
+    // Had it heard itself, that would have come before.
+    other.wake.wake(Work::Webhooks);
+    assert_eq!(one.rings().await, Work::Webhooks);
+    drop((one, other, third));
+    database.drop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_wakes_are_few_notifications() {
+    let database = Database::new().await;
+    let one = Program::start(&database.store().await).await;
+    let mut other = Program::start(&database.store().await).await;
+    let since = Instant::now();
+    for _ in 0..200_000 {
+        one.wake.wake(Work::Dispatch);
+    }
+    one.wake.wake(Work::Webhooks);
+    let mut rung = 0;
+    while other.rings().await == Work::Dispatch {
+        rung += 1;
+    }
+    let allowed = since.elapsed().as_millis() / 20 + 1;
+    assert!((1..=allowed).contains(&rung), "{rung} of {allowed}");
+    drop((one, other));
+    database.drop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_that_was_cut_is_made_again_and_rings_for_what_was_missed() {
+    let database = Database::new().await;
+    let mut one = Program::start(&database.store().await).await;
+    let mut other = Program::start(&database.store().await).await;
+    let cut: i64 = database
+        .ask(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+             WHERE datname = current_database() AND application_name = 'sms_work'",
+        )
+        .await;
+    assert_eq!(cut, 2);
+    one.all_ring().await;
+    other.all_ring().await;
+    one.wake.wake(Work::FollowUps);
+    assert_eq!(other.rings().await, Work::FollowUps);
+    drop((one, other));
+    database.drop().await;
+}
