@@ -31,6 +31,7 @@ mod number;
 mod opt_out;
 mod receipt;
 mod row;
+mod search;
 mod sending;
 mod webhook;
 

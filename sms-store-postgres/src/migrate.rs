@@ -43,6 +43,11 @@ fn migrations() -> Vec<Migration> {
             "webhook",
             include_str!("../migrations/20261121100300_webhook.sql"),
         ),
+        migration(
+            20_261_121_130_000,
+            "search",
+            include_str!("../migrations/20261121130000_search.sql"),
+        ),
     ]
 }
 

@@ -348,8 +348,10 @@ impl WebhookStore for PgStore {
         let doing = failed("listing webhook deliveries");
         let before = page.after.map_or(Uuid::max(), |cursor| uuid(cursor.id::<DeliveryKind>()));
         let rows = sqlx::query(
-            "SELECT * FROM delivery WHERE account_id = $1 AND endpoint_id = $2 AND id < $3
-             ORDER BY id DESC LIMIT $4",
+            // The account is one of a list, so that the ids of all are not in the wanted order.
+            "SELECT * FROM delivery
+             WHERE account_id = ANY(ARRAY[$1]) AND endpoint_id = $2 AND id < $3
+             ORDER BY account_id DESC, id DESC LIMIT $4",
         )
         .bind(uuid(account))
         .bind(uuid(endpoint))

@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use crate::process::{Process, TOKEN, run};
 use crate::socket::Answer;
 
-fn cluster() -> &'static Cluster {
+pub(crate) fn cluster() -> &'static Cluster {
     static CLUSTER: OnceLock<Cluster> = OnceLock::new();
     CLUSTER.get_or_init(Cluster::start)
 }
 
-fn data(answer: &Answer) -> Value {
+pub(crate) fn data(answer: &Answer) -> Value {
     let mut json: Value = serde_json::from_str(&answer.body).unwrap();
     json["data"].take()
 }
@@ -28,7 +28,7 @@ fn start(url: &str) -> Process {
 }
 
 /// Makes an account with credits, a number and a live key.
-async fn account(server: &Process) -> String {
+pub(crate) async fn account(server: &Process) -> String {
     let account = json!({ "name": "Bistro", "status": "active", "credits": 100 });
     let made = server.call("POST", "/admin/v1/accounts", TOKEN, &account).await;
     assert_eq!(made.status, 201, "{}", made.body);
@@ -41,7 +41,7 @@ async fn account(server: &Process) -> String {
 }
 
 /// Asks until the text has this status.
-async fn until_status(server: &Process, key: &str, id: &str, status: &str) -> Value {
+pub(crate) async fn until_status(server: &Process, key: &str, id: &str, status: &str) -> Value {
     let path = format!("/api/v1/messages/{id}");
     let waiting = async {
         loop {
