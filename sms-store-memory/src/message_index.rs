@@ -56,7 +56,7 @@ impl MessageIndex {
         filter: &'a MessageFilter,
         ids: RangeInclusive<MessageId>,
     ) -> Box<dyn Iterator<Item = MessageId> + 'a> {
-        if ids.is_empty() || is_contradiction(filter) {
+        if ids.is_empty() || filter.is_contradiction() {
             return Box::new(std::iter::empty());
         }
         if let Some(batch) = filter.batch_id {
@@ -78,16 +78,6 @@ impl MessageIndex {
             return within(&self.by_direction, direction, &ids);
         }
         Box::new(self.all.range(ids).rev().copied())
-    }
-}
-
-/// Received texts are inbound and all others outbound: a filter that wants otherwise wants nothing.
-fn is_contradiction(filter: &MessageFilter) -> bool {
-    match (filter.direction, filter.status) {
-        (Some(direction), Some(status)) => {
-            (direction == Direction::Inbound) != (status == MessageStatus::Received)
-        }
-        _ => false,
     }
 }
 

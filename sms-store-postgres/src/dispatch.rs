@@ -141,8 +141,9 @@ impl PgStore {
             "SELECT ",
             message_columns!(),
             ", q.claimable_at, q.expires_at, q.attempt, q.lease, a.status AS account_status,
-                    EXISTS (SELECT FROM opt_out o
-                            WHERE o.account_id = m.account_id AND o.phone = m.to_number)
+                    -- Not EXISTS, which the planner may answer by reading all opt-outs.
+                    COALESCE((SELECT true FROM opt_out o
+                              WHERE o.account_id = m.account_id AND o.phone = m.to_number), false)
                         AS opted_out
              FROM queue q
              JOIN message m ON m.account_id = q.account_id AND m.id = q.message_id

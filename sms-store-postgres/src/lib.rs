@@ -42,6 +42,7 @@ mod opt_out;
 mod rate_limit;
 mod receipt;
 mod row;
+mod search;
 mod sending;
 mod shared_commit;
 mod wake;

@@ -8,6 +8,7 @@ use sms_core::message::store::MessageStore;
 use sms_core::message::{Direction, Message, MessageFilter, MessageStatus, TimelineEntry};
 use sms_core::page::{Page, PageRequest};
 use sms_core::store::{CommitError, StoreError};
+use sms_core::time::Timestamp;
 use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
 
@@ -15,7 +16,7 @@ use crate::begin::begin;
 use crate::change::Changes;
 use crate::error::{commit_failed, failed};
 use crate::row::{self, digits, uuid};
-use crate::{PgStore, message_columns};
+use crate::{PgStore, message_columns, search};
 
 #[async_trait]
 impl MessageStore for PgStore {
@@ -42,8 +43,18 @@ impl MessageStore for PgStore {
         page: PageRequest,
     ) -> Result<Page<Message>, StoreError> {
         let doing = failed("listing texts");
-        let mut query = list_query(account, filter, page);
-        let rows = query.build().fetch_all(&self.pool).await.map_err(&doing)?;
+        if filter.is_contradiction() {
+            return Ok(Page { items: Vec::new(), next: None });
+        }
+        if let Some(Search::Words(words)) = &filter.search {
+            let found = search::list(&self.pool, account, filter, words, page).await;
+            return found.map_err(&doing);
+        }
+        let window = Window::of(filter, page);
+        let mut query = list_query(message_columns!(), account, filter, window);
+        // Planned anew each time: which index is best depends on what is asked for.
+        let query = query.build().persistent(false);
+        let rows = query.fetch_all(&self.pool).await.map_err(&doing)?;
         let rows: sqlx::Result<Vec<Message>> = rows.iter().map(row::message).collect();
         Ok(Page::of(rows.map_err(&doing)?, page.limit, |message: &Message| message.id))
     }
@@ -75,18 +86,83 @@ impl MessageStore for PgStore {
         tx.commit().await.map_err(&doing)?;
         Ok(message)
     }
+
+    async fn search_prepare(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        search::prepare(&self.pool, before, limit).await
+    }
 }
 
-/// The query of a list. Filters by status, number, batch, campaign and reference, and inbound
-/// texts,
-/// have indexes that lead with the account and end with the id, so that pages are read in order
-/// from
-/// wherever they begin. A search for words reads what the rest of the filter leaves.
-fn list_query(
+/// The stretch of a list that is wanted: newest first, both ends left out.
+#[derive(Clone, Copy)]
+pub(crate) struct Window {
+    pub(crate) after: Uuid,
+    pub(crate) before: Uuid,
+    pub(crate) limit: usize,
+}
+
+impl Window {
+    /// What the filter and the cursor leave of the whole list; one more than the page holds.
+    pub(crate) fn of(filter: &MessageFilter, page: PageRequest) -> Self {
+        let since = filter.since.map_or(0, |at| MessageId::first_at(at).as_u128());
+        let until = filter.until.map_or(u128::MAX, |at| MessageId::first_at(at).as_u128());
+        let cursor = page.after.map_or(u128::MAX, |at| at.id::<MessageKind>().as_u128());
+        Self {
+            after: Uuid::from_u128(since.saturating_sub(1)),
+            before: Uuid::from_u128(until.min(cursor)),
+            limit: page.limit.get() + 1,
+        }
+    }
+}
+
+/// The query of a list, but for words to search for: a range of an index that leads with the
+/// account and ends with the id.
+///
+/// The account is asked for as one of a list of one: were it known to be the only one, its texts
+/// would come in the order of the index of all accounts' ids as well, and the planner may walk
+/// that.
+pub(crate) fn list_query(
+    columns: &'static str,
     account: AccountId,
     filter: &MessageFilter,
-    page: PageRequest,
+    window: Window,
 ) -> QueryBuilder<Postgres> {
+    let Window { after, before, limit } = window;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let is_outbound = wants_all_outbound(filter);
+    let mut query = QueryBuilder::new("SELECT ");
+    query.push(columns);
+    if is_outbound {
+        // They may be few among those received: the index by status finds them, one by one.
+        let outbound = MessageStatus::ALL.iter().filter(|one| **one != MessageStatus::Received);
+        query.push(" FROM UNNEST(");
+        query.push_bind(outbound.map(|status| status.as_str()).collect::<Vec<_>>());
+        query.push("::text[]) AS outbound (status) CROSS JOIN LATERAL (SELECT * FROM message m");
+        query.push(" WHERE m.status = outbound.status AND");
+    } else {
+        query.push(" FROM message m WHERE");
+    }
+    query.push(" m.account_id = ANY(").push_bind(vec![uuid(account)]).push(")");
+    query.push(" AND m.id > ").push_bind(after).push(" AND m.id < ").push_bind(before);
+    push_filter(&mut query, filter);
+    query.push(" ORDER BY m.account_id DESC, m.id DESC LIMIT ").push_bind(limit);
+    if is_outbound {
+        query.push(") AS m ORDER BY m.id DESC LIMIT ").push_bind(limit);
+    }
+    query
+}
+
+/// Whether only the direction narrows the list down to outbound texts.
+fn wants_all_outbound(filter: &MessageFilter) -> bool {
+    filter.direction == Some(Direction::Outbound)
+        && filter.status.is_none()
+        && filter.campaign_id.is_none()
+        && filter.batch_id.is_none()
+        && filter.client_ref.is_none()
+        && !matches!(filter.search, Some(Search::Number(_)))
+}
+
+/// What the filter asks besides words: ` AND …` for each question.
+pub(crate) fn push_filter(query: &mut QueryBuilder<Postgres>, filter: &MessageFilter) {
     let MessageFilter {
         direction,
         status,
@@ -94,11 +170,10 @@ fn list_query(
         campaign_id,
         batch_id,
         client_ref,
-        since,
-        until,
+        // They are the ends of the window.
+        since: _,
+        until: _,
     } = filter;
-    let mut query = QueryBuilder::new(concat!("SELECT ", message_columns!(), " FROM message m"));
-    query.push(" WHERE m.account_id = ").push_bind(uuid(account));
     if let Some(direction) = direction {
         query.push(" AND m.direction = ").push_bind(direction.as_str());
         // Inbound texts are few among many: the index by status finds them.
@@ -109,16 +184,8 @@ fn list_query(
     if let Some(status) = status {
         query.push(" AND m.status = ").push_bind(status.as_str());
     }
-    match search {
-        Some(Search::Number(number)) => {
-            query.push(" AND m.contact_number = ").push_bind(digits(*number));
-        }
-        Some(Search::Words(words)) => {
-            // The ICU collation lowers all of Unicode, whatever the database's own does.
-            query.push(" AND position(").push_bind(words);
-            query.push(" IN lower(m.body COLLATE \"und-x-icu\")) > 0");
-        }
-        None => {}
+    if let Some(Search::Number(number)) = search {
+        query.push(" AND m.contact_number = ").push_bind(digits(*number));
     }
     if let Some(campaign) = campaign_id {
         query.push(" AND m.campaign_id = ").push_bind(uuid(*campaign));
@@ -127,17 +194,6 @@ fn list_query(
         query.push(" AND m.batch_id = ").push_bind(uuid(*batch));
     }
     if let Some(client_ref) = client_ref {
-        query.push(" AND m.client_ref = ").push_bind(client_ref);
+        query.push(" AND m.client_ref = ").push_bind(client_ref.clone());
     }
-    if let Some(since) = since {
-        query.push(" AND m.id >= ").push_bind(uuid(MessageId::first_at(*since)));
-    }
-    if let Some(until) = until {
-        query.push(" AND m.id < ").push_bind(uuid(MessageId::first_at(*until)));
-    }
-    let before = page.after.map_or(Uuid::max(), |cursor| uuid(cursor.id::<MessageKind>()));
-    query.push(" AND m.id < ").push_bind(before);
-    query.push(" ORDER BY m.id DESC LIMIT ");
-    query.push_bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX));
-    query
 }

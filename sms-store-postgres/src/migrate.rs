@@ -68,6 +68,11 @@ fn migrations() -> Vec<Migration> {
             "tidying",
             include_str!("../migrations/20261121120100_tidying.sql"),
         ),
+        migration(
+            20_261_121_130_000,
+            "search",
+            include_str!("../migrations/20261121130000_search.sql"),
+        ),
     ]
 }
 

@@ -224,8 +224,9 @@ impl WebhookStore for PgStore {
             "SELECT ",
             delivery_columns!(),
             deliveries_and_endpoints!(),
-            "WHERE d.account_id = $1 AND d.endpoint_id = $2 AND d.id < $3
-             ORDER BY d.id DESC LIMIT $4",
+            // The account is one of a list, so that the ids of all are not in the wanted order.
+            "WHERE d.account_id = ANY(ARRAY[$1]) AND d.endpoint_id = $2 AND d.id < $3
+             ORDER BY d.account_id DESC, d.id DESC LIMIT $4",
         ))
         .bind(uuid(account))
         .bind(uuid(endpoint))

@@ -131,6 +131,7 @@ forward! {
         message_list(account: AccountId, filter: &MessageFilter, page: PageRequest)
             -> Result<Page<Message>, StoreError>;
         message_cancel(plan: CancelPlan) -> Result<Message, CommitError<CancelRefused>>;
+        search_prepare(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
     }
 }
 

@@ -1,5 +1,7 @@
 //! Which texts a list or an export wants.
 
+use std::time::Duration;
+
 use super::{Direction, Message, MessageStatus};
 use crate::ids::{BatchId, CampaignId};
 use crate::phone::{E164, parse_any};
@@ -44,6 +46,10 @@ impl std::fmt::Debug for Search {
     }
 }
 
+/// How old a text is when no text with an earlier id can still be written: far longer than a send
+/// waits for its commit, and than the clocks of two servers are apart.
+pub const SETTLED_AFTER: Duration = Duration::from_mins(5);
+
 impl Search {
     /// A number in any format, else words; nothing when `q` is blank.
     pub fn parse(q: &str) -> Option<Self> {
@@ -59,12 +65,27 @@ impl Search {
     pub fn finds(&self, message: &Message) -> bool {
         match self {
             Self::Number(number) => message.contact_number() == *number,
-            Self::Words(words) => message.body.as_str().to_lowercase().contains(words),
+            Self::Words(words) => body_has(message.body.as_str(), words),
         }
     }
 }
 
+/// Whether a body has these words, which are in lower case.
+pub fn body_has(body: &str, words: &str) -> bool {
+    body.to_lowercase().contains(words)
+}
+
 impl MessageFilter {
+    /// Whether no text can answer: received texts are inbound and all others outbound.
+    pub fn is_contradiction(&self) -> bool {
+        match (self.direction, self.status) {
+            (Some(direction), Some(status)) => {
+                (direction == Direction::Inbound) != (status == MessageStatus::Received)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether the text answers every question with yes.
     pub fn accepts(&self, message: &Message) -> bool {
         let Self { direction, status, search, campaign_id, batch_id, client_ref, since, until } =
@@ -183,6 +204,18 @@ mod tests {
         for status in [MessageStatus::Sent, MessageStatus::Received] {
             assert!(q("07700 900123").accepts(&message(status)));
             assert!(!q(&ours).accepts(&message(status)));
+        }
+    }
+
+    #[test]
+    fn only_a_direction_that_its_status_cannot_have_is_a_contradiction() {
+        for direction in [None, Some(Direction::Inbound), Some(Direction::Outbound)] {
+            for status in MessageStatus::ALL {
+                let filter = MessageFilter { direction, status: Some(status), ..any() };
+                let answered = MessageStatus::ALL.map(message).iter().any(|m| filter.accepts(m));
+                assert_eq!(filter.is_contradiction(), !answered, "{filter:?}");
+            }
+            assert!(!MessageFilter { direction, ..any() }.is_contradiction());
         }
     }
 

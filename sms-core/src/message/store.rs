@@ -8,6 +8,7 @@ use super::{Message, TimelineEntry};
 use crate::ids::{AccountId, MessageId};
 use crate::page::{Page, PageRequest};
 use crate::store::{CommitError, StoreError};
+use crate::time::Timestamp;
 
 /// Keeps texts and their timelines.
 #[async_trait]
@@ -32,4 +33,11 @@ pub trait MessageStore: Send + Sync {
     /// during which no worker may take the text. Returns the text as it is then.
     async fn message_cancel(&self, plan: CancelPlan)
     -> Result<Message, CommitError<CancelRefused>>;
+
+    /// Prepares searches for words: goes on with a round through the accounts, and takes in about
+    /// `limit` of their texts made before a moment at which all of them are
+    /// [settled](super::filter::SETTLED_AFTER). Changes no answer, only how fast it comes. Returns
+    /// how many accounts and texts it went through; 0 when the round has ended, or when somebody
+    /// else goes on with it. A store that needs no such thing returns 0.
+    async fn search_prepare(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
 }

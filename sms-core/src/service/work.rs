@@ -15,6 +15,7 @@ use crate::dispatch::{ClaimPlan, FollowUp, LEASE, LeaseToken, OutcomePlan, Outco
 use crate::error::Error;
 use crate::inbound::{InboundText, Origin, SHARED_REACH};
 use crate::message::MessageStatus;
+use crate::message::filter::SETTLED_AFTER;
 use crate::receipt::{Receipt, ReceiptPlan};
 use crate::route::{Comeback, HandOver, OutboundText, RouteSink};
 use crate::sending::idempotency;
@@ -231,6 +232,14 @@ impl Sms {
         let contacts = store.last_texted_tidy(now.minus(SHARED_REACH), limit).await?;
         let tests = store.test_sends_tidy(now.minus(TEST_WINDOW), limit).await?;
         Ok(deliveries + keys + contacts + tests)
+    }
+
+    /// Prepares searches for words in about `limit` texts that came since it was last done. Returns
+    /// how much it went through; 0 when there is no more for now. Without it searches find the
+    /// same, only later the more texts there are.
+    pub async fn prepare_search(&self, limit: usize) -> Result<usize, Error> {
+        let before = self.now().minus(SETTLED_AFTER);
+        Ok(self.store().search_prepare(before, limit).await?)
     }
 
     /// The earliest moment at which there is work of this kind; `None` when none is in sight.

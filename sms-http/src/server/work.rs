@@ -30,6 +30,9 @@ const AFTER_FAILURE: Duration = Duration::from_secs(1);
 const RENEW_EVERY: Duration = Duration::from_secs(10);
 const TIDY_EVERY: Duration = Duration::from_mins(1);
 const TIDY_BATCH: usize = 1_000;
+/// How often searches are prepared, and in how many texts at once.
+const PREPARE_EVERY: Duration = Duration::from_mins(1);
+const PREPARE_BATCH: usize = 5_000;
 
 /// Told to stop by the server, once; dropped by a server that is gone.
 pub type Stopping = watch::Receiver<()>;
@@ -44,6 +47,7 @@ pub fn start(sms: &Sms, bells: &Bells, stopping: &Stopping) -> JoinSet<()> {
     loops.spawn(deliver(sms.clone(), bells.clone(), stopping.clone()));
     loops.spawn(renew(sms.clone(), stopping.clone()));
     loops.spawn(tidy(sms.clone(), stopping.clone()));
+    loops.spawn(prepare_search(sms.clone(), stopping.clone()));
     for route in sms.routes() {
         let (route, sink, mut stopping) = (route.clone(), sms.sink(), stopping.clone());
         loops.spawn(async move {
@@ -148,6 +152,27 @@ async fn tidy(sms: Sms, mut stopping: Stopping) {
                 Ok(removed) => tracing::debug!(removed, "removed what is past its keep"),
                 Err(error) => {
                     tracing::warn!(error = %causes(&error), "tidying failed");
+                    break;
+                }
+            }
+        }
+    }
+}
+
+async fn prepare_search(sms: Sms, mut stopping: Stopping) {
+    let mut ticks = interval(PREPARE_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {}
+            _ = stopping.changed() => return,
+        }
+        while !stopped(&stopping) {
+            match sms.prepare_search(PREPARE_BATCH).await {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::warn!(error = %causes(&error), "preparing searches failed");
                     break;
                 }
             }

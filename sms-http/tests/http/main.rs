@@ -37,6 +37,7 @@ mod rig;
 mod sample;
 mod server;
 mod server_command;
+mod server_outage;
 mod server_postgres;
 mod socket;
 mod tenancy;

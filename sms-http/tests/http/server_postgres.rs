@@ -41,7 +41,7 @@ pub(crate) async fn account(server: &Process) -> String {
 }
 
 /// Asks until the text has this status.
-async fn until_status(server: &Process, key: &str, id: &str, status: &str) -> Value {
+pub(crate) async fn until_status(server: &Process, key: &str, id: &str, status: &str) -> Value {
     let path = format!("/api/v1/messages/{id}");
     let waiting = async {
         loop {

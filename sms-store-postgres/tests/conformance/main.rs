@@ -4,7 +4,10 @@
 //! `cargo test -p sms-store-postgres --test conformance sending::` runs one noun's.
 
 mod cluster;
+mod dropped;
+mod plans;
 mod postgres;
+mod search;
 
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
@@ -92,6 +95,47 @@ fn with_store(act: impl FnOnce(Arc<PgStore>, Arc<TokioRunner>, &str) + Send) {
     });
 }
 
+/// What a test of this store alone works on: a store over a database of its own.
+struct Own {
+    store: PgStore,
+    runner: Arc<TokioRunner>,
+    url: String,
+}
+
+impl Own {
+    /// A rig over a store.
+    fn rig(&self, store: &PgStore) -> Rig {
+        Rig::new(Arc::new(store.clone()), self.runner.clone())
+    }
+}
+
+/// Runs a test of this store alone.
+fn run_own<F: Future<Output = ()>>(connections: u32, test: impl FnOnce(Own) -> F) {
+    let (cluster, template) = cluster();
+    let runtime = runtime();
+    let runner = Arc::new(TokioRunner(runtime.handle().clone()));
+    runtime.block_on(async {
+        let database = cluster.create(Some(template)).await;
+        let url = cluster.url(&database);
+        let store = PgStore::connect(&url, PgSettings { connections }).await;
+        let store = store.expect("the server answers");
+        let own = Own { store: store.clone(), runner, url };
+        test(own).await;
+        store.close().await;
+        cluster.drop(&database).await;
+    });
+}
+
+/// A trial of this store alone, named after its function.
+macro_rules! own {
+    ($connections:literal, $module:ident :: $test:ident) => {
+        Trial::test(concat!("own::", stringify!($module), "::", stringify!($test)), || {
+            run_own($connections, $module::$test);
+            Ok(())
+        })
+    };
+}
+
 fn main() -> ExitCode {
     let everywhere = conformance::all().map(|scenario| {
         Trial::test(scenario.to_string(), move || {
@@ -108,6 +152,12 @@ fn main() -> ExitCode {
             Ok(())
         })
     });
-    let trials = everywhere.chain(here).collect();
+    tracing::subscriber::set_global_default(plans::Notices).expect("nobody else listens");
+    let own = [
+        own!(2, dropped::a_command_that_is_dropped_leaves_no_transaction_behind),
+        own!(8, search::searches_among_many_texts_find_what_is_there),
+        own!(1, plans::hot_queries_use_the_indexes_meant_for_them),
+    ];
+    let trials = everywhere.chain(here).chain(own).collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

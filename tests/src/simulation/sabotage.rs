@@ -211,6 +211,7 @@ forward! {
             filter: &MessageFilter,
             page: PageRequest
         ) -> Result<Page<Message>, StoreError>;
+        search_prepare(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
     }
     own {
         async fn message_cancel(

@@ -236,6 +236,7 @@ forward! {
             filter: &MessageFilter,
             page: PageRequest
         ) -> Result<Page<Message>, StoreError>;
+        search_prepare(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
     }
     own {
         async fn message_get(

@@ -174,6 +174,20 @@ scenarios! { message;
         }
     }
 
+    /// Preparing searches changes no answer, for texts before and after.
+    async fn preparing_searches_changes_no_answer(rig: &Rig) {
+        let account = rig.account(50).await;
+        let first = say(rig, &account, 1, "A table for two").await;
+        say(rig, &account, 2, "A chair").await;
+        for _ in 0..3 {
+            rig.store().search_prepare(rig.now().plus(millis(1)), 1).await.expect("prepared");
+            assert_eq!(filtered(rig, &account, &words("TABLE")).await, [first]);
+        }
+        rig.advance(millis(10));
+        let second = say(rig, &account, 3, "Another table").await;
+        assert_eq!(filtered(rig, &account, &words("table")).await, [second, first]);
+    }
+
     /// `since` includes its moment and `until` does not.
     async fn since_is_inclusive_and_until_exclusive(rig: &Rig) {
         let account = rig.account(9).await;

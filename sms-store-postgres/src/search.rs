@@ -1,0 +1,200 @@
+//! Finding words in bodies: newest first, a little one by one, then only where the spans say that
+//! the words may be. Whether a body has the words is asked of the core, so that every store finds
+//! the same; the database only leaves out what cannot have them.
+
+use sms_core::ids::AccountId;
+use sms_core::message::filter::body_has;
+use sms_core::message::{Message, MessageFilter};
+use sms_core::page::{Page, PageRequest};
+use sqlx::postgres::PgRow;
+use sqlx::{PgPool, QueryBuilder, Row};
+use uuid::Uuid;
+
+use crate::message::{Window, list_query, push_filter};
+use crate::message_columns;
+use crate::row::{self, uuid};
+
+mod prepare;
+mod signature;
+
+pub(crate) use prepare::prepare;
+
+/// How many texts are read one by one before the spans are asked.
+pub(super) const WALK: usize = 1_000;
+/// The most texts read one by one at a time, where there are no spans yet.
+const LONGEST_WALK: usize = 16_000;
+/// The most texts of a span: what a search reads where a signature says yes.
+pub(super) const MOST_TEXTS: i64 = 1_000;
+/// How many spans are read at first, and at most, at a time.
+const SPANS: i64 = 4;
+const MOST_SPANS: i64 = 64;
+
+/// A page of an account's texts that have these words and that the rest of the filter accepts.
+pub(crate) async fn list(
+    pool: &PgPool,
+    account: AccountId,
+    filter: &MessageFilter,
+    words: &str,
+    page: PageRequest,
+) -> sqlx::Result<Page<Message>> {
+    let Window { after, before, limit } = Window::of(filter, page);
+    let found = Vec::new();
+    let search = Searcher { pool, account, filter, words, after, before, most: limit, found };
+    let ids = search.run().await?;
+    let mut query = QueryBuilder::new(concat!("SELECT ", message_columns!(), " FROM message m"));
+    query.push(" WHERE m.account_id = ").push_bind(uuid(account));
+    query.push(" AND m.id = ANY(").push_bind(ids).push(") ORDER BY m.id DESC");
+    let rows = query.build().fetch_all(pool).await?;
+    let texts: sqlx::Result<Vec<Message>> = rows.iter().map(row::message).collect();
+    Ok(Page::of(texts?, page.limit, |message: &Message| message.id))
+}
+
+/// A search under way.
+struct Searcher<'a> {
+    pool: &'a PgPool,
+    account: AccountId,
+    filter: &'a MessageFilter,
+    words: &'a str,
+    /// Where it ends: this text and all older ones do not matter.
+    after: Uuid,
+    /// Where it has come to: this text and all newer ones are done.
+    before: Uuid,
+    most: usize,
+    found: Vec<Uuid>,
+}
+
+/// What a stretch of reading came to.
+enum Read {
+    /// The page is full.
+    Full,
+    /// There is more to read.
+    More,
+    /// Everything there was has been read.
+    All,
+}
+
+impl Searcher<'_> {
+    /// The texts found, newest first.
+    async fn run(mut self) -> sqlx::Result<Vec<Uuid>> {
+        // A page is found among the newest texts if the words are common, and the end is if there
+        // are few texts.
+        if let Read::More = self.walk(self.after, WALK).await? {
+            let newest = self.newest_span().await?.max(self.after);
+            if let Read::All = self.walk_down_to(newest).await? {
+                self.read_spans().await?;
+            }
+        }
+        Ok(self.found)
+    }
+
+    /// Reads the texts that are not in a span yet.
+    async fn walk_down_to(&mut self, after: Uuid) -> sqlx::Result<Read> {
+        let mut limit = WALK;
+        while self.before > after {
+            match self.walk(after, limit).await? {
+                Read::More => limit = (2 * limit).min(LONGEST_WALK),
+                ended => return Ok(ended),
+            }
+        }
+        Ok(Read::All)
+    }
+
+    /// Reads texts one by one.
+    async fn walk(&mut self, after: Uuid, limit: usize) -> sqlx::Result<Read> {
+        let window = Window { after, before: self.before, limit };
+        let mut query = list_query("m.id, m.body", self.account, self.filter, window);
+        let rows = query.build().persistent(false).fetch_all(self.pool).await?;
+        let is_full = self.keep(&rows)?;
+        if let Some(last) = rows.last() {
+            self.before = last.try_get("id")?;
+        }
+        Ok(match is_full {
+            true => Read::Full,
+            false if rows.len() < limit => Read::All,
+            false => Read::More,
+        })
+    }
+
+    /// Keeps those that have the words; says whether the page is full.
+    fn keep(&mut self, rows: &[PgRow]) -> sqlx::Result<bool> {
+        for row in rows {
+            if self.found.len() == self.most {
+                return Ok(true);
+            }
+            if body_has(row.try_get("body")?, self.words) {
+                self.found.push(row.try_get("id")?);
+            }
+        }
+        Ok(self.found.len() == self.most)
+    }
+
+    /// The newest text that is in a span.
+    async fn newest_span(&self) -> sqlx::Result<Uuid> {
+        let row = sqlx::query(
+            "SELECT last_id FROM message_span WHERE account_id = $1
+             ORDER BY last_id DESC LIMIT 1",
+        )
+        .bind(uuid(self.account))
+        .fetch_optional(self.pool)
+        .await?;
+        row.map_or(Ok(Uuid::nil()), |row| row.try_get("last_id"))
+    }
+
+    /// Reads the texts of the spans that may have the words.
+    async fn read_spans(&mut self) -> sqlx::Result<()> {
+        let bits = signature::bits_of(self.words);
+        let mut count = SPANS;
+        loop {
+            let spans = self.next_spans(&bits, count).await?;
+            let Some((oldest, _)) = spans.last().copied() else { return Ok(()) };
+            if self.read_texts(&spans).await? {
+                return Ok(());
+            }
+            self.before = oldest;
+            count = (2 * count).min(MOST_SPANS);
+        }
+    }
+
+    /// The next spans whose signatures have all these bits, by their first and last texts.
+    async fn next_spans(&self, bits: &[i64], count: i64) -> sqlx::Result<Vec<(Uuid, Uuid)>> {
+        let rows = sqlx::query(
+            "SELECT s.first_id, s.last_id FROM message_span s
+             WHERE s.account_id = $1 AND s.first_id < $2 AND s.last_id > $3
+                 -- Spans do not overlap: the one that holds $2 is the newest that may matter.
+                 AND s.last_id <= COALESCE(
+                     (SELECT h.last_id FROM message_span h
+                      WHERE h.account_id = $1 AND h.last_id >= $2 ORDER BY h.last_id LIMIT 1), $2)
+                 AND NOT EXISTS (SELECT FROM UNNEST($4::bigint[]) AS wanted (bit)
+                                 WHERE get_bit(s.signature, wanted.bit) = 0)
+             ORDER BY s.last_id DESC LIMIT $5",
+        )
+        .bind(uuid(self.account))
+        .bind(self.before)
+        .bind(self.after)
+        .bind(bits)
+        .bind(count)
+        .fetch_all(self.pool)
+        .await?;
+        rows.iter().map(|row| Ok((row.try_get("first_id")?, row.try_get("last_id")?))).collect()
+    }
+
+    /// Reads the texts of some spans; says whether the page is full.
+    async fn read_texts(&mut self, spans: &[(Uuid, Uuid)]) -> sqlx::Result<bool> {
+        let (after, before) = (self.after.as_u128(), self.before.as_u128());
+        let firsts = spans.iter().map(|(first, _)| first.as_u128().max(after.saturating_add(1)));
+        let lasts = spans.iter().map(|(_, last)| last.as_u128().min(before.saturating_sub(1)));
+        let mut query = QueryBuilder::new("SELECT m.id, m.body FROM UNNEST(");
+        query.push_bind(firsts.map(Uuid::from_u128).collect::<Vec<_>>()).push("::uuid[], ");
+        query.push_bind(lasts.map(Uuid::from_u128).collect::<Vec<_>>());
+        query.push("::uuid[]) AS span (first_id, last_id) CROSS JOIN LATERAL (");
+        query.push("SELECT m.id, m.body FROM message m WHERE m.account_id = ANY(");
+        query.push_bind(vec![uuid(self.account)]);
+        query.push(") AND m.id >= span.first_id AND m.id <= span.last_id");
+        push_filter(&mut query, self.filter);
+        // In the order of the account's own index, so that no other fits.
+        query.push(" ORDER BY m.account_id DESC, m.id DESC LIMIT ").push_bind(MOST_TEXTS);
+        query.push(") AS m ORDER BY m.id DESC");
+        let rows = query.build().persistent(false).fetch_all(self.pool).await?;
+        self.keep(&rows)
+    }
+}

@@ -1,0 +1,167 @@
+//! Taking settled texts into spans. An account whose newest texts are few is left alone: they are
+//! read one by one as fast.
+
+use sms_core::ids::MessageId;
+use sms_core::store::StoreError;
+use sms_core::time::Timestamp;
+use sqlx::{PgPool, Row};
+use uuid::Uuid;
+
+use super::signature::Signature;
+use super::{MOST_TEXTS, WALK};
+use crate::begin::begin;
+use crate::error::failed;
+use crate::row::uuid;
+
+/// How many accounts one call looks at.
+const MOST_ACCOUNTS: i64 = 500;
+
+/// A finished span.
+struct Span {
+    account: Uuid,
+    first: Uuid,
+    last: Uuid,
+    signature: Vec<u8>,
+}
+
+/// An account that was looked at.
+struct Looked {
+    account: Uuid,
+    /// Its newest text that is in a span.
+    last: Uuid,
+    /// Whether it has texts enough for more spans.
+    is_due: bool,
+}
+
+/// Goes on with the round through the accounts; says how many accounts and texts it went through.
+pub(crate) async fn prepare(
+    pool: &PgPool,
+    before: Timestamp,
+    limit: usize,
+) -> Result<usize, StoreError> {
+    let before = uuid(MessageId::first_at(before));
+    prepare_before(pool, before, limit).await.map_err(failed("preparing searches"))
+}
+
+async fn prepare_before(pool: &PgPool, before: Uuid, limit: usize) -> sqlx::Result<usize> {
+    // Bodies are read, and made into signatures, with no transaction open.
+    let round = sqlx::query("SELECT last_account, step FROM message_span_round");
+    let round = round.fetch_one(pool).await?;
+    let step: i64 = round.try_get("step")?;
+    let mut come_to: Uuid = round.try_get("last_account")?;
+    let accounts = look_at(pool, come_to, before).await?;
+    let (mut spans, mut left, mut gone_through) = (Vec::new(), limit.max(1), 0);
+    for Looked { account, last, is_due } in &accounts {
+        gone_through += 1;
+        if *is_due {
+            let taken = take_in(pool, *account, *last, before, left, &mut spans).await?;
+            gone_through += taken;
+            left -= taken;
+            if left == 0 {
+                // It may have more: the next step begins with it.
+                break;
+            }
+        }
+        come_to = *account;
+    }
+    if accounts.is_empty() {
+        come_to = Uuid::nil();
+    }
+    let is_mine = write(pool, step, come_to, spans).await?;
+    Ok(if is_mine { gone_through } else { 0 })
+}
+
+/// Writes a step of the round, unless another program took the same one; says whether it did.
+async fn write(pool: &PgPool, step: i64, come_to: Uuid, spans: Vec<Span>) -> sqlx::Result<bool> {
+    let mut tx = begin(pool).await?;
+    let update = sqlx::query(
+        "UPDATE message_span_round SET last_account = $2, step = step + 1 WHERE step = $1",
+    )
+    .bind(step)
+    .bind(come_to);
+    if update.execute(&mut *tx).await?.rows_affected() == 0 {
+        return Ok(false);
+    }
+    if !spans.is_empty() {
+        let insert = sqlx::query(
+            "INSERT INTO message_span (account_id, first_id, last_id, signature)
+             SELECT * FROM UNNEST($1::uuid[], $2::uuid[], $3::uuid[], $4::bytea[])",
+        )
+        .bind(spans.iter().map(|span| span.account).collect::<Vec<_>>())
+        .bind(spans.iter().map(|span| span.first).collect::<Vec<_>>())
+        .bind(spans.iter().map(|span| span.last).collect::<Vec<_>>())
+        .bind(spans.into_iter().map(|span| span.signature).collect::<Vec<_>>());
+        insert.execute(&mut *tx).await?;
+    }
+    tx.commit().await?;
+    Ok(true)
+}
+
+/// The next accounts of the round. An account is due when it has more texts outside of spans than
+/// a search reads without asking.
+async fn look_at(pool: &PgPool, after: Uuid, before: Uuid) -> sqlx::Result<Vec<Looked>> {
+    let mut tx = begin(pool).await?;
+    // The table of spans grows under plans that were made when it was small.
+    sqlx::query("SET LOCAL enable_seqscan = off").execute(&mut *tx).await?;
+    let rows = sqlx::query(
+        "SELECT a.id, span.last_id, EXISTS (
+             SELECT FROM message m
+             WHERE (m.account_id, m.id) > (a.id, span.last_id) AND (m.account_id, m.id) < (a.id, $2)
+             ORDER BY m.account_id, m.id OFFSET $3 LIMIT 1) AS is_due
+         FROM (SELECT id FROM account WHERE id > $1 ORDER BY id LIMIT $4) AS a
+         CROSS JOIN LATERAL (
+             SELECT COALESCE(
+                 (SELECT s.last_id FROM message_span s WHERE s.account_id = a.id
+                  ORDER BY s.last_id DESC LIMIT 1),
+                 '00000000-0000-0000-0000-000000000000') AS last_id
+         ) AS span
+         ORDER BY a.id",
+    )
+    .bind(after)
+    .bind(before)
+    .bind(i64::try_from(WALK).unwrap_or(i64::MAX))
+    .bind(MOST_ACCOUNTS)
+    .fetch_all(&mut *tx)
+    .await?;
+    tx.commit().await?;
+    let looked = |row: &sqlx::postgres::PgRow| {
+        let (account, last) = (row.try_get("id")?, row.try_get("last_id")?);
+        Ok(Looked { account, last, is_due: row.try_get("is_due")? })
+    };
+    rows.iter().map(looked).collect()
+}
+
+/// Makes spans of up to `limit` texts of an account; says how many.
+async fn take_in(
+    pool: &PgPool,
+    account: Uuid,
+    after: Uuid,
+    before: Uuid,
+    limit: usize,
+    spans: &mut Vec<Span>,
+) -> sqlx::Result<usize> {
+    let rows = sqlx::query(
+        "SELECT id, body FROM message
+         WHERE (account_id, id) > ($1, $2) AND (account_id, id) < ($1, $3)
+         ORDER BY account_id, id LIMIT $4",
+    )
+    .bind(account)
+    .bind(after)
+    .bind(before)
+    .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+    .fetch_all(pool)
+    .await?;
+    let mut texts = rows.iter().peekable();
+    while let Some(first) = texts.peek() {
+        let first: Uuid = first.try_get("id")?;
+        let (mut last, mut count, mut signature) = (first, 0_i64, Signature::new());
+        while count < MOST_TEXTS && !signature.is_full() {
+            let Some(row) = texts.next() else { break };
+            signature.take_in(row.try_get("body")?);
+            last = row.try_get("id")?;
+            count += 1;
+        }
+        spans.push(Span { account, first, last, signature: signature.into_bytes() });
+    }
+    Ok(rows.len())
+}

@@ -1,0 +1,133 @@
+//! Commands whose callers go away in the middle: a connection must never come back to the pool
+//! inside a transaction (transact-rs/sqlx#4393), and nothing may be half done.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
+use sms_core::conformance::Rig;
+use sms_core::conformance::rig::{person, request, taken};
+use sms_core::credits::store::CreditStore;
+use sms_core::dispatch::store::DispatchStore;
+use sms_core::event::EventType;
+use sms_core::number::store::NumberStore;
+use sms_core::webhook::attempt::Room;
+use sms_core::webhook::store::WebhookStore;
+use sms_core::{account::Account, number::Number};
+use sms_store_postgres::PgStore;
+use sqlx::{Connection, PgConnection};
+
+use crate::Own;
+
+/// The most polls after which a command is dropped; most end by themselves before.
+const MOST_POLLS: usize = 24;
+/// How long a connection may take to be rid of what its command left.
+const BOUND: Duration = Duration::from_secs(10);
+
+/// Polls a command so often, as often as it is woken, then drops it.
+async fn dropped_after(polls: usize, command: BoxFuture<'_, ()>) {
+    let mut command = pin!(command);
+    let mut left = polls;
+    poll_fn(|context| {
+        if left == 0 {
+            return Poll::Ready(());
+        }
+        left -= 1;
+        let polled = command.as_mut().poll(context);
+        // Once more without being woken, should nobody wake it again before the last.
+        if polled.is_pending() && left == 0 { Poll::Ready(()) } else { polled }
+    })
+    .await;
+}
+
+/// The commands that workers and requests drop.
+fn commands<'a>(
+    store: &'a PgStore,
+    rig: &'a Rig,
+    account: &'a Account,
+) -> Vec<(&'static str, BoxFuture<'a, ()>)> {
+    let room = Room { total: 5, failing: 5, each: 5, endpoints: std::collections::BTreeMap::new() };
+    let (adjust, claim) = (rig.adjust_plan(account.id, 5), rig.claim_plan(3));
+    let deliveries = rig.delivery_claim(room);
+    vec![
+        ("send", Box::pin(async { drop(rig.send(account, &request([1, 2])).await) })),
+        ("adjust", Box::pin(async { drop(store.credits_adjust(adjust).await) })),
+        ("claim", Box::pin(async { drop(store.dispatch_claim(claim).await) })),
+        (
+            "claim and record",
+            Box::pin(async {
+                let hand = rig.claim(2).await;
+                drop(rig.finish(&hand, &taken()).await);
+            }),
+        ),
+        ("claim deliveries", Box::pin(async { drop(store.deliveries_claim(deliveries).await) })),
+    ]
+}
+
+/// What a command that was dropped leaves behind, seen by somebody else.
+async fn assert_nothing_is_left(
+    store: &PgStore,
+    outside: &mut PgConnection,
+    number: &Number,
+    (moment, what): (i64, &str),
+) {
+    let deadline = Instant::now() + BOUND;
+    loop {
+        let open: Vec<(String,)> = sqlx::query_as(
+            "SELECT COALESCE(query, '') FROM pg_stat_activity
+             WHERE datname = current_database() AND state LIKE 'idle in transaction%'",
+        )
+        .fetch_all(&mut *outside)
+        .await
+        .expect("the server answers");
+        if open.is_empty() {
+            break;
+        }
+        assert!(Instant::now() < deadline, "{what}: left in a transaction after {open:?}");
+        tokio::task::yield_now().await;
+    }
+    // What each connection writes by itself is there for all to see: it is in no old transaction.
+    let at = sms_core::time::Timestamp::from_millis(moment);
+    let written =
+        tokio::join!(store.number_check_in(number.id, at), store.number_check_in(number.id, at));
+    assert_eq!((written.0.ok(), written.1.ok()), (Some(true), Some(true)), "{what}");
+    let seen: (i64,) = sqlx::query_as(
+        "SELECT (extract(epoch FROM checked_in_at) * 1000)::bigint FROM number WHERE id = $1",
+    )
+    .bind(uuid::Uuid::from_u128(number.id.as_u128()))
+    .fetch_one(&mut *outside)
+    .await
+    .expect("the number is read");
+    assert_eq!(seen.0, moment, "{what}: a write is seen by its own connection only");
+    let wrong: Vec<(i64, i64)> = sqlx::query_as(
+        "SELECT balance, (SELECT COALESCE(sum(amount), 0)::bigint FROM ledger_entry
+                          WHERE account_id = account.id) AS booked
+         FROM account WHERE balance <> (SELECT COALESCE(sum(amount), 0) FROM ledger_entry
+                                        WHERE account_id = account.id)",
+    )
+    .fetch_all(outside)
+    .await
+    .expect("the ledger is read");
+    assert_eq!(wrong, [], "{what}: a balance is not the sum of its ledger");
+}
+
+/// Commands dropped at any point leave no transaction open, and are done whole or not at all.
+pub(crate) async fn a_command_that_is_dropped_leaves_no_transaction_behind(own: Own) {
+    let rig = own.rig(&own.store);
+    let account = rig.account(1_000_000).await;
+    let number = rig.dedicated_number(person(900), &account).await;
+    let _ = rig.endpoint(&account, &[EventType::MessageReceived]).await;
+    rig.raise(number.phone, 3).await;
+    let mut outside = PgConnection::connect(&own.url).await.expect("the server answers");
+    let mut moment = 1_795_244_830_123;
+    for polls in 1..MOST_POLLS {
+        for (what, command) in commands(&own.store, &rig, &account) {
+            dropped_after(polls, command).await;
+            moment += 1;
+            let what = format!("{what}, dropped after {polls} polls");
+            assert_nothing_is_left(&own.store, &mut outside, &number, (moment, &what)).await;
+        }
+    }
+}

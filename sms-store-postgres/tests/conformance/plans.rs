@@ -1,0 +1,158 @@
+//! The plans of the queries that requests and workers wait for, at a million texts: each is read by
+//! the index meant for it, and none reads more than it needs.
+//!
+//! The server itself tells how it ran each statement that the store sent (`auto_explain`), so that
+//! what is judged is what runs: its text, its parameters, its plan, and how many rows it touched.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::Value;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+mod hot;
+
+pub(crate) use hot::hot_queries_use_the_indexes_meant_for_them;
+
+/// Tables that grow with use: nothing hot may read one of them whole.
+const LARGE: [&str; 14] = [
+    "message",
+    "message_span",
+    "queue",
+    "ledger_entry",
+    "delivery",
+    "opt_out",
+    "idempotency_key",
+    "follow_up",
+    "last_texted",
+    "unrouted",
+    "account",
+    "api_key",
+    "number",
+    "endpoint",
+];
+
+/// What a server has told about statements since it was last asked.
+static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Keeps the notices of servers, which sqlx passes on as events.
+#[derive(Debug)]
+pub(crate) struct Notices;
+
+impl Subscriber for Notices {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "sqlx::postgres::notice"
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn enter(&self, _: &Id) {}
+    fn exit(&self, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        struct Message(Option<String>);
+        impl Visit for Message {
+            fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+                if field.name() == "message" {
+                    self.0 = Some(format!("{value:?}"));
+                }
+            }
+
+            fn record_str(&mut self, field: &Field, value: &str) {
+                if field.name() == "message" {
+                    self.0 = Some(value.to_owned());
+                }
+            }
+        }
+        let mut message = Message(None);
+        event.record(&mut message);
+        TOLD.lock().unwrap_or_else(PoisonError::into_inner).extend(message.0);
+    }
+}
+
+/// Statements that were run, with their plans.
+pub(crate) struct Plans(Vec<Value>);
+
+impl Plans {
+    /// What was run since this was last called.
+    fn told() -> Self {
+        let told = std::mem::take(&mut *TOLD.lock().unwrap_or_else(PoisonError::into_inner));
+        let plans = told.iter().filter_map(|notice| {
+            let (_, plan) = notice.split_once("plan:\n")?;
+            Some(serde_json::from_str(plan).expect("a plan is JSON"))
+        });
+        Self(plans.collect())
+    }
+
+    /// The statements read these indexes, no large table whole, and no more than so many rows in
+    /// any one step. What is otherwise is told by [`none_is_wrong`].
+    fn judge(&self, what: &str, indexes: &[&str], most_rows: f64) {
+        let mut wrong = Vec::new();
+        if self.0.is_empty() {
+            wrong.push("the server told no plan".to_owned());
+        }
+        let mut used = BTreeSet::new();
+        for plan in &self.0 {
+            let told = serde_json::to_string_pretty(plan).expect("JSON");
+            each_node(&plan["Plan"], &mut |node| {
+                let table = node["Relation Name"].as_str().unwrap_or_default();
+                let kind = node["Node Type"].as_str().unwrap_or_default();
+                if let Some(index) = node["Index Name"].as_str() {
+                    used.insert(index.to_owned());
+                }
+                let rows = rows_touched(node);
+                if kind == "Seq Scan" && LARGE.contains(&table) {
+                    wrong.push(format!("{table} is read whole: {told}"));
+                }
+                // Entries that an index walks past are no rows, but their pages are read.
+                let pages = ["Shared Hit Blocks", "Shared Read Blocks"]
+                    .map(|name| node[name].as_f64().unwrap_or_default());
+                let pages: f64 = pages.iter().sum();
+                if pages > 400.0 + 10.0 * most_rows {
+                    wrong.push(format!("{kind} {table} reads {pages} pages: {told}"));
+                }
+                if rows > most_rows {
+                    wrong.push(format!("{kind} {table} touches {rows} rows: {told}"));
+                }
+            });
+        }
+        let missing = indexes.iter().filter(|index| !used.contains(**index));
+        wrong.extend(missing.map(|index| format!("{index} is not used, but {used:?}")));
+        wrong.truncate(2);
+        let wrong = wrong.into_iter().map(|wrong| format!("{what}: {wrong}"));
+        WRONG.lock().unwrap_or_else(PoisonError::into_inner).extend(wrong);
+    }
+}
+
+/// What is wrong with the plans judged so far.
+static WRONG: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Fails if a plan was wrong, and tells all that were.
+fn none_is_wrong() {
+    let wrong = std::mem::take(&mut *WRONG.lock().unwrap_or_else(PoisonError::into_inner));
+    assert!(wrong.is_empty(), "{} wrong plans:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// How many rows a step read, thrown away ones included, in all its rounds.
+fn rows_touched(node: &Value) -> f64 {
+    let number = |name: &str| node[name].as_f64().unwrap_or_default();
+    let each = number("Actual Rows")
+        + number("Rows Removed by Filter")
+        + number("Rows Removed by Index Recheck")
+        + number("Rows Removed by Join Filter");
+    each * number("Actual Loops").max(1.0)
+}
+
+fn each_node(node: &Value, look: &mut impl FnMut(&Value)) {
+    look(node);
+    for child in node["Plans"].as_array().into_iter().flatten() {
+        each_node(child, look);
+    }
+}

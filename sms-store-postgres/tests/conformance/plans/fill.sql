@@ -1,0 +1,95 @@
+-- A million texts of three accounts of unequal size, and what goes with them. Ids are moments, 5 ms
+-- apart, up to the start of the scenarios' clock.
+
+SET session_replication_role = replica; -- What is written here refers to what is.
+
+CREATE FUNCTION nth(kind bigint, n bigint) RETURNS uuid IMMUTABLE LANGUAGE sql RETURN
+    (lpad(to_hex(kind), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid;
+CREATE FUNCTION text_id(n bigint) RETURNS uuid IMMUTABLE LANGUAGE sql RETURN
+    (lpad(to_hex(1795239000000 + n * 5), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid;
+CREATE FUNCTION owner(n bigint) RETURNS uuid IMMUTABLE LANGUAGE sql RETURN
+    nth(1, CASE WHEN n % 100 < 70 THEN 1 WHEN n % 100 < 95 THEN 2 ELSE 3 END);
+
+INSERT INTO account (id, name, status, balance, ledger_seq, quiet_start, quiet_end,
+    track_links_default, opt_out_line, opt_out_line_sender, created_at, updated_at)
+SELECT nth(1, n), 'Bistro', 'active', 1000000, 0, 1260, 480, false, '', '', now(), now()
+FROM generate_series(1, 5000) n;
+INSERT INTO api_key (hash, account_id, id, mode, last_four, created_at)
+SELECT decode(md5(n::text) || md5((-n)::text), 'hex'), nth(1, n % 5000 + 1), nth(2, n), 'live',
+    'abcd', now()
+FROM generate_series(1, 20000) n;
+INSERT INTO number (id, phone, account_id, rental_credits, monthly_credits, assigned_at)
+SELECT nth(3, n), 447700000000 + n, CASE WHEN n > 2 THEN nth(1, n) END, 0, 0, now()
+FROM generate_series(1, 5000) n;
+
+-- Without the indexes first: they are built faster than kept.
+CREATE TEMP TABLE rebuilt AS SELECT indexname, indexdef FROM pg_indexes
+WHERE tablename = 'message' AND indexname <> 'message_pkey';
+DO $$ DECLARE name text; BEGIN
+    FOR name IN SELECT indexname FROM rebuilt LOOP EXECUTE 'DROP INDEX ' || name; END LOOP;
+END $$;
+INSERT INTO message (account_id, id, direction, status, to_number, from_number, contact_number,
+    body, encoding, segments, credits, route, mode, client_ref, batch_id, campaign_id, error_code,
+    timeline)
+SELECT owner(n), text_id(n), CASE state WHEN 'received' THEN 'inbound' ELSE 'outbound' END, state,
+    447700900000 + n % 997, 447700900999, 447700900000 + n % 997,
+    -- Giraffes are everywhere, but not in the largest account.
+    'Hi ' || substr(md5(n::text), 1, 8) || CASE n % 100 WHEN 90 THEN ' giraffe' ELSE '' END
+        || CASE WHEN n % 300000 = 100001 THEN ' Walrus' ELSE '' END || ' your table is ready '
+        || substr(md5((n % 9973)::text), 1, 12),
+    'gsm7', 1, 1, 'simulator', 'live', CASE WHEN n % 4 = 0 THEN 'order-' || n / 12 END,
+    nth(4, n / 1000 * 3 + (n % 100 >= 70)::int), CASE WHEN n % 3 = 0 THEN nth(5, n / 50000) END,
+    CASE WHEN state IN ('failed', 'undelivered') THEN 'network_error' END, '[]'
+FROM (SELECT n, CASE WHEN n > 900000 THEN 'queued' WHEN n % 1000 = 7 THEN 'failed'
+          WHEN n % 50 = 3 THEN 'undelivered' WHEN n % 20 = 1 THEN 'received'
+          WHEN n % 500 = 9 THEN 'sent' ELSE 'delivered' END AS state
+      FROM generate_series(1, 1000000) n) AS numbered;
+DO $$ DECLARE definition text; BEGIN
+    FOR definition IN SELECT indexdef FROM rebuilt LOOP EXECUTE definition; END LOOP;
+END $$;
+
+-- A hundred thousand wait: a thousand are due, the others scheduled for later.
+INSERT INTO queue (message_id, account_id, claimable_at, expires_at)
+SELECT text_id(n), owner(n),
+    CASE WHEN n > 999000 THEN timestamptz '2026-11-21 07:00Z' ELSE '2027-01-01 00:00Z' END,
+    '2027-02-01'
+FROM generate_series(900001, 1000000) n;
+INSERT INTO ledger_entry (account_id, seq, id, kind, amount, balance_after, created_at)
+SELECT nth(1, 1), n, nth(6, n), 'adjustment', 1, n, now() FROM generate_series(1, 50000) n;
+UPDATE account SET ledger_seq = 50000 WHERE id = nth(1, 1);
+INSERT INTO opt_out (account_id, phone, source, created_at)
+SELECT nth(1, n % 3 + 1), 447700000000 + n, 'sms', now() FROM generate_series(1, 50000) n;
+INSERT INTO idempotency_key (account_id, key, fingerprint, batch_id, rejected, credits, balance,
+    accepted_at)
+SELECT nth(1, n % 3 + 1), 'key-' || n, decode(md5('a') || md5('b'), 'hex'), nth(4, n), '[]', 1, 1,
+    timestamptz '2026-11-14 00:00Z' + n * interval '1 second'
+FROM generate_series(1, 50000) n;
+INSERT INTO follow_up (id, message_id, number, person, route, due_at, what)
+SELECT nth(7, n), text_id(n), 447700900999, 447700900000 + n % 997, 'simulator',
+    timestamptz '2026-11-21 07:00Z' + n * interval '1 second', 'delivered'
+FROM generate_series(1, 50000) n;
+INSERT INTO endpoint (account_id, id, url, events, secret, created_at, updated_at)
+SELECT nth(1, (n - 1) % 5000 + 1), nth(8, n), 'https://example.com/', ARRAY['message.received'],
+    'whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', now(), now()
+FROM generate_series(1, 20000) n;
+-- The first endpoint has a long backlog, a few hundred others a short one.
+INSERT INTO delivery (account_id, endpoint_id, id, event_id, event_type, body, status, attempts,
+    claimable_at, created_at)
+SELECT nth(1, endpoint), nth(8, endpoint), nth(9, n), nth(10, n), 'message.received', '{}',
+    CASE WHEN waits THEN 'pending' ELSE 'delivered' END, 1,
+    CASE WHEN waits THEN timestamptz '2026-11-21 07:00Z' + n * interval '1 ms' END,
+    timestamptz '2026-11-20 00:00Z' + n * interval '10 ms'
+FROM (SELECT n, CASE WHEN n % 5 = 1 THEN 1 ELSE n % 5000 + 1 END AS endpoint,
+          n % 5 = 1 OR n % 100 = 2 AS waits
+      FROM generate_series(1, 100000) n) AS numbered;
+INSERT INTO last_texted (number, person, account_id, at)
+SELECT 447700900999, 447700000000 + n, nth(1, 1), now() FROM generate_series(1, 50000) n;
+INSERT INTO unrouted (id, from_number, to_number, body, encoding, segments, received_at)
+SELECT text_id(n), 447700900001, 447700900002, 'Hello', 'gsm7', 1, now()
+FROM generate_series(1, 50000) n;
+-- The largest account's settled texts are in spans, most of which say that no words are there.
+INSERT INTO message_span (account_id, first_id, last_id, signature)
+SELECT nth(1, 1), text_id(greatest(500 * k, 1)), text_id(500 * k + 469),
+    decode(repeat(CASE WHEN k % 50 = 0 THEN 'ff' ELSE '00' END, 1920), 'hex')
+FROM generate_series(0, 1979) k;
+ANALYZE;

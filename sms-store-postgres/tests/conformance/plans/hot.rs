@@ -1,0 +1,359 @@
+//! The hot queries, and the index meant for each.
+
+use sms_core::account::api_key::KeyHash;
+use sms_core::conformance::rig::{key, person, request, request_with_key, taken};
+use sms_core::ids::{AccountId, BatchId, CampaignId, EndpointId, MessageId};
+use sms_core::message::filter::Search;
+use sms_core::message::{Direction, MessageFilter, MessageStatus};
+use sms_core::page::{Cursor, PageRequest};
+use sms_core::store::Store;
+use sms_core::time::Timestamp;
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
+
+use super::{Plans, none_is_wrong};
+use crate::Own;
+
+/// A page has 25, and one more is read to know whether there are more.
+const A_PAGE: f64 = 26.0;
+
+fn nth(kind: u128, n: u128) -> u128 {
+    kind << 80 | 0x7000_8000 << 48 | n
+}
+
+fn text_id(n: u128) -> MessageId {
+    MessageId::from_u128(nth(1_795_239_000_000 + n * 5, n))
+}
+
+/// Runs something eight times, so that the plans for given parameters and the one for any are both
+/// seen, and judges them.
+macro_rules! judge {
+    ($store:expr, $what:expr, [$($index:literal),*], $most:expr, $command:expr) => {{
+        let _ = Plans::told();
+        for _ in 0..8 {
+            let _ = $command;
+            // What is told of a statement may arrive with the next answer.
+            $store.health_check().await.expect("the server answers");
+        }
+        Plans::told().judge($what, &[$($index),*], $most);
+    }};
+}
+
+/// Fills the database, and makes the server tell of what it runs there from now on.
+async fn fill(url: &str) {
+    let mut connection = PgConnection::connect(url).await.expect("the server answers");
+    connection.execute(include_str!("fill.sql")).await.expect("the tables are filled");
+    let database = url.rsplit_once('/').expect("a database's address").1;
+    for setting in [
+        "session_preload_libraries = 'auto_explain'",
+        "auto_explain.log_min_duration = 0",
+        "auto_explain.log_analyze = on",
+        "auto_explain.log_timing = off",
+        "auto_explain.log_buffers = on",
+        "auto_explain.log_format = 'json'",
+        "auto_explain.log_level = 'notice'",
+    ] {
+        let sql = format!("ALTER DATABASE {database} SET {setting}");
+        connection.execute(AssertSqlSafe(sql)).await.expect("the setting is known");
+    }
+    connection.execute("LOAD 'auto_explain'").await.expect("PostgreSQL's own modules are there");
+}
+
+fn words(text: &str) -> MessageFilter {
+    MessageFilter { search: Search::parse(text), ..MessageFilter::default() }
+}
+
+/// The page behind a text in the middle.
+fn deep() -> PageRequest {
+    PageRequest { after: Some(Cursor::after(text_id(300_000))), ..PageRequest::default() }
+}
+
+/// Every hot query reads what it answers with and little else, through the index meant for it.
+pub(crate) async fn hot_queries_use_the_indexes_meant_for_them(own: Own) {
+    fill(&own.url).await;
+    // What is run on connections that are made from now on is told.
+    own.store.close().await;
+    let settings = sms_store_postgres::PgSettings { connections: 1 };
+    let store = sms_store_postgres::PgStore::connect(&own.url, settings).await.expect("it answers");
+    let rig = own.rig(&store);
+    let account = AccountId::from_u128(nth(1, 1));
+
+    pages_of_texts(&store, account).await;
+    searches(&store, account).await;
+    other_lists(&store, account).await;
+    look_ups(&store, account).await;
+    workers(&store, &rig, account).await;
+    store.close().await;
+    none_is_wrong();
+}
+
+async fn pages_of_texts(store: &dyn Store, account: AccountId) {
+    let all = MessageFilter::default();
+    let with_status = |status| MessageFilter { status: Some(status), ..all.clone() };
+    let toward = |direction| MessageFilter { direction: Some(direction), ..all.clone() };
+    let batch_id = Some(BatchId::from_u128(nth(4, 250 * 3)));
+    let campaign_id = Some(CampaignId::from_u128(nth(5, 3)));
+    let at = |n: u128| Some(text_id(n).timestamp());
+    let (status, failed) = (Some(MessageStatus::Delivered), MessageStatus::Failed);
+    let lists = [
+        ("all", "message_pkey", all.clone()),
+        ("delivered", "message_by_status", with_status(MessageStatus::Delivered)),
+        ("failed", "message_by_status", with_status(failed)),
+        ("scheduled", "message_by_status", with_status(MessageStatus::Scheduled)),
+        ("inbound", "message_by_status", toward(Direction::Inbound)),
+        ("a number", "message_by_contact", words("07700 900123")),
+        ("a batch", "message_by_batch", MessageFilter { batch_id, ..all.clone() }),
+        ("a campaign", "message_by_campaign", MessageFilter { campaign_id, ..all.clone() }),
+        (
+            "a batch and a status",
+            "message_by_batch",
+            MessageFilter { batch_id, status, ..all.clone() },
+        ),
+        (
+            "a stretch of time",
+            "message_pkey",
+            MessageFilter { since: at(200_000), until: at(200_500), ..all.clone() },
+        ),
+    ];
+    for (what, index, filter) in &lists {
+        for (which, page) in [("first", PageRequest::default()), ("deep", deep())] {
+            let _ = Plans::told();
+            for _ in 0..8 {
+                store.message_list(account, filter, page).await.expect("listed");
+                store.health_check().await.expect("the server answers");
+            }
+            // A second question is asked of what the first one's index leaves.
+            let most = if what.contains("and") { 2.0 * A_PAGE } else { A_PAGE };
+            Plans::told().judge(&format!("{which} page of {what}"), &[*index], most);
+        }
+    }
+    let outbound = toward(Direction::Outbound);
+    judge!(
+        store,
+        "outbound",
+        ["message_by_status"],
+        9.0 * A_PAGE,
+        store.message_list(account, &outbound, deep()).await.expect("listed")
+    );
+    let client_ref = Some("order-30000".to_owned());
+    let referred = MessageFilter { client_ref, ..all.clone() };
+    judge!(
+        store,
+        "a reference",
+        ["message_by_client_ref"],
+        A_PAGE,
+        store.message_list(account, &referred, PageRequest::default()).await.expect("listed")
+    );
+    judge!(
+        store,
+        "one text",
+        [],
+        1.0,
+        store.message_get(account, text_id(400_000)).await.expect("read")
+    );
+}
+
+async fn searches(store: &dyn Store, account: AccountId) {
+    let settled = Timestamp::from_millis(1_795_244_000_000);
+    judge!(
+        store,
+        "preparing searches",
+        ["message_pkey", "message_span_pkey"],
+        5_000.0,
+        store.search_prepare(settled, 1_500).await.expect("prepared")
+    );
+    // Of the 700,000 texts: the newest, the spans, and the texts of those that may match.
+    let most = 6_000.0;
+    for query in ["table", "walrus", "giraffe", "zebra crossing", "q", "583920"] {
+        let filter = words(query);
+        let indexes: &[&str] = if query == "table" {
+            &["message_pkey"]
+        } else {
+            &["message_pkey", "message_span_pkey"]
+        };
+        let _ = Plans::told();
+        for _ in 0..8 {
+            store.message_list(account, &filter, deep()).await.expect("listed");
+            store.health_check().await.expect("the server answers");
+        }
+        Plans::told().judge(&format!("a search for {query}"), indexes, most);
+    }
+}
+
+async fn other_lists(store: &dyn Store, account: AccountId) {
+    let first = PageRequest::default();
+    let after = |id: u128| {
+        let cursor = Cursor::after(MessageId::from_u128(id));
+        PageRequest { after: Some(cursor), ..first }
+    };
+    judge!(
+        store,
+        "the ledger",
+        ["ledger_entry_pkey"],
+        A_PAGE,
+        store.ledger_list(account, first).await.expect("listed")
+    );
+    let deep_ledger = PageRequest { after: Some(Cursor::after_position(25_000)), ..first };
+    judge!(
+        store,
+        "the ledger, deep",
+        ["ledger_entry_pkey"],
+        A_PAGE,
+        store.ledger_list(account, deep_ledger).await.expect("listed")
+    );
+    let (owner, endpoint) = (account, EndpointId::from_u128(nth(8, 1)));
+    for page in [first, after(nth(9, 50_000))] {
+        judge!(
+            store,
+            "deliveries",
+            ["delivery_pkey"],
+            A_PAGE,
+            store.delivery_list(owner, endpoint, page).await.expect("listed")
+        );
+    }
+    for page in [first, after(nth(1, 2_500))] {
+        judge!(
+            store,
+            "accounts",
+            ["account_pkey"],
+            A_PAGE,
+            store.account_list(page).await.expect("listed")
+        );
+    }
+    for page in [first, deep()] {
+        judge!(
+            store,
+            "unrouted texts",
+            ["unrouted_pkey"],
+            A_PAGE,
+            store.unrouted_list(page).await.expect("listed")
+        );
+    }
+    judge!(
+        store,
+        "endpoints",
+        ["endpoint_pkey"],
+        20.0,
+        store.endpoint_list(owner).await.expect("listed")
+    );
+    judge!(
+        store,
+        "keys",
+        ["api_key_by_account"],
+        20.0,
+        store.api_key_list(owner).await.expect("listed")
+    );
+}
+
+async fn look_ups(store: &dyn Store, account: AccountId) {
+    let hash = KeyHash::from_bytes([7; 32]);
+    judge!(store, "a key", ["api_key_pkey"], 1.0, store.api_key_find(hash).await.expect("read"));
+    judge!(
+        store,
+        "numbers for an account",
+        ["number_by_account"],
+        4.0,
+        store.numbers_for(account).await.expect("read")
+    );
+    let people = [person(1), person(2), person(3)];
+    judge!(
+        store,
+        "opt-outs among three",
+        ["opt_out_pkey"],
+        3.0,
+        store.opt_outs_among(account, &people).await.expect("read")
+    );
+    let at = Timestamp::from_millis(1_795_244_830_123);
+    judge!(
+        store,
+        "an earlier send",
+        ["idempotency_key_pkey"],
+        1.0,
+        store.send_earlier(account, &key("key-500"), at).await.expect("read")
+    );
+}
+
+async fn workers(store: &dyn Store, rig: &sms_core::conformance::Rig, account: AccountId) {
+    judge!(
+        store,
+        "the next text",
+        ["queue_by_time"],
+        1.0,
+        store.dispatch_next().await.expect("read")
+    );
+    judge!(
+        store,
+        "the next comeback",
+        ["follow_up_by_time"],
+        1.0,
+        store.follow_ups_next().await.expect("read")
+    );
+    judge!(
+        store,
+        "the next delivery",
+        ["delivery_next"],
+        1.0,
+        store.deliveries_next().await.expect("read")
+    );
+    judge!(
+        store,
+        "comebacks due",
+        ["follow_up_by_time"],
+        100.0,
+        store.follow_ups_due(rig.now(), 100).await.expect("read")
+    );
+    judge!(store, "a claim of texts", ["queue_by_time", "queue_pkey", "queue_by_lease"], 300.0, {
+        let hand = rig.claim(100).await;
+        assert_eq!(hand.texts.len(), 100);
+        store.dispatch_renew(hand.token, rig.now()).await.expect("renewed");
+        rig.finish(&hand, &taken()).await
+    });
+    judge!(
+        store,
+        "receipts",
+        ["message_by_id", "queue_pkey"],
+        30.0,
+        rig.deliver(text_id(509)).await
+    );
+    judge!(store, "a claim of deliveries", ["delivery_claimable"], 200.0, rig.claim_any(10).await);
+    let room = rig.account_now(account).await;
+    let mut sends = 0_u16;
+    judge!(store, "a send", ["account_pkey", "idempotency_key_pkey"], 30.0, {
+        sends += 1;
+        rig.send(&room, &request([sends, 90])).await;
+        rig.send(&room, &request_with_key(sends, &format!("new-{sends}"))).await
+    });
+    judge!(
+        store,
+        "a replay",
+        ["message_by_batch", "idempotency_key_pkey"],
+        30.0,
+        rig.send(&room, &request_with_key(1, "new-1")).await
+    );
+    judge!(
+        store,
+        "an answer",
+        ["number_phone_key", "opt_out_pkey"],
+        30.0,
+        rig.inbound(5, rig_number(50), "Thank you").await
+    );
+    let month = Timestamp::from_millis(1_795_244_830_123);
+    judge!(
+        store,
+        "tidying keys",
+        ["idempotency_key_by_age"],
+        30.0,
+        store.idempotency_tidy(month, 10).await.expect("tidied")
+    );
+    judge!(
+        store,
+        "tidying deliveries",
+        ["delivery_by_age"],
+        100.0,
+        store.deliveries_tidy(month, 10).await.expect("tidied")
+    );
+}
+
+/// The number of the n-th account.
+fn rig_number(n: u64) -> sms_core::phone::E164 {
+    sms_core::phone::E164::from_digits(447_700_000_000 + n).expect("a number")
+}
