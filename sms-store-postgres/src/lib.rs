@@ -94,6 +94,9 @@ impl PgStore {
             ("tcp_keepalives_idle", "30"),
             ("tcp_keepalives_interval", "10"),
             ("tcp_keepalives_count", "3"),
+            // Every query is a look-up or the beginning of an index's range, in its order. A bitmap
+            // reads a range whole first, which is wrong just where a range is long.
+            ("enable_bitmapscan", "off"),
         ]);
         let pool = PgPoolOptions::new()
             .max_connections(settings.connections)

@@ -75,7 +75,8 @@ impl NumberStore for PgStore {
         };
         let doing = failed("finding an account's numbers");
         let rows = sqlx::query(
-            "SELECT * FROM number WHERE account_id = $1 OR account_id IS NULL ORDER BY id",
+            "SELECT * FROM number WHERE account_id = $1
+             UNION ALL SELECT * FROM number WHERE account_id IS NULL ORDER BY id",
         )
         .bind(uuid(account))
         .fetch_all(&self.pool)

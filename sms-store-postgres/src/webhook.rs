@@ -223,10 +223,13 @@ impl WebhookStore for PgStore {
         let rows = sqlx::query(concat!(
             "SELECT ",
             delivery_columns!(),
-            deliveries_and_endpoints!(),
-            // The account is one of a list, so that the ids of all are not in the wanted order.
-            "WHERE d.account_id = ANY(ARRAY[$1]) AND d.endpoint_id = $2 AND d.id < $3
-             ORDER BY d.account_id DESC, d.id DESC LIMIT $4",
+            // The account is one of a list, so that the ids of all are not in the wanted order; and
+            // the page is found before its endpoint, so that no more is read.
+            " FROM (SELECT * FROM delivery
+                   WHERE account_id = ANY(ARRAY[$1]) AND endpoint_id = $2 AND id < $3
+                   ORDER BY account_id DESC, id DESC LIMIT $4) AS d
+             JOIN endpoint e ON e.account_id = d.account_id AND e.id = d.endpoint_id
+             ORDER BY d.id DESC",
         ))
         .bind(uuid(account))
         .bind(uuid(endpoint))

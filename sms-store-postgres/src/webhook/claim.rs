@@ -220,11 +220,11 @@ async fn take(
 /// The earliest moment at which a delivery can be claimed.
 pub(super) async fn next(pool: &PgPool) -> sqlx::Result<Option<Timestamp>> {
     let row = sqlx::query(
-        "SELECT count(*) AS looked_at, min(first.claimable_at) FILTER (WHERE e.run = first.run)
-             AS next
-         FROM (SELECT endpoint_id, run, claimable_at FROM delivery
-               WHERE claimable_at IS NOT NULL ORDER BY claimable_at LIMIT $1) AS first
-         LEFT JOIN endpoint e ON e.id = first.endpoint_id",
+        "SELECT count(*) AS looked_at, min(claimable_at) FILTER (WHERE run = endpoint_run) AS next
+         FROM (SELECT run, claimable_at,
+                   (SELECT e.run FROM endpoint e WHERE e.id = endpoint_id) AS endpoint_run
+               FROM delivery WHERE claimable_at IS NOT NULL ORDER BY claimable_at LIMIT $1)
+              AS first",
     )
     .bind(FIRST_FOR_NEXT)
     .fetch_one(pool)

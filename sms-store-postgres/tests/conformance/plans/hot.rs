@@ -290,8 +290,8 @@ async fn workers(store: &dyn Store, rig: &sms_core::conformance::Rig, account: A
     judge!(
         store,
         "the next delivery",
-        ["delivery_next"],
-        1.0,
+        ["delivery_next", "endpoint_by_id"],
+        100.0,
         store.deliveries_next().await.expect("read")
     );
     judge!(
@@ -314,7 +314,7 @@ async fn workers(store: &dyn Store, rig: &sms_core::conformance::Rig, account: A
         30.0,
         rig.deliver(text_id(509)).await
     );
-    judge!(store, "a claim of deliveries", ["delivery_claimable"], 200.0, rig.claim_any(10).await);
+    judge!(store, "a claim of deliveries", ["delivery_next"], 1_000.0, rig.claim_any(10).await);
     let room = rig.account_now(account).await;
     let mut sends = 0_u16;
     judge!(store, "a send", ["account_pkey", "idempotency_key_pkey"], 30.0, {
