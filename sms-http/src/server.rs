@@ -11,4 +11,4 @@ pub mod settings;
 pub mod wake;
 pub mod work;
 
-pub use run::run;
+pub use run::{Additions, run, run_with};

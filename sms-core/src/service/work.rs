@@ -11,13 +11,14 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 
 use super::Sms;
-use crate::dispatch::{ClaimPlan, FollowUp, LEASE, LeaseToken, OutcomePlan, OutcomeRecorded};
+use crate::dispatch::{ClaimPlan, FollowUp, LeaseToken, OutcomePlan, OutcomeRecorded};
 use crate::error::Error;
 use crate::inbound::{InboundText, Origin};
 use crate::message::MessageStatus;
-use crate::receipt::Receipt;
+use crate::receipt::{Receipt, ReceiptPlan};
 use crate::route::{Comeback, HandOver, OutboundText, RouteSink};
 use crate::sending::idempotency;
+use crate::store::StoreError;
 use crate::time::Timestamp;
 use crate::webhook::delivery;
 
@@ -100,7 +101,7 @@ impl Sms {
     pub async fn dispatch_due(&self, limit: usize) -> Result<Dispatched, Error> {
         self.record_kept().await?;
         let at = self.now();
-        let lease = self.lease(at, LEASE);
+        let lease = self.lease(at, self.inner.lease);
         let plan = ClaimPlan { at, limit, lease, ids: self.ids(at) };
         let leases = &self.inner.leases;
         leases.with(|tokens| tokens.insert(lease.token));
@@ -171,10 +172,10 @@ impl Sms {
     }
 
     /// Renews the leases of everything this program is handing over, or has handed over without
-    /// being able to record it yet. To be called every 10 s or so; a program that stops calling it
-    /// loses its texts to others.
+    /// being able to record it yet. To be called three times in a lease, every 10 s by default;
+    /// a program that stops calling it loses its texts to others.
     pub async fn renew_leases(&self) -> Result<(), Error> {
-        let until = self.now().plus(LEASE);
+        let until = self.now().plus(self.inner.lease);
         let mut tokens = self.inner.leases.with(|tokens| tokens.clone());
         self.inner.unrecorded.with(|kept| {
             tokens.extend(kept.iter().flatten().map(|plan| plan.token));
@@ -190,14 +191,38 @@ impl Sms {
     pub async fn simulate_due(&self, limit: usize) -> Result<usize, Error> {
         let due = self.store().follow_ups_due(self.now(), limit).await?;
         let count = due.len();
+        let is_receipt = |follow_up: &FollowUp| matches!(follow_up.what, Comeback::Receipt(_));
+        let (receipts, mut alone): (Vec<_>, Vec<_>) = due.into_iter().partition(is_receipt);
+        match self.bring_back_receipts(&receipts).await {
+            Ok(()) => {}
+            Err(error @ Error::Store(StoreError::Unavailable { .. })) => return Err(error),
+            Err(_) => alone.extend(receipts),
+        }
         let mut result = Ok(count);
-        for follow_up in due {
+        for follow_up in alone {
             // One that fails does not hold up the others; it is still due.
             if let Err(error) = self.bring_back(follow_up).await {
                 result = Err(error);
             }
         }
         result
+    }
+
+    /// Records receipts together: one after the other they would each wait for a commit, behind
+    /// every other program that brings back the same ones.
+    async fn bring_back_receipts(&self, due: &[FollowUp]) -> Result<(), Error> {
+        let at = self.now();
+        let plan = |follow_up: &FollowUp| {
+            let Comeback::Receipt(status) = follow_up.what else { return None };
+            let receipt = Receipt { message: follow_up.message, status };
+            Some(ReceiptPlan { receipt, at, ids: self.ids(at), follow_up: Some(follow_up.id) })
+        };
+        let plans: Vec<ReceiptPlan> = due.iter().filter_map(plan).collect();
+        if !plans.is_empty() {
+            self.store().receipts_record(plans).await?;
+            self.wake(Work::Webhooks);
+        }
+        Ok(())
     }
 
     async fn bring_back(&self, follow_up: FollowUp) -> Result<(), Error> {

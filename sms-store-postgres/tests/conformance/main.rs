@@ -3,16 +3,14 @@
 //!
 //! `cargo test -p sms-store-postgres --test conformance sending::` runs one noun's.
 
-mod cluster;
-
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
-use cluster::Cluster;
 use futures_util::future::BoxFuture;
 use libtest_mimic::{Arguments, Trial};
 use sms_core::conformance::{self, Runner};
 use sms_store_postgres::{PgSettings, PgStore};
+use sms_test_postgres::Cluster;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::Barrier;
 
