@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::account::Mode;
 use crate::clock::{Clock, SystemClock};
-use crate::dispatch::VALIDITY;
+use crate::dispatch::{LEASE, VALIDITY};
 use crate::ids::{AccountId, IdSource, Ids};
 use crate::random::{Random, SystemRandom};
 use crate::route::simulator::Simulator;
@@ -19,6 +19,7 @@ use crate::route::{Route, RouteName};
 use crate::store::Store;
 use crate::time::Timestamp;
 use crate::webhook::RetrySchedule;
+use crate::webhook::attempt::ATTEMPT_LEASE;
 use crate::webhook::sender::WebhookSender;
 
 pub mod account;
@@ -50,6 +51,8 @@ struct Inner {
     leases: work::HeldLeases,
     unrecorded: work::Unrecorded,
     validity: Duration,
+    lease: Duration,
+    attempt_lease: Duration,
     retries: RetrySchedule,
 }
 
@@ -70,6 +73,8 @@ impl Sms {
             webhooks: Arc::new(no_webhooks::NoWebhooks),
             wake: Arc::new(NoWake),
             validity: VALIDITY,
+            lease: LEASE,
+            attempt_lease: ATTEMPT_LEASE,
             retries: RetrySchedule::default(),
         }
     }
@@ -99,6 +104,11 @@ impl Sms {
         &self.inner.routes
     }
 
+    /// How long claimed texts are held; [`Sms::renew_leases`] is to be called three times as often.
+    pub fn lease_length(&self) -> Duration {
+        self.inner.lease
+    }
+
     fn ids(&self, now: Timestamp) -> Ids {
         self.inner.ids.draw(now, &*self.inner.random)
     }
@@ -126,6 +136,8 @@ pub struct SmsBuilder {
     webhooks: Arc<dyn WebhookSender>,
     wake: Arc<dyn Wake>,
     validity: Duration,
+    lease: Duration,
+    attempt_lease: Duration,
     retries: RetrySchedule,
 }
 
@@ -167,6 +179,20 @@ impl SmsBuilder {
         self
     }
 
+    /// How long claimed texts are held unless that is renewed; by default 30 s. So long the texts
+    /// of a program that died wait for another; one that stands still for longer loses them.
+    pub fn lease(mut self, lease: Duration) -> Self {
+        self.lease = lease;
+        self
+    }
+
+    /// How long a claimed webhook delivery is held; by default 30 s. It has to be more than an
+    /// attempt can take, or the delivery is made twice.
+    pub fn attempt_lease(mut self, lease: Duration) -> Self {
+        self.attempt_lease = lease;
+        self
+    }
+
     /// When failed webhook deliveries are tried again.
     pub fn webhook_retries(mut self, schedule: RetrySchedule) -> Self {
         self.retries = schedule;
@@ -175,7 +201,18 @@ impl SmsBuilder {
 
     /// The service. A route named `test` that was added replaces the one for test keys.
     pub fn build(self) -> Sms {
-        let Self { store, clock, random, mut routes, webhooks, wake, validity, retries } = self;
+        let Self {
+            store,
+            clock,
+            random,
+            mut routes,
+            webhooks,
+            wake,
+            validity,
+            lease,
+            attempt_lease,
+            retries,
+        } = self;
         if routes.iter().all(|route| *route.name() == RouteName::test()) {
             routes.insert(0, Arc::new(Simulator::new(RouteName::new("simulator"))));
         }
@@ -193,6 +230,8 @@ impl SmsBuilder {
             leases: work::HeldLeases::default(),
             unrecorded: work::Unrecorded::default(),
             validity,
+            lease,
+            attempt_lease,
             retries,
         };
         Sms { inner: Arc::new(inner) }

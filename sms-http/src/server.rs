@@ -12,4 +12,4 @@ pub mod settings;
 pub mod wake;
 pub mod work;
 
-pub use run::run;
+pub use run::{Additions, run, run_with};

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod rig;
 mod simulation;
 mod store_failure;
 mod tidy;

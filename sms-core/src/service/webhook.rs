@@ -9,8 +9,7 @@ use crate::event::{Event, EventData, EventType, TestPing};
 use crate::ids::{DeliveryId, EndpointId};
 use crate::page::{Page, PageRequest};
 use crate::webhook::attempt::{
-    ATTEMPT_LEASE, AttemptPlan, AttemptVerdict, ClaimedDelivery, DeliveryClaimPlan, RetryPlan,
-    RetryVerdict, Room,
+    AttemptPlan, AttemptVerdict, ClaimedDelivery, DeliveryClaimPlan, RetryPlan, RetryVerdict, Room,
 };
 use crate::webhook::delivery::{Delivery, DeliveryStatus};
 use crate::webhook::endpoint::{Endpoint, EndpointChange, EndpointInput, Secret};
@@ -122,7 +121,7 @@ impl AccountHandle {
         delivery: DeliveryId,
     ) -> Result<Delivery, Error> {
         let at = self.sms.now();
-        let lease = self.sms.lease(at, ATTEMPT_LEASE);
+        let lease = self.sms.lease(at, self.sms.inner.attempt_lease);
         let plan = RetryPlan { account: self.id, endpoint, delivery, at, lease };
         let verdict = self.sms.store().delivery_retry(plan).await?;
         let claimed = match verdict.ok_or(Error::NotFound("delivery"))? {
@@ -164,10 +163,10 @@ fn tested(delivery: Delivery, answer: &WebhookAnswer, at: crate::time::Timestamp
 
 impl Sms {
     /// Takes deliveries that are due, as many as there is room for. Each is to be sent by
-    /// [`Sms::delivery_attempt`] before its lease of 30 s runs out.
+    /// [`Sms::delivery_attempt`] before its lease runs out.
     pub async fn deliveries_claim(&self, room: Room) -> Result<Vec<ClaimedDelivery>, Error> {
         let at = self.now();
-        let plan = DeliveryClaimPlan { at, lease: self.lease(at, ATTEMPT_LEASE), room };
+        let plan = DeliveryClaimPlan { at, lease: self.lease(at, self.inner.attempt_lease), room };
         Ok(self.store().deliveries_claim(plan).await?)
     }
 

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 
 use super::Sms;
-use crate::dispatch::{ClaimPlan, FollowUp, LEASE, LeaseToken, OutcomePlan, OutcomeRecorded};
+use crate::dispatch::{ClaimPlan, FollowUp, LeaseToken, OutcomePlan, OutcomeRecorded};
 use crate::error::Error;
 use crate::inbound::{InboundText, Origin, SHARED_REACH};
 use crate::message::MessageStatus;
@@ -102,7 +102,7 @@ impl Sms {
     pub async fn dispatch_due(&self, limit: usize) -> Result<Dispatched, Error> {
         self.record_kept().await?;
         let at = self.now();
-        let lease = self.lease(at, LEASE);
+        let lease = self.lease(at, self.inner.lease);
         let plan = ClaimPlan { at, limit, lease, ids: self.ids(at) };
         let leases = &self.inner.leases;
         leases.with(|tokens| tokens.insert(lease.token));
@@ -173,10 +173,10 @@ impl Sms {
     }
 
     /// Renews the leases of everything this program is handing over, or has handed over without
-    /// being able to record it yet. To be called every 10 s or so; a program that stops calling it
-    /// loses its texts to others.
+    /// being able to record it yet. To be called three times in a lease, every 10 s by default;
+    /// a program that stops calling it loses its texts to others.
     pub async fn renew_leases(&self) -> Result<(), Error> {
-        let until = self.now().plus(LEASE);
+        let until = self.now().plus(self.inner.lease);
         let mut tokens = self.inner.leases.with(|tokens| tokens.clone());
         self.inner.unrecorded.with(|kept| {
             tokens.extend(kept.iter().flatten().map(|plan| plan.token));

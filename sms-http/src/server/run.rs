@@ -5,9 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sms_core::Sms;
-use sms_core::route::RouteName;
+use sms_core::dispatch::LEASE;
 use sms_core::route::simulator::Simulator;
+use sms_core::route::{Route, RouteName};
+use sms_core::service::SmsBuilder;
 use sms_core::webhook::RetrySchedule;
+use sms_core::webhook::attempt::ATTEMPT_LEASE;
 use sms_store_postgres::ConnectFailed;
 use sms_webhooks::{HttpSender, Reach};
 use tokio::net::TcpListener;
@@ -64,16 +67,38 @@ pub enum StartFailed {
     Metrics,
 }
 
+/// What a program that runs the server inside itself brings along.
+#[derive(Debug, Default)]
+pub struct Additions {
+    /// Routes of its own, before those of the settings: the first one carries live texts whose
+    /// number names no other.
+    pub routes: Vec<Arc<dyn Route>>,
+    /// How long claimed texts are held, if not as long as usual.
+    pub lease: Option<Duration>,
+    /// How long claimed webhook deliveries are held, if not as long as usual: more than
+    /// `SMS_WEBHOOK_TIMEOUT`.
+    pub attempt_lease: Option<Duration>,
+}
+
 /// Serves until `stop` resolves, then stops in order: no new requests, those under way end, workers
 /// finish what they have in hand.
 pub async fn run(
     settings: Settings,
     stop: impl Future<Output = ()> + Send,
 ) -> Result<(), StartFailed> {
+    run_with(settings, Additions::default(), stop).await
+}
+
+/// [`run()`] with what its caller adds.
+pub async fn run_with(
+    settings: Settings,
+    additions: Additions,
+    stop: impl Future<Output = ()> + Send,
+) -> Result<(), StartFailed> {
     settings.check()?;
     let bells = Bells::default();
     let backing = Backing::open(&settings, &bells).await?;
-    let sms = build(&settings, &backing)?;
+    let sms = build(&settings, additions, &backing)?;
     let (token, made_token) = operator_token(&settings);
     let listener = listen(settings.addr).await?;
     let addr = listener.local_addr().unwrap_or(settings.addr);
@@ -138,19 +163,23 @@ async fn a_loop_ends(loops: &mut JoinSet<()>) {
     }
 }
 
-fn build(settings: &Settings, backing: &Backing) -> Result<Sms, StartFailed> {
+fn build(settings: &Settings, additions: Additions, backing: &Backing) -> Result<Sms, StartFailed> {
     let reach = if settings.webhook_allow_private { Reach::AnyAddress } else { Reach::PublicOnly };
     let sender = HttpSender::new(reach, settings.webhook_timeout)
         .map_err(|error| StartFailed::Webhooks(Box::new(error)))?;
+    let Additions { routes, lease, attempt_lease } = additions;
     let builder = Sms::builder(backing.store.clone())
         .clock(backing.clock.clone())
+        .lease(lease.unwrap_or(LEASE))
+        .attempt_lease(attempt_lease.unwrap_or(ATTEMPT_LEASE))
         .webhooks(Arc::new(sender))
         .webhook_retries(RetrySchedule::new(settings.webhook_retries.clone()))
         .wake(backing.wake.clone());
     let simulator = |name: &String| Arc::new(Simulator::new(RouteName::new(name.as_str())));
-    let with_routes =
-        settings.routes.iter().fold(builder, |builder, name| builder.route(simulator(name)));
-    Ok(with_routes.build())
+    let with_own = routes.into_iter().fold(builder, SmsBuilder::route);
+    let with_all =
+        settings.routes.iter().fold(with_own, |builder, name| builder.route(simulator(name)));
+    Ok(with_all.build())
 }
 
 /// The operator's token, and whether it was made up now.

@@ -27,7 +27,8 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 const BLOCKED_SLEEP: Duration = Duration::from_millis(250);
 /// How long to wait after the store failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
-const RENEW_EVERY: Duration = Duration::from_secs(10);
+/// Leases are renewed so many times in their length.
+const RENEWALS: u32 = 3;
 const TIDY_EVERY: Duration = Duration::from_mins(1);
 const TIDY_BATCH: usize = 1_000;
 /// How often searches are prepared, and in how many texts at once.
@@ -72,6 +73,7 @@ async fn dispatch(sms: Sms, bells: Bells, mut stopping: Stopping) {
         metrics::counter!("sms_texts_sent_total").increment(done.sent as u64);
         metrics::counter!("sms_texts_failed_total").increment(done.failed as u64);
         metrics::counter!("sms_hand_overs_retried_total").increment(done.retried as u64);
+        metrics::counter!("sms_hand_overs_lost_total").increment(done.lost as u64);
         if done.claimed < DISPATCH_BATCH {
             rest(&sms, &bells, Work::Dispatch, &mut stopping).await;
         } else {
@@ -124,7 +126,7 @@ fn count_attempt(attempted: &Result<sms_core::service::webhook::Attempted, Error
 }
 
 async fn renew(sms: Sms, mut stopping: Stopping) {
-    let mut ticks = interval(RENEW_EVERY);
+    let mut ticks = interval(sms.lease_length() / RENEWALS);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {

@@ -1,13 +1,10 @@
 //! The server on PostgreSQL, as its operators run it: started, killed, started again, and two of
 //! them on one database.
 
-#[path = "../../../sms-store-postgres/tests/conformance/cluster.rs"]
-mod cluster;
-
 use std::sync::OnceLock;
 
-use cluster::Cluster;
 use serde_json::{Value, json};
+use sms_test_postgres::Cluster;
 
 use crate::process::{Process, TOKEN, run};
 use crate::socket::Answer;

@@ -3,7 +3,6 @@
 //!
 //! `cargo test -p sms-store-postgres --test conformance sending::` runs one noun's.
 
-mod cluster;
 mod dropped;
 mod plans;
 mod postgres;
@@ -12,11 +11,11 @@ mod search;
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
-use cluster::Cluster;
 use futures_util::future::BoxFuture;
 use libtest_mimic::{Arguments, Trial};
 use sms_core::conformance::{self, Rig, Runner};
 use sms_store_postgres::{PgSettings, PgStore};
+use sms_test_postgres::Cluster;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::Barrier;
 

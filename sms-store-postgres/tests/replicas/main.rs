@@ -1,9 +1,6 @@
 //! What several programs over one database need besides a store: wakes, the database's time, and
 //! the shared rate limit, each on a real server.
 
-#[path = "../conformance/cluster.rs"]
-mod cluster;
-
 mod clock;
 mod limits;
 mod wake;
@@ -11,8 +8,8 @@ mod wake;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use cluster::Cluster;
 use sms_store_postgres::{PgSettings, PgStore};
+use sms_test_postgres::Cluster;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 use tokio::time::timeout;
 

@@ -1,0 +1,230 @@
+//! A server that was started here. Its keeper stops it when this process ends, however it ends.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
+
+use crate::programs::{NOT_FOUND, find_programs, server_user};
+
+/// What a server does so that commits outlive it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// Nothing: fast, for tests that never stop it.
+    None,
+    /// All that a server in production does; sized for measuring.
+    Full,
+}
+
+impl Durability {
+    fn settings(self) -> &'static str {
+        match self {
+            Self::None => "-c fsync=off -c full_page_writes=off -c synchronous_commit=off",
+            Self::Full => {
+                "-c fsync=on -c full_page_writes=on -c synchronous_commit=on \
+                 -c shared_buffers=256MB -c max_wal_size=2GB"
+            }
+        }
+    }
+}
+
+/// How a server is stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// As by a crash: everything ends at once, and the next start recovers.
+    Immediate,
+    /// In order: transactions are rolled back, connections ended, everything written.
+    Fast,
+}
+
+impl Stop {
+    fn mode(self) -> &'static str {
+        match self {
+            Self::Immediate => "immediate",
+            Self::Fast => "fast",
+        }
+    }
+}
+
+/// A server of our own, in a folder of its own. Dropped, it is stopped, and its folder removed.
+#[derive(Debug)]
+pub struct Server {
+    place: Place,
+    port: u16,
+    durability: Durability,
+    _keeper: Child,
+}
+
+impl Server {
+    /// Makes and starts a server on a free port of 127.0.0.1.
+    ///
+    /// # Panics
+    ///
+    /// When PostgreSQL is not installed, saying what to do, or when it does not start.
+    pub fn start(durability: Durability) -> Self {
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let programs = find_programs().expect(NOT_FOUND);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let name = format!("sms-test-postgres-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).expect("the temporary folder can be made");
+        let user = server_user();
+        if let Some((uid, gid)) = user {
+            std::os::unix::fs::chown(&folder, Some(uid), Some(gid)).expect("root may chown");
+        }
+        let place = Place { programs, folder, user };
+        // From before anything is written, so that nothing is left behind.
+        let keeper = place.keeper();
+        place.init();
+        let mut server = Self { place, port: 0, durability, _keeper: keeper };
+        // Another port should somebody else take the one chosen.
+        for _ in 0..5 {
+            server.port = free_port();
+            if server.place.serve(server.port, durability) {
+                return server;
+            }
+        }
+        panic!("PostgreSQL did not start:\n{}", server.place.log());
+    }
+
+    /// The address of a database.
+    pub fn url(&self, database: &str) -> String {
+        format!("postgres://postgres@127.0.0.1:{}/{database}", self.port)
+    }
+
+    /// The address of a database by way of the Unix socket.
+    pub fn socket_url(&self, database: &str) -> String {
+        let folder = self.place.folder.display();
+        format!("postgres://postgres@localhost:{}/{database}?host={folder}", self.port)
+    }
+
+    /// Where its programs are: `pgbench` and `psql`, where they are installed.
+    pub fn programs(&self) -> &Path {
+        &self.place.programs
+    }
+
+    /// Stops it; returns when it has stopped.
+    pub fn stop(&self, stop: Stop) {
+        let mut command = self.place.command(self.place.programs.join("pg_ctl"));
+        command.args(["stop", "-w", "-m", stop.mode(), "-D", "data"]);
+        succeed(command, "pg_ctl stop");
+    }
+
+    /// Starts it after a [`Server::stop`], on the same port and data; returns when it answers.
+    ///
+    /// # Panics
+    ///
+    /// When it does not start.
+    pub fn start_again(&self) {
+        // A connection of the time before may hold the port for a moment.
+        for _ in 0..5 {
+            if self.place.serve(self.port, self.durability) {
+                return;
+            }
+        }
+        panic!("PostgreSQL did not start again:\n{}", self.place.log());
+    }
+
+    /// Ends every client's connection; returns how many there were.
+    pub async fn cut_connections(&self) -> u64 {
+        let mut connection = connect(&self.url("postgres")).await;
+        let cut = sqlx::query(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+             WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
+        );
+        let cut = cut.fetch_all(&mut connection).await.expect("the server does it");
+        connection.close().await.expect("the connection ends");
+        cut.len() as u64
+    }
+
+    /// Makes an empty database of this name.
+    pub async fn create_database(&self, name: &str) {
+        run_at(&self.url("postgres"), format!("CREATE DATABASE {name}")).await;
+    }
+}
+
+/// Runs one statement on a connection of its own.
+pub(crate) async fn run_at(url: &str, sql: String) {
+    let mut connection = connect(url).await;
+    connection.execute(AssertSqlSafe(sql)).await.expect("the server does it");
+    connection.close().await.expect("the connection ends");
+}
+
+async fn connect(url: &str) -> PgConnection {
+    PgConnection::connect(url).await.expect("the server answers")
+}
+
+/// A server's programs and folder.
+#[derive(Debug)]
+struct Place {
+    programs: PathBuf,
+    folder: PathBuf,
+    /// Whom to run it as: PostgreSQL refuses root.
+    user: Option<(u32, u32)>,
+}
+
+impl Place {
+    fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().env("LC_ALL", "C").env("PATH", "/usr/bin:/bin");
+        command.current_dir(&self.folder);
+        if let Some((uid, gid)) = self.user {
+            command.uid(uid).gid(gid);
+        }
+        command
+    }
+
+    fn init(&self) {
+        let mut initdb = self.command(self.programs.join("initdb"));
+        initdb.args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-sync", "-D", "data"]);
+        succeed(initdb, "initdb");
+    }
+
+    /// Starts the server; says whether it did.
+    fn serve(&self, port: u16, durability: Durability) -> bool {
+        let settings = format!(
+            "-h 127.0.0.1 -p {port} -c unix_socket_directories='{}' -c max_connections=200 {}",
+            self.folder.display(),
+            durability.settings(),
+        );
+        let mut start = self.command(self.programs.join("pg_ctl"));
+        // A group of its own: what is typed at a terminal to end the tests is not for it.
+        start.process_group(0).args(["start", "-w", "-D", "data", "-l", "log", "-o", &settings]);
+        start.stdout(Stdio::null()).status().is_ok_and(|status| status.success())
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.folder.join("log")).unwrap_or_default()
+    }
+
+    /// Stops the server and removes its folder when this process is gone: it waits for the end of
+    /// a pipe that this process holds, so that neither a panic nor a kill leaves anything behind.
+    fn keeper(&self) -> Child {
+        let pg_ctl = self.programs.join("pg_ctl");
+        let mut keeper = self.command("/bin/sh");
+        keeper.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        keeper.arg("-c").arg(format!(
+            "cat >/dev/null; '{}' stop -m immediate -D data; cd /; rm -rf '{}'",
+            pg_ctl.display(),
+            self.folder.display()
+        ));
+        keeper.spawn().expect("sh starts")
+    }
+}
+
+fn succeed(mut command: Command, name: &str) {
+    let output = command.output().unwrap_or_else(|error| panic!("{name} does not start: {error}"));
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{name} failed: {told}");
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    listener.local_addr().expect("it has an address").port()
+}

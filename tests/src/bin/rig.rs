@@ -1,0 +1,65 @@
+//! Runs real servers on a real PostgreSQL under load and faults, and audits what they leave.
+//!
+//! `cargo run --release -p sms-tests --bin rig -- --rounds 100`; without `--release` it works as
+//! well, at a smaller `--rate`.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use sms_tests::rig::{Report, RigFailed, campaign, cut_off, replica, sleeper};
+
+/// Kills, stops, restarts and cuts off servers and their database, and audits what they leave.
+#[derive(Debug, Parser)]
+#[command(args_conflicts_with_subcommands = true)]
+struct Arguments {
+    #[command(flatten)]
+    campaign: campaign::Settings,
+    #[command(subcommand)]
+    scenario: Option<Scenario>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Scenario {
+    /// A server sleeps over its lease while it holds texts
+    Sleeper(sleeper::Settings),
+    /// Clients hang up on their requests at random moments
+    CutOff(cut_off::Settings),
+    /// One server; the rig starts these for itself
+    #[command(hide = true)]
+    Replica(Box<replica::Arguments>),
+}
+
+fn main() -> ExitCode {
+    let Arguments { campaign, scenario } = Arguments::parse();
+    let scenario = match scenario {
+        Some(Scenario::Replica(arguments)) => return replica::serve(*arguments),
+        other => other,
+    };
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(&RigFailed::Io(error)),
+    };
+    let result = runtime.block_on(async {
+        match &scenario {
+            Some(Scenario::Sleeper(settings)) => sleeper::run(settings).await,
+            Some(Scenario::CutOff(settings)) => cut_off::run(settings).await,
+            Some(Scenario::Replica(_)) | None => campaign::run(&campaign).await,
+        }
+    });
+    match result {
+        Ok(report) => tell(&report),
+        Err(error) => failed(&error),
+    }
+}
+
+fn tell(report: &Report) -> ExitCode {
+    print!("{report}");
+    if report.violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The rig itself failed: nothing was found, and nothing shown either.
+fn failed(error: &RigFailed) -> ExitCode {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
+    eprintln!("rig: {error}{}", cause.unwrap_or_default());
+    ExitCode::from(2)
+}

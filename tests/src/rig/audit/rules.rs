@@ -1,0 +1,202 @@
+//! Questions to the database whose every answer is a violation. Each is one statement, so it sees
+//! one moment, whatever is going on.
+
+use std::time::Duration;
+
+use sqlx::{PgConnection, Row};
+
+use crate::rig::RigFailed;
+use crate::rig::report::Violation;
+use crate::rig::site::comes_true;
+
+/// What is promised, and the question after what breaks it.
+type Rule = (&'static str, &'static str);
+
+/// What holds at every moment.
+const ALWAYS: [Rule; 8] = [
+    (
+        "a balance is the sum of its ledger and what its newest entry left, and the ledger has \
+         no gap",
+        "SELECT 'account ' || a.id AS subject
+         FROM account a
+         LEFT JOIN (SELECT account_id, sum(amount) AS total, count(*) AS entries, max(seq) AS newest
+                    FROM ledger_entry GROUP BY account_id) l ON l.account_id = a.id
+         LEFT JOIN ledger_entry n ON n.account_id = a.id AND n.seq = l.newest
+         WHERE a.balance < 0
+            OR a.balance IS DISTINCT FROM COALESCE(l.total, 0)
+            OR a.balance IS DISTINCT FROM COALESCE(n.balance_after, 0)
+            OR a.ledger_seq IS DISTINCT FROM COALESCE(l.newest, 0)
+            OR l.entries IS DISTINCT FROM l.newest",
+    ),
+    (
+        "each entry of a ledger builds on the one before it",
+        "SELECT 'account ' || account_id || ' entry ' || seq AS subject
+         FROM (SELECT account_id, seq, balance_after,
+                      COALESCE(lag(balance_after) OVER ledger, 0) + amount AS expected
+               FROM ledger_entry WINDOW ledger AS (PARTITION BY account_id ORDER BY seq)) e
+         WHERE balance_after IS DISTINCT FROM expected OR balance_after < 0",
+    ),
+    (
+        "a send is charged once, with the sum of its texts",
+        "SELECT 'batch ' || COALESCE(m.batch_id, l.batch_id) AS subject
+         FROM (SELECT account_id, batch_id, sum(credits) AS credits FROM message
+               WHERE direction = 'outbound' AND mode = 'live' GROUP BY 1, 2) m
+         FULL JOIN (SELECT account_id, batch_id, -sum(amount) AS credits, count(*) AS times
+                    FROM ledger_entry WHERE kind = 'send' GROUP BY 1, 2) l
+              ON l.account_id = m.account_id AND l.batch_id = m.batch_id
+         WHERE m.credits IS DISTINCT FROM l.credits OR l.times <> 1",
+    ),
+    (
+        "a text is refunded once if it failed or was cancelled, and else never",
+        "SELECT 'text ' || COALESCE(m.id, l.message_id) AS subject
+         FROM (SELECT account_id, id, credits FROM message
+               WHERE status IN ('failed', 'cancelled') AND mode = 'live') m
+         FULL JOIN (SELECT account_id, message_id, sum(amount) AS credits, count(*) AS times
+                    FROM ledger_entry WHERE kind = 'refund' GROUP BY 1, 2) l
+              ON l.account_id = m.account_id AND l.message_id = m.id
+         WHERE m.credits IS DISTINCT FROM l.credits OR l.times <> 1",
+    ),
+    (
+        "a request makes one send, however often it is repeated",
+        "SELECT 'batches ' || string_agg(DISTINCT batch_id::text, ' and ') AS subject
+         FROM message WHERE direction = 'outbound'
+         GROUP BY account_id, body HAVING count(DISTINCT batch_id) <> 1",
+    ),
+    (
+        "a remembered idempotency key has its send",
+        "SELECT 'batch ' || k.batch_id AS subject FROM idempotency_key k
+         WHERE k.credits > 0 AND NOT EXISTS (SELECT FROM message m
+                           WHERE m.account_id = k.account_id AND m.batch_id = k.batch_id)",
+    ),
+    (
+        "a text has a place in the queue exactly while it waits to leave",
+        "SELECT 'text ' || COALESCE(m.id, q.message_id) AS subject
+         FROM (SELECT account_id, id FROM message
+               WHERE status IN ('scheduled', 'queued', 'sending')) m
+         FULL JOIN queue q ON q.account_id = m.account_id AND q.message_id = m.id
+         WHERE m.id IS NULL OR q.message_id IS NULL",
+    ),
+    (
+        "a text that left has a receipt to come",
+        "SELECT 'text ' || m.id AS subject FROM message m
+         WHERE m.status = 'sent'
+           AND NOT EXISTS (SELECT FROM follow_up f WHERE f.message_id = m.id)",
+    ),
+];
+
+/// What holds once all is done.
+const AT_THE_END: [Rule; 3] = [
+    (
+        "every accepted text comes to a final state",
+        "SELECT 'text ' || id || ' ' || status AS subject FROM message
+         WHERE status NOT IN ('delivered', 'undelivered', 'failed', 'cancelled', 'received')",
+    ),
+    (
+        "nothing is left that was to come back",
+        "SELECT 'text ' || message_id AS subject FROM follow_up",
+    ),
+    (
+        "every delivery is made or given up",
+        "SELECT 'delivery ' || id AS subject FROM delivery WHERE status = 'pending'",
+    ),
+];
+
+/// Transactions that nobody goes on with.
+const STALE: &str = "SELECT 'session ' || pid AS subject FROM pg_stat_activity
+    WHERE state LIKE 'idle in transaction%' AND state_change < now() - $1 * interval '1 ms'";
+/// What a transaction may wait for its program while there is load.
+pub(in crate::rig) const BUSY: Duration = Duration::from_secs(5);
+/// How long one may be found, until the database itself ends it.
+const UNTIL_ENDED: Duration = Duration::from_secs(20);
+/// How long what is under way may take to end.
+const UNTIL_QUIET: Duration = Duration::from_secs(5);
+
+/// The violations of what holds at every moment.
+pub(in crate::rig) async fn always(db: &mut PgConnection) -> Result<Vec<Violation>, RigFailed> {
+    ask(db, &ALWAYS).await
+}
+
+/// The violations of what holds once all is done.
+pub(in crate::rig) async fn at_the_end(db: &mut PgConnection) -> Result<Vec<Violation>, RigFailed> {
+    ask(db, &AT_THE_END).await
+}
+
+/// Transactions that stand still for longer than a busy program leaves one.
+pub(in crate::rig) async fn stale_under_load(
+    db: &mut PgConnection,
+) -> Result<Vec<Violation>, RigFailed> {
+    stale(db, BUSY, UNTIL_ENDED).await
+}
+
+/// Transactions that are open although nothing is under way.
+pub(in crate::rig) async fn stale_at_rest(
+    db: &mut PgConnection,
+) -> Result<Vec<Violation>, RigFailed> {
+    stale(db, Duration::ZERO, UNTIL_QUIET).await
+}
+
+/// Looks until there are none: one may have been caught in the middle.
+async fn stale(
+    db: &mut PgConnection,
+    age: Duration,
+    bound: Duration,
+) -> Result<Vec<Violation>, RigFailed> {
+    let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
+    let mut found = Vec::new();
+    comes_true(bound, async || {
+        let rows = sqlx::query(STALE).bind(age).fetch_all(&mut *db).await?;
+        found = rows.iter().map(|row| row.get::<String, _>("subject")).collect();
+        Ok(found.is_empty())
+    })
+    .await?;
+    let rule = "no transaction is left open";
+    Ok(found.into_iter().map(|session| Violation::new(rule, session)).collect())
+}
+
+async fn ask(db: &mut PgConnection, rules: &[Rule]) -> Result<Vec<Violation>, RigFailed> {
+    let mut violations = Vec::new();
+    for (rule, question) in rules {
+        for row in sqlx::query(*question).fetch_all(&mut *db).await? {
+            violations.push(Violation::new(rule, row.get::<String, _>("subject")));
+        }
+    }
+    Ok(violations)
+}
+
+/// What is still to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(in crate::rig) struct Waiting {
+    texts: i64,
+    receipts: i64,
+    deliveries: i64,
+}
+
+impl Waiting {
+    /// How much there is of it, all that follows from it included: a text makes a receipt and
+    /// deliveries when it leaves, a receipt makes deliveries. So it only ever grows less.
+    pub(in crate::rig) fn work(self) -> i64 {
+        4 * self.texts + 2 * self.receipts + self.deliveries
+    }
+}
+
+impl std::fmt::Display for Waiting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { texts, receipts, deliveries } = self;
+        write!(f, "{texts} texts, {receipts} receipts, {deliveries} deliveries")
+    }
+}
+
+/// What is still to be done at this moment.
+pub(in crate::rig) async fn waiting(db: &mut PgConnection) -> Result<Waiting, RigFailed> {
+    let row = sqlx::query(
+        "SELECT (SELECT count(*) FROM queue) AS texts, (SELECT count(*) FROM follow_up) AS receipts,
+                (SELECT count(*) FROM delivery WHERE status = 'pending') AS deliveries",
+    )
+    .fetch_one(db)
+    .await?;
+    Ok(Waiting {
+        texts: row.try_get("texts")?,
+        receipts: row.try_get("receipts")?,
+        deliveries: row.try_get("deliveries")?,
+    })
+}

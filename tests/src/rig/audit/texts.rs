@@ -1,0 +1,205 @@
+//! The texts, compared with what clients were told and networks wrote down.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use sms_core::ids::{BatchId, MessageId};
+use sms_core::message::MessageStatus;
+use sqlx::{PgConnection, Row};
+use uuid::Uuid;
+
+use crate::rig::RigFailed;
+use crate::rig::hand_overs::HandOvers;
+use crate::rig::records::{All, Told};
+use crate::rig::report::{Report, Violation};
+use crate::rig::world::World;
+
+/// A text as the database has it.
+#[derive(Debug)]
+pub(in crate::rig) struct Text {
+    pub(in crate::rig) id: MessageId,
+    pub(in crate::rig) account: Uuid,
+    pub(in crate::rig) status: MessageStatus,
+    batch: BatchId,
+    words: String,
+    to: u64,
+    scheduled_at: Option<i64>,
+    /// Its statuses in order, repeated ones once, with when each came.
+    pub(in crate::rig) history: Vec<(MessageStatus, i64)>,
+}
+
+impl Text {
+    fn came_to(&self, status: MessageStatus) -> Option<i64> {
+        self.history.iter().find(|(came, _)| *came == status).map(|(_, at)| *at)
+    }
+}
+
+/// Every text that was sent.
+pub(in crate::rig) async fn read(db: &mut PgConnection) -> Result<Vec<Text>, RigFailed> {
+    let rows = sqlx::query(
+        "SELECT id, account_id, status, batch_id, body, to_number, timeline,
+                floor(extract(epoch FROM scheduled_at) * 1000)::bigint AS scheduled_at
+         FROM message WHERE direction = 'outbound' ORDER BY id",
+    )
+    .fetch_all(db)
+    .await?;
+    let mut texts = Vec::with_capacity(rows.len());
+    for row in rows {
+        let unknown = || sqlx::Error::Decode("a status has no meaning".into());
+        let mut history: Vec<(MessageStatus, i64)> = Vec::new();
+        for line in row.try_get::<Value, _>("timeline")?.as_array().into_iter().flatten() {
+            let status = line["status"].as_str().and_then(|status| status.parse().ok());
+            let status = status.ok_or_else(unknown)?;
+            if history.last().is_none_or(|(last, _)| *last != status) {
+                history.push((status, line["at"].as_i64().unwrap_or_default()));
+            }
+        }
+        texts.push(Text {
+            id: MessageId::from_u128(row.try_get::<Uuid, _>("id")?.as_u128()),
+            account: row.try_get("account_id")?,
+            status: row.try_get::<&str, _>("status")?.parse().map_err(|()| unknown())?,
+            batch: BatchId::from_u128(row.try_get::<Uuid, _>("batch_id")?.as_u128()),
+            words: row.try_get("body")?,
+            to: row.try_get::<i64, _>("to_number")?.cast_unsigned(),
+            scheduled_at: row.try_get("scheduled_at")?,
+            history,
+        });
+    }
+    Ok(texts)
+}
+
+/// The violations among the texts. `known` is what was accepted and cancelled and opted out.
+pub(in crate::rig) fn audit(
+    texts: &[Text],
+    known: &All,
+    world: &World,
+    handed: &HandOvers,
+    report: &mut Report,
+) {
+    let lost = lost(texts, known);
+    report.figure("texts accepted", known.accepted());
+    report.figure("texts in the database", texts.len());
+    report.figure("lost or unasked for", lost.len());
+    report.figure("handed over", handed.len());
+    let mut found = lost;
+    for wrong in &known.wrong {
+        found.push(Violation::new("every answer is one of those documented", wrong.clone()));
+    }
+    let opted_out = opted_out(known, world);
+    for text in texts {
+        let Text { id, status, .. } = text;
+        let mut check = |rule, is_kept: bool| {
+            if !is_kept {
+                found.push(Violation::new(rule, format!("text {id} {status}")));
+            }
+        };
+        let leavings = handed.get(id).map(Vec::as_slice).unwrap_or_default();
+        check("a status moves along its arrows", is_a_way(&text.history));
+        check(
+            "a text is where its history ends",
+            text.history.last().map(|l| l.0) == Some(*status),
+        );
+        let left = text.came_to(MessageStatus::Sent);
+        check("a text that left was handed over", left.is_none() || !leavings.is_empty());
+        let is_early = |at: i64| text.scheduled_at.is_some_and(|due| at < due);
+        check("nothing leaves before its time", !leavings.iter().any(|one| is_early(one.at)));
+        let stays = matches!(status, MessageStatus::Cancelled | MessageStatus::Failed);
+        check("what is refunded never left", !stays || leavings.is_empty());
+        let out_at = opted_out.get(&(text.account, text.to));
+        let taken_at = text.came_to(MessageStatus::Sending);
+        let taken_late = taken_at.zip(out_at).is_some_and(|(taken, out)| taken > *out);
+        check("nothing is handed over to a number that opted out", !taken_late);
+    }
+    let by_id: BTreeMap<MessageId, &Text> = texts.iter().map(|text| (text.id, text)).collect();
+    for id in handed.keys().filter(|id| !by_id.contains_key(id)) {
+        found.push(Violation::new("what is handed over was accepted", format!("text {id}")));
+    }
+    for id in &known.cancelled {
+        if by_id.get(id).is_none_or(|text| text.status != MessageStatus::Cancelled) {
+            found.push(Violation::new("what was cancelled stays cancelled", format!("text {id}")));
+        }
+    }
+    report.violations.append(&mut found);
+}
+
+/// Compares what callers were told with what is there.
+fn lost(texts: &[Text], known: &All) -> Vec<Violation> {
+    let mut found = Vec::new();
+    let mut by_words: BTreeMap<&str, (BTreeSet<BatchId>, BTreeSet<MessageId>)> = BTreeMap::new();
+    for text in texts {
+        let (batches, ids) = by_words.entry(&text.words).or_default();
+        batches.insert(text.batch);
+        ids.insert(text.id);
+    }
+    for (words, told) in &known.sends {
+        let (batches, ids) = by_words.remove(words.as_str()).unwrap_or_default();
+        match told {
+            Told::Accepted { batch, messages } => {
+                for id in messages.iter().filter(|id| !ids.contains(id)) {
+                    let rule = "no accepted text is lost";
+                    found.push(Violation::new(rule, format!("text {id} of {batch}")));
+                }
+                if ids.len() > messages.len() || batches.iter().any(|one| one != batch) {
+                    let rule = "a send has the texts that its answer told of";
+                    found.push(Violation::new(rule, format!("{batch}")));
+                }
+            }
+            Told::Refused if !ids.is_empty() => {
+                let rule = "what was refused sends nothing";
+                found.push(Violation::new(rule, format!("{batches:?}")));
+            }
+            Told::Refused | Told::Nothing => {}
+        }
+    }
+    for (batches, _) in by_words.values() {
+        let rule = "what is there was asked for";
+        found.push(Violation::new(rule, format!("{batches:?}")));
+    }
+    found
+}
+
+/// When each number had opted out of each account.
+fn opted_out(known: &All, world: &World) -> BTreeMap<(Uuid, u64), i64> {
+    let mut when = BTreeMap::new();
+    for (place, number, at) in &known.opted_out {
+        let id = world.accounts[*place].id.parse::<sms_core::ids::AccountId>();
+        let Ok(id) = id else { continue };
+        let first = when.entry((Uuid::from_u128(id.as_u128()), *number)).or_insert(*at);
+        *first = (*first).min(*at);
+    }
+    when
+}
+
+/// Whether a text can have come this way.
+fn is_a_way(history: &[(MessageStatus, i64)]) -> bool {
+    use MessageStatus as S;
+    let can_begin = matches!(history.first(), Some((S::Queued | S::Scheduled, _)));
+    let can_follow = |pair: &[(S, i64)]| {
+        let (from, to) = (pair[0].0, pair[1].0);
+        let leads = match from {
+            S::Scheduled | S::Queued => matches!(to, S::Sending | S::Failed | S::Cancelled),
+            S::Sending => matches!(to, S::Sent | S::Failed),
+            S::Sent => matches!(to, S::Delivered | S::Undelivered),
+            S::Undelivered => to == S::Delivered,
+            S::Delivered | S::Failed | S::Cancelled | S::Received => false,
+        };
+        leads && pair[0].1 <= pair[1].1
+    };
+    can_begin && history.windows(2).all(can_follow)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_specifications_arrows_make_a_way() {
+        use MessageStatus as S;
+        let is_way = |way: &[S]| is_a_way(&way.iter().map(|s| (*s, 1)).collect::<Vec<_>>());
+        assert!(is_way(&[S::Queued, S::Sending, S::Sent, S::Delivered]));
+        assert!(is_way(&[S::Scheduled, S::Cancelled]));
+        assert!(!is_way(&[S::Queued, S::Sending, S::Sent, S::Failed]));
+        assert!(!is_way(&[S::Sending, S::Sent]));
+        assert!(!is_a_way(&[(S::Queued, 2), (S::Sending, 1)]), "time goes on");
+    }
+}

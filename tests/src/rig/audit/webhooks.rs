@@ -1,0 +1,101 @@
+//! The deliveries, compared with the texts and with what the receiver took.
+
+use std::collections::BTreeMap;
+
+use sms_core::ids::{DeliveryId, MessageId};
+use sms_core::message::MessageStatus;
+use sqlx::{PgConnection, Row};
+use uuid::Uuid;
+
+use super::texts::Text;
+use crate::rig::RigFailed;
+use crate::rig::report::{Report, Violation};
+
+struct Endpoint {
+    id: Uuid,
+    account: Uuid,
+    events: Vec<String>,
+    is_on: bool,
+}
+
+/// Which endpoint is told what of which text.
+type Told = (Uuid, String, MessageId);
+
+/// The violations among the deliveries: each event of a text makes one for each endpoint that
+/// wants it, and what counts as taken was taken.
+pub(in crate::rig) async fn audit(
+    db: &mut PgConnection,
+    texts: &[Text],
+    taken: &BTreeMap<String, u32>,
+    report: &mut Report,
+) -> Result<(), RigFailed> {
+    let mut found = Vec::new();
+    let endpoints = endpoints(db).await?;
+    let rows = sqlx::query(
+        "SELECT id, endpoint_id, event_type, status, body::jsonb -> 'data' ->> 'id' AS message
+         FROM delivery ORDER BY id",
+    )
+    .fetch_all(db)
+    .await?;
+    let mut made: BTreeMap<Told, u32> = BTreeMap::new();
+    let mut given_up = 0;
+    for row in &rows {
+        let id = DeliveryId::from_u128(row.try_get::<Uuid, _>("id")?.as_u128());
+        let status: &str = row.try_get("status")?;
+        if status == "delivered" && !taken.contains_key(&id.to_string()) {
+            let rule = "what counts as taken was taken";
+            found.push(Violation::new(rule, format!("delivery {id}")));
+        }
+        given_up += usize::from(status == "given_up");
+        let message: Option<&str> = row.try_get("message")?;
+        if let Some(message) = message.and_then(|id| id.parse().ok()) {
+            let told = (row.try_get("endpoint_id")?, row.try_get("event_type")?, message);
+            *made.entry(told).or_default() += 1;
+        }
+    }
+    for endpoint in &endpoints {
+        for text in texts.iter().filter(|text| text.account == endpoint.account) {
+            for event in ["message.sent", "message.delivered", "message.failed"] {
+                let owed = endpoint.events.iter().any(|wanted| wanted == event);
+                let owed = u32::from(owed && raises(text, event));
+                let count = made.get(&(endpoint.id, event.to_owned(), text.id)).copied();
+                let count = count.unwrap_or_default();
+                // One that was switched off is owed nothing from then on.
+                if count > owed || (endpoint.is_on && count < owed) {
+                    let told = format!("{count} of {event} of text {}", text.id);
+                    let rule = "an event makes one delivery for each endpoint that wants it";
+                    found.push(Violation::new(rule, told));
+                }
+            }
+        }
+    }
+    report.figure("deliveries", rows.len());
+    report.figure("deliveries taken again", taken.values().filter(|times| **times > 1).count());
+    report.figure("deliveries given up", given_up);
+    report.violations.append(&mut found);
+    Ok(())
+}
+
+fn raises(text: &Text, event: &str) -> bool {
+    text.history.iter().any(|(status, _)| match status {
+        MessageStatus::Sent => event == "message.sent",
+        MessageStatus::Delivered => event == "message.delivered",
+        MessageStatus::Failed | MessageStatus::Undelivered => event == "message.failed",
+        _ => false,
+    })
+}
+
+async fn endpoints(db: &mut PgConnection) -> Result<Vec<Endpoint>, RigFailed> {
+    let rows = sqlx::query("SELECT id, account_id, events, disabled_reason FROM endpoint");
+    let rows = rows.fetch_all(db).await?;
+    let read = |row: &sqlx::postgres::PgRow| {
+        let reason: Option<String> = row.try_get("disabled_reason")?;
+        Ok(Endpoint {
+            id: row.try_get("id")?,
+            account: row.try_get("account_id")?,
+            events: row.try_get("events")?,
+            is_on: reason.is_none(),
+        })
+    };
+    rows.iter().map(read).collect()
+}

@@ -1,0 +1,223 @@
+//! Rounds of load and faults, each with an audit, and a whole audit at the end.
+
+use std::time::Duration;
+
+use clap::Args;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep};
+
+use super::audit::rules::Waiting;
+use super::audit::{rules, texts, webhooks};
+use super::fault::{Fault, Outage};
+use super::fleet::Network;
+use super::hand_overs;
+use super::http::{ask, request};
+use super::load::Crowd;
+use super::receiver::Receiver;
+use super::records::Records;
+use super::site::{Site, comes_true};
+use super::world::{World, stopper};
+use super::{Report, RigFailed, Violation};
+use crate::simulation::dice::Dice;
+
+/// How long the servers may take to serve again after a fault.
+const RECOVERY: Duration = Duration::from_secs(30);
+/// How long what waits may stay as much at the end, besides two leases.
+const STANDSTILL: Duration = Duration::from_secs(30);
+
+/// How a campaign is run.
+#[derive(Debug, Clone, Args)]
+pub struct Settings {
+    /// Rounds, with one fault each
+    #[arg(long, default_value_t = 100)]
+    pub rounds: usize,
+    /// Servers on the one database
+    #[arg(long, default_value_t = 3)]
+    pub replicas: usize,
+    /// Clients that send side by side
+    #[arg(long, default_value_t = 16)]
+    pub clients: usize,
+    /// Requests per second of all clients together, roughly
+    #[arg(long, default_value_t = 40)]
+    pub rate: u64,
+    /// How long claims hold, in seconds
+    #[arg(long, default_value_t = 30)]
+    pub lease: u64,
+    /// What draws faults and load
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// The faults; each comes once before any comes again
+    #[arg(long, value_delimiter = ',', default_values_t = Fault::ALL)]
+    pub faults: Vec<Fault>,
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        use clap::ValueEnum;
+        let value = self.to_possible_value();
+        f.write_str(value.as_ref().map_or("", |value| value.get_name()))
+    }
+}
+
+/// Faults in an order drawn anew each time that all of them have come.
+struct Deck {
+    faults: Vec<Fault>,
+    left: Vec<Fault>,
+}
+
+impl Deck {
+    fn draw(&mut self, dice: &mut Dice) -> Fault {
+        if self.left.is_empty() {
+            self.left.clone_from(&self.faults);
+        }
+        self.left.swap_remove(dice.below(self.left.len()))
+    }
+}
+
+/// Runs a campaign.
+///
+/// # Errors
+///
+/// When the rig itself fails; what it finds is in the report.
+pub async fn run(settings: &Settings) -> Result<Report, RigFailed> {
+    let started = Instant::now();
+    let mut report = Report::default();
+    let mut dice = Dice::new(settings.seed);
+    let lease = Duration::from_secs(settings.lease);
+    let mut site = Site::prepare(settings.replicas, lease, Network::Free).await?;
+    let receiver = Receiver::start(dice.fork()).await?;
+    let records = Records::default();
+    let addresses = site.fleet.addresses.clone();
+    let world = World::make(addresses.all()[0], receiver.addr, &records).await?;
+    let (tell_round, round) = watch::channel(0);
+    let pause = Duration::from_millis(1_000 * settings.clients as u64 / settings.rate.max(1));
+    let crowd = Crowd { world: world.clone(), addresses, records: records.clone(), round, pause };
+    let (stop, stopping) = watch::channel(());
+    let clients = crowd.start(settings.clients, &mut dice, &stopping);
+
+    let mut deck = Deck { faults: settings.faults.clone(), left: Vec::new() };
+    let mut outages: Vec<Outage> = Vec::new();
+    let mut rounds = 0;
+    while rounds < settings.rounds && report.violations.is_empty() {
+        rounds += 1;
+        tell_round.send_replace(rounds as u64);
+        sleep(Duration::from_millis(dice.between(200, 1_200))).await;
+        change(&crowd, rounds, &mut dice).await?;
+        let fault = deck.draw(&mut dice);
+        outages.extend(fault.strike(rounds, &mut site, &crowd, &mut dice).await?);
+        sleep(Duration::from_millis(dice.between(100, 600))).await;
+        let found = look(&mut site).await?;
+        let accepted = records.lock().accepted();
+        eprintln!("round {rounds}: {fault}; {accepted} texts, {} violations", found.len());
+        report.violations.extend(found);
+    }
+    drop(stop);
+    clients.join_all().await;
+    eprintln!("no more requests; waiting until nothing waits");
+    report.violations.extend(site.fleet.renew().await?);
+    drain(&site, 2 * lease + STANDSTILL, &mut report).await?;
+    report.violations.extend(site.fleet.end().await?);
+
+    report.figure("seed", settings.seed);
+    report.figure("rounds", rounds);
+    report.figure("servers", settings.replicas);
+    let mut db = site.connect().await?;
+    audit(&mut db, &site, (&records, &world), &receiver, &mut report).await?;
+    let handed = hand_overs::read(&site.folder)?;
+    let twice = hand_overs::explain(&handed, &site.fleet.pauses, &outages, lease);
+    let kills = site.fleet.pauses.iter().filter(|pause| pause.until.is_none()).count();
+    report.figure("servers killed", kills);
+    report.figure("servers that stood still", site.fleet.pauses.len() - kills);
+    report.figure("database away or cut off", outages.len());
+    report.figure("handed over again", twice.count);
+    report.violations.extend(twice.violations);
+    report.violations.extend(site.panics()?);
+    report.took = started.elapsed();
+    if report.violations.is_empty() {
+        site.clear()?;
+    } else {
+        report.figure("logs", site.folder.display());
+    }
+    Ok(report)
+}
+
+/// Someone opts out of every account, and one account gets credits.
+async fn change(crowd: &Crowd, round: usize, dice: &mut Dice) -> Result<(), RigFailed> {
+    let addr = crowd.addresses.any(dice);
+    for place in 0..crowd.world.accounts.len() {
+        crowd.world.opt_out(addr, place, stopper(round as u64), &crowd.records).await?;
+    }
+    let place = dice.below(crowd.world.accounts.len());
+    crowd.world.top_up(addr, place).await
+}
+
+/// Waits until every server serves, and asks what holds at every moment.
+async fn look(site: &mut Site) -> Result<Vec<Violation>, RigFailed> {
+    let mut found = Vec::new();
+    for replica in site.fleet.ended_by_themselves() {
+        found.push(Violation::new("a server lives until it is ended", replica));
+    }
+    let ready = request(("GET", "/readyz"), "", "", &serde_json::Value::Null);
+    for (replica, addr) in site.fleet.addresses.all().into_iter().enumerate() {
+        let serves = comes_true(RECOVERY, async || {
+            Ok(ask(addr, &ready).await.is_some_and(|answer| answer.status == 200))
+        });
+        if !serves.await? {
+            let rule = "a server serves again after a fault";
+            found.push(Violation::new(rule, format!("replica {replica}")));
+        }
+    }
+    let mut db = site.connect().await?;
+    found.extend(rules::always(&mut db).await?);
+    found.extend(rules::stale_under_load(&mut db).await?);
+    Ok(found)
+}
+
+/// Waits until nothing waits any more, for as long as it grows less. No request may be under way:
+/// each piece of work leaves what follows from it in its own commit, so that none is overlooked.
+pub(super) async fn drain(
+    site: &Site,
+    patience: Duration,
+    report: &mut Report,
+) -> Result<(), RigFailed> {
+    let mut db = site.connect().await?;
+    let mut least = i64::MAX;
+    while least > 0 {
+        let mut waiting = Waiting::default();
+        let goes_on = comes_true(patience, async || {
+            waiting = rules::waiting(&mut db).await?;
+            Ok(waiting.work() < least)
+        });
+        if !goes_on.await? {
+            let rule = "what waits comes to an end";
+            report.violations.push(Violation::new(rule, waiting.to_string()));
+            break;
+        }
+        least = waiting.work();
+    }
+    report.violations.extend(rules::stale_at_rest(&mut db).await?);
+    Ok(())
+}
+
+/// The whole audit.
+pub(super) async fn audit(
+    db: &mut sqlx::PgConnection,
+    site: &Site,
+    (records, world): (&Records, &World),
+    receiver: &Receiver,
+    report: &mut Report,
+) -> Result<(), RigFailed> {
+    report.violations.extend(rules::always(db).await?);
+    report.violations.extend(rules::at_the_end(db).await?);
+    let all = texts::read(db).await?;
+    let handed = hand_overs::read(&site.folder)?;
+    {
+        let known = records.lock();
+        let statuses = known.statuses.iter().map(|(status, count)| format!("{status}: {count}"));
+        let statuses = statuses.collect::<Vec<_>>().join(", ");
+        report.figure("requests cut off", known.cut_off);
+        report.figure("answers (0: none)", statuses);
+        texts::audit(&all, &known, world, &handed, report);
+    }
+    webhooks::audit(db, &all, &receiver.taken(), report).await
+}

@@ -1,0 +1,136 @@
+//! The route of the rig: a network that writes down every text before it answers.
+//!
+//! What a number ends with decides what becomes of its texts; see [`fate`].
+
+use std::fmt::Write as _;
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sms_core::clock::{Clock, SystemClock};
+use sms_core::message::ErrorCode;
+use sms_core::phone::E164;
+use sms_core::receipt::{Receipt, ReceiptStatus};
+use sms_core::route::{Comeback, HandOver, OutboundText, Route, RouteName, RouteSink, Simulated};
+use tokio::time::sleep;
+
+/// How long the network takes for a batch, so that kills find texts on their way.
+const NETWORK_TIME: Duration = Duration::from_millis(40);
+/// How long a phone takes to confirm.
+const DELIVERY_TIME: Duration = Duration::from_millis(200);
+/// How often a held batch looks whether it may go on.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// What becomes of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It leaves and arrives.
+    Arrives,
+    /// It leaves; its receipt comes before the hand-over is recorded, and again later.
+    ArrivesEarly,
+    /// It leaves and does not arrive.
+    DoesNotArrive,
+    /// It is turned away the first time.
+    Delayed,
+    /// It is refused.
+    Refused,
+}
+
+/// What becomes of a text to this number that is tried for the time `attempt`, from 0.
+pub fn fate(number: E164, attempt: u32) -> Fate {
+    match number.digits() % 20 {
+        1 => Fate::Refused,
+        2 => Fate::DoesNotArrive,
+        3 if attempt == 0 => Fate::Delayed,
+        4 => Fate::ArrivesEarly,
+        _ => Fate::Arrives,
+    }
+}
+
+impl Fate {
+    /// Whether the text left.
+    pub fn leaves(self) -> bool {
+        !matches!(self, Self::Delayed | Self::Refused)
+    }
+
+    fn result(self) -> HandOver {
+        let receipt = |status| HandOver::Taken {
+            simulated: vec![Simulated { after: DELIVERY_TIME, what: Comeback::Receipt(status) }],
+        };
+        match self {
+            Self::Arrives | Self::ArrivesEarly => receipt(ReceiptStatus::Delivered),
+            Self::DoesNotArrive => receipt(ReceiptStatus::Undelivered(ErrorCode::AbsentSubscriber)),
+            Self::Delayed => HandOver::TryLater { detail: "throttled by the rig".to_owned() },
+            Self::Refused => {
+                HandOver::Refused { error: ErrorCode::RejectedByNetwork, detail: None }
+            }
+        }
+    }
+}
+
+/// The network.
+#[derive(Debug)]
+pub struct Carrier {
+    name: RouteName,
+    /// One line for each text handed over: id, attempt, `left` or `stayed`, when.
+    written: Mutex<File>,
+    /// Answers wait until this file is there.
+    hold: Option<PathBuf>,
+}
+
+impl Carrier {
+    /// A network that writes to this file.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be made.
+    pub fn new(file: &Path, hold: Option<PathBuf>) -> std::io::Result<Self> {
+        let file = OpenOptions::new().create(true).append(true).open(file)?;
+        Ok(Self { name: RouteName::new("carrier"), written: Mutex::new(file), hold })
+    }
+
+    /// One write for the batch, so that a kill leaves all of it or nothing.
+    fn write_down(&self, texts: &[OutboundText]) -> std::io::Result<()> {
+        let at = SystemClock.now().as_millis();
+        let mut lines = String::new();
+        for text in texts {
+            let left = if fate(text.to, text.attempt).leaves() { "left" } else { "stayed" };
+            let _ = writeln!(lines, "{} {} {left} {at}", text.message, text.attempt);
+        }
+        let mut file = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        file.write_all(lines.as_bytes())
+    }
+}
+
+#[async_trait]
+impl Route for Carrier {
+    fn name(&self) -> &RouteName {
+        &self.name
+    }
+
+    async fn hand_over(&self, texts: &[OutboundText], sink: &dyn RouteSink) -> Vec<HandOver> {
+        if self.write_down(texts).is_err() {
+            let detail = "the rig's file cannot be written".to_owned();
+            return vec![HandOver::TryLater { detail }; texts.len()];
+        }
+        sleep(NETWORK_TIME).await;
+        while self.hold.as_ref().is_some_and(|file| !file.exists()) {
+            sleep(LOOK).await;
+        }
+        let mut results = Vec::with_capacity(texts.len());
+        for text in texts {
+            let fate = fate(text.to, text.attempt);
+            if fate == Fate::ArrivesEarly {
+                // Should it not be kept, the one that comes later will be.
+                let _ = sink.receipt(Receipt::new(text.message, ReceiptStatus::Delivered)).await;
+            }
+            results.push(fate.result());
+        }
+        results
+    }
+
+    async fn run(&self, _sink: Arc<dyn RouteSink>) {}
+}

@@ -1,0 +1,99 @@
+//! Thousands of requests whose clients hang up at some moment: none may leave a transaction open
+//! or a ledger untrue.
+
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::audit::rules;
+use super::campaign::{audit, drain};
+use super::fleet::Network;
+use super::http::{ask, request};
+use super::load::Crowd;
+use super::receiver::Receiver;
+use super::records::Records;
+use super::site::Site;
+use super::world::World;
+use super::{Report, RigFailed, Violation};
+use crate::simulation::dice::Dice;
+
+/// Servers on the one database.
+const REPLICAS: usize = 2;
+/// How long what waits may stay as much at the end.
+const STANDSTILL: Duration = Duration::from_secs(90);
+/// Requests at once afterwards: more than all connections of a server's pool.
+const AFTERWARDS: usize = 64;
+
+/// How it is run.
+#[derive(Debug, Clone, Args)]
+pub struct Settings {
+    /// Requests to be cut off
+    #[arg(long, default_value_t = 10_000)]
+    pub requests: usize,
+    /// Clients that do so side by side
+    #[arg(long, default_value_t = 64)]
+    pub clients: usize,
+    /// What draws the moments
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// Cuts requests off.
+///
+/// # Errors
+///
+/// When the rig itself fails; what it finds is in the report.
+pub async fn run(settings: &Settings) -> Result<Report, RigFailed> {
+    let started = Instant::now();
+    let mut report = Report::default();
+    let mut dice = Dice::new(settings.seed);
+    let lease = sms_core::dispatch::LEASE;
+    let mut site = Site::prepare(REPLICAS, lease, Network::Free).await?;
+    let receiver = Receiver::start(dice.fork()).await?;
+    let records = Records::default();
+    let addresses = site.fleet.addresses.clone();
+    let world = World::make(addresses.all()[0], receiver.addr, &records).await?;
+    let (_, round) = watch::channel(0);
+    let pause = Duration::ZERO;
+    let crowd = Crowd { world: world.clone(), addresses, records: records.clone(), round, pause };
+
+    crowd.hang_up(0, settings.requests, settings.clients, &mut dice).await;
+    let mut db = site.connect().await?;
+    report.violations.extend(rules::stale_under_load(&mut db).await?);
+    // The same programs, with the connections they had, once they have nothing else to do.
+    drain(&site, STANDSTILL, &mut report).await?;
+    report.violations.extend(unserved(&site, &world).await);
+    report.violations.extend(site.fleet.renew().await?);
+    drain(&site, STANDSTILL, &mut report).await?;
+    report.violations.extend(site.fleet.end().await?);
+    report.figure("seed", settings.seed);
+    audit(&mut db, &site, (&records, &world), &receiver, &mut report).await?;
+    report.violations.extend(site.panics()?);
+    report.took = started.elapsed();
+    if report.violations.is_empty() {
+        site.clear()?;
+    } else {
+        report.figure("logs", site.folder.display());
+    }
+    Ok(report)
+}
+
+/// Asks every server more at once than it has connections, which all have to be whole.
+async fn unserved(site: &Site, world: &World) -> Vec<Violation> {
+    let bytes =
+        request(("GET", "/api/v1/messages?limit=1"), &world.accounts[0].key, "", &Value::Null);
+    let mut asked = JoinSet::new();
+    for addr in site.fleet.addresses.all() {
+        for _ in 0..AFTERWARDS {
+            let bytes = bytes.clone();
+            asked.spawn(async move { ask(addr, &bytes).await.map_or(0, |answer| answer.status) });
+        }
+    }
+    let answers = asked.join_all().await.into_iter().filter(|status| *status != 200);
+    let rule = "a server serves as before";
+    answers.map(|status| Violation::new(rule, format!("an answer {status}"))).collect()
+}

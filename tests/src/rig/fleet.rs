@@ -1,0 +1,285 @@
+//! The servers: started, killed, stopped, continued, ended.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use sms_core::clock::{Clock, SystemClock};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::RigFailed;
+use super::address::Addresses;
+use super::report::Violation;
+
+/// The operator's token of every server.
+pub(super) const OPERATOR: &str = "operator-token-of-the-rig";
+/// How long a server may take to come up, or to end in order.
+const BOUND: Duration = Duration::from_mins(1);
+const LOOK: Duration = Duration::from_millis(10);
+
+/// What all servers have in common.
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    /// Where logs and lists of what was handed over go.
+    pub(super) folder: PathBuf,
+    pub(super) database: String,
+    pub(super) lease: Duration,
+    /// Whether a server's network answers only when it is [released](Fleet::release).
+    pub(super) network: Network,
+}
+
+/// How the networks behave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Network {
+    /// They answer by themselves.
+    Free,
+    /// They answer when they are released.
+    Held,
+}
+
+/// Which life of which server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Life {
+    pub(super) replica: usize,
+    pub(super) generation: u32,
+}
+
+/// A time in which a server did not go on: for good, or for a while.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pause {
+    pub(super) life: Life,
+    /// Milliseconds since 1970.
+    pub(super) from: i64,
+    /// `None` for one that was killed.
+    pub(super) until: Option<i64>,
+}
+
+/// The servers.
+#[derive(Debug)]
+pub(super) struct Fleet {
+    plan: Plan,
+    pub(super) addresses: Addresses,
+    replicas: Vec<Replica>,
+    pub(super) pauses: Vec<Pause>,
+}
+
+#[derive(Debug)]
+struct Replica {
+    life: Life,
+    child: Child,
+}
+
+impl Drop for Replica {
+    fn drop(&mut self) {
+        // Whether it runs still or not, it is gone after this.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub(super) fn now() -> i64 {
+    SystemClock.now().as_millis()
+}
+
+impl Fleet {
+    /// No servers yet.
+    pub(super) fn new(plan: Plan) -> Self {
+        let addresses = Addresses::default();
+        Self { plan, addresses, replicas: Vec::new(), pauses: Vec::new() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.replicas.len()
+    }
+
+    /// Starts one more.
+    pub(super) async fn add(&mut self) -> Result<(), RigFailed> {
+        let life = Life { replica: self.replicas.len(), generation: 0 };
+        let replica = self.start(life).await?;
+        self.replicas.push(replica);
+        Ok(())
+    }
+
+    /// `kill -9`.
+    pub(super) async fn kill(&mut self, replica: usize) -> Result<(), RigFailed> {
+        let killed = &mut self.replicas[replica];
+        killed.child.kill()?;
+        ended(&mut killed.child).await?;
+        // Afterwards, so that all that it did is before.
+        self.pauses.push(Pause { life: killed.life, from: now(), until: None });
+        Ok(())
+    }
+
+    /// Starts a server that was killed.
+    pub(super) async fn start_again(&mut self, replica: usize) -> Result<(), RigFailed> {
+        let Life { replica, generation } = self.replicas[replica].life;
+        self.replicas[replica] = self.start(Life { replica, generation: generation + 1 }).await?;
+        Ok(())
+    }
+
+    /// SIGSTOP; goes on with [`Fleet::resume`]. Should the rig end first, the server does too.
+    pub(super) fn suspend(&mut self, replica: usize) -> Result<Suspended, RigFailed> {
+        let Replica { life, child } = &self.replicas[replica];
+        let id = child.id();
+        let keeper = Command::new("/bin/sh")
+            .args(["-c", &format!("cat >/dev/null; kill -KILL {id}")])
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .spawn()?;
+        signal("-STOP", id)?;
+        Ok(Suspended { life: *life, from: now(), keeper })
+    }
+
+    /// SIGCONT.
+    pub(super) fn resume(&mut self, suspended: Suspended) -> Result<(), RigFailed> {
+        let Suspended { life, from, mut keeper } = suspended;
+        keeper.kill()?;
+        keeper.wait()?;
+        let until = Some(now());
+        signal("-CONT", self.replicas[life.replica].child.id())?;
+        self.pauses.push(Pause { life, from, until });
+        Ok(())
+    }
+
+    /// Lets the network of a server answer.
+    pub(super) fn release(&self, replica: usize) -> Result<(), RigFailed> {
+        File::create(self.hold(replica))?;
+        Ok(())
+    }
+
+    /// Those that ended although nobody ended them.
+    pub(super) fn ended_by_themselves(&mut self) -> Vec<String> {
+        let mut ended = Vec::new();
+        for Replica { life, child } in &mut self.replicas {
+            if let Ok(Some(status)) = child.try_wait() {
+                ended.push(format!("replica {} {status}", life.replica));
+            }
+        }
+        ended
+    }
+
+    /// Ends all in order, by SIGTERM. Returns those that did not end well.
+    pub(super) async fn end(&mut self) -> Result<Vec<Violation>, RigFailed> {
+        for replica in &self.replicas {
+            signal("-TERM", replica.child.id())?;
+        }
+        let mut violations = Vec::new();
+        for replica in &mut self.replicas {
+            let Replica { life, child } = replica;
+            let status = ended(child).await?;
+            if !status.success() {
+                let told = format!("replica {} {status}", life.replica);
+                violations.push(Violation::new("a server ends in order", told));
+            }
+        }
+        for Replica { life, .. } in &self.replicas {
+            // It says so when it could not do all in time: that is as if it had been killed.
+            if std::fs::read_to_string(self.log(*life))?.contains("before everything had ended") {
+                self.pauses.push(Pause { life: *life, from: now(), until: None });
+            }
+        }
+        Ok(violations)
+    }
+
+    /// Ends all in order and starts them again, so that no request is under way any more.
+    pub(super) async fn renew(&mut self) -> Result<Vec<Violation>, RigFailed> {
+        let violations = self.end().await?;
+        for replica in 0..self.replicas.len() {
+            self.start_again(replica).await?;
+        }
+        Ok(violations)
+    }
+
+    /// Where a life's log is.
+    fn log(&self, life: Life) -> PathBuf {
+        self.plan.folder.join(format!("log-{}-{}", life.replica, life.generation))
+    }
+
+    fn hold(&self, replica: usize) -> PathBuf {
+        self.plan.folder.join(format!("release-{replica}"))
+    }
+
+    async fn start(&self, life: Life) -> Result<Replica, RigFailed> {
+        let Life { replica, generation } = life;
+        let handed = self.plan.folder.join(format!("handed-{replica}-{generation}"));
+        let log = self.log(life);
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("replica").arg("--handed").arg(handed);
+        command.arg("--lease").arg(self.plan.lease.as_millis().to_string());
+        if self.plan.network == Network::Held {
+            command.arg("--hold").arg(self.hold(replica));
+        }
+        command.env_clear().envs([
+            ("DATABASE_URL", self.plan.database.as_str()),
+            ("SMS_ADDR", "127.0.0.1:0"),
+            ("SMS_ADMIN_TOKEN", OPERATOR),
+            ("SMS_DEMO", "false"),
+            ("SMS_LOG", "warn"),
+            ("SMS_RATE_BURST", "1000000"),
+            ("SMS_RATE_PER_SECOND", "100000"),
+            ("SMS_WEBHOOK_ALLOW_PRIVATE", "true"),
+            ("SMS_WEBHOOK_RETRIES", "200ms,500ms,500ms,1s,1s,2s"),
+            ("SMS_WEBHOOK_TIMEOUT", "1s"),
+            ("RUST_BACKTRACE", "1"),
+        ]);
+        // A group of its own: what ends the rig at a terminal reaches it through its input.
+        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.stderr(File::create(&log)?).spawn()?;
+        let printed = child.stdout.take();
+        let started = Replica { life, child };
+        let not_started = || RigFailed::NotStarted { replica, log: log.clone() };
+        let address = printed.map(address_printed).ok_or_else(not_started)?;
+        let address = timeout(BOUND, address).await.ok().and_then(Result::ok);
+        self.addresses.set(replica, address.ok_or_else(not_started)?);
+        Ok(started)
+    }
+}
+
+/// A server that stands still.
+#[derive(Debug)]
+pub(super) struct Suspended {
+    life: Life,
+    from: i64,
+    /// Kills the server if the rig is gone.
+    keeper: Child,
+}
+
+/// The address in the banner. The rest is read and left, so that the server never waits.
+fn address_printed(printed: ChildStdout) -> oneshot::Receiver<SocketAddr> {
+    let (tell, told) = oneshot::channel();
+    std::thread::spawn(move || {
+        let mut tell = Some(tell);
+        for line in BufReader::new(printed).lines().map_while(Result::ok) {
+            let url = line.trim_start().strip_prefix("API").map(str::trim_start);
+            let addr = url.and_then(|url| url.strip_prefix("http://")?.split('/').next());
+            let addr = addr.and_then(|addr| addr.parse().ok());
+            if let Some((addr, tell)) = addr.and_then(|addr| Some((addr, tell.take()?))) {
+                let _ = tell.send(addr);
+            }
+        }
+    });
+    told
+}
+
+fn signal(name: &str, id: u32) -> std::io::Result<()> {
+    let status = Command::new("kill").args([name, &id.to_string()]).status()?;
+    if status.success() { Ok(()) } else { Err(std::io::Error::other("no such process")) }
+}
+
+async fn ended(child: &mut Child) -> Result<ExitStatus, RigFailed> {
+    let deadline = Instant::now() + BOUND;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if Instant::now() > deadline {
+            return Err(RigFailed::Late("the end of a server"));
+        }
+        sleep(LOOK).await;
+    }
+}

@@ -1,0 +1,156 @@
+//! What the servers' networks wrote down: which text left when, and from where.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use sms_core::ids::MessageId;
+
+use super::RigFailed;
+use super::fault::Outage;
+use super::fleet::{Life, Pause};
+use super::report::Violation;
+use super::site::name;
+
+/// The most texts that one server hands over at a moment: two workers with 500 each.
+const IN_FLIGHT: usize = 1_000;
+
+/// One text leaving once.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Leaving {
+    pub(super) life: Life,
+    /// Milliseconds since 1970.
+    pub(super) at: i64,
+}
+
+/// Every leaving, in the order of time, by text.
+pub(super) type HandOvers = BTreeMap<MessageId, Vec<Leaving>>;
+
+/// Reads what was written down so far.
+pub(super) fn read(folder: &Path) -> Result<HandOvers, RigFailed> {
+    let mut all = HandOvers::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let Some(life) = life(&name(&path)) else { continue };
+        for line in std::fs::read_to_string(&path)?.lines() {
+            let broken = || std::io::Error::other("a line of what was handed over is broken");
+            let words: Vec<&str> = line.split(' ').collect();
+            let [id, _attempt, what, at] = words[..] else { return Err(broken().into()) };
+            let at = at.parse().map_err(|_| broken())?;
+            let id = id.parse().map_err(|_| broken())?;
+            if what == "left" {
+                all.entry(id).or_default().push(Leaving { life, at });
+            }
+        }
+    }
+    for leavings in all.values_mut() {
+        leavings.sort_by_key(|leaving| leaving.at);
+    }
+    Ok(all)
+}
+
+/// The life in the name `handed-REPLICA-GENERATION`.
+fn life(name: &str) -> Option<Life> {
+    let (replica, generation) = name.strip_prefix("handed-")?.split_once('-')?;
+    Some(Life { replica: replica.parse().ok()?, generation: generation.parse().ok()? })
+}
+
+/// Texts that left more than once, and what made them.
+#[derive(Debug, Default)]
+pub(super) struct Twice {
+    /// How many leavings too many.
+    pub(super) count: usize,
+    pub(super) violations: Vec<Violation>,
+}
+
+/// Finds for every text that left more than once what explains it: the server that had it was
+/// killed, or stood still for longer than its lease, before it could record that; or the database
+/// was away for long. Nothing else may, and no fault more often than texts were in flight.
+pub(super) fn explain(
+    all: &HandOvers,
+    pauses: &[Pause],
+    outages: &[Outage],
+    lease: Duration,
+) -> Twice {
+    let lease = i64::try_from(lease.as_millis()).unwrap_or(i64::MAX);
+    let mut by_pause = vec![0_usize; pauses.len()];
+    let mut twice = Twice::default();
+    for (id, leavings) in all {
+        for pair in leavings.windows(2) {
+            twice.count += 1;
+            let Leaving { life, at } = pair[0];
+            let is_it = |pause: &Pause| {
+                // Whatever it had in hand at that moment it had claimed within a lease before, or
+                // renewed: never long before.
+                let in_hand = at <= pause.from && pause.from - at <= lease;
+                let for_long = pause.until.is_none_or(|until| until - at >= lease * 2 / 3);
+                pause.life == life && in_hand && for_long
+            };
+            let is_outage = |(from, until): &Outage| {
+                let lasted = until - from >= lease / 2;
+                lasted && (from - lease..=until + lease).contains(&at)
+            };
+            if let Some(place) = pauses.iter().position(is_it) {
+                by_pause[place] += 1;
+            } else if !outages.iter().any(is_outage) {
+                let told = format!(
+                    "{id}, by replica {}-{} and, {} ms later, by {}-{}",
+                    life.replica,
+                    life.generation,
+                    pair[1].at - at,
+                    pair[1].life.replica,
+                    pair[1].life.generation
+                );
+                let rule = "a text is handed over again only after a fault of who had it";
+                twice.violations.push(Violation::new(rule, told));
+            }
+        }
+    }
+    for (pause, count) in pauses.iter().zip(by_pause) {
+        if count > IN_FLIGHT {
+            let told = format!("{count} by replica {}", pause.life.replica);
+            let rule = "no more is handed over again than was in flight";
+            twice.violations.push(Violation::new(rule, told));
+        }
+    }
+    twice
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEASE: Duration = Duration::from_secs(30);
+
+    fn life(replica: usize) -> Life {
+        Life { replica, generation: 0 }
+    }
+
+    /// The violations when a text left at these moments, in seconds, from these servers.
+    fn violations(leavings: &[(usize, i64)], pauses: &[Pause], outages: &[Outage]) -> usize {
+        let leaving =
+            |&(replica, at): &(usize, i64)| Leaving { life: life(replica), at: at * 1_000 };
+        let all = [(MessageId::from_u128(1), leavings.iter().map(leaving).collect())].into();
+        explain(&all, pauses, outages, LEASE).violations.len()
+    }
+
+    #[test]
+    fn only_a_fault_of_the_server_that_had_a_text_explains_that_it_left_again() {
+        let killed =
+            |replica, at: i64| Pause { life: life(replica), from: at * 1_000, until: None };
+        let twice = [(0, 100), (1, 131)];
+        assert_eq!(violations(&[(0, 100)], &[], &[]), 0, "it left once");
+        assert_eq!(violations(&twice, &[killed(0, 101)], &[]), 0);
+        assert_eq!(violations(&twice, &[], &[]), 1, "nothing happened");
+        assert_eq!(violations(&twice, &[killed(1, 101)], &[]), 1, "it was another");
+        assert_eq!(violations(&twice, &[killed(0, 99)], &[]), 1, "it was before");
+        assert_eq!(violations(&twice, &[killed(0, 140)], &[]), 1, "it was long after");
+        let stopped =
+            |seconds: i64| [Pause { until: Some(101_000 + seconds * 1_000), ..killed(0, 101) }];
+        assert_eq!(violations(&twice, &stopped(30), &[]), 0);
+        assert_eq!(violations(&twice, &stopped(2), &[]), 1, "its lease held meanwhile");
+        assert_eq!(violations(&twice, &[], &[(101_000, 120_000)]), 0);
+        assert_eq!(violations(&twice, &[], &[(101_000, 103_000)]), 1, "it was there in time");
+        assert_eq!(violations(&[(0, 100), (1, 131), (2, 162)], &[killed(0, 101)], &[]), 1);
+    }
+}

@@ -1,0 +1,74 @@
+//! One server of the rig, in a process of its own: `sms-server` but for its route.
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use sms_http::server::settings::Settings;
+use sms_http::server::{Additions, run_with};
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+use super::carrier::Carrier;
+
+/// A server, started by the rig for itself.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The file for what is handed over
+    #[arg(long)]
+    handed: PathBuf,
+    /// A file without which the route does not answer
+    #[arg(long)]
+    hold: Option<PathBuf>,
+    /// How long claims hold, in milliseconds
+    #[arg(long)]
+    lease: u64,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+/// Serves until SIGTERM, or until whoever started it is gone.
+pub fn serve(arguments: Arguments) -> ExitCode {
+    let Arguments { handed, hold, lease, settings } = arguments;
+    let filter = EnvFilter::try_new(&settings.log).unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(false)
+        .with_writer(std::io::stderr)
+        .init();
+    end_with_the_rig();
+    let served = async {
+        let route = Carrier::new(&handed, hold).map_err(|error| error.to_string())?;
+        let lease = Some(Duration::from_millis(lease));
+        let additions = Additions { routes: vec![Arc::new(route)], lease, attempt_lease: lease };
+        let mut terminate = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
+        let stop = async move {
+            terminate.recv().await;
+        };
+        run_with(settings, additions, stop).await.map_err(|error| error.to_string())
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let result = match runtime {
+        Ok(runtime) => runtime.block_on(served),
+        Err(error) => Err(error.to_string()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("replica: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The rig holds the other end of this process's input for as long as it lives.
+fn end_with_the_rig() {
+    std::thread::spawn(|| {
+        let mut rest = Vec::new();
+        let _ = std::io::stdin().read_to_end(&mut rest);
+        std::process::exit(1);
+    });
+}

@@ -1,0 +1,63 @@
+//! What a run found.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+/// A promise that was not kept, and the text, account or the like concerned.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Violation {
+    rule: &'static str,
+    subject: String,
+}
+
+impl Violation {
+    pub(super) fn new(rule: &'static str, subject: impl Into<String>) -> Self {
+        Self { rule, subject: subject.into() }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "not kept: {}: {}", self.rule, self.subject)
+    }
+}
+
+/// What happened, and what was found.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// Figures, each with its name, in the order to be shown.
+    pub figures: Vec<(&'static str, String)>,
+    /// Broken promises.
+    pub violations: Vec<Violation>,
+    /// How long it took.
+    pub took: Duration,
+}
+
+impl Report {
+    pub(super) fn figure(&mut self, name: &'static str, value: impl fmt::Display) {
+        self.figures.push((name, value.to_string()));
+    }
+}
+
+/// The most that are told of one rule; where there is one there are often thousands.
+const MOST_TOLD: usize = 5;
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, value) in &self.figures {
+            writeln!(f, "{name:<28} {value}")?;
+        }
+        writeln!(f, "{:<28} {:.1} s", "duration", self.took.as_secs_f64())?;
+        writeln!(f, "{:<28} {}", "violations", self.violations.len())?;
+        let mut told: BTreeMap<&str, usize> = BTreeMap::new();
+        for violation in &self.violations {
+            let told = told.entry(violation.rule).or_default();
+            *told += 1;
+            if *told <= MOST_TOLD {
+                writeln!(f, "{violation}")?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,43 @@
+//! Short runs of the rig: real servers, a real PostgreSQL, every fault once.
+
+use std::process::Command;
+
+/// Runs the rig to its end; returns what it told, should it have found nothing broken.
+fn rig(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_rig")).args(arguments).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}\n{told}\n{said}", output.status);
+    told
+}
+
+/// A figure of a report.
+fn figure(told: &str, name: &str) -> u64 {
+    let line = told.lines().find(|line| line.starts_with(name));
+    let line = line.unwrap_or_else(|| panic!("no {name} in\n{told}"));
+    line[name.len()..].trim().parse().unwrap_or_else(|_| panic!("{line} is no figure"))
+}
+
+#[test]
+fn nothing_is_lost_or_charged_twice_by_kills_crashes_cuts_and_pauses() {
+    let told = rig(&["--rounds", "6", "--lease", "5", "--rate", "20", "--clients", "8"]);
+    assert_eq!(figure(&told, "rounds"), 6, "every fault came once");
+    assert!(figure(&told, "texts accepted") > 0, "{told}");
+    assert!(figure(&told, "requests cut off") >= 100, "{told}");
+    assert_eq!(figure(&told, "lost or unasked for"), 0);
+}
+
+#[test]
+fn a_server_that_slept_over_its_lease_changes_nothing() {
+    let told = rig(&["sleeper", "--lease", "3"]);
+    let texts = figure(&told, "texts");
+    assert_eq!(figure(&told, "outcomes refused"), texts, "it tried to record all of them");
+    assert_eq!(figure(&told, "handed over twice"), texts, "both had all of them");
+}
+
+#[test]
+fn clients_that_hang_up_leave_no_transaction_open_and_a_true_ledger() {
+    let told = rig(&["cut-off", "--requests", "300", "--clients", "16"]);
+    assert_eq!(figure(&told, "requests cut off"), 300);
+    assert!(figure(&told, "texts in the database") > 0, "some were whole: {told}");
+}
