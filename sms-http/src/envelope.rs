@@ -16,7 +16,7 @@ use poem_openapi::registry::{
 };
 use poem_openapi::types::{ToJSON, Type};
 use poem_openapi::{ApiResponse, Object};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// The `meta` of an envelope.
 ///
@@ -222,10 +222,7 @@ impl ToJSON for NoMeta {
 }
 
 fn enveloped(status: StatusCode, data: &impl ToJSON, meta: &impl Meta) -> Response {
-    let mut envelope = Map::new();
-    envelope.insert("data".to_owned(), data.to_json().unwrap_or_default());
-    envelope.insert("meta".to_owned(), meta.to_json().unwrap_or_default());
-    let body = Value::Object(envelope).to_string();
+    let body = format!(r#"{{"data":{},"meta":{}}}"#, data.to_json_string(), meta.to_json_string());
     let mut response = Response::builder().status(status).body(body);
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, json);

@@ -13,7 +13,7 @@ use sms_core::sending::store::SendingStore;
 use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
 use sqlx::PgPool;
-use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::sync::{Mutex, OwnedMutexGuard, mpsc, oneshot};
 use tokio::time::{Instant, timeout};
 
 use commit::Committer;
@@ -35,6 +35,8 @@ type Answer = Result<Sent, CommitError<SendRefused>>;
 const COMMITTERS: usize = 2;
 /// The most texts that share a commit; one send may be larger by itself.
 const MOST_TEXTS: usize = 5_000;
+/// So many texts are worth a commit; others need not wait to share it.
+const WORTH_A_COMMIT: usize = 250;
 /// The most sends that share a commit.
 const MOST_SENDS: usize = 500;
 
@@ -99,7 +101,7 @@ async fn commit_what_waits(pool: PgPool, waiting: Queue) {
             committer.link.close().await;
             next(&waiting).await
         };
-        let Some(taken) = taken else { return committer.link.close().await };
+        let Some((taken, turn)) = taken else { return committer.link.close().await };
         let mut callers = Vec::with_capacity(taken.len());
         let mut plans = Vec::with_capacity(taken.len());
         for Waiting { plans: more, answer, since } in taken {
@@ -111,7 +113,7 @@ async fn commit_what_waits(pool: PgPool, waiting: Queue) {
             callers.push((more.len(), answer));
             plans.extend(more);
         }
-        let mut answers = committer.commit(plans).await.into_iter();
+        let mut answers = committer.commit(plans, turn).await.into_iter();
         for (count, caller) in callers {
             // The caller may have gone; what was committed stays committed.
             let _ = caller.send(answers.by_ref().take(count).collect());
@@ -119,10 +121,14 @@ async fn commit_what_waits(pool: PgPool, waiting: Queue) {
     }
 }
 
+/// The turn to take what waits. Kept until a commit is on its way to the disk: what comes meanwhile
+/// goes into one commit rather than many, and the next is prepared while this one is written.
+type Turn = OwnedMutexGuard<mpsc::UnboundedReceiver<Waiting>>;
+
 /// All that waits, once something does; nothing once the store is gone. Dropped while it waits, it
 /// has taken nothing.
-async fn next(waiting: &Queue) -> Option<Vec<Waiting>> {
-    let mut waiting = waiting.lock().await;
+async fn next(waiting: &Queue) -> Option<(Vec<Waiting>, Option<Turn>)> {
+    let mut waiting = Arc::clone(waiting).lock_owned().await;
     let first = waiting.recv().await?;
     let mut texts = first.texts();
     let mut taken = vec![first];
@@ -131,7 +137,7 @@ async fn next(waiting: &Queue) -> Option<Vec<Waiting>> {
         texts += next.texts();
         taken.push(next);
     }
-    Some(taken)
+    Some((taken, (texts < WORTH_A_COMMIT).then_some(waiting)))
 }
 
 #[async_trait]

@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use poem_openapi::registry::{MetaSchemaRef, Registry};
 use poem_openapi::types::{ParseError, ParseFromJSON, ParseResult, ToJSON, Type};
 use poem_openapi::{Enum, Object};
+use serde::Serialize;
 use serde_json::Value;
 use sms_core::message::{Direction, Message, MessageStatus, TimelineEntry};
 use sms_core::text::Encoding;
@@ -185,9 +186,9 @@ impl From<Message> for MessageShape {
     }
 }
 
-/// Gives a type the schema of another and the JSON of its content.
+/// Gives a type the schema of another and the JSON of what is made of it.
 macro_rules! shown_as {
-    ($shape:ident, $schema:ty, $to_value:expr) => {
+    ($shape:ident, $schema:ty, $content:expr) => {
         impl Type for $shape {
             const IS_REQUIRED: bool = true;
 
@@ -225,16 +226,33 @@ macro_rules! shown_as {
 
         impl ToJSON for $shape {
             fn to_json(&self) -> Option<Value> {
-                let to_value: fn(&Self) -> Option<Value> = $to_value;
-                to_value(self)
+                serde_json::to_value($content(self)).ok()
+            }
+
+            fn to_json_string(&self) -> String {
+                serde_json::to_string(&$content(self)).unwrap_or_default()
             }
         }
     };
 }
 
-shown_as!(MessageShape, MessageSchema, |shape| serde_json::to_value(&shape.0).ok());
-shown_as!(MessageWithEvents, MessageWithEventsSchema, |shape| {
-    let mut value = serde_json::to_value(&shape.0).ok()?;
-    value["events"] = serde_json::to_value(&shape.1).ok()?;
-    Some(value)
-});
+pub(super) use shown_as;
+
+/// A text and its history as one object.
+#[derive(Serialize)]
+struct WithEvents<'a> {
+    #[serde(flatten)]
+    message: &'a Message,
+    events: &'a [TimelineEntry],
+}
+
+fn message(shape: &MessageShape) -> &Message {
+    &shape.0
+}
+
+fn with_events(shape: &MessageWithEvents) -> WithEvents<'_> {
+    WithEvents { message: &shape.0, events: &shape.1 }
+}
+
+shown_as!(MessageShape, MessageSchema, message);
+shown_as!(MessageWithEvents, MessageWithEventsSchema, with_events);

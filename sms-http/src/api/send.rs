@@ -1,16 +1,23 @@
 //! `POST /messages` and `POST /messages/quote`: one plan, committed or shown.
 
+use std::borrow::Cow;
+
 use chrono::{DateTime, Utc};
 use poem::web::Data;
+use poem_openapi::registry::{MetaSchemaRef, Registry};
+use poem_openapi::types::{ParseError, ParseFromJSON, ParseResult, ToJSON, Type};
 use poem_openapi::{Enum, Object, OpenApi};
+use serde::Serialize;
+use serde_json::Value;
 use sms_core::Sms;
-use sms_core::ids::{Id, Kind};
+use sms_core::ids::{BatchId, Id, Kind};
+use sms_core::message::Message;
 use sms_core::sending::settle::Replay;
 use sms_core::sending::{IdempotencyKey, Quote, Rejection, RejectionReason, SendRequest, Sent};
 use sms_core::service::Caller;
 
 use super::Tag;
-use super::message_shape::{EncodingName, MessageShape};
+use super::message_shape::{EncodingName, MessageShape, shown_as};
 use crate::body::Body;
 use crate::envelope::{Answer, CreatedOrNot, Meta};
 use crate::error::ApiError;
@@ -168,7 +175,8 @@ impl From<Rejection> for RejectionShape {
 
 /// What a send did.
 #[derive(Debug, Object)]
-struct Batch {
+#[oai(rename = "Batch")]
+struct BatchSchema {
     /// Names the texts made by this request.
     #[oai(rename = "batch_id")]
     id: String,
@@ -177,6 +185,40 @@ struct Batch {
     /// Who gets none, and why. Not charged.
     rejected: Vec<RejectionShape>,
 }
+
+/// What a send did, as the API shows it.
+#[derive(Debug)]
+struct Batch {
+    id: BatchId,
+    messages: Vec<Message>,
+    rejected: Vec<Rejection>,
+}
+
+#[derive(Serialize)]
+struct BatchContent<'a> {
+    batch_id: BatchId,
+    messages: &'a [Message],
+    rejected: Vec<RejectionContent<'a>>,
+}
+
+#[derive(Serialize)]
+struct RejectionContent<'a> {
+    to: &'a str,
+    reason: &'static str,
+}
+
+fn content(batch: &Batch) -> BatchContent<'_> {
+    let rejected = batch.rejected.iter();
+    BatchContent {
+        batch_id: batch.id,
+        messages: &batch.messages,
+        rejected: rejected
+            .map(|one| RejectionContent { to: &one.to, reason: one.reason.as_str() })
+            .collect(),
+    }
+}
+
+shown_as!(Batch, BatchSchema, content);
 
 /// What a send took.
 #[derive(Debug, Object)]
@@ -286,11 +328,7 @@ impl SendApi {
         let request = self.read(body, Some(key))?;
         let sent = self.sms.account(caller.account, caller.mode).send(request).await?;
         let Sent { batch, messages, rejected, credits, balance, replay } = sent;
-        let data = Batch {
-            id: batch.to_string(),
-            messages: messages.into_iter().map(MessageShape).collect(),
-            rejected: rejected.into_iter().map(Into::into).collect(),
-        };
+        let data = Batch { id: batch, messages, rejected };
         let meta = BatchMeta {
             credits: credits.get(),
             balance: balance.get(),

@@ -9,6 +9,10 @@ use sms_http::server::{command, run};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
+/// A fifth of a request's time went into the system's allocator.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let Cli { settings, command } = Cli::parse();
     start_logging(&settings);

@@ -14,7 +14,7 @@ use sqlx::PgConnection;
 use super::doubtful::Doubtful;
 use super::facts::{Locked, Settled, read_earlier};
 use super::stage::{is_remembered, stage, unstage};
-use super::{Answer, unknown_outcome};
+use super::{Answer, Turn, unknown_outcome};
 use crate::error::{failed, is_conflict, is_gone};
 use crate::link::Link;
 use crate::row::{self, Read, uuid};
@@ -44,11 +44,17 @@ enum Outcome {
 
 impl Committer {
     /// Commits plans together; should that fail, each alone.
-    pub(super) async fn commit(&mut self, plans: Vec<SendPlan>) -> Vec<Answer> {
+    pub(super) async fn commit(
+        &mut self,
+        plans: Vec<SendPlan>,
+        mut turn: Option<Turn>,
+    ) -> Vec<Answer> {
         if plans.len() == 1 {
-            return vec![self.alone(plans, Try::First).await];
+            return vec![self.alone(plans, Try::First, &mut turn).await];
         }
-        match self.together(&plans, Try::First).await {
+        let together = self.together(&plans, Try::First, &mut turn).await;
+        drop(turn);
+        match together {
             Ok(outcomes) => return plans.into_iter().zip(outcomes).map(answer).collect(),
             // Trying each alone helps where one is in the way of the others, or finds that the
             // commit came about after all; not while the database is gone.
@@ -58,18 +64,18 @@ impl Committer {
         }
         let mut answers = Vec::with_capacity(plans.len());
         for plan in plans {
-            answers.push(self.alone(vec![plan], Try::Again).await);
+            answers.push(self.alone(vec![plan], Try::Again, &mut None).await);
         }
         answers
     }
 
     /// Commits one plan.
-    async fn alone(&mut self, plans: Vec<SendPlan>, first: Try) -> Answer {
+    async fn alone(&mut self, plans: Vec<SendPlan>, first: Try, turn: &mut Option<Turn>) -> Answer {
         let mut tries = 0;
         let mut now = first;
         loop {
             tries += 1;
-            match self.together(&plans, now).await {
+            match self.together(&plans, now, turn).await {
                 Ok(outcomes) => {
                     let answered = plans.into_iter().zip(outcomes).map(answer).next();
                     return answered.unwrap_or_else(|| Err(unknown_outcome().into()));
@@ -82,10 +88,16 @@ impl Committer {
         }
     }
 
-    async fn together(&mut self, plans: &[SendPlan], now: Try) -> Result<Vec<Outcome>, StoreError> {
+    async fn together(
+        &mut self,
+        plans: &[SendPlan],
+        now: Try,
+        turn: &mut Option<Turn>,
+    ) -> Result<Vec<Outcome>, StoreError> {
         let doing = failed("accepting a send");
         let connection = self.link.begin().await.map_err(&doing)?;
         let settled = settle_all(connection, plans, now, &mut self.doubtful).await;
+        *turn = None;
         let done = match settled {
             Ok(outcomes) => self.link.commit().await.map(|()| outcomes),
             Err(error) => {

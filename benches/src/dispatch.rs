@@ -1,0 +1,76 @@
+//! Texts claimed, handed over and recorded a second, with a network that takes everything at once.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use sms_core::Sms;
+use sms_core::account::Mode;
+use sms_core::route::{HandOver, OutboundText, Route, RouteName, RouteSink};
+use sms_core::sending::request::SendRequest;
+use sms_store_postgres::{PgSettings, PgStore};
+use sms_test_postgres::Server as Postgres;
+
+use crate::Failed;
+use crate::stock::stock;
+use crate::table::{Row, print};
+
+const TEXTS: usize = 50_000;
+const BATCH: usize = 500;
+
+/// Takes everything at once and brings nothing back.
+#[derive(Debug)]
+struct Taker(RouteName);
+
+#[async_trait]
+impl Route for Taker {
+    fn name(&self) -> &RouteName {
+        &self.0
+    }
+
+    async fn hand_over(&self, texts: &[OutboundText], _sink: &dyn RouteSink) -> Vec<HandOver> {
+        vec![HandOver::Taken { simulated: Vec::new() }; texts.len()]
+    }
+
+    async fn run(&self, _sink: Arc<dyn RouteSink>) {}
+}
+
+pub(crate) async fn claims_and_outcomes(postgres: &Postgres) -> Result<(), Failed> {
+    for workers in [1, 2] {
+        let database = format!("dispatch_{workers}");
+        postgres.create_database(&database).await;
+        let url = postgres.url(&database);
+        let stock = stock(&url, 4).await?;
+        let numbers: Vec<String> = (0..1_000).map(|index| format!("07700900{index:03}")).collect();
+        for call in 0..TEXTS / 1_000 {
+            let (account, _) = stock.accounts[call % 4];
+            let mut request = SendRequest::new("A text of the measurement");
+            request.to.clone_from(&numbers);
+            stock.sms.account(account, Mode::Live).send(request).await?;
+        }
+        let store = PgStore::connect(&url, PgSettings::default()).await?;
+        let taker = Arc::new(Taker(RouteName::new("simulator")));
+        let sms = Sms::builder(Arc::new(store)).route(taker).build();
+        let started = Instant::now();
+        let working: Vec<_> = (0..workers).map(|_| tokio::spawn(work(sms.clone()))).collect();
+        let mut sent = 0;
+        for worker in working {
+            sent += worker.await??;
+        }
+        let per_second = sent as f64 / started.elapsed().as_secs_f64();
+        print(&Row::new(format!("texts claimed and recorded, {workers} workers"), per_second));
+    }
+    Ok(())
+}
+
+async fn work(sms: Sms) -> Result<usize, Failed> {
+    let mut sent = 0;
+    loop {
+        let done = sms.dispatch_due(BATCH).await?;
+        sent += done.sent;
+        if done.claimed == 0 {
+            return Ok(sent);
+        }
+        tokio::time::sleep(Duration::ZERO).await;
+    }
+}

@@ -1,0 +1,171 @@
+//! Texts accepted a second.
+
+use std::time::{Duration, Instant};
+
+use sms_core::account::Mode;
+use sms_core::sending::request::SendRequest;
+use sms_test_postgres::Server as Postgres;
+use tokio::task::JoinSet;
+
+use crate::Failed;
+use crate::drive::{Driven, Load, drive, post};
+use crate::limit::copy_of_the_same_rows;
+use crate::server::Server;
+use crate::stock::{Stock, stock};
+use crate::table::{Limit, Row, print};
+
+const CONNECTIONS: usize = 32;
+const BULK: usize = 1_000;
+const BULK_CALLERS: usize = 4;
+
+/// A day ahead: accepted, and left alone by the workers.
+fn later(stock: &Stock) -> String {
+    stock.sms.now().plus(Duration::from_hours(24)).to_string()
+}
+
+/// One text a request, accepted for later, so that nothing but accepting is measured.
+pub(crate) async fn singles(
+    postgres: &Postgres,
+    limit: &Limit,
+    during: Duration,
+) -> Result<(), Failed> {
+    for accounts in [1, 16] {
+        let database = format!("library_{accounts}");
+        postgres.create_database(&database).await;
+        let stock = stock(&postgres.url(&database), accounts).await?;
+        let sent = library(&stock, during).await?;
+        let row =
+            Row::new(format!("one text a call, library, 32 callers, {accounts} accounts"), sent);
+        print(&row.beside(limit));
+    }
+    for accounts in [1, 16] {
+        let database = format!("http_{accounts}");
+        postgres.create_database(&database).await;
+        let url = postgres.url(&database);
+        let stock = stock(&url, accounts).await?;
+        let server = Server::start(&url).await?;
+        let schedule = format!(r#","schedule_at":"{}""#, later(&stock));
+        http(&server, &stock, &schedule, Duration::from_secs(1)).await?;
+        let (driven, note) = http(&server, &stock, &schedule, during).await?;
+        let what = format!("one text a request, HTTP, 32 connections, {accounts} accounts");
+        print(&Row::new(what, driven.per_second()).beside(limit).note(note));
+    }
+    Ok(())
+}
+
+/// One text a request that leaves at once, is received, and reported, while more are accepted.
+pub(crate) async fn end_to_end(
+    postgres: &Postgres,
+    limit: &Limit,
+    during: Duration,
+) -> Result<(), Failed> {
+    postgres.create_database("end_to_end").await;
+    let url = postgres.url("end_to_end");
+    let stock = stock(&url, 1).await?;
+    let server = Server::start(&url).await?;
+    let started = Instant::now();
+    let (driven, note) = http(&server, &stock, "", during).await?;
+    let what = "the same, while texts leave and come to their receipts, accepted";
+    print(&Row::new(what, driven.per_second()).beside(limit).note(note));
+    let texts = i64::try_from(driven.answered)?;
+    loop {
+        let left: i64 = sqlx::query_scalar(
+            "SELECT count(*) FROM message WHERE status IN ('sent', 'delivered', 'undelivered')",
+        )
+        .fetch_one(&stock.pool)
+        .await?;
+        if left >= texts {
+            break;
+        }
+        if started.elapsed() > during * 20 {
+            return Err(format!("{left} of {texts} texts left").into());
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let per_second = driven.answered as f64 / started.elapsed().as_secs_f64();
+    print(&Row::new("the same, handed over, first request to last text", per_second));
+    Ok(())
+}
+
+/// Sends of 1,000 recipients.
+pub(crate) async fn bulk(postgres: &Postgres, during: Duration) -> Result<(), Failed> {
+    postgres.create_database("bulk").await;
+    let url = postgres.url("bulk");
+    let stock = stock(&url, BULK_CALLERS).await?;
+    let numbers: Vec<String> = (0..BULK).map(|index| format!("07700900{index:03}")).collect();
+    let until = Instant::now() + during;
+    let started = Instant::now();
+    let mut callers: JoinSet<Result<usize, Failed>> = JoinSet::new();
+    for (account, _) in &stock.accounts {
+        let handle = stock.sms.account(*account, Mode::Live);
+        let mut request = SendRequest::new("A text of the measurement");
+        request.to.clone_from(&numbers);
+        request.schedule_at = Some(stock.sms.now().plus(Duration::from_hours(24)));
+        callers.spawn(async move {
+            let mut texts = 0;
+            while Instant::now() < until {
+                texts += handle.send(request.clone()).await?.messages.len();
+            }
+            Ok(texts)
+        });
+    }
+    let mut texts = 0;
+    while let Some(done) = callers.join_next().await {
+        texts += done??;
+    }
+    let per_second = texts as f64 / started.elapsed().as_secs_f64();
+    let limit = copy_of_the_same_rows(&url, texts).await?;
+    print(&Row::new("texts in sends of 1,000, library, 4 callers", per_second).beside(&limit));
+    Ok(())
+}
+
+async fn library(stock: &Stock, during: Duration) -> Result<f64, Failed> {
+    let started = Instant::now();
+    let until = started + during;
+    let mut clients: JoinSet<Result<usize, Failed>> = JoinSet::new();
+    for client in 0..CONNECTIONS {
+        let (account, _) = stock.accounts[client % stock.accounts.len()];
+        let handle = stock.sms.account(account, Mode::Live);
+        let mut request = SendRequest::new("A text of the measurement");
+        request.to = vec![format!("07700900{client:03}")];
+        request.schedule_at = Some(stock.sms.now().plus(Duration::from_hours(24)));
+        clients.spawn(async move {
+            let mut sent = 0;
+            while Instant::now() < until {
+                handle.send(request.clone()).await?;
+                sent += 1;
+            }
+            Ok(sent)
+        });
+    }
+    let mut sent = 0;
+    while let Some(done) = clients.join_next().await {
+        sent += done??;
+    }
+    Ok(sent as f64 / started.elapsed().as_secs_f64())
+}
+
+async fn http(
+    server: &Server,
+    stock: &Stock,
+    more: &str,
+    during: Duration,
+) -> Result<(Driven, String), Failed> {
+    let loads = (0..CONNECTIONS).map(|client| {
+        let (_, key) = &stock.accounts[client % stock.accounts.len()];
+        let body =
+            format!(r#"{{"to":"07700900{client:03}","body":"A text of the measurement"{more}}}"#);
+        Load { request: post("/api/v1/messages", key, &body), status: "201" }
+    });
+    let before = server.used();
+    let driven = drive(server.addr, loads.collect(), during).await?;
+    let after = server.used();
+    let note = format!(
+        "p50 {:.1} ms, p99 {:.1} ms; server {:.3} CPU s per 1,000, {:.0} MiB",
+        driven.quantile(0.5).as_secs_f64() * 1_000.0,
+        driven.quantile(0.99).as_secs_f64() * 1_000.0,
+        (after.0 - before.0) * 1_000.0 / driven.answered as f64,
+        after.1,
+    );
+    Ok((driven, note))
+}

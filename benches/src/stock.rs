@@ -1,0 +1,36 @@
+//! Accounts, keys and numbers for a measurement.
+
+use std::sync::Arc;
+
+use sms_core::Sms;
+use sms_core::account::Mode;
+use sms_core::ids::AccountId;
+use sms_core::service::operator::{NewAccountInput, NumberInput};
+use sms_store_postgres::{PgSettings, PgStore};
+use sqlx::PgPool;
+
+use crate::Failed;
+
+/// A service over a new database, with accounts that have credits, a live key and a number.
+pub(crate) struct Stock {
+    pub(crate) sms: Sms,
+    pub(crate) accounts: Vec<(AccountId, String)>,
+    /// For looking at what is there.
+    pub(crate) pool: PgPool,
+}
+
+pub(crate) async fn stock(url: &str, accounts: usize) -> Result<Stock, Failed> {
+    let store = PgStore::connect(url, PgSettings::default()).await?;
+    store.migrate().await?;
+    let sms = Sms::builder(Arc::new(store)).build();
+    let operator = sms.operator();
+    operator.number_create(NumberInput::shared("07700 900000")).await?;
+    let mut made = Vec::new();
+    for index in 0..accounts {
+        let input = NewAccountInput::active(format!("Account {index}"), 1_000_000_000);
+        let account = operator.account_create(input).await?;
+        let (key, _) = operator.api_key_create(account.id, Mode::Live, None).await?;
+        made.push((account.id, key.reveal().to_owned()));
+    }
+    Ok(Stock { sms, accounts: made, pool: PgPool::connect(url).await? })
+}
