@@ -73,6 +73,11 @@ fn migrations() -> Vec<Migration> {
             "search",
             include_str!("../migrations/20261121130000_search.sql"),
         ),
+        migration(
+            20_261_121_140_000,
+            "comments",
+            include_str!("../migrations/20261121140000_comments.sql"),
+        ),
     ]
 }
 

@@ -95,11 +95,13 @@ type Queue = Arc<Mutex<mpsc::UnboundedReceiver<Waiting>>>;
 async fn commit_what_waits(pool: PgPool, waiting: Queue) {
     let mut committer = Committer { link: Link::new(pool.clone()), doubtful: Doubtful::default() };
     loop {
-        let taken = if let Ok(taken) = timeout(IDLE, next(&waiting)).await {
-            taken
-        } else {
+        let taken = tokio::select! {
+            taken = timeout(IDLE, next(&waiting)) => taken,
+            () = pool.close_event() => Ok(None),
+        };
+        let Ok(taken) = taken else {
             committer.link.close().await;
-            next(&waiting).await
+            continue;
         };
         let Some((taken, turn)) = taken else { return committer.link.close().await };
         let mut callers = Vec::with_capacity(taken.len());

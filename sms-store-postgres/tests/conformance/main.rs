@@ -6,6 +6,7 @@
 mod dropped;
 mod plans;
 mod postgres;
+mod schema;
 mod search;
 
 use std::process::ExitCode;
@@ -142,7 +143,7 @@ fn main() -> ExitCode {
             Ok(())
         })
     });
-    let here = postgres::TESTS.iter().map(|(name, act)| {
+    let here = postgres::TESTS.iter().chain(schema::TESTS).map(|(name, act)| {
         Trial::test(format!("postgres::{name}"), move || {
             with_store(|store, runner, url| {
                 let rig = Rig::new(store, runner.clone());

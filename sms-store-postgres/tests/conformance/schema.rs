@@ -1,0 +1,118 @@
+//! The schema can be read on its own, and errors of the database end up where they should.
+
+use sms_core::conformance::Rig;
+use sms_core::conformance::rig::{request, taken};
+use sms_core::message::MessageStatus;
+use sms_core::store::{CommitError, StoreError};
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
+
+use crate::postgres::Act;
+
+/// The tests by name.
+pub(crate) const TESTS: &[(&str, Act)] = &[
+    ("schema::every_table_index_and_constraint_says_what_it_is_for", |rig, url| {
+        Box::pin(everything_is_commented(rig, url))
+    }),
+    ("error::what_cannot_be_put_in_a_row_with_others_is_run_again", |rig, url| {
+        Box::pin(run_again(rig, url))
+    }),
+    ("error::anything_else_is_internal_and_shows_nothing_of_a_row", |rig, url| {
+        Box::pin(internal(rig, url))
+    }),
+];
+
+async fn run(url: &str, sql: String) {
+    let mut connection = PgConnection::connect(url).await.expect("the server answers");
+    connection.execute(AssertSqlSafe(sql)).await.expect("the server does it");
+    connection.close().await.expect("the connection ends");
+}
+
+async fn everything_is_commented(_rig: &Rig, url: &str) {
+    let mut connection = PgConnection::connect(url).await.expect("the server answers");
+    let bare: Vec<String> = sqlx::query_scalar(
+        "SELECT relname::text FROM pg_class
+         WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i')
+           AND relname NOT LIKE '\\_sqlx%' AND obj_description(oid, 'pg_class') IS NULL
+         UNION ALL
+         SELECT conname::text FROM pg_constraint
+         WHERE connamespace = 'public'::regnamespace AND contype IN ('c', 'f')
+           AND obj_description(oid, 'pg_constraint') IS NULL
+         ORDER BY 1",
+    )
+    .fetch_all(&mut connection)
+    .await
+    .expect("the catalogue is read");
+    connection.close().await.expect("the connection ends");
+    assert_eq!(bare, Vec::<String>::new(), "say what these are for: COMMENT ON … IS …");
+}
+
+/// Lets the first statement that writes to this table fail with this SQLSTATE.
+async fn fail_first(url: &str, table: &str, state: &str) {
+    // A sequence is not rolled back: only the first statement fails.
+    let sql = format!(
+            "CREATE SEQUENCE {table}_writes;
+             CREATE FUNCTION {table}_fails() RETURNS trigger LANGUAGE plpgsql AS $$
+             BEGIN
+                 IF nextval('{table}_writes') = 1 THEN
+                     RAISE EXCEPTION 'a row of {table} with +447700900123' USING ERRCODE = '{state}';
+                 END IF;
+                 RETURN NULL;
+             END $$;
+             CREATE TRIGGER fails BEFORE INSERT OR UPDATE OR DELETE ON {table}
+             FOR EACH STATEMENT EXECUTE FUNCTION {table}_fails();"
+    );
+    run(url, sql).await;
+}
+
+/// Ends that. It must have come about, and what met it must have been tried again.
+async fn mend(url: &str, table: &str) {
+    let mut connection = PgConnection::connect(url).await.expect("the server answers");
+    let writes: i64 =
+        sqlx::query_scalar(AssertSqlSafe(format!("SELECT last_value FROM {table}_writes")))
+            .fetch_one(&mut connection)
+            .await
+            .expect("the sequence is read");
+    connection.close().await.expect("the connection ends");
+    assert!(writes >= 2, "{table} was written {writes} times");
+    let sql = format!(
+        "DROP TRIGGER fails ON {table}; DROP FUNCTION {table}_fails; DROP SEQUENCE {table}_writes"
+    );
+    run(url, sql).await;
+}
+
+async fn run_again(rig: &Rig, url: &str) {
+    let account = rig.account(10).await;
+    // Could not be put in a row; waited for one that waited for it.
+    for state in ["40001", "40P01"] {
+        fail_first(url, "account", state).await;
+        let text = rig.text(&account, 1).await;
+        mend(url, "account").await;
+
+        fail_first(url, "queue", state).await;
+        let hand = rig.claim(1).await;
+        assert_eq!(hand.ids(), [text.id]);
+        mend(url, "queue").await;
+
+        fail_first(url, "message", state).await;
+        rig.finish(&hand, &taken()).await;
+        mend(url, "message").await;
+
+        fail_first(url, "message", state).await;
+        rig.deliver(text.id).await;
+        assert_eq!(rig.status(&account, text.id).await, MessageStatus::Delivered);
+        mend(url, "message").await;
+    }
+    assert_eq!(rig.balance(&account).await, 8);
+}
+
+async fn internal(rig: &Rig, url: &str) {
+    let account = rig.account(10).await;
+    fail_first(url, "account", "XX000").await;
+    let plan = rig.plan(&account, &request([1]));
+    let refused = rig.accept(plan).await.expect_err("the server fails");
+    let CommitError::Store(error) = refused else { panic!("{refused:?}") };
+    assert!(matches!(error, StoreError::Internal { .. }), "{error:?}");
+    let told = format!("{error:?} {error}");
+    assert!(told.contains("XX000") && !told.contains("447700900123"), "{told}");
+    assert_eq!(rig.balance(&account).await, 10);
+}
