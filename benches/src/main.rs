@@ -22,6 +22,7 @@ mod send;
 mod server;
 mod stock;
 mod table;
+mod usage;
 
 /// As the server has it.
 #[global_allocator]

@@ -13,6 +13,7 @@ use crate::limit::copy_of_the_same_rows;
 use crate::server::Server;
 use crate::stock::{Stock, stock};
 use crate::table::{Limit, Row, print};
+use crate::usage::{cpu, cpu_with_children, peak_memory};
 
 const CONNECTIONS: usize = 32;
 const BULK: usize = 1_000;
@@ -45,8 +46,8 @@ pub(crate) async fn singles(
         let stock = stock(&url, accounts).await?;
         let server = Server::start(&url).await?;
         let schedule = format!(r#","schedule_at":"{}""#, later(&stock));
-        http(&server, &stock, &schedule, Duration::from_secs(1)).await?;
-        let (driven, note) = http(&server, &stock, &schedule, during).await?;
+        http(postgres, &server, &stock, &schedule, Duration::from_secs(1)).await?;
+        let (driven, note) = http(postgres, &server, &stock, &schedule, during).await?;
         let what = format!("one text a request, HTTP, 32 connections, {accounts} accounts");
         print(&Row::new(what, driven.per_second()).beside(limit).note(note));
     }
@@ -64,7 +65,7 @@ pub(crate) async fn end_to_end(
     let stock = stock(&url, 1).await?;
     let server = Server::start(&url).await?;
     let started = Instant::now();
-    let (driven, note) = http(&server, &stock, "", during).await?;
+    let (driven, note) = http(postgres, &server, &stock, "", during).await?;
     let what = "the same, while texts leave and come to their receipts, accepted";
     print(&Row::new(what, driven.per_second()).beside(limit).note(note));
     let texts = i64::try_from(driven.answered)?;
@@ -146,6 +147,7 @@ async fn library(stock: &Stock, during: Duration) -> Result<f64, Failed> {
 }
 
 async fn http(
+    postgres: &Postgres,
     server: &Server,
     stock: &Stock,
     more: &str,
@@ -157,15 +159,24 @@ async fn http(
             format!(r#"{{"to":"07700900{client:03}","body":"A text of the measurement"{more}}}"#);
         Load { request: post("/api/v1/messages", key, &body), status: "201" }
     });
-    let before = server.used();
+    let database = postgres.pid().unwrap_or_default();
+    let used = || [cpu(server.pid()), cpu_with_children(database), cpu(std::process::id())];
+    let before = used();
     let driven = drive(server.addr, loads.collect(), during).await?;
-    let after = server.used();
+    let after = used();
+    let micros = |index: usize| {
+        let seconds: f64 = after[index] - before[index];
+        seconds * 1e6 / driven.answered as f64
+    };
     let note = format!(
-        "p50 {:.1} ms, p99 {:.1} ms; server {:.3} CPU s per 1,000, {:.0} MiB",
+        "p50 {:.1} ms, p99 {:.1} ms; CPU a text: server {:.0} µs, PostgreSQL {:.0} µs, client \
+         {:.0} µs; server {:.0} MiB",
         driven.quantile(0.5).as_secs_f64() * 1_000.0,
         driven.quantile(0.99).as_secs_f64() * 1_000.0,
-        (after.0 - before.0) * 1_000.0 / driven.answered as f64,
-        after.1,
+        micros(0),
+        micros(1),
+        micros(2),
+        peak_memory(server.pid()),
     );
     Ok((driven, note))
 }

@@ -54,18 +54,8 @@ impl Server {
         Ok(server)
     }
 
-    /// CPU seconds used so far, and the most memory in MiB.
-    pub(crate) fn used(&self) -> (f64, f64) {
-        let Some(id) = self.child.id() else { return (0.0, 0.0) };
-        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
-        let ticks = |index: usize| -> f64 {
-            fields.get(index).and_then(|field| field.parse().ok()).unwrap_or(0.0)
-        };
-        let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let peak = peak.and_then(|rest| rest.trim().strip_suffix(" kB"));
-        let kib: f64 = peak.and_then(|kib| kib.parse().ok()).unwrap_or(0.0);
-        ((ticks(11) + ticks(12)) / 100.0, kib / 1024.0)
+    /// The id of its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id().unwrap_or_default()
     }
 }

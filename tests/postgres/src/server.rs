@@ -109,6 +109,12 @@ impl Server {
         &self.place.programs
     }
 
+    /// The id of its first process, the parent of all others, while it runs.
+    pub fn pid(&self) -> Option<u32> {
+        let file = self.place.folder.join("data/postmaster.pid");
+        fs::read_to_string(file).ok()?.lines().next()?.trim().parse().ok()
+    }
+
     /// Stops it; returns when it has stopped.
     pub fn stop(&self, stop: Stop) {
         let mut command = self.place.command(self.place.programs.join("pg_ctl"));

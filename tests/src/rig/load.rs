@@ -163,7 +163,7 @@ impl Client {
         match answer.map_or(0, |answer| answer.status) {
             200 => all.cancelled.push(message),
             // On its way already; unknown; not to be had at present.
-            409 | 0 | 503 => {}
+            409 | 0 | 429 | 503 => {}
             status => all.wrong.push(format!("{status} to the cancelling of {message}")),
         }
     }
@@ -228,7 +228,8 @@ fn read(answer: Option<&Answer>) -> (Told, bool) {
         }
         // Too little credit; nobody left to text.
         402 | 422 => (Told::Refused, false),
-        503 => (Told::Nothing, false),
+        // 429 although the limit is lifted: every key's burst is spent when servers come and go.
+        429 | 503 => (Told::Nothing, false),
         _ => (Told::Nothing, true),
     }
 }
