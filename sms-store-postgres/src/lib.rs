@@ -18,6 +18,7 @@ use sms_core::account::Settings;
 use sms_core::account::api_key::{KeyHash, KeyRecord};
 use sms_core::ids::AccountId;
 use sms_core::number::Number;
+use sms_core::sender_name::SenderName;
 use sms_core::store::{Health, StoreError};
 use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -40,8 +41,10 @@ mod number;
 mod opt_out;
 mod receipt;
 mod row;
+mod sender_name;
 mod sending;
 mod shared_commit;
+mod template;
 mod webhook;
 
 pub use error::ConnectFailed;
@@ -74,11 +77,17 @@ struct Caches {
     keys: Cache<KeyHash, KeyRecord>,
     settings: Cache<AccountId, Settings>,
     numbers: Cache<AccountId, Vec<Number>>,
+    sender_names: Cache<AccountId, Vec<SenderName>>,
 }
 
 impl Caches {
     fn new() -> Self {
-        Self { keys: Cache::new(), settings: Cache::new(), numbers: Cache::new() }
+        Self {
+            keys: Cache::new(),
+            settings: Cache::new(),
+            numbers: Cache::new(),
+            sender_names: Cache::new(),
+        }
     }
 }
 

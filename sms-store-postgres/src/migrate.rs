@@ -58,6 +58,21 @@ fn migrations() -> Vec<Migration> {
             "tidying",
             include_str!("../migrations/20261121120100_tidying.sql"),
         ),
+        migration(
+            20_261_121_200_000,
+            "template",
+            include_str!("../migrations/20261121200000_template.sql"),
+        ),
+        migration(
+            20_261_121_200_100,
+            "sender name",
+            include_str!("../migrations/20261121200100_sender_name.sql"),
+        ),
+        migration(
+            20_261_121_200_200,
+            "opt-out list",
+            include_str!("../migrations/20261121200200_opt_out_list.sql"),
+        ),
     ]
 }
 

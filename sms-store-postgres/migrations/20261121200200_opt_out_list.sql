@@ -1,0 +1,2 @@
+-- An account's opt-outs, newest first.
+CREATE INDEX opt_out_by_age ON opt_out (account_id, created_at, phone);
