@@ -69,10 +69,13 @@ mod dispatch;
 mod inbound;
 mod message;
 mod number;
+mod opt_out;
 mod receipt;
 pub mod rig;
 pub mod runner;
+mod sender_name;
 mod sending;
+mod template;
 mod webhook;
 
 pub use rig::Rig;
@@ -137,14 +140,17 @@ pub fn all() -> impl Iterator<Item = Scenario> {
         message::filter::SCENARIOS,
         message::list::SCENARIOS,
         number::SCENARIOS,
+        opt_out::SCENARIOS,
         receipt::follow_up::SCENARIOS,
         receipt::late::SCENARIOS,
         receipt::record::SCENARIOS,
+        sender_name::SCENARIOS,
         sending::accept::SCENARIOS,
         sending::idempotency::SCENARIOS,
         sending::race::SCENARIOS,
         sending::refusal::SCENARIOS,
         sending::test_limit::SCENARIOS,
+        template::SCENARIOS,
         webhook::attempt::SCENARIOS,
         webhook::claim::SCENARIOS,
         webhook::delivery::SCENARIOS,

@@ -1,5 +1,6 @@
 //! What can go wrong, as a caller sees it: one error with a stable code.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -9,6 +10,7 @@ use crate::credits::Credits;
 use crate::credits::adjust::AdjustRefused;
 use crate::message::MessageStatus;
 use crate::message::cancel::CancelRefused;
+use crate::sender_name::{ReviewRefused, SenderNameExists};
 use crate::sending::settle::{SendRefused, TEST_NUMBERS_PER_REQUEST};
 use crate::store::{CommitError, StoreError};
 use crate::webhook::endpoint::EndpointRefused;
@@ -32,6 +34,22 @@ impl FieldError {
         message: impl Into<String>,
     ) -> Self {
         Self { field: field.into(), code: code.into(), message: message.into() }
+    }
+
+    /// What is wrong with a text that is to be kept and has to have so many characters.
+    pub fn of_text(field: &str, text: &str, characters: RangeInclusive<usize>) -> Option<Self> {
+        let (least, most, length) = (characters.start(), characters.end(), text.chars().count());
+        if text.contains('\0') {
+            let message = format!("{field} must not hold the character U+0000");
+            return Some(Self::new(field, "invalid_character", message));
+        }
+        if length < *least {
+            let message = format!("{field} must have at least {least} characters");
+            return Some(Self::new(field, "too_short", message));
+        }
+        (length > *most).then(|| {
+            Self::new(field, "too_long", format!("{field} may have up to {most} characters"))
+        })
     }
 }
 
@@ -76,6 +94,9 @@ pub enum Error {
     /// The account has as many webhook endpoints as it may have.
     #[error("an account may have up to 10 webhook endpoints")]
     WebhookLimitReached,
+    /// The account has this sender name, or waits for it.
+    #[error("this sender name is approved or waits for review")]
+    SenderExists,
     /// The sender name is not an approved one of the account.
     #[error("the sender name is not approved for this account")]
     SenderNotApproved,
@@ -120,6 +141,7 @@ impl Error {
             Self::MessageNotCancellable(_) => "message_not_cancellable",
             Self::NumberExists => "number_exists",
             Self::WebhookLimitReached => "webhook_limit_reached",
+            Self::SenderExists => "sender_exists",
             Self::SenderNotApproved => "sender_not_approved",
             Self::TestLimitExceeded => "test_limit_exceeded",
             Self::TestTextsUsedUp { .. } => "rate_limited",
@@ -189,6 +211,21 @@ impl From<EndpointRefused> for Error {
     }
 }
 
+impl From<SenderNameExists> for Error {
+    fn from(_: SenderNameExists) -> Self {
+        Self::SenderExists
+    }
+}
+
+impl From<ReviewRefused> for Error {
+    fn from(refused: ReviewRefused) -> Self {
+        match refused {
+            ReviewRefused::NoSuchSenderName => Self::NotFound("sender_name"),
+            ReviewRefused::AskedForAgain => Self::SenderExists,
+        }
+    }
+}
+
 impl<R: Into<Error>> From<CommitError<R>> for Error {
     fn from(error: CommitError<R>) -> Self {
         match error {
@@ -225,6 +262,7 @@ mod tests {
             (sent, "message_not_cancellable", json!({ "status": "sent" }), false),
             (Error::NumberExists, "number_exists", null(), false),
             (Error::WebhookLimitReached, "webhook_limit_reached", null(), false),
+            (Error::SenderExists, "sender_exists", null(), false),
             (Error::SenderNotApproved, "sender_not_approved", null(), false),
             (Error::TestLimitExceeded, "test_limit_exceeded", null(), false),
             (Error::TestTextsUsedUp { retry_after }, "rate_limited", null(), true),
@@ -275,6 +313,9 @@ mod tests {
         assert_eq!(code(CancelRefused::NoSuchMessage.into()), "not_found");
         assert_eq!(code(AdjustRefused::NoSuchAccount.into()), "not_found");
         assert_eq!(code(EndpointRefused::LimitReached.into()), "webhook_limit_reached");
+        assert_eq!(code(SenderNameExists.into()), "sender_exists");
+        assert_eq!(code(ReviewRefused::AskedForAgain.into()), "sender_exists");
+        assert_eq!(code(ReviewRefused::NoSuchSenderName.into()), "not_found");
         assert_eq!(code(CommitError::<SendRefused>::Stale.into()), "unavailable");
     }
 }

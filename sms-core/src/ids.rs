@@ -272,6 +272,8 @@ kinds! {
     MessageKind MessageId "msg";
     /// Names a rented or shared number.
     NumberKind NumberId "gw";
+    /// Names a sender name.
+    SenderNameKind SenderNameId "snd";
     /// Names a template.
     TemplateKind TemplateId "tpl";
 }
@@ -354,8 +356,9 @@ mod tests {
             prefix(TemplateId::from_u128(0)),
             prefix(EndpointId::from_u128(0)),
             prefix(LedgerEntryId::from_u128(0)),
+            prefix(SenderNameId::from_u128(0)),
         ];
-        let documented = "msg bat cmp lst lnk gw evt whd acc key con tpl whk led";
+        let documented = "msg bat cmp lst lnk gw evt whd acc key con tpl whk led snd";
         assert_eq!(prefixes.join(" "), documented);
     }
 

@@ -1,13 +1,18 @@
 //! Opt-outs: numbers that an account must not text.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
+use crate::message::filter::Search;
 use crate::phone::E164;
 use crate::time::Timestamp;
 
 pub mod store;
+
+/// How many characters a note may have.
+pub const MAX_NOTE: usize = 500;
 
 /// How a number came to be opted out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,6 +42,17 @@ impl fmt::Display for OptOutSource {
     }
 }
 
+impl FromStr for OptOutSource {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        [Self::Sms, Self::Api, Self::Dashboard]
+            .into_iter()
+            .find(|source| source.as_str() == text)
+            .ok_or(())
+    }
+}
+
 impl Serialize for OptOutSource {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
@@ -55,6 +71,32 @@ pub struct OptOut {
     pub note: Option<String>,
     /// Since when.
     pub created_at: Timestamp,
+}
+
+impl OptOut {
+    /// What becomes of it beside the opt-out that its number has already: that one stays.
+    pub fn settle(self, existing: Option<OptOut>) -> Added {
+        existing.map_or(Added::New(self), Added::Existing)
+    }
+
+    /// Whether a list that looks for this shows it: its number, or words of its note.
+    pub fn is_found_by(&self, search: &Search) -> bool {
+        match search {
+            Search::Number(number) => self.phone == *number,
+            Search::Words(words) => {
+                self.note.as_ref().is_some_and(|note| note.to_lowercase().contains(words))
+            }
+        }
+    }
+}
+
+/// What became of an opt-out that was to be added.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Added {
+    /// It is new, and was written.
+    New(OptOut),
+    /// The number had opted out before, like this; nothing was written.
+    Existing(OptOut),
 }
 
 #[cfg(test)]
@@ -83,6 +125,38 @@ mod tests {
         ] {
             assert_eq!(source.to_string(), name);
             assert_eq!(serde_json::to_value(source).unwrap(), name);
+            assert_eq!(name.parse(), Ok(source));
+        }
+    }
+
+    fn noted(note: Option<&str>) -> OptOut {
+        let note = note.map(str::to_owned);
+        OptOut { phone: person(), source: OptOutSource::Api, note, created_at: now() }
+    }
+
+    #[test]
+    fn the_first_opt_out_of_a_number_stays() {
+        assert_eq!(noted(None).settle(None), Added::New(noted(None)));
+        let first = noted(Some("first"));
+        assert_eq!(noted(None).settle(Some(first.clone())), Added::Existing(first));
+    }
+
+    #[test]
+    fn an_opt_out_is_found_by_its_number_in_any_format_and_by_words_of_its_note() {
+        let opt_out = noted(Some("Asked on the PHONE, Straße 5"));
+        for (q, found) in [
+            ("07700 900123", true),
+            ("+44 7700 900123", true),
+            ("07700 900124", false),
+            ("on the phone", true),
+            ("STRASSE", false),
+            ("straße", true),
+            ("900123", false),
+        ] {
+            let search = Search::parse(q).unwrap();
+            assert_eq!(opt_out.is_found_by(&search), found, "{q}");
+            let by_number = matches!(search, Search::Number(_));
+            assert_eq!(noted(None).is_found_by(&search), found && by_number, "{q}");
         }
     }
 }

@@ -112,6 +112,24 @@ impl<T> Page<T> {
     }
 }
 
+/// Which part of a list is wanted that is read by position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OffsetRequest {
+    /// How many things at most.
+    pub limit: Limit,
+    /// How many to pass over.
+    pub offset: u64,
+}
+
+/// One part of such a list, and the length of the whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OffsetPage<T> {
+    /// What is on it.
+    pub items: Vec<T>,
+    /// How many things the whole list has.
+    pub total: u64,
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

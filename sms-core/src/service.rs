@@ -26,6 +26,9 @@ pub mod account;
 pub mod authenticate;
 pub mod no_webhooks;
 pub mod operator;
+pub mod opt_out;
+pub mod sender_name;
+pub mod template;
 pub mod webhook;
 pub mod work;
 

@@ -17,7 +17,9 @@ use crate::message::store::MessageStore;
 use crate::number::store::NumberStore;
 use crate::opt_out::store::OptOutStore;
 use crate::receipt::store::ReceiptStore;
+use crate::sender_name::store::SenderNameStore;
 use crate::sending::store::SendingStore;
+use crate::template::store::TemplateStore;
 use crate::webhook::store::WebhookStore;
 
 /// Everything a service keeps. Implemented for whatever implements its parts.
@@ -31,7 +33,9 @@ pub trait Store:
     + NumberStore
     + OptOutStore
     + ReceiptStore
+    + SenderNameStore
     + SendingStore
+    + TemplateStore
     + WebhookStore
     + Health
     + fmt::Debug
@@ -48,7 +52,9 @@ impl<S> Store for S where
         + NumberStore
         + OptOutStore
         + ReceiptStore
+        + SenderNameStore
         + SendingStore
+        + TemplateStore
         + WebhookStore
         + Health
         + fmt::Debug

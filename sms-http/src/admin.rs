@@ -15,6 +15,7 @@ pub mod credits;
 pub mod gate;
 pub mod inbound;
 pub mod number;
+pub mod sender_name;
 
 /// Where the operator's API lives.
 pub const PREFIX: &str = "/admin/v1";
@@ -33,6 +34,8 @@ pub enum Tag {
     Credits,
     /// The operator's numbers.
     Numbers,
+    /// The review of sender names.
+    SenderNames,
     /// What networks bring in.
     Network,
     /// What this API can do.
@@ -45,6 +48,7 @@ pub type Apis = (
     api_key::ApiKeyApi,
     credits::CreditsApi,
     number::NumberApi,
+    sender_name::SenderNameApi,
     inbound::InboundApi,
 );
 
@@ -55,6 +59,7 @@ pub fn service(sms: &Sms) -> OpenApiService<Apis, ()> {
         api_key::ApiKeyApi::new(sms.clone()),
         credits::CreditsApi::new(sms.clone()),
         number::NumberApi::new(sms.clone()),
+        sender_name::SenderNameApi::new(sms.clone()),
         inbound::InboundApi::new(sms.clone()),
     );
     OpenApiService::new(apis, "SMS Messaging Service operator API", "1.0.0").server(PREFIX)
@@ -71,5 +76,9 @@ const RULES: DocumentRules = DocumentRules {
     without_key: &[],
     rate: Rate::Unlimited,
     own_path: Some(OwnPath { tag: "Document" }),
-    failures: &[("credits_adjust", &[Failure::Conflict]), ("number_create", &[Failure::Conflict])],
+    failures: &[
+        ("credits_adjust", &[Failure::Conflict]),
+        ("number_create", &[Failure::Conflict]),
+        ("sender_name_approve", &[Failure::Conflict]),
+    ],
 };

@@ -14,9 +14,12 @@ pub mod export;
 pub mod gate;
 pub mod message;
 pub mod message_shape;
+pub mod opt_out;
 pub mod page;
 pub mod path_id;
 pub mod send;
+pub mod sender_name;
+pub mod template;
 pub mod webhook;
 
 /// Where the API lives.
@@ -29,12 +32,26 @@ pub enum Tag {
     Messages,
     /// Credits and account status.
     Account,
+    /// Numbers that must not be texted.
+    OptOuts,
+    /// Names that stand in place of a number, once approved.
+    SenderNames,
+    /// Texts kept under a name.
+    Templates,
     /// Endpoints that are told of events, and their deliveries.
     Webhooks,
 }
 
 /// The handlers of the API.
-pub type Apis = (message::MessageApi, send::SendApi, balance::BalanceApi, webhook::WebhookApi);
+pub type Apis = (
+    message::MessageApi,
+    send::SendApi,
+    balance::BalanceApi,
+    opt_out::OptOutApi,
+    sender_name::SenderNameApi,
+    template::TemplateApi,
+    webhook::WebhookApi,
+);
 
 /// The API over a service.
 pub fn service(sms: &Sms, public_url: &str) -> OpenApiService<Apis, ()> {
@@ -42,6 +59,9 @@ pub fn service(sms: &Sms, public_url: &str) -> OpenApiService<Apis, ()> {
         message::MessageApi::new(sms.clone()),
         send::SendApi::new(sms.clone()),
         balance::BalanceApi::new(sms.clone()),
+        opt_out::OptOutApi::new(sms.clone()),
+        sender_name::SenderNameApi::new(sms.clone()),
+        template::TemplateApi::new(sms.clone()),
         webhook::WebhookApi::new(sms.clone()),
     );
     OpenApiService::new(apis, "SMS Messaging Service API", "1.0.0")
@@ -68,6 +88,7 @@ const RULES: DocumentRules = DocumentRules {
         ("message_send", &[Failure::InsufficientCredit, Failure::Forbidden, Failure::Conflict]),
         ("message_quote", &[Failure::Conflict]),
         ("message_cancel", &[Failure::Conflict]),
+        ("sender_name_create", &[Failure::Conflict]),
         ("webhook_create", &[Failure::Conflict]),
     ],
 };

@@ -28,6 +28,7 @@ impl From<Error> for ApiError {
             | Error::NumberExists
             | Error::WebhookLimitReached
             | Error::NoNumber
+            | Error::SenderExists
             | Error::BalanceOutOfRange(_) => StatusCode::CONFLICT,
             Error::SenderNotApproved | Error::TestLimitExceeded => StatusCode::UNPROCESSABLE_ENTITY,
             _ => return unforeseen(&error),
@@ -110,6 +111,7 @@ mod tests {
             (Error::MessageNotCancellable(sent), 409, "message_not_cancellable"),
             (Error::NumberExists, 409, "number_exists"),
             (Error::WebhookLimitReached, 409, "webhook_limit_reached"),
+            (Error::SenderExists, 409, "sender_exists"),
             (Error::SenderNotApproved, 422, "sender_not_approved"),
             (Error::TestLimitExceeded, 422, "test_limit_exceeded"),
             (Error::NoNumber, 409, "no_number"),

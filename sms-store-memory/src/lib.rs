@@ -4,8 +4,8 @@
 //! asks the core to settle, and then only makes writes that cannot fail. So nothing is ever half
 //! done and there is no way back to be programmed. What it decides itself is nothing.
 //!
-//! Pages, claims and look-ups go through indexes and never scan everything, but for one: a search
-//! for words in bodies reads the texts that the rest of the filter leaves.
+//! Pages, claims and look-ups go through indexes and never scan everything, but for two: a search
+//! for words reads what the rest of the filter leaves, and a list of opt-outs all of its account's.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -34,8 +34,10 @@ mod number;
 mod opt_out;
 mod queue;
 mod receipt;
+mod sender_name;
 mod sending;
 mod state;
+mod template;
 mod webhook;
 
 use state::State;

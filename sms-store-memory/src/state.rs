@@ -6,14 +6,18 @@ use sms_core::account::Account;
 use sms_core::account::api_key::{KeyHash, KeyRecord};
 use sms_core::credits::ledger::{Draft, Entry, post};
 use sms_core::event::Event;
-use sms_core::ids::{AccountId, ApiKeyId, EndpointId, Ids, MessageId, NumberId};
+use sms_core::ids::{
+    AccountId, ApiKeyId, EndpointId, Ids, MessageId, NumberId, SenderNameId, TemplateId,
+};
 use sms_core::inbound::Unrouted;
 use sms_core::message::change::Changed;
 use sms_core::message::{Message, MessageStatus, TimelineEntry};
 use sms_core::number::Number;
 use sms_core::opt_out::OptOut;
 use sms_core::phone::E164;
+use sms_core::sender_name::SenderName;
 use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey};
+use sms_core::template::Template;
 use sms_core::time::Timestamp;
 use sms_core::webhook::delivery::fan_out;
 use sms_core::webhook::endpoint::Endpoint;
@@ -36,6 +40,8 @@ pub(crate) struct State {
     pub(crate) number_ids: BTreeMap<E164, NumberId>,
     /// By our number and the person: which account texted last, and when.
     pub(crate) last_texted: BTreeMap<(E164, E164), (AccountId, Timestamp)>,
+    /// Whose each sender name is: the operator looks through those of all accounts.
+    pub(crate) sender_name_owners: BTreeMap<SenderNameId, AccountId>,
     pub(crate) unrouted: BTreeMap<MessageId, Unrouted>,
     /// Idempotency keys by age, for tidying.
     pub(crate) key_ages: BTreeSet<(Timestamp, AccountId, IdempotencyKey)>,
@@ -52,6 +58,8 @@ pub(crate) struct AccountState {
     pub(crate) test_texts: VecDeque<(Timestamp, u32)>,
     pub(crate) opt_outs: BTreeMap<E164, OptOut>,
     pub(crate) endpoints: BTreeMap<EndpointId, Endpoint>,
+    pub(crate) sender_names: BTreeMap<SenderNameId, SenderName>,
+    pub(crate) templates: BTreeMap<TemplateId, Template>,
 }
 
 pub(crate) struct StoredMessage {
@@ -69,6 +77,8 @@ impl AccountState {
             test_texts: VecDeque::new(),
             opt_outs: BTreeMap::new(),
             endpoints: BTreeMap::new(),
+            sender_names: BTreeMap::new(),
+            templates: BTreeMap::new(),
         }
     }
 

@@ -12,6 +12,7 @@ use sms_core::account::Settings;
 use sms_core::account::api_key::{KeyHash, KeyRecord};
 use sms_core::ids::AccountId;
 use sms_core::number::Number;
+use sms_core::sender_name::SenderName;
 
 /// A revoked key must be refused everywhere within 5 s; the rest is for the read that fills.
 const MAX_AGE: Duration = Duration::from_secs(4);
@@ -23,11 +24,17 @@ pub(crate) struct Caches {
     pub(crate) keys: Cache<KeyHash, KeyRecord>,
     pub(crate) settings: Cache<AccountId, Settings>,
     pub(crate) numbers: Cache<AccountId, Vec<Number>>,
+    pub(crate) sender_names: Cache<AccountId, Vec<SenderName>>,
 }
 
 impl Caches {
     pub(crate) fn new() -> Self {
-        Self { keys: Cache::new(), settings: Cache::new(), numbers: Cache::new() }
+        Self {
+            keys: Cache::new(),
+            settings: Cache::new(),
+            numbers: Cache::new(),
+            sender_names: Cache::new(),
+        }
     }
 }
 

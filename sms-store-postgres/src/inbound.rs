@@ -24,7 +24,7 @@ use crate::error::failed;
 use crate::new_text::insert_texts;
 use crate::receipt::take_follow_up;
 use crate::row::{Read, digits, time, uuid};
-use crate::{PgStore, event};
+use crate::{PgStore, event, opt_out};
 
 #[async_trait]
 impl InboundStore for PgStore {
@@ -144,18 +144,7 @@ async fn change_opt_out(
 ) -> sqlx::Result<()> {
     match change {
         OptOutChange::Keep => Ok(()),
-        OptOutChange::Add(opt_out) => {
-            let insert = sqlx::query(
-                "INSERT INTO opt_out (account_id, phone, source, note, created_at)
-                 VALUES ($1, $2, $3, $4, $5) ON CONFLICT (account_id, phone) DO NOTHING",
-            )
-            .bind(uuid(account))
-            .bind(digits(opt_out.phone))
-            .bind(opt_out.source.as_str())
-            .bind(opt_out.note)
-            .bind(time(opt_out.created_at));
-            insert.execute(connection).await.map(|_| ())
-        }
+        OptOutChange::Add(opt_out) => opt_out::insert(connection, account, &opt_out).await,
         OptOutChange::Remove(phone) => {
             let delete = sqlx::query("DELETE FROM opt_out WHERE account_id = $1 AND phone = $2")
                 .bind(uuid(account))

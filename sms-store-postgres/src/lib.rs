@@ -43,8 +43,10 @@ mod rate_limit;
 mod receipt;
 mod row;
 mod search;
+mod sender_name;
 mod sending;
 mod shared_commit;
+mod template;
 mod wake;
 mod webhook;
 

@@ -78,6 +78,21 @@ fn migrations() -> Vec<Migration> {
             "comments",
             include_str!("../migrations/20261121140000_comments.sql"),
         ),
+        migration(
+            20_261_121_200_000,
+            "template",
+            include_str!("../migrations/20261121200000_template.sql"),
+        ),
+        migration(
+            20_261_121_200_100,
+            "sender name",
+            include_str!("../migrations/20261121200100_sender_name.sql"),
+        ),
+        migration(
+            20_261_121_200_200,
+            "opt-out list",
+            include_str!("../migrations/20261121200200_opt_out_list.sql"),
+        ),
     ]
 }
 

@@ -4,13 +4,29 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use sms_core::ids::AccountId;
+use sms_core::message::filter::Search;
 use sms_core::opt_out::store::OptOutStore;
+use sms_core::opt_out::{Added, OptOut};
+use sms_core::page::{OffsetPage, OffsetRequest};
 use sms_core::phone::E164;
 use sms_core::store::StoreError;
+use sqlx::postgres::PgRow;
+use sqlx::{PgConnection, Postgres, QueryBuilder, Row};
 
 use crate::PgStore;
+use crate::begin::begin;
+use crate::credits::lock_balances;
 use crate::error::failed;
-use crate::row::{Read, digits, uuid};
+use crate::row::{Read, digits, impossible, time, uuid};
+
+fn opt_out(row: &PgRow) -> sqlx::Result<OptOut> {
+    Ok(OptOut {
+        phone: row.number("phone")?,
+        source: row.name("source")?,
+        note: row.try_get("note")?,
+        created_at: row.at("created_at")?,
+    })
+}
 
 #[async_trait]
 impl OptOutStore for PgStore {
@@ -29,4 +45,118 @@ impl OptOutStore for PgStore {
                 .map_err(&doing)?;
         rows.iter().map(|row| row.number("phone")).collect::<sqlx::Result<_>>().map_err(&doing)
     }
+
+    async fn opt_out_create(
+        &self,
+        account: AccountId,
+        opt_out: OptOut,
+    ) -> Result<Added, StoreError> {
+        let doing = failed("opting a number out");
+        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        // An opt-out must not slip between a send's facts and its commit, nor beside a STOP's.
+        let locked = lock_balances(&mut tx, [account]).await.map_err(&doing)?;
+        if locked.is_empty() {
+            return Err(doing(sqlx::Error::RowNotFound));
+        }
+        let existing = read(&mut tx, account, opt_out.phone).await.map_err(&doing)?;
+        let added = opt_out.settle(existing);
+        if let Added::New(opt_out) = &added {
+            insert(&mut tx, account, opt_out).await.map_err(&doing)?;
+        }
+        tx.commit().await.map_err(&doing)?;
+        Ok(added)
+    }
+
+    async fn opt_out_list(
+        &self,
+        account: AccountId,
+        search: Option<&Search>,
+        wanted: OffsetRequest,
+    ) -> Result<OffsetPage<OptOut>, StoreError> {
+        let doing = failed("listing opt-outs");
+        // One statement sees one state, so that the page and the total belong together.
+        let mut query = QueryBuilder::new("SELECT page.*, (SELECT count(*)");
+        push_found(&mut query, account, search);
+        query.push(") AS total FROM (SELECT 1) one LEFT JOIN LATERAL (SELECT o.*");
+        push_found(&mut query, account, search);
+        query.push(" ORDER BY o.created_at DESC, o.phone DESC LIMIT ");
+        query.push_bind(i64::try_from(wanted.limit.get()).unwrap_or(i64::MAX)).push(" OFFSET ");
+        query.push_bind(i64::try_from(wanted.offset).unwrap_or(i64::MAX)).push(") page ON true");
+        let query = query.push(" ORDER BY page.created_at DESC, page.phone DESC");
+        let rows = query.build().fetch_all(&self.pool).await.map_err(&doing)?;
+        offset_page(&rows).map_err(&doing)
+    }
+
+    async fn opt_out_delete(&self, account: AccountId, phone: E164) -> Result<bool, StoreError> {
+        let deleted = sqlx::query("DELETE FROM opt_out WHERE account_id = $1 AND phone = $2")
+            .bind(uuid(account))
+            .bind(digits(phone))
+            .execute(&self.pool)
+            .await
+            .map_err(failed("removing an opt-out"))?;
+        Ok(deleted.rows_affected() == 1)
+    }
+}
+
+async fn read(
+    connection: &mut PgConnection,
+    account: AccountId,
+    phone: E164,
+) -> sqlx::Result<Option<OptOut>> {
+    let row = sqlx::query("SELECT * FROM opt_out WHERE account_id = $1 AND phone = $2")
+        .bind(uuid(account))
+        .bind(digits(phone))
+        .fetch_optional(connection)
+        .await?;
+    row.as_ref().map(opt_out).transpose()
+}
+
+/// Writes an opt-out, unless the number has opted out.
+pub(crate) async fn insert(
+    connection: &mut PgConnection,
+    account: AccountId,
+    opt_out: &OptOut,
+) -> sqlx::Result<()> {
+    let OptOut { phone, source, note, created_at } = opt_out;
+    let insert = sqlx::query(
+        "INSERT INTO opt_out (account_id, phone, source, note, created_at)
+         VALUES ($1, $2, $3, $4, $5) ON CONFLICT (account_id, phone) DO NOTHING",
+    )
+    .bind(uuid(account))
+    .bind(digits(*phone))
+    .bind(source.as_str())
+    .bind(note)
+    .bind(time(*created_at));
+    insert.execute(connection).await.map(|_| ())
+}
+
+/// Adds where the opt-outs are that a list shows.
+fn push_found(query: &mut QueryBuilder<Postgres>, account: AccountId, search: Option<&Search>) {
+    query.push(" FROM opt_out o WHERE o.account_id = ").push_bind(uuid(account));
+    match search {
+        Some(Search::Number(number)) => {
+            query.push(" AND o.phone = ").push_bind(digits(*number));
+        }
+        Some(Search::Words(words)) => {
+            // The ICU collation lowers all of Unicode, whatever the database's own does.
+            query.push(" AND position(").push_bind(words);
+            query.push(" IN lower(o.note COLLATE \"und-x-icu\")) > 0");
+        }
+        None => {}
+    }
+}
+
+/// The page of rows that all carry the total; a page without opt-outs is one row without them.
+fn offset_page(rows: &[PgRow]) -> sqlx::Result<OffsetPage<OptOut>> {
+    let total = match rows.first() {
+        Some(row) => u64::try_from(row.try_get::<i64, _>("total")?),
+        None => Ok(0),
+    };
+    let mut items = Vec::with_capacity(rows.len());
+    for row in rows {
+        if row.try_get::<Option<i64>, _>("phone")?.is_some() {
+            items.push(opt_out(row)?);
+        }
+    }
+    Ok(OffsetPage { items, total: total.map_err(|_| impossible("total"))? })
 }

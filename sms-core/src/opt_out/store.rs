@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 
+use super::{Added, OptOut};
 use crate::ids::AccountId;
+use crate::message::filter::Search;
+use crate::page::{OffsetPage, OffsetRequest};
 use crate::phone::E164;
 use crate::store::StoreError;
 
@@ -18,4 +21,24 @@ pub trait OptOutStore: Send + Sync {
         account: AccountId,
         numbers: &[E164],
     ) -> Result<BTreeSet<E164>, StoreError>;
+
+    /// Writes what [`OptOut::settle`](super::OptOut::settle) says. Between reading and writing no
+    /// send of the account may be accepted, and no text taken in. Its account has to exist.
+    async fn opt_out_create(
+        &self,
+        account: AccountId,
+        opt_out: OptOut,
+    ) -> Result<Added, StoreError>;
+
+    /// The account's opt-outs, newest first, and of one moment the highest number first: all, or
+    /// those that [`OptOut::is_found_by`] says; and how many there are in all.
+    async fn opt_out_list(
+        &self,
+        account: AccountId,
+        search: Option<&Search>,
+        wanted: OffsetRequest,
+    ) -> Result<OffsetPage<OptOut>, StoreError>;
+
+    /// Removes an opt-out; false when the number has not opted out.
+    async fn opt_out_delete(&self, account: AccountId, phone: E164) -> Result<bool, StoreError>;
 }

@@ -13,6 +13,7 @@ use crate::account::Mode;
 use crate::credits::Credits;
 use crate::ids::BatchId;
 use crate::phone::{PhoneRefused, parse_uk_mobile};
+use crate::sender_name::folded;
 use crate::time::Timestamp;
 
 /// How long a key is kept.
@@ -119,7 +120,8 @@ impl Fingerprint {
         writer.optional(list_id.map(|id| id.to_string()));
         writer.text(body);
         writer.optional(template_id.map(|id| id.to_string()));
-        writer.optional(sender.as_deref());
+        // Sender names are compared without case, here as elsewhere.
+        writer.optional(sender.as_deref().map(folded));
         writer.optional(schedule_at.map(|at| at.to_string()));
         writer.optional(client_ref.as_deref());
         writer.optional(append_opt_out.then_some("append_opt_out"));
@@ -176,6 +178,16 @@ mod tests {
         assert_eq!(to("+33 6 12 34 56 78"), to("0033612345678"));
         assert_eq!(to("020 7946 0000"), to("+442079460000"));
         assert_ne!(to("nobody"), to("nobody else"));
+    }
+
+    #[test]
+    fn a_sender_name_means_the_same_whatever_its_case() {
+        let from = |name: &str| {
+            let sender = Some(name.to_owned());
+            fingerprint(&SendRequest { sender, ..SendRequest::new("hello").to("07700 900123") })
+        };
+        assert_eq!(from("Bistro"), from("BISTRO"));
+        assert_ne!(from("Bistro"), from("Bistr"));
     }
 
     #[test]

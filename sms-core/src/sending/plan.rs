@@ -16,6 +16,7 @@ use crate::ids::{AccountId, BatchId, Ids, LedgerEntryId};
 use crate::message::{Body, Direction, Message, MessageStatus, TimelineEntry, Times};
 use crate::phone::E164;
 use crate::route::RouteName;
+use crate::sender_name::SenderValue;
 use crate::text::{
     Measure, NumberOnly, Template, append_opt_out_line, check_length, is_blank, opt_out_line_for,
 };
@@ -30,8 +31,12 @@ pub struct PlanFacts<'a> {
     pub settings: &'a Settings,
     /// Live or test.
     pub mode: Mode,
+    /// The words to send: the request's own, or its template's.
+    pub body: &'a str,
     /// The number the texts come from.
     pub from: E164,
+    /// The approved name that is shown in its place, if the request asks for one.
+    pub sender: Option<&'a SenderValue>,
     /// The route that carries them.
     pub route: &'a RouteName,
     /// Those of the recipients that must not be texted.
@@ -158,7 +163,7 @@ impl<'a> Writer<'a> {
         scheduled_at: Option<Timestamp>,
     ) -> Self {
         let settings = facts.settings;
-        let opt_out_line = request.append_opt_out.then(|| match request.sender {
+        let opt_out_line = request.append_opt_out.then(|| match facts.sender {
             Some(_) => opt_out_line_for(&settings.opt_out_line_sender, facts.from),
             None => Cow::Borrowed(settings.opt_out_line.as_str()),
         });
@@ -167,7 +172,7 @@ impl<'a> Writer<'a> {
             facts,
             batch,
             scheduled_at,
-            template: Template::parse(&request.body, |_| false),
+            template: Template::parse(facts.body, |_| false),
             opt_out_line,
             same_for_all: None,
             messages: Vec::new(),
@@ -213,7 +218,7 @@ impl<'a> Writer<'a> {
             segments: text.measure.segments,
             credits: if self.facts.mode.is_test() { Credits::ZERO } else { price },
             route: self.facts.route.clone(),
-            sender: self.request.sender.clone(),
+            sender: self.facts.sender.map(|name| name.as_str().to_owned()),
             client_ref: self.request.client_ref.clone(),
             batch_id: Some(self.batch),
             campaign_id: None,

@@ -1,6 +1,7 @@
-//! Everything of one account: its texts and its balance. Its webhooks are in
-//! [`super::webhook`].
+//! Everything of one account: its texts and its balance. The rest is in the files of its nouns:
+//! [`super::webhook`] and its like.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::{Sms, Work};
@@ -12,6 +13,7 @@ use crate::message::{Message, MessageFilter, TimelineEntry};
 use crate::number::sending_number;
 use crate::page::{Page, PageRequest};
 use crate::phone::E164;
+use crate::sender_name::SenderValue;
 use crate::sending::idempotency::Fingerprint;
 use crate::sending::plan::{PlanFacts, SendPlan, plan};
 use crate::sending::quote::Quote;
@@ -35,6 +37,13 @@ enum OptOuts {
     /// When it is committed, which asks again in any case, and refuses a plan that texts one. It
     /// saves a look-up, as hardly anybody has.
     AtTheCommit,
+}
+
+/// What a person will see, before it is rendered.
+#[derive(Clone, Copy)]
+struct Shown<'a> {
+    words: &'a str,
+    sender: Option<&'a SenderValue>,
 }
 
 /// One account, as seen with a live or a test key.
@@ -62,15 +71,17 @@ impl AccountHandle {
     /// # Errors
     ///
     /// [`Error::Invalid`] with every bad field; [`Error::UnknownReference`];
-    /// [`Error::MayNotSend`]; [`Error::InsufficientCredit`]; [`Error::IdempotencyConflict`]; for
-    /// test keys [`Error::TestLimitExceeded`] and [`Error::TestTextsUsedUp`].
+    /// [`Error::SenderNotApproved`]; [`Error::MayNotSend`]; [`Error::InsufficientCredit`];
+    /// [`Error::IdempotencyConflict`]; for test keys [`Error::TestLimitExceeded`] and
+    /// [`Error::TestTextsUsedUp`].
     pub async fn send(&self, request: SendRequest) -> Result<Sent, Error> {
         if let Some(sent) = self.replay(&request).await? {
             return Ok(sent);
         }
+        let words = self.words(&request).await?;
         let mut opt_outs = OptOuts::AtTheCommit;
         for _ in 0..MOST_PLANS {
-            let plan = self.plan(&request, opt_outs).await?;
+            let plan = self.plan(&request, &words, opt_outs).await?;
             let result = self.sms.store().send_accept(vec![plan]).await.pop();
             match result.unwrap_or_else(|| Err(no_answer().into())) {
                 Ok(sent) => {
@@ -90,10 +101,12 @@ impl AccountHandle {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] with every bad field; [`Error::UnknownReference`].
+    /// [`Error::Invalid`] with every bad field; [`Error::UnknownReference`];
+    /// [`Error::SenderNotApproved`].
     pub async fn quote(&self, request: SendRequest) -> Result<Quote, Error> {
-        let plan = self.plan(&request, OptOuts::Now).await?;
-        Ok(Quote::of(plan, self.get().await?.balance, measure(&request.body).encoding))
+        let words = self.words(&request).await?;
+        let plan = self.plan(&request, &words, OptOuts::Now).await?;
+        Ok(Quote::of(plan, self.get().await?.balance, measure(&words).encoding))
     }
 
     /// One text, with its timeline.
@@ -143,31 +156,50 @@ impl AccountHandle {
         }
     }
 
-    async fn plan(&self, request: &SendRequest, opt_outs: OptOuts) -> Result<SendPlan, Error> {
-        let at = self.sms.now();
-        let errors = request.check(at);
+    /// The words to send, once the request is known to be right and to name nothing unknown. A
+    /// template beside a body is not used, but has to exist.
+    async fn words<'r>(&self, request: &'r SendRequest) -> Result<Cow<'r, str>, Error> {
+        let errors = request.check(self.sms.now());
         if !errors.is_empty() {
             return Err(Error::Invalid(errors));
         }
         refuse_unknown_references(request)?;
+        let Some(id) = request.template_id else { return Ok(Cow::Borrowed(&request.body)) };
+        let found = self.sms.store().template_get(self.id, id).await?;
+        let unknown = || Error::UnknownReference { resource: "template", id: id.to_string() };
+        let template = found.ok_or_else(unknown)?;
+        Ok(if request.body.is_empty() {
+            Cow::Owned(template.body.as_str().to_owned())
+        } else {
+            Cow::Borrowed(&request.body)
+        })
+    }
+
+    async fn plan(
+        &self,
+        request: &SendRequest,
+        words: &str,
+        opt_outs: OptOuts,
+    ) -> Result<SendPlan, Error> {
+        let at = self.sms.now();
         let recipients = Recipients::of(request);
         if self.mode.is_test() && recipients.distinct() > TEST_NUMBERS_PER_REQUEST {
             return Err(Error::TestLimitExceeded);
         }
-        if request.sender.is_some() {
-            return Err(Error::SenderNotApproved);
-        }
+        let sender = self.approved_sender(request.sender.as_deref()).await?;
         if request.track_links && !self.mode.is_test() {
             let message = "tracked links are not available in this version";
             return Err(Error::invalid("track_links", "unsupported", message));
         }
         let mut ids = self.sms.ids(at);
-        self.plan_for(request, recipients, opt_outs, at, &mut ids).await
+        let shown = Shown { words, sender: sender.as_ref() };
+        self.plan_for(request, shown, recipients, opt_outs, at, &mut ids).await
     }
 
     async fn plan_for(
         &self,
         request: &SendRequest,
+        shown: Shown<'_>,
         recipients: Recipients,
         opt_outs: OptOuts,
         at: Timestamp,
@@ -193,7 +225,9 @@ impl AccountHandle {
             account: self.id,
             settings: &settings,
             mode: self.mode,
+            body: shown.words,
             from: from.phone,
+            sender: shown.sender,
             route,
             opted_out: &opted_out,
             validity: self.sms.inner.validity,
@@ -203,16 +237,13 @@ impl AccountHandle {
     }
 }
 
-/// Contacts, lists and templates are not kept yet, so that every id of one is unknown.
+/// Contacts and lists are not kept yet, so that every id of one is unknown.
 fn refuse_unknown_references(request: &SendRequest) -> Result<(), Error> {
     let unknown = |resource, id: String| Err(Error::UnknownReference { resource, id });
     if let Some(id) = request.contact_ids.first() {
         return unknown("contact", id.to_string());
     }
-    if let Some(id) = request.list_id {
-        return unknown("list", id.to_string());
-    }
-    request.template_id.map_or(Ok(()), |id| unknown("template", id.to_string()))
+    request.list_id.map_or(Ok(()), |id| unknown("list", id.to_string()))
 }
 
 /// A store that answers nothing breaks its contract.

@@ -83,7 +83,7 @@ impl NumberInput {
 /// The operator's handle.
 #[derive(Debug, Clone)]
 pub struct Operator {
-    sms: Sms,
+    pub(super) sms: Sms,
 }
 
 impl Operator {

@@ -24,6 +24,9 @@ pub enum Command {
     /// Add, list and remove numbers
     #[command(subcommand)]
     Number(NumberCommand),
+    /// List, approve and reject sender names
+    #[command(subcommand)]
+    Sender(SenderCommand),
     /// Bring the tables of DATABASE_URL up to date, and do no more
     Migrate,
 }
@@ -173,6 +176,50 @@ pub enum NumberCommand {
     },
 }
 
+/// Commands about sender names.
+#[derive(Debug, Subcommand)]
+pub enum SenderCommand {
+    /// List the names of all accounts, newest first
+    List {
+        /// Only those that stand so
+        #[arg(long)]
+        status: Option<Review>,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Let a name send
+    Approve {
+        /// The sender name's id
+        id: String,
+        /// Why, for the account
+        #[arg(long)]
+        reason: Option<String>,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Stop a name from sending
+    Reject {
+        /// The sender name's id
+        id: String,
+        /// Why, for the account
+        #[arg(long)]
+        reason: Option<String>,
+        #[command(flatten)]
+        target: Target,
+    },
+}
+
+/// What was decided about a sender name.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Review {
+    /// Nothing yet.
+    Pending,
+    /// It may send.
+    Approved,
+    /// It may not.
+    Rejected,
+}
+
 /// Whether an account may send.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum Status {
@@ -222,6 +269,7 @@ fn call_of(command: Command) -> Option<Call> {
         Command::Key(command) => Some(key_call(command)),
         Command::Credits(command) => Some(credits_call(command)),
         Command::Number(command) => Some(number_call(command)),
+        Command::Sender(command) => Some(sender_call(command)),
         Command::Migrate => None,
     }
 }
@@ -300,6 +348,23 @@ fn number_call(command: NumberCommand) -> Call {
         NumberCommand::CheckIn { id, target } => {
             target.call(Method::POST, format!("/numbers/{}/check-in", segment(&id)))
         }
+    }
+}
+
+fn sender_call(command: SenderCommand) -> Call {
+    let decide = |id: &str, decision: &str, reason: Option<String>, target: Target| {
+        target
+            .call(Method::POST, format!("/sender-ids/{}/{decision}", segment(id)))
+            .with(json!({ "reason": reason }))
+    };
+    match command {
+        SenderCommand::List { status, target } => {
+            let filter = status.map(|status| format!("&status={}", name_of(&status)));
+            let path = format!("/sender-ids?limit=100{}", filter.unwrap_or_default());
+            target.call(Method::GET, path)
+        }
+        SenderCommand::Approve { id, reason, target } => decide(&id, "approve", reason, target),
+        SenderCommand::Reject { id, reason, target } => decide(&id, "reject", reason, target),
     }
 }
 

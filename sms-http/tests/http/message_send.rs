@@ -365,6 +365,12 @@ async fn a_sender_name_must_be_approved() {
     let account = rig.account(10).await;
     let request = json!({ "to": "07700 900123", "body": "x", "sender": "Bookings" });
     account.live.post("/messages", request).await.refused(422, "sender_not_approved");
+    // What the request names has to exist first, and its fields have to be right before that.
+    let template = format!("tpl_{}", "0".repeat(26));
+    let request = json!({ "to": "07700 900123", "template_id": template, "sender": "Bookings" });
+    account.live.post("/messages", request).await.refused(404, "not_found");
+    let request = json!({ "body": "x", "template_id": template, "sender": "Bookings" });
+    account.live.post("/messages", request).await.mistake("to", "required");
 }
 
 #[tokio::test]

@@ -87,6 +87,34 @@ async fn accounts_keys_credits_and_numbers_are_managed() {
 }
 
 #[tokio::test]
+async fn sender_names_are_reviewed() {
+    let operator = Operator::new();
+    let account = operator.told(&["account", "create", "--name", "Bookings", "--status", "active"]);
+    let key = operator.told(&["key", "create", text(&account["id"])]);
+    let request = json!({ "value": "Bistro" });
+    let test = text(&key["key"]);
+    let asked = operator.server.call("POST", "/api/v1/sender-ids", test, &request).await;
+    assert_eq!(asked.status, 201, "{}", asked.body);
+    let waiting = operator.told(&["sender", "list", "--status", "pending"]);
+    assert_eq!(
+        (&waiting[0]["value"], &waiting[0]["account_id"]),
+        (&json!("Bistro"), &account["id"])
+    );
+    let id = text(&waiting[0]["id"]);
+    assert_eq!(operator.told(&["sender", "approve", id])["status"], "approved");
+    assert_eq!(operator.told(&["sender", "list", "--status", "pending"]), json!([]));
+    let rejected = operator.told(&["sender", "reject", id, "--reason", "looks like a bank"]);
+    assert_eq!(
+        (&rejected["status"], &rejected["reason"]),
+        (&json!("rejected"), &json!("looks like a bank"))
+    );
+    assert_eq!(operator.told(&["sender", "list"]), json!([rejected]));
+    for arguments in [["sender", "approve", "x"], ["sender", "reject", "../accounts"]] {
+        assert!(operator.refused(&arguments).contains("not_found"), "{arguments:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_refused_command_says_why_and_fails() {
     let operator = Operator::new();
     let account = operator.told(&["account", "create", "--name", "Bookings"]);

@@ -15,6 +15,9 @@ struct Tenant {
     batch: String,
     webhook: String,
     delivery: String,
+    template: String,
+    sender_name: String,
+    opted_out: String,
 }
 
 impl Tenant {
@@ -28,8 +31,18 @@ impl Tenant {
         let delivery = account.live.get(&deliveries).await.ok();
         let later = json!({ "to": number, "body": "later", "schedule_at": "2026-12-24T00:00:00Z" });
         let sent = account.live.post("/messages", later).await.created();
+        let template = json!({ "name": "Table", "body": "x" });
+        let template = account.live.post("/templates", template).await.created();
+        let name = account.live.post("/sender-ids", json!({ "value": "Bistro" })).await.created();
+        // Each has opted out somebody else.
+        let somebody = number.replace("9001", "9002");
+        let opt_out = json!({ "phone": somebody });
+        let opt_out = account.live.post("/opt-outs", opt_out).await.created();
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         Self {
+            template: text(&template["id"]),
+            sender_name: text(&name["id"]),
+            opted_out: text(&opt_out["phone"]),
             message: text(&sent["messages"][0]["id"]),
             batch: text(&sent["batch_id"]),
             webhook: text(&webhook["id"]),
@@ -38,14 +51,17 @@ impl Tenant {
         }
     }
 
-    fn ids(&self) -> [&str; 4] {
-        [&self.message, &self.batch, &self.webhook, &self.delivery]
+    fn ids(&self) -> [&str; 6] {
+        let Self { message, batch, webhook, delivery, template, sender_name, .. } = self;
+        [message, batch, webhook, delivery, template, sender_name]
     }
 
     /// What the parameter of a path stands for.
     fn id_of(&self, path: &str, parameter: &str) -> &str {
         match (path.split('/').nth(1).unwrap(), parameter) {
             ("messages", "id") => &self.message,
+            ("opt-outs", "phone") => &self.opted_out,
+            ("templates", "id") => &self.template,
             ("webhooks", "id") => &self.webhook,
             ("webhooks", "delivery_id") => &self.delivery,
             _ => panic!("say what {parameter} stands for in {path}"),
@@ -54,7 +70,8 @@ impl Tenant {
 
     async fn everything(&self) -> Vec<Value> {
         let mut seen = Vec::new();
-        for path in ["/messages", "/webhooks", "/balance"] {
+        for path in ["/messages", "/webhooks", "/balance", "/templates", "/sender-ids", "/opt-outs"]
+        {
             seen.push(self.account.live.get(path).await.ok());
         }
         let deliveries = format!("/webhooks/{}/deliveries", self.webhook);
@@ -96,7 +113,7 @@ async fn every_route_gives_404_for_another_accounts_id_in_every_position() {
             }
         }
     }
-    assert!(tried >= 18, "{tried}");
+    assert!(tried >= 26, "{tried}");
     rig.work().await;
     assert_eq!((own.everything().await, other.everything().await), before);
     assert_eq!(rig.hooks.take().len(), 2, "nothing was sent again or tested");
@@ -137,7 +154,8 @@ async fn no_list_holds_anything_of_another_account() {
         }
         read.insert(path.as_str());
     }
-    assert!(read.is_superset(&["/messages", "/messages/export", "/webhooks"].into()), "{read:?}");
+    let lists = ["/messages", "/messages/export", "/opt-outs", "/sender-ids", "/templates"];
+    assert!(read.is_superset(&lists.into()) && read.contains("/webhooks"), "{read:?}");
 }
 
 #[tokio::test]

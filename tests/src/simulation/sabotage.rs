@@ -15,25 +15,35 @@ use sms_core::credits::ledger::{Cause, Draft, Entry};
 use sms_core::credits::store::CreditStore;
 use sms_core::dispatch::store::DispatchStore;
 use sms_core::dispatch::{ClaimPlan, Claimed, FollowUp, LeaseToken, OutcomePlan, OutcomeRecorded};
-use sms_core::ids::{AccountId, ApiKeyId, BatchId, DeliveryId, EndpointId, MessageId, NumberId};
+use sms_core::ids::{
+    AccountId, ApiKeyId, BatchId, DeliveryId, EndpointId, MessageId, NumberId, TemplateId,
+};
 use sms_core::inbound::store::InboundStore;
 use sms_core::inbound::{InboundPlan, TakenIn, Unrouted};
 use sms_core::message::cancel::{CancelPlan, CancelRefused};
+use sms_core::message::filter::Search;
 use sms_core::message::store::MessageStore;
 use sms_core::message::{ErrorCode, Message, MessageFilter, MessageStatus, TimelineEntry};
 use sms_core::number::Number;
 use sms_core::number::store::{NumberCreated, NumberStore};
 use sms_core::opt_out::store::OptOutStore;
-use sms_core::page::{Page, PageRequest};
+use sms_core::opt_out::{Added, OptOut};
+use sms_core::page::{OffsetPage, OffsetRequest, Page, PageRequest};
 use sms_core::phone::E164;
 use sms_core::receipt::store::ReceiptStore;
 use sms_core::receipt::{ReceiptPlan, Recorded};
 use sms_core::route::OutboundText;
+use sms_core::sender_name::store::SenderNameStore;
+use sms_core::sender_name::{
+    ReviewPlan, ReviewRefused, ReviewStatus, SenderName, SenderNameExists,
+};
 use sms_core::sending::idempotency::EarlierSend;
 use sms_core::sending::settle::{SendRefused, Sent};
 use sms_core::sending::store::SendingStore;
 use sms_core::sending::{IdempotencyKey, SendPlan};
 use sms_core::store::{CommitError, Health, Store, StoreError};
+use sms_core::template::store::TemplateStore;
+use sms_core::template::{Template, TemplateChange, TemplateSearch};
 use sms_core::time::Timestamp;
 use sms_core::webhook::attempt::{
     AttemptPlan, AttemptVerdict, ClaimedDelivery, DeliveryClaimPlan, RetryPlan, RetryVerdict,
@@ -251,6 +261,10 @@ forward! {
             account: AccountId,
             numbers: &[E164]
         ) -> Result<BTreeSet<E164>, StoreError>;
+        opt_out_create(account: AccountId, opt_out: OptOut) -> Result<Added, StoreError>;
+        opt_out_list(account: AccountId, search: Option<&Search>, wanted: OffsetRequest)
+            -> Result<OffsetPage<OptOut>, StoreError>;
+        opt_out_delete(account: AccountId, phone: E164) -> Result<bool, StoreError>;
     }
 }
 
@@ -283,6 +297,29 @@ forward! {
             }
             Ok(sent)
         }
+    }
+}
+
+forward! {
+    impl SenderNameStore for Saboteur {
+        sender_name_create(name: SenderName) -> Result<(), CommitError<SenderNameExists>>;
+        sender_name_list(account: AccountId) -> Result<Vec<SenderName>, StoreError>;
+        sender_names_approved(account: AccountId) -> Result<Vec<SenderName>, StoreError>;
+        sender_names_for_review(status: Option<ReviewStatus>, page: PageRequest)
+            -> Result<Page<SenderName>, StoreError>;
+        sender_name_review(plan: ReviewPlan) -> Result<SenderName, CommitError<ReviewRefused>>;
+    }
+}
+
+forward! {
+    impl TemplateStore for Saboteur {
+        template_create(template: Template) -> Result<(), StoreError>;
+        template_get(account: AccountId, id: TemplateId) -> Result<Option<Template>, StoreError>;
+        template_list(account: AccountId, search: Option<&TemplateSearch>, page: PageRequest)
+            -> Result<Page<Template>, StoreError>;
+        template_update(account: AccountId, id: TemplateId, change: TemplateChange, at: Timestamp)
+            -> Result<Option<Template>, StoreError>;
+        template_delete(account: AccountId, id: TemplateId) -> Result<bool, StoreError>;
     }
 }
 

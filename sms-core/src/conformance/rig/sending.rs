@@ -65,11 +65,15 @@ impl Rig {
     ) -> SendPlan {
         assert_eq!(request.check(self.now()), [], "the request is well-formed");
         let route = if mode.is_test() { RouteName::test() } else { RouteName::new("simulator") };
+        let name = |text: &String| text.parse().expect("a sender name");
+        let sender = request.sender.as_ref().map(name);
         let facts = PlanFacts {
             account: account.id,
             settings: &account.settings,
             mode,
+            body: &request.body,
             from,
+            sender: sender.as_ref(),
             route: &route,
             opted_out: &BTreeSet::new(),
             validity: VALIDITY,

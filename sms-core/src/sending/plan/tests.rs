@@ -28,11 +28,18 @@ impl World {
     }
 
     fn plan(&self, request: &SendRequest) -> SendPlan {
+        self.plan_of(request, &request.body)
+    }
+
+    fn plan_of(&self, request: &SendRequest, body: &str) -> SendPlan {
+        let sender = request.sender.as_ref().map(|name| name.parse().unwrap());
         let facts = PlanFacts {
             account: self.account.id,
             settings: &self.account.settings,
             mode: self.mode,
+            body,
             from: our_number(),
+            sender: sender.as_ref(),
             route: &self.route,
             opted_out: &self.opted_out,
             validity: self.validity,
@@ -95,6 +102,14 @@ fn every_field_of_an_accepted_text_is_as_the_request_and_the_facts_say() {
     assert_eq!(plan.messages, [expected]);
     assert_eq!(plan.messages[0].created_at(), now());
     assert_eq!((plan.account, plan.mode, plan.at), (account().id, Mode::Live, now()));
+}
+
+#[test]
+fn the_words_are_a_templates_where_the_request_has_none() {
+    let world = World::new(Mode::Live);
+    let request = SendRequest::default().to("07700 900123");
+    let plan = world.plan_of(&request, "Hello {first_name}from {phone}");
+    assert_eq!(bodies(&plan), ["Hello from +447700900123"]);
 }
 
 #[test]

@@ -1,0 +1,256 @@
+//! Sender names: what stands in place of a number, once the operator has approved it.
+//!
+//! A name is an account's own. An account asks for one, the operator approves or rejects it
+//! ([`review`]), and only approved ones send. Names are compared without case.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use crate::ids::{AccountId, SenderNameId};
+use crate::time::Timestamp;
+
+pub mod review;
+pub mod store;
+
+pub use review::{Decision, ReviewPlan, ReviewRefused, ReviewStatus};
+
+/// How many characters a name may have: what fits into a text's header.
+pub const VALUE_CHARACTERS: RangeInclusive<usize> = 3..=11;
+/// How many characters purpose and reason may have.
+pub const MAX_REMARK: usize = 500;
+
+/// A name that networks let through. Equal only when written alike; see
+/// [`same_as`](Self::same_as).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SenderValue(String);
+
+/// Why a text cannot be a sender name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotASenderName {
+    /// It is shorter than it may be.
+    #[error("a sender name has at least 3 characters")]
+    TooShort,
+    /// It is longer than it may be.
+    #[error("a sender name has at most 11 characters")]
+    TooLong,
+    /// It holds what networks do not let through, or no letter.
+    #[error(
+        "a sender name holds letters, digits, &._- and spaces between them, and at least one letter"
+    )]
+    InvalidFormat,
+}
+
+impl NotASenderName {
+    /// The code of the field's error.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::TooShort => "too_short",
+            Self::TooLong => "too_long",
+            Self::InvalidFormat => "invalid_format",
+        }
+    }
+}
+
+impl FromStr for SenderValue {
+    type Err = NotASenderName;
+
+    fn from_str(text: &str) -> Result<Self, NotASenderName> {
+        let length = text.chars().count();
+        if length < *VALUE_CHARACTERS.start() {
+            return Err(NotASenderName::TooShort);
+        }
+        if length > *VALUE_CHARACTERS.end() {
+            return Err(NotASenderName::TooLong);
+        }
+        let may_stand = |c: char| c.is_ascii_alphanumeric() || " &._-".contains(c);
+        let has_letter = text.contains(|c: char| c.is_ascii_alphabetic());
+        if !text.chars().all(may_stand) || !has_letter || text.trim() != text {
+            return Err(NotASenderName::InvalidFormat);
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl SenderValue {
+    /// The name as it is shown.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The name by which two that differ in case alone are the same.
+    pub fn folded(&self) -> String {
+        folded(&self.0)
+    }
+
+    /// Whether the text is this name, whatever its case.
+    pub fn same_as(&self, text: &str) -> bool {
+        self.0.eq_ignore_ascii_case(text)
+    }
+}
+
+impl fmt::Display for SenderValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A text as sender names are compared.
+pub fn folded(text: &str) -> String {
+    text.to_ascii_lowercase()
+}
+
+/// A name that an account has asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SenderName {
+    /// Its id.
+    pub id: SenderNameId,
+    /// Whose it is.
+    pub account: AccountId,
+    /// The name.
+    pub value: SenderValue,
+    /// What it is for, in the account's words.
+    pub purpose: Option<String>,
+    /// What the operator decided.
+    pub status: ReviewStatus,
+    /// Why, in the operator's words.
+    pub reason: Option<String>,
+    /// When it was asked for.
+    pub created_at: Timestamp,
+    /// When the operator last decided about it.
+    pub reviewed_at: Option<Timestamp>,
+}
+
+impl SenderName {
+    /// A name that waits for review.
+    pub fn requested(
+        id: SenderNameId,
+        account: AccountId,
+        value: SenderValue,
+        purpose: Option<String>,
+        at: Timestamp,
+    ) -> Self {
+        Self {
+            id,
+            account,
+            value,
+            purpose,
+            status: ReviewStatus::Pending,
+            reason: None,
+            created_at: at,
+            reviewed_at: None,
+        }
+    }
+
+    /// Whether it stands in the way of another request for the same name: it waits or is approved.
+    pub fn is_live(&self) -> bool {
+        self.status != ReviewStatus::Rejected
+    }
+}
+
+/// The account has this name, or waits for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("this sender name is approved or waits for review")]
+pub struct SenderNameExists;
+
+/// The verdict on a request for a name, from the account's names of the same folded value.
+pub fn settle_request<'a>(
+    same: impl IntoIterator<Item = &'a SenderName>,
+) -> Result<(), SenderNameExists> {
+    if same.into_iter().any(SenderName::is_live) { Err(SenderNameExists) } else { Ok(()) }
+}
+
+/// The approved one of an account's names that a send asks for, whatever its case.
+pub fn approved<'a>(names: &'a [SenderName], wanted: &str) -> Option<&'a SenderValue> {
+    let is_approved = |name: &&SenderName| name.status == ReviewStatus::Approved;
+    names.iter().filter(is_approved).map(|name| &name.value).find(|value| value.same_as(wanted))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::NotASenderName as N;
+    use super::ReviewStatus as S;
+    use super::*;
+    use crate::samples::{account_id, now};
+
+    fn name(value: &str, status: ReviewStatus) -> SenderName {
+        let value = value.parse().unwrap();
+        let id = SenderNameId::from_u128(1);
+        SenderName { status, ..SenderName::requested(id, account_id(), value, None, now()) }
+    }
+
+    #[test]
+    fn a_name_has_3_to_11_characters_that_networks_let_through() {
+        for good in ["abc", "Bistro & Co", "A-1", "x.y", "O_o", "123456789ab", "&a&", "1 a"] {
+            assert_eq!(good.parse::<SenderValue>().map(|v| v.to_string()), Ok(good.to_owned()));
+        }
+        for (bad, reason) in [
+            ("", N::TooShort),
+            ("ab", N::TooShort),
+            ("Bistro & Co.", N::TooLong),
+            ("123", N::InvalidFormat),
+            ("&._", N::InvalidFormat),
+            (" abc", N::InvalidFormat),
+            ("abc ", N::InvalidFormat),
+            ("Café", N::InvalidFormat),
+            ("a\tb", N::InvalidFormat),
+            ("a\0b", N::InvalidFormat),
+            ("a+b", N::InvalidFormat),
+            ("ａbc", N::InvalidFormat),
+        ] {
+            let refused = bad.parse::<SenderValue>().unwrap_err();
+            assert_eq!(refused, reason, "{bad:?}");
+            assert!(["too_short", "too_long", "invalid_format"].contains(&refused.code()));
+        }
+    }
+
+    #[test]
+    fn a_name_is_free_unless_it_waits_or_is_approved() {
+        let of = |statuses: &[ReviewStatus]| -> Vec<SenderName> {
+            statuses.iter().map(|status| name("Bistro", *status)).collect()
+        };
+        for (statuses, is_free) in [
+            (&[][..], true),
+            (&[S::Rejected, S::Rejected], true),
+            (&[S::Pending], false),
+            (&[S::Rejected, S::Approved], false),
+        ] {
+            assert_eq!(settle_request(&of(statuses)).is_ok(), is_free, "{statuses:?}");
+        }
+    }
+
+    #[test]
+    fn only_an_approved_name_sends_as_it_was_approved_and_whatever_its_case() {
+        let names = [
+            name("Bistro", ReviewStatus::Approved),
+            name("Till", ReviewStatus::Pending),
+            name("Cafe", ReviewStatus::Rejected),
+        ];
+        for (wanted, found) in [
+            ("Bistro", Some("Bistro")),
+            ("BISTRO", Some("Bistro")),
+            ("Bistro ", None),
+            ("Bistr", None),
+            ("", None),
+            ("Till", None),
+            ("Cafe", None),
+        ] {
+            assert_eq!(approved(&names, wanted).map(SenderValue::as_str), found, "{wanted}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_reads_as_a_name_keeps_the_rules(text in "[ -~é]{0,13}") {
+            let length = text.chars().count();
+            if let Ok(value) = text.parse::<SenderValue>() {
+                prop_assert!((3..=11).contains(&length));
+                prop_assert!(value.as_str().chars().any(|c| c.is_ascii_alphabetic()));
+                prop_assert!(value.same_as(&value.folded()));
+                prop_assert_eq!(value.as_str(), &text);
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The operator's review of a sender name.
+//!
+//! A decision may be taken again and turned: the last one counts.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::SenderName;
+use crate::ids::SenderNameId;
+use crate::time::Timestamp;
+
+/// What was decided about a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ReviewStatus {
+    /// Nothing yet.
+    Pending,
+    /// It may send.
+    Approved,
+    /// It may not. It may be asked for again.
+    Rejected,
+}
+
+impl ReviewStatus {
+    /// Every status.
+    pub const ALL: [Self; 3] = [Self::Pending, Self::Approved, Self::Rejected];
+
+    /// The name used in the API and by stores.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Approved => "approved",
+            Self::Rejected => "rejected",
+        }
+    }
+}
+
+impl fmt::Display for ReviewStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for ReviewStatus {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or(())
+    }
+}
+
+/// What the operator says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// It may send.
+    Approve,
+    /// It may not.
+    Reject,
+}
+
+impl Decision {
+    /// Where it leads.
+    pub fn status(self) -> ReviewStatus {
+        match self {
+            Self::Approve => ReviewStatus::Approved,
+            Self::Reject => ReviewStatus::Rejected,
+        }
+    }
+}
+
+/// A decision about a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "a plan does nothing until a store commits it"]
+pub struct ReviewPlan {
+    /// The name.
+    pub id: SenderNameId,
+    /// What is decided.
+    pub decision: Decision,
+    /// Why.
+    pub reason: Option<String>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Why a decision was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ReviewRefused {
+    /// There is no such name.
+    #[error("no such sender name")]
+    NoSuchSenderName,
+    /// It was rejected, and its account has asked for it again since.
+    #[error("its account has asked for this sender name again")]
+    AskedForAgain,
+}
+
+impl ReviewPlan {
+    /// Decides, from the name and the account's names of the same folded value, itself among them
+    /// or not. No other decision about them, and no request for the name, may run in between.
+    pub fn settle<'a>(
+        &self,
+        name: Option<&SenderName>,
+        same: impl IntoIterator<Item = &'a SenderName>,
+    ) -> Result<SenderName, ReviewRefused> {
+        let name = name.ok_or(ReviewRefused::NoSuchSenderName)?;
+        let live = |other: &SenderName| other.id != name.id && other.is_live();
+        if self.decision == Decision::Approve && same.into_iter().any(live) {
+            return Err(ReviewRefused::AskedForAgain);
+        }
+        Ok(SenderName {
+            status: self.decision.status(),
+            reason: self.reason.clone(),
+            reviewed_at: Some(self.at),
+            ..name.clone()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{account_id, now, seconds};
+
+    fn name(id: u128, status: ReviewStatus) -> SenderName {
+        let value = "Bistro".parse().unwrap();
+        let id = SenderNameId::from_u128(id);
+        let requested = SenderName::requested(id, account_id(), value, None, seconds(-60));
+        SenderName { status, reason: Some("before".to_owned()), ..requested }
+    }
+
+    fn plan(decision: Decision, reason: Option<&str>) -> ReviewPlan {
+        let id = SenderNameId::from_u128(1);
+        ReviewPlan { id, decision, reason: reason.map(str::to_owned), at: now() }
+    }
+
+    #[test]
+    fn the_last_decision_counts_whatever_came_before() {
+        for before in ReviewStatus::ALL.map(|status| name(1, status)) {
+            for (decision, status) in [
+                (Decision::Approve, ReviewStatus::Approved),
+                (Decision::Reject, ReviewStatus::Rejected),
+            ] {
+                for reason in [None, Some("as told")] {
+                    let plan = plan(decision, reason);
+                    let after = plan.settle(Some(&before), [&before]).unwrap();
+                    let expected = SenderName {
+                        status,
+                        reason: reason.map(str::to_owned),
+                        reviewed_at: Some(now()),
+                        ..before.clone()
+                    };
+                    assert_eq!(after, expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_rejected_name_that_was_asked_for_again_is_not_approved() {
+        let rejected = name(1, ReviewStatus::Rejected);
+        for (other, refused) in [
+            (ReviewStatus::Pending, true),
+            (ReviewStatus::Approved, true),
+            (ReviewStatus::Rejected, false),
+        ] {
+            let both = [rejected.clone(), name(2, other)];
+            let approved = plan(Decision::Approve, None).settle(Some(&rejected), &both);
+            assert_eq!(approved.err(), refused.then_some(ReviewRefused::AskedForAgain), "{other}");
+            assert!(plan(Decision::Reject, None).settle(Some(&rejected), &both).is_ok());
+        }
+    }
+
+    #[test]
+    fn nothing_is_decided_about_a_name_that_is_not_there() {
+        for decision in [Decision::Approve, Decision::Reject] {
+            let refused = plan(decision, None).settle(None, []).unwrap_err();
+            assert_eq!(refused, ReviewRefused::NoSuchSenderName);
+        }
+    }
+
+    #[test]
+    fn a_status_reads_back_from_its_name() {
+        for status in ReviewStatus::ALL {
+            assert_eq!(status.to_string().parse(), Ok(status));
+        }
+        assert_eq!("live".parse::<ReviewStatus>(), Err(()));
+    }
+}

@@ -1,0 +1,50 @@
+//! Numbers that an account must not text.
+
+use super::AccountHandle;
+use crate::error::{Error, FieldError};
+use crate::message::filter::Search;
+use crate::opt_out::{Added, MAX_NOTE, OptOut, OptOutSource};
+use crate::page::{OffsetPage, OffsetRequest};
+use crate::phone::{E164, parse_uk_mobile};
+
+impl AccountHandle {
+    /// Opts a number out, given in any common format. One that has opted out stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] with every bad field: `phone` has to be a UK mobile number.
+    pub async fn opt_out_create(&self, phone: &str, note: Option<String>) -> Result<Added, Error> {
+        let parsed = parse_uk_mobile(phone);
+        let bad_note =
+            note.as_deref().and_then(|text| FieldError::of_text("note", text, 0..=MAX_NOTE));
+        let phone = match (parsed, bad_note) {
+            (Ok(phone), None) => phone,
+            (parsed, bad_note) => {
+                let bad_phone = parsed
+                    .err()
+                    .map(|reason| FieldError::new("phone", "invalid_format", reason.to_string()));
+                return Err(Error::Invalid(bad_phone.into_iter().chain(bad_note).collect()));
+            }
+        };
+        let created_at = self.sms.now();
+        let opt_out = OptOut { phone, source: OptOutSource::Api, note, created_at };
+        Ok(self.sms.store().opt_out_create(self.id, opt_out).await?)
+    }
+
+    /// Opt-outs, newest first: all, or those that `q` finds, a number in any format or words of
+    /// the note.
+    pub async fn opt_out_list(
+        &self,
+        q: Option<&str>,
+        wanted: OffsetRequest,
+    ) -> Result<OffsetPage<OptOut>, Error> {
+        let search = q.and_then(Search::parse);
+        Ok(self.sms.store().opt_out_list(self.id, search.as_ref(), wanted).await?)
+    }
+
+    /// Removes an opt-out: the person asked to hear from the account again.
+    pub async fn opt_out_delete(&self, phone: E164) -> Result<(), Error> {
+        let deleted = self.sms.store().opt_out_delete(self.id, phone).await?;
+        if deleted { Ok(()) } else { Err(Error::NotFound("opt_out")) }
+    }
+}

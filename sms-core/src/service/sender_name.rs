@@ -1,0 +1,90 @@
+//! An account's sender names, and the operator's review of them.
+
+use super::{AccountHandle, Operator};
+use crate::error::{Error, FieldError};
+use crate::ids::SenderNameId;
+use crate::page::{Page, PageRequest};
+use crate::sender_name::{
+    Decision, MAX_REMARK, ReviewPlan, ReviewStatus, SenderName, SenderValue, approved,
+};
+
+impl AccountHandle {
+    /// Asks for a sender name; it waits for the operator's review.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] with every bad field; [`Error::SenderExists`] when the account has the
+    /// name or waits for it, whatever its case.
+    pub async fn sender_name_create(
+        &self,
+        value: &str,
+        purpose: Option<String>,
+    ) -> Result<SenderName, Error> {
+        let parsed = value.parse::<SenderValue>();
+        let bad_purpose = purpose.as_deref().and_then(|text| remark_error("purpose", text));
+        let value = match (parsed, bad_purpose) {
+            (Ok(value), None) => value,
+            (parsed, bad_purpose) => {
+                let bad_value = parsed
+                    .err()
+                    .map(|reason| FieldError::new("value", reason.code(), reason.to_string()));
+                return Err(Error::Invalid(bad_value.into_iter().chain(bad_purpose).collect()));
+            }
+        };
+        let at = self.sms.now();
+        let id = self.sms.ids(at).next();
+        let name = SenderName::requested(id, self.id, value, purpose, at);
+        self.sms.store().sender_name_create(name.clone()).await?;
+        Ok(name)
+    }
+
+    /// All of the account's sender names, newest first, rejected ones included.
+    pub async fn sender_name_list(&self) -> Result<Vec<SenderName>, Error> {
+        Ok(self.sms.store().sender_name_list(self.id).await?)
+    }
+
+    /// The approved name that a send asks for, if it asks for one.
+    pub(super) async fn approved_sender(
+        &self,
+        wanted: Option<&str>,
+    ) -> Result<Option<SenderValue>, Error> {
+        let Some(wanted) = wanted else { return Ok(None) };
+        let names = self.sms.store().sender_names_approved(self.id).await?;
+        approved(&names, wanted).cloned().map(Some).ok_or(Error::SenderNotApproved)
+    }
+}
+
+impl Operator {
+    /// A page of the sender names of all accounts, newest first: all, or those of one status.
+    pub async fn sender_name_list(
+        &self,
+        status: Option<ReviewStatus>,
+        page: PageRequest,
+    ) -> Result<Page<SenderName>, Error> {
+        Ok(self.sms.store().sender_names_for_review(status, page).await?)
+    }
+
+    /// Approves or rejects a sender name; the last decision counts. Texts that were accepted
+    /// before keep their sender.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::SenderExists`] when a rejected name is to be approved that its account has asked
+    /// for again meanwhile.
+    pub async fn sender_name_review(
+        &self,
+        id: SenderNameId,
+        decision: Decision,
+        reason: Option<String>,
+    ) -> Result<SenderName, Error> {
+        if let Some(error) = reason.as_deref().and_then(|text| remark_error("reason", text)) {
+            return Err(Error::Invalid(vec![error]));
+        }
+        let plan = ReviewPlan { id, decision, reason, at: self.sms.now() };
+        Ok(self.sms.store().sender_name_review(plan).await?)
+    }
+}
+
+fn remark_error(field: &str, text: &str) -> Option<FieldError> {
+    FieldError::of_text(field, text, 0..=MAX_REMARK)
+}

@@ -1,0 +1,46 @@
+//! What a store does with templates.
+
+use async_trait::async_trait;
+
+use super::{Template, TemplateChange, TemplateSearch};
+use crate::ids::{AccountId, TemplateId};
+use crate::page::{Page, PageRequest};
+use crate::store::StoreError;
+use crate::time::Timestamp;
+
+/// Keeps templates.
+#[async_trait]
+pub trait TemplateStore: Send + Sync {
+    /// Writes a new template. Its account has to exist.
+    async fn template_create(&self, template: Template) -> Result<(), StoreError>;
+
+    /// One template of the account.
+    async fn template_get(
+        &self,
+        account: AccountId,
+        id: TemplateId,
+    ) -> Result<Option<Template>, StoreError>;
+
+    /// A page of the account's templates, newest first: all, or those that
+    /// [`TemplateSearch::finds`].
+    async fn template_list(
+        &self,
+        account: AccountId,
+        search: Option<&TemplateSearch>,
+        page: PageRequest,
+    ) -> Result<Page<Template>, StoreError>;
+
+    /// Applies [`TemplateChange::apply`] to the template as it is, with no other change of it in
+    /// between, and returns it as it is then.
+    async fn template_update(
+        &self,
+        account: AccountId,
+        id: TemplateId,
+        change: TemplateChange,
+        at: Timestamp,
+    ) -> Result<Option<Template>, StoreError>;
+
+    /// Removes a template; false when the account has none of this id.
+    async fn template_delete(&self, account: AccountId, id: TemplateId)
+    -> Result<bool, StoreError>;
+}

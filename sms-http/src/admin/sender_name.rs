@@ -1,0 +1,121 @@
+//! `/sender-ids`: the review of sender names.
+
+use poem_openapi::param::Path;
+use poem_openapi::{Object, OpenApi};
+use sms_core::Sms;
+use sms_core::sender_name::{Decision, MAX_REMARK, SenderName};
+
+use super::Tag;
+use crate::api::page::{CursorText, page_answer, page_request};
+use crate::api::path_id::path_id;
+use crate::api::sender_name::{SenderNameShape, StatusName};
+use crate::body::OptionalBody;
+use crate::envelope::{Answer, PageMeta};
+use crate::error::ApiError;
+use crate::field_error::{FieldErrors, checked};
+use crate::fields::{Fields, FromFields, rule};
+use crate::param::{Choice, Limit, QueryParam};
+
+/// What goes with a decision.
+#[derive(Debug, Object)]
+struct DecisionInput {
+    /// Why; the account reads it.
+    #[oai(validator(max_length = 500))]
+    reason: Option<String>,
+}
+
+impl FromFields for DecisionInput {
+    fn from_fields(fields: &mut Fields<'_>) -> Self {
+        Self { reason: fields.optional("reason", rule::text().max(MAX_REMARK)) }
+    }
+}
+
+/// A sender name and whose it is.
+#[derive(Debug, Object)]
+struct ReviewedName {
+    /// The account that asked for it.
+    account_id: String,
+    #[oai(flatten)]
+    name: SenderNameShape,
+}
+
+impl From<SenderName> for ReviewedName {
+    fn from(name: SenderName) -> Self {
+        Self { account_id: name.account.to_string(), name: name.into() }
+    }
+}
+
+/// The handlers of `/sender-ids`.
+#[derive(Debug)]
+pub struct SenderNameApi {
+    sms: Sms,
+}
+
+impl SenderNameApi {
+    pub(super) fn new(sms: Sms) -> Self {
+        Self { sms }
+    }
+
+    async fn decide(
+        &self,
+        id: &str,
+        decision: Decision,
+        body: OptionalBody<DecisionInput>,
+    ) -> Result<Answer<ReviewedName>, ApiError> {
+        let id = path_id(id)?;
+        let reason = checked(body)?.and_then(|input| input.reason);
+        let name = self.sms.operator().sender_name_review(id, decision, reason).await?;
+        Ok(Answer::new(name.into()))
+    }
+}
+
+#[OpenApi(prefix_path = "/sender-ids", tag = "Tag::SenderNames")]
+impl SenderNameApi {
+    /// List sender names
+    ///
+    /// Those of all accounts, newest first; with `status`, those that stand so.
+    #[oai(path = "/", method = "get", operation_id = "sender_name_list")]
+    async fn list(
+        &self,
+        /// How many names a page holds.
+        limit: QueryParam<Limit>,
+        /// The previous page's `meta.next_cursor`.
+        cursor: QueryParam<Option<CursorText>>,
+        /// What was decided about a name.
+        status: QueryParam<Option<Choice<StatusName>>>,
+    ) -> Result<Answer<Vec<ReviewedName>, PageMeta>, ApiError> {
+        let mut errors = FieldErrors::new();
+        let page = page_request(limit, cursor, &mut errors);
+        let status = errors.take(status).map(|choice| choice.0.into());
+        errors.finish()?;
+        Ok(page_answer(self.sms.operator().sender_name_list(status, page).await?))
+    }
+
+    /// Approve a sender name
+    ///
+    /// The last decision counts. A rejected name that its account has asked for again is 409
+    /// `sender_exists`: approve the newer request instead.
+    #[oai(path = "/:id/approve", method = "post", operation_id = "sender_name_approve")]
+    async fn approve(
+        &self,
+        /// The sender name's id.
+        id: Path<String>,
+        body: OptionalBody<DecisionInput>,
+    ) -> Result<Answer<ReviewedName>, ApiError> {
+        self.decide(&id, Decision::Approve, body).await
+    }
+
+    /// Reject a sender name
+    ///
+    /// The last decision counts: one that was approved sends no more. Texts that were accepted
+    /// before keep it.
+    #[oai(path = "/:id/reject", method = "post", operation_id = "sender_name_reject")]
+    async fn reject(
+        &self,
+        /// The sender name's id.
+        id: Path<String>,
+        body: OptionalBody<DecisionInput>,
+    ) -> Result<Answer<ReviewedName>, ApiError> {
+        self.decide(&id, Decision::Reject, body).await
+    }
+}

@@ -1,0 +1,183 @@
+//! `/opt-outs`: numbers that must not be texted.
+
+use poem::web::Data;
+use poem_openapi::param::Path;
+use poem_openapi::{Enum, Object, OpenApi};
+use sms_core::Sms;
+use sms_core::opt_out::{Added, MAX_NOTE, OptOut, OptOutSource};
+use sms_core::page::{Limit as PageLimit, OffsetPage, OffsetRequest};
+use sms_core::phone::{parse_any, parse_uk_mobile};
+use sms_core::service::{AccountHandle, Caller};
+
+use super::Tag;
+use crate::body::Body;
+use crate::envelope::{Answer, CreatedOrNot, Meta, NoContent, NoMeta};
+use crate::error::ApiError;
+use crate::field_error::{FieldCode, FieldErrors, checked};
+use crate::fields::{Fields, FromFields, rule};
+use crate::moment::Moment;
+use crate::param::{Limit, QueryParam, Text, Whole};
+
+/// How many characters a number may be written with.
+const MAX_PHONE: usize = 40;
+/// The largest offset: up to here every number is exact in any client.
+const MAX_OFFSET: i64 = (1 << 53) - 1;
+
+/// A number that must not be texted.
+#[derive(Debug, Object)]
+#[oai(example)]
+struct OptOutInput {
+    /// A UK mobile number, in any common format.
+    #[oai(validator(min_length = 1, max_length = 40))]
+    phone: String,
+    /// A note of yours.
+    #[oai(validator(max_length = 500))]
+    note: Option<String>,
+}
+
+impl poem_openapi::types::Example for OptOutInput {
+    fn example() -> Self {
+        Self { phone: "07700 900123".to_owned(), note: Some("Asked on the phone".to_owned()) }
+    }
+}
+
+impl FromFields for OptOutInput {
+    fn from_fields(fields: &mut Fields<'_>) -> Self {
+        let input = Self {
+            phone: fields.required("phone", rule::text().min(1).max(MAX_PHONE)),
+            note: fields.optional("note", rule::text().max(MAX_NOTE)),
+        };
+        if let Err(reason) = parse_uk_mobile(&input.phone) {
+            fields.note("phone", FieldCode::InvalidFormat, &reason.to_string());
+        }
+        input
+    }
+}
+
+/// How a number came to be opted out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
+#[oai(rename = "OptOutSource", rename_all = "snake_case")]
+enum SourceName {
+    /// It texted STOP or a similar word.
+    Sms,
+    /// Your own program said so.
+    Api,
+    /// Somebody said so in the dashboard.
+    Dashboard,
+}
+
+/// A number that must not be texted.
+#[derive(Debug, Object)]
+#[oai(rename = "OptOut")]
+struct OptOutShape {
+    /// The number in E.164.
+    phone: String,
+    /// How it came to be opted out.
+    source: SourceName,
+    /// A note of yours.
+    note: Option<String>,
+    /// Since when.
+    created_at: Moment,
+}
+
+impl From<OptOut> for OptOutShape {
+    fn from(opt_out: OptOut) -> Self {
+        Self {
+            phone: opt_out.phone.to_string(),
+            source: match opt_out.source {
+                OptOutSource::Sms => SourceName::Sms,
+                OptOutSource::Api => SourceName::Api,
+                OptOutSource::Dashboard => SourceName::Dashboard,
+            },
+            note: opt_out.note,
+            created_at: opt_out.created_at.into(),
+        }
+    }
+}
+
+/// The meta of a list that is read by position.
+#[derive(Debug, Object)]
+struct TotalMeta {
+    /// How many things the whole list has.
+    total: u64,
+}
+
+impl Meta for TotalMeta {
+    const NAME_END: &'static str = "Page";
+}
+
+/// The handlers of `/opt-outs`.
+#[derive(Debug)]
+pub struct OptOutApi {
+    sms: Sms,
+}
+
+impl OptOutApi {
+    pub(super) fn new(sms: Sms) -> Self {
+        Self { sms }
+    }
+
+    fn account(&self, caller: &Caller) -> AccountHandle {
+        self.sms.account(caller.account, caller.mode)
+    }
+}
+
+#[OpenApi(prefix_path = "/opt-outs", tag = "Tag::OptOuts")]
+impl OptOutApi {
+    /// List opt-outs
+    ///
+    /// Newest first, from `offset` on; `meta.total` counts all of them, or with `q` all it finds.
+    #[oai(path = "/", method = "get", operation_id = "opt_out_list")]
+    async fn list(
+        &self,
+        caller: Data<&Caller>,
+        /// How many opt-outs a page holds.
+        limit: QueryParam<Limit>,
+        /// How many to pass over; 0 unless given.
+        offset: QueryParam<Option<Whole<0, MAX_OFFSET>>>,
+        /// A number in any format, or text to find in the note.
+        q: QueryParam<Option<Text<200>>>,
+    ) -> Result<Answer<Vec<OptOutShape>, TotalMeta>, ApiError> {
+        let mut errors = FieldErrors::new();
+        let limit = PageLimit::new(errors.take(limit).0).unwrap_or_default();
+        let offset = errors.take(offset).and_then(|offset| u64::try_from(offset.0).ok());
+        let q = errors.take(q).map(|text| text.0);
+        errors.finish()?;
+        let wanted = OffsetRequest { limit, offset: offset.unwrap_or_default() };
+        let page = self.account(&caller).opt_out_list(q.as_deref(), wanted).await?;
+        let OffsetPage { items, total } = page;
+        let data = items.into_iter().map(Into::into).collect();
+        Ok(Answer { data, meta: TotalMeta { total } })
+    }
+
+    /// Opt a number out
+    ///
+    /// 201 when it is new; 200 with the opt-out as it is when the number has opted out before.
+    #[oai(path = "/", method = "post", operation_id = "opt_out_create")]
+    async fn create(
+        &self,
+        caller: Data<&Caller>,
+        body: Body<OptOutInput>,
+    ) -> Result<CreatedOrNot<OptOutShape>, ApiError> {
+        let OptOutInput { phone, note } = checked(body)?;
+        Ok(match self.account(&caller).opt_out_create(&phone, note).await? {
+            Added::New(opt_out) => CreatedOrNot::Created(opt_out.into(), NoMeta),
+            Added::Existing(opt_out) => CreatedOrNot::Existing(opt_out.into(), NoMeta),
+        })
+    }
+
+    /// Remove an opt-out
+    ///
+    /// Only when the person has asked to hear from you again.
+    #[oai(path = "/:phone", method = "delete", operation_id = "opt_out_delete")]
+    async fn delete(
+        &self,
+        caller: Data<&Caller>,
+        /// The number: E.164, URL-encoded, or in any common format.
+        phone: Path<String>,
+    ) -> Result<NoContent, ApiError> {
+        let phone = parse_any(&phone).map_err(|_| ApiError::not_found())?;
+        self.account(&caller).opt_out_delete(phone).await?;
+        Ok(NoContent)
+    }
+}

@@ -1,0 +1,199 @@
+//! `/templates`: texts kept under a name.
+
+use poem::web::Data;
+use poem_openapi::param::Path;
+use poem_openapi::{Object, OpenApi};
+use sms_core::Sms;
+use sms_core::message::Body as Words;
+use sms_core::service::{AccountHandle, Caller};
+use sms_core::template::{
+    BODY_CHARACTERS, NAME_CHARACTERS, Template, TemplateChange, TemplateInput as CoreInput,
+};
+
+use super::Tag;
+use super::page::{CursorText, page_answer, page_request};
+use super::path_id::path_id;
+use crate::body::Body;
+use crate::envelope::{Answer, Created, NoContent, PageMeta};
+use crate::error::ApiError;
+use crate::field_error::{FieldErrors, checked};
+use crate::fields::{Fields, FromFields, Given, rule};
+use crate::moment::Moment;
+use crate::param::{Limit, QueryParam, Text};
+
+fn name_rule() -> rule::Text {
+    rule::text().min(*NAME_CHARACTERS.start()).max(*NAME_CHARACTERS.end())
+}
+
+fn body_rule() -> rule::Text {
+    rule::text().min(*BODY_CHARACTERS.start()).max(*BODY_CHARACTERS.end())
+}
+
+/// A new template.
+#[derive(Debug, Object)]
+#[oai(example)]
+struct TemplateInput {
+    /// What you call it.
+    #[oai(validator(min_length = 1, max_length = 200))]
+    name: String,
+    /// The text, with merge fields as in the body of a send.
+    #[oai(validator(min_length = 1, max_length = 1600))]
+    body: String,
+}
+
+impl poem_openapi::types::Example for TemplateInput {
+    fn example() -> Self {
+        Self {
+            name: "Table ready".to_owned(),
+            body: "Hello {first_name}, your table is ready".to_owned(),
+        }
+    }
+}
+
+impl FromFields for TemplateInput {
+    fn from_fields(fields: &mut Fields<'_>) -> Self {
+        Self {
+            name: fields.required("name", name_rule()),
+            body: fields.required("body", body_rule()),
+        }
+    }
+}
+
+/// Changes to a template; what is absent stays.
+#[derive(Debug, Object)]
+struct TemplatePatch {
+    /// A new name.
+    #[oai(validator(min_length = 1, max_length = 200))]
+    name: Given<String>,
+    /// A new text.
+    #[oai(validator(min_length = 1, max_length = 1600))]
+    body: Given<String>,
+}
+
+impl FromFields for TemplatePatch {
+    fn from_fields(fields: &mut Fields<'_>) -> Self {
+        Self { name: fields.given("name", name_rule()), body: fields.given("body", body_rule()) }
+    }
+}
+
+/// A text kept under a name.
+#[derive(Debug, Object)]
+#[oai(rename = "Template")]
+struct TemplateShape {
+    /// `tpl_` and 26 characters.
+    id: String,
+    /// What you call it.
+    name: String,
+    /// The text.
+    body: String,
+    /// When it was made.
+    created_at: Moment,
+    /// When you last changed it.
+    updated_at: Moment,
+}
+
+impl From<Template> for TemplateShape {
+    fn from(template: Template) -> Self {
+        Self {
+            id: template.id.to_string(),
+            name: template.name,
+            body: template.body.as_str().to_owned(),
+            created_at: template.created_at.into(),
+            updated_at: template.updated_at.into(),
+        }
+    }
+}
+
+/// The handlers of `/templates`.
+#[derive(Debug)]
+pub struct TemplateApi {
+    sms: Sms,
+}
+
+impl TemplateApi {
+    pub(super) fn new(sms: Sms) -> Self {
+        Self { sms }
+    }
+
+    fn account(&self, caller: &Caller) -> AccountHandle {
+        self.sms.account(caller.account, caller.mode)
+    }
+}
+
+#[OpenApi(prefix_path = "/templates", tag = "Tag::Templates")]
+impl TemplateApi {
+    /// List templates
+    ///
+    /// Newest first; with `q`, those that have its words in name or body.
+    #[oai(path = "/", method = "get", operation_id = "template_list")]
+    async fn list(
+        &self,
+        caller: Data<&Caller>,
+        /// How many templates a page holds.
+        limit: QueryParam<Limit>,
+        /// The previous page's `meta.next_cursor`.
+        cursor: QueryParam<Option<CursorText>>,
+        /// Words to find in name or body, whatever their case.
+        q: QueryParam<Option<Text<200>>>,
+    ) -> Result<Answer<Vec<TemplateShape>, PageMeta>, ApiError> {
+        let mut errors = FieldErrors::new();
+        let page = page_request(limit, cursor, &mut errors);
+        let q = errors.take(q).map(|text| text.0);
+        errors.finish()?;
+        Ok(page_answer(self.account(&caller).template_list(q.as_deref(), page).await?))
+    }
+
+    /// Make a template
+    #[oai(path = "/", method = "post", operation_id = "template_create")]
+    async fn create(
+        &self,
+        caller: Data<&Caller>,
+        body: Body<TemplateInput>,
+    ) -> Result<Created<TemplateShape>, ApiError> {
+        let TemplateInput { name, body } = checked(body)?;
+        let input = CoreInput { name, body: Words::new(body) };
+        Ok(Created::new(self.account(&caller).template_create(input).await?.into()))
+    }
+
+    /// Read a template
+    #[oai(path = "/:id", method = "get", operation_id = "template_get")]
+    async fn get(
+        &self,
+        caller: Data<&Caller>,
+        /// The template's id.
+        id: Path<String>,
+    ) -> Result<Answer<TemplateShape>, ApiError> {
+        let template = self.account(&caller).template_get(path_id(&id)?).await?;
+        Ok(Answer::new(template.into()))
+    }
+
+    /// Change a template
+    ///
+    /// What is absent stays. Texts that were made of it before stay as they are.
+    #[oai(path = "/:id", method = "patch", operation_id = "template_update")]
+    async fn update(
+        &self,
+        caller: Data<&Caller>,
+        /// The template's id.
+        id: Path<String>,
+        body: Body<TemplatePatch>,
+    ) -> Result<Answer<TemplateShape>, ApiError> {
+        let id = path_id(&id)?;
+        let TemplatePatch { name, body } = checked(body)?;
+        let change = TemplateChange { name: name.0, body: body.0.map(Words::new) };
+        let template = self.account(&caller).template_update(id, change).await?;
+        Ok(Answer::new(template.into()))
+    }
+
+    /// Delete a template
+    #[oai(path = "/:id", method = "delete", operation_id = "template_delete")]
+    async fn delete(
+        &self,
+        caller: Data<&Caller>,
+        /// The template's id.
+        id: Path<String>,
+    ) -> Result<NoContent, ApiError> {
+        self.account(&caller).template_delete(path_id(&id)?).await?;
+        Ok(NoContent)
+    }
+}

@@ -1,0 +1,76 @@
+//! Templates.
+
+use async_trait::async_trait;
+use sms_core::ids::{AccountId, TemplateId};
+use sms_core::page::{Cursor, Page, PageRequest};
+use sms_core::store::StoreError;
+use sms_core::template::store::TemplateStore;
+use sms_core::template::{Template, TemplateChange, TemplateSearch};
+use sms_core::time::Timestamp;
+
+use crate::MemoryStore;
+
+#[async_trait]
+impl TemplateStore for MemoryStore {
+    async fn template_create(&self, template: Template) -> Result<(), StoreError> {
+        let mut state = self.state();
+        let doing = "saving a template of an account that does not exist";
+        let room = state.accounts.get_mut(&template.account);
+        let room = room.ok_or(StoreError::Internal { doing, source: None })?;
+        room.templates.insert(template.id, template);
+        Ok(())
+    }
+
+    async fn template_get(
+        &self,
+        account: AccountId,
+        id: TemplateId,
+    ) -> Result<Option<Template>, StoreError> {
+        let state = self.state();
+        Ok(state.accounts.get(&account).and_then(|room| room.templates.get(&id)).cloned())
+    }
+
+    async fn template_list(
+        &self,
+        account: AccountId,
+        search: Option<&TemplateSearch>,
+        page: PageRequest,
+    ) -> Result<Page<Template>, StoreError> {
+        let state = self.state();
+        let end = page.after.map_or(TemplateId::from_u128(u128::MAX), Cursor::id);
+        let rows = state.accounts.get(&account).into_iter();
+        let rows = rows
+            .flat_map(|room| room.templates.range(..end).rev().map(|(_, template)| template))
+            .filter(|template| search.is_none_or(|search| search.finds(template)))
+            .take(page.limit.get() + 1)
+            .cloned()
+            .collect();
+        Ok(Page::of(rows, page.limit, |template: &Template| template.id))
+    }
+
+    async fn template_update(
+        &self,
+        account: AccountId,
+        id: TemplateId,
+        change: TemplateChange,
+        at: Timestamp,
+    ) -> Result<Option<Template>, StoreError> {
+        let mut state = self.state();
+        let room = state.accounts.get_mut(&account);
+        let Some(template) = room.and_then(|room| room.templates.get_mut(&id)) else {
+            return Ok(None);
+        };
+        *template = change.apply(template.clone(), at);
+        Ok(Some(template.clone()))
+    }
+
+    async fn template_delete(
+        &self,
+        account: AccountId,
+        id: TemplateId,
+    ) -> Result<bool, StoreError> {
+        let mut state = self.state();
+        let room = state.accounts.get_mut(&account);
+        Ok(room.and_then(|room| room.templates.remove(&id)).is_some())
+    }
+}

@@ -1,0 +1,184 @@
+//! Sender names and their review.
+//!
+//! Requests and decisions lock the account's row: it keeps two of them from being taken as one.
+
+use async_trait::async_trait;
+use sms_core::ids::{AccountId, SenderNameId, SenderNameKind};
+use sms_core::page::{Page, PageRequest};
+use sms_core::sender_name::store::SenderNameStore;
+use sms_core::sender_name::{
+    ReviewPlan, ReviewRefused, ReviewStatus, SenderName, SenderNameExists, settle_request,
+};
+use sms_core::store::{CommitError, StoreError};
+use sqlx::postgres::PgRow;
+use sqlx::{PgConnection, QueryBuilder, Row};
+use uuid::Uuid;
+
+use crate::PgStore;
+use crate::begin::begin;
+use crate::credits::lock_balances;
+use crate::error::{commit_failed, failed};
+use crate::row::{Read, time, uuid};
+
+fn sender_name(row: &PgRow) -> sqlx::Result<SenderName> {
+    Ok(SenderName {
+        id: row.id("id")?,
+        account: row.id("account_id")?,
+        value: row.name("value")?,
+        purpose: row.try_get("purpose")?,
+        status: row.name("status")?,
+        reason: row.try_get("reason")?,
+        created_at: row.at("created_at")?,
+        reviewed_at: row.maybe_at("reviewed_at")?,
+    })
+}
+
+fn sender_names(rows: &[PgRow]) -> sqlx::Result<Vec<SenderName>> {
+    rows.iter().map(sender_name).collect()
+}
+
+#[async_trait]
+impl SenderNameStore for PgStore {
+    async fn sender_name_create(
+        &self,
+        name: SenderName,
+    ) -> Result<(), CommitError<SenderNameExists>> {
+        let doing = commit_failed("asking for a sender name");
+        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        lock_balances(&mut tx, [name.account]).await.map_err(&doing)?;
+        let same = same_names(&mut tx, name.account, &name.value.folded()).await.map_err(&doing)?;
+        settle_request(&same).map_err(CommitError::Refused)?;
+        insert(&mut tx, &name).await.map_err(&doing)?;
+        tx.commit().await.map_err(&doing)
+    }
+
+    async fn sender_name_list(&self, account: AccountId) -> Result<Vec<SenderName>, StoreError> {
+        let doing = failed("listing sender names");
+        let rows = sqlx::query("SELECT * FROM sender_name WHERE account_id = $1 ORDER BY id DESC")
+            .bind(uuid(account))
+            .fetch_all(&self.pool)
+            .await
+            .map_err(&doing)?;
+        sender_names(&rows).map_err(&doing)
+    }
+
+    async fn sender_names_approved(
+        &self,
+        account: AccountId,
+    ) -> Result<Vec<SenderName>, StoreError> {
+        let ticket = match self.caches.sender_names.get(&account) {
+            Ok(names) => return Ok(names),
+            Err(ticket) => ticket,
+        };
+        let doing = failed("finding an account's sender names");
+        let rows = sqlx::query(
+            "SELECT * FROM sender_name WHERE account_id = $1 AND status = $2 ORDER BY id",
+        )
+        .bind(uuid(account))
+        .bind(ReviewStatus::Approved.as_str())
+        .fetch_all(&self.pool)
+        .await
+        .map_err(&doing)?;
+        let names = sender_names(&rows).map_err(&doing)?;
+        self.caches.sender_names.put(ticket, account, names.clone());
+        Ok(names)
+    }
+
+    async fn sender_names_for_review(
+        &self,
+        status: Option<ReviewStatus>,
+        page: PageRequest,
+    ) -> Result<Page<SenderName>, StoreError> {
+        let doing = failed("listing sender names for review");
+        let before = page.after.map_or(Uuid::max(), |cursor| uuid(cursor.id::<SenderNameKind>()));
+        let mut query = QueryBuilder::new("SELECT * FROM sender_name WHERE id < ");
+        query.push_bind(before);
+        if let Some(status) = status {
+            query.push(" AND status = ").push_bind(status.as_str());
+        }
+        query.push(" ORDER BY id DESC LIMIT ");
+        query.push_bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX));
+        let rows = query.build().fetch_all(&self.pool).await.map_err(&doing)?;
+        let rows = sender_names(&rows).map_err(&doing)?;
+        Ok(Page::of(rows, page.limit, |name: &SenderName| name.id))
+    }
+
+    async fn sender_name_review(
+        &self,
+        plan: ReviewPlan,
+    ) -> Result<SenderName, CommitError<ReviewRefused>> {
+        let doing = commit_failed("reviewing a sender name");
+        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        // Whose a name is, and its value, never change.
+        let found = find(&mut tx, plan.id).await.map_err(&doing)?;
+        let same = match &found {
+            None => Vec::new(),
+            Some(name) => {
+                lock_balances(&mut tx, [name.account]).await.map_err(&doing)?;
+                let folded = name.value.folded();
+                same_names(&mut tx, name.account, &folded).await.map_err(&doing)?
+            }
+        };
+        let name = same.iter().find(|name| name.id == plan.id);
+        let decided = plan.settle(name, &same).map_err(CommitError::Refused)?;
+        update(&mut tx, &decided).await.map_err(&doing)?;
+        let committed = tx.commit().await.map_err(&doing);
+        // Also when it failed: it may have been done all the same.
+        self.caches.sender_names.forget(&decided.account);
+        committed.map(|()| decided)
+    }
+}
+
+async fn find(connection: &mut PgConnection, id: SenderNameId) -> sqlx::Result<Option<SenderName>> {
+    let row = sqlx::query("SELECT * FROM sender_name WHERE id = $1")
+        .bind(uuid(id))
+        .fetch_optional(connection)
+        .await?;
+    row.as_ref().map(sender_name).transpose()
+}
+
+/// An account's names that are the same but for their case.
+async fn same_names(
+    connection: &mut PgConnection,
+    account: AccountId,
+    folded: &str,
+) -> sqlx::Result<Vec<SenderName>> {
+    let rows = sqlx::query("SELECT * FROM sender_name WHERE account_id = $1 AND folded = $2")
+        .bind(uuid(account))
+        .bind(folded)
+        .fetch_all(connection)
+        .await?;
+    sender_names(&rows)
+}
+
+async fn insert(connection: &mut PgConnection, name: &SenderName) -> sqlx::Result<()> {
+    let SenderName { id, account, value, purpose, status, reason, created_at, reviewed_at } = name;
+    let insert = sqlx::query(
+        "INSERT INTO sender_name (account_id, id, value, folded, purpose, status, reason,
+             created_at, reviewed_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+    )
+    .bind(uuid(*account))
+    .bind(uuid(*id))
+    .bind(value.as_str())
+    .bind(value.folded())
+    .bind(purpose)
+    .bind(status.as_str())
+    .bind(reason)
+    .bind(time(*created_at))
+    .bind(reviewed_at.map(time));
+    insert.execute(connection).await.map(|_| ())
+}
+
+async fn update(connection: &mut PgConnection, name: &SenderName) -> sqlx::Result<()> {
+    let update = sqlx::query(
+        "UPDATE sender_name SET status = $3, reason = $4, reviewed_at = $5
+         WHERE account_id = $1 AND id = $2",
+    )
+    .bind(uuid(name.account))
+    .bind(uuid(name.id))
+    .bind(name.status.as_str())
+    .bind(&name.reason)
+    .bind(name.reviewed_at.map(time));
+    update.execute(connection).await.map(|_| ())
+}
