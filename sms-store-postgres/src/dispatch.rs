@@ -134,13 +134,26 @@ impl PgStore {
         Ok(recorded)
     }
 
-    async fn claim_once(&self, mut plan: ClaimPlan) -> Result<Claimed, StoreError> {
+    async fn claim_once(&self, plan: ClaimPlan) -> Result<Claimed, StoreError> {
         let doing = failed("claiming texts");
         let mut tx = begin(&self.pool).await.map_err(&doing)?;
-        let rows = sqlx::query(concat!(
-            "SELECT ",
-            message_columns!(),
-            ", q.claimable_at, q.expires_at, q.attempt, q.lease, a.status AS account_status,
+        match claim(&mut tx, plan).await {
+            Ok(claimed) => tx.commit().await.map(|()| claimed).map_err(&doing),
+            Err(error) => {
+                // At once: what it had locked would be skipped by another try.
+                let _ = tx.rollback().await;
+                Err(error)
+            }
+        }
+    }
+}
+
+async fn claim(tx: &mut PgConnection, mut plan: ClaimPlan) -> Result<Claimed, StoreError> {
+    let doing = failed("claiming texts");
+    let rows = sqlx::query(concat!(
+        "SELECT ",
+        message_columns!(),
+        ", q.claimable_at, q.expires_at, q.attempt, q.lease, a.status AS account_status,
                     -- Not EXISTS, which the planner may answer by reading all opt-outs.
                     COALESCE((SELECT true FROM opt_out o
                               WHERE o.account_id = m.account_id AND o.phone = m.to_number), false)
@@ -153,51 +166,49 @@ impl PgStore {
              LIMIT $2
              -- What another worker or a cancel holds is left to it.
              FOR UPDATE OF q, m SKIP LOCKED"
-        ))
-        .bind(time(plan.at))
-        .bind(i64::try_from(plan.limit).unwrap_or(i64::MAX))
-        .fetch_all(&mut *tx)
-        .await
-        .map_err(&doing)?;
-        if rows.is_empty() {
-            return Ok(Claimed::default());
-        }
-        let mut claimed = Claimed::default();
-        let mut changes = Changes::default();
-        let (mut held, mut leftover) = (Vec::new(), Vec::new());
-        for row in &rows {
-            let message = row::message(row).map_err(&doing)?;
-            let entry = row::queue_entry(row).map_err(&doing)?;
-            let facts = ClaimFacts {
-                message: &message,
-                entry: &entry,
-                account_status: row.name("account_status").map_err(&doing)?,
-                opted_out: row.try_get("opted_out").map_err(&doing)?,
-            };
-            match plan.settle(facts) {
-                ClaimVerdict::Take { changed, text, entry } => {
-                    if let Some(changed) = changed {
-                        changes.add(*changed, &plan.ids);
-                    }
-                    held.push(entry);
-                    claimed.texts.push(text);
-                }
-                ClaimVerdict::Fail(changed) => {
-                    changes.add(*changed, &plan.ids);
-                    claimed.failed += 1;
-                }
-                ClaimVerdict::Drop => leftover.push(uuid(entry.message)),
-            }
-        }
-        put_entries(&mut tx, held).await.map_err(&doing)?;
-        if !leftover.is_empty() {
-            let delete = sqlx::query("DELETE FROM queue WHERE message_id = ANY($1)").bind(leftover);
-            delete.execute(&mut *tx).await.map_err(&doing)?;
-        }
-        changes.write(&mut tx).await.map_err(&doing)?;
-        tx.commit().await.map_err(&doing)?;
-        Ok(claimed)
+    ))
+    .bind(time(plan.at))
+    .bind(i64::try_from(plan.limit).unwrap_or(i64::MAX))
+    .fetch_all(&mut *tx)
+    .await
+    .map_err(&doing)?;
+    if rows.is_empty() {
+        return Ok(Claimed::default());
     }
+    let mut claimed = Claimed::default();
+    let mut changes = Changes::default();
+    let (mut held, mut leftover) = (Vec::new(), Vec::new());
+    for row in &rows {
+        let message = row::message(row).map_err(&doing)?;
+        let entry = row::queue_entry(row).map_err(&doing)?;
+        let facts = ClaimFacts {
+            message: &message,
+            entry: &entry,
+            account_status: row.name("account_status").map_err(&doing)?,
+            opted_out: row.try_get("opted_out").map_err(&doing)?,
+        };
+        match plan.settle(facts) {
+            ClaimVerdict::Take { changed, text, entry } => {
+                if let Some(changed) = changed {
+                    changes.add(*changed, &plan.ids);
+                }
+                held.push(entry);
+                claimed.texts.push(text);
+            }
+            ClaimVerdict::Fail(changed) => {
+                changes.add(*changed, &plan.ids);
+                claimed.failed += 1;
+            }
+            ClaimVerdict::Drop => leftover.push(uuid(entry.message)),
+        }
+    }
+    put_entries(tx, held).await.map_err(&doing)?;
+    if !leftover.is_empty() {
+        let delete = sqlx::query("DELETE FROM queue WHERE message_id = ANY($1)").bind(leftover);
+        delete.execute(&mut *tx).await.map_err(&doing)?;
+    }
+    changes.write(tx).await.map_err(&doing)?;
+    Ok(claimed)
 }
 
 /// Texts that are in the queue, with their places, locked in the order of their ids.

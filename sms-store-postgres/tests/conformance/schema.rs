@@ -50,11 +50,11 @@ async fn everything_is_commented(_rig: &Rig, url: &str) {
 async fn fail_first(url: &str, table: &str, state: &str) {
     // A sequence is not rolled back: only the first statement fails.
     let sql = format!(
-            "CREATE SEQUENCE {table}_writes;
+        "CREATE SEQUENCE {table}_writes;
              CREATE FUNCTION {table}_fails() RETURNS trigger LANGUAGE plpgsql AS $$
              BEGIN
                  IF nextval('{table}_writes') = 1 THEN
-                     RAISE EXCEPTION 'a row of {table} with +447700900123' USING ERRCODE = '{state}';
+                     RAISE EXCEPTION 'a row with +447700900123' USING ERRCODE = '{state}';
                  END IF;
                  RETURN NULL;
              END $$;

@@ -1,8 +1,10 @@
 //! Rounds of load and faults, each with an audit, and a whole audit at the end.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use clap::Args;
+use sms_core::ids::MessageId;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
@@ -122,14 +124,15 @@ pub async fn run(settings: &Settings) -> Result<Report, RigFailed> {
     report.figure("rounds", rounds);
     report.figure("servers", settings.replicas);
     let mut db = site.connect().await?;
-    audit(&mut db, &site, (&records, &world), &receiver, &mut report).await?;
+    let failed = audit(&mut db, &site, (&records, &world), &receiver, &mut report).await?;
     let handed = hand_overs::read(&site.folder)?;
-    let twice = hand_overs::explain(&handed, &site.fleet.pauses, &outages, lease);
+    let twice = hand_overs::explain(&handed, &failed, &site.fleet.pauses, &outages, lease);
     let kills = site.fleet.pauses.iter().filter(|pause| pause.until.is_none()).count();
     report.figure("servers killed", kills);
     report.figure("servers that stood still", site.fleet.pauses.len() - kills);
     report.figure("database away or cut off", outages.len());
     report.figure("handed over again", twice.count);
+    report.figure("left unrecorded, then failed", twice.then_failed);
     report.violations.extend(twice.violations);
     report.violations.extend(site.panics()?);
     report.took = started.elapsed();
@@ -206,7 +209,7 @@ pub(super) async fn audit(
     (records, world): (&Records, &World),
     receiver: &Receiver,
     report: &mut Report,
-) -> Result<(), RigFailed> {
+) -> Result<BTreeSet<MessageId>, RigFailed> {
     report.violations.extend(rules::always(db).await?);
     report.violations.extend(rules::at_the_end(db).await?);
     let all = texts::read(db).await?;
@@ -219,5 +222,6 @@ pub(super) async fn audit(
         report.figure("answers (0: none)", statuses);
         texts::audit(&all, &known, world, &handed, report);
     }
-    webhooks::audit(db, &all, &receiver.taken(), report).await
+    webhooks::audit(db, &all, &receiver.taken(), report).await?;
+    Ok(texts::failed(&all))
 }

@@ -1,6 +1,6 @@
 //! What the servers' networks wrote down: which text left when, and from where.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -60,14 +60,18 @@ fn life(name: &str) -> Option<Life> {
 pub(super) struct Twice {
     /// How many leavings too many.
     pub(super) count: usize,
+    /// How many left, unknown to anybody, and failed when they were to leave again.
+    pub(super) then_failed: usize,
     pub(super) violations: Vec<Violation>,
 }
 
-/// Finds for every text that left more than once what explains it: the server that had it was
-/// killed, or stood still for longer than its lease, before it could record that; or the database
-/// was away for long. Nothing else may, and no fault more often than texts were in flight.
+/// Finds for every text that left more than once, or left and `failed` all the same, what explains
+/// it: the server that had it was killed, or stood still for longer than its lease, before it could
+/// record that; or the database was away for long. Nothing else may, and no fault more often than
+/// texts were in flight.
 pub(super) fn explain(
     all: &HandOvers,
+    failed: &BTreeSet<MessageId>,
     pauses: &[Pause],
     outages: &[Outage],
     lease: Duration,
@@ -76,9 +80,13 @@ pub(super) fn explain(
     let mut by_pause = vec![0_usize; pauses.len()];
     let mut twice = Twice::default();
     for (id, leavings) in all {
-        for pair in leavings.windows(2) {
-            twice.count += 1;
-            let Leaving { life, at } = pair[0];
+        for (place, &Leaving { life, at }) in leavings.iter().enumerate() {
+            let next = leavings.get(place + 1);
+            match next {
+                Some(_) => twice.count += 1,
+                None if failed.contains(id) => twice.then_failed += 1,
+                None => continue,
+            }
             let is_it = |pause: &Pause| {
                 // Whatever it had in hand at that moment it had claimed within a lease before, or
                 // renewed: never long before.
@@ -93,15 +101,12 @@ pub(super) fn explain(
             if let Some(place) = pauses.iter().position(is_it) {
                 by_pause[place] += 1;
             } else if !outages.iter().any(is_outage) {
-                let told = format!(
-                    "{id}, by replica {}-{} and, {} ms later, by {}-{}",
-                    life.replica,
-                    life.generation,
-                    pair[1].at - at,
-                    pair[1].life.replica,
-                    pair[1].life.generation
-                );
-                let rule = "a text is handed over again only after a fault of who had it";
+                let then = next.map_or("and failed".to_owned(), |next| {
+                    let Life { replica, generation } = next.life;
+                    format!("and, {} ms later, by {replica}-{generation}", next.at - at)
+                });
+                let told = format!("{id}, by replica {}-{} {then}", life.replica, life.generation);
+                let rule = "a text leaves again, or fails, only after a fault of who had it";
                 twice.violations.push(Violation::new(rule, told));
             }
         }
@@ -131,7 +136,20 @@ mod tests {
         let leaving =
             |&(replica, at): &(usize, i64)| Leaving { life: life(replica), at: at * 1_000 };
         let all = [(MessageId::from_u128(1), leavings.iter().map(leaving).collect())].into();
-        explain(&all, pauses, outages, LEASE).violations.len()
+        explain(&all, &BTreeSet::new(), pauses, outages, LEASE).violations.len()
+    }
+
+    #[test]
+    fn only_a_fault_of_who_had_a_text_explains_that_it_left_and_failed() {
+        let id = MessageId::from_u128(1);
+        let all = [(id, vec![Leaving { life: life(0), at: 100_000 }])].into();
+        let killed = Pause { life: life(0), from: 101_000, until: None };
+        let violations = |pauses: &[Pause]| {
+            let twice = explain(&all, &BTreeSet::from([id]), pauses, &[], LEASE);
+            (twice.then_failed, twice.violations.len())
+        };
+        assert_eq!(violations(&[]), (1, 1));
+        assert_eq!(violations(&[killed]), (1, 0));
     }
 
     #[test]

@@ -68,6 +68,12 @@ pub(in crate::rig) async fn read(db: &mut PgConnection) -> Result<Vec<Text>, Rig
     Ok(texts)
 }
 
+/// Texts that failed, and so were refunded.
+pub(in crate::rig) fn failed(texts: &[Text]) -> BTreeSet<MessageId> {
+    let failed = texts.iter().filter(|text| text.status == MessageStatus::Failed);
+    failed.map(|text| text.id).collect()
+}
+
 /// The violations among the texts. `known` is what was accepted and cancelled and opted out.
 pub(in crate::rig) fn audit(
     texts: &[Text],
@@ -103,8 +109,8 @@ pub(in crate::rig) fn audit(
         check("a text that left was handed over", left.is_none() || !leavings.is_empty());
         let is_early = |at: i64| text.scheduled_at.is_some_and(|due| at < due);
         check("nothing leaves before its time", !leavings.iter().any(|one| is_early(one.at)));
-        let stays = matches!(status, MessageStatus::Cancelled | MessageStatus::Failed);
-        check("what is refunded never left", !stays || leavings.is_empty());
+        let is_cancelled = *status == MessageStatus::Cancelled;
+        check("what was cancelled never left", !is_cancelled || leavings.is_empty());
         let out_at = opted_out.get(&(text.account, text.to));
         let taken_at = text.came_to(MessageStatus::Sending);
         let taken_late = taken_at.zip(out_at).is_some_and(|(taken, out)| taken > *out);
