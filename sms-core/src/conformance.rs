@@ -64,9 +64,11 @@ macro_rules! scenarios {
 mod account;
 mod api_key;
 mod audit;
+mod contact;
 mod credits;
 mod dispatch;
 mod inbound;
+mod list;
 mod message;
 mod number;
 mod receipt;
@@ -124,6 +126,9 @@ pub fn all() -> impl Iterator<Item = Scenario> {
     let files = [
         account::SCENARIOS,
         api_key::SCENARIOS,
+        contact::book::SCENARIOS,
+        contact::import::SCENARIOS,
+        contact::page::SCENARIOS,
         credits::SCENARIOS,
         dispatch::claim::SCENARIOS,
         dispatch::lease::SCENARIOS,
@@ -133,6 +138,7 @@ pub fn all() -> impl Iterator<Item = Scenario> {
         inbound::answer::SCENARIOS,
         inbound::opt_out::SCENARIOS,
         inbound::routing::SCENARIOS,
+        list::SCENARIOS,
         message::cancel::SCENARIOS,
         message::filter::SCENARIOS,
         message::list::SCENARIOS,

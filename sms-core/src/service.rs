@@ -22,7 +22,10 @@ use crate::webhook::RetrySchedule;
 use crate::webhook::sender::WebhookSender;
 
 pub mod account;
+mod addressees;
 pub mod authenticate;
+pub mod contact;
+pub mod list;
 pub mod no_webhooks;
 pub mod operator;
 pub mod webhook;

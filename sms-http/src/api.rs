@@ -10,8 +10,12 @@ use sms_core::Sms;
 use crate::openapi::{DocumentRules, Failure, OwnPath, Rate, document};
 
 pub mod balance;
+pub mod contact;
+pub mod contact_import;
+pub(crate) mod contact_shape;
 pub mod export;
 pub mod gate;
+pub mod list;
 pub mod message;
 pub mod message_shape;
 pub mod page;
@@ -29,18 +33,33 @@ pub enum Tag {
     Messages,
     /// Credits and account status.
     Account,
+    /// The address book.
+    Contacts,
+    /// Groups of contacts.
+    Lists,
     /// Endpoints that are told of events, and their deliveries.
     Webhooks,
 }
 
 /// The handlers of the API.
-pub type Apis = (message::MessageApi, send::SendApi, balance::BalanceApi, webhook::WebhookApi);
+pub type Apis = (
+    message::MessageApi,
+    send::SendApi,
+    contact::ContactApi,
+    contact_import::ContactImportApi,
+    list::ListApi,
+    balance::BalanceApi,
+    webhook::WebhookApi,
+);
 
 /// The API over a service.
 pub fn service(sms: &Sms, public_url: &str) -> OpenApiService<Apis, ()> {
     let apis = (
         message::MessageApi::new(sms.clone()),
         send::SendApi::new(sms.clone()),
+        contact::ContactApi::new(sms.clone()),
+        contact_import::ContactImportApi::new(sms.clone()),
+        list::ListApi::new(sms.clone()),
         balance::BalanceApi::new(sms.clone()),
         webhook::WebhookApi::new(sms.clone()),
     );
@@ -68,6 +87,8 @@ const RULES: DocumentRules = DocumentRules {
         ("message_send", &[Failure::InsufficientCredit, Failure::Forbidden, Failure::Conflict]),
         ("message_quote", &[Failure::Conflict]),
         ("message_cancel", &[Failure::Conflict]),
+        ("contact_create", &[Failure::Conflict]),
+        ("contact_update", &[Failure::Conflict]),
         ("webhook_create", &[Failure::Conflict]),
     ],
 };

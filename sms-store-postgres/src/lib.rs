@@ -3,7 +3,8 @@
 //! Rules stay in the core. A command opens its transaction, stages what is bulky, locks the rows
 //! its verdict depends on, asks the core to settle, and writes the verdict with a handful of
 //! statements whatever the number of texts. Locks are taken in one order everywhere: queue rows,
-//! texts, accounts by id, endpoints by id, deliveries. Workers skip what others have locked.
+//! texts, accounts by id, address books by account, endpoints by id, deliveries. Workers skip what
+//! others have locked.
 //!
 //! The tables are described where they are made, in `migrations/`.
 
@@ -23,9 +24,11 @@ use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 
 mod account;
+mod address_book;
 mod begin;
 mod cache;
 mod change;
+mod contact;
 mod credits;
 mod delivery;
 mod dispatch;
@@ -33,6 +36,7 @@ mod error;
 mod event;
 mod inbound;
 mod link;
+mod list;
 mod message;
 mod migrate;
 mod new_text;
@@ -74,11 +78,18 @@ struct Caches {
     keys: Cache<KeyHash, KeyRecord>,
     settings: Cache<AccountId, Settings>,
     numbers: Cache<AccountId, Vec<Number>>,
+    /// Whether an account has no contacts.
+    empty_books: Cache<AccountId, bool>,
 }
 
 impl Caches {
     fn new() -> Self {
-        Self { keys: Cache::new(), settings: Cache::new(), numbers: Cache::new() }
+        Self {
+            keys: Cache::new(),
+            settings: Cache::new(),
+            numbers: Cache::new(),
+            empty_books: Cache::new(),
+        }
     }
 }
 

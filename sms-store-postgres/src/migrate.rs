@@ -58,6 +58,11 @@ fn migrations() -> Vec<Migration> {
             "tidying",
             include_str!("../migrations/20261121120100_tidying.sql"),
         ),
+        migration(
+            20_261_121_210_000,
+            "contact and list",
+            include_str!("../migrations/20261121210000_contact_and_list.sql"),
+        ),
     ]
 }
 

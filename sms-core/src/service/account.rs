@@ -1,5 +1,5 @@
-//! Everything of one account: its texts and its balance. Its webhooks are in
-//! [`super::webhook`].
+//! Everything of one account: its texts and its balance. Its contacts are in [`super::contact`],
+//! its lists in [`super::list`], its webhooks in [`super::webhook`].
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::sending::plan::{PlanFacts, SendPlan, plan};
 use crate::sending::quote::Quote;
 use crate::sending::recipients::Recipients;
 use crate::sending::request::SendRequest;
-use crate::sending::settle::{Sent, TEST_NUMBERS_PER_REQUEST};
+use crate::sending::settle::Sent;
 use crate::store::{CommitError, StoreError};
 use crate::text::measure;
 use crate::time::Timestamp;
@@ -144,16 +144,12 @@ impl AccountHandle {
     }
 
     async fn plan(&self, request: &SendRequest, opt_outs: OptOuts) -> Result<SendPlan, Error> {
-        let at = self.sms.now();
-        let errors = request.check(at);
+        let errors = request.check(self.sms.now());
         if !errors.is_empty() {
             return Err(Error::Invalid(errors));
         }
-        refuse_unknown_references(request)?;
-        let recipients = Recipients::of(request);
-        if self.mode.is_test() && recipients.distinct() > TEST_NUMBERS_PER_REQUEST {
-            return Err(Error::TestLimitExceeded);
-        }
+        let recipients = self.addressees(request).await?;
+        refuse_unknown_template(request)?;
         if request.sender.is_some() {
             return Err(Error::SenderNotApproved);
         }
@@ -161,6 +157,8 @@ impl AccountHandle {
             let message = "tracked links are not available in this version";
             return Err(Error::invalid("track_links", "unsupported", message));
         }
+        // Both at once: a text whose id is of a later moment could leave before it was made.
+        let at = self.sms.now();
         let mut ids = self.sms.ids(at);
         self.plan_for(request, recipients, opt_outs, at, &mut ids).await
     }
@@ -182,6 +180,7 @@ impl AccountHandle {
         } else {
             BTreeSet::new()
         };
+        let custom_names = self.custom_names_in(&request.body).await?;
         let own = store.numbers_for(self.id).await?;
         let from = sending_number(&own, self.id, at).ok_or(Error::NoNumber)?;
         let test_route = crate::route::RouteName::test();
@@ -196,22 +195,17 @@ impl AccountHandle {
             from: from.phone,
             route,
             opted_out: &opted_out,
+            custom_names: &custom_names,
             validity: self.sms.inner.validity,
             at,
         };
-        Ok(plan(request, recipients, facts, ids))
+        Ok(plan(request, &recipients, facts, ids))
     }
 }
 
-/// Contacts, lists and templates are not kept yet, so that every id of one is unknown.
-fn refuse_unknown_references(request: &SendRequest) -> Result<(), Error> {
+/// Templates are not kept yet, so that every id of one is unknown.
+fn refuse_unknown_template(request: &SendRequest) -> Result<(), Error> {
     let unknown = |resource, id: String| Err(Error::UnknownReference { resource, id });
-    if let Some(id) = request.contact_ids.first() {
-        return unknown("contact", id.to_string());
-    }
-    if let Some(id) = request.list_id {
-        return unknown("list", id.to_string());
-    }
     request.template_id.map_or(Ok(()), |id| unknown("template", id.to_string()))
 }
 

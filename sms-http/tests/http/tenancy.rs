@@ -15,6 +15,8 @@ struct Tenant {
     batch: String,
     webhook: String,
     delivery: String,
+    contact: String,
+    list: String,
 }
 
 impl Tenant {
@@ -28,23 +30,33 @@ impl Tenant {
         let delivery = account.live.get(&deliveries).await.ok();
         let later = json!({ "to": number, "body": "later", "schedule_at": "2026-12-24T00:00:00Z" });
         let sent = account.live.post("/messages", later).await.created();
+        let person = json!({ "phone": number, "custom": { "points": 5 } });
+        let contact = account.live.post("/contacts", person).await.created();
+        let list = account.live.post("/lists", json!({ "name": "Regulars" })).await.created();
         let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let members = format!("/lists/{}/contacts", text(&list["id"]));
+        let joining = json!({ "contact_ids": [contact["id"]] });
+        account.live.post(&members, joining).await.assert(200);
         Self {
             message: text(&sent["messages"][0]["id"]),
             batch: text(&sent["batch_id"]),
             webhook: text(&webhook["id"]),
             delivery: text(&delivery[0]["id"]),
+            contact: text(&contact["id"]),
+            list: text(&list["id"]),
             account,
         }
     }
 
-    fn ids(&self) -> [&str; 4] {
-        [&self.message, &self.batch, &self.webhook, &self.delivery]
+    fn ids(&self) -> [&str; 6] {
+        [&self.message, &self.batch, &self.webhook, &self.delivery, &self.contact, &self.list]
     }
 
     /// What the parameter of a path stands for.
     fn id_of(&self, path: &str, parameter: &str) -> &str {
         match (path.split('/').nth(1).unwrap(), parameter) {
+            ("contacts", "id") | ("lists", "contact_id") => &self.contact,
+            ("lists", "id") => &self.list,
             ("messages", "id") => &self.message,
             ("webhooks", "id") => &self.webhook,
             ("webhooks", "delivery_id") => &self.delivery,
@@ -54,7 +66,7 @@ impl Tenant {
 
     async fn everything(&self) -> Vec<Value> {
         let mut seen = Vec::new();
-        for path in ["/messages", "/webhooks", "/balance"] {
+        for path in ["/messages", "/webhooks", "/balance", "/contacts", "/lists"] {
             seen.push(self.account.live.get(path).await.ok());
         }
         let deliveries = format!("/webhooks/{}/deliveries", self.webhook);
@@ -146,6 +158,12 @@ async fn filters_and_cursors_of_another_account_find_nothing_of_it() {
     let (own, other) =
         (Tenant::new(&rig, "07700 900123").await, Tenant::new(&rig, "07700 900124").await);
     let empty = json!([]);
+    let found = own.account.live.get(&format!("/contacts?list_id={}", other.list)).await.ok();
+    assert_eq!(found, empty);
+    let joining = json!({ "contact_ids": [other.contact] });
+    let members = format!("/lists/{}/contacts", own.list);
+    let told = own.account.live.post(&members, joining).await.ok();
+    assert_eq!(told, json!({ "added": 0, "invalid": [other.contact] }));
     for query in [format!("batch_id={}", other.batch), "q=07700900124".to_owned()] {
         let found = own.account.live.get(&format!("/messages?{query}")).await.ok();
         assert_eq!(found, empty, "{query}");

@@ -72,10 +72,11 @@ impl Rig {
             from,
             route: &route,
             opted_out: &BTreeSet::new(),
+            custom_names: &BTreeSet::new(),
             validity: VALIDITY,
             at: self.now(),
         };
-        plan(request, Recipients::of(request), facts, &mut self.ids())
+        plan(request, &Recipients::of(request), facts, &mut self.ids())
     }
 
     /// Commits one plan.
