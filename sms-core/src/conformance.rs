@@ -64,9 +64,11 @@ macro_rules! scenarios {
 mod account;
 mod api_key;
 mod audit;
+mod contact;
 mod credits;
 mod dispatch;
 mod inbound;
+mod list;
 mod message;
 mod number;
 mod opt_out;
@@ -127,6 +129,9 @@ pub fn all() -> impl Iterator<Item = Scenario> {
     let files = [
         account::SCENARIOS,
         api_key::SCENARIOS,
+        contact::book::SCENARIOS,
+        contact::import::SCENARIOS,
+        contact::page::SCENARIOS,
         credits::SCENARIOS,
         dispatch::claim::SCENARIOS,
         dispatch::lease::SCENARIOS,
@@ -136,6 +141,7 @@ pub fn all() -> impl Iterator<Item = Scenario> {
         inbound::answer::SCENARIOS,
         inbound::opt_out::SCENARIOS,
         inbound::routing::SCENARIOS,
+        list::SCENARIOS,
         message::cancel::SCENARIOS,
         message::filter::SCENARIOS,
         message::list::SCENARIOS,

@@ -6,8 +6,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::account::status::MayNotSend;
+use crate::contact::book::BookRefused;
 use crate::credits::Credits;
 use crate::credits::adjust::AdjustRefused;
+use crate::ids::ContactId;
 use crate::message::MessageStatus;
 use crate::message::cancel::CancelRefused;
 use crate::sender_name::{ReviewRefused, SenderNameExists};
@@ -88,6 +90,9 @@ pub enum Error {
     /// The text is on its way, or past it.
     #[error("a message that is {0} can no longer be cancelled")]
     MessageNotCancellable(MessageStatus),
+    /// The number is another contact's of the account.
+    #[error("the number is a contact already")]
+    ContactExists(ContactId),
     /// The operator has this number already.
     #[error("this number exists already")]
     NumberExists,
@@ -139,6 +144,7 @@ impl Error {
             Self::InsufficientCredit { .. } => "insufficient_credit",
             Self::IdempotencyConflict => "idempotency_conflict",
             Self::MessageNotCancellable(_) => "message_not_cancellable",
+            Self::ContactExists(_) => "contact_exists",
             Self::NumberExists => "number_exists",
             Self::WebhookLimitReached => "webhook_limit_reached",
             Self::SenderExists => "sender_exists",
@@ -161,6 +167,7 @@ impl Error {
                 json!({ "needed": needed, "balance": balance })
             }
             Self::MessageNotCancellable(status) => json!({ "status": status }),
+            Self::ContactExists(id) => json!({ "resource": "contact", "id": id }),
             _ => Value::Null,
         }
     }
@@ -203,6 +210,19 @@ impl From<AdjustRefused> for Error {
     }
 }
 
+impl From<BookRefused> for Error {
+    fn from(refused: BookRefused) -> Self {
+        match refused {
+            BookRefused::NoSuchContact => Self::NotFound("contact"),
+            BookRefused::NoSuchList(id) => {
+                Self::UnknownReference { resource: "list", id: id.to_string() }
+            }
+            BookRefused::ContactExists(id) => Self::ContactExists(id),
+            BookRefused::Invalid(fields) => Self::Invalid(fields),
+        }
+    }
+}
+
 impl From<EndpointRefused> for Error {
     fn from(refused: EndpointRefused) -> Self {
         match refused {
@@ -239,6 +259,7 @@ impl<R: Into<Error>> From<CommitError<R>> for Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::ListId;
     use crate::samples::credits;
 
     /// Every error with its code, its details, and whether trying again may help.
@@ -250,6 +271,8 @@ mod tests {
         let unknown = Error::UnknownReference { resource: "list", id: "lst_1".to_owned() };
         let poor = Error::InsufficientCredit { needed: credits(3), balance: credits(2) };
         let sent = Error::MessageNotCancellable(MessageStatus::Sent);
+        let contact = ContactId::from_u128(0);
+        let taken = json!({ "resource": "contact", "id": contact });
         let null = || Value::Null;
         vec![
             (Error::Invalid(vec![field]), "validation_failed", fields, false),
@@ -260,6 +283,7 @@ mod tests {
             (poor, "insufficient_credit", json!({ "needed": 3, "balance": 2 }), false),
             (Error::IdempotencyConflict, "idempotency_conflict", null(), false),
             (sent, "message_not_cancellable", json!({ "status": "sent" }), false),
+            (Error::ContactExists(contact), "contact_exists", taken, false),
             (Error::NumberExists, "number_exists", null(), false),
             (Error::WebhookLimitReached, "webhook_limit_reached", null(), false),
             (Error::SenderExists, "sender_exists", null(), false),
@@ -312,6 +336,11 @@ mod tests {
         assert_eq!(code(sending.into()), "message_not_cancellable");
         assert_eq!(code(CancelRefused::NoSuchMessage.into()), "not_found");
         assert_eq!(code(AdjustRefused::NoSuchAccount.into()), "not_found");
+        let contact = ContactId::from_u128(0);
+        assert_eq!(code(BookRefused::ContactExists(contact).into()), "contact_exists");
+        assert_eq!(code(BookRefused::NoSuchContact.into()), "not_found");
+        assert_eq!(code(BookRefused::NoSuchList(ListId::from_u128(0)).into()), "not_found");
+        assert_eq!(code(BookRefused::Invalid(Vec::new()).into()), "validation_failed");
         assert_eq!(code(EndpointRefused::LimitReached.into()), "webhook_limit_reached");
         assert_eq!(code(SenderNameExists.into()), "sender_exists");
         assert_eq!(code(ReviewRefused::AskedForAgain.into()), "sender_exists");

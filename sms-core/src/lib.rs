@@ -37,12 +37,14 @@
 
 pub mod account;
 pub mod clock;
+pub mod contact;
 pub mod credits;
 pub mod dispatch;
 pub mod error;
 pub mod event;
 pub mod ids;
 pub mod inbound;
+pub mod list;
 pub mod message;
 pub mod number;
 pub mod opt_out;

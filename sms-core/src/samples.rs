@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::account::{Account, AccountStatus, Mode, Settings};
+use crate::contact::{Contact, Details};
 use crate::credits::Credits;
 use crate::event::EventType;
-use crate::ids::{AccountId, BatchId, EndpointId, IdSource, Ids, MessageId};
+use crate::ids::{AccountId, BatchId, ContactId, EndpointId, IdSource, Ids, MessageId};
 use crate::message::{Body, Direction, ErrorCode, Message, MessageStatus, Times};
 use crate::phone::E164;
 use crate::random::SeededRandom;
@@ -65,6 +66,19 @@ pub(crate) fn account() -> Account {
         status: AccountStatus::Active,
         balance: credits(100),
         settings: Settings::default(),
+        created_at: seconds(-1_000),
+        updated_at: seconds(-1_000),
+    }
+}
+
+/// A contact with the number of [`person`], of whom nothing else is known.
+pub(crate) fn contact() -> Contact {
+    Contact {
+        id: ContactId::from_u128(1),
+        account: account_id(),
+        phone: person(),
+        details: Details::default(),
+        opted_out: false,
         created_at: seconds(-1_000),
         updated_at: seconds(-1_000),
     }

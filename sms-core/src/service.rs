@@ -23,7 +23,10 @@ use crate::webhook::attempt::ATTEMPT_LEASE;
 use crate::webhook::sender::WebhookSender;
 
 pub mod account;
+mod addressees;
 pub mod authenticate;
+pub mod contact;
+pub mod list;
 pub mod no_webhooks;
 pub mod operator;
 pub mod opt_out;

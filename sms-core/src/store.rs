@@ -10,9 +10,11 @@
 use std::fmt;
 
 use crate::account::store::{AccountStore, ApiKeyStore};
+use crate::contact::store::ContactStore;
 use crate::credits::store::CreditStore;
 use crate::dispatch::store::DispatchStore;
 use crate::inbound::store::InboundStore;
+use crate::list::store::ListStore;
 use crate::message::store::MessageStore;
 use crate::number::store::NumberStore;
 use crate::opt_out::store::OptOutStore;
@@ -26,9 +28,11 @@ use crate::webhook::store::WebhookStore;
 pub trait Store:
     AccountStore
     + ApiKeyStore
+    + ContactStore
     + CreditStore
     + DispatchStore
     + InboundStore
+    + ListStore
     + MessageStore
     + NumberStore
     + OptOutStore
@@ -45,9 +49,11 @@ pub trait Store:
 impl<S> Store for S where
     S: AccountStore
         + ApiKeyStore
+        + ContactStore
         + CreditStore
         + DispatchStore
         + InboundStore
+        + ListStore
         + MessageStore
         + NumberStore
         + OptOutStore

@@ -10,8 +10,12 @@ use sms_core::Sms;
 use crate::openapi::{DocumentRules, Failure, OwnPath, Rate, document};
 
 pub mod balance;
+pub mod contact;
+pub mod contact_import;
+pub(crate) mod contact_shape;
 pub mod export;
 pub mod gate;
+pub mod list;
 pub mod message;
 pub mod message_shape;
 pub mod opt_out;
@@ -32,6 +36,10 @@ pub enum Tag {
     Messages,
     /// Credits and account status.
     Account,
+    /// The address book.
+    Contacts,
+    /// Groups of contacts.
+    Lists,
     /// Numbers that must not be texted.
     OptOuts,
     /// Names that stand in place of a number, once approved.
@@ -46,6 +54,9 @@ pub enum Tag {
 pub type Apis = (
     message::MessageApi,
     send::SendApi,
+    contact::ContactApi,
+    contact_import::ContactImportApi,
+    list::ListApi,
     balance::BalanceApi,
     opt_out::OptOutApi,
     sender_name::SenderNameApi,
@@ -58,6 +69,9 @@ pub fn service(sms: &Sms, public_url: &str) -> OpenApiService<Apis, ()> {
     let apis = (
         message::MessageApi::new(sms.clone()),
         send::SendApi::new(sms.clone()),
+        contact::ContactApi::new(sms.clone()),
+        contact_import::ContactImportApi::new(sms.clone()),
+        list::ListApi::new(sms.clone()),
         balance::BalanceApi::new(sms.clone()),
         opt_out::OptOutApi::new(sms.clone()),
         sender_name::SenderNameApi::new(sms.clone()),
@@ -88,6 +102,8 @@ const RULES: DocumentRules = DocumentRules {
         ("message_send", &[Failure::InsufficientCredit, Failure::Forbidden, Failure::Conflict]),
         ("message_quote", &[Failure::Conflict]),
         ("message_cancel", &[Failure::Conflict]),
+        ("contact_create", &[Failure::Conflict]),
+        ("contact_update", &[Failure::Conflict]),
         ("sender_name_create", &[Failure::Conflict]),
         ("webhook_create", &[Failure::Conflict]),
     ],

@@ -25,6 +25,7 @@ impl From<Error> for ApiError {
             Error::InsufficientCredit { .. } => StatusCode::PAYMENT_REQUIRED,
             Error::IdempotencyConflict
             | Error::MessageNotCancellable(_)
+            | Error::ContactExists(_)
             | Error::NumberExists
             | Error::WebhookLimitReached
             | Error::NoNumber
@@ -95,6 +96,7 @@ mod tests {
     fn every_error_has_its_status() {
         let id = "x".to_owned();
         let sent = MessageStatus::Sent;
+        let contact = sms_core::ids::ContactId::from_u128(0);
         let (needed, balance) = (Credits::MAX, Credits::ZERO);
         for (error, status, code) in [
             (
@@ -109,6 +111,7 @@ mod tests {
             (Error::InsufficientCredit { needed, balance }, 402, "insufficient_credit"),
             (Error::IdempotencyConflict, 409, "idempotency_conflict"),
             (Error::MessageNotCancellable(sent), 409, "message_not_cancellable"),
+            (Error::ContactExists(contact), 409, "contact_exists"),
             (Error::NumberExists, 409, "number_exists"),
             (Error::WebhookLimitReached, 409, "webhook_limit_reached"),
             (Error::SenderExists, 409, "sender_exists"),

@@ -24,10 +24,13 @@ use async_trait::async_trait;
 use sms_core::store::{Health, StoreError};
 
 mod account;
+mod address_book;
+mod contact;
 mod credits;
 mod delivery;
 mod dispatch;
 mod inbound;
+mod list;
 mod message;
 mod message_index;
 mod number;

@@ -22,6 +22,7 @@ use sms_core::time::Timestamp;
 use sms_core::webhook::delivery::fan_out;
 use sms_core::webhook::endpoint::Endpoint;
 
+use crate::address_book::AddressBook;
 use crate::delivery::Deliveries;
 use crate::message_index::MessageIndex;
 use crate::queue::{FollowUps, Queue};
@@ -50,6 +51,7 @@ pub(crate) struct State {
 /// What belongs to one account.
 pub(crate) struct AccountState {
     pub(crate) account: Account,
+    pub(crate) book: AddressBook,
     /// In the order booked.
     pub(crate) ledger: Vec<Entry>,
     pub(crate) index: MessageIndex,
@@ -71,6 +73,7 @@ impl AccountState {
     pub(crate) fn new(account: Account) -> Self {
         Self {
             account,
+            book: AddressBook::default(),
             ledger: Vec::new(),
             index: MessageIndex::default(),
             earlier: BTreeMap::new(),

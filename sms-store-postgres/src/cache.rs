@@ -25,6 +25,8 @@ pub(crate) struct Caches {
     pub(crate) settings: Cache<AccountId, Settings>,
     pub(crate) numbers: Cache<AccountId, Vec<Number>>,
     pub(crate) sender_names: Cache<AccountId, Vec<SenderName>>,
+    /// Whether an account has no contacts.
+    pub(crate) empty_books: Cache<AccountId, bool>,
 }
 
 impl Caches {
@@ -34,6 +36,7 @@ impl Caches {
             settings: Cache::new(),
             numbers: Cache::new(),
             sender_names: Cache::new(),
+            empty_books: Cache::new(),
         }
     }
 }

@@ -3,7 +3,8 @@
 //! Rules stay in the core. A command opens its transaction, stages what is bulky, locks the rows
 //! its verdict depends on, asks the core to settle, and writes the verdict with a handful of
 //! statements whatever the number of texts. Locks are taken in one order everywhere: queue rows,
-//! texts, accounts by id, endpoints by id, deliveries. Workers skip what others have locked.
+//! texts, accounts by id, address books by account, endpoints by id, deliveries. Workers skip what
+//! others have locked.
 //!
 //! Beside the store stand what several programs over one database need: [`PgClock`] shows all of
 //! them the same time, [`PgWake`] tells one what another has found, [`PgLimits`] counts requests
@@ -23,10 +24,12 @@ use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 
 mod account;
+mod address_book;
 mod begin;
 mod cache;
 mod change;
 mod clock;
+mod contact;
 mod credits;
 mod delivery;
 mod dispatch;
@@ -34,6 +37,7 @@ mod error;
 mod event;
 mod inbound;
 mod link;
+mod list;
 mod message;
 mod migrate;
 mod new_text;

@@ -93,6 +93,11 @@ fn migrations() -> Vec<Migration> {
             "opt-out list",
             include_str!("../migrations/20261121200200_opt_out_list.sql"),
         ),
+        migration(
+            20_261_121_210_000,
+            "contact and list",
+            include_str!("../migrations/20261121210000_contact_and_list.sql"),
+        ),
     ]
 }
 

@@ -36,7 +36,7 @@ const COMMITTERS: usize = 2;
 /// The most texts that share a commit; one send may be larger by itself.
 const MOST_TEXTS: usize = 5_000;
 /// So many texts are worth a commit; others need not wait to share it.
-const WORTH_A_COMMIT: usize = 250;
+const WORTH_A_COMMIT: usize = 16;
 /// The most sends that share a commit.
 const MOST_SENDS: usize = 500;
 

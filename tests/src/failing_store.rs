@@ -8,14 +8,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use sms_core::account::api_key::{KeyHash, KeyRecord};
 use sms_core::account::store::{AccountStore, ApiKeyStore, KeyCreated, NewAccount};
 use sms_core::account::{Account, AccountChange, Settings};
+use sms_core::contact::book::{BookRefused, CreatePlan, RemovePlan, UpdatePlan};
+use sms_core::contact::import::{ImportPlan, Imported};
+use sms_core::contact::store::ContactStore;
+use sms_core::contact::{Contact, ContactFilter};
 use sms_core::credits::adjust::{AdjustPlan, AdjustRefused, Adjusted};
 use sms_core::credits::ledger::Entry;
 use sms_core::credits::store::CreditStore;
 use sms_core::dispatch::store::DispatchStore;
 use sms_core::dispatch::{ClaimPlan, Claimed, FollowUp, LeaseToken, OutcomePlan, OutcomeRecorded};
-use sms_core::ids::{AccountId, ApiKeyId, DeliveryId, EndpointId, MessageId, NumberId, TemplateId};
+use sms_core::ids::{
+    AccountId, ApiKeyId, ContactId, DeliveryId, EndpointId, ListId, MessageId, NumberId, TemplateId,
+};
 use sms_core::inbound::store::InboundStore;
 use sms_core::inbound::{InboundPlan, TakenIn, Unrouted};
+use sms_core::list::join::{JoinPlan, Joined};
+use sms_core::list::store::ListStore;
+use sms_core::list::{ContactList, ListChange};
 use sms_core::message::cancel::{CancelPlan, CancelRefused};
 use sms_core::message::filter::Search;
 use sms_core::message::store::MessageStore;
@@ -95,6 +104,25 @@ forward! {
 }
 
 forward! {
+    impl ContactStore for FailingStore {
+        contact_create(plan: CreatePlan) -> Result<Contact, CommitError<BookRefused>>;
+        contact_get(account: AccountId, id: ContactId)
+            -> Result<Option<(Contact, Vec<ListId>)>, StoreError>;
+        contact_list(account: AccountId, filter: &ContactFilter, page: PageRequest)
+            -> Result<Page<Contact>, StoreError>;
+        contact_update(plan: UpdatePlan) -> Result<Contact, CommitError<BookRefused>>;
+        contact_delete(plan: RemovePlan) -> Result<(), CommitError<BookRefused>>;
+        contacts_import(plan: ImportPlan) -> Result<Imported, CommitError<BookRefused>>;
+        custom_names(account: AccountId) -> Result<Vec<String>, StoreError>;
+        custom_names_among(account: AccountId, names: &[String])
+            -> Result<BTreeSet<String>, StoreError>;
+        contacts_by_id(account: AccountId, ids: &[ContactId]) -> Result<Vec<Contact>, StoreError>;
+        contacts_by_phone(account: AccountId, phones: &[E164]) -> Result<Vec<Contact>, StoreError>;
+        address_book_is_empty(account: AccountId) -> Result<bool, StoreError>;
+    }
+}
+
+forward! {
     impl CreditStore for FailingStore {
         credits_adjust(plan: AdjustPlan) -> Result<Adjusted, CommitError<AdjustRefused>>;
         ledger_list(account: AccountId, page: PageRequest) -> Result<Page<Entry>, StoreError>;
@@ -129,6 +157,22 @@ forward! {
         inbound_take(plan: InboundPlan) -> Result<TakenIn, StoreError>;
         unrouted_list(page: PageRequest) -> Result<Page<Unrouted>, StoreError>;
         last_texted_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
+    }
+}
+
+forward! {
+    impl ListStore for FailingStore {
+        list_create(list: ContactList) -> Result<(), StoreError>;
+        list_get(account: AccountId, id: ListId) -> Result<Option<ContactList>, StoreError>;
+        list_list(account: AccountId, page: PageRequest) -> Result<Page<ContactList>, StoreError>;
+        list_update(account: AccountId, id: ListId, change: ListChange, at: Timestamp)
+            -> Result<Option<ContactList>, StoreError>;
+        list_delete(account: AccountId, id: ListId) -> Result<bool, StoreError>;
+        list_join(plan: JoinPlan) -> Result<Joined, CommitError<BookRefused>>;
+        list_leave(account: AccountId, list: ListId, contact: ContactId)
+            -> Result<bool, StoreError>;
+        list_portion(account: AccountId, list: ListId, after: Option<ContactId>, limit: usize)
+            -> Result<Vec<Contact>, StoreError>;
     }
 }
 

@@ -14,6 +14,8 @@ impl Rig {
     /// - Every send took exactly the credits of its texts.
     /// - A text is refunded once if it failed before leaving or was cancelled, and else not at all.
     /// - Status, times, error and timeline of every text agree.
+    /// - Each list has as many contacts as it says, and the custom names in use are those of the
+    ///   contacts.
     /// - The queue is empty when no text waits for anything.
     pub async fn audit(&self) {
         let mut waiting = 0;
@@ -31,6 +33,7 @@ impl Rig {
                 check_text(account, message, &timeline);
                 waiting += usize::from(MessageStatus::CLAIMABLE.contains(&message.status));
             }
+            self.audit_address_book(account).await;
         }
         let next = self.next_dispatch().await;
         assert_eq!(next.is_some(), waiting > 0, "the queue holds the texts that wait, no others");

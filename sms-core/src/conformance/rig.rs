@@ -18,12 +18,14 @@ use crate::store::{Store, StoreError};
 use crate::time::Timestamp;
 
 mod account;
+mod contact;
 mod dispatch;
 mod inbound;
 mod receipt;
 mod sending;
 mod webhook;
 
+pub use contact::{named, with_fields};
 pub use dispatch::{Hand, refused, taken, taken_with, try_later};
 pub use sending::{key, refusal_of, request, request_with_key};
 pub use webhook::{event_of, secret};

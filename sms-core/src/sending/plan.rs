@@ -10,15 +10,17 @@ use super::idempotency::{Fingerprint, IdempotencyClaim};
 use super::recipients::{Candidate, Recipients, Rejection, RejectionReason};
 use super::request::SendRequest;
 use crate::account::{Mode, Settings};
+use crate::contact::Contact;
 use crate::credits::Credits;
 use crate::dispatch::{QueueEntry, TEST_DELAY};
-use crate::ids::{AccountId, BatchId, Ids, LedgerEntryId};
+use crate::ids::{AccountId, BatchId, ContactId, Ids, LedgerEntryId};
 use crate::message::{Body, Direction, Message, MessageStatus, TimelineEntry, Times};
 use crate::phone::E164;
 use crate::route::RouteName;
 use crate::sender_name::SenderValue;
 use crate::text::{
-    Measure, NumberOnly, Template, append_opt_out_line, check_length, is_blank, opt_out_line_for,
+    Measure, MergeFields, NumberOnly, Template, append_opt_out_line, check_length, is_blank,
+    opt_out_line_for,
 };
 use crate::time::Timestamp;
 
@@ -41,6 +43,9 @@ pub struct PlanFacts<'a> {
     pub route: &'a RouteName,
     /// Those of the recipients that must not be texted.
     pub opted_out: &'a BTreeSet<E164>,
+    /// Those custom names in the body that contacts of the account use; any other word in braces
+    /// stays as typed.
+    pub custom_names: &'a BTreeSet<String>,
     /// How long a text may wait for a route.
     pub validity: Duration,
     /// When.
@@ -99,7 +104,7 @@ impl SendPlan {
 /// Plans a send to the recipients of a request that passed its checks.
 pub fn plan(
     request: &SendRequest,
-    recipients: Recipients,
+    recipients: &Recipients,
     facts: PlanFacts<'_>,
     ids: &mut Ids,
 ) -> SendPlan {
@@ -107,10 +112,12 @@ pub fn plan(
     let scheduled_at = request.scheduled_at(facts.at);
     let due = scheduled_at.unwrap_or(facts.at);
     let mut writer = Writer::new(request, facts, batch, scheduled_at);
-    for candidate in recipients.candidates {
+    for candidate in &recipients.candidates {
         match candidate {
-            Candidate::Rejected(rejection) => writer.rejected.push(rejection),
-            Candidate::Number(number) => writer.write(number, ids),
+            Candidate::Rejected(rejection) => writer.rejected.push(rejection.clone()),
+            Candidate::Number(number) => {
+                writer.write(*number, recipients.contact(*number), ids);
+            }
         }
     }
     let Writer { messages, rejected, price, .. } = writer;
@@ -172,7 +179,7 @@ impl<'a> Writer<'a> {
             facts,
             batch,
             scheduled_at,
-            template: Template::parse(facts.body, |_| false),
+            template: Template::parse(facts.body, |name| facts.custom_names.contains(name)),
             opt_out_line,
             same_for_all: None,
             messages: Vec::new(),
@@ -181,30 +188,37 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn write(&mut self, number: E164, ids: &mut Ids) {
+    fn write(&mut self, number: E164, contact: Option<&Contact>, ids: &mut Ids) {
         if self.facts.opted_out.contains(&number) {
             self.rejected.push(Rejection::of(number, RejectionReason::OptedOut));
             return;
         }
-        match self.text_for(number) {
-            Ok(text) => self.accept(number, text, ids),
+        match self.text_for(number, contact) {
+            Ok(text) => self.accept(number, contact.map(|contact| contact.id), text, ids),
             Err(reason) => self.rejected.push(Rejection::of(number, reason)),
         }
     }
 
-    fn text_for(&mut self, number: E164) -> Result<Text, RejectionReason> {
+    fn text_for(
+        &mut self,
+        number: E164,
+        contact: Option<&Contact>,
+    ) -> Result<Text, RejectionReason> {
+        let nobody = NumberOnly(number);
+        let person = contact.map_or(&nobody as &dyn MergeFields, |contact| contact);
         if self.template.has_fields() {
-            return render(&self.template, number, self.opt_out_line.as_deref());
+            return render(&self.template, person, self.opt_out_line.as_deref());
         }
         let Self { same_for_all, template, opt_out_line, .. } = self;
         same_for_all
-            .get_or_insert_with(|| render(template, number, opt_out_line.as_deref()))
+            .get_or_insert_with(|| render(template, person, opt_out_line.as_deref()))
             .clone()
     }
 
-    fn accept(&mut self, number: E164, text: Text, ids: &mut Ids) {
+    fn accept(&mut self, number: E164, contact_id: Option<ContactId>, text: Text, ids: &mut Ids) {
         let price = Credits::for_segments(text.measure.segments);
-        // At most 1,000 numbers and a list of 11 parts each: far below what credits can count.
+        // At most 1,000 numbers, a body full of contacts and the largest list, of 11 parts each:
+        // far below what credits can count.
         self.price = self.price.checked_add(price).unwrap_or(Credits::MAX);
         self.messages.push(Message {
             id: ids.next(),
@@ -222,7 +236,7 @@ impl<'a> Writer<'a> {
             client_ref: self.request.client_ref.clone(),
             batch_id: Some(self.batch),
             campaign_id: None,
-            contact_id: None,
+            contact_id,
             error: None,
             mode: self.facts.mode,
             scheduled_at: self.scheduled_at,
@@ -234,10 +248,10 @@ impl<'a> Writer<'a> {
 /// The text for one recipient, if there is anything to send and it is not too long.
 fn render(
     template: &Template,
-    number: E164,
+    person: &dyn MergeFields,
     opt_out_line: Option<&str>,
 ) -> Result<Text, RejectionReason> {
-    let rendered = template.render(&NumberOnly(number));
+    let rendered = template.render(person);
     if is_blank(&rendered) {
         return Err(RejectionReason::EmptyBody);
     }

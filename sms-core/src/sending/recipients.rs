@@ -1,11 +1,12 @@
 //! Who of those asked for gets a text: the union, in order, each number once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
 use super::request::SendRequest;
+use crate::contact::Contact;
 use crate::phone::{E164, PhoneRefused, parse_uk_mobile};
 
 /// Why a recipient gets no text.
@@ -109,6 +110,9 @@ pub enum Candidate {
 pub struct Recipients {
     /// Its entries, in the order asked for.
     pub candidates: Vec<Candidate>,
+    /// Those of the numbers that are contacts.
+    contacts: BTreeMap<E164, Contact>,
+    seen: BTreeSet<E164>,
 }
 
 impl Recipients {
@@ -116,7 +120,29 @@ impl Recipients {
     pub fn of(request: &SendRequest) -> Self {
         let mut seen = BTreeSet::new();
         let candidates = request.numbers().map(|text| candidate(text, &mut seen)).collect();
-        Self { candidates }
+        Self { candidates, contacts: BTreeMap::new(), seen }
+    }
+
+    /// Says that a number asked for is this contact's.
+    pub fn know(&mut self, contact: Contact) {
+        self.contacts.insert(contact.phone, contact);
+    }
+
+    /// Adds a contact; a duplicate when its number was asked for before.
+    pub fn add(&mut self, contact: Contact) {
+        let number = contact.phone;
+        let candidate = if self.seen.insert(number) {
+            Candidate::Number(number)
+        } else {
+            Candidate::Rejected(Rejection::of(number, RejectionReason::Duplicate))
+        };
+        self.candidates.push(candidate);
+        self.know(contact);
+    }
+
+    /// The contact that a number is, if it is known to be one.
+    pub fn contact(&self, number: E164) -> Option<&Contact> {
+        self.contacts.get(&number)
     }
 
     /// The numbers that can be texted, in order, each once.
@@ -218,6 +244,28 @@ mod tests {
         let json = r#"{"to":"+447700900123","reason":"opted_out"}"#;
         assert_eq!(serde_json::to_string(&rejection).unwrap(), json);
         assert!(!format!("{rejection:?}").contains("7700"));
+    }
+
+    #[test]
+    fn contacts_come_after_numbers_in_their_order_and_each_number_once() {
+        use crate::ids::ContactId;
+        use crate::samples::{contact, mobile};
+
+        let numbered =
+            |n: u64| Contact { id: ContactId::from_u128(n.into()), phone: mobile(n), ..contact() };
+        let mut recipients = Recipients::of(&SendRequest::new("x").to("07700 900003, nobody"));
+        for n in [5, 3, 4, 5] {
+            recipients.add(numbered(n));
+        }
+        let duplicate =
+            |n| Candidate::Rejected(Rejection::of(mobile(n), RejectionReason::Duplicate));
+        let number = |n| Candidate::Number(mobile(n));
+        let entries = &recipients.candidates;
+        assert_eq!(entries[0], number(3));
+        assert_eq!(entries[2..], [number(5), duplicate(3), number(4), duplicate(5)]);
+        assert_eq!(recipients.distinct(), 4);
+        assert_eq!(recipients.contact(mobile(3)), Some(&numbered(3)), "also a number of `to`");
+        assert_eq!(recipients.contact(mobile(6)), None);
     }
 
     #[test]

@@ -11,6 +11,8 @@ use crate::time::Timestamp;
 
 /// How many numbers `to` may hold, after splitting.
 pub const MAX_TO: usize = 1_000;
+/// How many contacts the list of a send may have: its texts are planned, and answered, all at once.
+pub const MAX_LIST: usize = 100_000;
 /// How many characters `client_ref` may have.
 pub const MAX_CLIENT_REF: usize = 64;
 /// How far ahead a text may be scheduled.

@@ -19,7 +19,7 @@ use crate::sending::plan::{PlanFacts, SendPlan, plan};
 use crate::sending::quote::Quote;
 use crate::sending::recipients::Recipients;
 use crate::sending::request::SendRequest;
-use crate::sending::settle::{Sent, TEST_NUMBERS_PER_REQUEST};
+use crate::sending::settle::Sent;
 use crate::store::{CommitError, StoreError};
 use crate::text::measure;
 use crate::time::Timestamp;
@@ -163,7 +163,6 @@ impl AccountHandle {
         if !errors.is_empty() {
             return Err(Error::Invalid(errors));
         }
-        refuse_unknown_references(request)?;
         let Some(id) = request.template_id else { return Ok(Cow::Borrowed(&request.body)) };
         let found = self.sms.store().template_get(self.id, id).await?;
         let unknown = || Error::UnknownReference { resource: "template", id: id.to_string() };
@@ -181,16 +180,14 @@ impl AccountHandle {
         words: &str,
         opt_outs: OptOuts,
     ) -> Result<SendPlan, Error> {
-        let at = self.sms.now();
-        let recipients = Recipients::of(request);
-        if self.mode.is_test() && recipients.distinct() > TEST_NUMBERS_PER_REQUEST {
-            return Err(Error::TestLimitExceeded);
-        }
+        let recipients = self.addressees(request).await?;
         let sender = self.approved_sender(request.sender.as_deref()).await?;
         if request.track_links && !self.mode.is_test() {
             let message = "tracked links are not available in this version";
             return Err(Error::invalid("track_links", "unsupported", message));
         }
+        // Both at once: a text whose id is of a later moment could leave before it was made.
+        let at = self.sms.now();
         let mut ids = self.sms.ids(at);
         let shown = Shown { words, sender: sender.as_ref() };
         self.plan_for(request, shown, recipients, opt_outs, at, &mut ids).await
@@ -214,6 +211,7 @@ impl AccountHandle {
         } else {
             BTreeSet::new()
         };
+        let custom_names = self.custom_names_in(shown.words).await?;
         let own = store.numbers_for(self.id).await?;
         let from = sending_number(&own, self.id, at).ok_or(Error::NoNumber)?;
         let test_route = crate::route::RouteName::test();
@@ -230,20 +228,12 @@ impl AccountHandle {
             sender: shown.sender,
             route,
             opted_out: &opted_out,
+            custom_names: &custom_names,
             validity: self.sms.inner.validity,
             at,
         };
-        Ok(plan(request, recipients, facts, ids))
+        Ok(plan(request, &recipients, facts, ids))
     }
-}
-
-/// Contacts and lists are not kept yet, so that every id of one is unknown.
-fn refuse_unknown_references(request: &SendRequest) -> Result<(), Error> {
-    let unknown = |resource, id: String| Err(Error::UnknownReference { resource, id });
-    if let Some(id) = request.contact_ids.first() {
-        return unknown("contact", id.to_string());
-    }
-    request.list_id.map_or(Ok(()), |id| unknown("list", id.to_string()))
 }
 
 /// A store that answers nothing breaks its contract.

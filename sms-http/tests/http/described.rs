@@ -182,6 +182,16 @@ impl<'d> Check<'d> {
                 }
             }
             "format" => self.against_format(rule, value, at),
+            // Stands only where no properties are named.
+            "additionalProperties" => {
+                for (name, inner) in value.as_object().into_iter().flatten() {
+                    self.against_schema(rule, inner, &format!("{at}.{name}"));
+                }
+            }
+            "maxProperties" => {
+                let count = value.as_object().map(serde_json::Map::len);
+                self.against_bound(false, rule, count, at);
+            }
             "required" | "properties" | "items" => self.against_parts(keyword, rule, value, at),
             "anyOf" | "oneOf" => {
                 let choices = rule.as_array().expect("choices");

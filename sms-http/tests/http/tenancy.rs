@@ -18,6 +18,8 @@ struct Tenant {
     template: String,
     sender_name: String,
     opted_out: String,
+    contact: String,
+    list: String,
 }
 
 impl Tenant {
@@ -38,7 +40,13 @@ impl Tenant {
         let somebody = number.replace("9001", "9002");
         let opt_out = json!({ "phone": somebody });
         let opt_out = account.live.post("/opt-outs", opt_out).await.created();
+        let person = json!({ "phone": number, "custom": { "points": 5 } });
+        let contact = account.live.post("/contacts", person).await.created();
+        let list = account.live.post("/lists", json!({ "name": "Regulars" })).await.created();
         let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let members = format!("/lists/{}/contacts", text(&list["id"]));
+        let joining = json!({ "contact_ids": [contact["id"]] });
+        account.live.post(&members, joining).await.assert(200);
         Self {
             template: text(&template["id"]),
             sender_name: text(&name["id"]),
@@ -47,18 +55,23 @@ impl Tenant {
             batch: text(&sent["batch_id"]),
             webhook: text(&webhook["id"]),
             delivery: text(&delivery[0]["id"]),
+            contact: text(&contact["id"]),
+            list: text(&list["id"]),
             account,
         }
     }
 
-    fn ids(&self) -> [&str; 6] {
+    fn ids(&self) -> [&str; 8] {
         let Self { message, batch, webhook, delivery, template, sender_name, .. } = self;
-        [message, batch, webhook, delivery, template, sender_name]
+        let Self { contact, list, .. } = self;
+        [message, batch, webhook, delivery, template, sender_name, contact, list]
     }
 
     /// What the parameter of a path stands for.
     fn id_of(&self, path: &str, parameter: &str) -> &str {
         match (path.split('/').nth(1).unwrap(), parameter) {
+            ("contacts", "id") | ("lists", "contact_id") => &self.contact,
+            ("lists", "id") => &self.list,
             ("messages", "id") => &self.message,
             ("opt-outs", "phone") => &self.opted_out,
             ("templates", "id") => &self.template,
@@ -70,8 +83,16 @@ impl Tenant {
 
     async fn everything(&self) -> Vec<Value> {
         let mut seen = Vec::new();
-        for path in ["/messages", "/webhooks", "/balance", "/templates", "/sender-ids", "/opt-outs"]
-        {
+        for path in [
+            "/messages",
+            "/webhooks",
+            "/balance",
+            "/contacts",
+            "/lists",
+            "/templates",
+            "/sender-ids",
+            "/opt-outs",
+        ] {
             seen.push(self.account.live.get(path).await.ok());
         }
         let deliveries = format!("/webhooks/{}/deliveries", self.webhook);
@@ -164,6 +185,12 @@ async fn filters_and_cursors_of_another_account_find_nothing_of_it() {
     let (own, other) =
         (Tenant::new(&rig, "07700 900123").await, Tenant::new(&rig, "07700 900124").await);
     let empty = json!([]);
+    let found = own.account.live.get(&format!("/contacts?list_id={}", other.list)).await.ok();
+    assert_eq!(found, empty);
+    let joining = json!({ "contact_ids": [other.contact] });
+    let members = format!("/lists/{}/contacts", own.list);
+    let told = own.account.live.post(&members, joining).await.ok();
+    assert_eq!(told, json!({ "added": 0, "invalid": [other.contact] }));
     for query in [format!("batch_id={}", other.batch), "q=07700900124".to_owned()] {
         let found = own.account.live.get(&format!("/messages?{query}")).await.ok();
         assert_eq!(found, empty, "{query}");

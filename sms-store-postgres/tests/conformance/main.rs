@@ -3,6 +3,7 @@
 //!
 //! `cargo test -p sms-store-postgres --test conformance sending::` runs one noun's.
 
+mod address_book;
 mod dropped;
 mod plans;
 mod postgres;
@@ -143,7 +144,8 @@ fn main() -> ExitCode {
             Ok(())
         })
     });
-    let here = postgres::TESTS.iter().chain(schema::TESTS).map(|(name, act)| {
+    let own = postgres::TESTS.iter().chain(schema::TESTS).chain(address_book::TESTS);
+    let here = own.map(|(name, act)| {
         Trial::test(format!("postgres::{name}"), move || {
             with_store(|store, runner, url| {
                 let rig = Rig::new(store, runner.clone());

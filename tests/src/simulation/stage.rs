@@ -49,6 +49,7 @@ use super::model::{CancelSeen, Check, ClaimSeen, Model, Moment, SendSeen};
 use super::trace::Detail;
 use super::world::{Weather, World};
 
+mod contact;
 mod webhook;
 
 /// A store whose calls take turns and are compared with the model.

@@ -76,10 +76,11 @@ impl Rig {
             sender: sender.as_ref(),
             route: &route,
             opted_out: &BTreeSet::new(),
+            custom_names: &BTreeSet::new(),
             validity: VALIDITY,
             at: self.now(),
         };
-        plan(request, Recipients::of(request), facts, &mut self.ids())
+        plan(request, &Recipients::of(request), facts, &mut self.ids())
     }
 
     /// Commits one plan.

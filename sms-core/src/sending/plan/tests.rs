@@ -13,6 +13,7 @@ struct World {
     mode: Mode,
     route: RouteName,
     opted_out: BTreeSet<E164>,
+    custom_names: BTreeSet<String>,
     validity: Duration,
 }
 
@@ -23,6 +24,7 @@ impl World {
             mode,
             route: RouteName::new("simulator"),
             opted_out: BTreeSet::new(),
+            custom_names: BTreeSet::new(),
             validity: Duration::from_hours(24),
         }
     }
@@ -32,6 +34,14 @@ impl World {
     }
 
     fn plan_of(&self, request: &SendRequest, body: &str) -> SendPlan {
+        self.plan_with(request, body, &Recipients::of(request))
+    }
+
+    fn plan_to(&self, request: &SendRequest, recipients: &Recipients) -> SendPlan {
+        self.plan_with(request, &request.body, recipients)
+    }
+
+    fn plan_with(&self, request: &SendRequest, body: &str, recipients: &Recipients) -> SendPlan {
         let sender = request.sender.as_ref().map(|name| name.parse().unwrap());
         let facts = PlanFacts {
             account: self.account.id,
@@ -42,10 +52,11 @@ impl World {
             sender: sender.as_ref(),
             route: &self.route,
             opted_out: &self.opted_out,
+            custom_names: &self.custom_names,
             validity: self.validity,
             at: now(),
         };
-        plan(request, Recipients::of(request), facts, &mut ids())
+        plan(request, recipients, facts, &mut ids())
     }
 }
 
@@ -141,6 +152,27 @@ fn all_recipients_share_one_text_when_there_is_no_field_to_fill() {
     assert_eq!(bodies(&plan)[0], "hello {nobody}\nReply STOP to opt out");
     let places: Vec<_> = bodies(&plan).into_iter().map(str::as_ptr).collect();
     assert_eq!(places[0], places[1], "rendered once");
+}
+
+#[test]
+fn a_contact_gets_its_own_text_under_its_id_and_custom_names_in_use_are_filled() {
+    use crate::contact::{Contact, CustomValue, Details};
+    use crate::samples::contact;
+
+    let mut world = World::new(Mode::Live);
+    world.custom_names.insert("points".to_owned());
+    let details = Details {
+        first_name: Some("Ann".to_owned()),
+        custom: [("points".to_owned(), CustomValue::Number(5.into()))].into(),
+        ..Details::default()
+    };
+    let request = SendRequest::new("Hi {first_name}: {points} {unused}").to("07700 900124");
+    let mut recipients = Recipients::of(&request);
+    recipients.add(Contact { details, ..contact() });
+    let plan = world.plan_to(&request, &recipients);
+    assert_eq!(bodies(&plan), ["Hi :  {unused}", "Hi Ann: 5 {unused}"]);
+    let contacts: Vec<_> = plan.messages.iter().map(|message| message.contact_id).collect();
+    assert_eq!(contacts, [None, Some(contact().id)]);
 }
 
 #[test]

@@ -1,0 +1,5 @@
+//! Contacts.
+
+pub(crate) mod book;
+pub(crate) mod import;
+pub(crate) mod page;

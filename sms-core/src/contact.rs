@@ -1,0 +1,170 @@
+//! Contacts: an account's address book.
+//!
+//! A contact is a number with what is known of the person. [`custom`] has the fields that an
+//! account names itself, [`book`] what every change of the address book writes, [`import`] many
+//! rows at once, [`filter`] the questions a list answers.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::ids::{AccountId, ContactId};
+use crate::phone::E164;
+use crate::text::MergeFields;
+use crate::time::Timestamp;
+
+pub mod book;
+pub mod custom;
+pub mod filter;
+pub mod import;
+pub mod input;
+pub mod store;
+
+pub use custom::{CustomFields, CustomValue};
+pub use filter::ContactFilter;
+pub use input::{ContactInput, ContactPatch};
+
+/// What is known of a person. A value that would be blank is none.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Details {
+    /// The first name.
+    pub first_name: Option<String>,
+    /// The last name.
+    pub last_name: Option<String>,
+    /// The email address.
+    pub email: Option<String>,
+    /// Notes of the account's.
+    pub notes: Option<String>,
+    /// The fields that the account names itself.
+    pub custom: CustomFields,
+}
+
+/// Shows which values there are, never the values.
+impl fmt::Debug for Details {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Details")
+            .field("first_name", &self.first_name.is_some())
+            .field("last_name", &self.last_name.is_some())
+            .field("email", &self.email.is_some())
+            .field("notes", &self.notes.is_some())
+            .field("custom", &self.custom.len())
+            .finish()
+    }
+}
+
+impl Details {
+    /// These details with those of `newer` over them; what `newer` does not have stays.
+    #[must_use]
+    pub fn overlaid_with(mut self, newer: &Self) -> Self {
+        let Self { first_name, last_name, email, notes, custom } = newer;
+        for (mine, given) in [
+            (&mut self.first_name, first_name),
+            (&mut self.last_name, last_name),
+            (&mut self.email, email),
+            (&mut self.notes, notes),
+        ] {
+            if given.is_some() {
+                mine.clone_from(given);
+            }
+        }
+        self.custom.extend(custom.iter().map(|(name, value)| (name.clone(), value.clone())));
+        self
+    }
+}
+
+/// A saved contact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contact {
+    /// Its id.
+    pub id: ContactId,
+    /// Whose it is.
+    pub account: AccountId,
+    /// The number: a UK mobile, and no other contact's of the account.
+    pub phone: E164,
+    /// What is known of the person.
+    pub details: Details,
+    /// Whether the number has opted out. Told by every reading; not kept with the contact.
+    pub opted_out: bool,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+impl Contact {
+    /// What a search for words looks into: names and email, in lower case.
+    pub fn searched(&self) -> String {
+        let Details { first_name, last_name, email, notes: _, custom: _ } = &self.details;
+        let part = |value: &Option<String>| value.as_deref().unwrap_or_default().to_lowercase();
+        format!("{} {}\n{}", part(first_name), part(last_name), part(email))
+    }
+}
+
+impl MergeFields for Contact {
+    fn first_name(&self) -> Option<&str> {
+        self.details.first_name.as_deref()
+    }
+
+    fn last_name(&self) -> Option<&str> {
+        self.details.last_name.as_deref()
+    }
+
+    fn email(&self) -> Option<&str> {
+        self.details.email.as_deref()
+    }
+
+    fn phone(&self) -> E164 {
+        self.phone
+    }
+
+    fn custom(&self, name: &str) -> Option<Cow<'_, str>> {
+        self.details.custom.get(name).map(CustomValue::text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::contact;
+    use crate::text::Template;
+
+    fn details(first_name: Option<&str>, email: Option<&str>, custom: &[(&str, i64)]) -> Details {
+        let number = |(name, value): &(&str, i64)| {
+            ((*name).to_owned(), CustomValue::Number((*value).into()))
+        };
+        Details {
+            first_name: first_name.map(str::to_owned),
+            email: email.map(str::to_owned),
+            custom: custom.iter().map(number).collect(),
+            ..Details::default()
+        }
+    }
+
+    #[test]
+    fn newer_details_lie_over_older_ones_and_what_they_lack_stays() {
+        let older = details(Some("Ann"), Some("ann@example.com"), &[("points", 1), ("visits", 2)]);
+        let newer = details(Some("Anne"), None, &[("points", 5)]);
+        let both = details(Some("Anne"), Some("ann@example.com"), &[("points", 5), ("visits", 2)]);
+        assert_eq!(older.clone().overlaid_with(&newer), both);
+        assert_eq!(older.clone().overlaid_with(&Details::default()), older);
+    }
+
+    #[test]
+    fn a_contact_fills_merge_fields_with_what_is_known() {
+        let contact =
+            Contact { details: details(Some("Ann"), None, &[("points", 5)]), ..contact() };
+        let template = Template::parse("{full_name}/{email}/{phone}/{points}/{town}/{x}", |name| {
+            ["points", "town"].contains(&name)
+        });
+        assert_eq!(template.render(&contact), "Ann//+447700900123/5//{x}");
+    }
+
+    #[test]
+    fn debug_shows_nobody() {
+        let contact = Contact {
+            details: details(Some("Ann"), Some("ann@example.com"), &[("points", 5)]),
+            ..contact()
+        };
+        let shown = format!("{contact:?}");
+        assert!(!shown.contains("Ann") && !shown.contains("example") && !shown.contains("points"));
+    }
+}

@@ -1,0 +1,308 @@
+//! What every change of an address book has in common: what it asks, what it depends on, what it
+//! writes. Changes of one account's book come one after another, so that a number belongs to one
+//! contact, and counts are exact.
+
+use std::collections::BTreeSet;
+
+use super::custom::{CustomFields, FieldUses};
+use super::input::ContactChange;
+use super::{Contact, Details};
+use crate::error::FieldError;
+use crate::ids::{AccountId, ContactId, ListId};
+use crate::phone::E164;
+use crate::time::Timestamp;
+
+/// What a plan has to know of the book.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BookQuestion {
+    /// The contacts with these numbers, and which of these numbers have opted out.
+    pub phones: Vec<E164>,
+    /// The contacts with these ids.
+    pub ids: Vec<ContactId>,
+    /// Whether there is this list, and which of those contacts are on it.
+    pub list: Option<ListId>,
+}
+
+/// What the verdict depends on.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BookFacts {
+    /// The contacts asked for, each once, in any order.
+    pub contacts: Vec<Contact>,
+    /// Those of the numbers asked for that have opted out.
+    pub opted_out: BTreeSet<E164>,
+    /// Those of the contacts that are on the list asked for; `None` when there is no such list.
+    pub members: Option<BTreeSet<ContactId>>,
+}
+
+/// All that a store writes, in this order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[must_use = "a change has to be written by the store"]
+pub struct BookChange {
+    /// Contacts removed, and from every list that they are on.
+    pub removed: Vec<ContactId>,
+    /// Contacts as they are now.
+    pub updated: Vec<Contact>,
+    /// New contacts.
+    pub created: Vec<Contact>,
+    /// A list and the contacts put on it that were not.
+    pub joined: Option<(ListId, Vec<ContactId>)>,
+    /// How the use of custom names changes.
+    pub uses: FieldUses,
+}
+
+impl BookChange {
+    /// Writes nothing.
+    pub fn is_empty(&self) -> bool {
+        let Self { removed, updated, created, joined, uses: _ } = self;
+        let nobody_joined = joined.as_ref().is_none_or(|(_, contacts)| contacts.is_empty());
+        removed.is_empty() && updated.is_empty() && created.is_empty() && nobody_joined
+    }
+
+    pub(super) fn create(&mut self, contact: Contact) {
+        self.uses.count(&CustomFields::new(), &contact.details.custom);
+        self.created.push(contact);
+    }
+
+    pub(super) fn update(&mut self, before: &Contact, after: Contact) {
+        self.uses.count(&before.details.custom, &after.details.custom);
+        self.updated.push(after);
+    }
+}
+
+/// Why a change of the book was refused; nothing was written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BookRefused {
+    /// There is no such contact.
+    #[error("no such contact")]
+    NoSuchContact,
+    /// There is no such list.
+    #[error("no such list")]
+    NoSuchList(ListId),
+    /// The number is another contact's.
+    #[error("the number is a contact already")]
+    ContactExists(ContactId),
+    /// Change and contact together break rules.
+    #[error("the contact would break a rule")]
+    Invalid(Vec<FieldError>),
+}
+
+/// A change of one account's book, decided with the book locked.
+pub trait BookPlan: Send + Sync {
+    /// What it answers.
+    type Answer: Send;
+
+    /// Whose book it is.
+    fn account(&self) -> AccountId;
+
+    /// What it has to know.
+    fn asks(&self) -> BookQuestion;
+
+    /// Decides. Between reading the facts and writing the change no other change of the book may
+    /// be made.
+    fn settle(&self, facts: &BookFacts) -> Result<(BookChange, Self::Answer), BookRefused>;
+}
+
+/// Makes a contact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreatePlan {
+    /// Whose it shall be.
+    pub account: AccountId,
+    /// Its id.
+    pub id: ContactId,
+    /// Its number.
+    pub phone: E164,
+    /// What is known of the person.
+    pub details: Details,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl BookPlan for CreatePlan {
+    type Answer = Contact;
+
+    fn account(&self) -> AccountId {
+        self.account
+    }
+
+    fn asks(&self) -> BookQuestion {
+        BookQuestion { phones: vec![self.phone], ..BookQuestion::default() }
+    }
+
+    fn settle(&self, facts: &BookFacts) -> Result<(BookChange, Contact), BookRefused> {
+        if let Some(existing) = facts.contacts.iter().find(|found| found.phone == self.phone) {
+            return Err(BookRefused::ContactExists(existing.id));
+        }
+        let contact = Contact {
+            id: self.id,
+            account: self.account,
+            phone: self.phone,
+            details: self.details.clone(),
+            opted_out: facts.opted_out.contains(&self.phone),
+            created_at: self.at,
+            updated_at: self.at,
+        };
+        let mut change = BookChange::default();
+        change.create(contact.clone());
+        Ok((change, contact))
+    }
+}
+
+/// Changes a contact.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpdatePlan {
+    /// Whose it is.
+    pub account: AccountId,
+    /// Which.
+    pub id: ContactId,
+    /// How.
+    pub change: ContactChange,
+    /// When.
+    pub at: Timestamp,
+}
+
+impl BookPlan for UpdatePlan {
+    type Answer = Contact;
+
+    fn account(&self) -> AccountId {
+        self.account
+    }
+
+    fn asks(&self) -> BookQuestion {
+        let phones = self.change.phone.into_iter().collect();
+        BookQuestion { phones, ids: vec![self.id], list: None }
+    }
+
+    fn settle(&self, facts: &BookFacts) -> Result<(BookChange, Contact), BookRefused> {
+        let before = facts.contacts.iter().find(|found| found.id == self.id);
+        let before = before.ok_or(BookRefused::NoSuchContact)?;
+        let mut after = self.change.apply(before, self.at).map_err(BookRefused::Invalid)?;
+        let holds = |found: &&Contact| found.phone == after.phone && found.id != self.id;
+        if let Some(other) = facts.contacts.iter().find(holds) {
+            return Err(BookRefused::ContactExists(other.id));
+        }
+        if after.phone != before.phone {
+            after.opted_out = facts.opted_out.contains(&after.phone);
+        }
+        let mut change = BookChange::default();
+        change.update(before, after.clone());
+        Ok((change, after))
+    }
+}
+
+/// Removes a contact, and from every list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RemovePlan {
+    /// Whose it is.
+    pub account: AccountId,
+    /// Which.
+    pub id: ContactId,
+}
+
+impl BookPlan for RemovePlan {
+    type Answer = ();
+
+    fn account(&self) -> AccountId {
+        self.account
+    }
+
+    fn asks(&self) -> BookQuestion {
+        BookQuestion { ids: vec![self.id], ..BookQuestion::default() }
+    }
+
+    fn settle(&self, facts: &BookFacts) -> Result<(BookChange, ()), BookRefused> {
+        let contact = facts.contacts.iter().find(|found| found.id == self.id);
+        let contact = contact.ok_or(BookRefused::NoSuchContact)?;
+        let mut change = BookChange { removed: vec![contact.id], ..BookChange::default() };
+        change.uses.count(&contact.details.custom, &CustomFields::new());
+        Ok((change, ()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contact::CustomValue;
+    use crate::samples::{account_id, contact, mobile, seconds};
+
+    fn fields(names: &[&str]) -> CustomFields {
+        names.iter().map(|name| ((*name).to_owned(), CustomValue::Boolean(true))).collect()
+    }
+
+    fn with_fields(names: &[&str]) -> Details {
+        Details { custom: fields(names), ..Details::default() }
+    }
+
+    fn uses(change: &BookChange) -> Vec<(&str, i64)> {
+        change.uses.changes().collect()
+    }
+
+    fn create() -> CreatePlan {
+        CreatePlan {
+            account: account_id(),
+            id: ContactId::from_u128(9),
+            phone: mobile(123),
+            details: with_fields(&["a", "b"]),
+            at: seconds(5),
+        }
+    }
+
+    fn facts(contacts: Vec<Contact>) -> BookFacts {
+        BookFacts { contacts, ..BookFacts::default() }
+    }
+
+    #[test]
+    fn a_number_becomes_a_contact_once() {
+        let (change, made) = create().settle(&facts(vec![])).unwrap();
+        assert_eq!((made.id, made.phone, made.opted_out), (create().id, mobile(123), false));
+        assert_eq!((made.created_at, made.updated_at), (seconds(5), seconds(5)));
+        assert_eq!(change.created, [made]);
+        assert_eq!(uses(&change), [("a", 1), ("b", 1)]);
+        let refused = create().settle(&facts(vec![contact()]));
+        assert_eq!(refused, Err(BookRefused::ContactExists(contact().id)));
+    }
+
+    #[test]
+    fn a_new_contact_tells_whether_its_number_has_opted_out() {
+        let facts = BookFacts { opted_out: [mobile(123)].into(), ..BookFacts::default() };
+        assert!(create().settle(&facts).unwrap().1.opted_out);
+    }
+
+    fn update(change: ContactChange) -> UpdatePlan {
+        UpdatePlan { account: account_id(), id: contact().id, change, at: seconds(5) }
+    }
+
+    #[test]
+    fn a_contact_takes_another_number_unless_it_is_anothers() {
+        let change = ContactChange { phone: Some(mobile(124)), ..ContactChange::default() };
+        let plan = update(change);
+        assert_eq!(plan.asks().phones, [mobile(124)]);
+        let told = BookFacts { opted_out: [mobile(124)].into(), ..facts(vec![contact()]) };
+        let (written, after) = plan.settle(&told).unwrap();
+        assert_eq!((after.phone, after.opted_out), (mobile(124), true));
+        assert_eq!(written.updated, [after]);
+        let other = Contact { id: ContactId::from_u128(77), phone: mobile(124), ..contact() };
+        let refused = plan.settle(&facts(vec![contact(), other]));
+        assert_eq!(refused, Err(BookRefused::ContactExists(ContactId::from_u128(77))));
+        assert_eq!(plan.settle(&facts(vec![])), Err(BookRefused::NoSuchContact));
+        let same = ContactChange { phone: Some(contact().phone), ..ContactChange::default() };
+        assert!(update(same).settle(&facts(vec![contact()])).is_ok());
+    }
+
+    #[test]
+    fn changes_and_removals_count_the_names_in_use() {
+        use crate::contact::custom::CustomPatch;
+        let before = Contact { details: with_fields(&["a", "b"]), ..contact() };
+        let given = [("b".to_owned(), None), ("c".to_owned(), Some(CustomValue::Boolean(false)))];
+        let custom = CustomPatch::Merge(given.into());
+        let plan = update(ContactChange { custom, ..ContactChange::default() });
+        let (change, _) = plan.settle(&facts(vec![before.clone()])).unwrap();
+        assert_eq!(uses(&change), [("b", -1), ("c", 1)]);
+        let plan = RemovePlan { account: account_id(), id: before.id };
+        let (change, ()) = plan.settle(&facts(vec![before.clone()])).unwrap();
+        assert_eq!(
+            (uses(&change), &change.removed[..]),
+            (vec![("a", -1), ("b", -1)], &[before.id][..])
+        );
+        assert_eq!(plan.settle(&facts(vec![])), Err(BookRefused::NoSuchContact));
+    }
+}

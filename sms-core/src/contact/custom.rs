@@ -1,0 +1,243 @@
+//! Fields that an account names itself, and how often each name is in use.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Number;
+
+use crate::error::FieldError;
+use crate::text::{is_blank, is_custom_name};
+
+/// How many characters a value may have.
+pub const MAX_VALUE: usize = 500;
+/// How many custom fields a contact may have.
+pub const MAX_FIELDS: usize = 50;
+
+/// The value of a custom field. Serialises to the JSON value it was given as.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum CustomValue {
+    /// A text, not blank.
+    Text(String),
+    /// A number.
+    Number(Number),
+    /// Yes or no.
+    Boolean(bool),
+}
+
+impl fmt::Debug for CustomValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CustomValue(…)")
+    }
+}
+
+impl CustomValue {
+    /// The value as a merge field shows it.
+    pub fn text(&self) -> Cow<'_, str> {
+        match self {
+            Self::Text(text) => Cow::Borrowed(text),
+            Self::Number(number) => Cow::Owned(number.to_string()),
+            Self::Boolean(true) => Cow::Borrowed("true"),
+            Self::Boolean(false) => Cow::Borrowed("false"),
+        }
+    }
+
+    /// A blank text is no value.
+    fn is_blank(&self) -> bool {
+        matches!(self, Self::Text(text) if is_blank(text))
+    }
+}
+
+/// A contact's custom fields by name.
+pub type CustomFields = BTreeMap<String, CustomValue>;
+
+/// Custom fields as given: `None`, like a blank text, is no value.
+pub type CustomInput = BTreeMap<String, Option<CustomValue>>;
+
+/// What a change does to custom fields.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub enum CustomPatch {
+    /// Leaves them as they are.
+    #[default]
+    Keep,
+    /// Removes all of them.
+    Clear,
+    /// Sets the names given, removes those given without a value, and leaves the others.
+    Merge(CustomInput),
+}
+
+impl fmt::Debug for CustomPatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Keep => f.write_str("Keep"),
+            Self::Clear => f.write_str("Clear"),
+            Self::Merge(fields) => write!(f, "Merge({})", fields.len()),
+        }
+    }
+}
+
+impl CustomPatch {
+    /// The fields after the change.
+    pub fn apply(&self, mut fields: CustomFields) -> CustomFields {
+        match self {
+            Self::Keep => fields,
+            Self::Clear => CustomFields::new(),
+            Self::Merge(given) => {
+                for (name, value) in given {
+                    match value.as_ref().filter(|value| !value.is_blank()) {
+                        Some(value) => fields.insert(name.clone(), value.clone()),
+                        None => fields.remove(name),
+                    };
+                }
+                fields
+            }
+        }
+    }
+}
+
+/// The values that were given.
+pub(super) fn given(input: &CustomInput) -> CustomFields {
+    CustomPatch::Merge(input.clone()).apply(CustomFields::new())
+}
+
+/// Every rule that the fields given break.
+pub(super) fn check(input: &CustomInput) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if input.keys().any(|name| !is_custom_name(name)) {
+        let message = "a name is 1 to 40 of a-z, 0-9 and _, beginning with a letter";
+        errors.push(FieldError::new("custom", "invalid_format", message));
+        return errors;
+    }
+    if input.len() > MAX_FIELDS {
+        let message = format!("a contact may have up to {MAX_FIELDS} custom fields");
+        errors.push(FieldError::new("custom", "too_many", message));
+        return errors;
+    }
+    for (name, value) in input {
+        let Some(CustomValue::Text(text)) = value else { continue };
+        if text.contains('\0') {
+            let message = "the text holds the character U+0000";
+            errors.push(FieldError::new(format!("custom.{name}"), "invalid_character", message));
+        } else if text.chars().count() > MAX_VALUE {
+            let message = format!("the text may have up to {MAX_VALUE} characters");
+            errors.push(FieldError::new(format!("custom.{name}"), "too_long", message));
+        }
+    }
+    errors
+}
+
+/// How many contacts more, or fewer, use each name: kept up with every change, so that the names in
+/// use are known without looking at contacts.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FieldUses(BTreeMap<String, i64>);
+
+impl FieldUses {
+    /// Counts the change from one set of fields to another.
+    pub fn count(&mut self, before: &CustomFields, after: &CustomFields) {
+        for name in before.keys().filter(|name| !after.contains_key(*name)) {
+            *self.0.entry(name.clone()).or_default() -= 1;
+        }
+        for name in after.keys().filter(|name| !before.contains_key(*name)) {
+            *self.0.entry(name.clone()).or_default() += 1;
+        }
+    }
+
+    /// The names whose count changes, and by how much; never by 0.
+    pub fn changes(&self) -> impl Iterator<Item = (&str, i64)> {
+        let changed = self.0.iter().filter(|(_, by)| **by != 0);
+        changed.map(|(name, by)| (name.as_str(), *by))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn text(text: &str) -> CustomValue {
+        CustomValue::Text(text.to_owned())
+    }
+
+    fn fields(pairs: &[(&str, &str)]) -> CustomFields {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), text(value))).collect()
+    }
+
+    fn merge(pairs: &[(&str, Option<&str>)]) -> CustomPatch {
+        let pair = |(name, value): &(&str, Option<&str>)| ((*name).to_owned(), value.map(text));
+        CustomPatch::Merge(pairs.iter().map(pair).collect())
+    }
+
+    fn codes(input: &CustomInput) -> Vec<(String, &'static str)> {
+        check(input).into_iter().map(|error| (error.field, error.code)).collect()
+    }
+
+    #[test]
+    fn a_patch_sets_what_it_names_removes_what_it_empties_and_leaves_the_rest() {
+        let before = fields(&[("a", "1"), ("b", "2"), ("c", "3")]);
+        let patch = merge(&[("a", Some("9")), ("b", None), ("c", Some(" ")), ("d", Some("4"))]);
+        assert_eq!(patch.apply(before.clone()), fields(&[("a", "9"), ("d", "4")]));
+        assert_eq!(CustomPatch::Keep.apply(before.clone()), before);
+        assert_eq!(CustomPatch::Clear.apply(before), fields(&[]));
+    }
+
+    #[test]
+    fn names_counts_and_values_have_limits() {
+        let one = |name: &str, value: &str| -> CustomInput {
+            CustomInput::from([(name.to_owned(), Some(text(value)))])
+        };
+        assert_eq!(codes(&one(&format!("a{}", "9".repeat(39)), &"é".repeat(500))), []);
+        for name in ["", "A", "1a", "a b", &format!("a{}", "9".repeat(40))] {
+            assert_eq!(codes(&one(name, "x")), [("custom".to_owned(), "invalid_format")]);
+        }
+        let long = one("a", &"é".repeat(501));
+        assert_eq!(codes(&long), [("custom.a".to_owned(), "too_long")]);
+        assert_eq!(codes(&one("a", "\0")), [("custom.a".to_owned(), "invalid_character")]);
+        let many = |count: usize| -> CustomInput {
+            (0..count).map(|n| (format!("f{n}"), Some(CustomValue::Boolean(true)))).collect()
+        };
+        assert_eq!(codes(&many(50)), []);
+        assert_eq!(codes(&many(51)), [("custom".to_owned(), "too_many")]);
+    }
+
+    #[test]
+    fn values_are_shown_as_they_were_given_and_read_back() {
+        for (json, shown) in
+            [("\"x\"", "x"), ("5", "5"), ("1.5", "1.5"), ("true", "true"), ("false", "false")]
+        {
+            let value: CustomValue = serde_json::from_str(json).unwrap();
+            assert_eq!(value.text(), shown);
+            assert_eq!(serde_json::to_string(&value).unwrap(), json);
+        }
+        assert!(serde_json::from_str::<CustomValue>("[1]").is_err());
+        assert_eq!(format!("{:?}", text("x")), "CustomValue(…)");
+    }
+
+    fn any_fields() -> impl Strategy<Value = CustomFields> {
+        let name = prop::sample::select(vec!["a", "b", "c", "d"]);
+        prop::collection::btree_map(name.prop_map(str::to_owned), Just(text("x")), 0..4)
+    }
+
+    proptest! {
+        #[test]
+        fn counted_changes_add_up_to_the_names_in_use(
+            steps in prop::collection::vec(any_fields(), 1..6),
+        ) {
+            let mut total = BTreeMap::<String, i64>::new();
+            let mut before = CustomFields::new();
+            for after in steps {
+                let mut uses = FieldUses::default();
+                uses.count(&before, &after);
+                for (name, by) in uses.changes() {
+                    prop_assert_ne!(by, 0);
+                    *total.entry(name.to_owned()).or_default() += by;
+                }
+                total.retain(|_, uses| *uses != 0);
+                prop_assert!(total.keys().eq(after.keys()));
+                before = after;
+            }
+        }
+    }
+}

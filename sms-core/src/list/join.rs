@@ -1,0 +1,140 @@
+//! Putting contacts on a list: known ones by id, and numbers, which become contacts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::contact::book::{BookChange, BookFacts, BookPlan, BookQuestion, BookRefused};
+use crate::contact::{Contact, Details};
+use crate::ids::{AccountId, ContactId, Ids, ListId};
+use crate::phone::E164;
+use crate::time::Timestamp;
+
+/// Who shall be put on a list, as given.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct JoinInput {
+    /// Ids of contacts.
+    pub contact_ids: Vec<String>,
+    /// UK mobile numbers in any common format.
+    pub phones: Vec<String>,
+}
+
+/// Shows how many, never who.
+impl std::fmt::Debug for JoinInput {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("JoinInput")
+            .field("contact_ids", &self.contact_ids.len())
+            .field("phones", &self.phones.len())
+            .finish()
+    }
+}
+
+/// Puts contacts on a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JoinPlan {
+    /// Whose list it is.
+    pub account: AccountId,
+    /// Which.
+    pub list: ListId,
+    /// Contacts, by id.
+    pub contacts: Vec<ContactId>,
+    /// Contacts, old or new, by number.
+    pub phones: Vec<E164>,
+    /// Ids for new contacts.
+    pub ids: Ids,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Joined {
+    /// How many contacts are on the list now that were not.
+    pub added: usize,
+    /// The ids that are no contact's.
+    pub unknown: BTreeSet<ContactId>,
+}
+
+impl BookPlan for JoinPlan {
+    type Answer = Joined;
+
+    fn account(&self) -> AccountId {
+        self.account
+    }
+
+    fn asks(&self) -> BookQuestion {
+        BookQuestion {
+            phones: self.phones.clone(),
+            ids: self.contacts.clone(),
+            list: Some(self.list),
+        }
+    }
+
+    fn settle(&self, facts: &BookFacts) -> Result<(BookChange, Joined), BookRefused> {
+        let members = facts.members.as_ref().ok_or(BookRefused::NoSuchList(self.list))?;
+        let by_phone: BTreeMap<E164, ContactId> =
+            facts.contacts.iter().map(|contact| (contact.phone, contact.id)).collect();
+        let known: BTreeSet<ContactId> = by_phone.values().copied().collect();
+        let mut ids = self.ids.clone();
+        let mut change = BookChange::default();
+        let mut wanted: Vec<ContactId> =
+            self.contacts.iter().copied().filter(|id| known.contains(id)).collect();
+        let mut numbers = BTreeSet::new();
+        for phone in self.phones.iter().copied().filter(|phone| numbers.insert(*phone)) {
+            let found = by_phone.get(&phone).copied();
+            let id = found.unwrap_or_else(|| {
+                let id = ids.next();
+                change.created.push(Contact {
+                    id,
+                    account: self.account,
+                    phone,
+                    details: Details::default(),
+                    opted_out: facts.opted_out.contains(&phone),
+                    created_at: self.at,
+                    updated_at: self.at,
+                });
+                id
+            });
+            wanted.push(id);
+        }
+        let mut seen = BTreeSet::new();
+        wanted.retain(|id| !members.contains(id) && seen.insert(*id));
+        let unknown = self.contacts.iter().copied().filter(|id| !known.contains(id)).collect();
+        let joined = Joined { added: wanted.len(), unknown };
+        change.joined = Some((self.list, wanted));
+        Ok((change, joined))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{account_id, contact, ids, mobile, seconds};
+
+    #[test]
+    fn contacts_and_numbers_are_put_on_a_list_once_and_unknown_ids_are_told() {
+        let list = ListId::from_u128(5);
+        let other = Contact { id: ContactId::from_u128(77), phone: mobile(124), ..contact() };
+        let nobody = ContactId::from_u128(99);
+        let plan = JoinPlan {
+            account: account_id(),
+            list,
+            contacts: vec![contact().id, nobody, contact().id],
+            phones: vec![mobile(123), mobile(124), mobile(125), mobile(125)],
+            ids: ids(),
+            at: seconds(5),
+        };
+        let facts = BookFacts {
+            contacts: vec![contact(), other.clone()],
+            opted_out: [mobile(125)].into(),
+            members: None,
+        };
+        assert_eq!(plan.settle(&facts), Err(BookRefused::NoSuchList(list)));
+        let facts = BookFacts { members: Some(BTreeSet::new()), ..facts };
+        let (change, joined) = plan.settle(&facts).unwrap();
+        assert_eq!(joined, Joined { added: 3, unknown: [nobody].into() });
+        let made = &change.created[0];
+        assert_eq!((made.phone, made.opted_out, change.created.len()), (mobile(125), true, 1));
+        assert_eq!(change.joined, Some((list, vec![contact().id, other.id, made.id])));
+        let facts = BookFacts { members: Some([other.id, contact().id].into()), ..facts };
+        assert_eq!(plan.settle(&facts).unwrap().1.added, 1);
+    }
+}

@@ -1,0 +1,87 @@
+//! An account's contacts.
+
+use super::AccountHandle;
+use crate::contact::book::{CreatePlan, RemovePlan, UpdatePlan};
+use crate::contact::import::{ImportPlan, ImportRow, Imported, MAX_ROWS};
+use crate::contact::{Contact, ContactFilter, ContactInput, ContactPatch};
+use crate::error::Error;
+use crate::ids::{ContactId, ListId};
+use crate::page::{Page, PageRequest};
+
+impl AccountHandle {
+    /// Makes a contact.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] with every bad field; [`Error::ContactExists`] where the number is a
+    /// contact already.
+    pub async fn contact_create(&self, input: ContactInput) -> Result<Contact, Error> {
+        let (phone, details) = input.checked().map_err(Error::Invalid)?;
+        let at = self.sms.now();
+        let id = self.sms.ids(at).next();
+        let plan = CreatePlan { account: self.id, id, phone, details, at };
+        Ok(self.sms.store().contact_create(plan).await?)
+    }
+
+    /// One contact, with the lists that it is on, newest list first.
+    pub async fn contact_get(&self, id: ContactId) -> Result<(Contact, Vec<ListId>), Error> {
+        let found = self.sms.store().contact_get(self.id, id).await?;
+        found.ok_or(Error::NotFound("contact"))
+    }
+
+    /// A page of contacts, newest first.
+    pub async fn contact_list(
+        &self,
+        filter: &ContactFilter,
+        page: PageRequest,
+    ) -> Result<Page<Contact>, Error> {
+        Ok(self.sms.store().contact_list(self.id, filter, page).await?)
+    }
+
+    /// Changes a contact.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] with every bad field; [`Error::ContactExists`] where the new number is
+    /// another contact's.
+    pub async fn contact_update(
+        &self,
+        id: ContactId,
+        patch: ContactPatch,
+    ) -> Result<Contact, Error> {
+        let change = patch.checked().map_err(Error::Invalid)?;
+        let plan = UpdatePlan { account: self.id, id, change, at: self.sms.now() };
+        Ok(self.sms.store().contact_update(plan).await?)
+    }
+
+    /// Removes a contact, and from every list.
+    pub async fn contact_delete(&self, id: ContactId) -> Result<(), Error> {
+        let plan = RemovePlan { account: self.id, id };
+        Ok(self.sms.store().contact_delete(plan).await?)
+    }
+
+    /// Makes and changes many contacts, and puts them on a list if one is named. A row that breaks
+    /// a rule is told in its place and takes nothing from the others.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] for more than 20,000 rows; [`Error::UnknownReference`] for the list.
+    pub async fn contacts_import(
+        &self,
+        rows: Vec<ContactInput>,
+        list: Option<ListId>,
+    ) -> Result<Imported, Error> {
+        if rows.len() > MAX_ROWS {
+            return Err(Error::invalid("rows", "too_many", "rows holds at most 20,000 contacts"));
+        }
+        let at = self.sms.now();
+        let rows = rows.into_iter().map(ImportRow::of).collect();
+        let plan = ImportPlan { account: self.id, rows, list, ids: self.sms.ids(at), at };
+        Ok(self.sms.store().contacts_import(plan).await?)
+    }
+
+    /// The names of custom fields that contacts use, sorted.
+    pub async fn contact_fields(&self) -> Result<Vec<String>, Error> {
+        Ok(self.sms.store().custom_names(self.id).await?)
+    }
+}

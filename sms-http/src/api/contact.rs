@@ -1,0 +1,138 @@
+//! `/contacts`: the address book. Importing is in [`super::contact_import`].
+
+use poem::web::Data;
+use poem_openapi::OpenApi;
+use poem_openapi::param::Path;
+use sms_core::Sms;
+use sms_core::contact::filter::ContactSearch;
+use sms_core::contact::{ContactFilter, ContactInput, ContactPatch};
+use sms_core::service::{AccountHandle, Caller};
+
+use super::Tag;
+use super::contact_shape::{ContactBody, ContactPatchBody, ContactShape, ContactWithLists};
+use super::page::{CursorText, page_answer, page_request};
+use super::path_id::path_id;
+use crate::body::Body;
+use crate::envelope::{Answer, Created, NoContent, PageMeta};
+use crate::error::ApiError;
+use crate::field_error::FieldErrors;
+use crate::param::{Limit, QueryParam, Text};
+
+/// The handlers of `/contacts`, but for the import.
+#[derive(Debug)]
+pub struct ContactApi {
+    sms: Sms,
+}
+
+impl ContactApi {
+    pub(super) fn new(sms: Sms) -> Self {
+        Self { sms }
+    }
+
+    fn account(&self, caller: &Caller) -> AccountHandle {
+        self.sms.account(caller.account, caller.mode)
+    }
+}
+
+#[OpenApi(prefix_path = "/contacts", tag = "Tag::Contacts")]
+impl ContactApi {
+    /// List contacts
+    ///
+    /// Newest first.
+    #[oai(path = "/", method = "get", operation_id = "contact_list")]
+    async fn list(
+        &self,
+        caller: Data<&Caller>,
+        /// How many contacts a page holds.
+        limit: QueryParam<Limit>,
+        /// The previous page's `meta.next_cursor`.
+        cursor: QueryParam<Option<CursorText>>,
+        /// A number in any format or a part of one, or text to find in names and email.
+        q: QueryParam<Option<Text<200>>>,
+        /// Those on this list.
+        list_id: QueryParam<Option<Text<200>>>,
+    ) -> Result<Answer<Vec<ContactShape>, PageMeta>, ApiError> {
+        let mut errors = FieldErrors::new();
+        let page = page_request(limit, cursor, &mut errors);
+        let q = errors.take(q);
+        let list_id = errors.take(list_id);
+        errors.finish()?;
+        let Ok(list_id) = list_id.map(|text| text.0.parse()).transpose() else {
+            // It names no list, which has no contacts.
+            return Ok(Answer::page(Vec::new(), None));
+        };
+        let search = q.and_then(|text| ContactSearch::parse(&text.0));
+        let filter = ContactFilter { list_id, search };
+        Ok(page_answer(self.account(&caller).contact_list(&filter, page).await?))
+    }
+
+    /// Make a contact
+    ///
+    /// 409 if the number is a contact already.
+    #[oai(path = "/", method = "post", operation_id = "contact_create")]
+    async fn create(
+        &self,
+        caller: Data<&Caller>,
+        body: Body<ContactBody>,
+    ) -> Result<Created<ContactShape>, ApiError> {
+        let mut errors = FieldErrors::new();
+        let input = ContactInput::from(errors.take(body));
+        errors.extend(input.checked().err().unwrap_or_default());
+        errors.finish()?;
+        Ok(Created::new(self.account(&caller).contact_create(input).await?.into()))
+    }
+
+    /// List custom fields
+    ///
+    /// The names that contacts use, sorted. Each is a merge field in texts.
+    #[oai(path = "/fields", method = "get", operation_id = "contact_fields")]
+    async fn fields(&self, caller: Data<&Caller>) -> Result<Answer<Vec<String>>, ApiError> {
+        Ok(Answer::new(self.account(&caller).contact_fields().await?))
+    }
+
+    /// Read a contact
+    ///
+    /// With the ids of its lists.
+    #[oai(path = "/:id", method = "get", operation_id = "contact_get")]
+    async fn get(
+        &self,
+        caller: Data<&Caller>,
+        /// The contact's id.
+        id: Path<String>,
+    ) -> Result<Answer<ContactWithLists>, ApiError> {
+        Ok(Answer::new(self.account(&caller).contact_get(path_id(&id)?).await?.into()))
+    }
+
+    /// Change a contact
+    ///
+    /// What is absent stays. 409 if the new number is another contact's.
+    #[oai(path = "/:id", method = "patch", operation_id = "contact_update")]
+    async fn update(
+        &self,
+        caller: Data<&Caller>,
+        /// The contact's id.
+        id: Path<String>,
+        body: Body<ContactPatchBody>,
+    ) -> Result<Answer<ContactShape>, ApiError> {
+        let id = path_id(&id)?;
+        let mut errors = FieldErrors::new();
+        let patch = ContactPatch::from(errors.take(body));
+        errors.extend(patch.clone().checked().err().unwrap_or_default());
+        errors.finish()?;
+        Ok(Answer::new(self.account(&caller).contact_update(id, patch).await?.into()))
+    }
+
+    /// Delete a contact
+    ///
+    /// It leaves every list. Its texts stay.
+    #[oai(path = "/:id", method = "delete", operation_id = "contact_delete")]
+    async fn delete(
+        &self,
+        caller: Data<&Caller>,
+        /// The contact's id.
+        id: Path<String>,
+    ) -> Result<NoContent, ApiError> {
+        self.account(&caller).contact_delete(path_id(&id)?).await?;
+        Ok(NoContent)
+    }
+}

@@ -1,0 +1,159 @@
+//! `POST /contacts/import`: many contacts at once.
+
+use poem::web::Data;
+use poem_openapi::{Enum, Object, OpenApi};
+use sms_core::contact::import::{Imported, MAX_ROWS, RowOutcome};
+use sms_core::service::Caller;
+use sms_core::{Error, Sms};
+
+use super::Tag;
+use super::contact_shape::ContactBody;
+use crate::body::Body;
+use crate::envelope::Answer;
+use crate::error::ApiError;
+use crate::field_error::checked;
+use crate::fields::{Fields, FromFields, rule};
+
+/// Contacts to make or to add to.
+#[derive(Debug, Object)]
+struct ContactImport {
+    /// The contacts. Blank values leave what is stored alone; of two rows with one number the
+    /// later counts.
+    #[oai(validator(max_items = 20000))]
+    rows: Vec<ContactBody>,
+    /// A list to put them on.
+    list_id: Option<String>,
+}
+
+impl FromFields for ContactImport {
+    fn from_fields(fields: &mut Fields<'_>) -> Self {
+        Self {
+            rows: fields.required("rows", rule::list(rule::object()).max(MAX_ROWS)),
+            list_id: fields.optional("list_id", rule::text()),
+        }
+    }
+}
+
+/// What became of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
+#[oai(rename = "ImportOutcome", rename_all = "snake_case")]
+enum OutcomeName {
+    /// It made a contact.
+    Created,
+    /// It changed the contact of its number.
+    Updated,
+    /// The contact of its number was so already.
+    Unchanged,
+    /// It breaks a rule.
+    Invalid,
+    /// A later row has its number, and counts instead.
+    Duplicate,
+}
+
+impl From<RowOutcome> for OutcomeName {
+    fn from(outcome: RowOutcome) -> Self {
+        match outcome {
+            RowOutcome::Created => Self::Created,
+            RowOutcome::Updated => Self::Updated,
+            RowOutcome::Unchanged => Self::Unchanged,
+            RowOutcome::Invalid => Self::Invalid,
+            RowOutcome::Duplicate => Self::Duplicate,
+        }
+    }
+}
+
+/// What became of one row.
+#[derive(Debug, Object)]
+struct ImportRow {
+    /// Which row, counted from 0.
+    row: u64,
+    /// The number: in E.164 where it could be read, else as given.
+    phone: String,
+    /// What became of it.
+    outcome: OutcomeName,
+    /// The contact that has the number now.
+    contact_id: Option<String>,
+    /// What is wrong with an invalid row.
+    error: Option<String>,
+}
+
+/// What an import did.
+#[derive(Debug, Object)]
+struct ImportResult {
+    /// How many contacts it made.
+    created: u64,
+    /// How many it changed.
+    updated: u64,
+    /// How many were so already.
+    unchanged: u64,
+    /// How many rows break a rule.
+    invalid: u64,
+    /// How many contacts are on the list now that were not.
+    added_to_list: u64,
+    /// What became of each row, in the order given.
+    rows: Vec<ImportRow>,
+}
+
+impl From<Imported> for ImportResult {
+    fn from(imported: Imported) -> Self {
+        let count = |outcome| imported.count(outcome) as u64;
+        let totals = (
+            count(RowOutcome::Created),
+            count(RowOutcome::Updated),
+            count(RowOutcome::Unchanged),
+            count(RowOutcome::Invalid),
+        );
+        let (created, updated, unchanged, invalid) = totals;
+        let rows = (0..).zip(imported.rows).map(|(row, told)| ImportRow {
+            row,
+            phone: told.phone,
+            outcome: told.outcome.into(),
+            contact_id: told.contact.map(|id| id.to_string()),
+            error: told.error,
+        });
+        Self {
+            created,
+            updated,
+            unchanged,
+            invalid,
+            added_to_list: imported.added_to_list as u64,
+            rows: rows.collect(),
+        }
+    }
+}
+
+/// The handler that imports.
+#[derive(Debug)]
+pub struct ContactImportApi {
+    sms: Sms,
+}
+
+impl ContactImportApi {
+    pub(super) fn new(sms: Sms) -> Self {
+        Self { sms }
+    }
+}
+
+#[OpenApi(prefix_path = "/contacts", tag = "Tag::Contacts")]
+impl ContactImportApi {
+    /// Import contacts
+    ///
+    /// Up to 20,000 rows in up to 8 MB. A number that is a contact already is added to, any other
+    /// becomes one. A row that breaks a rule is told in the answer and takes nothing from the
+    /// others; one that has not the form of a contact refuses the request.
+    #[oai(path = "/import", method = "post", operation_id = "contact_import")]
+    async fn import(
+        &self,
+        caller: Data<&Caller>,
+        body: Body<ContactImport>,
+    ) -> Result<Answer<ImportResult>, ApiError> {
+        let ContactImport { rows, list_id } = checked(body)?;
+        let list = list_id.map(|id| {
+            id.parse().map_err(|_| Error::UnknownReference { resource: "list", id: id.clone() })
+        });
+        let rows = rows.into_iter().map(Into::into).collect();
+        let account = self.sms.account(caller.account, caller.mode);
+        let imported = account.contacts_import(rows, list.transpose()?).await?;
+        Ok(Answer::new(imported.into()))
+    }
+}

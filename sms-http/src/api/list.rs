@@ -1,0 +1,275 @@
+//! `/lists`: groups of contacts.
+
+use poem::web::Data;
+use poem_openapi::param::Path;
+use poem_openapi::{Object, OpenApi};
+use sms_core::Sms;
+use sms_core::list::join::JoinInput;
+use sms_core::list::{ContactList, ListChange, ListInput, MAX_DESCRIPTION, MAX_NAME};
+use sms_core::service::{AccountHandle, Caller};
+
+use super::Tag;
+use super::contact_shape::{ContactShape, given};
+use super::page::{CursorText, page_answer, page_request};
+use super::path_id::path_id;
+use crate::body::Body;
+use crate::envelope::{Answer, Created, NoContent, PageMeta};
+use crate::error::ApiError;
+use crate::field_error::{FieldErrors, checked};
+use crate::fields::{Fields, FromFields, Given, Patch, rule};
+use crate::moment::Moment;
+use crate::param::{Limit, QueryParam};
+
+/// A new list.
+#[derive(Debug, Object)]
+#[oai(rename = "ListInput")]
+struct ListBody {
+    /// What you call it.
+    #[oai(validator(min_length = 1, max_length = 100))]
+    name: String,
+    /// What it is for.
+    #[oai(validator(max_length = 500))]
+    description: Option<String>,
+}
+
+impl FromFields for ListBody {
+    fn from_fields(fields: &mut Fields<'_>) -> Self {
+        Self {
+            name: fields.required("name", rule::text().min(1).max(MAX_NAME)),
+            description: fields.optional("description", rule::text().max(MAX_DESCRIPTION)),
+        }
+    }
+}
+
+/// Changes to a list; what is absent stays.
+#[derive(Debug, Object)]
+struct ListPatch {
+    /// Another name.
+    #[oai(validator(min_length = 1, max_length = 100))]
+    name: Given<String>,
+    /// Another description; null clears it.
+    #[oai(validator(max_length = 500))]
+    description: Patch<String>,
+}
+
+impl FromFields for ListPatch {
+    fn from_fields(fields: &mut Fields<'_>) -> Self {
+        Self {
+            name: fields.given("name", rule::text().min(1).max(MAX_NAME)),
+            description: fields.patch("description", rule::text().max(MAX_DESCRIPTION)),
+        }
+    }
+}
+
+/// A list of contacts.
+#[derive(Debug, Object)]
+#[oai(rename = "List")]
+struct ListShape {
+    /// `lst_` and 26 characters.
+    id: String,
+    /// What you call it.
+    name: String,
+    /// What it is for.
+    description: Option<String>,
+    /// How many contacts are on it.
+    contact_count: u64,
+    /// When it was made.
+    created_at: Moment,
+    /// When you last changed its name or description.
+    updated_at: Moment,
+}
+
+impl From<ContactList> for ListShape {
+    fn from(list: ContactList) -> Self {
+        let ContactList { id, account: _, name, description, contact_count, .. } = list;
+        Self {
+            id: id.to_string(),
+            name,
+            description,
+            contact_count,
+            created_at: list.created_at.into(),
+            updated_at: list.updated_at.into(),
+        }
+    }
+}
+
+/// Who shall be on a list.
+#[derive(Debug, Object)]
+struct ListContacts {
+    /// Contacts.
+    contact_ids: Option<Vec<String>>,
+    /// UK mobile numbers in any common format; those that are no contacts become some.
+    phones: Option<Vec<String>>,
+}
+
+impl FromFields for ListContacts {
+    fn from_fields(fields: &mut Fields<'_>) -> Self {
+        Self {
+            contact_ids: fields.optional("contact_ids", rule::list(rule::text())),
+            phones: fields.optional("phones", rule::list(rule::text())),
+        }
+    }
+}
+
+/// What became of it.
+#[derive(Debug, Object)]
+struct ListContactsAdded {
+    /// How many contacts are on the list now that were not.
+    added: u64,
+    /// Ids of no contact, and numbers that are no UK mobile's, as given.
+    invalid: Vec<String>,
+}
+
+/// The handlers of `/lists`.
+#[derive(Debug)]
+pub struct ListApi {
+    sms: Sms,
+}
+
+impl ListApi {
+    pub(super) fn new(sms: Sms) -> Self {
+        Self { sms }
+    }
+
+    fn account(&self, caller: &Caller) -> AccountHandle {
+        self.sms.account(caller.account, caller.mode)
+    }
+}
+
+#[OpenApi(prefix_path = "/lists", tag = "Tag::Lists")]
+impl ListApi {
+    /// List lists
+    ///
+    /// Newest first.
+    #[oai(path = "/", method = "get", operation_id = "list_list")]
+    async fn list(
+        &self,
+        caller: Data<&Caller>,
+        /// How many lists a page holds.
+        limit: QueryParam<Limit>,
+        /// The previous page's `meta.next_cursor`.
+        cursor: QueryParam<Option<CursorText>>,
+    ) -> Result<Answer<Vec<ListShape>, PageMeta>, ApiError> {
+        let mut errors = FieldErrors::new();
+        let page = page_request(limit, cursor, &mut errors);
+        errors.finish()?;
+        Ok(page_answer(self.account(&caller).list_list(page).await?))
+    }
+
+    /// Make a list
+    ///
+    /// Without contacts.
+    #[oai(path = "/", method = "post", operation_id = "list_create")]
+    async fn create(
+        &self,
+        caller: Data<&Caller>,
+        body: Body<ListBody>,
+    ) -> Result<Created<ListShape>, ApiError> {
+        let ListBody { name, description } = checked(body)?;
+        let input = ListInput { name, description };
+        Ok(Created::new(self.account(&caller).list_create(input).await?.into()))
+    }
+
+    /// Read a list
+    ///
+    /// Who is on it is read at `/lists/{id}/contacts`.
+    #[oai(path = "/:id", method = "get", operation_id = "list_get")]
+    async fn get(
+        &self,
+        caller: Data<&Caller>,
+        /// The list's id.
+        id: Path<String>,
+    ) -> Result<Answer<ListShape>, ApiError> {
+        Ok(Answer::new(self.account(&caller).list_get(path_id(&id)?).await?.into()))
+    }
+
+    /// Change a list
+    ///
+    /// What is absent stays.
+    #[oai(path = "/:id", method = "patch", operation_id = "list_update")]
+    async fn update(
+        &self,
+        caller: Data<&Caller>,
+        /// The list's id.
+        id: Path<String>,
+        body: Body<ListPatch>,
+    ) -> Result<Answer<ListShape>, ApiError> {
+        let id = path_id(&id)?;
+        let ListPatch { name, description } = checked(body)?;
+        let change = ListChange { name: name.0, description: given(description) };
+        Ok(Answer::new(self.account(&caller).list_update(id, change).await?.into()))
+    }
+
+    /// Delete a list
+    ///
+    /// Its contacts stay.
+    #[oai(path = "/:id", method = "delete", operation_id = "list_delete")]
+    async fn delete(
+        &self,
+        caller: Data<&Caller>,
+        /// The list's id.
+        id: Path<String>,
+    ) -> Result<NoContent, ApiError> {
+        self.account(&caller).list_delete(path_id(&id)?).await?;
+        Ok(NoContent)
+    }
+
+    /// List the contacts of a list
+    ///
+    /// The newest contact first.
+    #[oai(path = "/:id/contacts", method = "get", operation_id = "list_contacts")]
+    async fn contacts(
+        &self,
+        caller: Data<&Caller>,
+        /// The list's id.
+        id: Path<String>,
+        /// How many contacts a page holds.
+        limit: QueryParam<Limit>,
+        /// The previous page's `meta.next_cursor`.
+        cursor: QueryParam<Option<CursorText>>,
+    ) -> Result<Answer<Vec<ContactShape>, PageMeta>, ApiError> {
+        let id = path_id(&id)?;
+        let mut errors = FieldErrors::new();
+        let page = page_request(limit, cursor, &mut errors);
+        errors.finish()?;
+        Ok(page_answer(self.account(&caller).list_contacts(id, page).await?))
+    }
+
+    /// Add contacts to a list
+    ///
+    /// By id or by number. What cannot be added is told in `invalid`.
+    #[oai(path = "/:id/contacts", method = "post", operation_id = "list_add")]
+    async fn add(
+        &self,
+        caller: Data<&Caller>,
+        /// The list's id.
+        id: Path<String>,
+        body: Body<ListContacts>,
+    ) -> Result<Answer<ListContactsAdded>, ApiError> {
+        let id = path_id(&id)?;
+        let ListContacts { contact_ids, phones } = checked(body)?;
+        let input = JoinInput {
+            contact_ids: contact_ids.unwrap_or_default(),
+            phones: phones.unwrap_or_default(),
+        };
+        let (added, invalid) = self.account(&caller).list_add(id, input).await?;
+        Ok(Answer::new(ListContactsAdded { added: added as u64, invalid }))
+    }
+
+    /// Take a contact off a list
+    ///
+    /// The contact stays. One that is not on the list stays so.
+    #[oai(path = "/:id/contacts/:contact_id", method = "delete", operation_id = "list_remove")]
+    async fn remove(
+        &self,
+        caller: Data<&Caller>,
+        /// The list's id.
+        id: Path<String>,
+        /// The contact's id.
+        contact_id: Path<String>,
+    ) -> Result<NoContent, ApiError> {
+        let (list, contact) = (path_id(&id)?, path_id(&contact_id)?);
+        self.account(&caller).list_remove(list, contact).await?;
+        Ok(NoContent)
+    }
+}

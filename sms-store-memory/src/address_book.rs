@@ -1,0 +1,197 @@
+//! One account's contacts and lists, and the one way in which they are changed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
+use sms_core::contact::book::{BookChange, BookFacts, BookPlan, BookQuestion, BookRefused};
+use sms_core::contact::custom::FieldUses;
+use sms_core::contact::{Contact, ContactFilter};
+use sms_core::ids::{AccountId, ContactId, ListId};
+use sms_core::list::ContactList;
+use sms_core::opt_out::OptOut;
+use sms_core::phone::E164;
+use sms_core::store::{CommitError, StoreError};
+
+use crate::state::State;
+
+type OptOuts = BTreeMap<E164, OptOut>;
+
+/// Contacts and lists of one account.
+#[derive(Default)]
+pub(crate) struct AddressBook {
+    /// Whether a number has opted out is filled in when they are read.
+    pub(crate) contacts: BTreeMap<ContactId, Contact>,
+    pub(crate) by_phone: BTreeMap<E164, ContactId>,
+    pub(crate) lists: BTreeMap<ListId, ContactList>,
+    members: BTreeSet<(ListId, ContactId)>,
+    lists_of: BTreeSet<(ContactId, ListId)>,
+    /// How many contacts use a custom name; none of them 0.
+    pub(crate) uses: BTreeMap<String, i64>,
+}
+
+impl AddressBook {
+    /// The contacts of a list made before another, oldest first.
+    fn on_list_before(
+        &self,
+        list: ListId,
+        before: Option<ContactId>,
+    ) -> impl DoubleEndedIterator<Item = &Contact> {
+        let end = before.unwrap_or(ContactId::from_u128(u128::MAX));
+        let range = self.members.range((list, ContactId::from_u128(0))..(list, end));
+        range.filter_map(|(_, id)| self.contacts.get(id))
+    }
+
+    /// The contacts of a list made after another, oldest first.
+    pub(crate) fn on_list_after(
+        &self,
+        list: ListId,
+        after: Option<ContactId>,
+    ) -> impl Iterator<Item = &Contact> {
+        let start = (list, after.unwrap_or(ContactId::from_u128(0)));
+        let end = (list, ContactId::from_u128(u128::MAX));
+        let range = self.members.range((Bound::Excluded(start), Bound::Included(end)));
+        range.filter_map(|(_, id)| self.contacts.get(id))
+    }
+
+    /// Newest first.
+    pub(crate) fn lists_of(&self, contact: ContactId) -> Vec<ListId> {
+        let all = (contact, ListId::from_u128(0))..=(contact, ListId::from_u128(u128::MAX));
+        self.lists_of.range(all).rev().map(|(_, list)| *list).collect()
+    }
+
+    pub(crate) fn newest_first<'a>(
+        &'a self,
+        filter: &'a ContactFilter,
+        before: Option<ContactId>,
+    ) -> Box<dyn Iterator<Item = &'a Contact> + 'a> {
+        let found = move |contact: &&Contact| {
+            filter.search.as_ref().is_none_or(|search| search.finds(contact))
+        };
+        if let Some(list) = filter.list_id {
+            return Box::new(self.on_list_before(list, before).rev().filter(found));
+        }
+        let end = before.unwrap_or(ContactId::from_u128(u128::MAX));
+        Box::new(self.contacts.range(..end).rev().map(|(_, contact)| contact).filter(found))
+    }
+
+    fn facts(&self, question: &BookQuestion, opt_outs: &OptOuts) -> BookFacts {
+        let BookQuestion { phones, ids, list } = question;
+        let by_phone = phones.iter().filter_map(|phone| self.by_phone.get(phone));
+        let found: BTreeSet<ContactId> = ids.iter().chain(by_phone).copied().collect();
+        let contacts = found.iter().filter_map(|id| self.contacts.get(id));
+        let is_member = |list: &ListId| {
+            found.iter().filter(|id| self.members.contains(&(*list, **id))).copied().collect()
+        };
+        BookFacts {
+            contacts: contacts.map(|contact| read(contact, opt_outs)).collect(),
+            opted_out: phones
+                .iter()
+                .filter(|phone| opt_outs.contains_key(phone))
+                .copied()
+                .collect(),
+            members: list.filter(|list| self.lists.contains_key(list)).as_ref().map(is_member),
+        }
+    }
+
+    fn write(&mut self, change: BookChange) {
+        let BookChange { removed, updated, created, joined, uses } = change;
+        for id in removed {
+            for list in self.lists_of(id) {
+                self.leave(list, id);
+            }
+            if let Some(contact) = self.contacts.remove(&id) {
+                self.by_phone.remove(&contact.phone);
+            }
+        }
+        for contact in updated.into_iter().chain(created) {
+            if let Some(before) = self.contacts.get(&contact.id) {
+                self.by_phone.remove(&before.phone);
+            }
+            self.by_phone.insert(contact.phone, contact.id);
+            self.contacts.insert(contact.id, contact);
+        }
+        for (list, contact) in joined
+            .into_iter()
+            .flat_map(|(list, contacts)| contacts.into_iter().map(move |contact| (list, contact)))
+        {
+            self.join(list, contact);
+        }
+        self.count(&uses);
+    }
+
+    fn count(&mut self, uses: &FieldUses) {
+        for (name, by) in uses.changes() {
+            let count = self.uses.entry(name.to_owned()).or_default();
+            *count += by;
+            if *count == 0 {
+                self.uses.remove(name);
+            }
+        }
+    }
+
+    fn join(&mut self, list: ListId, contact: ContactId) {
+        if self.members.insert((list, contact)) {
+            self.lists_of.insert((contact, list));
+            if let Some(list) = self.lists.get_mut(&list) {
+                list.contact_count += 1;
+            }
+        }
+    }
+
+    /// False when the contact was not on the list.
+    pub(crate) fn leave(&mut self, list: ListId, contact: ContactId) -> bool {
+        let was_there = self.members.remove(&(list, contact));
+        if was_there {
+            self.lists_of.remove(&(contact, list));
+            if let Some(list) = self.lists.get_mut(&list) {
+                list.contact_count -= 1;
+            }
+        }
+        was_there
+    }
+
+    pub(crate) fn remove_list(&mut self, list: ListId) -> bool {
+        let members: Vec<ContactId> =
+            self.on_list_before(list, None).map(|contact| contact.id).collect();
+        for contact in members {
+            self.leave(list, contact);
+        }
+        self.lists.remove(&list).is_some()
+    }
+}
+
+/// A contact as a reading tells it.
+pub(crate) fn read(contact: &Contact, opt_outs: &OptOuts) -> Contact {
+    Contact { opted_out: opt_outs.contains_key(&contact.phone), ..contact.clone() }
+}
+
+impl State {
+    /// Commits a plan.
+    pub(crate) fn change_book<P: BookPlan>(
+        &mut self,
+        plan: &P,
+    ) -> Result<P::Answer, CommitError<BookRefused>> {
+        let room = self.accounts.get_mut(&plan.account()).ok_or_else(no_account)?;
+        let facts = room.book.facts(&plan.asks(), &room.opt_outs);
+        let (change, answer) = plan.settle(&facts).map_err(CommitError::Refused)?;
+        room.book.write(change);
+        Ok(answer)
+    }
+
+    /// The contacts that `pick` takes from the book of an account, as readings tell them.
+    pub(crate) fn read_book<'a, I: Iterator<Item = &'a Contact>>(
+        &'a self,
+        account: AccountId,
+        pick: impl FnOnce(&'a AddressBook) -> I,
+    ) -> Vec<Contact> {
+        let Some(room) = self.accounts.get(&account) else { return Vec::new() };
+        pick(&room.book).map(|contact| read(contact, &room.opt_outs)).collect()
+    }
+}
+
+pub(crate) fn no_account() -> StoreError {
+    StoreError::Internal {
+        doing: "changing the contacts of an account that does not exist",
+        source: None,
+    }
+}

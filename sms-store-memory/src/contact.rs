@@ -1,0 +1,106 @@
+//! Contacts.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use sms_core::contact::book::{BookRefused, CreatePlan, RemovePlan, UpdatePlan};
+use sms_core::contact::import::{ImportPlan, Imported};
+use sms_core::contact::store::ContactStore;
+use sms_core::contact::{Contact, ContactFilter};
+use sms_core::ids::{AccountId, ContactId, ListId};
+use sms_core::page::{Cursor, Page, PageRequest};
+use sms_core::phone::E164;
+use sms_core::store::{CommitError, StoreError};
+
+use crate::MemoryStore;
+use crate::address_book::read;
+
+#[async_trait]
+impl ContactStore for MemoryStore {
+    async fn contact_create(&self, plan: CreatePlan) -> Result<Contact, CommitError<BookRefused>> {
+        self.state().change_book(&plan)
+    }
+
+    async fn contact_get(
+        &self,
+        account: AccountId,
+        id: ContactId,
+    ) -> Result<Option<(Contact, Vec<ListId>)>, StoreError> {
+        let state = self.state();
+        let Some(room) = state.accounts.get(&account) else { return Ok(None) };
+        let found = room.book.contacts.get(&id);
+        Ok(found.map(|contact| (read(contact, &room.opt_outs), room.book.lists_of(id))))
+    }
+
+    async fn contact_list(
+        &self,
+        account: AccountId,
+        filter: &ContactFilter,
+        page: PageRequest,
+    ) -> Result<Page<Contact>, StoreError> {
+        let before = page.after.map(Cursor::id);
+        let rows = self.state().read_book(account, |book| {
+            book.newest_first(filter, before).take(page.limit.get() + 1)
+        });
+        Ok(Page::of(rows, page.limit, |contact: &Contact| contact.id))
+    }
+
+    async fn contact_update(&self, plan: UpdatePlan) -> Result<Contact, CommitError<BookRefused>> {
+        self.state().change_book(&plan)
+    }
+
+    async fn contact_delete(&self, plan: RemovePlan) -> Result<(), CommitError<BookRefused>> {
+        self.state().change_book(&plan)
+    }
+
+    async fn contacts_import(
+        &self,
+        plan: ImportPlan,
+    ) -> Result<Imported, CommitError<BookRefused>> {
+        self.state().change_book(&plan)
+    }
+
+    async fn custom_names(&self, account: AccountId) -> Result<Vec<String>, StoreError> {
+        let state = self.state();
+        let names = state.accounts.get(&account).map(|room| room.book.uses.keys().cloned());
+        Ok(names.into_iter().flatten().collect())
+    }
+
+    async fn custom_names_among(
+        &self,
+        account: AccountId,
+        names: &[String],
+    ) -> Result<BTreeSet<String>, StoreError> {
+        let state = self.state();
+        let Some(room) = state.accounts.get(&account) else { return Ok(BTreeSet::new()) };
+        Ok(names.iter().filter(|name| room.book.uses.contains_key(*name)).cloned().collect())
+    }
+
+    async fn contacts_by_id(
+        &self,
+        account: AccountId,
+        ids: &[ContactId],
+    ) -> Result<Vec<Contact>, StoreError> {
+        let ids: BTreeSet<&ContactId> = ids.iter().collect();
+        Ok(self
+            .state()
+            .read_book(account, |book| ids.into_iter().filter_map(|id| book.contacts.get(id))))
+    }
+
+    async fn contacts_by_phone(
+        &self,
+        account: AccountId,
+        phones: &[E164],
+    ) -> Result<Vec<Contact>, StoreError> {
+        let phones: BTreeSet<&E164> = phones.iter().collect();
+        Ok(self.state().read_book(account, |book| {
+            let ids = phones.into_iter().filter_map(|phone| book.by_phone.get(phone));
+            ids.filter_map(|id| book.contacts.get(id))
+        }))
+    }
+
+    async fn address_book_is_empty(&self, account: AccountId) -> Result<bool, StoreError> {
+        let state = self.state();
+        Ok(state.accounts.get(&account).is_none_or(|room| room.book.contacts.is_empty()))
+    }
+}

@@ -1,0 +1,181 @@
+//! Contacts.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use sms_core::contact::book::{BookRefused, CreatePlan, RemovePlan, UpdatePlan};
+use sms_core::contact::filter::ContactSearch;
+use sms_core::contact::import::{ImportPlan, Imported};
+use sms_core::contact::store::ContactStore;
+use sms_core::contact::{Contact, ContactFilter};
+use sms_core::ids::{AccountId, ContactId, ContactKind, ListId};
+use sms_core::page::{Page, PageRequest};
+use sms_core::phone::E164;
+use sms_core::store::{CommitError, StoreError};
+use sqlx::{Postgres, QueryBuilder, Row};
+use uuid::Uuid;
+
+use crate::PgStore;
+use crate::address_book::{contact, contacts, select_contacts};
+use crate::error::failed;
+use crate::row::{digits, uuid};
+
+#[async_trait]
+impl ContactStore for PgStore {
+    async fn contact_create(&self, plan: CreatePlan) -> Result<Contact, CommitError<BookRefused>> {
+        self.change_book(plan, "making a contact").await
+    }
+
+    async fn contact_get(
+        &self,
+        account: AccountId,
+        id: ContactId,
+    ) -> Result<Option<(Contact, Vec<ListId>)>, StoreError> {
+        let doing = failed("reading a contact");
+        let rows = sqlx::query(
+            "SELECT c.*,
+                 EXISTS (SELECT FROM opt_out o WHERE o.account_id = c.account_id
+                         AND o.phone = c.phone) AS opted_out,
+                 ARRAY(SELECT m.list_id FROM contact_list_member m
+                       WHERE m.account_id = c.account_id AND m.contact_id = c.id
+                       ORDER BY m.list_id DESC) AS list_ids
+             FROM contact c WHERE c.account_id = $1 AND c.id = $2",
+        )
+        .bind(uuid(account))
+        .bind(uuid(id))
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(&doing)?;
+        let Some(row) = rows else { return Ok(None) };
+        let lists: Vec<Uuid> = row.try_get("list_ids").map_err(&doing)?;
+        let lists = lists.into_iter().map(|id| ListId::from_u128(id.as_u128())).collect();
+        Ok(Some((contact(&row).map_err(&doing)?, lists)))
+    }
+
+    async fn contact_list(
+        &self,
+        account: AccountId,
+        filter: &ContactFilter,
+        page: PageRequest,
+    ) -> Result<Page<Contact>, StoreError> {
+        let doing = failed("listing contacts");
+        let mut query = page_query(account, filter, page);
+        let rows = query.build().fetch_all(&self.pool).await.map_err(&doing)?;
+        let rows = contacts(&rows).map_err(&doing)?;
+        Ok(Page::of(rows, page.limit, |contact: &Contact| contact.id))
+    }
+
+    async fn contact_update(&self, plan: UpdatePlan) -> Result<Contact, CommitError<BookRefused>> {
+        self.change_book(plan, "changing a contact").await
+    }
+
+    async fn contact_delete(&self, plan: RemovePlan) -> Result<(), CommitError<BookRefused>> {
+        self.change_book(plan, "removing a contact").await
+    }
+
+    async fn contacts_import(
+        &self,
+        plan: ImportPlan,
+    ) -> Result<Imported, CommitError<BookRefused>> {
+        self.change_book(plan, "importing contacts").await
+    }
+
+    async fn custom_names(&self, account: AccountId) -> Result<Vec<String>, StoreError> {
+        let doing = failed("reading custom names");
+        sqlx::query_scalar("SELECT name FROM custom_name WHERE account_id = $1 ORDER BY name")
+            .bind(uuid(account))
+            .fetch_all(&self.pool)
+            .await
+            .map_err(&doing)
+    }
+
+    async fn custom_names_among(
+        &self,
+        account: AccountId,
+        names: &[String],
+    ) -> Result<BTreeSet<String>, StoreError> {
+        let doing = failed("looking up custom names");
+        let found: Vec<String> = sqlx::query_scalar(
+            "SELECT name FROM custom_name WHERE account_id = $1 AND name = ANY($2)",
+        )
+        .bind(uuid(account))
+        .bind(names)
+        .fetch_all(&self.pool)
+        .await
+        .map_err(&doing)?;
+        Ok(found.into_iter().collect())
+    }
+
+    async fn contacts_by_id(
+        &self,
+        account: AccountId,
+        ids: &[ContactId],
+    ) -> Result<Vec<Contact>, StoreError> {
+        self.contacts_of(account, ids, &[]).await
+    }
+
+    async fn contacts_by_phone(
+        &self,
+        account: AccountId,
+        phones: &[E164],
+    ) -> Result<Vec<Contact>, StoreError> {
+        self.contacts_of(account, &[], phones).await
+    }
+
+    async fn address_book_is_empty(&self, account: AccountId) -> Result<bool, StoreError> {
+        let ticket = match self.caches.empty_books.get(&account) {
+            Ok(is_empty) => return Ok(is_empty),
+            Err(ticket) => ticket,
+        };
+        let doing = failed("looking into an address book");
+        let is_empty: bool =
+            sqlx::query_scalar("SELECT NOT EXISTS (SELECT FROM contact WHERE account_id = $1)")
+                .bind(uuid(account))
+                .fetch_one(&self.pool)
+                .await
+                .map_err(&doing)?;
+        self.caches.empty_books.put(ticket, account, is_empty);
+        Ok(is_empty)
+    }
+}
+
+fn page_query(
+    account: AccountId,
+    filter: &ContactFilter,
+    page: PageRequest,
+) -> QueryBuilder<Postgres> {
+    let ContactFilter { list_id, search } = filter;
+    let mut query = QueryBuilder::new(select_contacts!());
+    // The ids that order the page are the member's where a list is wanted: its index gives them.
+    let id = if list_id.is_some() { "m.contact_id" } else { "c.id" };
+    if list_id.is_some() {
+        query.push(
+            "JOIN contact_list_member m ON m.account_id = c.account_id AND m.contact_id = c.id ",
+        );
+    }
+    query.push("WHERE c.account_id = ").push_bind(uuid(account));
+    if let Some(list) = list_id {
+        query.push(" AND m.account_id = ").push_bind(uuid(account));
+        query.push(" AND m.list_id = ").push_bind(uuid(*list));
+    }
+    match search {
+        Some(ContactSearch::Number(number)) => {
+            query.push(" AND c.phone = ").push_bind(digits(*number));
+        }
+        Some(ContactSearch::Digits { digits, words }) => {
+            query.push(" AND (position(").push_bind(digits.clone());
+            query.push(" IN c.phone::text) > 0 OR position(").push_bind(words.clone());
+            query.push(" IN c.searched) > 0)");
+        }
+        Some(ContactSearch::Words(words)) => {
+            query.push(" AND position(").push_bind(words.clone()).push(" IN c.searched) > 0");
+        }
+        None => {}
+    }
+    if let Some(after) = page.after {
+        query.push(format!(" AND {id} < ")).push_bind(uuid(after.id::<ContactKind>()));
+    }
+    query.push(format!(" ORDER BY {id} DESC LIMIT "));
+    query.push_bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX));
+    query
+}

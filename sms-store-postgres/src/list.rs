@@ -1,0 +1,179 @@
+//! Lists of contacts.
+
+use async_trait::async_trait;
+use sms_core::contact::Contact;
+use sms_core::contact::book::BookRefused;
+use sms_core::ids::{AccountId, ContactId, ListId, ListKind};
+use sms_core::list::join::{JoinPlan, Joined};
+use sms_core::list::store::ListStore;
+use sms_core::list::{ContactList, ListChange};
+use sms_core::page::{Page, PageRequest};
+use sms_core::store::{CommitError, StoreError};
+use sms_core::time::Timestamp;
+use sqlx::Row;
+use sqlx::postgres::PgRow;
+use uuid::Uuid;
+
+use crate::PgStore;
+use crate::address_book::{contacts, leave, select_contacts};
+use crate::error::failed;
+use crate::row::{Read, impossible, time, uuid};
+
+fn list(row: &PgRow) -> sqlx::Result<ContactList> {
+    let count: i64 = row.try_get("contact_count")?;
+    Ok(ContactList {
+        id: row.id("id")?,
+        account: row.id("account_id")?,
+        name: row.try_get("name")?,
+        description: row.try_get("description")?,
+        contact_count: u64::try_from(count).map_err(|_| impossible("contact_count"))?,
+        created_at: row.at("created_at")?,
+        updated_at: row.at("updated_at")?,
+    })
+}
+
+const GET: &str = "SELECT * FROM contact_list WHERE account_id = $1 AND id = $2";
+
+#[async_trait]
+impl ListStore for PgStore {
+    async fn list_create(&self, list: ContactList) -> Result<(), StoreError> {
+        let doing = failed("making a list");
+        let ContactList {
+            id,
+            account,
+            name,
+            description,
+            contact_count: _,
+            created_at,
+            updated_at,
+        } = list;
+        let insert = sqlx::query(
+            "INSERT INTO contact_list (account_id, id, name, description, contact_count,
+                 created_at, updated_at)
+             VALUES ($1, $2, $3, $4, 0, $5, $6)",
+        )
+        .bind(uuid(account))
+        .bind(uuid(id))
+        .bind(name)
+        .bind(description)
+        .bind(time(created_at))
+        .bind(time(updated_at));
+        insert.execute(&self.pool).await.map(|_| ()).map_err(&doing)
+    }
+
+    async fn list_get(
+        &self,
+        account: AccountId,
+        id: ListId,
+    ) -> Result<Option<ContactList>, StoreError> {
+        let doing = failed("reading a list");
+        let query = sqlx::query(GET).bind(uuid(account)).bind(uuid(id));
+        let row = query.fetch_optional(&self.pool).await.map_err(&doing)?;
+        row.as_ref().map(list).transpose().map_err(&doing)
+    }
+
+    async fn list_list(
+        &self,
+        account: AccountId,
+        page: PageRequest,
+    ) -> Result<Page<ContactList>, StoreError> {
+        let doing = failed("reading lists");
+        let rows = sqlx::query(
+            "SELECT * FROM contact_list WHERE account_id = $1 AND id < $2
+             ORDER BY id DESC LIMIT $3",
+        )
+        .bind(uuid(account))
+        .bind(page.after.map_or(Uuid::max(), |cursor| uuid(cursor.id::<ListKind>())))
+        .bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX))
+        .fetch_all(&self.pool)
+        .await
+        .map_err(&doing)?;
+        let rows = rows.iter().map(list).collect::<sqlx::Result<_>>().map_err(&doing)?;
+        Ok(Page::of(rows, page.limit, |list: &ContactList| list.id))
+    }
+
+    async fn list_update(
+        &self,
+        account: AccountId,
+        id: ListId,
+        change: ListChange,
+        at: Timestamp,
+    ) -> Result<Option<ContactList>, StoreError> {
+        let doing = failed("changing a list");
+        let mut tx = self.begin_book(account).await.map_err(&doing)?;
+        let query = sqlx::query(GET).bind(uuid(account)).bind(uuid(id));
+        let row = query.fetch_optional(&mut *tx).await.map_err(&doing)?;
+        let Some(row) = row else { return Ok(None) };
+        let after = change.apply(list(&row).map_err(&doing)?, at);
+        sqlx::query(
+            "UPDATE contact_list SET name = $3, description = $4, updated_at = $5
+             WHERE account_id = $1 AND id = $2",
+        )
+        .bind(uuid(account))
+        .bind(uuid(id))
+        .bind(&after.name)
+        .bind(&after.description)
+        .bind(time(after.updated_at))
+        .execute(&mut *tx)
+        .await
+        .map_err(&doing)?;
+        tx.commit().await.map_err(&doing)?;
+        Ok(Some(after))
+    }
+
+    async fn list_delete(&self, account: AccountId, id: ListId) -> Result<bool, StoreError> {
+        let doing = failed("removing a list");
+        let mut tx = self.begin_book(account).await.map_err(&doing)?;
+        let delete = sqlx::query(
+            "WITH members AS (
+                 DELETE FROM contact_list_member WHERE account_id = $1 AND list_id = $2)
+             DELETE FROM contact_list WHERE account_id = $1 AND id = $2",
+        )
+        .bind(uuid(account))
+        .bind(uuid(id));
+        let deleted = delete.execute(&mut *tx).await.map_err(&doing)?.rows_affected();
+        tx.commit().await.map_err(&doing)?;
+        Ok(deleted == 1)
+    }
+
+    async fn list_join(&self, plan: JoinPlan) -> Result<Joined, CommitError<BookRefused>> {
+        self.change_book(plan, "adding to a list").await
+    }
+
+    async fn list_leave(
+        &self,
+        account: AccountId,
+        list: ListId,
+        contact: ContactId,
+    ) -> Result<bool, StoreError> {
+        let doing = failed("taking a contact off a list");
+        let mut tx = self.begin_book(account).await.map_err(&doing)?;
+        let was_there = leave(&mut tx, account, list, contact).await.map_err(&doing)?;
+        tx.commit().await.map_err(&doing)?;
+        Ok(was_there)
+    }
+
+    async fn list_portion(
+        &self,
+        account: AccountId,
+        list: ListId,
+        after: Option<ContactId>,
+        limit: usize,
+    ) -> Result<Vec<Contact>, StoreError> {
+        let doing = failed("reading the contacts of a list");
+        let rows = sqlx::query(concat!(
+            select_contacts!(),
+            "JOIN contact_list_member m ON m.account_id = c.account_id AND m.contact_id = c.id
+             WHERE c.account_id = $1 AND m.account_id = $1 AND m.list_id = $2 AND m.contact_id > $3
+             ORDER BY m.contact_id LIMIT $4"
+        ))
+        .bind(uuid(account))
+        .bind(uuid(list))
+        .bind(after.map_or(Uuid::nil(), uuid))
+        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+        .fetch_all(&self.pool)
+        .await
+        .map_err(&doing)?;
+        contacts(&rows).map_err(&doing)
+    }
+}
