@@ -15,6 +15,8 @@ use crate::stock::{Stock, stock};
 use crate::table::{Limit, Row, print};
 
 const REPEATS: usize = 200;
+/// How many texts are prepared for searches at a time.
+const PREPARED: usize = 10_000;
 
 /// Median microseconds of pages at ten thousand and at a million texts of one account.
 pub(crate) async fn pages(postgres: &Postgres, many: usize) -> Result<(), Failed> {
@@ -32,7 +34,8 @@ pub(crate) async fn pages(postgres: &Postgres, many: usize) -> Result<(), Failed
     Ok(())
 }
 
-/// Writes texts as they are a while after they were sent: one in a thousand failed.
+/// Writes texts as they are a while after they were sent, one in a hundred failed, and lets the
+/// worker prepare searches among them.
 async fn fill(url: &str, stock: &Stock, from: usize, to: usize) -> Result<(), Failed> {
     let mut connection = PgConnection::connect(url).await?;
     let account = uuid(stock.accounts[0].0.as_u128());
@@ -43,17 +46,18 @@ async fn fill(url: &str, stock: &Stock, from: usize, to: usize) -> Result<(), Fa
                  error_code, sent_at, timeline)
              SELECT '{account}'::uuid,
                  ('018f0000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, 'outbound',
-                 CASE WHEN n % 1000 = 7 THEN 'failed' ELSE 'delivered' END,
+                 CASE WHEN n % 100 = 7 THEN 'failed' ELSE 'delivered' END,
                  447700900000 + n % 1000, 447700900000, 447700900000 + n % 1000,
                  'Your table number ' || n || ' is ready', 'gsm7', 1, 1, 'simulator', 'live',
                  ('018f0000-0000-7000-9000-' || lpad(to_hex(n / 100), 12, '0'))::uuid,
-                 CASE WHEN n % 1000 = 7 THEN 'expired' END, now(), '[]'
+                 CASE WHEN n % 100 = 7 THEN 'expired' END, now(), '[]'
              FROM generate_series({from}, {}) AS n",
             to - 1
         )))
         .await?;
     connection.execute("VACUUM ANALYZE message").await?;
     connection.close().await?;
+    while stock.sms.prepare_search(PREPARED).await? > 0 {}
     Ok(())
 }
 

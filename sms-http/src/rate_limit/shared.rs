@@ -1,5 +1,5 @@
 //! Counting requests together with the other servers over one store: drives a
-//! [`Replica`](sms_core::rate_limit::replica::Replica), whose rules are the core's.
+//! [`Replica`], whose rules are the core's.
 //!
 //! While this server is the only one it counts by itself, and a request asks nobody. With others
 //! it takes tokens from the store: for all requests of all keys that wait, in one go, and for busy
