@@ -1,10 +1,10 @@
 //! Real servers, as processes of their own, on a real PostgreSQL that writes to disk, under load
 //! and under faults.
 //!
-//! [`campaign`] kills, stops, restarts and cuts off whatever it can, one fault a round, and audits
-//! the database after each and at the end. [`sleeper`] stops a server for longer than its lease
-//! while it holds texts. [`cut_off`] is thousands of requests whose clients hang up. All of them
-//! drive the same [`fleet`] of servers, whose route ([`carrier`]) writes down every text it is
+//! `campaign` kills, stops, restarts and cuts off whatever it can, one fault a round, and audits
+//! the database after each and at the end. `sleeper` stops a server for longer than its lease
+//! while it holds texts. `cut_off` is thousands of requests whose clients hang up. All of them
+//! drive the same `fleet` of servers, whose route (`carrier`) writes down every text it is
 //! handed. Timing is the machine's, so a seed draws the same faults but not the same run.
 
 use std::path::PathBuf;
