@@ -58,7 +58,8 @@ pub(crate) async fn copy_of_the_same_rows(url: &str, texts: usize) -> Result<Lim
     let mut took = Duration::ZERO;
     for table in ["message", "queue", "ledger_entry"] {
         // Written and read by the database server, which may be another user.
-        let file = format!("/tmp/sms-bench-{}-{table}.copy", std::process::id());
+        let name = format!("sms-bench-{}-{table}.copy", std::process::id());
+        let file = std::env::temp_dir().join(name).display().to_string();
         let copy = format!("CREATE TABLE copied_{table} (LIKE {table} INCLUDING ALL)");
         connection.execute(AssertSqlSafe(copy)).await?;
         connection.execute(AssertSqlSafe(format!("COPY {table} TO '{file}'"))).await?;

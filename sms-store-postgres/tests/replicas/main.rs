@@ -1,6 +1,7 @@
 //! What several programs over one database need besides a store: wakes, the database's time, and
 //! the shared rate limit, each on a real server.
 
+mod cache;
 mod clock;
 mod limits;
 mod wake;

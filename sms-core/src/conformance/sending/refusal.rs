@@ -40,6 +40,28 @@ scenarios! { sending;
         assert_eq!(other.replay, Replay::First, "only an accepted send keeps its key");
     }
 
+    /// Refusals hold up nothing: once there are credits, every text of the account is sent.
+    async fn an_account_that_was_refused_sends_all_once_it_has_credits(rig: &Rig) {
+        let account = rig.account(0).await;
+        for _ in 0..4 {
+            refusal_of(rig.accept(rig.plan(&account, &request([1]))).await);
+        }
+        rig.adjust(&account, 5).await.expect("there is room");
+        let mut sent = Vec::new();
+        for n in 1..=4 {
+            let plans = vec![rig.plan(&account, &request([n])), rig.plan(&account, &request([n]))];
+            for answer in rig.accept_all(plans).await {
+                sent.extend(answer.ok().map(|sent| sent.messages[0].id));
+            }
+        }
+        assert_eq!(sent.len(), 5, "as many as there are credits for");
+        assert_eq!(rig.messages(account.id, &MessageFilter::default()).await.len(), 5);
+        assert_eq!(rig.balance(&account).await, 0);
+        let mut claimed = rig.claim_all().await.ids();
+        claimed.sort_unstable();
+        assert_eq!(claimed, sent);
+    }
+
     /// A suspended account sends with neither kind of key.
     async fn a_suspended_account_sends_nothing(rig: &Rig) {
         let account = rig.account_of(AccountStatus::Suspended, 3).await;

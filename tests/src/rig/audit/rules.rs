@@ -84,6 +84,15 @@ const ALWAYS: [Rule; 8] = [
     ),
 ];
 
+/// Deliveries that wait. What is pending in an earlier run of its endpoint is given up, and only
+/// not yet tidied away.
+macro_rules! pending_deliveries {
+    () => {
+        "FROM delivery d JOIN endpoint e ON e.id = d.endpoint_id AND e.run = d.run
+         WHERE d.status = 'pending'"
+    };
+}
+
 /// What holds once all is done.
 const AT_THE_END: [Rule; 3] = [
     (
@@ -97,7 +106,7 @@ const AT_THE_END: [Rule; 3] = [
     ),
     (
         "every delivery is made or given up",
-        "SELECT 'delivery ' || id AS subject FROM delivery WHERE status = 'pending'",
+        concat!("SELECT 'delivery ' || d.id AS subject ", pending_deliveries!()),
     ),
 ];
 
@@ -169,34 +178,44 @@ pub(in crate::rig) struct Waiting {
     texts: i64,
     receipts: i64,
     deliveries: i64,
+    /// Made for these deliveries so far.
+    attempts: i64,
 }
+
+/// More than are ever made for one delivery.
+const ATTEMPTS: i64 = 8;
 
 impl Waiting {
     /// How much there is of it, all that follows from it included: a text makes a receipt and
     /// deliveries when it leaves, a receipt makes deliveries. So it only ever grows less.
     pub(in crate::rig) fn work(self) -> i64 {
-        4 * self.texts + 2 * self.receipts + self.deliveries
+        ATTEMPTS * (4 * self.texts + 2 * self.receipts + self.deliveries) - self.attempts
     }
 }
 
 impl std::fmt::Display for Waiting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { texts, receipts, deliveries } = self;
-        write!(f, "{texts} texts, {receipts} receipts, {deliveries} deliveries")
+        let Self { texts, receipts, deliveries, attempts } = self;
+        write!(f, "{texts} texts, {receipts} receipts, {deliveries} deliveries after ")?;
+        write!(f, "{attempts} attempts")
     }
 }
 
 /// What is still to be done at this moment.
 pub(in crate::rig) async fn waiting(db: &mut PgConnection) -> Result<Waiting, RigFailed> {
-    let row = sqlx::query(
+    let row = sqlx::query(concat!(
         "SELECT (SELECT count(*) FROM queue) AS texts, (SELECT count(*) FROM follow_up) AS receipts,
-                (SELECT count(*) FROM delivery WHERE status = 'pending') AS deliveries",
-    )
+                d.count AS deliveries, d.attempts
+         FROM (SELECT count(*), COALESCE(sum(d.attempts), 0)::bigint AS attempts ",
+        pending_deliveries!(),
+        ") AS d"
+    ))
     .fetch_one(db)
     .await?;
     Ok(Waiting {
         texts: row.try_get("texts")?,
         receipts: row.try_get("receipts")?,
         deliveries: row.try_get("deliveries")?,
+        attempts: row.try_get("attempts")?,
     })
 }

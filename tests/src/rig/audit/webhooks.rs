@@ -32,8 +32,10 @@ pub(in crate::rig) async fn audit(
     let mut found = Vec::new();
     let endpoints = endpoints(db).await?;
     let rows = sqlx::query(
-        "SELECT id, endpoint_id, event_type, status, body::jsonb -> 'data' ->> 'id' AS message
-         FROM delivery ORDER BY id",
+        "SELECT d.id, endpoint_id, event_type, body::jsonb -> 'data' ->> 'id' AS message,
+                CASE WHEN status = 'pending' AND d.run < e.run THEN 'given_up' ELSE status END
+                    AS status
+         FROM delivery d LEFT JOIN endpoint e ON e.id = d.endpoint_id ORDER BY d.id",
     )
     .fetch_all(db)
     .await?;
