@@ -2,6 +2,8 @@
 //!
 //! A [`Timestamp`] is a value; this module never asks what time it is (that is [`crate::clock`]).
 
+pub mod london;
+
 use std::fmt;
 use std::time::Duration;
 
