@@ -1,0 +1,125 @@
+//! Addresses: who sends and who receives, and how the protocol says what kind of address it is.
+
+use std::fmt;
+use std::sync::Arc;
+
+use sms_core::phone::{E164, parse_any};
+
+/// The type of number (5.2.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Ton(pub u8);
+
+impl Ton {
+    /// Not told.
+    pub const UNKNOWN: Self = Self(0);
+    /// With its country code, without a `+`.
+    pub const INTERNATIONAL: Self = Self(1);
+    /// A number within its country.
+    pub const NATIONAL: Self = Self(2);
+    /// A name.
+    pub const ALPHANUMERIC: Self = Self(5);
+}
+
+/// The numbering plan (5.2.6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Npi(pub u8);
+
+impl Npi {
+    /// Not told.
+    pub const UNKNOWN: Self = Self(0);
+    /// Telephone numbers (E.164).
+    pub const TELEPHONE: Self = Self(1);
+}
+
+/// An address as it stands in a PDU.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Address {
+    /// Its type.
+    pub ton: Ton,
+    /// Its plan.
+    pub npi: Npi,
+    /// Its digits or characters.
+    pub text: Arc<str>,
+}
+
+impl Address {
+    /// A phone number: international, the digits without the `+`.
+    pub fn number(number: E164) -> Self {
+        let text = number.digits().to_string().into();
+        Self { ton: Ton::INTERNATIONAL, npi: Npi::TELEPHONE, text }
+    }
+
+    /// A sender name.
+    pub fn name(name: &str) -> Self {
+        Self { ton: Ton::ALPHANUMERIC, npi: Npi::UNKNOWN, text: name.into() }
+    }
+
+    /// The phone number that it is, of whatever country. Networks are not strict about types: a
+    /// `+` or zeros may stand before an international number, and a national one may have its
+    /// country code. `None` for a name and for a short code.
+    pub fn to_number(&self) -> Option<E164> {
+        let is_digits = self.text.bytes().all(|octet| octet.is_ascii_digit());
+        if self.ton == Ton::ALPHANUMERIC && !is_digits {
+            return None;
+        }
+        let with_plus = || parse_any(&format!("+{}", self.text)).ok();
+        let as_international =
+            if is_digits && self.ton != Ton::NATIONAL { with_plus() } else { None };
+        as_international.or_else(|| parse_any(&self.text).ok())
+    }
+}
+
+impl fmt::Debug for Address {
+    /// Leaves the digits out.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Address({}, {}, ..)", self.ton.0, self.npi.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_names_say_what_they_are() {
+        let number = Address::number(parse_any("07700 900123").unwrap());
+        assert_eq!((number.ton.0, number.npi.0, &*number.text), (1, 1, "447700900123"));
+        let name = Address::name("Bistro");
+        assert_eq!((name.ton.0, name.npi.0, &*name.text), (5, 0, "Bistro"));
+    }
+
+    #[test]
+    fn a_number_is_found_however_a_network_writes_it() {
+        for (ton, text) in [
+            (1, "447700900123"),
+            (1, "+447700900123"),
+            (1, "00447700900123"),
+            (0, "447700900123"),
+            (0, "07700900123"),
+            (2, "07700900123"),
+            (2, "7700900123"),
+            (2, "447700900123"),
+            (5, "447700900123"),
+        ] {
+            let address = Address { ton: Ton(ton), npi: Npi::TELEPHONE, text: text.into() };
+            let found = address.to_number().map(|number| number.to_string());
+            assert_eq!(found.as_deref(), Some("+447700900123"), "{ton} {text}");
+        }
+        let foreign = Address { ton: Ton(1), npi: Npi(1), text: "33612345678".into() };
+        assert_eq!(foreign.to_number().map(|n| n.to_string()).as_deref(), Some("+33612345678"));
+    }
+
+    #[test]
+    fn names_and_short_codes_are_no_numbers() {
+        for (ton, text) in [(5, "Bistro"), (5, "44a"), (3, "60300"), (0, ""), (1, "0")] {
+            let address = Address { ton: Ton(ton), npi: Npi::UNKNOWN, text: text.into() };
+            assert_eq!(address.to_number(), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_address_hides_its_digits_from_logs() {
+        let number = Address::number(parse_any("07700 900123").unwrap());
+        assert!(!format!("{number:?}").contains("900123"));
+    }
+}

@@ -1,0 +1,146 @@
+//! What a `deliver_sm` brings: a receipt, a text, or a part of one.
+
+use sms_core::phone::E164;
+
+use crate::coding::{Coding, Septets, decode};
+use crate::joining::{Place, user_data};
+use crate::pdu::ShortMessage;
+use crate::report::Report;
+
+/// What came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Incoming {
+    /// News of a text of ours.
+    Receipt(Report),
+    /// A text for us.
+    Text(TextFor),
+    /// Something that cannot be kept, and why. The peer is told that it arrived: to send it again
+    /// would not help.
+    Useless(Useless),
+}
+
+/// A text, or a part of one, and whom it is for.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TextFor {
+    /// Who sent it.
+    pub from: E164,
+    /// The number texted.
+    pub to: E164,
+    /// Its words.
+    pub words: String,
+    /// Its place among the parts of a longer text.
+    pub place: Option<Place>,
+}
+
+impl std::fmt::Debug for TextFor {
+    /// Leaves out numbers and words.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TextFor").field("place", &self.place).finish_non_exhaustive()
+    }
+}
+
+/// Why something that came cannot be kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Useless {
+    /// It marks itself as a receipt and names no text or no state.
+    #[error("a receipt that names no text, or no state")]
+    Receipt,
+    /// Its sender is a name or a short code, whom nobody can answer.
+    #[error("a text from an address that is no phone number")]
+    Sender,
+    /// It is for something that is no number of ours.
+    #[error("a text to an address that is no phone number")]
+    Recipient,
+    /// Its octets are no text.
+    #[error("octets that are no text")]
+    Binary,
+}
+
+impl Incoming {
+    /// Reads a `deliver_sm`.
+    pub fn read(message: &ShortMessage, septets: Septets) -> Self {
+        if let Some(report) = Report::read(message) {
+            return Self::Receipt(report);
+        }
+        if message.is_marked_as_receipt() {
+            return Self::Useless(Useless::Receipt);
+        }
+        match text(message, septets) {
+            Ok(text) => Self::Text(text),
+            Err(useless) => Self::Useless(useless),
+        }
+    }
+}
+
+fn text(message: &ShortMessage, septets: Septets) -> Result<TextFor, Useless> {
+    let from = message.source.to_number().ok_or(Useless::Sender)?;
+    let to = message.destination.to_number().ok_or(Useless::Recipient)?;
+    let data = user_data(message);
+    let coding = Coding::of(message.data_coding);
+    let words = decode(&data.words, coding, septets, data.header).ok_or(Useless::Binary)?;
+    Ok(TextFor { from, to, words, place: data.place })
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use sms_core::phone::parse_any;
+
+    use super::*;
+    use crate::address::Address;
+
+    fn deliver(octets: &[u8]) -> ShortMessage {
+        let number = |text| Address::number(parse_any(text).unwrap());
+        let between = ShortMessage::between(number("07700 900123"), number("07700 900001"));
+        ShortMessage { short_message: Bytes::copy_from_slice(octets), ..between }
+    }
+
+    #[test]
+    fn a_text_has_its_words_and_whom_it_is_from_and_for() {
+        let Incoming::Text(text) = Incoming::read(&deliver(b"Hello \x00"), Septets::Unpacked)
+        else {
+            panic!("no text")
+        };
+        assert_eq!(text.from.to_string(), "+447700900123");
+        assert_eq!(text.to.to_string(), "+447700900001");
+        assert_eq!((text.words.as_str(), text.place), ("Hello @", None));
+    }
+
+    #[test]
+    fn a_part_has_its_place() {
+        let mut part = deliver(&[5, 0, 3, 9, 2, 1, 0x04, 0x34]);
+        (part.esm_class, part.data_coding) = (0x40, 8);
+        let Incoming::Text(text) = Incoming::read(&part, Septets::Unpacked) else {
+            panic!("no text")
+        };
+        assert_eq!(text.words, "д");
+        assert_eq!(text.place, Some(Place { reference: 9, total: 2, number: 1 }));
+    }
+
+    #[test]
+    fn what_cannot_be_kept_says_why() {
+        let mut binary = deliver(&[1, 2]);
+        binary.data_coding = 4;
+        let mut named = deliver(b"x");
+        named.source = Address::name("Bank");
+        let mut astray = deliver(b"x");
+        astray.destination = Address::name("60300x");
+        let mut receipt = deliver(b"nothing of use");
+        receipt.esm_class = 0x04;
+        for (message, why) in [
+            (binary, Useless::Binary),
+            (named, Useless::Sender),
+            (astray, Useless::Recipient),
+            (receipt, Useless::Receipt),
+        ] {
+            assert_eq!(Incoming::read(&message, Septets::Unpacked), Incoming::Useless(why));
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_being_read_shows_nothing_in_logs() {
+        let text = Incoming::read(&deliver(b"secret"), Septets::Unpacked);
+        let shown = format!("{text:?}{:?}", deliver(b"secret"));
+        assert!(!shown.contains("secret") && !shown.contains("900123"), "{shown}");
+    }
+}

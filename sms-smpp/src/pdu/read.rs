@@ -1,0 +1,156 @@
+//! Octets into units.
+
+use bytes::{Buf, Bytes};
+
+use super::{
+    Bind, BindMode, BindResp, Body, CommandId, HEAD, Pdu, ShortMessage, Status, Tag, Tlv, Tlvs,
+};
+use crate::address::{Address, Npi, Ton};
+
+/// A unit whose head can be read, and whose body cannot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a PDU {command:?} that ends before its fields do")]
+pub struct Malformed {
+    /// What it is.
+    pub command: CommandId,
+    /// Its number, to be repeated in the answer.
+    pub sequence: u32,
+}
+
+/// Reads one unit, whole and alone in its octets, as [`length`](super::length) cuts them.
+///
+/// # Errors
+///
+/// [`Malformed`] when a field of it is missing. What an answer leaves out counts as empty.
+pub fn read(mut octets: Bytes) -> Result<Pdu, Malformed> {
+    if octets.len() < HEAD {
+        return Err(Malformed { command: CommandId(0), sequence: 0 });
+    }
+    octets.advance(4);
+    let command = CommandId(octets.get_u32());
+    let status = Status(octets.get_u32());
+    let sequence = octets.get_u32();
+    let body = body(command, octets).ok_or(Malformed { command, sequence })?;
+    Ok(Pdu { status, sequence, body })
+}
+
+fn body(command: CommandId, octets: Bytes) -> Option<Body> {
+    let mode = match CommandId(command.0 & !CommandId::GENERIC_NACK.0) {
+        CommandId::BIND_TRANSMITTER => Some(BindMode::Transmitter),
+        CommandId::BIND_RECEIVER => Some(BindMode::Receiver),
+        CommandId::BIND_TRANSCEIVER => Some(BindMode::Transceiver),
+        _ => None,
+    };
+    let mut fields = Fields(octets);
+    Some(match (mode, command) {
+        (Some(mode), command) if command.is_answer() => Body::BindResp(mode, fields.bind_resp()),
+        (Some(mode), _) => Body::Bind(mode, Box::new(fields.bind()?)),
+        (None, CommandId::SUBMIT_SM) => Body::SubmitSm(Box::new(fields.short_message()?)),
+        (None, CommandId::DELIVER_SM) => Body::DeliverSm(Box::new(fields.short_message()?)),
+        (None, CommandId::UNBIND) => Body::Unbind,
+        (None, CommandId::ENQUIRE_LINK) => Body::EnquireLink,
+        (None, CommandId::GENERIC_NACK) => Body::GenericNack,
+        (None, command) if command == CommandId::SUBMIT_SM.answer() => {
+            Body::SubmitSmResp { message_id: fields.rest_as_string() }
+        }
+        (None, command) if command == CommandId::DELIVER_SM.answer() => Body::DeliverSmResp,
+        (None, command) if command == CommandId::UNBIND.answer() => Body::UnbindResp,
+        (None, command) if command == CommandId::ENQUIRE_LINK.answer() => Body::EnquireLinkResp,
+        (None, command) => Body::Other(command),
+    })
+}
+
+/// Fields one after the other.
+struct Fields(Bytes);
+
+impl Fields {
+    fn octet(&mut self) -> Option<u8> {
+        self.0.try_get_u8().ok()
+    }
+
+    /// A string up to its closing zero, however long.
+    fn string(&mut self) -> Option<String> {
+        let end = self.0.iter().position(|octet| *octet == 0)?;
+        let text = self.0.split_to(end);
+        self.0.advance(1);
+        Some(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// A string that may lack its closing zero, or be missing.
+    fn rest_as_string(&mut self) -> String {
+        let end = self.0.iter().position(|octet| *octet == 0).unwrap_or(self.0.len());
+        let text = self.0.split_to(end);
+        if self.0.has_remaining() {
+            self.0.advance(1);
+        }
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    fn address(&mut self) -> Option<Address> {
+        Some(Address {
+            ton: Ton(self.octet()?),
+            npi: Npi(self.octet()?),
+            text: self.string()?.into(),
+        })
+    }
+
+    fn bind(&mut self) -> Option<Bind> {
+        Some(Bind {
+            system_id: self.string()?,
+            password: self.string()?,
+            system_type: self.string()?,
+            version: self.octet()?,
+        })
+    }
+
+    fn bind_resp(&mut self) -> BindResp {
+        let system_id = self.rest_as_string();
+        let version = self.tlvs().number(Tag::SC_INTERFACE_VERSION);
+        BindResp { system_id, version: version.and_then(|version| u8::try_from(version).ok()) }
+    }
+
+    fn short_message(&mut self) -> Option<ShortMessage> {
+        let service_type = self.string()?;
+        let source = self.address()?;
+        let destination = self.address()?;
+        let esm_class = self.octet()?;
+        let protocol_id = self.octet()?;
+        let priority = self.octet()?;
+        let _schedule = self.string()?;
+        let validity_period = self.string()?;
+        let registered_delivery = self.octet()?;
+        let _replace = self.octet()?;
+        let data_coding = self.octet()?;
+        let _canned = self.octet()?;
+        let length = usize::from(self.octet()?);
+        if length > self.0.len() {
+            return None;
+        }
+        let short_message = self.0.split_to(length);
+        let tlvs = self.tlvs();
+        Some(ShortMessage {
+            service_type,
+            source,
+            destination,
+            esm_class,
+            protocol_id,
+            priority,
+            validity_period,
+            registered_delivery,
+            data_coding,
+            short_message,
+            tlvs,
+        })
+    }
+
+    /// What is left, as far as it can be read: a value that is cut short is what is there of it.
+    fn tlvs(&mut self) -> Tlvs {
+        let mut found = Vec::new();
+        while self.0.len() >= 4 {
+            let tag = Tag(self.0.get_u16());
+            let length = usize::from(self.0.get_u16()).min(self.0.len());
+            found.push(Tlv { tag, value: self.0.split_to(length) });
+        }
+        found.into_iter().collect()
+    }
+}

@@ -1,0 +1,95 @@
+//! What an answer says of the request: its `command_status` (5.1.3).
+
+use std::fmt;
+
+/// The number of a status. Peers have some of their own.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Status(pub u32);
+
+impl Status {
+    /// `ESME_ROK`: all is well.
+    pub const OK: Self = Self(0x00);
+    /// `ESME_RINVCMDLEN`: the length is wrong.
+    pub const INVALID_LENGTH: Self = Self(0x02);
+    /// `ESME_RINVCMDID`: no such command.
+    pub const INVALID_COMMAND: Self = Self(0x03);
+    /// `ESME_RSYSERR`: something is wrong at the side that answers.
+    pub const SYSTEM_ERROR: Self = Self(0x08);
+    /// `ESME_RINVSRCADR`: the sender's address is refused.
+    pub const INVALID_SOURCE: Self = Self(0x0A);
+    /// `ESME_RINVDSTADR`: the address texted is refused.
+    pub const INVALID_DESTINATION: Self = Self(0x0B);
+    /// `ESME_RINVPASWD`: the password is wrong.
+    pub const INVALID_PASSWORD: Self = Self(0x0E);
+    /// `ESME_RMSGQFUL`: the peer's queue is full.
+    pub const QUEUE_FULL: Self = Self(0x14);
+    /// `ESME_RSUBMITFAIL`: not taken, for no reason given.
+    pub const SUBMIT_FAILED: Self = Self(0x45);
+    /// `ESME_RTHROTTLED`: more texts a second than are allowed.
+    pub const THROTTLED: Self = Self(0x58);
+    /// `ESME_RX_T_APPN`: the receiver of a `deliver_sm` wants it again later.
+    pub const TEMPORARY: Self = Self(0x64);
+
+    /// Whether all is well.
+    pub fn is_ok(self) -> bool {
+        self == Self::OK
+    }
+
+    /// What a refused text may do.
+    pub fn remedy(self) -> Remedy {
+        match self {
+            Self::THROTTLED | Self::QUEUE_FULL => Remedy::SlowDown,
+            // Not the text's fault: not bound, a system error, or "try again" in other words.
+            Self(0x01 | 0x04 | 0x05 | 0x08 | 0x64) | Self::SUBMIT_FAILED => Remedy::TryLater,
+            _ => Remedy::None,
+        }
+    }
+}
+
+/// What helps a text that was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Remedy {
+    /// Fewer texts a second; then this one as well.
+    SlowDown,
+    /// The same again later.
+    TryLater,
+    /// Nothing: it is refused for good.
+    None,
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self.0 {
+            0x00 => "ESME_ROK",
+            0x01 => "ESME_RINVMSGLEN",
+            0x02 => "ESME_RINVCMDLEN",
+            0x03 => "ESME_RINVCMDID",
+            0x04 => "ESME_RINVBNDSTS",
+            0x05 => "ESME_RALYBND",
+            0x08 => "ESME_RSYSERR",
+            0x0A => "ESME_RINVSRCADR",
+            0x0B => "ESME_RINVDSTADR",
+            0x0C => "ESME_RINVMSGID",
+            0x0D => "ESME_RBINDFAIL",
+            0x0E => "ESME_RINVPASWD",
+            0x0F => "ESME_RINVSYSID",
+            0x14 => "ESME_RMSGQFUL",
+            0x45 => "ESME_RSUBMITFAIL",
+            0x48 => "ESME_RINVSRCTON",
+            0x50 => "ESME_RINVDSTTON",
+            0x58 => "ESME_RTHROTTLED",
+            0x62 => "ESME_RINVEXPIRY",
+            0x64 => "ESME_RX_T_APPN",
+            0x65 => "ESME_RX_P_APPN",
+            0x66 => "ESME_RX_R_APPN",
+            _ => return write!(f, "status {:#010x}", self.0),
+        };
+        f.write_str(name)
+    }
+}
+
+impl fmt::Debug for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

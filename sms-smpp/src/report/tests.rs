@@ -1,0 +1,122 @@
+use bytes::Bytes;
+use sms_core::message::ErrorCode as E;
+
+use super::*;
+use crate::address::Address;
+use crate::pdu::Tlvs;
+
+fn deliver(esm_class: u8, words: &str, tlvs: Tlvs) -> ShortMessage {
+    let blank = ShortMessage::between(Address::name("x"), Address::name("y"));
+    let short_message = Bytes::copy_from_slice(words.as_bytes());
+    ShortMessage { esm_class, short_message, tlvs, ..blank }
+}
+
+fn read(words: &str) -> Option<Report> {
+    Report::read(&deliver(0x04, words, Tlvs::default()))
+}
+
+#[test]
+fn receipts_are_read_in_the_forms_found_in_the_wild() {
+    let cases = [
+        (
+            "id:0123456789 sub:001 dlvrd:001 submit date:2611210707 done date:2611210708 \
+             stat:DELIVRD err:000 Text:Hello",
+            ("0123456789", State::Delivered, "000"),
+        ),
+        (
+            "id:5f2A-9c sub:001 dlvrd:000 submit date:261121070710 done date:261121070810 \
+             stat:UNDELIV err:027 text:",
+            ("5f2A-9c", State::Undeliverable, "027"),
+        ),
+        ("id:1 stat:expired err:0", ("1", State::Expired, "0")),
+        ("id: 42 stat: REJECTD err: 99", ("42", State::Rejected, "99")),
+        ("ID:7 STAT:ACCEPTD", ("7", State::Accepted, "")),
+        ("id:7 stat:DELIVERED err:000 text:id:8 stat:UNDELIV", ("7", State::Delivered, "000")),
+        ("id:9 smsc_id:8 stat:UNKNOWN err:1", ("9", State::Unknown, "1")),
+    ];
+    for (words, (id, state, error)) in cases {
+        let expected = Report { id: id.to_owned(), state, error: error.to_owned() };
+        assert_eq!(read(words), Some(expected), "{words}");
+    }
+}
+
+#[test]
+fn values_tell_what_the_words_leave_out_and_win_over_them() {
+    let tlvs = || {
+        Tlvs::default()
+            .with(Tag::RECEIPTED_MESSAGE_ID, b"abc\0".to_vec())
+            .with(Tag::MESSAGE_STATE, vec![5])
+            .with(Tag::NETWORK_ERROR_CODE, vec![3, 0, 6])
+    };
+    let expected =
+        |error: &str| Report { id: "abc".into(), state: State::Undeliverable, error: error.into() };
+    // Without a mark, without words.
+    assert_eq!(Report::read(&deliver(0, "", tlvs())), Some(expected("6")));
+    let words = "id:other stat:DELIVRD err:001";
+    assert_eq!(Report::read(&deliver(4, words, tlvs())), Some(expected("001")));
+}
+
+#[test]
+fn an_id_in_a_value_may_lack_its_end() {
+    let tlvs = Tlvs::default()
+        .with(Tag::RECEIPTED_MESSAGE_ID, b"abc".to_vec())
+        .with(Tag::MESSAGE_STATE, vec![2]);
+    assert_eq!(Report::read(&deliver(4, "", tlvs)).unwrap().id, "abc");
+}
+
+#[test]
+fn a_text_is_no_receipt_and_a_receipt_without_id_or_state_is_of_no_use() {
+    for words in ["Hello", "my id:7 stat:DELIVRD", "", "stat:DELIVRD"] {
+        assert_eq!(Report::read(&deliver(0, words, Tlvs::default())), None, "{words}");
+    }
+    for words in ["id:7", "stat:DELIVRD", "id: stat:DELIVRD err:", "id:7 stat:NONSENSE", "é", "id:"]
+    {
+        assert_eq!(read(words), None, "{words}");
+    }
+}
+
+#[test]
+fn an_unmarked_receipt_is_recognised_by_its_form() {
+    let words = "id:7 sub:001 dlvrd:001 stat:DELIVRD err:000";
+    assert!(Report::read(&deliver(0, words, Tlvs::default())).is_some());
+}
+
+#[test]
+fn each_state_has_its_outcome() {
+    use ReceiptStatus::{Delivered, Undelivered};
+    let cases = [
+        (State::EnRoute, "000", None),
+        (State::Accepted, "000", None),
+        (State::Delivered, "000", Some(Delivered)),
+        (State::Expired, "000", Some(Undelivered(E::Expired))),
+        (State::Expired, "027", Some(Undelivered(E::AbsentSubscriber))),
+        (State::Expired, "", Some(Undelivered(E::Expired))),
+        (State::Rejected, "006", Some(Undelivered(E::RejectedByNetwork))),
+        (State::Undeliverable, "001", Some(Undelivered(E::UnknownSubscriber))),
+        (State::Undeliverable, "006", Some(Undelivered(E::AbsentSubscriber))),
+        (State::Undeliverable, "ABC", Some(Undelivered(E::NetworkError))),
+        (State::Deleted, "", Some(Undelivered(E::NetworkError))),
+        (State::Unknown, "255", Some(Undelivered(E::NetworkError))),
+    ];
+    for (state, error, expected) in cases {
+        let report = Report { id: "1".into(), state, error: error.into() };
+        assert_eq!(report.outcome(), expected, "{state:?} {error}");
+    }
+}
+
+#[test]
+fn ids_of_answer_and_receipt_meet_in_every_form() {
+    let cases = [
+        (IdForm::Same, "Ab-1", "AB-1"),
+        (IdForm::Same, "007", "007"),
+        (IdForm::HexThenDecimal, "1F", "31"),
+        (IdForm::HexThenDecimal, "0000001f", "0031"),
+        (IdForm::DecimalThenHex, "31", "1F"),
+        (IdForm::DecimalThenHex, "0031", "0x1f"),
+    ];
+    for (form, answer, receipt) in cases {
+        assert_eq!(form.of_answer(answer), form.of_receipt(receipt), "{form:?} {answer}");
+    }
+    assert_ne!(IdForm::Same.of_answer("7"), IdForm::Same.of_receipt("07"));
+    assert_eq!(IdForm::HexThenDecimal.of_answer("not-hex"), "not-hex");
+}

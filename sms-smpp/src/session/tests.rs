@@ -1,0 +1,348 @@
+//! A session against a peer that the test plays itself.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+
+use super::*;
+use crate::address::Address;
+use crate::pdu::{self, BindResp, Body, Pdu};
+
+/// The other side of the connection.
+struct Peer {
+    stream: DuplexStream,
+    unread: BytesMut,
+}
+
+impl Peer {
+    async fn read(&mut self) -> Option<Pdu> {
+        loop {
+            let length = pdu::length(&self.unread).unwrap();
+            if let Some(length) = length.filter(|length| *length <= self.unread.len()) {
+                return Some(pdu::read(self.unread.split_to(length).freeze()).unwrap());
+            }
+            if self.stream.read_buf(&mut self.unread).await.unwrap_or(0) == 0 {
+                return None;
+            }
+        }
+    }
+
+    /// The next text, its number and its words.
+    async fn text(&mut self) -> (u32, Bytes) {
+        match self.read().await.unwrap() {
+            Pdu { sequence, body: Body::SubmitSm(message), .. } => {
+                (sequence, message.short_message)
+            }
+            other => panic!("no text: {other:?}"),
+        }
+    }
+
+    async fn say(&mut self, pdu: Pdu) {
+        let mut octets = BytesMut::new();
+        pdu::write(&pdu, &mut octets);
+        self.stream.write_all(&octets).await.unwrap();
+    }
+
+    async fn accept(&mut self, sequence: u32, id: &str) {
+        self.say(Pdu::answer(sequence, Body::SubmitSmResp { message_id: id.to_owned() })).await;
+    }
+
+    async fn take_bind(&mut self) {
+        let Some(Pdu { sequence, body: Body::Bind(mode, _), .. }) = self.read().await else {
+            panic!("no bind")
+        };
+        let answer = BindResp { system_id: "peer".to_owned(), version: Some(0x34) };
+        self.say(Pdu::answer(sequence, Body::BindResp(mode, answer))).await;
+    }
+}
+
+fn settings(window: usize) -> Settings {
+    let bind = Bind {
+        system_id: "example".to_owned(),
+        password: "secret".to_owned(),
+        system_type: String::new(),
+        version: 0x34,
+    };
+    Settings { window, ..Settings::new(bind) }
+}
+
+fn message(words: &str) -> ShortMessage {
+    let blank = ShortMessage::between(Address::name("a"), Address::name("b"));
+    ShortMessage { short_message: Bytes::copy_from_slice(words.as_bytes()), ..blank }
+}
+
+/// A session and its peer.
+async fn bound(window: usize) -> (Session, mpsc::Receiver<Arrival>, Peer) {
+    let (ours, theirs) = duplex(1 << 20);
+    let mut peer = Peer { stream: theirs, unread: BytesMut::new() };
+    let ((session, arrivals), ()) =
+        tokio::join!(async { bind(ours, settings(window)).await.unwrap() }, peer.take_bind());
+    (session, arrivals, peer)
+}
+
+/// A text under way, on a task of its own.
+fn submit(session: &Session, words: &str) -> tokio::task::JoinHandle<Submitted> {
+    let (session, message) = (session.clone(), message(words));
+    tokio::spawn(async move { session.submit(message).await })
+}
+
+fn accepted(id: &str) -> Submitted {
+    Submitted::Accepted { id: id.to_owned() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_bind_says_why() {
+    let (ours, theirs) = duplex(1 << 16);
+    let mut peer = Peer { stream: theirs, unread: BytesMut::new() };
+    let refuse = async {
+        let asked = peer.read().await.unwrap();
+        let body = Body::BindResp(BindMode::Transceiver, BindResp::default());
+        peer.say(Pdu::refusal(Status::INVALID_PASSWORD, asked.sequence, body)).await;
+    };
+    let (bound, ()) = tokio::join!(bind(ours, settings(1)), refuse);
+    assert!(matches!(bound, Err(BindFailed::Refused(Status::INVALID_PASSWORD))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_never_answers_the_bind_is_given_up() {
+    let (ours, _theirs) = duplex(1 << 16);
+    assert!(matches!(bind(ours, settings(1)).await, Err(BindFailed::Silent)));
+    let (ours, theirs) = duplex(1 << 16);
+    drop(theirs);
+    assert!(matches!(bind(ours, settings(1)).await, Err(BindFailed::Connection(_))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_text_gets_its_own_answer_whatever_their_order() {
+    let (session, _arrivals, mut peer) = bound(10).await;
+    let texts: Vec<_> = ["one", "two", "three"].map(|words| submit(&session, words)).into();
+    let mut asked = Vec::new();
+    for _ in 0..3 {
+        asked.push(peer.text().await);
+    }
+    asked.reverse();
+    for (sequence, words) in asked {
+        match &words[..] {
+            b"two" => {
+                let body = Body::SubmitSmResp { message_id: String::new() };
+                peer.say(Pdu::refusal(Status::THROTTLED, sequence, body)).await;
+            }
+            words => peer.accept(sequence, std::str::from_utf8(words).unwrap()).await,
+        }
+    }
+    let mut results = Vec::new();
+    for text in texts {
+        results.push(text.await.unwrap());
+    }
+    let expected = [accepted("one"), Submitted::Refused(Status::THROTTLED), accepted("three")];
+    assert_eq!(results, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_texts_wait_for_an_answer_than_the_window_holds() {
+    let (session, _arrivals, mut peer) = bound(3).await;
+    let texts: Vec<_> = (0..10).map(|n| submit(&session, &n.to_string())).collect();
+    let mut waiting = std::collections::VecDeque::new();
+    for _ in 0..3 {
+        waiting.push_back(peer.text().await.0);
+    }
+    let nothing = tokio::time::timeout(Duration::from_secs(5), peer.text()).await;
+    assert!(nothing.is_err(), "a fourth came before an answer");
+    for answered in 0..10 {
+        peer.accept(waiting.pop_front().unwrap(), "id").await;
+        if answered < 7 {
+            waiting.push_back(peer.text().await.0);
+        }
+    }
+    for text in texts {
+        assert_eq!(text.await.unwrap(), accepted("id"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_repeated_or_unasked_answer_does_nothing() {
+    let (session, _arrivals, mut peer) = bound(1).await;
+    let first = submit(&session, "one");
+    let (sequence, _) = peer.text().await;
+    for id in ["a", "b", "b"] {
+        peer.accept(sequence, id).await;
+    }
+    peer.accept(77, "c").await;
+    assert_eq!(first.await.unwrap(), accepted("a"));
+    let second = submit(&session, "two");
+    let (sequence, _) = peer.text().await;
+    peer.accept(sequence, "d").await;
+    assert_eq!(second.await.unwrap(), accepted("d"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_connection_leaves_written_texts_unanswered_and_others_unwritten() {
+    let (session, _arrivals, mut peer) = bound(1).await;
+    let written = submit(&session, "one");
+    peer.text().await;
+    let queued = submit(&session, "two");
+    tokio::task::yield_now().await;
+    drop(peer);
+    assert_eq!(written.await.unwrap(), Submitted::Unanswered);
+    assert_eq!(queued.await.unwrap(), Submitted::NotWritten);
+    assert_eq!(session.ended().await, Ended::Lost);
+    assert_eq!(session.submit(message("three")).await, Submitted::NotWritten);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_text_that_the_connection_never_took_up_has_not_left() {
+    // Room for little more than the bind.
+    let (ours, theirs) = duplex(64);
+    let mut peer = Peer { stream: theirs, unread: BytesMut::new() };
+    let ((session, _arrivals), ()) =
+        tokio::join!(async { bind(ours, settings(10)).await.unwrap() }, peer.take_bind());
+    let texts: Vec<_> = (0..3).map(|_| submit(&session, &"x".repeat(100))).collect();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    drop(peer);
+    let mut results = Vec::new();
+    for text in texts {
+        results.push(text.await.unwrap());
+    }
+    let expected = [Submitted::Unanswered, Submitted::NotWritten, Submitted::NotWritten];
+    assert_eq!(results, expected, "only the first was begun");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_stops_answering_is_given_up_after_its_patience() {
+    let (session, _arrivals, mut peer) = bound(1).await;
+    let text = submit(&session, "one");
+    peer.text().await;
+    let start = tokio::time::Instant::now();
+    assert_eq!(text.await.unwrap(), Submitted::Unanswered);
+    assert_eq!(session.ended().await, Ended::Silent);
+    assert_eq!(start.elapsed().as_secs(), 30);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_late_answer_within_the_patience_counts() {
+    let (session, _arrivals, mut peer) = bound(1).await;
+    let text = submit(&session, "one");
+    let (sequence, _) = peer.text().await;
+    tokio::time::sleep(Duration::from_secs(29)).await;
+    peer.accept(sequence, "late").await;
+    assert_eq!(text.await.unwrap(), accepted("late"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn signs_of_life_are_asked_for_and_given() {
+    let (session, _arrivals, mut peer) = bound(1).await;
+    for _ in 0..3 {
+        let asked = peer.read().await.unwrap();
+        assert_eq!(asked.body, Body::EnquireLink);
+        peer.say(Pdu::answer(asked.sequence, Body::EnquireLinkResp)).await;
+    }
+    peer.say(Pdu::request(7, Body::EnquireLink)).await;
+    assert_eq!(peer.read().await.unwrap(), Pdu::answer(7, Body::EnquireLinkResp));
+    assert!(session.is_open());
+    // Now it falls silent.
+    assert_eq!(peer.read().await.unwrap().body, Body::EnquireLink);
+    assert_eq!(session.ended().await, Ended::Silent);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_arrives_is_answered_as_it_was_dealt_with() {
+    let (_session, mut arrivals, mut peer) = bound(1).await;
+    for sequence in 1..=3 {
+        let body = Body::DeliverSm(Box::new(message("news")));
+        peer.say(Pdu::request(sequence, body)).await;
+    }
+    arrivals.recv().await.unwrap().answer.taken();
+    arrivals.recv().await.unwrap().answer.later();
+    drop(arrivals.recv().await.unwrap());
+    for (sequence, status) in [(1, Status::OK), (2, Status::TEMPORARY), (3, Status::TEMPORARY)] {
+        let answer = peer.read().await.unwrap();
+        assert_eq!((answer.sequence, answer.status), (sequence, status));
+        assert_eq!(answer.body, Body::DeliverSmResp);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn more_arrivals_than_can_be_held_are_asked_for_again_later() {
+    let (_session, mut arrivals, mut peer) = bound(1).await;
+    let extra = 5;
+    for sequence in 1..=u32::try_from(ARRIVALS).unwrap() + extra {
+        peer.say(Pdu::request(sequence, Body::DeliverSm(Box::new(message("news"))))).await;
+    }
+    for _ in 0..extra {
+        assert_eq!(peer.read().await.unwrap().status, Status::TEMPORARY);
+    }
+    let first = arrivals.recv().await.unwrap();
+    assert_eq!(first.message, message("news"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_unit_that_cannot_be_read_is_refused_and_the_next_is_read() {
+    let (_session, mut arrivals, mut peer) = bound(1).await;
+    let mut octets = BytesMut::new();
+    pdu::write(&Pdu::request(5, Body::DeliverSm(Box::new(message("news")))), &mut octets);
+    octets.truncate(30);
+    octets[3] = 30;
+    peer.stream.write_all(&octets).await.unwrap();
+    peer.say(Pdu::request(6, Body::DeliverSm(Box::new(message("more"))))).await;
+    let refusal = Pdu::refusal(Status::INVALID_LENGTH, 5, Body::DeliverSmResp);
+    assert_eq!(peer.read().await.unwrap(), refusal);
+    assert_eq!(arrivals.recv().await.unwrap().message, message("more"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_protocol_ends_the_session() {
+    let (session, _arrivals, mut peer) = bound(1).await;
+    peer.stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
+    assert_eq!(session.ended().await, Ended::OutOfStep);
+}
+
+#[tokio::test(start_paused = true)]
+async fn unbinding_answers_the_window_first_and_takes_nothing_new() {
+    let (session, _arrivals, mut peer) = bound(5).await;
+    let under_way = submit(&session, "one");
+    let (sequence, _) = peer.text().await;
+    let ending = tokio::spawn({
+        let session = session.clone();
+        async move { session.unbind().await }
+    });
+    tokio::task::yield_now().await;
+    assert_eq!(session.submit(message("two")).await, Submitted::NotWritten);
+    peer.accept(sequence, "id").await;
+    assert_eq!(under_way.await.unwrap(), accepted("id"));
+    let asked = peer.read().await.unwrap();
+    assert_eq!(asked.body, Body::Unbind);
+    peer.say(Pdu::answer(asked.sequence, Body::UnbindResp)).await;
+    assert_eq!(ending.await.unwrap(), Ended::ByUs);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_nobody_holds_any_more_unbinds() {
+    let (session, _arrivals, mut peer) = bound(5).await;
+    drop(session);
+    assert_eq!(peer.read().await.unwrap().body, Body::Unbind);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_unbinds_is_answered() {
+    let (session, _arrivals, mut peer) = bound(5).await;
+    peer.say(Pdu::request(4, Body::Unbind)).await;
+    assert_eq!(peer.read().await.unwrap(), Pdu::answer(4, Body::UnbindResp));
+    assert_eq!(session.ended().await, Ended::ByPeer);
+}
+
+#[tokio::test(start_paused = true)]
+async fn sixty_four_at_once_are_answered_by_a_peer_that_waits_for_all_of_them() {
+    let (session, _arrivals, mut peer) = bound(64).await;
+    let texts: Vec<_> = (0..64).map(|n| submit(&session, &n.to_string())).collect();
+    let mut asked = Vec::new();
+    for _ in 0..64 {
+        asked.push(peer.text().await.0);
+    }
+    for sequence in asked {
+        peer.accept(sequence, "id").await;
+    }
+    for text in texts {
+        assert_eq!(text.await.unwrap(), accepted("id"));
+    }
+}

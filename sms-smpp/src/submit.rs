@@ -1,0 +1,176 @@
+//! A text into the `submit_sm`s that carry it.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use sms_core::route::OutboundText;
+use sms_core::text::{Encoding, Part, gsm7, split};
+use sms_core::time::Timestamp;
+
+use crate::address::Address;
+use crate::coding::{Coding, Septets, encode};
+use crate::pdu::{ShortMessage, Tag, Tlvs};
+
+/// How a text of several parts goes over the connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LongTexts {
+    /// A `submit_sm` for each part, with a user data header and a reference of one octet.
+    #[default]
+    Udh8,
+    /// The same with a reference of two octets. A part then holds 152 septets or 66 code units; a
+    /// text that would take a part more than was charged for goes with one octet.
+    Udh16,
+    /// A `submit_sm` for each part, its place told by `sar` values.
+    Sar,
+    /// One `submit_sm` with all of it in `message_payload`; the peer cuts it.
+    Payload,
+}
+
+/// How a peer wants its texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Style {
+    /// Long ones.
+    pub long_texts: LongTexts,
+    /// Those in GSM-7.
+    pub septets: Septets,
+}
+
+/// Asks for the network's final receipt, whether delivered or not (5.2.17).
+const FINAL_RECEIPT: u8 = 0x01;
+
+/// The `submit_sm`s of a text, in order. `reference` is random, and the same for all parts.
+pub fn submits(
+    text: &OutboundText,
+    style: Style,
+    reference: u16,
+    now: Timestamp,
+) -> Vec<ShortMessage> {
+    let source = match &text.sender {
+        Some(name) => Address::name(name),
+        None => Address::number(text.from),
+    };
+    let blank = ShortMessage {
+        registered_delivery: FINAL_RECEIPT,
+        data_coding: Coding::octet_for(text.encoding),
+        validity_period: validity(text.expires_at, now),
+        ..ShortMessage::between(source, Address::number(text.to))
+    };
+    let parts = split(text.body.as_str());
+    if let [part] = &parts[..] {
+        return vec![ShortMessage { short_message: words(part, style.septets), ..blank }];
+    }
+    match style.long_texts {
+        LongTexts::Payload => {
+            let whole: Vec<u8> = parts.iter().flat_map(payload).collect();
+            let whole = encode(&[], &whole, text.encoding, style.septets);
+            let tlvs = Tlvs::default().with(Tag::MESSAGE_PAYLOAD, whole);
+            vec![ShortMessage { tlvs, ..blank }]
+        }
+        LongTexts::Sar => {
+            let with_place = |part| {
+                let short_message = words(part, style.septets);
+                ShortMessage { short_message, tlvs: sar(part, reference), ..blank.clone() }
+            };
+            parts.iter().map(with_place).collect()
+        }
+        LongTexts::Udh8 | LongTexts::Udh16 => {
+            let narrow: Vec<Vec<u8>> = parts.iter().map(payload).collect();
+            let wide = match style.long_texts {
+                LongTexts::Udh16 => cut_for_wide_headers(&narrow.concat(), text.encoding),
+                _ => Vec::new(),
+            };
+            let (payloads, width) =
+                if wide.len() == narrow.len() { (wide, Width::Two) } else { (narrow, Width::One) };
+            let total = octet(payloads.len());
+            let with_header = |(index, payload): (usize, &Vec<u8>)| ShortMessage {
+                short_message: encode(
+                    &header(width, reference, total, octet(index + 1)),
+                    payload,
+                    text.encoding,
+                    style.septets,
+                ),
+                esm_class: blank.esm_class | ShortMessage::HAS_HEADER,
+                ..blank.clone()
+            };
+            payloads.iter().enumerate().map(with_header).collect()
+        }
+    }
+}
+
+/// Octets of a reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Width {
+    One,
+    Two,
+}
+
+/// The header that joins parts (3GPP TS 23.040, 9.2.3.24.1 and 9.2.3.24.8).
+fn header(width: Width, reference: u16, total: u8, number: u8) -> Vec<u8> {
+    let [high, low] = reference.to_be_bytes();
+    match width {
+        Width::One => vec![0x05, 0x00, 0x03, low, total, number],
+        Width::Two => vec![0x06, 0x08, 0x04, high, low, total, number],
+    }
+}
+
+/// A text has far fewer than 255 parts: it holds 1,600 characters at most.
+fn octet(count: usize) -> u8 {
+    u8::try_from(count).unwrap_or(u8::MAX)
+}
+
+/// Cuts septets or UTF-16 octets where a header of seven octets leaves room for 152 septets or 66
+/// code units; pairs stay together.
+fn cut_for_wide_headers(payload: &[u8], encoding: Encoding) -> Vec<Vec<u8>> {
+    let mut parts = Vec::new();
+    let mut rest = payload;
+    while !rest.is_empty() {
+        let longest = match encoding {
+            Encoding::Gsm7 => 152,
+            Encoding::Ucs2 => 132,
+        };
+        let mut end = rest.len().min(longest);
+        if end < rest.len() {
+            match encoding {
+                Encoding::Gsm7 if rest[end - 1] == gsm7::ESCAPE => end -= 1,
+                Encoding::Ucs2 if matches!(rest[end - 2], 0xD8..=0xDB) => end -= 2,
+                _ => {}
+            }
+        }
+        let (part, after) = rest.split_at(end);
+        parts.push(part.to_vec());
+        rest = after;
+    }
+    parts
+}
+
+fn sar(part: &Part<'_>, reference: u16) -> Tlvs {
+    let count = |count: u32| vec![u8::try_from(count).unwrap_or(u8::MAX)];
+    Tlvs::default()
+        .with(Tag::SAR_MSG_REF_NUM, reference.to_be_bytes().to_vec())
+        .with(Tag::SAR_TOTAL_SEGMENTS, count(part.total().get()))
+        .with(Tag::SAR_SEGMENT_SEQNUM, count(part.number()))
+}
+
+/// Septets, one an octet, or UTF-16 octets.
+fn payload(part: &Part<'_>) -> Vec<u8> {
+    part.user_data(0).map(|data| data.payload).unwrap_or_default()
+}
+
+fn words(part: &Part<'_>, septets: Septets) -> Bytes {
+    encode(&[], &payload(part), part.encoding(), septets)
+}
+
+/// How long the network may try, as a relative time (7.1.1): `YYMMDDhhmmss000R`. Empty, the
+/// network's own default, for what expires beyond its largest figures.
+fn validity(expires_at: Timestamp, now: Timestamp) -> String {
+    let left = expires_at.since(now).max(Duration::from_mins(1)).as_secs();
+    let (days, seconds) = (left / 86_400, left % 86_400);
+    if days > 30 {
+        return String::new();
+    }
+    let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    format!("0000{days:02}{hours:02}{minutes:02}{seconds:02}000R")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,165 @@
+use proptest::prelude::*;
+use sms_core::account::Mode;
+use sms_core::ids::MessageId;
+use sms_core::message::Body;
+use sms_core::phone::parse_any;
+use sms_core::route::RouteName;
+use sms_core::text::measure;
+
+use super::*;
+use crate::coding::decode;
+use crate::joining::{Place, user_data};
+
+const NOW: i64 = 1_795_244_830_123;
+
+fn text(body: &str) -> OutboundText {
+    let measured = measure(body);
+    OutboundText {
+        message: MessageId::from_u128(1),
+        to: parse_any("07700 900123").unwrap(),
+        from: parse_any("07700 900001").unwrap(),
+        sender: None,
+        body: Body::new(body),
+        encoding: measured.encoding,
+        segments: measured.segments,
+        route: RouteName::new("main"),
+        mode: Mode::Live,
+        attempt: 0,
+        expires_at: Timestamp::from_millis(NOW + 3_600_000),
+    }
+}
+
+fn made(body: &str, style: Style) -> Vec<ShortMessage> {
+    submits(&text(body), style, 0x1234, Timestamp::from_millis(NOW))
+}
+
+fn style(long_texts: LongTexts) -> Style {
+    Style { long_texts, ..Style::default() }
+}
+
+/// What a handset makes of it.
+fn received(parts: &[ShortMessage], septets: Septets) -> String {
+    let mut words = Vec::new();
+    for part in parts {
+        let data = user_data(part);
+        let coding = Coding::of(part.data_coding);
+        let text = decode(&data.words, coding, septets, data.header).unwrap();
+        words.push((data.place.map_or(1, |place| place.number), text));
+    }
+    words.sort();
+    words.into_iter().map(|(_, text)| text).collect()
+}
+
+#[test]
+fn a_short_text_is_one_submit_with_a_receipt_asked_for() {
+    let [submit] = &made("Hello @ £5", Style::default())[..] else { panic!("one") };
+    assert_eq!(&submit.short_message[..], b"Hello \0 \x015");
+    assert_eq!((submit.data_coding, submit.esm_class, submit.registered_delivery), (0, 0, 1));
+    assert_eq!(&*submit.source.text, "447700900001");
+    assert_eq!(&*submit.destination.text, "447700900123");
+    assert_eq!(submit.validity_period, "000000010000000R");
+}
+
+#[test]
+fn a_sender_name_is_an_alphanumeric_source() {
+    let named = OutboundText { sender: Some("Bistro".to_owned()), ..text("x") };
+    let made = submits(&named, Style::default(), 1, Timestamp::from_millis(NOW));
+    assert_eq!(made[0].source, Address::name("Bistro"));
+}
+
+#[test]
+fn a_validity_is_a_relative_time_and_never_nothing() {
+    let cases = [
+        (-5, "000000000100000R"),
+        (90, "000000000130000R"),
+        (86_400, "000001000000000R"),
+        (30 * 86_400 + 3_661, "000030010101000R"),
+        (31 * 86_400, ""),
+    ];
+    for (seconds, expected) in cases {
+        let now = Timestamp::from_millis(NOW);
+        assert_eq!(validity(Timestamp::from_millis(NOW + seconds * 1_000), now), expected);
+    }
+}
+
+#[test]
+fn parts_are_joined_by_a_header_with_the_low_octet_of_the_reference() {
+    let parts = made(&"a".repeat(307), style(LongTexts::Udh8));
+    let heads: Vec<&[u8]> = parts.iter().map(|part| &part.short_message[..6]).collect();
+    assert_eq!(heads, [[5, 0, 3, 0x34, 3, 1], [5, 0, 3, 0x34, 3, 2], [5, 0, 3, 0x34, 3, 3]]);
+    assert!(parts.iter().all(|part| part.esm_class == 0x40));
+    assert_eq!(
+        parts.iter().map(|part| part.short_message.len()).collect::<Vec<_>>(),
+        [159, 159, 7]
+    );
+}
+
+#[test]
+fn a_reference_of_two_octets_is_used_where_it_costs_no_part() {
+    let reference = |length| {
+        let parts = made(&"a".repeat(length), style(LongTexts::Udh16));
+        (parts.len(), user_data(&parts[0]).place.unwrap().reference)
+    };
+    assert_eq!(reference(304), (2, 0x1234));
+    assert_eq!(reference(305), (2, 0x34), "152 and 153 septets");
+    assert_eq!(reference(307), (3, 0x1234));
+}
+
+#[test]
+fn a_pair_is_not_cut_by_the_wider_header() {
+    for body in ["a".repeat(151) + "€" + &"a".repeat(20), "д".repeat(65) + "👋" + "дддддд"]
+    {
+        let parts = made(&body, style(LongTexts::Udh16));
+        assert_eq!(parts.len(), 2);
+        assert!(parts.iter().all(|part| user_data(part).header == 7));
+        assert_eq!(received(&parts, Septets::Unpacked), body);
+    }
+}
+
+#[test]
+fn sar_values_tell_the_place_and_the_octets_are_words_alone() {
+    let parts = made(&"a".repeat(161), style(LongTexts::Sar));
+    let place = |number| Some(Place { reference: 0x1234, total: 2, number });
+    assert_eq!(user_data(&parts[0]).place, place(1));
+    assert_eq!(user_data(&parts[1]).place, place(2));
+    assert_eq!((parts[0].short_message.len(), parts[0].esm_class), (153, 0));
+}
+
+#[test]
+fn a_payload_is_the_whole_text_in_one_submit() {
+    let parts = made(&"a".repeat(1_600), style(LongTexts::Payload));
+    assert_eq!(parts.len(), 1);
+    assert!(parts[0].short_message.is_empty());
+    assert_eq!(parts[0].octets().len(), 1_600);
+}
+
+proptest! {
+    #[test]
+    fn every_text_arrives_as_it_was_written_and_fits_the_air(
+        body in prop_oneof!["[ -~£€\n]{1,900}", "[a-zд👋€]{1,400}"],
+        long_texts in prop_oneof![
+            Just(LongTexts::Udh8), Just(LongTexts::Udh16), Just(LongTexts::Sar),
+            Just(LongTexts::Payload),
+        ],
+    ) {
+        let parts = made(&body, style(long_texts));
+        prop_assert_eq!(&received(&parts, Septets::Unpacked), &body);
+        if long_texts != LongTexts::Payload {
+            prop_assert_eq!(parts.len(), measure(&body).segments.get() as usize);
+            for part in &parts {
+                let data = user_data(part);
+                let bits = match Coding::of(part.data_coding) {
+                    Coding::Ucs2 => data.words.len() * 8,
+                    _ => (data.header * 8).next_multiple_of(7) - data.header * 8 + data.words.len() * 7,
+                };
+                prop_assert!(data.header * 8 + bits <= 140 * 8);
+            }
+        }
+    }
+
+    #[test]
+    fn packed_septets_arrive_too(body in "[ -?A-~£€\n]{1,500}") {
+        let packed = Style { septets: Septets::Packed, long_texts: LongTexts::Udh8 };
+        prop_assert_eq!(received(&made(&body, packed), Septets::Packed), body);
+    }
+}
