@@ -18,9 +18,6 @@ use crate::pdu::{BindMode, ShortMessage};
 use crate::session::{Arrival, Session, Submitted};
 use crate::settings::{Binds, RouteSettings};
 
-/// Arrivals of all connections that may wait to be looked at.
-const ARRIVALS: usize = 64;
-
 /// The connections of one route.
 #[derive(Debug)]
 pub struct Carrier {
@@ -65,26 +62,18 @@ impl Carrier {
     }
 
     /// Keeps all connections until dropped, and passes on what arrives through any of them.
-    pub async fn run(&self, mut arrived: impl AsyncFnMut(Arrival)) {
-        let (arrivals, mut incoming) = mpsc::channel(ARRIVALS);
+    pub async fn run(&self, arrivals: mpsc::Sender<Arrival>) {
         let mut tasks = JoinSet::new();
         for link in &self.links {
             let (link, arrivals) = (Arc::clone(link), arrivals.clone());
             let name = self.name.clone();
             tasks.spawn(async move { link.run(name.as_str(), arrivals).await });
         }
-        drop(arrivals);
         let mut watches: Vec<_> = self.links.iter().map(|link| link.watch()).collect();
         loop {
             self.note_standing();
             let changes = watches.iter_mut().map(|watch| Box::pin(watch.changed()));
-            tokio::select! {
-                arrival = incoming.recv() => match arrival {
-                    Some(arrival) => arrived(arrival).await,
-                    None => return,
-                },
-                _ = first(changes) => {}
-            }
+            first(changes).await;
         }
     }
 
@@ -156,13 +145,13 @@ impl Carrier {
     }
 }
 
-/// The first of several to end.
-async fn first<F: Future + Unpin>(futures: impl Iterator<Item = F>) -> Option<F::Output> {
+/// Waits for the first of several to end.
+async fn first<F: Future + Unpin>(futures: impl Iterator<Item = F>) {
     let mut futures: Vec<F> = futures.collect();
     std::future::poll_fn(|context| {
         for future in &mut futures {
-            if let std::task::Poll::Ready(output) = std::pin::Pin::new(future).poll(context) {
-                return std::task::Poll::Ready(Some(output));
+            if std::pin::Pin::new(future).poll(context).is_ready() {
+                return std::task::Poll::Ready(());
             }
         }
         std::task::Poll::Pending

@@ -109,7 +109,8 @@ fn route(port: u16, settings: &[(&str, &str)]) -> (Arc<Carrier>, JoinHandle<()>)
     let random: Arc<dyn Random> = Arc::new(SeededRandom::new(7));
     let carrier = Arc::new(Carrier::new(RouteName::new("main"), &settings, &random));
     let kept = Arc::clone(&carrier);
-    let task = tokio::spawn(async move { kept.run(async |_| {}).await });
+    let (arrivals, _) = mpsc::channel(1);
+    let task = tokio::spawn(async move { kept.run(arrivals).await });
     (carrier, task)
 }
 
