@@ -156,7 +156,7 @@ async fn first<F: Future + Unpin>(futures: impl Iterator<Item = F>) {
         }
         std::task::Poll::Pending
     })
-    .await
+    .await;
 }
 
 #[cfg(test)]
