@@ -93,15 +93,9 @@ impl Carrier {
         self.links.iter().filter(sends).filter_map(|link| link.session())
     }
 
-    /// Sends one text at the route's pace, through the connections in turn.
+    /// Sends one text at the route's pace, through the connection with most room.
     pub async fn submit(&self, message: ShortMessage) -> Submitted {
-        let sessions: Vec<Session> = self.senders().collect();
-        if sessions.is_empty() {
-            return Submitted::NotWritten;
-        }
-        self.pace.next().await;
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        let submitted = sessions[turn % sessions.len()].submit(message).await;
+        let submitted = self.attempt(message).await;
         if let Submitted::Refused(status) = &submitted
             && status.remedy() == Remedy::SlowDown
         {
@@ -109,6 +103,30 @@ impl Carrier {
         }
         self.count(&submitted);
         submitted
+    }
+
+    async fn attempt(&self, message: ShortMessage) -> Submitted {
+        loop {
+            // The place before the pace: a peer that stalled gets no flood when it goes on.
+            let Some(session) = self.next_sender() else { return Submitted::NotWritten };
+            let Some(slot) = session.slot().await else { continue };
+            self.pace.next().await;
+            if session.is_open() {
+                return slot.submit(message).await;
+            }
+        }
+    }
+
+    /// The open session with most room; of several, each in turn.
+    fn next_sender(&self) -> Option<Session> {
+        let mut sessions: Vec<Session> = self.senders().collect();
+        if sessions.is_empty() {
+            return None;
+        }
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed) % sessions.len();
+        sessions.rotate_left(turn);
+        // The first of the roomiest, so that turns matter.
+        sessions.into_iter().rev().max_by_key(Session::free_slots)
     }
 
     fn count(&self, submitted: &Submitted) {
@@ -135,11 +153,12 @@ impl Carrier {
         }
     }
 
-    /// Ends every session in order: what is under way is answered first.
+    /// Ends every session in order, and makes no other: what is under way is answered first.
     pub async fn unbind(&self) {
         let mut tasks = JoinSet::new();
-        for session in self.links.iter().filter_map(|link| link.session()) {
-            tasks.spawn(async move { session.unbind().await });
+        for link in &self.links {
+            let link = Arc::clone(link);
+            tasks.spawn(async move { link.close().await });
         }
         while tasks.join_next().await.is_some() {}
     }

@@ -12,7 +12,7 @@ use tokio::time::sleep;
 pub use connect::ConnectFailed;
 
 use crate::pdu::BindMode;
-use crate::session::{Arrival, BindFailed, Session, Settings};
+use crate::session::{Arrival, BindFailed, Ended, Session, Settings};
 use crate::settings::RouteSettings;
 
 /// The wait after the first failure; it doubles with each, up to [`LONGEST_WAIT`].
@@ -39,12 +39,15 @@ pub struct Link {
     mode: BindMode,
     random: Arc<dyn Random>,
     session: watch::Sender<Option<Session>>,
+    /// Whether it shall stay away.
+    closing: watch::Sender<bool>,
 }
 
 impl Link {
     /// A connection that is not there yet; [`run`](Link::run) makes it.
     pub fn new(settings: Arc<RouteSettings>, mode: BindMode, random: Arc<dyn Random>) -> Self {
-        Self { settings, mode, random, session: watch::Sender::new(None) }
+        let (session, closing) = (watch::Sender::new(None), watch::Sender::new(false));
+        Self { settings, mode, random, session, closing }
     }
 
     /// In which directions it carries texts.
@@ -62,11 +65,28 @@ impl Link {
         self.session.subscribe()
     }
 
-    /// Keeps the connection and passes on what arrives, until dropped. `route` names it in logs.
+    /// Ends the session in order, if there is one, and makes no other.
+    pub async fn close(&self) {
+        self.closing.send_replace(true);
+        let session = self.session.borrow().clone();
+        if let Some(session) = session {
+            session.unbind().await;
+        }
+    }
+
+    /// Keeps the connection and passes on what arrives, until dropped or closed. `route` names it
+    /// in logs.
     pub async fn run(&self, route: &str, arrivals: mpsc::Sender<Arrival>) {
+        // Dropped, there is nobody to take what arrives: the session must not stay.
+        let _guard = NoSession(&self.session);
+        let mut closing = self.closing.subscribe();
         let mut failures = 0;
-        loop {
+        while !*closing.borrow() {
             match self.begin().await {
+                Ok((session, _)) if *closing.borrow() => {
+                    session.unbind().await;
+                    return;
+                }
                 Ok((session, incoming)) => {
                     tracing::info!(route, mode = ?self.mode, "bound");
                     let began = tokio::time::Instant::now();
@@ -82,7 +102,11 @@ impl Link {
                     tracing::warn!(route, mode = ?self.mode, error = %error, "cannot bind");
                 }
             }
-            sleep(wait(failures, self.random.as_ref())).await;
+            let wait = sleep(wait(failures, self.random.as_ref()));
+            tokio::select! {
+                () = wait => {}
+                _ = closing.wait_for(|closing| *closing) => return,
+            }
             failures += 1;
         }
     }
@@ -101,18 +125,34 @@ impl Link {
     }
 }
 
-/// Passes on what arrives until the session is over.
+/// Takes the session away when it is dropped.
+struct NoSession<'l>(&'l watch::Sender<Option<Session>>);
+
+impl Drop for NoSession<'_> {
+    fn drop(&mut self) {
+        self.0.send_replace(None);
+    }
+}
+
+/// Passes on what arrives until the session is over. What was not passed on until then can no
+/// longer be answered: the peer brings it again.
 async fn pass_on(
     session: &Session,
     mut incoming: mpsc::Receiver<Arrival>,
     arrivals: &mpsc::Sender<Arrival>,
-) -> crate::session::Ended {
-    // The session drops its end when it is over, and what it brought until then is passed on.
-    while let Some(arrival) = incoming.recv().await {
-        // Nobody listens any more: dropped, the peer sends it again later.
-        let _ = arrivals.send(arrival).await;
+) -> Ended {
+    let passing = async {
+        while let Some(arrival) = incoming.recv().await {
+            // Nobody listens any more: dropped, the peer sends it again later.
+            let _ = arrivals.send(arrival).await;
+        }
+        session.ended().await
+    };
+    tokio::select! {
+        biased;
+        end = session.ended() => end,
+        end = passing => end,
     }
-    session.ended().await
 }
 
 /// How long to wait after so many failures in a row: doubling, and anything from half of it to all

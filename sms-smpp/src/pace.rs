@@ -9,60 +9,78 @@ use tokio::time::{Instant, sleep_until};
 const SLOWEST: f64 = 1.0 / 64.0;
 /// What a pace that was slowed down gains in a second, as a part of the agreed one.
 const GAIN: f64 = 1.0 / 20.0;
+/// The pace that one without an agreed limit is slowed down from.
+const UNLIMITED: f64 = 1_000.0;
+/// Texts that were under way together are throttled together: that is one reason, not many.
+const ONE_REASON: Duration = Duration::from_secs(1);
+/// How long nothing is sent after a throttled text.
+const PAUSE: Duration = Duration::from_millis(100);
+/// What may be caught up with, when a text was late for its moment.
+const BURST: Duration = Duration::from_millis(100);
 
 /// The pace of one route.
 ///
-/// Texts get moments, one after the other, a fixed time apart; there is no burst beyond a tenth of
-/// a second's worth. [`slow_down`](Pace::slow_down) halves the pace, which then grows back over
-/// some twenty seconds.
+/// Texts go one after the other, a time apart; there is no burst beyond a tenth of a second's
+/// worth. Who waits holds nothing: the pace of the moment at which a text goes counts, whatever it
+/// was when it began to wait. [`slow_down`](Pace::slow_down) halves the pace, which then grows back
+/// over some twenty seconds.
 #[derive(Debug)]
 pub struct Pace {
     agreed: Option<f64>,
+    /// Held by the text whose turn it is.
+    turn: tokio::sync::Mutex<()>,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct State {
-    /// The next free moment.
-    next: Instant,
+    /// The moment of the last text.
+    last: Option<Instant>,
+    /// Nothing goes before.
+    pause: Option<Instant>,
     /// The present pace, as a part of the agreed one.
     part: f64,
     /// When `part` was last worked out.
     since: Instant,
+    slowed_at: Option<Instant>,
 }
-
-/// The pace that one without an agreed limit is slowed down from.
-const UNLIMITED: f64 = 1_000.0;
 
 impl Pace {
     /// At most so many texts a second; `None` for as many as the peer takes.
     pub fn new(texts_per_second: Option<u32>) -> Self {
-        let now = Instant::now();
         let agreed = texts_per_second.map(|texts| f64::from(texts.max(1)));
-        Self { agreed, state: Mutex::new(State { next: now, part: 1.0, since: now }) }
+        let since = Instant::now();
+        let state = State { last: None, pause: None, part: 1.0, since, slowed_at: None };
+        Self { agreed, turn: tokio::sync::Mutex::new(()), state: Mutex::new(state) }
     }
 
-    /// Waits for the moment of the next text.
+    /// Waits for the moment of the next text. Dropped, it takes nobody's moment.
     pub async fn next(&self) {
-        let at = self.moment(Instant::now());
-        if let Some(at) = at {
+        if self.take(Instant::now()).is_ok() {
+            return;
+        }
+        let _turn = self.turn.lock().await;
+        // Slowed down meanwhile, the moment is a later one.
+        while let Err(at) = self.take(Instant::now()) {
             sleep_until(at).await;
         }
     }
 
-    /// The moment of the next text; `None` for at once.
-    fn moment(&self, now: Instant) -> Option<Instant> {
+    /// Takes the moment if it has come; says when it will otherwise.
+    fn take(&self, now: Instant) -> Result<(), Instant> {
         let mut state = self.lock();
         state.recover(now);
-        if self.agreed.is_none() && state.part >= 1.0 {
-            return None;
-        }
+        let is_unlimited = self.agreed.is_none() && state.part >= 1.0;
         let gap = Duration::from_secs_f64(1.0 / (self.agreed.unwrap_or(UNLIMITED) * state.part));
-        let burst = Duration::from_millis(100);
-        let earliest = now.checked_sub(burst).unwrap_or(now);
-        let at = state.next.max(earliest);
-        state.next = at + gap;
-        (at > now).then_some(at)
+        let next = state.last.filter(|_| !is_unlimited).map(|last| last + gap);
+        let next = next.max(state.pause).unwrap_or(now);
+        if next > now {
+            return Err(next);
+        }
+        let earliest = now.checked_sub(BURST).unwrap_or(now);
+        state.last = Some(next.max(earliest));
+        state.pause = None;
+        Ok(())
     }
 
     /// The peer was given more than it takes.
@@ -70,9 +88,11 @@ impl Pace {
         let now = Instant::now();
         let mut state = self.lock();
         state.recover(now);
-        state.part = (state.part / 2.0).max(SLOWEST);
-        // Nothing at all for a moment: what is under way is throttled as well.
-        state.next = state.next.max(now + Duration::from_millis(100));
+        state.pause = Some(now + PAUSE);
+        if state.slowed_at.is_none_or(|at| now.saturating_duration_since(at) >= ONE_REASON) {
+            state.slowed_at = Some(now);
+            state.part = (state.part / 2.0).max(SLOWEST);
+        }
     }
 
     /// The present pace, as a part of the agreed one: 1 unless it was slowed down.
@@ -97,17 +117,19 @@ impl State {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn no_second_has_more_texts_than_agreed_but_for_the_first_burst() {
+    async fn no_second_has_more_texts_than_agreed() {
         let pace = Pace::new(Some(50));
         let start = Instant::now();
-        for _ in 0..105 {
+        for _ in 0..101 {
             pace.next().await;
         }
         let took = start.elapsed().as_millis();
-        assert!((1_960..=2_100).contains(&took), "105 texts took {took} ms");
+        assert!((1_990..=2_210).contains(&took), "101 texts took {took} ms");
     }
 
     #[tokio::test(start_paused = true)]
@@ -122,35 +144,62 @@ mod tests {
         assert!(start.elapsed() >= Duration::from_secs(1));
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_throttled_pace_is_halved_and_grows_back() {
-        let pace = Pace::new(Some(100));
-        pace.slow_down();
-        pace.slow_down();
-        assert!((pace.part() - 0.25).abs() < 0.01);
+    /// So many texts that wait together; how long they took.
+    async fn together(pace: &Arc<Pace>, texts: usize) -> Duration {
         let start = Instant::now();
-        for _ in 0..25 {
-            pace.next().await;
+        let mut waiting = tokio::task::JoinSet::new();
+        for _ in 0..texts {
+            let pace = Arc::clone(pace);
+            waiting.spawn(async move { pace.next().await });
         }
-        assert!(start.elapsed() >= Duration::from_millis(700), "{:?}", start.elapsed());
+        waiting.join_all().await;
+        start.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn texts_that_wait_already_are_slowed_down_as_well() {
+        let pace = Arc::new(Pace::new(Some(100)));
+        let slow = Arc::clone(&pace);
+        let throttled = async {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            slow.slow_down();
+        };
+        let (took, ()) = tokio::join!(together(&pace, 110), throttled);
+        // Ten in the first tenth of a second, a hundred at half the pace, which slowly grows.
+        assert!((1_700..=2_200).contains(&took.as_millis()), "{took:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn texts_throttled_together_count_as_one_reason() {
+        let pace = Pace::new(Some(100));
+        for _ in 0..10 {
+            pace.slow_down();
+        }
+        assert!((pace.part() - 0.5).abs() < 0.01, "{}", pace.part());
+        tokio::time::advance(ONE_REASON).await;
+        pace.slow_down();
+        assert!((pace.part() - 0.275).abs() < 0.01, "{}", pace.part());
         tokio::time::advance(Duration::from_secs(20)).await;
         assert!((pace.part() - 1.0).abs() < f64::EPSILON);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn without_a_limit_nothing_waits_until_the_peer_is_throttled() {
-        let pace = Pace::new(None);
-        let start = Instant::now();
-        for _ in 0..10_000 {
-            pace.next().await;
-        }
-        assert_eq!(start.elapsed(), Duration::ZERO);
+    async fn who_stops_waiting_takes_no_moment_with_it() {
+        let pace = Arc::new(Pace::new(Some(1)));
+        pace.next().await;
         for _ in 0..100 {
-            pace.slow_down();
+            let waited = tokio::time::timeout(Duration::from_millis(1), pace.next()).await;
+            assert!(waited.is_err());
         }
-        let start = Instant::now();
-        pace.next().await;
-        pace.next().await;
-        assert!(start.elapsed() >= Duration::from_millis(100));
+        assert!(together(&pace, 1).await <= Duration::from_secs(1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_a_limit_nothing_waits_until_the_peer_is_throttled() {
+        let pace = Arc::new(Pace::new(None));
+        assert_eq!(together(&pace, 10_000).await, Duration::ZERO);
+        pace.slow_down();
+        let took = together(&pace, 100).await;
+        assert!((250..=400).contains(&took.as_millis()), "{took:?}");
     }
 }

@@ -77,23 +77,20 @@ impl State {
 impl Report {
     /// Reads a receipt; `None` when the message is none.
     ///
-    /// What marks itself as a receipt counts as one, and what has both values, and an unmarked
-    /// message whose words are an id and a state in a receipt's form: some peers forget the mark.
+    /// What marks itself as a receipt counts as one, and what has both values: some peers forget
+    /// the mark. Words alone do not make a receipt, as anybody may text them.
     pub fn read(message: &ShortMessage) -> Option<Self> {
         let words = String::from_utf8_lossy(message.octets()).into_owned();
         let id = message.tlvs.text(Tag::RECEIPTED_MESSAGE_ID).filter(|id| !id.is_empty());
         let number = message.tlvs.number(Tag::MESSAGE_STATE);
-        let is_one = message.is_marked_as_receipt()
-            || (id.is_some() && number.is_some())
-            || words.trim_start().to_ascii_lowercase().starts_with("id:");
-        if !is_one {
+        if !(message.is_marked_as_receipt() || (id.is_some() && number.is_some())) {
             return None;
         }
         let written = Written::read(&words);
         let id = id.or(written.id)?;
         let state = number.and_then(State::of_number);
         let state = state.or_else(|| State::of_word(&written.state?))?;
-        let error = written.error.or_else(|| network_error(message)).unwrap_or_default();
+        let error = network_error(message).or(written.error).unwrap_or_default();
         Some(Self { id: id.trim().to_owned(), state, error })
     }
 

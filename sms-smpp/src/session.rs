@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 
 pub use handshake::BindFailed;
 
@@ -133,28 +133,64 @@ pub enum Ended {
 /// The way to a session. Its clones are the same session; when the last is dropped it unbinds.
 #[derive(Debug, Clone)]
 pub struct Session {
-    submits: mpsc::Sender<Request>,
+    submits: mpsc::UnboundedSender<Request>,
+    /// Places in the window.
+    slots: Arc<Semaphore>,
     unbind: Arc<watch::Sender<bool>>,
     ended: watch::Receiver<Option<Ended>>,
 }
 
+/// A place in a session's window, for one text.
+#[derive(Debug)]
+pub struct Slot {
+    submits: mpsc::UnboundedSender<Request>,
+    place: OwnedSemaphorePermit,
+}
+
+#[derive(Debug)]
 struct Request {
     message: Box<ShortMessage>,
     tell: oneshot::Sender<Submitted>,
+    place: OwnedSemaphorePermit,
+}
+
+impl Slot {
+    /// Sends a text and waits for its answer.
+    ///
+    /// Dropped, the text may leave all the same.
+    pub async fn submit(self, message: ShortMessage) -> Submitted {
+        let Self { submits, place } = self;
+        let (tell, told) = oneshot::channel();
+        let request = Request { message: Box::new(message), tell, place };
+        if submits.send(request).is_err() {
+            return Submitted::NotWritten;
+        }
+        // The task answers whatever it took, and takes whatever was given before it ended.
+        told.await.unwrap_or(Submitted::Unanswered)
+    }
 }
 
 impl Session {
-    /// Sends a text and waits for its answer. Texts of one caller at a time leave in order.
+    /// Waits for a place in the window; `None` when the session takes no more texts.
+    pub async fn slot(&self) -> Option<Slot> {
+        let place = Arc::clone(&self.slots).acquire_owned().await.ok()?;
+        Some(Slot { submits: self.submits.clone(), place })
+    }
+
+    /// How many places of the window are free now.
+    pub fn free_slots(&self) -> usize {
+        self.slots.available_permits()
+    }
+
+    /// Sends a text as soon as the window has a place, and waits for its answer. Texts of one
+    /// caller at a time leave in order.
     ///
     /// Dropped, the text may leave all the same.
     pub async fn submit(&self, message: ShortMessage) -> Submitted {
-        let (tell, told) = oneshot::channel();
-        let request = Request { message: Box::new(message), tell };
-        if self.submits.send(request).await.is_err() {
-            return Submitted::NotWritten;
+        match self.slot().await {
+            Some(slot) => slot.submit(message).await,
+            None => Submitted::NotWritten,
         }
-        // The task answers whatever it took; should it be gone, so is what it had not written.
-        told.await.unwrap_or(Submitted::Unanswered)
     }
 
     /// Ends the session in order: texts already given are answered first, within the peer's
@@ -171,9 +207,9 @@ impl Session {
         ended.ok().and_then(|ended| *ended).unwrap_or(Ended::Lost)
     }
 
-    /// Whether it is still there.
+    /// Whether it is there and takes texts.
     pub fn is_open(&self) -> bool {
-        self.ended.borrow().is_none()
+        self.ended.borrow().is_none() && !self.slots.is_closed()
     }
 }
 
@@ -193,16 +229,18 @@ where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let rest = handshake::handshake(&mut stream, &settings).await?;
-    let (submits, requests) = mpsc::channel(settings.window.max(1));
+    // Bounded by the window's places.
+    let (submits, requests) = mpsc::unbounded_channel();
+    let slots = Arc::new(Semaphore::new(settings.window.max(1)));
     let (tell_arrival, arrivals) = mpsc::channel(ARRIVALS);
     let (unbind, unbinding) = watch::channel(false);
     let (tell_end, ended) = watch::channel(None);
-    let keeper = keeper::Keeper::new(stream, settings, rest, tell_arrival);
+    let keeper = keeper::Keeper::new(stream, settings, rest, tell_arrival, Arc::clone(&slots));
     tokio::spawn(async move {
         let end = keeper.keep(requests, unbinding).await;
         tell_end.send_replace(Some(end));
     });
-    Ok((Session { submits, unbind: Arc::new(unbind), ended }, arrivals))
+    Ok((Session { submits, slots, unbind: Arc::new(unbind), ended }, arrivals))
 }
 
 #[cfg(test)]

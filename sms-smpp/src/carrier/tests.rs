@@ -27,34 +27,41 @@ type Script = Arc<Mutex<VecDeque<Say>>>;
 struct Peer {
     port: u16,
     texts: Arc<AtomicUsize>,
+    /// Texts of each connection, in the order of the binds.
+    shares: Shares,
     binds: Arc<Mutex<Vec<BindMode>>>,
     _listening: JoinSet<()>,
 }
+
+type Shares = Arc<Mutex<Vec<Arc<AtomicUsize>>>>;
 
 impl Peer {
     async fn start(script: &[Say]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let script: Script = Arc::new(Mutex::new(script.iter().copied().collect()));
-        let (texts, binds) = (Arc::default(), Arc::default());
+        let (texts, binds, shares) = (Arc::default(), Arc::default(), Shares::default());
         let mut listening = JoinSet::new();
-        let (counted, bound) = (Arc::clone(&texts), Arc::clone(&binds));
+        let (counted, bound, shared) =
+            (Arc::clone(&texts), Arc::clone(&binds), Arc::clone(&shares));
         listening.spawn(async move {
             let mut connections = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
                 let (script, texts, binds) =
                     (Arc::clone(&script), Arc::clone(&counted), Arc::clone(&bound));
-                connections.spawn(serve(stream, script, texts, binds));
+                let share = Arc::new(AtomicUsize::new(0));
+                shared.lock().unwrap().push(Arc::clone(&share));
+                connections.spawn(serve(stream, script, (texts, share), binds));
             }
         });
-        Self { port, texts, binds, _listening: listening }
+        Self { port, texts, shares, binds, _listening: listening }
     }
 }
 
 async fn serve(
     mut stream: TcpStream,
     script: Script,
-    texts: Arc<AtomicUsize>,
+    (texts, share): (Arc<AtomicUsize>, Arc<AtomicUsize>),
     binds: Arc<Mutex<Vec<BindMode>>>,
 ) {
     let mut unread = BytesMut::new();
@@ -74,6 +81,7 @@ async fn serve(
             }
             Body::SubmitSm(_) => {
                 let number = texts.fetch_add(1, Ordering::SeqCst);
+                share.fetch_add(1, Ordering::SeqCst);
                 let body = Body::SubmitSmResp { message_id: number.to_string() };
                 match script.lock().unwrap().pop_front().unwrap_or(Say::Accept) {
                     Say::Accept => Pdu::answer(sequence, body),
@@ -136,6 +144,9 @@ async fn texts_go_through_all_connections_in_turn() {
         assert!(matches!(carrier.submit(text()).await, Submitted::Accepted { .. }));
     }
     assert_eq!(peer.texts.load(Ordering::SeqCst), 9);
+    let shares = peer.shares.lock().unwrap();
+    let shares: Vec<usize> = shares.iter().map(|share| share.load(Ordering::SeqCst)).collect();
+    assert_eq!(shares, [3, 3, 3]);
     assert_eq!(carrier.standing().down_for, None);
 }
 
@@ -178,20 +189,18 @@ async fn a_lost_connection_is_made_again() {
 
 #[tokio::test]
 async fn a_throttled_route_slows_down_and_no_other_refusal_does_that() {
-    let peer = Peer::start(&[
-        Say::Refuse(Status::INVALID_DESTINATION),
-        Say::Refuse(Status::THROTTLED),
-        Say::Refuse(Status::QUEUE_FULL),
-    ])
-    .await;
-    let (carrier, _task) = route(peer.port, &[]);
-    bound(&carrier, 1).await;
-    let mut paces = Vec::new();
-    for _ in 0..3 {
-        assert!(matches!(carrier.submit(text()).await, Submitted::Refused(_)));
-        paces.push(carrier.standing().pace);
+    for status in [Status::THROTTLED, Status::QUEUE_FULL] {
+        let script = [Say::Refuse(Status::INVALID_DESTINATION), Say::Refuse(status)];
+        let peer = Peer::start(&script).await;
+        let (carrier, _task) = route(peer.port, &[]);
+        bound(&carrier, 1).await;
+        let mut paces = Vec::new();
+        for _ in 0..2 {
+            assert!(matches!(carrier.submit(text()).await, Submitted::Refused(_)));
+            paces.push(carrier.standing().pace);
+        }
+        assert!(paces[0] >= 1.0 && paces[1] < 0.6, "{paces:?}");
     }
-    assert!(paces[0] >= 1.0 && paces[1] < 0.6 && paces[2] < paces[1], "{paces:?}");
 }
 
 #[tokio::test]
@@ -204,5 +213,18 @@ async fn unbinding_ends_every_connection_in_order() {
     for session in sessions {
         assert_eq!(session.ended().await, crate::session::Ended::ByUs);
     }
+    // Every link has ended by itself: none binds again.
+    assert_eq!(carrier.submit(text()).await, Submitted::NotWritten);
+    assert_eq!(peer.binds.lock().unwrap().len(), 2);
     task.abort();
+}
+
+#[tokio::test]
+async fn a_route_that_is_no_longer_run_is_no_longer_bound() {
+    let peer = Peer::start(&[]).await;
+    let (carrier, task) = route(peer.port, &[]);
+    bound(&carrier, 1).await;
+    task.abort();
+    bound(&carrier, 0).await;
+    assert_eq!(carrier.submit(text()).await, Submitted::NotWritten);
 }

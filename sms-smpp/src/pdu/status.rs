@@ -40,7 +40,7 @@ impl Status {
         match self {
             Self::THROTTLED | Self::QUEUE_FULL => Remedy::SlowDown,
             // Not the text's fault: not bound, a system error, or "try again" in other words.
-            Self(0x01 | 0x04 | 0x05 | 0x08 | 0x64) | Self::SUBMIT_FAILED => Remedy::TryLater,
+            Self(0x04 | 0x05 | 0x08 | 0x64) | Self::SUBMIT_FAILED => Remedy::TryLater,
             _ => Remedy::None,
         }
     }
@@ -91,5 +91,24 @@ impl fmt::Display for Status {
 impl fmt::Debug for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_not_the_texts_fault_is_tried_again() {
+        let cases = [
+            (Remedy::SlowDown, &[0x14, 0x58][..]),
+            (Remedy::TryLater, &[0x04, 0x05, 0x08, 0x45, 0x64]),
+            (Remedy::None, &[0x01, 0x0A, 0x0B, 0x33, 0x48, 0x50, 0x61, 0x62, 0x65, 0x66, 0x0400]),
+        ];
+        for (remedy, statuses) in cases {
+            for status in statuses {
+                assert_eq!(Status(*status).remedy(), remedy, "{}", Status(*status));
+            }
+        }
     }
 }

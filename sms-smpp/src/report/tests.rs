@@ -53,7 +53,7 @@ fn values_tell_what_the_words_leave_out_and_win_over_them() {
     // Without a mark, without words.
     assert_eq!(Report::read(&deliver(0, "", tlvs())), Some(expected("6")));
     let words = "id:other stat:DELIVRD err:001";
-    assert_eq!(Report::read(&deliver(4, words, tlvs())), Some(expected("001")));
+    assert_eq!(Report::read(&deliver(4, words, tlvs())), Some(expected("6")));
 }
 
 #[test]
@@ -76,9 +76,10 @@ fn a_text_is_no_receipt_and_a_receipt_without_id_or_state_is_of_no_use() {
 }
 
 #[test]
-fn an_unmarked_receipt_is_recognised_by_its_form() {
-    let words = "id:7 sub:001 dlvrd:001 stat:DELIVRD err:000";
-    assert!(Report::read(&deliver(0, words, Tlvs::default())).is_some());
+fn words_that_look_like_a_receipt_are_a_text_unless_they_are_marked() {
+    let words = "id:7 sub:001 dlvrd:001 submit date:1 done date:2 stat:DELIVRD err:000 text:";
+    assert_eq!(Report::read(&deliver(0, words, Tlvs::default())), None, "anybody can text this");
+    assert!(Report::read(&deliver(4, words, Tlvs::default())).is_some());
 }
 
 #[test]

@@ -1,20 +1,25 @@
 //! The task that owns a bound connection.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf, split};
 use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep_until};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::handshake::FIRST;
 use super::window::Window;
 use super::{Answer, Arrival, Ended, Request, Settings, Submitted};
-use crate::pdu::{self, Body, Pdu, Status};
+use crate::pdu::{self, Body, CommandId, Pdu, ShortMessage, Status};
 
-/// Octets that may wait to be written before no more texts are taken up.
-const UNWRITTEN: usize = 64 * 1024;
+/// Octets that are made room for before each read.
+const READ: usize = 16 * 1024;
+/// Requests taken up at a time.
+const TAKEN: usize = 64;
+/// How long last words may take in either direction.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// What the task has.
 pub(super) struct Keeper<S> {
@@ -22,15 +27,20 @@ pub(super) struct Keeper<S> {
     writer: WriteHalf<S>,
     settings: Settings,
     window: Window,
+    slots: Arc<Semaphore>,
     /// Read and not yet understood.
     unread: BytesMut,
     /// To be written.
     unwritten: BytesMut,
     /// Octets written since the bind.
     written: u64,
+    /// Whether what was written may still lie in the stream's own buffer, as with TLS.
+    is_unflushed: bool,
     arrivals: mpsc::Sender<Arrival>,
     answers: mpsc::UnboundedSender<(u32, Status)>,
     answered: mpsc::UnboundedReceiver<(u32, Status)>,
+    /// Arrivals that were not answered yet.
+    held: usize,
     /// When something last came.
     heard_at: Instant,
     /// When the sign of life that was asked for has to be there.
@@ -43,10 +53,12 @@ pub(super) struct Keeper<S> {
 enum Stage {
     /// Not begun.
     Open,
-    /// No more texts; those on their way are waited for.
+    /// No more texts; answers on their way in both directions are waited for.
     Draining {
         /// For no longer than this.
         until: Instant,
+        /// The number of the peer's request, if it was the peer who asked for the end.
+        asked_by_peer: Option<u32>,
     },
     /// `unbind` was sent.
     Unbinding {
@@ -60,27 +72,50 @@ async fn asked(unbinding: &mut watch::Receiver<bool>) {
     let _ = unbinding.wait_for(|asked| *asked).await;
 }
 
+/// How far octets have come.
+enum Pushed {
+    /// So many were taken by the stream.
+    Written(usize),
+    /// All that it took has left it.
+    Flushed,
+}
+
+/// Writes some, or lets those that were written leave. Dropped, it has done nothing.
+async fn push<W: AsyncWrite + Unpin>(
+    writer: &mut W,
+    unwritten: &mut BytesMut,
+) -> std::io::Result<Pushed> {
+    if unwritten.is_empty() {
+        writer.flush().await.map(|()| Pushed::Flushed)
+    } else {
+        writer.write_buf(unwritten).await.map(Pushed::Written)
+    }
+}
+
 impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
     pub(super) fn new(
         stream: S,
         settings: Settings,
         unread: BytesMut,
         arrivals: mpsc::Sender<Arrival>,
+        slots: Arc<Semaphore>,
     ) -> Self {
         let (reader, writer) = split(stream);
         let (answers, answered) = mpsc::unbounded_channel();
-        let window = Window::after(FIRST, settings.window);
         Self {
             reader,
             writer,
             settings,
-            window,
+            window: Window::after(FIRST),
+            slots,
             unread,
             unwritten: BytesMut::new(),
             written: 0,
+            is_unflushed: false,
             arrivals,
             answers,
             answered,
+            held: 0,
             heard_at: Instant::now(),
             sign_due: None,
             stage: Stage::Open,
@@ -90,13 +125,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
     /// Keeps the session until it is over, and tells all that wait what became of their texts.
     pub(super) async fn keep(
         mut self,
-        mut requests: mpsc::Receiver<Request>,
+        mut requests: mpsc::UnboundedReceiver<Request>,
         mut unbinding: watch::Receiver<bool>,
     ) -> Ended {
         let end = self.turns(&mut requests, &mut unbinding).await;
         // What was not taken up has certainly not left.
+        self.slots.close();
         requests.close();
-        while let Ok(request) = requests.try_recv() {
+        while let Some(request) = requests.recv().await {
             let _ = request.tell.send(Submitted::NotWritten);
         }
         self.window.give_up(self.written);
@@ -105,7 +141,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
 
     async fn turns(
         &mut self,
-        requests: &mut mpsc::Receiver<Request>,
+        requests: &mut mpsc::UnboundedReceiver<Request>,
         unbinding: &mut watch::Receiver<bool>,
     ) -> Ended {
         let mut taken = Vec::new();
@@ -115,45 +151,53 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
         }
         loop {
             if let Some(end) = self.advance() {
+                self.say_last_words().await;
                 return end;
             }
-            let room = if self.unwritten.len() < UNWRITTEN { self.window.free() } else { 0 };
             let is_open = self.stage == Stage::Open;
+            let has_words = self.is_unflushed || !self.unwritten.is_empty();
             let alarm = self.alarm();
+            self.unread.reserve(READ);
             tokio::select! {
                 read = self.reader.read_buf(&mut self.unread) => match read {
                     Ok(1..) => {
                         self.heard_at = Instant::now();
                         self.sign_due = None;
                         if let Err(end) = self.understand() {
-                            self.flush().await;
+                            self.say_last_words().await;
                             return end;
                         }
                     }
                     _ => return Ended::Lost,
                 },
-                wrote = self.writer.write_buf(&mut self.unwritten), if !self.unwritten.is_empty() =>
-                    match wrote {
-                        Ok(count @ 1..) => self.written += count as u64,
-                        _ => return Ended::Lost,
-                    },
-                count = requests.recv_many(&mut taken, room), if is_open && room > 0 => {
+                pushed = push(&mut self.writer, &mut self.unwritten), if has_words => match pushed {
+                    Ok(Pushed::Written(count @ 1..)) => {
+                        self.written += count as u64;
+                        self.is_unflushed = true;
+                    }
+                    Ok(Pushed::Flushed) => self.is_unflushed = false,
+                    _ => {
+                        self.hear_last_words().await;
+                        return Ended::Lost;
+                    }
+                },
+                count = requests.recv_many(&mut taken, TAKEN), if is_open => {
                     if count == 0 {
-                        self.begin_to_end();
+                        self.begin_to_end(None);
                     }
                     self.submit(&mut taken);
                 }
                 Some((sequence, status)) = self.answered.recv() => {
+                    self.held = self.held.saturating_sub(1);
                     self.write(&Pdu { status, sequence, body: Body::DeliverSmResp });
                 }
-                () = asked(unbinding), if is_open => {
-                    self.begin_to_end();
-                    requests.close();
-                    while let Ok(request) = requests.try_recv() {
-                        let _ = request.tell.send(Submitted::NotWritten);
-                    }
-                }
+                () = asked(unbinding), if is_open => self.begin_to_end(None),
                 () = sleep_until(alarm) => {}
+            }
+            if self.stage != Stage::Open {
+                while let Ok(request) = requests.try_recv() {
+                    let _ = request.tell.send(Submitted::NotWritten);
+                }
             }
         }
     }
@@ -162,7 +206,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
     fn alarm(&mut self) -> Instant {
         let end = match self.stage {
             Stage::Open => None,
-            Stage::Draining { until } | Stage::Unbinding { until } => Some(until),
+            Stage::Draining { until, .. } | Stage::Unbinding { until } => Some(until),
         };
         let life = self.sign_due.unwrap_or(self.heard_at + self.settings.idle);
         [self.window.deadline(), end].into_iter().flatten().fold(life, Instant::min)
@@ -171,19 +215,24 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
     /// Does what is due; says if it is over.
     fn advance(&mut self) -> Option<Ended> {
         let now = Instant::now();
-        if self.window.deadline().is_some_and(|deadline| deadline <= now)
-            || self.sign_due.is_some_and(|due| due <= now)
-        {
+        self.window.expire(now);
+        if self.sign_due.is_some_and(|due| due <= now) {
             return Some(Ended::Silent);
         }
         match self.stage {
-            Stage::Draining { until } if self.window.is_empty() || until <= now => {
-                let sequence = self.window.number();
-                self.write(&Pdu::request(sequence, Body::Unbind));
-                self.stage = Stage::Unbinding { until: now + self.settings.patience };
+            Stage::Draining { until, asked_by_peer } => {
+                if until <= now || (self.window.is_empty() && self.held == 0) {
+                    if let Some(sequence) = asked_by_peer {
+                        self.write(&Pdu::answer(sequence, Body::UnbindResp));
+                        return Some(Ended::ByPeer);
+                    }
+                    let sequence = self.window.number();
+                    self.write(&Pdu::request(sequence, Body::Unbind));
+                    self.stage = Stage::Unbinding { until: now + self.settings.patience };
+                }
             }
             Stage::Unbinding { until } if until <= now => return Some(Ended::Silent),
-            _ => {}
+            Stage::Open | Stage::Unbinding { .. } => {}
         }
         if self.sign_due.is_none() && self.heard_at + self.settings.idle <= now {
             let sequence = self.window.number();
@@ -193,18 +242,19 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
         None
     }
 
-    fn begin_to_end(&mut self) {
+    fn begin_to_end(&mut self, asked_by_peer: Option<u32>) {
+        self.slots.close();
         let until = Instant::now() + self.settings.patience;
-        self.stage = Stage::Draining { until };
+        self.stage = Stage::Draining { until, asked_by_peer };
     }
 
     fn submit(&mut self, taken: &mut Vec<Request>) {
         let deadline = Instant::now() + self.settings.patience;
-        for Request { message, tell } in taken.drain(..) {
+        for Request { message, tell, place } in taken.drain(..) {
             let sequence = self.window.number();
             let begins_at = self.written + self.unwritten.len() as u64;
             self.write(&Pdu::request(sequence, Body::SubmitSm(message)));
-            self.window.wait(sequence, tell, begins_at, deadline);
+            self.window.wait(sequence, (tell, place), begins_at, deadline);
         }
     }
 
@@ -212,10 +262,29 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
         pdu::write(pdu, &mut self.unwritten);
     }
 
-    /// Last words, if the peer takes them at once.
-    async fn flush(&mut self) {
-        let last = self.writer.write_all_buf(&mut self.unwritten);
-        let _ = tokio::time::timeout(Duration::from_secs(1), last).await;
+    /// Writes what is left, for as long as the peer takes it at once. What is written may have
+    /// left, whatever follows.
+    async fn say_last_words(&mut self) {
+        let until = Instant::now() + LAST_WORDS;
+        while !self.unwritten.is_empty() {
+            match timeout_at(until, self.writer.write_buf(&mut self.unwritten)).await {
+                Ok(Ok(count @ 1..)) => self.written += count as u64,
+                _ => return,
+            }
+        }
+        let _ = timeout_at(until, self.writer.flush()).await;
+    }
+
+    /// Reads what had come before the connection broke: answers among it count.
+    async fn hear_last_words(&mut self) {
+        let until = Instant::now() + LAST_WORDS;
+        loop {
+            self.unread.reserve(READ);
+            let read = timeout_at(until, self.reader.read_buf(&mut self.unread)).await;
+            if !matches!(read, Ok(Ok(1..))) || self.understand().is_err() {
+                return;
+            }
+        }
     }
 
     /// Reads every whole unit that has come.
@@ -231,7 +300,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
                 Err(malformed) => {
                     // An answer for what can be named: the peer need not wait for one.
                     let body = match malformed.command {
-                        pdu::CommandId::DELIVER_SM => Body::DeliverSmResp,
+                        CommandId::DELIVER_SM => Body::DeliverSmResp,
                         _ => Body::GenericNack,
                     };
                     tracing::warn!(command = ?malformed.command, "a PDU that cannot be read");
@@ -253,10 +322,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
             }
             Body::DeliverSm(message) => self.arrived(sequence, *message),
             Body::EnquireLink => self.write(&Pdu::answer(sequence, Body::EnquireLinkResp)),
-            Body::Unbind => {
-                self.write(&Pdu::answer(sequence, Body::UnbindResp));
-                return Err(Ended::ByPeer);
-            }
+            // Answers to our texts may be behind it: they are waited for.
+            Body::Unbind => self.begin_to_end(Some(sequence)),
             Body::UnbindResp => return Err(Ended::ByUs),
             // Any answer is a sign of life.
             Body::EnquireLinkResp | Body::DeliverSmResp | Body::BindResp(..) => {}
@@ -269,7 +336,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
         Ok(())
     }
 
-    fn arrived(&mut self, sequence: u32, message: crate::pdu::ShortMessage) {
+    fn arrived(&mut self, sequence: u32, message: ShortMessage) {
+        self.held += 1;
         let answer = Answer { sequence, answers: self.answers.clone(), is_given: false };
         match self.arrivals.try_send(Arrival { message, answer }) {
             Ok(()) => {}

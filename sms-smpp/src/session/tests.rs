@@ -215,8 +215,27 @@ async fn a_peer_that_stops_answering_is_given_up_after_its_patience() {
     peer.text().await;
     let start = tokio::time::Instant::now();
     assert_eq!(text.await.unwrap(), Submitted::Unanswered);
-    assert_eq!(session.ended().await, Ended::Silent);
     assert_eq!(start.elapsed().as_secs(), 30);
+    // A sign of life was asked for, and does not come either.
+    assert_eq!(session.ended().await, Ended::Silent);
+    assert_eq!(start.elapsed().as_secs(), 60);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_answer_that_never_comes_takes_no_other_text_with_it() {
+    let (session, _arrivals, mut peer) = bound(2).await;
+    let lost = submit(&session, "lost");
+    let _ = peer.text().await;
+    for _ in 0..4 {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        let text = submit(&session, "one");
+        let (sequence, _) = peer.text().await;
+        peer.accept(sequence, "id").await;
+        assert_eq!(text.await.unwrap(), accepted("id"));
+    }
+    assert_eq!(lost.await.unwrap(), Submitted::Unanswered);
+    assert!(session.is_open());
+    assert_eq!(session.free_slots(), 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -233,8 +252,10 @@ async fn a_late_answer_within_the_patience_counts() {
 async fn signs_of_life_are_asked_for_and_given() {
     let (session, _arrivals, mut peer) = bound(1).await;
     for _ in 0..3 {
+        let start = tokio::time::Instant::now();
         let asked = peer.read().await.unwrap();
         assert_eq!(asked.body, Body::EnquireLink);
+        assert_eq!(start.elapsed().as_secs(), 30);
         peer.say(Pdu::answer(asked.sequence, Body::EnquireLinkResp)).await;
     }
     peer.say(Pdu::request(7, Body::EnquireLink)).await;
@@ -306,7 +327,8 @@ async fn unbinding_answers_the_window_first_and_takes_nothing_new() {
         let session = session.clone();
         async move { session.unbind().await }
     });
-    tokio::task::yield_now().await;
+    let nothing = tokio::time::timeout(Duration::from_secs(5), peer.read()).await;
+    assert!(nothing.is_err(), "nothing is said before the window is answered");
     assert_eq!(session.submit(message("two")).await, Submitted::NotWritten);
     peer.accept(sequence, "id").await;
     assert_eq!(under_way.await.unwrap(), accepted("id"));
@@ -314,6 +336,76 @@ async fn unbinding_answers_the_window_first_and_takes_nothing_new() {
     assert_eq!(asked.body, Body::Unbind);
     peer.say(Pdu::answer(asked.sequence, Body::UnbindResp)).await;
     assert_eq!(ending.await.unwrap(), Ended::ByUs);
+}
+
+#[tokio::test(start_paused = true)]
+async fn unbinding_waits_until_what_arrived_is_answered() {
+    let (session, mut arrivals, mut peer) = bound(5).await;
+    peer.say(Pdu::request(8, Body::DeliverSm(Box::new(message("news"))))).await;
+    let arrival = arrivals.recv().await.unwrap();
+    let ending = tokio::spawn(async move { session.unbind().await });
+    let nothing = tokio::time::timeout(Duration::from_secs(5), peer.read()).await;
+    assert!(nothing.is_err());
+    arrival.answer.taken();
+    assert_eq!(peer.read().await.unwrap(), Pdu::answer(8, Body::DeliverSmResp));
+    let asked = peer.read().await.unwrap();
+    assert_eq!(asked.body, Body::Unbind);
+    peer.say(Pdu::answer(asked.sequence, Body::UnbindResp)).await;
+    assert_eq!(ending.await.unwrap(), Ended::ByUs);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_does_not_answer_what_is_under_way_is_unbound_all_the_same() {
+    let (session, _arrivals, mut peer) = bound(5).await;
+    let text = submit(&session, "one");
+    peer.text().await;
+    let ending = tokio::spawn({
+        let session = session.clone();
+        async move { session.unbind().await }
+    });
+    assert_eq!(text.await.unwrap(), Submitted::Unanswered);
+    let mut said = peer.read().await.unwrap();
+    if said.body == Body::EnquireLink {
+        said = peer.read().await.unwrap();
+    }
+    assert_eq!(said.body, Body::Unbind);
+    peer.say(Pdu::answer(said.sequence, Body::UnbindResp)).await;
+    assert_eq!(ending.await.unwrap(), Ended::ByUs);
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_behind_the_unbind_of_a_peer_count() {
+    let (session, _arrivals, mut peer) = bound(5).await;
+    let (one, two) = (submit(&session, "one"), submit(&session, "two"));
+    let (first, second) = (peer.text().await.0, peer.text().await.0);
+    peer.say(Pdu::request(4, Body::Unbind)).await;
+    peer.accept(first, "a").await;
+    assert_eq!(one.await.unwrap(), accepted("a"));
+    assert_eq!(session.submit(message("three")).await, Submitted::NotWritten);
+    peer.accept(second, "b").await;
+    assert_eq!(two.await.unwrap(), accepted("b"));
+    assert_eq!(peer.read().await.unwrap(), Pdu::answer(4, Body::UnbindResp));
+    assert_eq!(session.ended().await, Ended::ByPeer);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_text_written_with_the_last_words_has_left_perhaps() {
+    // The peer reads nothing while it speaks, so that texts wait to be written.
+    let (ours, theirs) = duplex(64);
+    let mut peer = Peer { stream: theirs, unread: BytesMut::new() };
+    let ((session, _arrivals), ()) =
+        tokio::join!(async { bind(ours, settings(10)).await.unwrap() }, peer.take_bind());
+    let texts: Vec<_> = (0..3).map(|_| submit(&session, &"x".repeat(30))).collect();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    peer.stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
+    let mut seen = 0;
+    while peer.read().await.is_some() {
+        seen += 1;
+    }
+    assert_eq!(seen, 3);
+    for text in texts {
+        assert_eq!(text.await.unwrap(), Submitted::Unanswered);
+    }
 }
 
 #[tokio::test(start_paused = true)]

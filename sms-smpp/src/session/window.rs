@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::Instant;
 
 use super::Submitted;
@@ -10,10 +10,13 @@ use super::Submitted;
 /// The last number before they begin again (3.2).
 const LAST: u32 = 0x7FFF_FFFF;
 
+fn following(number: u32) -> u32 {
+    if number >= LAST { 1 } else { number + 1 }
+}
+
 /// Waiting texts, by the number of their request.
 #[derive(Debug)]
 pub(super) struct Window {
-    size: usize,
     next: u32,
     waiting: BTreeMap<u32, Waiting>,
     /// What was asked in order, with its deadline: the front is the longest waiting.
@@ -25,22 +28,15 @@ struct Waiting {
     tell: oneshot::Sender<Submitted>,
     /// Where its octets begin, counted from the connection's first.
     begins_at: u64,
+    /// Given back with the answer.
+    _place: OwnedSemaphorePermit,
 }
 
 impl Window {
     /// An empty one, after the request `last`.
-    pub(super) fn after(last: u32, size: usize) -> Self {
-        Self {
-            size: size.max(1),
-            next: last + 1,
-            waiting: BTreeMap::new(),
-            deadlines: std::collections::VecDeque::new(),
-        }
-    }
-
-    /// How many more may be asked.
-    pub(super) fn free(&self) -> usize {
-        self.size.saturating_sub(self.waiting.len())
+    pub(super) fn after(last: u32) -> Self {
+        let next = following(last);
+        Self { next, waiting: BTreeMap::new(), deadlines: std::collections::VecDeque::new() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -51,7 +47,7 @@ impl Window {
     pub(super) fn number(&mut self) -> u32 {
         loop {
             let number = self.next;
-            self.next = if number >= LAST { 1 } else { number + 1 };
+            self.next = following(number);
             if !self.waiting.contains_key(&number) {
                 return number;
             }
@@ -62,11 +58,11 @@ impl Window {
     pub(super) fn wait(
         &mut self,
         number: u32,
-        tell: oneshot::Sender<Submitted>,
+        (tell, place): (oneshot::Sender<Submitted>, OwnedSemaphorePermit),
         begins_at: u64,
         deadline: Instant,
     ) {
-        self.waiting.insert(number, Waiting { tell, begins_at });
+        self.waiting.insert(number, Waiting { tell, begins_at, _place: place });
         self.deadlines.push_back((deadline, number));
     }
 
@@ -89,6 +85,17 @@ impl Window {
         None
     }
 
+    /// Tells those that have waited too long that no answer will come. Whether the peer is still
+    /// there is another question.
+    pub(super) fn expire(&mut self, now: Instant) {
+        while self.deadline().is_some_and(|deadline| deadline <= now) {
+            let number = self.deadlines.pop_front().map(|(_, number)| number);
+            if let Some(number) = number {
+                self.answer(number, Submitted::Unanswered);
+            }
+        }
+    }
+
     /// Tells all that wait that no answer will come; `written` octets were written in all.
     pub(super) fn give_up(self, written: u64) {
         for waiting in self.waiting.into_values() {
@@ -99,5 +106,28 @@ impl Window {
             };
             let _ = waiting.tell.send(submitted);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn numbers_begin_again_after_the_last_and_pass_over_those_waited_for() {
+        let mut window = Window::after(LAST - 2);
+        let places = Arc::new(Semaphore::new(10));
+        let wait = |window: &mut Window, number| {
+            let place = Arc::clone(&places).try_acquire_owned().unwrap();
+            let (tell, told) = oneshot::channel();
+            window.wait(number, (tell, place), 0, Instant::now());
+            told
+        };
+        let _one = wait(&mut window, 1);
+        assert_eq!([window.number(), window.number(), window.number()], [LAST - 1, LAST, 2]);
     }
 }
