@@ -18,13 +18,14 @@ use crate::begin::begin;
 use crate::error::{commit_failed, failed};
 use crate::row::{Read, digits, time, uuid, uuids};
 
-/// What reads contacts, up to the condition: `c` is the contact.
+/// What reads contacts, up to the condition: `c` is the contact. A bare `EXISTS` among the columns
+/// would tempt the planner to read the opt-outs of all accounts once rather than one a row.
 macro_rules! select_contacts {
     () => {
         "SELECT c.account_id, c.id, c.phone, c.first_name, c.last_name, c.email, c.notes, c.custom,
              c.created_at, c.updated_at,
-             EXISTS (SELECT FROM opt_out o WHERE o.account_id = c.account_id
-                     AND o.phone = c.phone) AS opted_out
+             COALESCE((SELECT true FROM opt_out o WHERE o.account_id = c.account_id
+                       AND o.phone = c.phone), false) AS opted_out
          FROM contact c "
     };
 }

@@ -145,19 +145,23 @@ fn page_query(
     page: PageRequest,
 ) -> QueryBuilder<Postgres> {
     let ContactFilter { list_id, search } = filter;
+    let after = page.after.map(|after| uuid(after.id::<ContactKind>()));
+    let limit = i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX);
     let mut query = QueryBuilder::new(select_contacts!());
-    // The ids that order the page are the member's where a list is wanted: its index gives them.
-    let id = if list_id.is_some() { "m.contact_id" } else { "c.id" };
-    if list_id.is_some() {
-        query.push(
-            "JOIN contact_list_member m ON m.account_id = c.account_id AND m.contact_id = c.id ",
-        );
+    if let Some(list) = list_id {
+        // A page of members first, where nothing else decides who is on the page: the planner would
+        // rather walk all contacts of the account.
+        query.push("JOIN (SELECT contact_id FROM contact_list_member WHERE account_id = ");
+        query.push_bind(uuid(account)).push(" AND list_id = ").push_bind(uuid(*list));
+        if let Some(after) = after {
+            query.push(" AND contact_id < ").push_bind(after);
+        }
+        if search.is_none() {
+            query.push(" ORDER BY contact_id DESC LIMIT ").push_bind(limit);
+        }
+        query.push(") AS m ON m.contact_id = c.id ");
     }
     query.push("WHERE c.account_id = ").push_bind(uuid(account));
-    if let Some(list) = list_id {
-        query.push(" AND m.account_id = ").push_bind(uuid(account));
-        query.push(" AND m.list_id = ").push_bind(uuid(*list));
-    }
     match search {
         Some(ContactSearch::Number(number)) => {
             query.push(" AND c.phone = ").push_bind(digits(*number));
@@ -172,10 +176,9 @@ fn page_query(
         }
         None => {}
     }
-    if let Some(after) = page.after {
-        query.push(format!(" AND {id} < ")).push_bind(uuid(after.id::<ContactKind>()));
+    if let Some(after) = after {
+        query.push(" AND c.id < ").push_bind(after);
     }
-    query.push(format!(" ORDER BY {id} DESC LIMIT "));
-    query.push_bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX));
+    query.push(" ORDER BY c.id DESC LIMIT ").push_bind(limit);
     query
 }

@@ -162,10 +162,15 @@ impl ListStore for PgStore {
     ) -> Result<Vec<Contact>, StoreError> {
         let doing = failed("reading the contacts of a list");
         let rows = sqlx::query(concat!(
+            "SELECT c.* FROM (
+                 SELECT contact_id FROM contact_list_member
+                 WHERE account_id = $1 AND list_id = $2 AND contact_id > $3
+                 ORDER BY contact_id LIMIT $4) AS m
+             -- One by one: the planner would rather read the contacts of all accounts.
+             CROSS JOIN LATERAL (",
             select_contacts!(),
-            "JOIN contact_list_member m ON m.account_id = c.account_id AND m.contact_id = c.id
-             WHERE c.account_id = $1 AND m.account_id = $1 AND m.list_id = $2 AND m.contact_id > $3
-             ORDER BY m.contact_id LIMIT $4"
+            "WHERE c.account_id = $1 AND c.id = m.contact_id LIMIT 1) AS c
+             ORDER BY m.contact_id"
         ))
         .bind(uuid(account))
         .bind(uuid(list))

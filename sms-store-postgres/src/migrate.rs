@@ -98,6 +98,11 @@ fn migrations() -> Vec<Migration> {
             "contact and list",
             include_str!("../migrations/20261121210000_contact_and_list.sql"),
         ),
+        migration(
+            20_261_121_235_000,
+            "vacuum",
+            include_str!("../migrations/20261121235000_vacuum.sql"),
+        ),
     ]
 }
 

@@ -13,12 +13,15 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
+mod book;
 mod hot;
 
 pub(crate) use hot::hot_queries_use_the_indexes_meant_for_them;
 
 /// Tables that grow with use: nothing hot may read one of them whole.
-const LARGE: [&str; 14] = [
+const LARGE: [&str; 16] = [
+    "contact",
+    "contact_list_member",
     "message",
     "message_span",
     "queue",

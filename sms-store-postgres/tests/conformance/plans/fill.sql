@@ -92,4 +92,14 @@ INSERT INTO message_span (account_id, first_id, last_id, signature)
 SELECT nth(1, 1), text_id(greatest(500 * k, 1)), text_id(500 * k + 469),
     decode(repeat(CASE WHEN k % 50 = 0 THEN 'ff' ELSE '00' END, 1920), 'hex')
 FROM generate_series(0, 1979) k;
+-- The largest account's contacts are all on three lists; two smaller accounts have a few of their own.
+INSERT INTO contact (account_id, id, phone, custom, searched, created_at, updated_at)
+SELECT nth(1, CASE WHEN n <= 100000 THEN 1 ELSE n % 2 + 2 END), nth(10, n), 447700000000 + n, '{}',
+    'x', now(), now()
+FROM generate_series(1, 110000) n;
+INSERT INTO contact_list (account_id, id, name, contact_count, created_at, updated_at)
+SELECT nth(1, 1), nth(11, list), 'All', 100000, now(), now() FROM generate_series(1, 3) list;
+INSERT INTO contact_list_member (account_id, list_id, contact_id)
+SELECT nth(1, 1), nth(11, list), nth(10, n)
+FROM generate_series(1, 3) list, generate_series(1, 100000) n;
 ANALYZE;

@@ -14,9 +14,9 @@ use super::{Plans, none_is_wrong};
 use crate::Own;
 
 /// A page has 25, and one more is read to know whether there are more.
-const A_PAGE: f64 = 26.0;
+pub(super) const A_PAGE: f64 = 26.0;
 
-fn nth(kind: u128, n: u128) -> u128 {
+pub(super) fn nth(kind: u128, n: u128) -> u128 {
     kind << 80 | 0x7000_8000 << 48 | n
 }
 
@@ -37,6 +37,7 @@ macro_rules! judge {
         Plans::told().judge($what, &[$($index),*], $most);
     }};
 }
+pub(super) use judge;
 
 /// Fills the database, and makes the server tell of what it runs there from now on.
 async fn fill(url: &str) {
@@ -82,6 +83,7 @@ pub(crate) async fn hot_queries_use_the_indexes_meant_for_them(own: Own) {
     other_lists(&store, account).await;
     look_ups(&store, account).await;
     workers(&store, &rig, account).await;
+    super::book::contacts_and_lists(&store, account).await;
     store.close().await;
     none_is_wrong();
 }
