@@ -77,6 +77,7 @@ const RULES: DocumentRules = DocumentRules {
     rate: Rate::Unlimited,
     own_path: Some(OwnPath { tag: "Document" }),
     failures: &[
+        ("account_create", &[Failure::Conflict]),
         ("credits_adjust", &[Failure::Conflict]),
         ("number_create", &[Failure::Conflict]),
         ("sender_name_approve", &[Failure::Conflict]),

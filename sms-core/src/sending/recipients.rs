@@ -153,13 +153,16 @@ impl Recipients {
         })
     }
 
-    /// How many different recipients were asked for, those rejected included.
+    /// How many different numbers were asked for, those that are rejected included.
     pub fn distinct(&self) -> usize {
-        let repeated = |candidate: &&Candidate| {
-            matches!(candidate, Candidate::Rejected(rejection)
-                if rejection.reason == RejectionReason::Duplicate)
+        let is_number = |candidate: &&Candidate| match candidate {
+            Candidate::Number(_) => true,
+            Candidate::Rejected(rejection) => !matches!(
+                rejection.reason,
+                RejectionReason::Duplicate | RejectionReason::InvalidNumber
+            ),
         };
-        self.candidates.len() - self.candidates.iter().filter(repeated).count()
+        self.candidates.iter().filter(is_number).count()
     }
 }
 
@@ -221,7 +224,7 @@ mod tests {
                 ("0770090012", "invalid_number"),
             ]
         );
-        assert_eq!(recipients.distinct(), 6);
+        assert_eq!(recipients.distinct(), 4, "what is no number is not counted");
     }
 
     #[test]
@@ -263,7 +266,7 @@ mod tests {
         let entries = &recipients.candidates;
         assert_eq!(entries[0], number(3));
         assert_eq!(entries[2..], [number(5), duplicate(3), number(4), duplicate(5)]);
-        assert_eq!(recipients.distinct(), 4);
+        assert_eq!(recipients.distinct(), 3);
         assert_eq!(recipients.contact(mobile(3)), Some(&numbered(3)), "also a number of `to`");
         assert_eq!(recipients.contact(mobile(6)), None);
     }

@@ -179,8 +179,8 @@ impl EndpointChange {
     #[must_use]
     pub fn apply(self, endpoint: Endpoint, at: Timestamp) -> Endpoint {
         let Self { url, events, description, power, secret } = self;
-        let failures = match power {
-            Some(Power::On) => 0,
+        let failures = match (endpoint.power, power) {
+            (Power::Off(_), Some(Power::On)) => 0,
             _ => endpoint.consecutive_failures,
         };
         let power = match (endpoint.power, power) {
@@ -250,6 +250,14 @@ mod tests {
         assert_eq!((on.power, on.consecutive_failures), (Power::On, 0));
         assert!(on.wants(EventType::MessageSent));
         assert!(!on.wants(EventType::MessageDelivered));
+    }
+
+    #[test]
+    fn switching_on_what_is_on_forgets_no_failures() {
+        let failing = Endpoint { consecutive_failures: 99, ..endpoint(Power::On) };
+        let change = EndpointChange { power: Some(Power::On), ..EndpointChange::default() };
+        let still = change.apply(failing, Timestamp::from_millis(5));
+        assert_eq!((still.power, still.consecutive_failures), (Power::On, 99));
     }
 
     #[test]

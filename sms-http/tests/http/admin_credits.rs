@@ -63,6 +63,16 @@ async fn sends_and_refunds_are_booked_with_what_they_belong_to() {
 }
 
 #[tokio::test]
+async fn a_new_account_has_the_same_bound() {
+    let rig = Rig::new().await;
+    let make = async |credits: i64| {
+        rig.operator().post("/accounts", json!({ "name": "Bookings", "credits": credits })).await
+    };
+    make(MOST_TOPPED_UP).await.assert(201);
+    make(MOST_TOPPED_UP + 1).await.refused(409, "balance_out_of_range");
+}
+
+#[tokio::test]
 async fn a_balance_never_leaves_its_bounds() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;

@@ -55,6 +55,10 @@ async fn a_test_request_names_at_most_50_numbers() {
     assert_eq!(reply.json["data"]["messages"].as_array().unwrap().len(), 50);
     let twice: Vec<String> = [numbers(50), numbers(50)].concat();
     send(&account.test, json!(twice)).await.assert(201);
+    // What is no number is none of the fifty.
+    let nonsense = [numbers(1), vec!["nonsense".to_owned(); 51]].concat();
+    let reply = send(&account.test, json!(nonsense)).await.assert(201);
+    assert_eq!(reply.json["data"]["rejected"].as_array().unwrap().len(), 51);
 }
 
 #[tokio::test]
