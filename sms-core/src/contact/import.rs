@@ -1,6 +1,6 @@
 //! Many contacts at once: each row makes a contact or adds to the one of its number.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::book::{BookChange, BookFacts, BookPlan, BookQuestion, BookRefused};
 use super::custom::MAX_FIELDS;
@@ -144,7 +144,6 @@ impl Imported {
 struct Settled {
     outcome: RowOutcome,
     contact: ContactId,
-    error: Option<String>,
 }
 
 impl BookPlan for ImportPlan {
@@ -155,7 +154,11 @@ impl BookPlan for ImportPlan {
     }
 
     fn asks(&self) -> BookQuestion {
-        let phones = self.last_rows().into_keys().collect();
+        let numbers = self.rows.iter().filter_map(|row| match row {
+            ImportRow::Contact(phone, _) => Some(*phone),
+            ImportRow::Invalid { .. } => None,
+        });
+        let phones = numbers.collect::<BTreeSet<_>>().into_iter().collect();
         BookQuestion { phones, ids: Vec::new(), list: self.list }
     }
 
@@ -166,7 +169,7 @@ impl BookPlan for ImportPlan {
         };
         let existing: BTreeMap<E164, &Contact> =
             facts.contacts.iter().map(|contact| (contact.phone, contact)).collect();
-        let last = self.last_rows();
+        let last = self.last_valid_rows(&existing);
         let mut ids = self.ids.clone();
         let mut change = BookChange::default();
         let mut settled = BTreeMap::new();
@@ -179,8 +182,7 @@ impl BookPlan for ImportPlan {
             let before = existing.get(phone).copied();
             let opted_out = facts.opted_out.contains(phone);
             let one = self.settle_row(*phone, details, before, opted_out, &mut ids, &mut change);
-            let is_member = members.is_some_and(|members| members.contains(&one.contact));
-            if one.outcome != RowOutcome::Invalid && !is_member {
+            if !members.is_some_and(|members| members.contains(&one.contact)) {
                 joined.push(one.contact);
             }
             settled.insert(*phone, one);
@@ -194,10 +196,17 @@ impl BookPlan for ImportPlan {
 }
 
 impl ImportPlan {
-    /// For each number the last row that has it.
-    fn last_rows(&self) -> BTreeMap<E164, usize> {
+    /// For each number the last row that has it and leaves the contact with no more custom fields
+    /// than it may have.
+    fn last_valid_rows(&self, existing: &BTreeMap<E164, &Contact>) -> BTreeMap<E164, usize> {
         let numbers = self.rows.iter().enumerate().filter_map(|(index, row)| match row {
-            ImportRow::Contact(phone, _) => Some((*phone, index)),
+            ImportRow::Contact(phone, details) => {
+                let fits = existing.get(phone).is_none_or(|before| {
+                    let after = before.details.clone().overlaid_with(details);
+                    after.custom.len() <= MAX_FIELDS
+                });
+                fits.then_some((*phone, index))
+            }
             ImportRow::Invalid { .. } => None,
         });
         // Of two entries with one key the later stays.
@@ -224,20 +233,17 @@ impl ImportPlan {
                 created_at: self.at,
                 updated_at: self.at,
             });
-            return Settled { outcome: RowOutcome::Created, contact: id, error: None };
+            return Settled { outcome: RowOutcome::Created, contact: id };
         };
         let after = before.details.clone().overlaid_with(details);
-        let (outcome, error) = if after.custom.len() > MAX_FIELDS {
-            let error = format!("custom: a contact may have up to {MAX_FIELDS} custom fields");
-            (RowOutcome::Invalid, Some(error))
-        } else if after == before.details {
-            (RowOutcome::Unchanged, None)
+        let outcome = if after == before.details {
+            RowOutcome::Unchanged
         } else {
             let after = Contact { details: after, updated_at: self.at, ..before.clone() };
             change.update(before, after);
-            (RowOutcome::Updated, None)
+            RowOutcome::Updated
         };
-        Settled { outcome, contact: before.id, error }
+        Settled { outcome, contact: before.id }
     }
 }
 
@@ -255,19 +261,24 @@ fn answer(
         }
         ImportRow::Contact(number, _) => number,
     };
-    let (phone, winner) = (number.to_string(), settled.get(number));
-    let contact = winner.map(|settled| settled.contact);
-    match winner {
-        Some(settled) if last.get(number) == Some(&index) => {
-            ImportedRow { phone, outcome: settled.outcome, contact, error: settled.error.clone() }
+    let phone = number.to_string();
+    let (outcome, contact) = match (last.get(number), settled.get(number)) {
+        (Some(last), Some(winner)) if *last == index => (winner.outcome, Some(winner.contact)),
+        // A later row of the number counts.
+        (Some(last), Some(winner)) if *last > index => {
+            (RowOutcome::Duplicate, Some(winner.contact))
         }
-        _ => ImportedRow { phone, outcome: RowOutcome::Duplicate, contact, error: None },
-    }
+        _ => {
+            let error = format!("custom: a contact may have up to {MAX_FIELDS} custom fields");
+            let outcome = RowOutcome::Invalid;
+            return ImportedRow { phone, outcome, contact: None, error: Some(error) };
+        }
+    };
+    ImportedRow { phone, outcome, contact, error: None }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
 
     use proptest::prelude::*;
 
@@ -400,6 +411,22 @@ mod tests {
         let facts = BookFacts { contacts: change.created, ..BookFacts::default() };
         let (change, imported) = plan(vec![row(50..51)]).settle(&facts).unwrap();
         assert_eq!((outcomes(&imported), change.is_empty()), (vec!["invalid"], true));
+    }
+
+    #[test]
+    fn an_invalid_row_takes_nothing_from_an_earlier_one_of_its_number() {
+        let with = |fields: std::ops::Range<u32>| {
+            let custom =
+                fields.map(|n| (format!("f{n}"), Some(CustomValue::Boolean(true)))).collect();
+            ContactInput { custom, ..ContactInput::new("07700900123") }
+        };
+        let (change, _) = plan(vec![with(0..50)]).settle(&BookFacts::default()).unwrap();
+        let facts = BookFacts { contacts: change.created, ..BookFacts::default() };
+        let rows = vec![named("07700900123", "Ann"), with(50..51), with(51..52)];
+        let (change, imported) = plan(rows).settle(&facts).unwrap();
+        assert_eq!(outcomes(&imported), ["updated", "invalid", "invalid"]);
+        assert!(imported.rows[1].contact.is_none() && imported.rows[1].error.is_some());
+        assert_eq!(change.updated[0].details.first_name.as_deref(), Some("Ann"));
     }
 
     proptest! {
