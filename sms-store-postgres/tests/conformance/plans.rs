@@ -18,7 +18,7 @@ mod hot;
 pub(crate) use hot::hot_queries_use_the_indexes_meant_for_them;
 
 /// Tables that grow with use: nothing hot may read one of them whole.
-const LARGE: [&str; 14] = [
+const LARGE: [&str; 15] = [
     "message",
     "message_span",
     "queue",
@@ -28,6 +28,7 @@ const LARGE: [&str; 14] = [
     "idempotency_key",
     "follow_up",
     "last_texted",
+    "link",
     "unrouted",
     "account",
     "api_key",
