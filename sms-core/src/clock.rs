@@ -1,7 +1,7 @@
 //! Where the time comes from. Nothing else in this crate asks what time it is.
 
 use std::fmt;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::time::Timestamp;
@@ -60,15 +60,52 @@ impl ManualClock {
         *now = to.max(*now);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Timestamp> {
+    fn lock(&self) -> MutexGuard<'_, Timestamp> {
         // A panic elsewhere cannot leave a plain number half written.
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
         *self.lock()
+    }
+}
+
+/// Another clock, ahead of it by as much as it was moved on. It runs on by itself as the other
+/// does. For sandboxes: see [`Sms::pass`](crate::Sms::pass).
+#[derive(Debug)]
+pub struct MovableClock {
+    inner: Arc<dyn Clock>,
+    moved: Mutex<Duration>,
+}
+
+impl MovableClock {
+    /// A clock that shows what `inner` does until it is moved.
+    pub fn new(inner: Arc<dyn Clock>) -> Self {
+        Self { inner, moved: Mutex::new(Duration::ZERO) }
+    }
+
+    /// Moves the clock on by `by`.
+    pub fn advance(&self, by: Duration) {
+        let mut moved = self.lock();
+        *moved = moved.saturating_add(by);
+    }
+
+    /// How far it was moved in all.
+    pub fn moved(&self) -> Duration {
+        *self.lock()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Duration> {
+        // A panic elsewhere cannot leave a plain number half written.
+        self.moved.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Clock for MovableClock {
+    fn now(&self) -> Timestamp {
+        self.inner.now().plus(self.moved())
     }
 }
 
@@ -85,5 +122,17 @@ mod tests {
         clock.advance_to(Timestamp::from_millis(1_500));
         assert_eq!(clock.advance(Duration::from_millis(1)), Timestamp::from_millis(1_501));
         assert_eq!(clock.now(), Timestamp::from_millis(1_501));
+    }
+
+    #[test]
+    fn a_movable_clock_runs_on_with_the_one_beneath_and_keeps_how_far_it_was_moved() {
+        let beneath = Arc::new(ManualClock::at(Timestamp::from_millis(1_000)));
+        let clock = MovableClock::new(beneath.clone());
+        assert_eq!((clock.now(), clock.moved()), (beneath.now(), Duration::ZERO));
+        clock.advance(Duration::from_mins(1));
+        beneath.advance(Duration::from_millis(5));
+        clock.advance(Duration::from_secs(1));
+        assert_eq!(clock.now(), Timestamp::from_millis(62_005));
+        assert_eq!(clock.moved(), Duration::from_secs(61));
     }
 }

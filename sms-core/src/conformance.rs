@@ -68,6 +68,7 @@ mod contact;
 mod credits;
 mod dispatch;
 mod inbound;
+mod link;
 mod list;
 mod message;
 mod number;
@@ -141,6 +142,8 @@ pub fn all() -> impl Iterator<Item = Scenario> {
         inbound::answer::SCENARIOS,
         inbound::opt_out::SCENARIOS,
         inbound::routing::SCENARIOS,
+        link::click::SCENARIOS,
+        link::keep::SCENARIOS,
         list::SCENARIOS,
         message::cancel::SCENARIOS,
         message::filter::SCENARIOS,

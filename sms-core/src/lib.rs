@@ -44,6 +44,7 @@ pub mod error;
 pub mod event;
 pub mod ids;
 pub mod inbound;
+pub mod link;
 pub mod list;
 pub mod message;
 pub mod number;

@@ -6,7 +6,8 @@ use crate::account::{Account, AccountStatus, Mode, Settings};
 use crate::contact::{Contact, Details};
 use crate::credits::Credits;
 use crate::event::EventType;
-use crate::ids::{AccountId, BatchId, ContactId, EndpointId, IdSource, Ids, MessageId};
+use crate::ids::{AccountId, BatchId, ContactId, EndpointId, IdSource, Ids, LinkId, MessageId};
+use crate::link::Link;
 use crate::message::{Body, Direction, ErrorCode, Message, MessageStatus, Times};
 use crate::phone::E164;
 use crate::random::SeededRandom;
@@ -134,6 +135,22 @@ pub(crate) fn message(status: MessageStatus) -> Message {
 pub(crate) fn test_message(status: MessageStatus) -> Message {
     let route = RouteName::test();
     Message { mode: Mode::Test, credits: Credits::ZERO, route, ..message(status) }
+}
+
+/// A link in the text [`message_id`] to [`person`] that nobody has followed yet.
+pub(crate) fn link() -> Link {
+    Link {
+        id: LinkId::from_u128(LinkId::first_at(seconds(-60)).as_u128() + 6),
+        account: account_id(),
+        code: "4fJ0aZk9Qx".parse().unwrap(),
+        url: "https://example.com/menu".to_owned(),
+        message: message_id(),
+        campaign: None,
+        contact_number: person(),
+        clicks: 0,
+        first_clicked_at: None,
+        last_clicked_at: None,
+    }
 }
 
 /// An endpoint that is on and wants every kind of event.

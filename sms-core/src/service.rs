@@ -13,6 +13,7 @@ use crate::account::Mode;
 use crate::clock::{Clock, SystemClock};
 use crate::dispatch::{LEASE, VALIDITY};
 use crate::ids::{AccountId, IdSource, Ids};
+use crate::link::LinkBase;
 use crate::random::{Random, SystemRandom};
 use crate::route::simulator::Simulator;
 use crate::route::{Route, RouteName};
@@ -26,10 +27,12 @@ pub mod account;
 mod addressees;
 pub mod authenticate;
 pub mod contact;
+pub mod link;
 pub mod list;
 pub mod no_webhooks;
 pub mod operator;
 pub mod opt_out;
+pub mod sandbox;
 pub mod sender_name;
 pub mod template;
 pub mod webhook;
@@ -54,6 +57,7 @@ struct Inner {
     routes: Vec<Arc<dyn Route>>,
     webhooks: Arc<dyn WebhookSender>,
     wake: Arc<dyn Wake>,
+    link_base: LinkBase,
     leases: work::HeldLeases,
     unrecorded: work::Unrecorded,
     validity: Duration,
@@ -78,6 +82,7 @@ impl Sms {
             routes: Vec::new(),
             webhooks: Arc::new(no_webhooks::NoWebhooks),
             wake: Arc::new(NoWake),
+            link_base: LinkBase::default(),
             validity: VALIDITY,
             lease: LEASE,
             attempt_lease: ATTEMPT_LEASE,
@@ -141,6 +146,7 @@ pub struct SmsBuilder {
     routes: Vec<Arc<dyn Route>>,
     webhooks: Arc<dyn WebhookSender>,
     wake: Arc<dyn Wake>,
+    link_base: LinkBase,
     validity: Duration,
     lease: Duration,
     attempt_lease: Duration,
@@ -179,6 +185,12 @@ impl SmsBuilder {
         self
     }
 
+    /// What short URLs begin with, where a host serves them: see [`Sms::link_click`].
+    pub fn link_base(mut self, base: LinkBase) -> Self {
+        self.link_base = base;
+        self
+    }
+
     /// How long a text may wait for a route; by default 24 hours.
     pub fn validity(mut self, validity: Duration) -> Self {
         self.validity = validity;
@@ -214,6 +226,7 @@ impl SmsBuilder {
             mut routes,
             webhooks,
             wake,
+            link_base,
             validity,
             lease,
             attempt_lease,
@@ -233,6 +246,7 @@ impl SmsBuilder {
             routes,
             webhooks,
             wake,
+            link_base,
             leases: work::HeldLeases::default(),
             unrecorded: work::Unrecorded::default(),
             validity,

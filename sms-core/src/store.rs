@@ -14,6 +14,7 @@ use crate::contact::store::ContactStore;
 use crate::credits::store::CreditStore;
 use crate::dispatch::store::DispatchStore;
 use crate::inbound::store::InboundStore;
+use crate::link::store::LinkStore;
 use crate::list::store::ListStore;
 use crate::message::store::MessageStore;
 use crate::number::store::NumberStore;
@@ -32,6 +33,7 @@ pub trait Store:
     + CreditStore
     + DispatchStore
     + InboundStore
+    + LinkStore
     + ListStore
     + MessageStore
     + NumberStore
@@ -53,6 +55,7 @@ impl<S> Store for S where
         + CreditStore
         + DispatchStore
         + InboundStore
+        + LinkStore
         + ListStore
         + MessageStore
         + NumberStore

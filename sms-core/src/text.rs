@@ -2,16 +2,18 @@
 //!
 //! - [`measure`] tells encoding and parts, [`split`] makes the parts themselves, [`check_length`]
 //!   applies the limit of a text. [`gsm7`] is the alphabet underneath.
-//! - [`Template`] fills merge fields, [`append_opt_out_line`] adds the line for marketing texts.
+//! - [`Template`] fills merge fields, [`ShortText`] puts short URLs in place of long ones,
+//!   [`append_opt_out_line`] adds the line for marketing texts.
 //! - [`stop_word`] and [`first_word`] read inbound texts; [`is_blank`] tells an empty one.
 //!
-//! Everything is a plain function of its arguments. Recipients, credits, links, templates kept
-//! under a name, and what an opt-out leads to are elsewhere.
+//! Everything is a plain function of its arguments. Recipients, credits, the codes of links,
+//! templates kept under a name, and what an opt-out leads to are elsewhere.
 
 mod blank;
 mod encoding;
 pub mod gsm7;
 mod length;
+mod links;
 mod merge;
 mod opt_out_line;
 mod parts;
@@ -23,6 +25,7 @@ mod parts_tests;
 pub use blank::{is_blank, is_invisible};
 pub use encoding::{Encoding, Segments, UnknownEncoding};
 pub use length::{MAX_CHARACTERS, MAX_SINGLE_PARTS, TooLong, check_length, is_within_characters};
+pub use links::{CODE_LENGTH, CODE_PLACEHOLDER, Destination, LONGEST_URL, ShortText, find_urls};
 pub use merge::{MergeFields, NumberOnly, Template, custom_names, is_custom_name};
 pub use opt_out_line::{
     DEFAULT_OPT_OUT_LINE, DEFAULT_OPT_OUT_LINE_SENDER, append_opt_out_line, opt_out_line_for,

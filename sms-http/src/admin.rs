@@ -8,9 +8,11 @@ use serde_json::Value;
 use sms_core::Sms;
 
 use crate::openapi::{DocumentRules, Failure, OwnPath, Rate, document};
+use crate::server::sandbox::Sandbox;
 
 pub mod account;
 pub mod api_key;
+pub mod clock;
 pub mod credits;
 pub mod gate;
 pub mod inbound;
@@ -38,6 +40,8 @@ pub enum Tag {
     SenderNames,
     /// What networks bring in.
     Network,
+    /// The movable clock.
+    Sandbox,
     /// What this API can do.
     Document,
 }
@@ -50,10 +54,11 @@ pub type Apis = (
     number::NumberApi,
     sender_name::SenderNameApi,
     inbound::InboundApi,
+    clock::ClockApi,
 );
 
-/// The operator's API over a service.
-pub fn service(sms: &Sms) -> OpenApiService<Apis, ()> {
+/// The operator's API over a service, and the sandbox that it is in, if any.
+pub fn service(sms: &Sms, sandbox: Option<&Sandbox>) -> OpenApiService<Apis, ()> {
     let apis = (
         account::AccountApi::new(sms.clone()),
         api_key::ApiKeyApi::new(sms.clone()),
@@ -61,6 +66,7 @@ pub fn service(sms: &Sms) -> OpenApiService<Apis, ()> {
         number::NumberApi::new(sms.clone()),
         sender_name::SenderNameApi::new(sms.clone()),
         inbound::InboundApi::new(sms.clone()),
+        clock::ClockApi::new(sandbox.cloned()),
     );
     OpenApiService::new(apis, "SMS Messaging Service operator API", "1.0.0").server(PREFIX)
 }

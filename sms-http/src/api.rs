@@ -15,6 +15,7 @@ pub mod contact_import;
 pub(crate) mod contact_shape;
 pub mod export;
 pub mod gate;
+pub mod link;
 pub mod list;
 pub mod message;
 pub mod message_shape;
@@ -38,6 +39,8 @@ pub enum Tag {
     Account,
     /// The address book.
     Contacts,
+    /// Tracked links.
+    Links,
     /// Groups of contacts.
     Lists,
     /// Numbers that must not be texted.
@@ -56,6 +59,7 @@ pub type Apis = (
     send::SendApi,
     contact::ContactApi,
     contact_import::ContactImportApi,
+    link::LinkApi,
     list::ListApi,
     balance::BalanceApi,
     opt_out::OptOutApi,
@@ -71,6 +75,7 @@ pub fn service(sms: &Sms, public_url: &str) -> OpenApiService<Apis, ()> {
         send::SendApi::new(sms.clone()),
         contact::ContactApi::new(sms.clone()),
         contact_import::ContactImportApi::new(sms.clone()),
+        link::LinkApi::new(sms.clone()),
         list::ListApi::new(sms.clone()),
         balance::BalanceApi::new(sms.clone()),
         opt_out::OptOutApi::new(sms.clone()),

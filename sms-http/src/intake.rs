@@ -45,9 +45,12 @@ pub struct IntakeLimits {
     pub body_timeout: Duration,
     /// How long a client waits for its handler.
     pub handler_timeout: Duration,
+    /// Routes whose handlers may take another time: method, pattern, time.
+    pub handler_timeout_of: Vec<(Method, String, Duration)>,
 }
 
-/// 1 MB in 15 seconds, 8 MB for an import, 256 MB in all, 30 seconds for the handler.
+/// 1 MB in 15 seconds, 8 MB for an import, 256 MB in all, 30 seconds for the handler, 10 minutes
+/// for a move of the sandbox's clock.
 impl Default for IntakeLimits {
     fn default() -> Self {
         let import = "/api/v1/contacts/import".to_owned();
@@ -57,6 +60,11 @@ impl Default for IntakeLimits {
             body_bytes_in_all: 256 * 1_048_576,
             body_timeout: Duration::from_secs(15),
             handler_timeout: Duration::from_secs(30),
+            handler_timeout_of: vec![(
+                Method::POST,
+                "/admin/v1/clock".to_owned(),
+                Duration::from_mins(10),
+            )],
         }
     }
 }
@@ -108,8 +116,9 @@ impl Intake {
             timeout: self.limits.body_timeout,
             room: Arc::clone(&self.body_room),
         };
+        let patience = self.limits.handler_timeout(request.method(), route);
         let result = match body::read_whole(request, limit).await {
-            Ok(request) => self.handle(request).await,
+            Ok(request) => self.handle(request, patience).await,
             Err(refused) => Err(refused.into()),
         };
         result.unwrap_or_else(|error| {
@@ -126,7 +135,7 @@ impl Intake {
     }
 
     /// Runs the handler where a client that hangs up cannot reach it.
-    async fn handle(&self, whole: WholeRequest) -> poem::Result<Response> {
+    async fn handle(&self, whole: WholeRequest, patience: Duration) -> poem::Result<Response> {
         let inner = Arc::clone(&self.inner);
         let running = self.running.enter();
         let handler = async move {
@@ -136,7 +145,7 @@ impl Intake {
             result
         };
         let task = tokio::spawn(handler.instrument(tracing::Span::current()));
-        match tokio::time::timeout(self.limits.handler_timeout, task).await {
+        match tokio::time::timeout(patience, task).await {
             Ok(Ok(result)) => result,
             Ok(Err(ended)) if ended.is_panic() => {
                 tracing::error!("handler panicked");
@@ -179,14 +188,23 @@ impl Endpoint for Intake {
 
 impl IntakeLimits {
     fn body_limit(&self, method: &Method, route: Option<&RoutePattern>) -> usize {
-        let Some(route) = route else {
-            return self.body_bytes;
-        };
-        self.body_bytes_of
-            .iter()
-            .find(|(of, pattern, _)| of == method && **pattern == **route.pattern())
-            .map_or(self.body_bytes, |(_, _, bytes)| *bytes)
+        limit_of(&self.body_bytes_of, method, route).unwrap_or(self.body_bytes)
     }
+
+    fn handler_timeout(&self, method: &Method, route: Option<&RoutePattern>) -> Duration {
+        limit_of(&self.handler_timeout_of, method, route).unwrap_or(self.handler_timeout)
+    }
+}
+
+/// A route's own limit.
+fn limit_of<T: Copy>(
+    limits: &[(Method, String, T)],
+    method: &Method,
+    route: Option<&RoutePattern>,
+) -> Option<T> {
+    let pattern = route?.pattern();
+    let mut own = limits.iter().filter(|(of, name, _)| of == method && **name == **pattern);
+    own.next().map(|(_, _, limit)| *limit)
 }
 
 /// The handlers under way. A server going down waits for [`RunningHandlers::ended`].

@@ -1,7 +1,8 @@
 //! The HTTP side of the SMS platform: the API, the operator's API, and the reference server.
 //!
 //! Only this crate knows HTTP. [`api`] has the handlers of the API and [`admin`] those of the
-//! operator's, [`server`] puts a whole server together. What they are built on knows nothing of
+//! operator's, [`short_link`] leads people where short URLs stand for, [`server`] puts a whole
+//! server together. What they are built on knows nothing of
 //! texts or credits:
 //!
 //! 1. [`serve`] accepts connections and bounds what a slow or silent client may hold.
@@ -33,3 +34,4 @@ pub mod request_id;
 pub mod route;
 pub mod serve;
 pub mod server;
+pub mod short_link;

@@ -8,6 +8,7 @@ pub mod command;
 pub mod demo;
 pub mod operator_client;
 pub mod run;
+pub mod sandbox;
 pub mod settings;
 pub mod wake;
 pub mod work;

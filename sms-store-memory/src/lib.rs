@@ -30,6 +30,7 @@ mod credits;
 mod delivery;
 mod dispatch;
 mod inbound;
+mod link;
 mod list;
 mod message;
 mod message_index;

@@ -104,6 +104,7 @@ impl State {
             balance: room.account.balance,
             earlier: earlier.filter(|earlier| earlier.is_kept(plan.at)).cloned(),
             opted_out: plan.messages.iter().any(|text| room.opt_outs.contains_key(&text.to)),
+            codes_taken: self.links.has_code_of(&plan.links),
             test_texts,
         })
     }
@@ -129,6 +130,7 @@ impl State {
             batch,
             idempotency,
             messages,
+            links,
             rejected,
             price: _,
             charge,
@@ -137,6 +139,9 @@ impl State {
             expires_at: _,
             at,
         } = plan;
+        for link in links {
+            self.links.insert(link);
+        }
         if let Some(room) = self.accounts.get_mut(&account) {
             if mode.is_test() && !messages.is_empty() {
                 forget_old(&mut room.test_texts, at);

@@ -24,6 +24,7 @@ use sms_core::webhook::endpoint::Endpoint;
 
 use crate::address_book::AddressBook;
 use crate::delivery::Deliveries;
+use crate::link::Links;
 use crate::message_index::MessageIndex;
 use crate::queue::{FollowUps, Queue};
 
@@ -37,6 +38,7 @@ pub(crate) struct State {
     pub(crate) queue: Queue,
     pub(crate) follow_ups: FollowUps,
     pub(crate) deliveries: Deliveries,
+    pub(crate) links: Links,
     pub(crate) numbers: BTreeMap<NumberId, Number>,
     pub(crate) number_ids: BTreeMap<E164, NumberId>,
     /// By our number and the person: which account texted last, and when.

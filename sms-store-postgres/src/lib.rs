@@ -3,8 +3,8 @@
 //! Rules stay in the core. A command opens its transaction, stages what is bulky, locks the rows
 //! its verdict depends on, asks the core to settle, and writes the verdict with a handful of
 //! statements whatever the number of texts. Locks are taken in one order everywhere: queue rows,
-//! texts, accounts by id, address books by account, endpoints by id, deliveries. Workers skip what
-//! others have locked.
+//! texts, links by id, accounts by id, address books by account, endpoints by id, deliveries.
+//! Workers skip what others have locked.
 //!
 //! Beside the store stand what several programs over one database need: [`PgClock`] shows all of
 //! them the same time, [`PgWake`] tells one what another has found, [`PgLimits`] counts requests
@@ -53,6 +53,7 @@ mod shared_commit;
 mod template;
 mod wake;
 mod webhook;
+mod wire;
 
 pub use clock::PgClock;
 pub use error::ConnectFailed;
@@ -80,6 +81,7 @@ pub struct PgStore {
     sends: sending::Sends,
     receipts: shared_commit::Commits<receipt::Receipts>,
     attempts: shared_commit::Commits<webhook::attempt::Attempts>,
+    clicks: shared_commit::Commits<link::Clicks>,
     caches: Arc<Caches>,
 }
 
@@ -113,7 +115,8 @@ impl PgStore {
         let sends = sending::Sends::start(&pool);
         let receipts = shared_commit::Commits::start(&pool);
         let attempts = shared_commit::Commits::start(&pool);
-        Ok(Self { pool, sends, receipts, attempts, caches: Arc::new(Caches::new()) })
+        let clicks = shared_commit::Commits::start(&pool);
+        Ok(Self { pool, sends, receipts, attempts, clicks, caches: Arc::new(Caches::new()) })
     }
 
     /// Ends all connections, once what is under way has ended. The store answers nothing then.

@@ -1,79 +1,205 @@
-//! A connection of a task's own, made when it is needed and made anew when it broke.
-//!
-//! The tasks that commit keep one each: they never wait for one of the pool, need not ask whether
-//! it still lives, and are never dropped in the middle of a transaction.
+//! Tracked links. Hits that come at about the same time share a commit.
 
-use std::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
 
-use sqlx::{Connection, Executor, PgConnection, PgPool};
-use tokio::time::timeout;
+use async_trait::async_trait;
+use sms_core::event::Event;
+use sms_core::ids::{AccountId, LinkId, LinkKind};
+use sms_core::link::store::LinkStore;
+use sms_core::link::{ClickPlan, Clicked, Link, LinkCode, LinkFilter};
+use sms_core::page::{Page, PageRequest};
+use sms_core::store::StoreError;
+use sqlx::postgres::PgRow;
+use sqlx::{PgConnection, PgPool, QueryBuilder, Row};
+use uuid::Uuid;
 
-/// How long connecting may take.
-const LONGEST_CONNECT: Duration = Duration::from_secs(5);
+use crate::begin::begin;
+use crate::error::failed;
+use crate::row::{Read, digits, impossible, time, uuid, uuids};
+use crate::shared_commit::Shared;
+use crate::{PgStore, event};
 
-/// A connection that comes back.
-pub(crate) struct Link {
-    pool: PgPool,
-    connection: Option<PgConnection>,
+/// The command that counts hits.
+pub(crate) struct Clicks;
+
+fn link(row: &PgRow) -> sqlx::Result<Link> {
+    let clicks = u64::try_from(row.try_get::<i64, _>("clicks")?);
+    Ok(Link {
+        id: row.id("id")?,
+        account: row.id("account_id")?,
+        code: row.name("code")?,
+        url: row.try_get("url")?,
+        message: row.id("message_id")?,
+        campaign: row.maybe_id("campaign_id")?,
+        contact_number: row.number("contact_number")?,
+        clicks: clicks.map_err(|_| impossible("clicks"))?,
+        first_clicked_at: row.maybe_at("first_clicked_at")?,
+        last_clicked_at: row.maybe_at("last_clicked_at")?,
+    })
 }
 
-impl Link {
-    /// Connects as this pool does, once it is needed.
-    pub(crate) fn new(pool: PgPool) -> Self {
-        Self { pool, connection: None }
+#[async_trait]
+impl LinkStore for PgStore {
+    async fn link_get(&self, account: AccountId, id: LinkId) -> Result<Option<Link>, StoreError> {
+        let doing = failed("reading a link");
+        let row = sqlx::query("SELECT * FROM link WHERE account_id = $1 AND id = $2")
+            .bind(uuid(account))
+            .bind(uuid(id))
+            .fetch_optional(&self.pool)
+            .await
+            .map_err(&doing)?;
+        row.as_ref().map(link).transpose().map_err(&doing)
     }
 
-    /// Begins a transaction.
-    pub(crate) async fn begin(&mut self) -> sqlx::Result<&mut PgConnection> {
-        if self.pool.is_closed() {
-            return Err(sqlx::Error::PoolClosed);
+    async fn link_list(
+        &self,
+        account: AccountId,
+        filter: LinkFilter,
+        page: PageRequest,
+    ) -> Result<Page<Link>, StoreError> {
+        let doing = failed("listing links");
+        let before = page.after.map_or(Uuid::max(), |cursor| uuid(cursor.id::<LinkKind>()));
+        let LinkFilter { campaign, message } = filter;
+        let mut query = QueryBuilder::new("SELECT * FROM link WHERE account_id = ");
+        query.push_bind(uuid(account)).push(" AND id < ").push_bind(before);
+        if let Some(message) = message {
+            query.push(" AND message_id = ").push_bind(uuid(message));
         }
-        // Taken out while it is used: whatever goes wrong, a broken one is not kept.
-        let connection = match self.connection.take() {
-            Some(mut connection) => match connection.execute("BEGIN").await {
-                Ok(_) => connection,
-                // It broke while nobody used it, as when the database was started anew.
-                Err(_) => self.connect().await?,
-            },
-            None => self.connect().await?,
-        };
-        Ok(self.connection.insert(connection))
-    }
-
-    async fn connect(&self) -> sqlx::Result<PgConnection> {
-        let options = self.pool.connect_options();
-        let connecting = timeout(LONGEST_CONNECT, PgConnection::connect_with(&options));
-        let mut connection = connecting.await.map_err(|_| sqlx::Error::PoolTimedOut)??;
-        connection.execute("BEGIN").await?;
-        Ok(connection)
-    }
-
-    /// Commits. An error leaves the outcome unknown.
-    pub(crate) async fn commit(&mut self) -> sqlx::Result<()> {
-        let Some(mut connection) = self.connection.take() else {
-            return Err(sqlx::Error::WorkerCrashed);
-        };
-        // A transaction that failed answers a COMMIT with a rollback, and no error; the error of
-        // the statement that failed has been told by then.
-        connection.execute("COMMIT").await?;
-        self.connection = Some(connection);
-        Ok(())
-    }
-
-    /// Undoes what was begun. The connection is given up should that fail.
-    pub(crate) async fn roll_back(&mut self) {
-        if let Some(mut connection) = self.connection.take()
-            && connection.execute("ROLLBACK").await.is_ok()
-        {
-            self.connection = Some(connection);
+        if let Some(campaign) = campaign {
+            query.push(" AND campaign_id = ").push_bind(uuid(campaign));
         }
+        query.push(" ORDER BY id DESC LIMIT ");
+        query.push_bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX));
+        // Planned anew each time: which index is best depends on what is asked for.
+        let query = query.build().persistent(false);
+        let rows = query.fetch_all(&self.pool).await.map_err(&doing)?;
+        let rows: sqlx::Result<Vec<Link>> = rows.iter().map(link).collect();
+        Ok(Page::of(rows.map_err(&doing)?, page.limit, |link: &Link| link.id))
     }
 
-    /// Ends the connection, until it is needed again.
-    pub(crate) async fn close(&mut self) {
-        if let Some(connection) = self.connection.take() {
-            // It is of no use any more, however it ends.
-            let _ = connection.close().await;
-        }
+    async fn link_by_code(&self, code: LinkCode) -> Result<Option<Link>, StoreError> {
+        let doing = failed("reading a link");
+        let row = sqlx::query("SELECT * FROM link WHERE code = $1")
+            .bind(code.as_str())
+            .fetch_optional(&self.pool)
+            .await
+            .map_err(&doing)?;
+        row.as_ref().map(link).transpose().map_err(&doing)
     }
+
+    async fn links_click(&self, plans: Vec<ClickPlan>) -> Vec<Result<Option<Link>, StoreError>> {
+        self.clicks.settle(plans).await
+    }
+}
+
+#[async_trait]
+impl Shared for Clicks {
+    type Plan = ClickPlan;
+    type Answer = Option<Link>;
+    const DOING: &'static str = "counting hits on links";
+
+    async fn commit(
+        pool: &PgPool,
+        mut plans: Vec<ClickPlan>,
+    ) -> Result<Vec<Option<Link>>, StoreError> {
+        let doing = failed(Self::DOING);
+        let mut tx = begin(pool).await.map_err(&doing)?;
+        let mut links = locked(&mut tx, &plans).await.map_err(&doing)?;
+        let mut counted = Vec::with_capacity(plans.len());
+        let mut written = Vec::with_capacity(plans.len());
+        for plan in &mut plans {
+            let clicked = links.get(&plan.code).map(|link| plan.settle(link));
+            counted.push(clicked.as_ref().map(|clicked| clicked.link.clone()));
+            if let Some(clicked) = clicked {
+                links.insert(plan.code, clicked.link.clone());
+                written.push(clicked);
+            }
+        }
+        if let Some(plan) = plans.last_mut().filter(|_| !written.is_empty()) {
+            update(&mut tx, &links).await.map_err(&doing)?;
+            // Campaigns' counts would be added to here: see `CampaignClicks::of`.
+            let events: Vec<Event> =
+                written.into_iter().map(|Clicked { event, .. }| event).collect();
+            // The ids that the last plan has left name the deliveries.
+            event::raise(&mut tx, events, &mut plan.ids).await.map_err(&doing)?;
+        }
+        tx.commit().await.map_err(&doing)?;
+        Ok(counted)
+    }
+}
+
+/// The links that are hit, locked in the order of their ids.
+async fn locked(
+    connection: &mut PgConnection,
+    plans: &[ClickPlan],
+) -> sqlx::Result<BTreeMap<LinkCode, Link>> {
+    let codes: BTreeSet<&str> = plans.iter().map(|plan| plan.code.as_str()).collect();
+    let rows = sqlx::query("SELECT * FROM link WHERE code = ANY($1) ORDER BY id FOR NO KEY UPDATE")
+        .bind(codes.into_iter().collect::<Vec<_>>())
+        .fetch_all(connection)
+        .await?;
+    rows.iter().map(|row| link(row).map(|link| (link.code, link))).collect()
+}
+
+/// Writes the counts of links: one statement for any number of them.
+async fn update(
+    connection: &mut PgConnection,
+    links: &BTreeMap<LinkCode, Link>,
+) -> sqlx::Result<()> {
+    let clicks = links.values().map(|link| i64::try_from(link.clicks).unwrap_or(i64::MAX));
+    let update = sqlx::query(
+        "UPDATE link l
+         SET clicks = new.clicks, first_clicked_at = new.first_clicked_at,
+             last_clicked_at = new.last_clicked_at
+         FROM UNNEST($1::uuid[], $2::uuid[], $3::bigint[], $4::timestamptz[], $5::timestamptz[])
+              AS new (account_id, id, clicks, first_clicked_at, last_clicked_at)
+         WHERE l.account_id = new.account_id AND l.id = new.id",
+    )
+    .bind(uuids(links.values().map(|link| link.account)))
+    .bind(uuids(links.values().map(|link| link.id)))
+    .bind(clicks.collect::<Vec<_>>())
+    .bind(links.values().map(|link| link.first_clicked_at.map(time)).collect::<Vec<_>>())
+    .bind(links.values().map(|link| link.last_clicked_at.map(time)).collect::<Vec<_>>());
+    update.execute(connection).await.map(|_| ())
+}
+
+/// Writes new links, but for those whose code is taken: the ids of those written. One statement for
+/// any number of them.
+pub(crate) async fn insert(
+    connection: &mut PgConnection,
+    links: &[&Link],
+) -> sqlx::Result<BTreeSet<LinkId>> {
+    if links.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let rows = sqlx::query(
+        "INSERT INTO link (account_id, id, code, url, message_id, campaign_id, contact_number)
+         SELECT * FROM UNNEST($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[],
+             $6::uuid[], $7::bigint[])
+         ON CONFLICT (code) DO NOTHING RETURNING id",
+    )
+    .bind(uuids(links.iter().map(|link| link.account)))
+    .bind(uuids(links.iter().map(|link| link.id)))
+    .bind(links.iter().map(|link| link.code.as_str()).collect::<Vec<_>>())
+    .bind(links.iter().map(|link| link.url.as_str()).collect::<Vec<_>>())
+    .bind(uuids(links.iter().map(|link| link.message)))
+    .bind(links.iter().map(|link| link.campaign.map(uuid)).collect::<Vec<_>>())
+    .bind(links.iter().map(|link| digits(link.contact_number)).collect::<Vec<_>>())
+    .fetch_all(connection)
+    .await?;
+    rows.iter().map(|row| row.id("id")).collect()
+}
+
+/// Takes links back that were written before their texts were refused.
+pub(crate) async fn delete(connection: &mut PgConnection, links: &[&Link]) -> sqlx::Result<()> {
+    if links.is_empty() {
+        return Ok(());
+    }
+    let delete = sqlx::query(
+        "DELETE FROM link l USING UNNEST($1::uuid[], $2::uuid[]) AS old (account_id, id)
+         WHERE l.account_id = old.account_id AND l.id = old.id",
+    )
+    .bind(uuids(links.iter().map(|link| link.account)))
+    .bind(uuids(links.iter().map(|link| link.id)));
+    delete.execute(connection).await.map(|_| ())
 }

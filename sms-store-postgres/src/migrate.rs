@@ -99,6 +99,11 @@ fn migrations() -> Vec<Migration> {
             include_str!("../migrations/20261121210000_contact_and_list.sql"),
         ),
         migration(
+            20_261_121_223_000,
+            "link",
+            include_str!("../migrations/20261121223000_link.sql"),
+        ),
+        migration(
             20_261_121_235_000,
             "vacuum",
             include_str!("../migrations/20261121235000_vacuum.sql"),

@@ -21,8 +21,8 @@ use doubtful::Doubtful;
 
 use crate::PgStore;
 use crate::error::failed;
-use crate::link::Link;
 use crate::row::{time, uuid};
+use crate::wire::Wire;
 
 mod commit;
 mod doubtful;
@@ -93,17 +93,17 @@ type Queue = Arc<Mutex<mpsc::UnboundedReceiver<Waiting>>>;
 
 /// Takes all that waits, commits it, answers, and begins again; ends with the store.
 async fn commit_what_waits(pool: PgPool, waiting: Queue) {
-    let mut committer = Committer { link: Link::new(pool.clone()), doubtful: Doubtful::default() };
+    let mut committer = Committer { wire: Wire::new(pool.clone()), doubtful: Doubtful::default() };
     loop {
         let taken = tokio::select! {
             taken = timeout(IDLE, next(&waiting)) => taken,
             () = pool.close_event() => Ok(None),
         };
         let Ok(taken) = taken else {
-            committer.link.close().await;
+            committer.wire.close().await;
             continue;
         };
-        let Some((taken, turn)) = taken else { return committer.link.close().await };
+        let Some((taken, turn)) = taken else { return committer.wire.close().await };
         let mut callers = Vec::with_capacity(taken.len());
         let mut plans = Vec::with_capacity(taken.len());
         for Waiting { plans: more, answer, since } in taken {

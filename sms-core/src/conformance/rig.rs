@@ -21,12 +21,14 @@ mod account;
 mod contact;
 mod dispatch;
 mod inbound;
+mod link;
 mod receipt;
 mod sending;
 mod webhook;
 
 pub use contact::{named, with_fields};
 pub use dispatch::{Hand, refused, taken, taken_with, try_later};
+pub use link::tracked;
 pub use sending::{key, refusal_of, request, request_with_key};
 pub use webhook::{event_of, secret};
 

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::idempotency::{Fingerprint, IdempotencyClaim};
@@ -13,14 +14,16 @@ use crate::account::{Mode, Settings};
 use crate::contact::Contact;
 use crate::credits::Credits;
 use crate::dispatch::{QueueEntry, TEST_DELAY};
-use crate::ids::{AccountId, BatchId, ContactId, Ids, LedgerEntryId};
+use crate::ids::{AccountId, BatchId, ContactId, Ids, LedgerEntryId, MessageId};
+use crate::link::{Link, LinkBase, LinkCode};
 use crate::message::{Body, Direction, Message, MessageStatus, TimelineEntry, Times};
 use crate::phone::E164;
+use crate::random::Random;
 use crate::route::RouteName;
 use crate::sender_name::SenderValue;
 use crate::text::{
-    Measure, MergeFields, NumberOnly, Template, append_opt_out_line, check_length, is_blank,
-    opt_out_line_for,
+    CODE_LENGTH, Destination, Measure, MergeFields, NumberOnly, ShortText, Template,
+    append_opt_out_line, check_length, is_blank, opt_out_line_for,
 };
 use crate::time::Timestamp;
 
@@ -46,10 +49,30 @@ pub struct PlanFacts<'a> {
     /// Those custom names in the body that contacts of the account use; any other word in braces
     /// stays as typed.
     pub custom_names: &'a BTreeSet<String>,
+    /// How links are shortened, where the request asks for it.
+    pub shortening: Shortening<'a>,
     /// How long a text may wait for a route.
     pub validity: Duration,
     /// When.
     pub at: Timestamp,
+}
+
+/// How links are shortened.
+#[derive(Debug, Clone, Copy)]
+pub struct Shortening<'a> {
+    /// What short URLs begin with.
+    pub base: &'a LinkBase,
+    /// Where their codes come from.
+    pub codes: Codes<'a>,
+}
+
+/// Where the codes of short URLs come from.
+#[derive(Debug, Clone, Copy)]
+pub enum Codes<'a> {
+    /// They are drawn: the texts are to be sent.
+    Drawn(&'a dyn Random),
+    /// The texts are only shown, with a placeholder of the same width.
+    Placeholder,
 }
 
 /// Everything an accepted send will write.
@@ -66,6 +89,8 @@ pub struct SendPlan {
     pub idempotency: Option<IdempotencyClaim>,
     /// The texts, in the order of the recipients.
     pub messages: Vec<Message>,
+    /// The tracked links in them.
+    pub links: Vec<Link>,
     /// Who gets none, and why.
     pub rejected: Vec<Rejection>,
     /// What a live send of these texts takes.
@@ -120,7 +145,7 @@ pub fn plan(
             }
         }
     }
-    let Writer { messages, rejected, price, .. } = writer;
+    let Writer { messages, links, rejected, price, .. } = writer;
     SendPlan {
         account: facts.account,
         mode: facts.mode,
@@ -130,6 +155,7 @@ pub fn plan(
             .clone()
             .map(|key| IdempotencyClaim { key, fingerprint: Fingerprint::of(request, facts.mode) }),
         messages,
+        links,
         rejected,
         price,
         charge: if facts.mode.is_test() { Credits::ZERO } else { price },
@@ -148,18 +174,22 @@ struct Writer<'a> {
     scheduled_at: Option<Timestamp>,
     template: Template,
     opt_out_line: Option<Cow<'a, str>>,
+    /// What short URLs begin with, if links are tracked.
+    link_base: Option<&'a LinkBase>,
     /// The text that everybody gets, when nobody has a field to fill.
     same_for_all: Option<Result<Text, RejectionReason>>,
     messages: Vec<Message>,
+    links: Vec<Link>,
     rejected: Vec<Rejection>,
     price: Credits,
 }
 
-/// A text as it will be sent.
+/// A text as it will be sent, but for the codes of its links.
 #[derive(Clone)]
 struct Text {
     body: Body,
     measure: Measure,
+    destinations: Arc<[Destination]>,
 }
 
 impl<'a> Writer<'a> {
@@ -181,8 +211,12 @@ impl<'a> Writer<'a> {
             scheduled_at,
             template: Template::parse(facts.body, |name| facts.custom_names.contains(name)),
             opt_out_line,
+            // A test sends nothing that anybody could follow.
+            link_base: (request.track_links && !facts.mode.is_test())
+                .then_some(facts.shortening.base),
             same_for_all: None,
             messages: Vec::new(),
+            links: Vec::new(),
             rejected: Vec::new(),
             price: Credits::ZERO,
         }
@@ -206,12 +240,12 @@ impl<'a> Writer<'a> {
     ) -> Result<Text, RejectionReason> {
         let nobody = NumberOnly(number);
         let person = contact.map_or(&nobody as &dyn MergeFields, |contact| contact);
-        if self.template.has_fields() {
-            return render(&self.template, person, self.opt_out_line.as_deref());
+        let Self { same_for_all, template, opt_out_line, link_base, .. } = self;
+        if template.has_fields() {
+            return render(template, person, *link_base, opt_out_line.as_deref());
         }
-        let Self { same_for_all, template, opt_out_line, .. } = self;
         same_for_all
-            .get_or_insert_with(|| render(template, person, opt_out_line.as_deref()))
+            .get_or_insert_with(|| render(template, person, *link_base, opt_out_line.as_deref()))
             .clone()
     }
 
@@ -220,14 +254,16 @@ impl<'a> Writer<'a> {
         // At most 1,000 numbers, a body full of contacts and the largest list, of 11 parts each:
         // far below what credits can count.
         self.price = self.price.checked_add(price).unwrap_or(Credits::MAX);
+        let id = ids.next();
+        let body = self.with_codes(id, number, text.body, &text.destinations, ids);
         self.messages.push(Message {
-            id: ids.next(),
+            id,
             account: self.facts.account,
             direction: Direction::Outbound,
             status: MessageStatus::on_acceptance(self.scheduled_at),
             to: number,
             from: self.facts.from,
-            body: text.body,
+            body,
             encoding: text.measure.encoding,
             segments: text.measure.segments,
             credits: if self.facts.mode.is_test() { Credits::ZERO } else { price },
@@ -243,24 +279,65 @@ impl<'a> Writer<'a> {
             times: Times::default(),
         });
     }
+
+    /// The text with a code drawn for each of its links; the links are written with it.
+    fn with_codes(
+        &mut self,
+        message: MessageId,
+        contact_number: E164,
+        body: Body,
+        destinations: &[Destination],
+        ids: &mut Ids,
+    ) -> Body {
+        let Codes::Drawn(random) = self.facts.shortening.codes else { return body };
+        if destinations.is_empty() {
+            return body;
+        }
+        let mut words = body.as_str().to_owned();
+        for Destination { url, places } in destinations {
+            let code = LinkCode::draw(random);
+            for place in places {
+                words.replace_range(*place..*place + CODE_LENGTH, code.as_str());
+            }
+            self.links.push(Link {
+                id: ids.next(),
+                account: self.facts.account,
+                code,
+                url: url.clone(),
+                message,
+                campaign: None,
+                contact_number,
+                clicks: 0,
+                first_clicked_at: None,
+                last_clicked_at: None,
+            });
+        }
+        Body::new(words)
+    }
 }
 
 /// The text for one recipient, if there is anything to send and it is not too long.
 fn render(
     template: &Template,
     person: &dyn MergeFields,
+    link_base: Option<&LinkBase>,
     opt_out_line: Option<&str>,
 ) -> Result<Text, RejectionReason> {
     let rendered = template.render(person);
     if is_blank(&rendered) {
         return Err(RejectionReason::EmptyBody);
     }
+    let short = link_base.and_then(|base| ShortText::of(&rendered, base.prefix()));
+    let (rendered, destinations) = match short {
+        Some(ShortText { text, destinations }) => (Cow::Owned(text), destinations),
+        None => (rendered, Vec::new()),
+    };
     let whole = match opt_out_line {
         Some(line) => Cow::Owned(append_opt_out_line(&rendered, line)),
         None => rendered,
     };
     let measure = check_length(&whole).map_err(|_| RejectionReason::TooLong)?;
-    Ok(Text { body: Body::new(whole.as_ref()), measure })
+    Ok(Text { body: Body::new(whole.as_ref()), measure, destinations: destinations.into() })
 }
 
 #[cfg(test)]

@@ -76,6 +76,7 @@ mod tests {
             batch: BatchId::from_u128(1),
             idempotency: None,
             messages,
+            links: Vec::new(),
             rejected: vec![rejection(person())],
             price: credits(5),
             charge: Credits::ZERO,

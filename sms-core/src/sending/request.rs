@@ -100,6 +100,12 @@ impl SendRequest {
         self
     }
 
+    /// Replaces links by tracked short ones.
+    pub fn track_links(mut self) -> Self {
+        self.track_links = true;
+        self
+    }
+
     /// Lets a retry with the same key return the first answer instead of sending again.
     pub fn idempotency_key(mut self, key: IdempotencyKey) -> Self {
         self.idempotency_key = Some(key);

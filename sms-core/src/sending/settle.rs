@@ -32,6 +32,8 @@ pub struct SendFacts {
     pub earlier: Option<EarlierSend>,
     /// Whether any number that the plan texts has opted out.
     pub opted_out: bool,
+    /// Whether any code that the plan drew for a link is another link's already.
+    pub codes_taken: bool,
     /// For a test send: when the account made test texts within the last hour, and how many, oldest
     /// first. Empty for a live send.
     pub test_texts: Vec<(Timestamp, u32)>,
@@ -110,7 +112,7 @@ impl SendPlan {
     /// Decides about this plan. Between reading the facts and writing the verdict no other commit
     /// of the account may run.
     pub fn settle(&self, facts: &SendFacts) -> Result<SendVerdict, CommitError<SendRefused>> {
-        let SendFacts { status, balance, earlier, opted_out, test_texts } = facts;
+        let SendFacts { status, balance, earlier, opted_out, codes_taken, test_texts } = facts;
         if let (Some(claim), Some(earlier)) = (&self.idempotency, earlier) {
             return if earlier.fingerprint == claim.fingerprint {
                 Ok(SendVerdict::Replay(earlier.clone()))
@@ -119,7 +121,7 @@ impl SendPlan {
             };
         }
         status.may_send(self.mode).map_err(|reason| CommitError::Refused(reason.into()))?;
-        if *opted_out {
+        if *opted_out || *codes_taken {
             return Err(CommitError::Stale);
         }
         if self.mode.is_test()

@@ -16,9 +16,10 @@ pub trait SendingStore: Send + Sync {
     /// [`SendPlan::settle`] against the facts as the ones before left them. They may share a
     /// commit; one that is refused takes nothing from the others.
     ///
-    /// Between reading an account's facts and writing, no other commit of this account may run. A
-    /// replay answers with the batch's texts [as accepted](crate::message::Message::as_accepted).
-    /// Answers in the order given.
+    /// Between reading an account's facts and writing, no other commit of this account may run. The
+    /// links of an accepted plan are written with its texts; no two links, of whatever accounts,
+    /// ever have one code. A replay answers with the batch's texts
+    /// [as accepted](crate::message::Message::as_accepted). Answers in the order given.
     async fn send_accept(
         &self,
         plans: Vec<SendPlan>,

@@ -15,7 +15,7 @@ use crate::page::{Page, PageRequest};
 use crate::phone::E164;
 use crate::sender_name::SenderValue;
 use crate::sending::idempotency::Fingerprint;
-use crate::sending::plan::{PlanFacts, SendPlan, plan};
+use crate::sending::plan::{Codes, PlanFacts, SendPlan, Shortening, plan};
 use crate::sending::quote::Quote;
 use crate::sending::recipients::Recipients;
 use crate::sending::request::SendRequest;
@@ -44,6 +44,7 @@ enum OptOuts {
 struct Shown<'a> {
     words: &'a str,
     sender: Option<&'a SenderValue>,
+    codes: Codes<'a>,
 }
 
 /// One account, as seen with a live or a test key.
@@ -79,9 +80,10 @@ impl AccountHandle {
             return Ok(sent);
         }
         let words = self.words(&request).await?;
+        let codes = Codes::Drawn(&*self.sms.inner.random);
         let mut opt_outs = OptOuts::AtTheCommit;
         for _ in 0..MOST_PLANS {
-            let plan = self.plan(&request, &words, opt_outs).await?;
+            let plan = self.plan(&request, &words, codes, opt_outs).await?;
             let result = self.sms.store().send_accept(vec![plan]).await.pop();
             match result.unwrap_or_else(|| Err(no_answer().into())) {
                 Ok(sent) => {
@@ -105,7 +107,7 @@ impl AccountHandle {
     /// [`Error::SenderNotApproved`].
     pub async fn quote(&self, request: SendRequest) -> Result<Quote, Error> {
         let words = self.words(&request).await?;
-        let plan = self.plan(&request, &words, OptOuts::Now).await?;
+        let plan = self.plan(&request, &words, Codes::Placeholder, OptOuts::Now).await?;
         Ok(Quote::of(plan, self.get().await?.balance, measure(&words).encoding))
     }
 
@@ -178,18 +180,15 @@ impl AccountHandle {
         &self,
         request: &SendRequest,
         words: &str,
+        codes: Codes<'_>,
         opt_outs: OptOuts,
     ) -> Result<SendPlan, Error> {
         let recipients = self.addressees(request).await?;
         let sender = self.approved_sender(request.sender.as_deref()).await?;
-        if request.track_links && !self.mode.is_test() {
-            let message = "tracked links are not available in this version";
-            return Err(Error::invalid("track_links", "unsupported", message));
-        }
         // Both at once: a text whose id is of a later moment could leave before it was made.
         let at = self.sms.now();
         let mut ids = self.sms.ids(at);
-        let shown = Shown { words, sender: sender.as_ref() };
+        let shown = Shown { words, sender: sender.as_ref(), codes };
         self.plan_for(request, shown, recipients, opt_outs, at, &mut ids).await
     }
 
@@ -229,6 +228,7 @@ impl AccountHandle {
             route,
             opted_out: &opted_out,
             custom_names: &custom_names,
+            shortening: Shortening { base: &self.sms.inner.link_base, codes: shown.codes },
             validity: self.sms.inner.validity,
             at,
         };

@@ -34,6 +34,11 @@ pub enum Work {
     FollowUps,
 }
 
+impl Work {
+    /// Every kind. A sandbox does what is named here, and no other.
+    pub const ALL: [Self; 3] = [Self::Dispatch, Self::FollowUps, Self::Webhooks];
+}
+
 /// Is told when there may be work. A hint: work is found without it, only later.
 pub trait Wake: Send + Sync + fmt::Debug {
     /// There may be work of this kind.
@@ -242,6 +247,16 @@ impl Sms {
         Ok(self.store().search_prepare(before, limit).await?)
     }
 
+    /// Does up to `limit` of what is due of this kind, and waits for it. Returns how much it took;
+    /// 0 when nothing is due.
+    pub async fn do_work(&self, work: Work, limit: usize) -> Result<usize, Error> {
+        match work {
+            Work::Dispatch => Ok(self.dispatch_due(limit).await?.claimed),
+            Work::Webhooks => self.deliver_webhooks(limit).await,
+            Work::FollowUps => self.simulate_due(limit).await,
+        }
+    }
+
     /// The earliest moment at which there is work of this kind; `None` when none is in sight.
     pub async fn next_work(&self, work: Work) -> Result<Option<Timestamp>, Error> {
         let next = match work {
@@ -278,5 +293,22 @@ impl RouteSink for Sms {
 
     async fn inbound(&self, text: InboundText) -> Result<(), Error> {
         self.take_in(text, Origin::Network).await.map(|_| ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_work_is_listed_once() {
+        // A new kind does not compile here until it has its place.
+        let place = |work| match work {
+            Work::Dispatch => 0,
+            Work::FollowUps => 1,
+            Work::Webhooks => 2,
+        };
+        let places: Vec<usize> = Work::ALL.into_iter().map(place).collect();
+        assert_eq!(places, [0, 1, 2]);
     }
 }

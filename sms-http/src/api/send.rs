@@ -53,7 +53,7 @@ struct SendBody {
     client_ref: Option<String>,
     /// Adds the account's opt-out line.
     append_opt_out: Option<bool>,
-    /// Replaces each URL by a short tracked link.
+    /// Replaces each URL by a short tracked link, one for each recipient. Ignored with a test key.
     track_links: Option<bool>,
 }
 

@@ -10,6 +10,7 @@ use serde_json::Value;
 use sms_core::Sms;
 use sms_core::store::StoreError;
 
+use super::sandbox::Sandbox;
 use crate::admin::gate::OperatorToken;
 use crate::api::gate::{Gate, Stopwatch};
 use crate::docs_page::docs_page;
@@ -18,7 +19,7 @@ use crate::intake::{Intake, IntakeLimits};
 use crate::openapi::DOCUMENT_PATH;
 use crate::rate_limit::{Gcra, Limiter, RateLimiter, SharedLimiter};
 use crate::route::RouteTable;
-use crate::{admin, api};
+use crate::{admin, api, short_link};
 
 /// What the routes are made of.
 #[derive(Debug, Clone)]
@@ -37,6 +38,8 @@ pub struct AppParts {
     pub public_url: String,
     /// Sizes and times of requests.
     pub limits: IntakeLimits,
+    /// The sandbox that the service is in, if any.
+    pub sandbox: Option<Sandbox>,
     /// What `/metrics` shows.
     pub metrics: Option<MetricsPage>,
 }
@@ -79,7 +82,7 @@ pub fn openapi_document(sms: &Sms, public_url: &str) -> Value {
 
 /// The document of the operator's API, as served.
 pub fn operator_document(sms: &Sms) -> Value {
-    admin::openapi_document(&admin::service(sms))
+    admin::openapi_document(&admin::service(sms, None))
 }
 
 impl Routes {
@@ -111,11 +114,13 @@ fn with_public(routes: Routes, parts: &AppParts) -> Routes {
     let table = routes.table.with_document(&document, api::PREFIX);
     let route = routes.route.nest(api::PREFIX, service.with(gate));
     let open = format!("{}{}", api::PREFIX, DOCUMENT_PATH);
+    let table = table.with(short_link::PATTERN, &[Method::GET]);
+    let route = route.at(short_link::PATH, short_link::short_links(&parts.sms));
     Routes { route, table }.page(&open, json_page(&document)).page("/docs", docs_page(&document))
 }
 
 fn with_admin(routes: Routes, parts: &AppParts) -> Routes {
-    let service = admin::service(&parts.sms);
+    let service = admin::service(&parts.sms, parts.sandbox.as_ref());
     let document = admin::openapi_document(&service);
     let table = routes.table.with_document(&document, admin::PREFIX);
     let route = routes.route.nest(admin::PREFIX, service.with(parts.token.clone()));

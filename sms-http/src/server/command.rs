@@ -1,6 +1,8 @@
 //! The commands of the server binary. They call the operator's API of a running server, so that
 //! they do just what it does, whatever the store.
 
+use std::time::Duration;
+
 use clap::{Args, Subcommand, ValueEnum};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -27,6 +29,9 @@ pub enum Command {
     /// List, approve and reject sender names
     #[command(subcommand)]
     Sender(SenderCommand),
+    /// Read or move the clock of a sandbox
+    #[command(subcommand)]
+    Clock(ClockCommand),
     /// Bring the tables of DATABASE_URL up to date, and do no more
     Migrate,
 }
@@ -209,6 +214,23 @@ pub enum SenderCommand {
     },
 }
 
+/// Commands about the clock of a sandbox.
+#[derive(Debug, Subcommand)]
+pub enum ClockCommand {
+    /// Say what it shows, and how far it was moved
+    Show {
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Move it on, and wait until all that falls due on the way is done
+    Advance {
+        /// How far, at most 34560000
+        seconds: u64,
+        #[command(flatten)]
+        target: Target,
+    },
+}
+
 /// What was decided about a sender name.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum Review {
@@ -240,12 +262,19 @@ pub enum Kind {
     Test,
 }
 
+/// How long a command waits for its answer.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long it waits for a move of the clock, which takes as long as the webhooks on the way.
+const LONGEST_MOVE: Duration = Duration::from_mins(10);
+
 /// A call of the operator's API.
 struct Call {
     method: Method,
     path: String,
     body: Option<Value>,
     server: Option<String>,
+    /// How long to wait for the answer.
+    patience: Duration,
 }
 
 /// Does what a command says, and prints the answer as JSON.
@@ -255,7 +284,7 @@ pub async fn run(command: Command, settings: &Settings) -> Result<(), CommandFai
     let local = settings.admin_addr.unwrap_or(settings.addr);
     let base = call.server.unwrap_or_else(|| format!("http://{local}"));
     let client = OperatorClient::new(&base, &token.0)?;
-    let data = client.call(call.method, &call.path, call.body).await?;
+    let data = client.call(call.method, &call.path, call.body, call.patience).await?;
     if !data.is_null() {
         println!("{data:#}");
     }
@@ -270,6 +299,7 @@ fn call_of(command: Command) -> Option<Call> {
         Command::Credits(command) => Some(credits_call(command)),
         Command::Number(command) => Some(number_call(command)),
         Command::Sender(command) => Some(sender_call(command)),
+        Command::Clock(command) => Some(clock_call(command)),
         Command::Migrate => None,
     }
 }
@@ -368,9 +398,20 @@ fn sender_call(command: SenderCommand) -> Call {
     }
 }
 
+fn clock_call(command: ClockCommand) -> Call {
+    let path = "/clock".to_owned();
+    match command {
+        ClockCommand::Show { target } => target.call(Method::GET, path),
+        ClockCommand::Advance { seconds, target } => {
+            let call = target.call(Method::POST, path);
+            Call { patience: LONGEST_MOVE, ..call.with(json!({ "advance_seconds": seconds })) }
+        }
+    }
+}
+
 impl Target {
     fn call(self, method: Method, path: String) -> Call {
-        Call { method, path, body: None, server: self.server }
+        Call { method, path, body: None, server: self.server, patience: PATIENCE }
     }
 }
 

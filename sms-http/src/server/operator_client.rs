@@ -57,22 +57,24 @@ impl OperatorClient {
         let client = Client::builder()
             .tls_backend_preconfigured(tls)
             .no_proxy()
-            .timeout(Duration::from_secs(30))
             .build()
             .map_err(|error| refused(&error))?;
         let base = format!("{}/admin/v1", base.trim_end_matches('/'));
         Ok(Self { client, base, token: token.to_owned() })
     }
 
-    /// Calls the operator's API and returns `data`; null for an answer without a body.
+    /// Calls the operator's API and returns `data`; null for an answer without a body. Waits so
+    /// long for the answer.
     pub async fn call(
         &self,
         method: Method,
         path: &str,
         body: Option<Value>,
+        patience: Duration,
     ) -> Result<Value, CommandFailed> {
         let url = format!("{}{path}", self.base);
-        let mut request = self.client.request(method, &url).bearer_auth(&self.token);
+        let request = self.client.request(method, &url).bearer_auth(&self.token);
+        let mut request = request.timeout(patience);
         if let Some(body) = body {
             request = request.header("Content-Type", "application/json").body(body.to_string());
         }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sms_core::Sms;
+use sms_core::clock::{Clock, MovableClock};
 use sms_core::dispatch::LEASE;
+use sms_core::link::LinkBase;
 use sms_core::route::simulator::Simulator;
 use sms_core::route::{Route, RouteName};
 use sms_core::service::SmsBuilder;
@@ -21,6 +23,7 @@ use tokio::time::timeout;
 use super::app::{AppParts, MetricsPage, admin_app, public_app, whole_app};
 use super::backing::{Backing, rate};
 use super::banner::Banner;
+use super::sandbox::Sandbox;
 use super::settings::{Settings, SettingsRefused};
 use super::wake::Bells;
 use super::{demo, work};
@@ -96,20 +99,28 @@ pub async fn run_with(
     stop: impl Future<Output = ()> + Send,
 ) -> Result<(), StartFailed> {
     settings.check()?;
+    if settings.sandbox && !additions.routes.is_empty() {
+        return Err(SettingsRefused::SandboxNeedsSimulator.into());
+    }
     let bells = Bells::default();
     let backing = Backing::open(&settings, &bells).await?;
-    let sms = build(&settings, additions, &backing)?;
-    let (token, made_token) = operator_token(&settings);
     let listener = listen(settings.addr).await?;
     let addr = listener.local_addr().unwrap_or(settings.addr);
+    let public_url = settings.public_url(addr);
+    let movable = settings.sandbox.then(|| Arc::new(MovableClock::new(backing.clock.clone())));
+    let clock = movable.clone().map_or(backing.clock.clone(), |clock| clock as Arc<dyn Clock>);
+    let sms = build(&settings, additions, &backing, clock, &public_url)?;
+    let sandbox = movable.map(|clock| Sandbox::new(sms.clone(), clock));
+    let (token, made_token) = operator_token(&settings);
     let parts = AppParts {
         sms: sms.clone(),
         rate: rate(&settings),
         limiter: backing.limiter.clone(),
         stopwatch: Stopwatch::default(),
         token: OperatorToken::new(&token),
-        public_url: settings.public_url(addr),
+        public_url,
         limits: IntakeLimits::default(),
+        sandbox: sandbox.clone(),
         metrics: Some(install_metrics()?),
     };
     let admin = match settings.admin_addr {
@@ -120,12 +131,18 @@ pub async fn run_with(
     warn_of(&settings);
     let (stopper, stopping) = watch::channel(());
     let (still_serving, served) = watch::channel(());
-    let mut loops = work::start(&sms, &bells, &stopping);
+    let mut loops = match &sandbox {
+        Some(sandbox) => sandbox.start(&bells, &stopping),
+        None => work::start(&sms, &bells, &stopping),
+    };
     backing.start(&mut loops, &stopping, &served);
     if let Some(metrics) = parts.metrics.clone() {
         loops.spawn(keep_metrics_small(metrics, stopping.clone()));
     }
     if let Some(number) = demo.as_ref().and_then(|demo| demo.number) {
+        if let Some(sandbox) = &sandbox {
+            sandbox.keep_online(number);
+        }
         loops.spawn(keep_online(sms.clone(), number, stopping.clone()));
     }
     let banner = Banner {
@@ -163,13 +180,21 @@ async fn a_loop_ends(loops: &mut JoinSet<()>) {
     }
 }
 
-fn build(settings: &Settings, additions: Additions, backing: &Backing) -> Result<Sms, StartFailed> {
+fn build(
+    settings: &Settings,
+    additions: Additions,
+    backing: &Backing,
+    clock: Arc<dyn Clock>,
+    public_url: &str,
+) -> Result<Sms, StartFailed> {
+    let link_base = LinkBase::new(public_url).map_err(|_| SettingsRefused::PublicUrl)?;
     let reach = if settings.webhook_allow_private { Reach::AnyAddress } else { Reach::PublicOnly };
     let sender = HttpSender::new(reach, settings.webhook_timeout)
         .map_err(|error| StartFailed::Webhooks(Box::new(error)))?;
     let Additions { routes, lease, attempt_lease } = additions;
     let builder = Sms::builder(backing.store.clone())
-        .clock(backing.clock.clone())
+        .clock(clock)
+        .link_base(link_base)
         .lease(lease.unwrap_or(LEASE))
         .attempt_lease(attempt_lease.unwrap_or(ATTEMPT_LEASE))
         .webhooks(Arc::new(sender))
@@ -206,6 +231,9 @@ fn install_metrics() -> Result<MetricsPage, StartFailed> {
 fn warn_of(settings: &Settings) {
     if settings.database().is_none() {
         tracing::warn!("serving from memory: nothing is kept when the server stops");
+    }
+    if settings.sandbox {
+        tracing::warn!("a sandbox: the operator moves the clock by POST /admin/v1/clock");
     }
     if settings.webhook_allow_private {
         tracing::warn!("webhook endpoints may be loopback and private addresses");

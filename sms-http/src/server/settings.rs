@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use clap::{Args, Parser};
+use sms_core::link::LinkBase;
 
 use super::command::Command;
 
@@ -123,9 +124,12 @@ pub enum SettingsRefused {
         "DATABASE_URL is set, so SMS_ADMIN_TOKEN has to be set too: one of 16 characters at least"
     )]
     NoToken,
-    /// `SMS_SANDBOX` was given.
-    #[error("SMS_SANDBOX is set, but this version has no sandbox; unset it")]
-    NoSandboxYet,
+    /// A sandbox is to stand on a database.
+    #[error("SMS_SANDBOX is set, and so is DATABASE_URL: a sandbox serves from memory; unset one")]
+    SandboxNeedsMemory,
+    /// A sandbox is to have routes whose networks do not go by its clock.
+    #[error("SMS_SANDBOX is set: a sandbox has no route but the simulator")]
+    SandboxNeedsSimulator,
     /// A route has an unknown name.
     #[error("SMS_ROUTES names {0:?}, but this version has only the route simulator")]
     UnknownRoute(String),
@@ -151,8 +155,11 @@ impl Settings {
                 return Err(SettingsRefused::NoToken);
             }
         }
-        if self.sandbox {
-            return Err(SettingsRefused::NoSandboxYet);
+        if self.sandbox && self.database().is_some() {
+            return Err(SettingsRefused::SandboxNeedsMemory);
+        }
+        if self.sandbox && self.routes.iter().any(|name| name != "simulator") {
+            return Err(SettingsRefused::SandboxNeedsSimulator);
         }
         if let Some(unknown) = self.routes.iter().find(|name| *name != "simulator") {
             return Err(SettingsRefused::UnknownRoute(unknown.clone()));
@@ -164,10 +171,7 @@ impl Settings {
         if !bounds.contains(&self.webhook_timeout) {
             return Err(SettingsRefused::WebhookTimeout);
         }
-        let is_base = |url: &String| {
-            (url.starts_with("http://") || url.starts_with("https://")) && !url.ends_with('/')
-        };
-        if !self.public_url.as_ref().is_none_or(is_base) {
+        if self.public_url.as_ref().is_some_and(|url| LinkBase::new(url).is_err()) {
             return Err(SettingsRefused::PublicUrl);
         }
         Ok(())
@@ -243,7 +247,17 @@ mod tests {
         for (flags, refused) in [
             (vec!["--database-url", "mysql://x"], SettingsRefused::NotPostgres),
             (vec!["--database-url", "postgres://x"], SettingsRefused::NoToken),
-            (vec!["--sandbox"], SettingsRefused::NoSandboxYet),
+            (
+                vec![
+                    "--sandbox",
+                    "--database-url",
+                    "postgres://x",
+                    "--admin-token",
+                    "a-very-long-secret-token",
+                ],
+                SettingsRefused::SandboxNeedsMemory,
+            ),
+            (vec!["--sandbox", "--routes", "main"], SettingsRefused::SandboxNeedsSimulator),
             (vec!["--routes", "simulator,main"], SettingsRefused::UnknownRoute("main".to_owned())),
             (vec!["--admin-token", "short"], SettingsRefused::WeakToken),
             (vec!["--public-url", "example.com"], SettingsRefused::PublicUrl),

@@ -47,6 +47,12 @@ pub fn start(sms: &Sms, bells: &Bells, stopping: &Stopping) -> JoinSet<()> {
     loops.spawn(follow_up(sms.clone(), bells.clone(), stopping.clone()));
     loops.spawn(deliver(sms.clone(), bells.clone(), stopping.clone()));
     loops.spawn(renew(sms.clone(), stopping.clone()));
+    start_upkeep(&mut loops, sms, stopping);
+    loops
+}
+
+/// Starts the loops that keep order, whoever does what falls due, and the routes' own.
+pub(super) fn start_upkeep(loops: &mut JoinSet<()>, sms: &Sms, stopping: &Stopping) {
     loops.spawn(tidy(sms.clone(), stopping.clone()));
     loops.spawn(prepare_search(sms.clone(), stopping.clone()));
     for route in sms.routes() {
@@ -58,7 +64,6 @@ pub fn start(sms: &Sms, bells: &Bells, stopping: &Stopping) -> JoinSet<()> {
             }
         });
     }
-    loops
 }
 
 async fn dispatch(sms: Sms, bells: Bells, mut stopping: Stopping) {
@@ -183,7 +188,7 @@ async fn prepare_search(sms: Sms, mut stopping: Stopping) {
 }
 
 /// Sleeps until there may be work of this kind, or the server stops.
-async fn rest(sms: &Sms, bells: &Bells, work: Work, stopping: &mut Stopping) {
+pub(super) async fn rest(sms: &Sms, bells: &Bells, work: Work, stopping: &mut Stopping) {
     let next = sms.next_work(work).await.ok().flatten();
     let until = match next.map(|at| at.since(sms.now())) {
         None => LONGEST_SLEEP,
@@ -198,7 +203,7 @@ async fn rest(sms: &Sms, bells: &Bells, work: Work, stopping: &mut Stopping) {
     }
 }
 
-async fn failed(doing: &str, error: &Error, stopping: &mut Stopping) {
+pub(super) async fn failed(doing: &str, error: &Error, stopping: &mut Stopping) {
     tracing::warn!(error = %causes(error), "{doing} failed; trying again");
     tokio::select! {
         () = sleep(AFTER_FAILURE) => {}
@@ -206,7 +211,7 @@ async fn failed(doing: &str, error: &Error, stopping: &mut Stopping) {
     }
 }
 
-fn stopped(stopping: &Stopping) -> bool {
+pub(super) fn stopped(stopping: &Stopping) -> bool {
     // The server signals once, or is gone altogether.
     stopping.has_changed().unwrap_or(true)
 }

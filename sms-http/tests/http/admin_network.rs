@@ -148,7 +148,7 @@ async fn a_receipt_for_no_text_is_404_and_says_which() {
 #[tokio::test]
 async fn what_this_version_does_not_serve_is_404() {
     let rig = Rig::new().await;
-    for path in ["/clock", "/sender-ids/", "/nothing", "", "/accounts/"] {
+    for path in ["/sender-ids/", "/nothing", "", "/accounts/"] {
         rig.operator().get(path).await.refused(404, "not_found");
     }
 }

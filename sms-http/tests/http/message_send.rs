@@ -374,19 +374,6 @@ async fn a_sender_name_must_be_approved() {
 }
 
 #[tokio::test]
-async fn tracked_links_are_refused_for_live_texts_and_ignored_for_test_texts() {
-    let rig = Rig::new().await;
-    let account = rig.account(10).await;
-    let request =
-        json!({ "to": "07700 900123", "body": "https://example.com", "track_links": true });
-    for path in ["/messages", "/messages/quote"] {
-        account.live.post(path, request.clone()).await.mistake("track_links", "unsupported");
-    }
-    let data = account.test.post("/messages", request).await.created();
-    assert_eq!(data["messages"][0]["body"], "https://example.com");
-}
-
-#[tokio::test]
 async fn unknown_fields_are_ignored_and_null_is_the_same_as_absent() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;

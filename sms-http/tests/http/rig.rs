@@ -10,8 +10,9 @@ use poem::{Endpoint, Request};
 use serde_json::{Value, json};
 use sms_core::Sms;
 use sms_core::account::Mode;
-use sms_core::clock::ManualClock;
+use sms_core::clock::{ManualClock, MovableClock};
 use sms_core::ids::AccountId;
+use sms_core::link::LinkBase;
 use sms_core::random::SeededRandom;
 use sms_core::service::operator::{NewAccountInput, NumberInput};
 use sms_core::store::Store;
@@ -21,6 +22,7 @@ use sms_http::api::gate::Stopwatch;
 use sms_http::intake::{Intake, IntakeLimits};
 use sms_http::rate_limit::Gcra;
 use sms_http::server::app::{AppParts, openapi_document, operator_document, whole_app};
+use sms_http::server::sandbox::Sandbox;
 use sms_store_memory::MemoryStore;
 
 use crate::described::Documents;
@@ -69,15 +71,17 @@ impl Rig {
     /// Without any number.
     pub(crate) fn bare(store: Arc<dyn Store>, rate: Gcra) -> Self {
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START_MILLIS)));
+        let movable = Arc::new(MovableClock::new(clock.clone()));
         let hooks = Arc::new(Hooks::default());
+        let public_url = "https://sms.example.com".to_owned();
         let sms = Sms::builder(store)
-            .clock(clock.clone())
+            .clock(movable.clone())
+            .link_base(LinkBase::new(&public_url).unwrap())
             .random(Arc::new(SeededRandom::new(7)))
             .webhooks(hooks.clone())
             .build();
         let real_time = Arc::new(Mutex::new(Instant::now()));
         let shown = Arc::clone(&real_time);
-        let public_url = "https://sms.example.com".to_owned();
         let documents =
             Documents { api: openapi_document(&sms, &public_url), admin: operator_document(&sms) };
         let app = whole_app(&AppParts {
@@ -88,6 +92,7 @@ impl Rig {
             token: OperatorToken::new(TOKEN),
             public_url,
             limits: IntakeLimits::default(),
+            sandbox: Some(Sandbox::new(sms.clone(), movable)),
             metrics: None,
         });
         Self { sms, clock, hooks, app, real_time, documents: Arc::new(documents) }

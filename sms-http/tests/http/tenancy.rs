@@ -20,6 +20,7 @@ struct Tenant {
     opted_out: String,
     contact: String,
     list: String,
+    link: String,
 }
 
 impl Tenant {
@@ -43,6 +44,12 @@ impl Tenant {
         let person = json!({ "phone": number, "custom": { "points": 5 } });
         let contact = account.live.post("/contacts", person).await.created();
         let list = account.live.post("/lists", json!({ "name": "Regulars" })).await.created();
+        let tracked = json!({
+            "to": number, "body": "https://example.com", "track_links": true,
+            "schedule_at": "2026-12-24T00:00:00Z",
+        });
+        account.live.post("/messages", tracked).await.assert(201);
+        let link = account.live.get("/links").await.ok();
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let members = format!("/lists/{}/contacts", text(&list["id"]));
         let joining = json!({ "contact_ids": [contact["id"]] });
@@ -57,20 +64,22 @@ impl Tenant {
             delivery: text(&delivery[0]["id"]),
             contact: text(&contact["id"]),
             list: text(&list["id"]),
+            link: text(&link[0]["id"]),
             account,
         }
     }
 
-    fn ids(&self) -> [&str; 8] {
+    fn ids(&self) -> [&str; 9] {
         let Self { message, batch, webhook, delivery, template, sender_name, .. } = self;
-        let Self { contact, list, .. } = self;
-        [message, batch, webhook, delivery, template, sender_name, contact, list]
+        let Self { contact, list, link, .. } = self;
+        [message, batch, webhook, delivery, template, sender_name, contact, list, link]
     }
 
     /// What the parameter of a path stands for.
     fn id_of(&self, path: &str, parameter: &str) -> &str {
         match (path.split('/').nth(1).unwrap(), parameter) {
             ("contacts", "id") | ("lists", "contact_id") => &self.contact,
+            ("links", "id") => &self.link,
             ("lists", "id") => &self.list,
             ("messages", "id") => &self.message,
             ("opt-outs", "phone") => &self.opted_out,
@@ -88,6 +97,7 @@ impl Tenant {
             "/webhooks",
             "/balance",
             "/contacts",
+            "/links",
             "/lists",
             "/templates",
             "/sender-ids",
@@ -196,6 +206,10 @@ async fn filters_and_cursors_of_another_account_find_nothing_of_it() {
         assert_eq!(found, empty, "{query}");
         let export = own.account.live.get(&format!("/messages/export?{query}")).await.text();
         assert_eq!(export.lines().count(), 1, "{query}");
+    }
+    for query in [format!("message_id={}", other.message), "campaign_id=x".to_owned()] {
+        let found = own.account.live.get(&format!("/links?{query}")).await.ok();
+        assert_eq!(found, empty, "{query}");
     }
     let page = other.account.live.get("/messages?limit=1").await.assert(200);
     let cursor = page.json["meta"]["next_cursor"].as_str().unwrap();

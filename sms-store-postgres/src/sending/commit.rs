@@ -16,15 +16,15 @@ use super::facts::{Locked, Settled, read_earlier};
 use super::stage::{is_remembered, stage, unstage};
 use super::{Answer, Turn, unknown_outcome};
 use crate::error::{failed, is_conflict, is_gone};
-use crate::link::Link;
 use crate::row::{self, Read, uuid};
+use crate::wire::Wire;
 
 /// How often one send is tried while others are in its way.
 const MOST_TRIES: usize = 3;
 
 /// What one committer works with.
 pub(super) struct Committer {
-    pub(super) link: Link,
+    pub(super) wire: Wire,
     pub(super) doubtful: Doubtful,
 }
 
@@ -59,7 +59,7 @@ impl Committer {
             // Trying each alone helps where one is in the way of the others, or finds that the
             // commit came about after all; not while the database is gone.
             Err(error) if is_conflict(&error) || !is_gone(&error) => {}
-            Err(_) if self.link.begin().await.is_ok() => self.link.roll_back().await,
+            Err(_) if self.wire.begin().await.is_ok() => self.wire.roll_back().await,
             Err(_) => return plans.iter().map(|_| Err(unknown_outcome().into())).collect(),
         }
         let mut answers = Vec::with_capacity(plans.len());
@@ -95,13 +95,13 @@ impl Committer {
         turn: &mut Option<Turn>,
     ) -> Result<Vec<Outcome>, StoreError> {
         let doing = failed("accepting a send");
-        let connection = self.link.begin().await.map_err(&doing)?;
+        let connection = self.wire.begin().await.map_err(&doing)?;
         let settled = settle_all(connection, plans, now, &mut self.doubtful).await;
         *turn = None;
         let done = match settled {
-            Ok(outcomes) => self.link.commit().await.map(|()| outcomes),
+            Ok(outcomes) => self.wire.commit().await.map(|()| outcomes),
             Err(error) => {
-                self.link.roll_back().await;
+                self.wire.roll_back().await;
                 Err(error)
             }
         };
@@ -130,8 +130,8 @@ async fn settle_all(
     let (late, early): (Vec<_>, Vec<_>) = plans
         .iter()
         .partition(|plan| before.contains(&plan.batch) || doubtful.is(plan.account, plan.at));
-    stage(connection, &early).await?;
-    let mut state = Locked::read(connection, plans).await?;
+    let taken = stage(connection, &early).await?;
+    let mut state = Locked::read(connection, plans, taken).await?;
     let settled: Vec<Settled> = plans.iter().map(|plan| state.settle(plan)).collect();
     let accepted: BTreeSet<BatchId> = plans
         .iter()
@@ -141,7 +141,10 @@ async fn settle_all(
         .collect();
     let is_accepted = |plan: &&SendPlan| accepted.contains(&plan.batch);
     let late: Vec<_> = late.into_iter().filter(is_accepted).collect();
-    stage(connection, &late).await?;
+    if !stage(connection, &late).await?.is_empty() {
+        // A code that is taken, found when it is too late to plan anew: once in many lifetimes.
+        return Err(sqlx::Error::WorkerCrashed);
+    }
     let refused: Vec<_> = early.into_iter().filter(|plan| !is_accepted(plan)).collect();
     unstage(connection, &refused).await?;
     state.write(connection).await?;

@@ -33,6 +33,8 @@ pub(super) enum Settled {
 /// leave them.
 pub(super) struct Locked {
     accounts: BTreeMap<AccountId, LockedAccount>,
+    /// The plans that drew a code which is another link's.
+    codes_taken: BTreeSet<BatchId>,
     opted_out: BTreeSet<(AccountId, E164)>,
     earlier: BTreeMap<(AccountId, IdempotencyKey), EarlierSend>,
     remembered: Vec<(AccountId, IdempotencyKey, EarlierSend)>,
@@ -51,6 +53,7 @@ impl Locked {
     pub(super) async fn read(
         connection: &mut PgConnection,
         plans: &[SendPlan],
+        codes_taken: BTreeSet<BatchId>,
     ) -> sqlx::Result<Self> {
         let ids: BTreeSet<AccountId> = plans.iter().map(|plan| plan.account).collect();
         let texts = || plans.iter().flat_map(|plan| plan.messages.iter());
@@ -88,6 +91,7 @@ impl Locked {
         read_test_texts(connection, plans, &mut accounts).await?;
         Ok(Self {
             accounts,
+            codes_taken,
             opted_out,
             earlier: read_earlier(connection, plans).await?,
             remembered: Vec::new(),
@@ -110,6 +114,7 @@ impl Locked {
             balance: account.balance,
             earlier: earlier.filter(|earlier| earlier.is_kept(plan.at)).cloned(),
             opted_out,
+            codes_taken: self.codes_taken.contains(&plan.batch),
             test_texts: if plan.mode.is_test() { recent.collect() } else { Vec::new() },
         };
         match plan.settle(&facts) {

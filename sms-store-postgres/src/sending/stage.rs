@@ -1,12 +1,14 @@
 //! Texts are written before anything is locked: invisible until the commit, and in nobody's way.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use sms_core::ids::AccountId;
+use sms_core::ids::{AccountId, BatchId};
+use sms_core::link::Link;
 use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey};
 use sms_core::sending::plan::SendPlan;
 use sqlx::PgConnection;
 
+use crate::link;
 use crate::new_text::insert_queued;
 use crate::row::uuids;
 
@@ -20,7 +22,12 @@ pub(super) fn is_remembered(
     found.is_some_and(|earlier| earlier.is_kept(plan.at))
 }
 
-pub(super) async fn stage(connection: &mut PgConnection, plans: &[&SendPlan]) -> sqlx::Result<()> {
+/// Writes the texts of plans and their links. Returns which of the plans drew a code that is
+/// another link's.
+pub(super) async fn stage(
+    connection: &mut PgConnection,
+    plans: &[&SendPlan],
+) -> sqlx::Result<BTreeSet<BatchId>> {
     let texts: Vec<_> = plans
         .iter()
         .flat_map(|plan| plan.messages.iter().map(|message| (message, plan.accepted(message))))
@@ -29,7 +36,11 @@ pub(super) async fn stage(connection: &mut PgConnection, plans: &[&SendPlan]) ->
         .iter()
         .flat_map(|plan| plan.messages.iter().map(|message| plan.queue_entry(message)))
         .collect();
-    insert_queued(connection, &texts, &entries).await
+    insert_queued(connection, &texts, &entries).await?;
+    let links: Vec<&Link> = plans.iter().flat_map(|plan| &plan.links).collect();
+    let written = link::insert(connection, &links).await?;
+    let is_missing = |plan: &&&SendPlan| plan.links.iter().any(|link| !written.contains(&link.id));
+    Ok(plans.iter().filter(is_missing).map(|plan| plan.batch).collect())
 }
 
 /// Takes back what was staged for plans that were not accepted.
@@ -47,5 +58,7 @@ pub(super) async fn unstage(
         .execute(&mut *connection)
         .await?;
     let delete = sqlx::query("DELETE FROM message WHERE id = ANY($1)").bind(&ids);
-    delete.execute(connection).await.map(|_| ())
+    delete.execute(&mut *connection).await?;
+    let links: Vec<&Link> = plans.iter().flat_map(|plan| &plan.links).collect();
+    link::delete(connection, &links).await
 }

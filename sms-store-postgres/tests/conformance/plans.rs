@@ -19,7 +19,7 @@ mod hot;
 pub(crate) use hot::hot_queries_use_the_indexes_meant_for_them;
 
 /// Tables that grow with use: nothing hot may read one of them whole.
-const LARGE: [&str; 16] = [
+const LARGE: [&str; 17] = [
     "contact",
     "contact_list_member",
     "message",
@@ -31,6 +31,7 @@ const LARGE: [&str; 16] = [
     "idempotency_key",
     "follow_up",
     "last_texted",
+    "link",
     "unrouted",
     "account",
     "api_key",

@@ -20,11 +20,13 @@ use sms_core::credits::store::CreditStore;
 use sms_core::dispatch::store::DispatchStore;
 use sms_core::dispatch::{ClaimPlan, Claimed, FollowUp, LeaseToken, OutcomePlan, OutcomeRecorded};
 use sms_core::ids::{
-    AccountId, ApiKeyId, BatchId, ContactId, DeliveryId, EndpointId, ListId, MessageId, NumberId,
-    TemplateId,
+    AccountId, ApiKeyId, BatchId, ContactId, DeliveryId, EndpointId, LinkId, ListId, MessageId,
+    NumberId, TemplateId,
 };
 use sms_core::inbound::store::InboundStore;
 use sms_core::inbound::{InboundPlan, TakenIn, Unrouted};
+use sms_core::link::store::LinkStore;
+use sms_core::link::{ClickPlan, Link, LinkCode, LinkFilter};
 use sms_core::list::join::{JoinPlan, Joined};
 use sms_core::list::store::ListStore;
 use sms_core::list::{ContactList, ListChange};
@@ -234,6 +236,16 @@ forward! {
         inbound_take(plan: InboundPlan) -> Result<TakenIn, StoreError>;
         unrouted_list(page: PageRequest) -> Result<Page<Unrouted>, StoreError>;
         last_texted_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
+    }
+}
+
+forward! {
+    impl LinkStore for Saboteur {
+        link_get(account: AccountId, id: LinkId) -> Result<Option<Link>, StoreError>;
+        link_list(account: AccountId, filter: LinkFilter, page: PageRequest)
+            -> Result<Page<Link>, StoreError>;
+        link_by_code(code: LinkCode) -> Result<Option<Link>, StoreError>;
+        links_click(plans: Vec<ClickPlan>) -> Vec<Result<Option<Link>, StoreError>>;
     }
 }
 

@@ -50,6 +50,7 @@ use super::trace::Detail;
 use super::world::{Weather, World};
 
 mod contact;
+mod link;
 mod webhook;
 
 /// A store whose calls take turns and are compared with the model.

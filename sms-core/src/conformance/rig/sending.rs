@@ -7,11 +7,12 @@ use super::{Rig, our_number, person, read_all};
 use crate::account::{Account, Mode};
 use crate::dispatch::VALIDITY;
 use crate::ids::{AccountId, MessageId};
+use crate::link::LinkBase;
 use crate::message::{Message, MessageFilter, MessageStatus, TimelineEntry};
 use crate::phone::E164;
 use crate::route::RouteName;
 use crate::sending::IdempotencyKey;
-use crate::sending::plan::{PlanFacts, SendPlan, plan};
+use crate::sending::plan::{Codes, PlanFacts, SendPlan, Shortening, plan};
 use crate::sending::recipients::Recipients;
 use crate::sending::request::SendRequest;
 use crate::sending::settle::{SendRefused, Sent};
@@ -77,6 +78,10 @@ impl Rig {
             route: &route,
             opted_out: &BTreeSet::new(),
             custom_names: &BTreeSet::new(),
+            shortening: Shortening {
+                base: &LinkBase::default(),
+                codes: Codes::Drawn(self.random()),
+            },
             validity: VALIDITY,
             at: self.now(),
         };

@@ -1,7 +1,10 @@
+mod links;
+
 use proptest::prelude::*;
 
 use super::*;
 use crate::account::Account;
+use crate::random::SeededRandom;
 use crate::samples::{account, ids, message_id, mobile, now, our_number, person, seconds};
 use crate::sending::IdempotencyKey;
 use crate::sending::quote::Quote;
@@ -14,6 +17,8 @@ struct World {
     route: RouteName,
     opted_out: BTreeSet<E164>,
     custom_names: BTreeSet<String>,
+    link_base: LinkBase,
+    codes: Option<SeededRandom>,
     validity: Duration,
 }
 
@@ -25,6 +30,8 @@ impl World {
             route: RouteName::new("simulator"),
             opted_out: BTreeSet::new(),
             custom_names: BTreeSet::new(),
+            link_base: LinkBase::new("https://sms.example").unwrap(),
+            codes: Some(SeededRandom::new(9)),
             validity: Duration::from_hours(24),
         }
     }
@@ -53,6 +60,10 @@ impl World {
             route: &self.route,
             opted_out: &self.opted_out,
             custom_names: &self.custom_names,
+            shortening: Shortening {
+                base: &self.link_base,
+                codes: self.codes.as_ref().map_or(Codes::Placeholder, |codes| Codes::Drawn(codes)),
+            },
             validity: self.validity,
             at: now(),
         };

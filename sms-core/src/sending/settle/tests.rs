@@ -19,6 +19,7 @@ fn plan(mode: Mode, texts: usize) -> SendPlan {
         batch: BatchId::from_u128(9),
         idempotency: None,
         messages: vec![message(MessageStatus::Queued); texts],
+        links: Vec::new(),
         rejected: Vec::new(),
         price,
         charge: if mode.is_test() { Credits::ZERO } else { price },
@@ -53,6 +54,7 @@ fn facts() -> SendFacts {
         balance: credits(100),
         earlier: None,
         opted_out: false,
+        codes_taken: false,
         test_texts: Vec::new(),
     }
 }
@@ -65,6 +67,7 @@ fn against() -> SendFacts {
         balance: Credits::ZERO,
         earlier: None,
         opted_out: true,
+        codes_taken: true,
         test_texts: vec![(seconds(-600), TEST_TEXTS_PER_HOUR)],
     }
 }
@@ -141,7 +144,7 @@ fn checks_come_in_this_order_key_then_status_then_opt_outs_then_test_texts_then_
     let known = |fingerprint| SendFacts { earlier: Some(earlier(fingerprint)), ..against() };
     let active = SendFacts { status: AccountStatus::Active, ..against() };
     let pending = SendFacts { status: AccountStatus::Pending, ..against() };
-    let nobody_opted_out = SendFacts { opted_out: false, ..active.clone() };
+    let nobody_opted_out = SendFacts { opted_out: false, codes_taken: false, ..active.clone() };
     let (live, test) = (plan(Mode::Live, 1), plan(Mode::Test, 1));
     for (facts, for_live, for_test) in [
         (known(MEANT), "replayed", "replayed"),
@@ -175,6 +178,19 @@ fn a_pending_account_sends_with_a_test_key_alone() {
     let facts = SendFacts { status: AccountStatus::Pending, ..facts() };
     assert_eq!(verdict(&plan(Mode::Live, 1), &facts), "pending");
     assert_eq!(verdict(&plan(Mode::Test, 1), &facts), "accepted");
+}
+
+#[test]
+fn a_send_that_drew_a_code_that_is_taken_is_planned_again() {
+    for (opted_out, codes_taken, expected) in [
+        (false, false, "accepted and charged"),
+        (true, false, "stale"),
+        (false, true, "stale"),
+        (true, true, "stale"),
+    ] {
+        let facts = SendFacts { opted_out, codes_taken, ..facts() };
+        assert_eq!(verdict(&plan(Mode::Live, 1), &facts), expected);
+    }
 }
 
 #[test]

@@ -30,6 +30,7 @@ pub(super) struct Stage {
     pub(super) key: String,
     pub(super) template: String,
     pub(super) sender_name: String,
+    pub(super) link: String,
 }
 
 impl Stage {
@@ -48,8 +49,14 @@ impl Stage {
         let template = json!({ "name": "Table", "body": "x" });
         let template = account.live.post("/templates", template).await.created();
         let name = account.live.post("/sender-ids", json!({ "value": "Bistro" })).await.created();
+        let tracked = json!({
+            "to": "07700 900123", "body": "https://example.com", "track_links": true,
+            "schedule_at": "2026-12-24T00:00:00Z",
+        });
+        account.live.post("/messages", tracked).await.assert(201);
         let deliveries = format!("/webhooks/{}/deliveries", id(&webhook));
         Self {
+            link: id(&account.live.get("/links").await.ok()[0]),
             message: id(&sent["messages"][0]),
             number: id(&operator.get("/numbers").await.ok()[0]),
             delivery: id(&account.live.get(&deliveries).await.ok()[0]),
@@ -91,6 +98,7 @@ impl Stage {
     pub(super) fn filled(&self, path: &str) -> String {
         let id = match path.split('/').nth(1).unwrap() {
             "contacts" => &self.contact,
+            "links" => &self.link,
             "lists" => &self.list,
             "messages" => &self.message,
             "webhooks" => &self.webhook,
@@ -115,6 +123,7 @@ impl Stage {
             "/webhooks",
             "/balance",
             "/contacts",
+            "/links",
             "/lists",
             "/opt-outs?limit=100",
             "/sender-ids",
@@ -179,6 +188,7 @@ impl Operation<'_> {
             "inbound_take" => {
                 json!({ "from": "07700 900123", "to": "07700 900000", "body": "x" })
             }
+            "clock_advance" => json!({ "advance_seconds": 1 }),
             "receipt_record" => {
                 json!({ "message_id": format!("msg_{}", "0".repeat(26)), "status": "delivered" })
             }

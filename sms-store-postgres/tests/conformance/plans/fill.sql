@@ -87,6 +87,13 @@ SELECT 447700900999, 447700000000 + n, nth(1, 1), now() FROM generate_series(1, 
 INSERT INTO unrouted (id, from_number, to_number, body, encoding, segments, received_at)
 SELECT text_id(n), 447700900001, 447700900002, 'Hello', 'gsm7', 1, now()
 FROM generate_series(1, 50000) n;
+-- A fifth of the texts have a link; every fifth link was followed.
+INSERT INTO link (account_id, id, code, url, message_id, campaign_id, contact_number, clicks,
+    first_clicked_at, last_clicked_at)
+SELECT owner(n), text_id(n * 5), lpad(n::text, 10, 'a'), 'https://example.com/', text_id(n * 5),
+    CASE WHEN n % 3 = 0 THEN nth(5, n / 10000) END, 447700900000 + n % 997,
+    (n % 5 = 0)::int, CASE WHEN n % 5 = 0 THEN now() END, CASE WHEN n % 5 = 0 THEN now() END
+FROM generate_series(1, 200000) n;
 -- The largest account's settled texts are in spans, most of which say that no words are there.
 INSERT INTO message_span (account_id, first_id, last_id, signature)
 SELECT nth(1, 1), text_id(greatest(500 * k, 1)), text_id(500 * k + 469),

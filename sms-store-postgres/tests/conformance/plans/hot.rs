@@ -2,10 +2,12 @@
 
 use sms_core::account::api_key::KeyHash;
 use sms_core::conformance::rig::{key, person, request, request_with_key, taken};
-use sms_core::ids::{AccountId, BatchId, CampaignId, EndpointId, MessageId};
+use sms_core::ids::{AccountId, BatchId, CampaignId, EndpointId, IdSource, MessageId};
+use sms_core::link::{ClickPlan, LinkCode, LinkFilter};
 use sms_core::message::filter::Search;
 use sms_core::message::{Direction, MessageFilter, MessageStatus};
 use sms_core::page::{Cursor, PageRequest};
+use sms_core::random::SeededRandom;
 use sms_core::store::Store;
 use sms_core::time::Timestamp;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
@@ -27,7 +29,7 @@ fn text_id(n: u128) -> MessageId {
 /// Runs something eight times, so that the plans for given parameters and the one for any are both
 /// seen, and judges them.
 macro_rules! judge {
-    ($store:expr, $what:expr, [$($index:literal),*], $most:expr, $command:expr) => {{
+    ($store:expr, $what:expr, [$($index:expr),*], $most:expr, $command:expr) => {{
         let _ = Plans::told();
         for _ in 0..8 {
             let _ = $command;
@@ -230,6 +232,7 @@ async fn other_lists(store: &dyn Store, account: AccountId) {
             store.unrouted_list(page).await.expect("listed")
         );
     }
+    links(store, owner).await;
     judge!(
         store,
         "endpoints",
@@ -243,6 +246,52 @@ async fn other_lists(store: &dyn Store, account: AccountId) {
         ["api_key_by_account"],
         20.0,
         store.api_key_list(owner).await.expect("listed")
+    );
+}
+
+async fn links(store: &dyn Store, account: AccountId) {
+    let deep =
+        PageRequest { after: Some(Cursor::after(text_id(300_000))), ..PageRequest::default() };
+    let all = LinkFilter::default();
+    let of_text = LinkFilter { message: Some(text_id(500_000)), ..all };
+    let of_campaign = LinkFilter { campaign: Some(CampaignId::from_u128(nth(5, 3))), ..all };
+    for page in [PageRequest::default(), deep] {
+        for (what, index, filter) in
+            [("links", "link_pkey", all), ("links of a campaign", "link_by_campaign", of_campaign)]
+        {
+            judge!(
+                store,
+                what,
+                [index],
+                A_PAGE,
+                store.link_list(account, filter, page).await.expect("listed")
+            );
+        }
+    }
+    let page = PageRequest::default();
+    judge!(
+        store,
+        "links of a text",
+        ["link_by_message"],
+        3.0,
+        store.link_list(account, of_text, page).await.expect("listed")
+    );
+    let code: LinkCode = "aaaaa12345".parse().expect("a code");
+    judge!(
+        store,
+        "a link by its code",
+        ["link_by_code"],
+        1.0,
+        store.link_by_code(code).await.expect("read")
+    );
+    let at = Timestamp::from_millis(1_795_244_830_123);
+    let ids = IdSource::default().draw(at, &SeededRandom::new(5));
+    judge!(
+        store,
+        "a hit",
+        ["link_by_code", "link_pkey"],
+        20.0,
+        store.links_click(vec![ClickPlan { code, at, ids: ids.clone() }]).await
     );
 }
 

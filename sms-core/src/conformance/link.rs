@@ -1,0 +1,4 @@
+//! Tracked links.
+
+pub(super) mod click;
+pub(super) mod keep;

@@ -1,0 +1,58 @@
+//! An account's tracked links, and hits on those of all accounts.
+
+use super::{AccountHandle, Sms, Work};
+use crate::error::Error;
+use crate::ids::LinkId;
+use crate::link::{ClickPlan, Link, LinkBase, LinkCode, LinkFilter};
+use crate::page::{Page, PageRequest};
+use crate::store::StoreError;
+
+impl AccountHandle {
+    /// One link.
+    pub async fn link_get(&self, id: LinkId) -> Result<Link, Error> {
+        let found = self.sms.store().link_get(self.id, id).await?;
+        found.ok_or(Error::NotFound("link"))
+    }
+
+    /// A page of the account's links, newest first.
+    pub async fn link_list(
+        &self,
+        filter: LinkFilter,
+        page: PageRequest,
+    ) -> Result<Page<Link>, Error> {
+        Ok(self.sms.store().link_list(self.id, filter, page).await?)
+    }
+}
+
+impl Sms {
+    /// What short URLs begin with.
+    pub fn link_base(&self) -> &LinkBase {
+        &self.inner.link_base
+    }
+
+    /// Counts a hit on a short URL, whosever it is, and raises `link.clicked`. Returns the link as
+    /// it is after the hit, for the host to lead the person to [`Link::url`]; `None` when no link
+    /// has the code.
+    ///
+    /// Dropping the future may or may not stop the hit from being counted.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot count it. The person can still be led there by [`Sms::link_find`].
+    pub async fn link_click(&self, code: LinkCode) -> Result<Option<Link>, Error> {
+        let at = self.now();
+        let plan = ClickPlan { code, at, ids: self.ids(at) };
+        let answer = self.store().links_click(vec![plan]).await.pop();
+        let doing = "counting a hit on a link";
+        let link = answer.unwrap_or(Err(StoreError::Internal { doing, source: None }))?;
+        if link.is_some() {
+            self.wake(Work::Webhooks);
+        }
+        Ok(link)
+    }
+
+    /// The link with this code, whosever it is; nothing is counted.
+    pub async fn link_find(&self, code: LinkCode) -> Result<Option<Link>, Error> {
+        Ok(self.store().link_by_code(code).await?)
+    }
+}

@@ -1,0 +1,88 @@
+//! `/clock`: the movable clock of a sandbox. Elsewhere there is none.
+
+use std::time::Duration;
+
+use poem_openapi::{Object, OpenApi};
+
+use super::Tag;
+use crate::body::Body;
+use crate::envelope::Answer;
+use crate::error::ApiError;
+use crate::field_error::checked;
+use crate::fields::{Fields, FromFields, rule};
+use crate::moment::Moment;
+use crate::server::sandbox::Sandbox;
+
+/// The furthest move: 400 days.
+const MAX_ADVANCE: i64 = 34_560_000;
+
+/// How far to move the clock.
+#[derive(Debug, Object)]
+struct ClockInput {
+    /// Seconds.
+    #[oai(validator(minimum(value = "1"), maximum(value = "34560000")))]
+    advance_seconds: u64,
+}
+
+impl FromFields for ClockInput {
+    fn from_fields(fields: &mut Fields<'_>) -> Self {
+        let seconds = fields.required("advance_seconds", rule::whole(1..=MAX_ADVANCE));
+        Self { advance_seconds: u64::try_from(seconds).unwrap_or_default() }
+    }
+}
+
+/// What the clock shows.
+#[derive(Debug, Object)]
+#[oai(rename = "Clock")]
+struct ClockShape {
+    /// The service's present moment.
+    now: Moment,
+    /// How far it was moved since the server started.
+    moved_seconds: u64,
+}
+
+impl ClockShape {
+    fn of(sandbox: &Sandbox) -> Self {
+        Self { now: sandbox.sms().now().into(), moved_seconds: sandbox.moved().as_secs() }
+    }
+}
+
+/// The handlers of `/clock`.
+#[derive(Debug)]
+pub struct ClockApi {
+    sandbox: Option<Sandbox>,
+}
+
+impl ClockApi {
+    pub(super) fn new(sandbox: Option<Sandbox>) -> Self {
+        Self { sandbox }
+    }
+
+    fn sandbox(&self) -> Result<&Sandbox, ApiError> {
+        self.sandbox.as_ref().ok_or_else(ApiError::not_found)
+    }
+}
+
+#[OpenApi(prefix_path = "/clock", tag = "Tag::Sandbox")]
+impl ClockApi {
+    /// Read the clock
+    ///
+    /// In a sandbox only; elsewhere 404.
+    #[oai(path = "/", method = "get", operation_id = "clock_get")]
+    #[expect(clippy::unused_async, reason = "handlers are async")]
+    async fn get(&self) -> Result<Answer<ClockShape>, ApiError> {
+        Ok(Answer::new(ClockShape::of(self.sandbox()?)))
+    }
+
+    /// Move the clock
+    ///
+    /// The answer comes when all that fell due on the way was done, in the order of its times. In a
+    /// sandbox only; elsewhere 404.
+    #[oai(path = "/", method = "post", operation_id = "clock_advance")]
+    async fn advance(&self, body: Body<ClockInput>) -> Result<Answer<ClockShape>, ApiError> {
+        let sandbox = self.sandbox()?;
+        let ClockInput { advance_seconds } = checked(body)?;
+        sandbox.advance(Duration::from_secs(advance_seconds)).await?;
+        Ok(Answer::new(ClockShape::of(sandbox)))
+    }
+}

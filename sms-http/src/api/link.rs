@@ -1,0 +1,123 @@
+//! `/links`: tracked links and how often they were followed. Following one is in
+//! [`crate::short_link`].
+
+use poem::web::Data;
+use poem_openapi::param::Path;
+use poem_openapi::{Object, OpenApi};
+use sms_core::Sms;
+use sms_core::link::{Link, LinkFilter};
+use sms_core::page::Page;
+use sms_core::service::Caller;
+
+use super::Tag;
+use super::page::{CursorText, page_answer, page_request};
+use super::path_id::path_id;
+use crate::envelope::{Answer, PageMeta};
+use crate::error::ApiError;
+use crate::field_error::FieldErrors;
+use crate::moment::Moment;
+use crate::param::{Limit, QueryParam, Text};
+
+/// A short URL in one text to one person.
+#[derive(Debug, Object)]
+#[oai(rename = "Link")]
+struct LinkShape {
+    /// `lnk_` and 26 characters.
+    id: String,
+    /// What tells it from all others: 10 letters and digits.
+    code: String,
+    /// What stands in the text.
+    short_url: String,
+    /// Where it leads.
+    url: String,
+    /// The text it was sent in.
+    message_id: String,
+    /// The campaign that text came from.
+    campaign_id: Option<String>,
+    /// The person it was sent to.
+    contact_number: Option<String>,
+    /// How often it was followed: every hit counts.
+    clicks: u64,
+    /// When it was followed first.
+    first_clicked_at: Option<Moment>,
+    /// When it was followed last.
+    last_clicked_at: Option<Moment>,
+    /// When it was made.
+    created_at: Moment,
+}
+
+/// The handlers of `/links`.
+#[derive(Debug)]
+pub struct LinkApi {
+    sms: Sms,
+}
+
+impl LinkApi {
+    pub(super) fn new(sms: Sms) -> Self {
+        Self { sms }
+    }
+
+    fn shape(&self, link: Link) -> LinkShape {
+        LinkShape {
+            id: link.id.to_string(),
+            code: link.code.to_string(),
+            short_url: self.sms.link_base().short_url(link.code),
+            message_id: link.message.to_string(),
+            campaign_id: link.campaign.map(|id| id.to_string()),
+            contact_number: Some(link.contact_number.to_string()),
+            clicks: link.clicks,
+            first_clicked_at: link.first_clicked_at.map(Into::into),
+            last_clicked_at: link.last_clicked_at.map(Into::into),
+            created_at: link.created_at().into(),
+            url: link.url,
+        }
+    }
+}
+
+#[OpenApi(prefix_path = "/links", tag = "Tag::Links")]
+impl LinkApi {
+    /// List tracked links
+    ///
+    /// One for each URL and recipient, newest first. Filters narrow the list together; an unknown
+    /// id leaves nothing.
+    #[oai(path = "/", method = "get", operation_id = "link_list")]
+    async fn list(
+        &self,
+        caller: Data<&Caller>,
+        /// How many links a page holds.
+        limit: QueryParam<Limit>,
+        /// The previous page's `meta.next_cursor`.
+        cursor: QueryParam<Option<CursorText>>,
+        /// The campaign they were sent in.
+        campaign_id: QueryParam<Option<Text<200>>>,
+        /// The text they were sent in.
+        message_id: QueryParam<Option<Text<200>>>,
+    ) -> Result<Answer<Vec<LinkShape>, PageMeta>, ApiError> {
+        let mut errors = FieldErrors::new();
+        let page = page_request(limit, cursor, &mut errors);
+        let campaign = errors.take(campaign_id).map(|text| text.0.parse());
+        let message = errors.take(message_id).map(|text| text.0.parse());
+        errors.finish()?;
+        // An id that is malformed names no campaign and no text, and so no link.
+        let (Ok(campaign), Ok(message)) = (campaign.transpose(), message.transpose()) else {
+            return Ok(Answer::page(Vec::new(), None));
+        };
+        let account = self.sms.account(caller.account, caller.mode);
+        let links = account.link_list(LinkFilter { campaign, message }, page).await?;
+        let shown: Page<LinkShape> = links.map(|link| self.shape(link));
+        Ok(page_answer(shown))
+    }
+
+    /// Read a tracked link
+    #[oai(path = "/:id", method = "get", operation_id = "link_get")]
+    async fn get(
+        &self,
+        caller: Data<&Caller>,
+        /// The link's id.
+        id: Path<String>,
+    ) -> Result<Answer<LinkShape>, ApiError> {
+        let account = self.sms.account(caller.account, caller.mode);
+        let link = account.link_get(path_id(&id)?).await?;
+        Ok(Answer::new(self.shape(link)))
+    }
+}

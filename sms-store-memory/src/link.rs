@@ -1,0 +1,115 @@
+//! Tracked links, by id, by code, by text and by campaign.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use async_trait::async_trait;
+use sms_core::ids::{AccountId, CampaignId, LinkId, LinkKind, MessageId};
+use sms_core::link::store::LinkStore;
+use sms_core::link::{ClickPlan, Clicked, Link, LinkCode, LinkFilter};
+use sms_core::page::{Cursor, Page, PageRequest};
+use sms_core::store::StoreError;
+
+use crate::MemoryStore;
+use crate::state::State;
+
+/// All links.
+#[derive(Default)]
+pub(crate) struct Links {
+    rows: BTreeMap<(AccountId, LinkId), Link>,
+    by_code: BTreeMap<LinkCode, (AccountId, LinkId)>,
+    by_message: BTreeSet<(AccountId, MessageId, LinkId)>,
+    by_campaign: BTreeSet<(AccountId, CampaignId, LinkId)>,
+}
+
+impl Links {
+    /// Writes a link that was not there before.
+    pub(crate) fn insert(&mut self, link: Link) {
+        let (account, id) = (link.account, link.id);
+        self.by_code.insert(link.code, (account, id));
+        self.by_message.insert((account, link.message, id));
+        if let Some(campaign) = link.campaign {
+            self.by_campaign.insert((account, campaign, id));
+        }
+        self.rows.insert((account, id), link);
+    }
+
+    /// Whether these links cannot all be written: two have one code, or one has that of another.
+    pub(crate) fn has_code_of(&self, new: &[Link]) -> bool {
+        let mut codes = BTreeSet::new();
+        new.iter().any(|link| !codes.insert(link.code) || self.by_code.contains_key(&link.code))
+    }
+
+    fn by_code(&self, code: LinkCode) -> Option<&Link> {
+        self.rows.get(self.by_code.get(&code)?)
+    }
+
+    /// An account's links older than `before`, newest first, from the index that leaves the fewest
+    /// for this filter. What it leaves has still to pass the filter.
+    fn newest_first<'a>(
+        &'a self,
+        account: AccountId,
+        filter: LinkFilter,
+        before: LinkId,
+    ) -> Box<dyn Iterator<Item = &'a Link> + 'a> {
+        let first = LinkId::from_u128(0);
+        let link = move |id| self.rows.get(&(account, id));
+        match filter {
+            LinkFilter { message: Some(message), campaign: _ } => {
+                let range = (account, message, first)..(account, message, before);
+                Box::new(self.by_message.range(range).rev().filter_map(move |(.., id)| link(*id)))
+            }
+            LinkFilter { message: None, campaign: Some(campaign) } => {
+                let range = (account, campaign, first)..(account, campaign, before);
+                Box::new(self.by_campaign.range(range).rev().filter_map(move |(.., id)| link(*id)))
+            }
+            LinkFilter { message: None, campaign: None } => {
+                let range = (account, first)..(account, before);
+                Box::new(self.rows.range(range).rev().map(|(_, link)| link))
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl LinkStore for MemoryStore {
+    async fn link_get(&self, account: AccountId, id: LinkId) -> Result<Option<Link>, StoreError> {
+        Ok(self.state().links.rows.get(&(account, id)).cloned())
+    }
+
+    async fn link_list(
+        &self,
+        account: AccountId,
+        filter: LinkFilter,
+        page: PageRequest,
+    ) -> Result<Page<Link>, StoreError> {
+        let state = self.state();
+        let before = page.after.map_or(LinkId::from_u128(u128::MAX), Cursor::id::<LinkKind>);
+        let rows = state
+            .links
+            .newest_first(account, filter, before)
+            .filter(|link| filter.accepts(link))
+            .take(page.limit.get() + 1)
+            .cloned()
+            .collect();
+        Ok(Page::of(rows, page.limit, |link: &Link| link.id))
+    }
+
+    async fn link_by_code(&self, code: LinkCode) -> Result<Option<Link>, StoreError> {
+        Ok(self.state().links.by_code(code).cloned())
+    }
+
+    async fn links_click(&self, plans: Vec<ClickPlan>) -> Vec<Result<Option<Link>, StoreError>> {
+        let mut state = self.state();
+        plans.into_iter().map(|plan| Ok(state.click(plan))).collect()
+    }
+}
+
+impl State {
+    fn click(&mut self, mut plan: ClickPlan) -> Option<Link> {
+        // A campaign's counts would be added to here: see `CampaignClicks::of`.
+        let Clicked { link, event } = plan.settle(self.links.by_code(plan.code)?);
+        self.links.rows.insert((link.account, link.id), link.clone());
+        self.raise(&[event], &mut plan.ids);
+        Some(link)
+    }
+}
