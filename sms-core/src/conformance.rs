@@ -65,9 +65,11 @@ mod account;
 mod api_key;
 mod audit;
 mod contact;
+mod conversation;
 mod credits;
 mod dispatch;
 mod inbound;
+mod keyword;
 mod list;
 mod message;
 mod number;
@@ -132,6 +134,7 @@ pub fn all() -> impl Iterator<Item = Scenario> {
         contact::book::SCENARIOS,
         contact::import::SCENARIOS,
         contact::page::SCENARIOS,
+        conversation::SCENARIOS,
         credits::SCENARIOS,
         dispatch::claim::SCENARIOS,
         dispatch::lease::SCENARIOS,
@@ -140,7 +143,10 @@ pub fn all() -> impl Iterator<Item = Scenario> {
         dispatch::retry::SCENARIOS,
         inbound::answer::SCENARIOS,
         inbound::opt_out::SCENARIOS,
+        inbound::part::SCENARIOS,
         inbound::routing::SCENARIOS,
+        keyword::SCENARIOS,
+        keyword::matching::SCENARIOS,
         list::SCENARIOS,
         message::cancel::SCENARIOS,
         message::filter::SCENARIOS,

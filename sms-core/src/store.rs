@@ -11,9 +11,11 @@ use std::fmt;
 
 use crate::account::store::{AccountStore, ApiKeyStore};
 use crate::contact::store::ContactStore;
+use crate::conversation::store::ConversationStore;
 use crate::credits::store::CreditStore;
 use crate::dispatch::store::DispatchStore;
 use crate::inbound::store::InboundStore;
+use crate::keyword::store::KeywordStore;
 use crate::list::store::ListStore;
 use crate::message::store::MessageStore;
 use crate::number::store::NumberStore;
@@ -29,9 +31,11 @@ pub trait Store:
     AccountStore
     + ApiKeyStore
     + ContactStore
+    + ConversationStore
     + CreditStore
     + DispatchStore
     + InboundStore
+    + KeywordStore
     + ListStore
     + MessageStore
     + NumberStore
@@ -50,9 +54,11 @@ impl<S> Store for S where
     S: AccountStore
         + ApiKeyStore
         + ContactStore
+        + ConversationStore
         + CreditStore
         + DispatchStore
         + InboundStore
+        + KeywordStore
         + ListStore
         + MessageStore
         + NumberStore

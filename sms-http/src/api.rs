@@ -13,8 +13,10 @@ pub mod balance;
 pub mod contact;
 pub mod contact_import;
 pub(crate) mod contact_shape;
+pub mod conversation;
 pub mod export;
 pub mod gate;
+pub mod keyword;
 pub mod list;
 pub mod message;
 pub mod message_shape;
@@ -38,6 +40,10 @@ pub enum Tag {
     Account,
     /// The address book.
     Contacts,
+    /// The inbox: texts by the number that they come from and go to.
+    Conversations,
+    /// Words that are answered when people text them.
+    Keywords,
     /// Groups of contacts.
     Lists,
     /// Numbers that must not be texted.
@@ -56,6 +62,8 @@ pub type Apis = (
     send::SendApi,
     contact::ContactApi,
     contact_import::ContactImportApi,
+    conversation::ConversationApi,
+    keyword::KeywordApi,
     list::ListApi,
     balance::BalanceApi,
     opt_out::OptOutApi,
@@ -71,6 +79,8 @@ pub fn service(sms: &Sms, public_url: &str) -> OpenApiService<Apis, ()> {
         send::SendApi::new(sms.clone()),
         contact::ContactApi::new(sms.clone()),
         contact_import::ContactImportApi::new(sms.clone()),
+        conversation::ConversationApi::new(sms.clone()),
+        keyword::KeywordApi::new(sms.clone()),
         list::ListApi::new(sms.clone()),
         balance::BalanceApi::new(sms.clone()),
         opt_out::OptOutApi::new(sms.clone()),
@@ -104,6 +114,8 @@ const RULES: DocumentRules = DocumentRules {
         ("message_cancel", &[Failure::Conflict]),
         ("contact_create", &[Failure::Conflict]),
         ("contact_update", &[Failure::Conflict]),
+        ("keyword_create", &[Failure::Conflict]),
+        ("keyword_update", &[Failure::Conflict]),
         ("sender_name_create", &[Failure::Conflict]),
         ("webhook_create", &[Failure::Conflict]),
     ],

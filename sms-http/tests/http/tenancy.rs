@@ -20,6 +20,8 @@ struct Tenant {
     opted_out: String,
     contact: String,
     list: String,
+    keyword: String,
+    number: String,
 }
 
 impl Tenant {
@@ -44,6 +46,8 @@ impl Tenant {
         let contact = account.live.post("/contacts", person).await.created();
         let list = account.live.post("/lists", json!({ "name": "Regulars" })).await.created();
         let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let keyword = json!({ "keyword": "pizza", "add_to_list_id": list["id"] });
+        let keyword = account.live.post("/keywords", keyword).await.created();
         let members = format!("/lists/{}/contacts", text(&list["id"]));
         let joining = json!({ "contact_ids": [contact["id"]] });
         account.live.post(&members, joining).await.assert(200);
@@ -57,20 +61,24 @@ impl Tenant {
             delivery: text(&delivery[0]["id"]),
             contact: text(&contact["id"]),
             list: text(&list["id"]),
+            keyword: text(&keyword["id"]),
+            number: text(&contact["phone"]),
             account,
         }
     }
 
-    fn ids(&self) -> [&str; 8] {
+    fn ids(&self) -> [&str; 9] {
         let Self { message, batch, webhook, delivery, template, sender_name, .. } = self;
-        let Self { contact, list, .. } = self;
-        [message, batch, webhook, delivery, template, sender_name, contact, list]
+        let Self { contact, list, keyword, .. } = self;
+        [message, batch, webhook, delivery, template, sender_name, contact, list, keyword]
     }
 
     /// What the parameter of a path stands for.
     fn id_of(&self, path: &str, parameter: &str) -> &str {
         match (path.split('/').nth(1).unwrap(), parameter) {
             ("contacts", "id") | ("lists", "contact_id") => &self.contact,
+            ("conversations", "phone") => &self.number,
+            ("keywords", "id") => &self.keyword,
             ("lists", "id") => &self.list,
             ("messages", "id") => &self.message,
             ("opt-outs", "phone") => &self.opted_out,
@@ -88,6 +96,8 @@ impl Tenant {
             "/webhooks",
             "/balance",
             "/contacts",
+            "/conversations",
+            "/keywords",
             "/lists",
             "/templates",
             "/sender-ids",
