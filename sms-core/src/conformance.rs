@@ -65,9 +65,11 @@ mod account;
 mod api_key;
 mod audit;
 mod contact;
+mod conversation;
 mod credits;
 mod dispatch;
 mod inbound;
+mod keyword;
 mod link;
 mod list;
 mod message;
@@ -133,6 +135,7 @@ pub fn all() -> impl Iterator<Item = Scenario> {
         contact::book::SCENARIOS,
         contact::import::SCENARIOS,
         contact::page::SCENARIOS,
+        conversation::SCENARIOS,
         credits::SCENARIOS,
         dispatch::claim::SCENARIOS,
         dispatch::lease::SCENARIOS,
@@ -141,9 +144,12 @@ pub fn all() -> impl Iterator<Item = Scenario> {
         dispatch::retry::SCENARIOS,
         inbound::answer::SCENARIOS,
         inbound::opt_out::SCENARIOS,
+        inbound::part::SCENARIOS,
         inbound::routing::SCENARIOS,
         link::click::SCENARIOS,
         link::keep::SCENARIOS,
+        keyword::SCENARIOS,
+        keyword::matching::SCENARIOS,
         list::SCENARIOS,
         message::cancel::SCENARIOS,
         message::filter::SCENARIOS,

@@ -10,6 +10,7 @@ use crate::contact::book::BookRefused;
 use crate::credits::Credits;
 use crate::credits::adjust::AdjustRefused;
 use crate::ids::ContactId;
+use crate::keyword::save::KeywordRefused;
 use crate::message::MessageStatus;
 use crate::message::cancel::CancelRefused;
 use crate::sender_name::{ReviewRefused, SenderNameExists};
@@ -96,6 +97,12 @@ pub enum Error {
     /// The operator has this number already.
     #[error("this number exists already")]
     NumberExists,
+    /// Another keyword of the account has the word.
+    #[error("the account has this keyword already")]
+    KeywordExists,
+    /// The word opts people out or in, and so can be nobody's keyword.
+    #[error("this word opts people out or in, and cannot be a keyword")]
+    ReservedKeyword,
     /// The account has as many webhook endpoints as it may have.
     #[error("an account may have up to 10 webhook endpoints")]
     WebhookLimitReached,
@@ -146,6 +153,8 @@ impl Error {
             Self::MessageNotCancellable(_) => "message_not_cancellable",
             Self::ContactExists(_) => "contact_exists",
             Self::NumberExists => "number_exists",
+            Self::KeywordExists => "keyword_exists",
+            Self::ReservedKeyword => "reserved_keyword",
             Self::WebhookLimitReached => "webhook_limit_reached",
             Self::SenderExists => "sender_exists",
             Self::SenderNotApproved => "sender_not_approved",
@@ -223,6 +232,16 @@ impl From<BookRefused> for Error {
     }
 }
 
+impl From<KeywordRefused> for Error {
+    fn from(refused: KeywordRefused) -> Self {
+        match refused {
+            KeywordRefused::NoSuchKeyword => Self::NotFound("keyword"),
+            KeywordRefused::NoSuchList(id) => BookRefused::NoSuchList(id).into(),
+            KeywordRefused::KeywordExists => Self::KeywordExists,
+        }
+    }
+}
+
 impl From<EndpointRefused> for Error {
     fn from(refused: EndpointRefused) -> Self {
         match refused {
@@ -285,6 +304,8 @@ mod tests {
             (sent, "message_not_cancellable", json!({ "status": "sent" }), false),
             (Error::ContactExists(contact), "contact_exists", taken, false),
             (Error::NumberExists, "number_exists", null(), false),
+            (Error::KeywordExists, "keyword_exists", null(), false),
+            (Error::ReservedKeyword, "reserved_keyword", null(), false),
             (Error::WebhookLimitReached, "webhook_limit_reached", null(), false),
             (Error::SenderExists, "sender_exists", null(), false),
             (Error::SenderNotApproved, "sender_not_approved", null(), false),
@@ -341,6 +362,9 @@ mod tests {
         assert_eq!(code(BookRefused::NoSuchContact.into()), "not_found");
         assert_eq!(code(BookRefused::NoSuchList(ListId::from_u128(0)).into()), "not_found");
         assert_eq!(code(BookRefused::Invalid(Vec::new()).into()), "validation_failed");
+        assert_eq!(code(KeywordRefused::KeywordExists.into()), "keyword_exists");
+        assert_eq!(code(KeywordRefused::NoSuchKeyword.into()), "not_found");
+        assert_eq!(code(KeywordRefused::NoSuchList(ListId::from_u128(0)).into()), "not_found");
         assert_eq!(code(EndpointRefused::LimitReached.into()), "webhook_limit_reached");
         assert_eq!(code(SenderNameExists.into()), "sender_exists");
         assert_eq!(code(ReviewRefused::AskedForAgain.into()), "sender_exists");

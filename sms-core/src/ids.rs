@@ -262,6 +262,8 @@ kinds! {
     EventKind EventId "evt";
     /// Names something simulated that is still to come back from a route.
     FollowUpKind FollowUpId "fup";
+    /// Names a keyword.
+    KeywordKind KeywordId "kw";
     /// Names an entry of the credit ledger.
     LedgerEntryKind LedgerEntryId "led";
     /// Names a tracked link.
@@ -357,8 +359,9 @@ mod tests {
             prefix(EndpointId::from_u128(0)),
             prefix(LedgerEntryId::from_u128(0)),
             prefix(SenderNameId::from_u128(0)),
+            prefix(KeywordId::from_u128(0)),
         ];
-        let documented = "msg bat cmp lst lnk gw evt whd acc key con tpl whk led snd";
+        let documented = "msg bat cmp lst lnk gw evt whd acc key con tpl whk led snd kw";
         assert_eq!(prefixes.join(" "), documented);
     }
 

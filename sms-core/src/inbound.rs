@@ -7,9 +7,13 @@
 use std::time::Duration;
 
 use crate::account::Mode;
+use crate::contact::Contact;
 use crate::credits::Credits;
+use crate::dispatch::VALIDITY;
 use crate::event::{Event, EventData};
-use crate::ids::{AccountId, FollowUpId, Ids, MessageId};
+use crate::ids::{AccountId, ContactId, FollowUpId, Ids, MessageId};
+use crate::keyword::Word;
+use crate::keyword::reply::{self, MatchFacts, Matched, Occasion};
 use crate::message::{Body, Direction, Message, MessageStatus, TimelineEntry, Times};
 use crate::number::Holder;
 use crate::opt_out::{OptOut, OptOutSource};
@@ -18,6 +22,7 @@ use crate::route::RouteName;
 use crate::text::{Encoding, Segments, StopWord, measure, stop_word};
 use crate::time::Timestamp;
 
+pub mod part;
 pub mod store;
 
 /// How long a text from a shared number leads the answer to its account.
@@ -65,6 +70,8 @@ pub struct InboundPlan {
     pub segments: Segments,
     /// When it came.
     pub at: Timestamp,
+    /// How long a text that answers it may wait for a route.
+    pub validity: Duration,
     /// Ids for what taking it in makes.
     pub ids: Ids,
 }
@@ -81,7 +88,7 @@ pub struct RoutingFacts {
 }
 
 /// What else the verdict depends on, once the account is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboundFacts {
     /// Whose the text is.
     pub account: AccountId,
@@ -89,6 +96,11 @@ pub struct InboundFacts {
     pub mode: Mode,
     /// Whether the person has opted out already.
     pub opted_out: bool,
+    /// The saved contact with the person's number.
+    pub contact: Option<Contact>,
+    /// The account's enabled keyword with [the text's word](InboundPlan::word), and what a match
+    /// with it depends on.
+    pub matched: Option<Box<MatchFacts>>,
 }
 
 /// What happens to an account's opt-outs.
@@ -112,6 +124,8 @@ pub struct InboundVerdict {
     pub timeline: TimelineEntry,
     /// What happens to the account's opt-outs.
     pub opt_out: OptOutChange,
+    /// What the keyword that it begins with sets off.
+    pub matched: Option<Box<Matched>>,
     /// Events to be delivered, in order.
     pub events: Vec<Event>,
 }
@@ -148,8 +162,14 @@ impl InboundPlan {
             encoding: measure.encoding,
             segments: measure.segments,
             at,
+            validity: VALIDITY,
             ids,
         }
+    }
+
+    /// The word that makes it match a keyword of the account it belongs to, should there be one.
+    pub fn word(&self) -> Option<Word> {
+        Word::of_text(self.text.body.as_str())
     }
 
     /// Whose the text is; `None` when no account's.
@@ -180,11 +200,15 @@ impl InboundPlan {
 
     /// What the text sets off in the account it belongs to.
     pub fn settle(&mut self, facts: InboundFacts) -> InboundVerdict {
-        let InboundFacts { account, mode, opted_out } = facts;
-        let message = self.message(account, mode);
+        let InboundFacts { account, mode, opted_out, contact, matched } = facts;
+        let word = stop_word(self.text.body.as_str(), |_| matched.is_some());
+        let (matched, contact) = match matched {
+            Some(facts) if word.is_none() => self.match_keyword(mode, opted_out, &facts),
+            _ => (None, contact),
+        };
+        let message = self.message(account, mode, contact.map(|contact| contact.id));
         let mut events =
             vec![self.event(account, EventData::MessageReceived(Box::new(message.clone())))];
-        let word = stop_word(self.text.body.as_str(), |_| false);
         let opt_out = match word {
             Some(StopWord::OptOut) if !opted_out => {
                 let opt_out = OptOut {
@@ -200,14 +224,27 @@ impl InboundPlan {
             _ => OptOutChange::Keep,
         };
         let timeline = TimelineEntry { status: MessageStatus::Received, detail: None, at: self.at };
-        InboundVerdict { message, timeline, opt_out, events }
+        InboundVerdict { message, timeline, opt_out, matched, events }
+    }
+
+    fn match_keyword(
+        &mut self,
+        mode: Mode,
+        opted_out: bool,
+        facts: &MatchFacts,
+    ) -> (Option<Box<Matched>>, Option<Contact>) {
+        let InboundText { from, to, body: _, route } = &self.text;
+        let (from, to, at, validity) = (*from, *to, self.at, self.validity);
+        let occasion = Occasion { from, to, route, mode, opted_out, validity, at };
+        let (matched, contact) = reply::settle(&occasion, facts, &mut self.ids);
+        (Some(Box::new(matched)), contact)
     }
 
     fn event(&mut self, account: AccountId, data: EventData) -> Event {
         Event::new(account, data, self.at, &mut self.ids)
     }
 
-    fn message(&self, account: AccountId, mode: Mode) -> Message {
+    fn message(&self, account: AccountId, mode: Mode, contact_id: Option<ContactId>) -> Message {
         Message {
             id: self.id,
             account,
@@ -224,7 +261,7 @@ impl InboundPlan {
             client_ref: None,
             batch_id: None,
             campaign_id: None,
-            contact_id: None,
+            contact_id,
             error: None,
             mode,
             scheduled_at: None,
@@ -243,10 +280,11 @@ fn without_nul(text: InboundText) -> InboundText {
 
 /// What became of an inbound text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "nearly every inbound text is routed")]
 pub enum TakenIn {
     /// It belongs to an account.
     Routed(Message),
+    /// It belongs to an account, and its keyword answered it with the other text.
+    Answered(Message, Box<Message>),
     /// It belongs to none.
     Unrouted(Unrouted),
     /// The simulated comeback was fulfilled before; nothing was written.

@@ -38,12 +38,14 @@
 pub mod account;
 pub mod clock;
 pub mod contact;
+pub mod conversation;
 pub mod credits;
 pub mod dispatch;
 pub mod error;
 pub mod event;
 pub mod ids;
 pub mod inbound;
+pub mod keyword;
 pub mod link;
 pub mod list;
 pub mod message;

@@ -15,6 +15,12 @@ impl Limit {
     /// The pages in which an export reads; more than a client may ask for.
     pub const EXPORT: Self = Self(1_000);
 
+    /// The texts of a conversation that is opened.
+    pub const THREAD: Self = Self(200);
+
+    /// A single thing.
+    pub const ONE: Self = Self(1);
+
     /// A page of `size` things; `None` unless it is 1 to 100.
     pub fn new(size: u32) -> Option<Self> {
         (1..=Self::MAX).contains(&size).then_some(Self(size))

@@ -11,9 +11,11 @@ use std::fmt;
 
 use crate::account::store::{AccountStore, ApiKeyStore};
 use crate::contact::store::ContactStore;
+use crate::conversation::store::ConversationStore;
 use crate::credits::store::CreditStore;
 use crate::dispatch::store::DispatchStore;
 use crate::inbound::store::InboundStore;
+use crate::keyword::store::KeywordStore;
 use crate::link::store::LinkStore;
 use crate::list::store::ListStore;
 use crate::message::store::MessageStore;
@@ -30,10 +32,12 @@ pub trait Store:
     AccountStore
     + ApiKeyStore
     + ContactStore
+    + ConversationStore
     + CreditStore
     + DispatchStore
     + InboundStore
     + LinkStore
+    + KeywordStore
     + ListStore
     + MessageStore
     + NumberStore
@@ -52,10 +56,12 @@ impl<S> Store for S where
     S: AccountStore
         + ApiKeyStore
         + ContactStore
+        + ConversationStore
         + CreditStore
         + DispatchStore
         + InboundStore
         + LinkStore
+        + KeywordStore
         + ListStore
         + MessageStore
         + NumberStore

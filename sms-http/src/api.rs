@@ -13,8 +13,10 @@ pub mod balance;
 pub mod contact;
 pub mod contact_import;
 pub(crate) mod contact_shape;
+pub mod conversation;
 pub mod export;
 pub mod gate;
+pub mod keyword;
 pub mod link;
 pub mod list;
 pub mod message;
@@ -41,6 +43,10 @@ pub enum Tag {
     Contacts,
     /// Tracked links.
     Links,
+    /// The inbox: texts by the number that they come from and go to.
+    Conversations,
+    /// Words that are answered when people text them.
+    Keywords,
     /// Groups of contacts.
     Lists,
     /// Numbers that must not be texted.
@@ -60,6 +66,8 @@ pub type Apis = (
     contact::ContactApi,
     contact_import::ContactImportApi,
     link::LinkApi,
+    conversation::ConversationApi,
+    keyword::KeywordApi,
     list::ListApi,
     balance::BalanceApi,
     opt_out::OptOutApi,
@@ -76,6 +84,8 @@ pub fn service(sms: &Sms, public_url: &str) -> OpenApiService<Apis, ()> {
         contact::ContactApi::new(sms.clone()),
         contact_import::ContactImportApi::new(sms.clone()),
         link::LinkApi::new(sms.clone()),
+        conversation::ConversationApi::new(sms.clone()),
+        keyword::KeywordApi::new(sms.clone()),
         list::ListApi::new(sms.clone()),
         balance::BalanceApi::new(sms.clone()),
         opt_out::OptOutApi::new(sms.clone()),
@@ -109,6 +119,8 @@ const RULES: DocumentRules = DocumentRules {
         ("message_cancel", &[Failure::Conflict]),
         ("contact_create", &[Failure::Conflict]),
         ("contact_update", &[Failure::Conflict]),
+        ("keyword_create", &[Failure::Conflict]),
+        ("keyword_update", &[Failure::Conflict]),
         ("sender_name_create", &[Failure::Conflict]),
         ("webhook_create", &[Failure::Conflict]),
     ],

@@ -26,12 +26,15 @@ impl From<Error> for ApiError {
             Error::IdempotencyConflict
             | Error::MessageNotCancellable(_)
             | Error::ContactExists(_)
+            | Error::KeywordExists
             | Error::NumberExists
             | Error::WebhookLimitReached
             | Error::NoNumber
             | Error::SenderExists
             | Error::BalanceOutOfRange(_) => StatusCode::CONFLICT,
-            Error::SenderNotApproved | Error::TestLimitExceeded => StatusCode::UNPROCESSABLE_ENTITY,
+            Error::ReservedKeyword | Error::SenderNotApproved | Error::TestLimitExceeded => {
+                StatusCode::UNPROCESSABLE_ENTITY
+            }
             _ => return unforeseen(&error),
         };
         let details = error.details();
@@ -113,6 +116,8 @@ mod tests {
             (Error::MessageNotCancellable(sent), 409, "message_not_cancellable"),
             (Error::ContactExists(contact), 409, "contact_exists"),
             (Error::NumberExists, 409, "number_exists"),
+            (Error::KeywordExists, 409, "keyword_exists"),
+            (Error::ReservedKeyword, 422, "reserved_keyword"),
             (Error::WebhookLimitReached, 409, "webhook_limit_reached"),
             (Error::SenderExists, 409, "sender_exists"),
             (Error::SenderNotApproved, 422, "sender_not_approved"),

@@ -53,6 +53,11 @@ impl AddressBook {
         range.filter_map(|(_, id)| self.contacts.get(id))
     }
 
+    /// The contact with a number.
+    pub(crate) fn of_number(&self, number: E164) -> Option<&Contact> {
+        self.contacts.get(self.by_phone.get(&number)?)
+    }
+
     /// Newest first.
     pub(crate) fn lists_of(&self, contact: ContactId) -> Vec<ListId> {
         let all = (contact, ListId::from_u128(0))..=(contact, ListId::from_u128(u128::MAX));
@@ -74,7 +79,7 @@ impl AddressBook {
         Box::new(self.contacts.range(..end).rev().map(|(_, contact)| contact).filter(found))
     }
 
-    fn facts(&self, question: &BookQuestion, opt_outs: &OptOuts) -> BookFacts {
+    pub(crate) fn facts(&self, question: &BookQuestion, opt_outs: &OptOuts) -> BookFacts {
         let BookQuestion { phones, ids, list } = question;
         let by_phone = phones.iter().filter_map(|phone| self.by_phone.get(phone));
         let found: BTreeSet<ContactId> = ids.iter().chain(by_phone).copied().collect();
@@ -93,7 +98,7 @@ impl AddressBook {
         }
     }
 
-    fn write(&mut self, change: BookChange) {
+    pub(crate) fn write(&mut self, change: BookChange) {
         let BookChange { removed, updated, created, joined, uses } = change;
         for id in removed {
             for list in self.lists_of(id) {

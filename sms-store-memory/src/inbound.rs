@@ -3,35 +3,60 @@
 use async_trait::async_trait;
 use sms_core::account::Mode;
 use sms_core::ids::{AccountId, MessageId};
+use sms_core::inbound::part::{GaveUp, GiveUpPlan, PartPlan, PartTaken, PartVerdict};
 use sms_core::inbound::store::InboundStore;
 use sms_core::inbound::{
     InboundFacts, InboundPlan, InboundVerdict, OptOutChange, Origin, RoutingFacts, TakenIn,
     Unrouted,
 };
+use sms_core::keyword::reply::{MatchFacts, Matched, Reply, Sender, question};
+use sms_core::message::{Body, Message};
 use sms_core::page::{Cursor, Page, PageRequest};
+use sms_core::phone::E164;
 use sms_core::store::StoreError;
+use sms_core::text::custom_names;
 use sms_core::time::Timestamp;
 
 use crate::MemoryStore;
-use crate::state::State;
+use crate::state::{AccountState, State};
 
 #[async_trait]
 impl InboundStore for MemoryStore {
-    async fn inbound_take(&self, mut plan: InboundPlan) -> Result<TakenIn, StoreError> {
+    async fn inbound_take(&self, plan: InboundPlan) -> Result<TakenIn, StoreError> {
         let mut state = self.state();
         if let Origin::Answer { follow_up, .. } = plan.origin
             && !state.follow_ups.remove(follow_up)
         {
             return Ok(TakenIn::AlreadyDone);
         }
-        let owner = plan.owner(state.routing_facts(&plan));
-        let known = owner.filter(|(account, _)| state.accounts.contains_key(account));
-        let Some((account, mode)) = known else {
-            let unrouted = plan.unrouted();
-            state.unrouted.insert(unrouted.id, unrouted.clone());
-            return Ok(TakenIn::Unrouted(unrouted));
+        Ok(state.take(plan))
+    }
+
+    async fn inbound_part_take(&self, plan: PartPlan) -> Result<PartTaken, StoreError> {
+        let mut state = self.state();
+        let key = plan.key();
+        Ok(match plan.settle(state.parts.get(key).cloned()) {
+            PartVerdict::Repeat => PartTaken::Repeat,
+            PartVerdict::Keep(gathered) => {
+                state.parts.put(key, gathered);
+                PartTaken::Waiting
+            }
+            PartVerdict::Join(gathered, text) => {
+                state.parts.put(key, gathered);
+                PartTaken::Joined(state.take(*text))
+            }
+        })
+    }
+
+    async fn inbound_part_give_up(&self, plan: GiveUpPlan) -> Result<GaveUp, StoreError> {
+        let mut state = self.state();
+        let Some((key, gathered)) = state.parts.take_older(plan.before) else {
+            return Ok(GaveUp::Nothing);
         };
-        Ok(TakenIn::Routed(state.take_in(&mut plan, account, mode)))
+        Ok(match plan.settle(key, &gathered) {
+            Some(text) => GaveUp::TakenIn(state.take(text)),
+            None => GaveUp::Forgotten,
+        })
     }
 
     async fn last_texted_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
@@ -54,6 +79,17 @@ impl InboundStore for MemoryStore {
 }
 
 impl State {
+    fn take(&mut self, mut plan: InboundPlan) -> TakenIn {
+        let owner = plan.owner(self.routing_facts(&plan));
+        let known = owner.filter(|(account, _)| self.accounts.contains_key(account));
+        let Some((account, mode)) = known else {
+            let unrouted = plan.unrouted();
+            self.unrouted.insert(unrouted.id, unrouted.clone());
+            return TakenIn::Unrouted(unrouted);
+        };
+        self.take_in(&mut plan, account, mode)
+    }
+
     fn routing_facts(&self, plan: &InboundPlan) -> RoutingFacts {
         let number = self.number_ids.get(&plan.text.to).and_then(|id| self.numbers.get(id));
         let answered = match plan.origin {
@@ -67,18 +103,17 @@ impl State {
         }
     }
 
-    fn take_in(
-        &mut self,
-        plan: &mut InboundPlan,
-        account: AccountId,
-        mode: Mode,
-    ) -> sms_core::message::Message {
-        let opted_out = self
-            .accounts
-            .get(&account)
-            .is_some_and(|room| room.opt_outs.contains_key(&plan.text.from));
-        let InboundVerdict { message, timeline, opt_out, events } =
-            plan.settle(InboundFacts { account, mode, opted_out });
+    fn take_in(&mut self, plan: &mut InboundPlan, account: AccountId, mode: Mode) -> TakenIn {
+        let from = plan.text.from;
+        let room = self.accounts.get(&account);
+        let facts = InboundFacts {
+            account,
+            mode,
+            opted_out: room.is_some_and(|room| room.opt_outs.contains_key(&from)),
+            contact: room.and_then(|room| room.book.of_number(from)).cloned(),
+            matched: room.and_then(|room| self.match_facts(room, plan)).map(Box::new),
+        };
+        let InboundVerdict { message, timeline, opt_out, matched, events } = plan.settle(facts);
         self.insert_message(message.clone(), vec![timeline]);
         if let Some(room) = self.accounts.get_mut(&account) {
             match opt_out {
@@ -91,7 +126,45 @@ impl State {
                 }
             }
         }
+        let answer = matched.and_then(|matched| self.write_match(account, from, *matched));
         self.raise(&events, &mut plan.ids);
-        message
+        match answer {
+            Some(answer) => TakenIn::Answered(message, Box::new(answer)),
+            None => TakenIn::Routed(message),
+        }
+    }
+
+    /// What a match depends on, if the text matches a keyword of the account.
+    fn match_facts(&self, room: &AccountState, plan: &InboundPlan) -> Option<MatchFacts> {
+        let (from, to) = (plan.text.from, plan.text.to);
+        let keyword = room.keywords.listening(&plan.word()?)?;
+        let words = keyword.reply.as_ref().map_or("", Body::as_str);
+        let is_used = |name: &&str| room.book.uses.contains_key(*name);
+        let number = self.number_ids.get(&to).and_then(|id| self.numbers.get(id));
+        let is_ours = self.number_ids.contains_key(&from);
+        Some(MatchFacts {
+            book: room.book.facts(&question(keyword, from), &room.opt_outs),
+            custom_names: custom_names(words)
+                .into_iter()
+                .filter(is_used)
+                .map(str::to_owned)
+                .collect(),
+            keyword: keyword.clone(),
+            route: number.and_then(|number| number.route.clone()),
+            sender: if is_ours { Sender::OurNumber } else { Sender::Person },
+            replied: room.inbox.replied(from),
+        })
+    }
+
+    /// Writes what a match sets off; the answer, if one is sent.
+    fn write_match(&mut self, account: AccountId, from: E164, matched: Matched) -> Option<Message> {
+        let Matched { keyword, book, reply } = matched;
+        let room = self.accounts.get_mut(&account)?;
+        room.keywords.put(keyword);
+        room.book.write(book);
+        let Reply { send, replied } = reply?;
+        let answer = self.accept(send).ok()?.messages.pop();
+        self.accounts.get_mut(&account)?.inbox.set_replied(from, replied);
+        answer
     }
 }

@@ -4,8 +4,9 @@
 //! asks the core to settle, and then only makes writes that cannot fail. So nothing is ever half
 //! done and there is no way back to be programmed. What it decides itself is nothing.
 //!
-//! Pages, claims and look-ups go through indexes and never scan everything, but for two: a search
-//! for words reads what the rest of the filter leaves, and a list of opt-outs all of its account's.
+//! Pages, claims and look-ups go through indexes and never scan everything, but for three: a search
+//! for words reads what the rest of the filter leaves, a list of unread conversations passes over
+//! those that are read, and a list of opt-outs reads all of its account's.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -26,10 +27,13 @@ use sms_core::store::{Health, StoreError};
 mod account;
 mod address_book;
 mod contact;
+mod conversation;
 mod credits;
 mod delivery;
 mod dispatch;
 mod inbound;
+mod inbound_part;
+mod keyword;
 mod link;
 mod list;
 mod message;

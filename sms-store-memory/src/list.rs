@@ -64,7 +64,10 @@ impl ListStore for MemoryStore {
     async fn list_delete(&self, account: AccountId, id: ListId) -> Result<bool, StoreError> {
         let mut state = self.state();
         let room = state.accounts.get_mut(&account);
-        Ok(room.is_some_and(|room| room.book.remove_list(id)))
+        Ok(room.is_some_and(|room| {
+            room.keywords.clear_list(id);
+            room.book.remove_list(id)
+        }))
     }
 
     async fn list_join(&self, plan: JoinPlan) -> Result<Joined, CommitError<BookRefused>> {

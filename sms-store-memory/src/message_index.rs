@@ -49,6 +49,12 @@ impl MessageIndex {
         self.by_batch.range(range).map(|(_, id)| *id)
     }
 
+    /// The texts from and to a number, oldest first.
+    pub(crate) fn of_number(&self, number: E164) -> impl DoubleEndedIterator<Item = MessageId> {
+        let range = (number, MessageId::from_u128(0))..=(number, MessageId::from_u128(u128::MAX));
+        self.by_number.range(range).map(|(_, id)| *id)
+    }
+
     /// Ids within the range, newest first, from the index that leaves the fewest for this filter.
     /// What it leaves has still to pass the filter.
     pub(crate) fn newest_first<'a>(

@@ -78,7 +78,7 @@ impl SendingStore for MemoryStore {
 }
 
 impl State {
-    fn accept(&mut self, plan: SendPlan) -> Result<Sent, CommitError<SendRefused>> {
+    pub(crate) fn accept(&mut self, plan: SendPlan) -> Result<Sent, CommitError<SendRefused>> {
         let facts = self.send_facts(&plan)?;
         match plan.settle(&facts)? {
             SendVerdict::Replay(earlier) => Ok(self.replay(plan.account, earlier)),

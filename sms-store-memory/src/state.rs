@@ -23,7 +23,10 @@ use sms_core::webhook::delivery::fan_out;
 use sms_core::webhook::endpoint::Endpoint;
 
 use crate::address_book::AddressBook;
+use crate::conversation::Inbox;
 use crate::delivery::Deliveries;
+use crate::inbound_part::Parts;
+use crate::keyword::Keywords;
 use crate::link::Links;
 use crate::message_index::MessageIndex;
 use crate::queue::{FollowUps, Queue};
@@ -46,6 +49,7 @@ pub(crate) struct State {
     /// Whose each sender name is: the operator looks through those of all accounts.
     pub(crate) sender_name_owners: BTreeMap<SenderNameId, AccountId>,
     pub(crate) unrouted: BTreeMap<MessageId, Unrouted>,
+    pub(crate) parts: Parts,
     /// Idempotency keys by age, for tidying.
     pub(crate) key_ages: BTreeSet<(Timestamp, AccountId, IdempotencyKey)>,
 }
@@ -54,6 +58,8 @@ pub(crate) struct State {
 pub(crate) struct AccountState {
     pub(crate) account: Account,
     pub(crate) book: AddressBook,
+    pub(crate) inbox: Inbox,
+    pub(crate) keywords: Keywords,
     /// In the order booked.
     pub(crate) ledger: Vec<Entry>,
     pub(crate) index: MessageIndex,
@@ -76,6 +82,8 @@ impl AccountState {
         Self {
             account,
             book: AddressBook::default(),
+            inbox: Inbox::default(),
+            keywords: Keywords::default(),
             ledger: Vec::new(),
             index: MessageIndex::default(),
             earlier: BTreeMap::new(),
@@ -106,6 +114,8 @@ impl State {
     pub(crate) fn insert_message(&mut self, message: Message, timeline: Vec<TimelineEntry>) {
         if let Some(room) = self.accounts.get_mut(&message.account) {
             room.index.insert(&message);
+            let newest = room.index.of_number(message.contact_number()).next_back();
+            room.inbox.note(&message, newest.unwrap_or(message.id));
         }
         self.messages.insert(message.id, StoredMessage { message, timeline });
     }

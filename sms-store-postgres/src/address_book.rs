@@ -54,8 +54,9 @@ pub(crate) fn contacts(rows: &[PgRow]) -> sqlx::Result<Vec<Contact>> {
     rows.iter().map(contact).collect()
 }
 
-/// Makes the changes of a book wait for one another. It is the first lock of its transaction.
-async fn lock(connection: &mut PgConnection, account: AccountId) -> sqlx::Result<()> {
+/// Makes the changes of a book wait for one another. It is taken before any account's lock: imports
+/// hold it for long, and sends wait for accounts.
+pub(crate) async fn lock(connection: &mut PgConnection, account: AccountId) -> sqlx::Result<()> {
     let lock = sqlx::query(
         "INSERT INTO address_book (account_id, changes) VALUES ($1, 1)
          ON CONFLICT (account_id) DO UPDATE SET changes = address_book.changes + 1",
@@ -105,7 +106,7 @@ impl PgStore {
     }
 }
 
-async fn read_contacts(
+pub(crate) async fn read_contacts(
     connection: &mut PgConnection,
     account: AccountId,
     ids: &[ContactId],
@@ -127,7 +128,7 @@ async fn read_contacts(
     contacts(&rows)
 }
 
-async fn read_facts(
+pub(crate) async fn read_facts(
     connection: &mut PgConnection,
     account: AccountId,
     question: &BookQuestion,
@@ -178,7 +179,7 @@ async fn read_members(
     rows.iter().map(|row| row.id("contact_id")).collect::<sqlx::Result<_>>().map(Some)
 }
 
-async fn write(
+pub(crate) async fn write(
     connection: &mut PgConnection,
     account: AccountId,
     change: BookChange,

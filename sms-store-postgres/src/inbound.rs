@@ -3,16 +3,21 @@
 use async_trait::async_trait;
 use sms_core::account::Mode;
 use sms_core::ids::{AccountId, MessageKind};
+use sms_core::inbound::part::{GaveUp, GiveUpPlan, PartPlan, PartTaken};
 use sms_core::inbound::store::InboundStore;
 use sms_core::inbound::{
     InboundFacts, InboundPlan, InboundVerdict, OptOutChange, Origin, RoutingFacts, TakenIn,
     Unrouted,
 };
+use sms_core::keyword::Keyword;
+use sms_core::keyword::reply::{MatchFacts, Matched, Reply, Sender, question};
 use sms_core::message::{Body, Message};
 use sms_core::number::Holder;
 use sms_core::page::{Page, PageRequest};
+use sms_core::phone::E164;
+use sms_core::route::RouteName;
 use sms_core::store::StoreError;
-use sms_core::text::Segments;
+use sms_core::text::{Segments, custom_names};
 use sms_core::time::Timestamp;
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
@@ -24,12 +29,21 @@ use crate::error::failed;
 use crate::new_text::insert_texts;
 use crate::receipt::take_follow_up;
 use crate::row::{Read, digits, time, uuid};
-use crate::{PgStore, event, opt_out};
+use crate::sending::send_within;
+use crate::{PgStore, address_book, conversation, event, inbound_part, keyword, opt_out};
 
 #[async_trait]
 impl InboundStore for PgStore {
     async fn inbound_take(&self, plan: InboundPlan) -> Result<TakenIn, StoreError> {
         again_on_conflict!(self.take_in_once(plan.clone()))
+    }
+
+    async fn inbound_part_take(&self, plan: PartPlan) -> Result<PartTaken, StoreError> {
+        again_on_conflict!(inbound_part::take_once(&self.pool, plan.clone()))
+    }
+
+    async fn inbound_part_give_up(&self, plan: GiveUpPlan) -> Result<GaveUp, StoreError> {
+        again_on_conflict!(inbound_part::give_up_once(&self.pool, plan.clone()))
     }
 
     async fn unrouted_list(&self, page: PageRequest) -> Result<Page<Unrouted>, StoreError> {
@@ -61,7 +75,7 @@ impl InboundStore for PgStore {
 }
 
 impl PgStore {
-    async fn take_in_once(&self, mut plan: InboundPlan) -> Result<TakenIn, StoreError> {
+    async fn take_in_once(&self, plan: InboundPlan) -> Result<TakenIn, StoreError> {
         let doing = failed("taking in a text");
         let mut tx = begin(&self.pool).await.map_err(&doing)?;
         if let Origin::Answer { follow_up, .. } = plan.origin
@@ -69,17 +83,24 @@ impl PgStore {
         {
             return Ok(TakenIn::AlreadyDone);
         }
-        let facts = routing_facts(&mut tx, &plan).await.map_err(&doing)?;
-        let taken = if let Some((account, mode)) = plan.owner(facts) {
-            TakenIn::Routed(take_in(&mut tx, &mut plan, account, mode).await.map_err(&doing)?)
-        } else {
-            let unrouted = plan.unrouted();
-            insert_unrouted(&mut tx, &unrouted).await.map_err(&doing)?;
-            TakenIn::Unrouted(unrouted)
-        };
+        let taken = take(&mut tx, plan).await.map_err(&doing)?;
         tx.commit().await.map_err(&doing)?;
         Ok(taken)
     }
+}
+
+/// Takes in a text, whoever's it is.
+pub(crate) async fn take(
+    connection: &mut PgConnection,
+    mut plan: InboundPlan,
+) -> sqlx::Result<TakenIn> {
+    let facts = routing_facts(connection, &plan).await?;
+    if let Some((account, mode)) = plan.owner(facts) {
+        return take_in(connection, &mut plan, account, mode).await;
+    }
+    let unrouted = plan.unrouted();
+    insert_unrouted(connection, &unrouted).await?;
+    Ok(TakenIn::Unrouted(unrouted))
 }
 
 async fn routing_facts(
@@ -120,21 +141,112 @@ async fn take_in(
     plan: &mut InboundPlan,
     account: AccountId,
     mode: Mode,
-) -> sqlx::Result<Message> {
+) -> sqlx::Result<TakenIn> {
+    let from = plan.text.from;
+    let listening = listening(connection, plan, account).await?;
     // An opt-out must not slip between a send's facts and its commit.
     lock_balances(connection, [account]).await?;
     let opted_out = sqlx::query("SELECT 1 FROM opt_out WHERE account_id = $1 AND phone = $2")
         .bind(uuid(account))
-        .bind(digits(plan.text.from))
+        .bind(digits(from))
         .fetch_optional(&mut *connection)
         .await?
         .is_some();
-    let InboundVerdict { message, timeline, opt_out, events } =
-        plan.settle(InboundFacts { account, mode, opted_out });
+    let matched = match listening {
+        Some(keyword) => Some(Box::new(match_facts(connection, plan, keyword).await?)),
+        None => None,
+    };
+    let contact = match &matched {
+        Some(_) => None,
+        None => address_book::read_contacts(connection, account, &[], &[from]).await?.pop(),
+    };
+    let InboundVerdict { message, timeline, opt_out, matched, events } =
+        plan.settle(InboundFacts { account, mode, opted_out, contact, matched });
     insert_texts(connection, &[(&message, timeline)]).await?;
     change_opt_out(connection, account, opt_out).await?;
+    conversation::receive(connection, account, from).await?;
+    let answer = match matched {
+        Some(matched) => write_match(connection, account, from, *matched).await?,
+        None => None,
+    };
     event::raise(connection, events, &mut plan.ids).await?;
-    Ok(message)
+    Ok(match answer {
+        Some(answer) => TakenIn::Answered(message, Box::new(answer)),
+        None => TakenIn::Routed(message),
+    })
+}
+
+/// The keyword that the text matches, with the account's address book locked: nobody changes the
+/// keyword then.
+async fn listening(
+    connection: &mut PgConnection,
+    plan: &InboundPlan,
+    account: AccountId,
+) -> sqlx::Result<Option<Keyword>> {
+    let Some(word) = plan.word() else { return Ok(None) };
+    // Few texts match, and the others need not wait for the book.
+    if keyword::listening(connection, account, &word).await?.is_none() {
+        return Ok(None);
+    }
+    address_book::lock(connection, account).await?;
+    keyword::listening(connection, account, &word).await
+}
+
+async fn match_facts(
+    connection: &mut PgConnection,
+    plan: &InboundPlan,
+    keyword: Keyword,
+) -> sqlx::Result<MatchFacts> {
+    let (account, from) = (keyword.account, plan.text.from);
+    let book = address_book::read_facts(connection, account, &question(&keyword, from)).await?;
+    let names = custom_names(keyword.reply.as_ref().map_or("", Body::as_str));
+    let used =
+        sqlx::query_scalar("SELECT name FROM custom_name WHERE account_id = $1 AND name = ANY($2)")
+            .bind(uuid(account))
+            .bind(names)
+            .fetch_all(&mut *connection)
+            .await?;
+    let rows = sqlx::query("SELECT phone, route FROM number WHERE phone = ANY($1)")
+        .bind([digits(from), digits(plan.text.to)])
+        .fetch_all(&mut *connection)
+        .await?;
+    let (mut sender, mut route) = (Sender::Person, None);
+    for row in rows {
+        let phone = row.number("phone")?;
+        if phone == from {
+            sender = Sender::OurNumber;
+        }
+        if phone == plan.text.to {
+            route = row.try_get::<Option<String>, _>("route")?.map(RouteName::new);
+        }
+    }
+    let replied = conversation::replied(connection, account, from).await?;
+    Ok(MatchFacts {
+        keyword,
+        book,
+        custom_names: used.into_iter().collect(),
+        route,
+        sender,
+        replied,
+    })
+}
+
+/// Writes what a match sets off; the answer, if one is sent.
+async fn write_match(
+    connection: &mut PgConnection,
+    account: AccountId,
+    from: E164,
+    matched: Matched,
+) -> sqlx::Result<Option<Message>> {
+    let Matched { keyword, book, reply } = matched;
+    keyword::write(connection, &keyword).await?;
+    address_book::write(connection, account, book).await?;
+    let Some(Reply { send, replied }) = reply else { return Ok(None) };
+    let sent = send_within(connection, send).await?;
+    if sent.is_some() {
+        conversation::set_replied(connection, account, from, replied).await?;
+    }
+    Ok(sent)
 }
 
 async fn change_opt_out(

@@ -2,9 +2,9 @@
 //!
 //! Rules stay in the core. A command opens its transaction, stages what is bulky, locks the rows
 //! its verdict depends on, asks the core to settle, and writes the verdict with a handful of
-//! statements whatever the number of texts. Locks are taken in one order everywhere: queue rows,
-//! texts, links by id, accounts by id, address books by account, endpoints by id, deliveries.
-//! Workers skip what others have locked.
+//! statements whatever the number of texts. Locks are taken in one order everywhere: the parts of a
+//! long text that comes in, queue rows, texts, links by id, address books by account, accounts by
+//! id, conversations, inboxes, endpoints by id, deliveries. Workers skip what others have locked.
 //!
 //! Beside the store stand what several programs over one database need: [`PgClock`] shows all of
 //! them the same time, [`PgWake`] tells one what another has found, [`PgLimits`] counts requests
@@ -30,12 +30,15 @@ mod cache;
 mod change;
 mod clock;
 mod contact;
+mod conversation;
 mod credits;
 mod delivery;
 mod dispatch;
 mod error;
 mod event;
 mod inbound;
+mod inbound_part;
+mod keyword;
 mod link;
 mod list;
 mod message;

@@ -14,10 +14,10 @@ use sqlx::Row;
 use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
-use crate::PgStore;
 use crate::address_book::{contacts, leave, select_contacts};
 use crate::error::failed;
 use crate::row::{Read, impossible, time, uuid};
+use crate::{PgStore, keyword};
 
 fn list(row: &PgRow) -> sqlx::Result<ContactList> {
     let count: i64 = row.try_get("contact_count")?;
@@ -132,6 +132,7 @@ impl ListStore for PgStore {
         .bind(uuid(account))
         .bind(uuid(id));
         let deleted = delete.execute(&mut *tx).await.map_err(&doing)?.rows_affected();
+        keyword::clear_list(&mut tx, account, id).await.map_err(&doing)?;
         tx.commit().await.map_err(&doing)?;
         Ok(deleted == 1)
     }

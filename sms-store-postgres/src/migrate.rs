@@ -104,6 +104,11 @@ fn migrations() -> Vec<Migration> {
             include_str!("../migrations/20261121223000_link.sql"),
         ),
         migration(
+            20_261_121_230_000,
+            "conversation",
+            include_str!("../migrations/20261121230000_conversation.sql"),
+        ),
+        migration(
             20_261_121_235_000,
             "vacuum",
             include_str!("../migrations/20261121235000_vacuum.sql"),

@@ -1,18 +1,20 @@
 //! Accepting sends. What arrives while a commit is under way goes into the next one, staged
 //! together and settled in turn, so that the cost of a commit is shared.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use sms_core::ids::AccountId;
+use sms_core::message::Message;
 use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey};
 use sms_core::sending::plan::SendPlan;
 use sms_core::sending::settle::{SendRefused, Sent};
 use sms_core::sending::store::SendingStore;
 use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
-use sqlx::PgPool;
+use sqlx::{PgConnection, PgPool};
 use tokio::sync::{Mutex, OwnedMutexGuard, mpsc, oneshot};
 use tokio::time::{Instant, timeout};
 
@@ -83,6 +85,20 @@ impl Sends {
         let lost = || (0..count).map(|_| Err(CommitError::Store(unknown_outcome()))).collect();
         answered.await.unwrap_or_else(|_| lost())
     }
+}
+
+/// Commits a send of one text with the rest of a transaction; the text, unless the send is refused.
+pub(crate) async fn send_within(
+    connection: &mut PgConnection,
+    mut plan: SendPlan,
+) -> sqlx::Result<Option<Message>> {
+    let plans = std::slice::from_ref(&plan);
+    // It has no links.
+    let mut state = facts::Locked::read(connection, plans, BTreeSet::new()).await?;
+    let facts::Settled::Accepted { .. } = state.settle(&plan) else { return Ok(None) };
+    stage::stage(connection, &[&plan]).await?;
+    state.write(connection).await?;
+    Ok(plan.messages.pop())
 }
 
 pub(super) fn unknown_outcome() -> StoreError {

@@ -12,17 +12,23 @@ use sms_core::contact::book::{BookRefused, CreatePlan, RemovePlan, UpdatePlan};
 use sms_core::contact::import::{ImportPlan, Imported};
 use sms_core::contact::store::ContactStore;
 use sms_core::contact::{Contact, ContactFilter};
+use sms_core::conversation::store::ConversationStore;
+use sms_core::conversation::{Conversation, ConversationFilter};
 use sms_core::credits::adjust::{AdjustPlan, AdjustRefused, Adjusted};
 use sms_core::credits::ledger::Entry;
 use sms_core::credits::store::CreditStore;
 use sms_core::dispatch::store::DispatchStore;
 use sms_core::dispatch::{ClaimPlan, Claimed, FollowUp, LeaseToken, OutcomePlan, OutcomeRecorded};
 use sms_core::ids::{
-    AccountId, ApiKeyId, ContactId, DeliveryId, EndpointId, LinkId, ListId, MessageId, NumberId,
-    TemplateId,
+    AccountId, ApiKeyId, ContactId, DeliveryId, EndpointId, KeywordId, LinkId, ListId, MessageId,
+    NumberId, TemplateId,
 };
+use sms_core::inbound::part::{GaveUp, GiveUpPlan, PartPlan, PartTaken};
 use sms_core::inbound::store::InboundStore;
 use sms_core::inbound::{InboundPlan, TakenIn, Unrouted};
+use sms_core::keyword::Keyword;
+use sms_core::keyword::save::{KeywordRefused, SavePlan};
+use sms_core::keyword::store::KeywordStore;
 use sms_core::link::store::LinkStore;
 use sms_core::link::{ClickPlan, Link, LinkCode, LinkFilter};
 use sms_core::list::join::{JoinPlan, Joined};
@@ -126,6 +132,16 @@ forward! {
 }
 
 forward! {
+    impl ConversationStore for FailingStore {
+        conversation_list(account: AccountId, filter: &ConversationFilter, page: PageRequest)
+            -> Result<Page<Conversation>, StoreError>;
+        unread_total(account: AccountId) -> Result<u64, StoreError>;
+        conversation_read(account: AccountId, number: E164, at: Timestamp)
+            -> Result<Option<u64>, StoreError>;
+    }
+}
+
+forward! {
     impl CreditStore for FailingStore {
         credits_adjust(plan: AdjustPlan) -> Result<Adjusted, CommitError<AdjustRefused>>;
         ledger_list(account: AccountId, page: PageRequest) -> Result<Page<Entry>, StoreError>;
@@ -158,6 +174,8 @@ forward! {
 forward! {
     impl InboundStore for FailingStore {
         inbound_take(plan: InboundPlan) -> Result<TakenIn, StoreError>;
+        inbound_part_take(plan: PartPlan) -> Result<PartTaken, StoreError>;
+        inbound_part_give_up(plan: GiveUpPlan) -> Result<GaveUp, StoreError>;
         unrouted_list(page: PageRequest) -> Result<Page<Unrouted>, StoreError>;
         last_texted_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
     }
@@ -170,6 +188,13 @@ forward! {
             -> Result<Page<Link>, StoreError>;
         link_by_code(code: LinkCode) -> Result<Option<Link>, StoreError>;
         links_click(plans: Vec<ClickPlan>) -> Vec<Result<Option<Link>, StoreError>>;
+    }
+
+    impl KeywordStore for FailingStore {
+        keyword_save(plan: SavePlan) -> Result<Keyword, CommitError<KeywordRefused>>;
+        keyword_get(account: AccountId, id: KeywordId) -> Result<Option<Keyword>, StoreError>;
+        keyword_list(account: AccountId, page: PageRequest) -> Result<Page<Keyword>, StoreError>;
+        keyword_delete(account: AccountId, id: KeywordId) -> Result<bool, StoreError>;
     }
 }
 

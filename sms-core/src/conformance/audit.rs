@@ -16,6 +16,8 @@ impl Rig {
     /// - Status, times, error and timeline of every text agree.
     /// - Each list has as many contacts as it says, and the custom names in use are those of the
     ///   contacts.
+    /// - Each number that texted the account has a conversation in its place, and what is unread is
+    ///   counted exactly.
     /// - The queue is empty when no text waits for anything.
     pub async fn audit(&self) {
         let mut waiting = 0;
@@ -34,6 +36,7 @@ impl Rig {
                 waiting += usize::from(MessageStatus::CLAIMABLE.contains(&message.status));
             }
             self.audit_address_book(account).await;
+            self.audit_conversations(account, &messages).await;
         }
         let next = self.next_dispatch().await;
         assert_eq!(next.is_some(), waiting > 0, "the queue holds the texts that wait, no others");

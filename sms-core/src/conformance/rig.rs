@@ -19,6 +19,7 @@ use crate::time::Timestamp;
 
 mod account;
 mod contact;
+mod conversation;
 mod dispatch;
 mod inbound;
 mod link;

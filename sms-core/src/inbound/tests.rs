@@ -1,7 +1,9 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::samples::{account_id, ids, message_id, millis, now, our_number, person};
+use crate::contact::book::BookFacts;
+use crate::keyword::reply::Sender;
+use crate::samples::{account_id, contact, ids, message_id, millis, now, our_number, person};
 
 const OTHER: AccountId = AccountId::from_u128(2);
 const MONTH: i64 = 30 * 24 * 60 * 60 * 1_000;
@@ -89,8 +91,18 @@ fn a_text_that_is_nobodys_is_kept_whole_for_the_operator() {
 
 // ---- what it sets off ----------------------------------------------------------------------
 
+fn facts() -> InboundFacts {
+    InboundFacts {
+        account: account_id(),
+        mode: Mode::Live,
+        opted_out: false,
+        contact: None,
+        matched: None,
+    }
+}
+
 fn settle(body: &str, opted_out: bool) -> InboundVerdict {
-    plan(body).settle(InboundFacts { account: account_id(), mode: Mode::Live, opted_out })
+    plan(body).settle(InboundFacts { opted_out, ..facts() })
 }
 
 fn kinds(verdict: &InboundVerdict) -> Vec<String> {
@@ -131,7 +143,7 @@ fn an_inbound_text_is_received_costs_nothing_and_has_no_trace_of_a_send() {
 
 #[test]
 fn an_answer_to_a_test_text_is_a_test_text() {
-    let facts = InboundFacts { account: OTHER, mode: Mode::Test, opted_out: false };
+    let facts = InboundFacts { account: OTHER, mode: Mode::Test, ..facts() };
     let verdict = plan_from(answer(), "hello").settle(facts);
     assert_eq!((verdict.message.account, verdict.message.mode), (OTHER, Mode::Test));
 }
@@ -193,6 +205,50 @@ fn events_carry_the_text_and_the_opt_out_as_they_are_kept() {
     assert!(verdict.events.iter().all(|event| event.account == account_id()));
     assert!(verdict.events.iter().all(|event| event.created_at == now()));
     assert!(verdict.events[0].id < verdict.events[1].id);
+}
+
+#[test]
+fn an_inbound_text_of_a_saved_contact_says_so() {
+    let verdict = plan("hello").settle(InboundFacts { contact: Some(contact()), ..facts() });
+    assert_eq!(verdict.message.contact_id, Some(contact().id));
+    let EventData::MessageReceived(told) = &verdict.events[0].data else { panic!("no text") };
+    assert_eq!(told.contact_id, Some(contact().id));
+}
+
+/// The facts of a match with this word.
+fn matching(word: &str) -> InboundFacts {
+    let keyword = crate::keyword::save::tests::keyword();
+    let matched = MatchFacts {
+        keyword: crate::keyword::Keyword { word: word.parse().unwrap(), ..keyword },
+        book: BookFacts::default(),
+        custom_names: std::collections::BTreeSet::new(),
+        route: None,
+        sender: Sender::Person,
+        replied: Vec::new(),
+    };
+    InboundFacts { matched: Some(Box::new(matched)), ..facts() }
+}
+
+#[test]
+fn a_keyword_makes_the_sender_a_contact_whom_the_text_and_its_event_name() {
+    let verdict = plan("Pizza, please").settle(matching("pizza"));
+    let matched = verdict.matched.unwrap();
+    let made = matched.book.created[0].id;
+    assert_eq!(verdict.message.contact_id, Some(made));
+    let EventData::MessageReceived(told) = &verdict.events[0].data else { panic!("no text") };
+    assert_eq!(told.contact_id, Some(made));
+    let reply = matched.reply.unwrap().send;
+    assert_eq!((reply.expires_at, reply.at), (now().plus(VALIDITY), now()));
+    assert!(reply.messages[0].id > verdict.message.id);
+}
+
+#[test]
+fn revoke_and_remove_are_keywords_where_the_account_has_them_and_stop_never_is() {
+    for (body, is_match) in [("Revoke", true), ("remove me", true), ("STOP", false)] {
+        let verdict = plan(body).settle(matching(&body[..4]));
+        assert_eq!(verdict.matched.is_some(), is_match, "{body}");
+        assert_eq!(matches!(verdict.opt_out, OptOutChange::Add(_)), !is_match, "{body}");
+    }
 }
 
 proptest! {

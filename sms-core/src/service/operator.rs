@@ -10,7 +10,7 @@ use crate::credits::ledger::{Cause, Draft, Entry, post};
 use crate::credits::{Change, Credits};
 use crate::error::Error;
 use crate::ids::{AccountId, ApiKeyId, MessageId, NumberId};
-use crate::inbound::{InboundPlan, InboundText, Origin, TakenIn, Unrouted};
+use crate::inbound::{InboundText, Origin, TakenIn, Unrouted};
 use crate::message::{Body, Message};
 use crate::number::store::NumberCreated;
 use crate::number::{Holder, Number};
@@ -271,7 +271,7 @@ impl Operator {
         let route = self.sms.default_route().clone();
         let text = InboundText { from, to, body: Body::new(body.into()), route };
         match self.sms.take_in(text, Origin::Network).await? {
-            TakenIn::Routed(message) => Ok(Some(message)),
+            TakenIn::Routed(message) | TakenIn::Answered(message, _) => Ok(Some(message)),
             TakenIn::Unrouted(_) | TakenIn::AlreadyDone => Ok(None),
         }
     }
@@ -296,18 +296,6 @@ impl Operator {
 }
 
 impl Sms {
-    pub(super) async fn take_in(
-        &self,
-        text: InboundText,
-        origin: Origin,
-    ) -> Result<TakenIn, Error> {
-        let at = self.now();
-        let plan = InboundPlan::new(text, origin, at, self.ids(at));
-        let taken = self.store().inbound_take(plan).await?;
-        self.wake(Work::Webhooks);
-        Ok(taken)
-    }
-
     pub(super) async fn record_receipt(&self, receipt: Receipt) -> Result<Recorded, Error> {
         let at = self.now();
         let plan = ReceiptPlan { receipt, at, ids: self.ids(at), follow_up: None };

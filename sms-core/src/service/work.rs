@@ -227,8 +227,8 @@ impl Sms {
     }
 
     /// Removes up to `limit` each of what is past its keep: webhook deliveries and contacts on
-    /// shared numbers after 30 days, idempotency keys after 7, test sends after an hour. Returns
-    /// how many.
+    /// shared numbers after 30 days, idempotency keys after 7, test sends after an hour; and takes
+    /// in what came of long texts whose parts are a day old. Returns how many.
     pub async fn tidy(&self, limit: usize) -> Result<usize, Error> {
         let now = self.now();
         let store = self.store();
@@ -236,7 +236,8 @@ impl Sms {
         let keys = store.idempotency_tidy(now.minus(idempotency::KEPT_FOR), limit).await?;
         let contacts = store.last_texted_tidy(now.minus(SHARED_REACH), limit).await?;
         let tests = store.test_sends_tidy(now.minus(TEST_WINDOW), limit).await?;
-        Ok(deliveries + keys + contacts + tests)
+        let parts = self.give_up_parts(limit).await?;
+        Ok(deliveries + keys + contacts + tests + parts)
     }
 
     /// Prepares searches for words in about `limit` texts that came since it was last done. Returns

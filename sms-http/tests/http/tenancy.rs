@@ -21,6 +21,8 @@ struct Tenant {
     contact: String,
     list: String,
     link: String,
+    keyword: String,
+    number: String,
 }
 
 impl Tenant {
@@ -51,6 +53,8 @@ impl Tenant {
         account.live.post("/messages", tracked).await.assert(201);
         let link = account.live.get("/links").await.ok();
         let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let keyword = json!({ "keyword": "pizza", "add_to_list_id": list["id"] });
+        let keyword = account.live.post("/keywords", keyword).await.created();
         let members = format!("/lists/{}/contacts", text(&list["id"]));
         let joining = json!({ "contact_ids": [contact["id"]] });
         account.live.post(&members, joining).await.assert(200);
@@ -65,14 +69,16 @@ impl Tenant {
             contact: text(&contact["id"]),
             list: text(&list["id"]),
             link: text(&link[0]["id"]),
+            keyword: text(&keyword["id"]),
+            number: text(&contact["phone"]),
             account,
         }
     }
 
     fn ids(&self) -> [&str; 9] {
         let Self { message, batch, webhook, delivery, template, sender_name, .. } = self;
-        let Self { contact, list, link, .. } = self;
-        [message, batch, webhook, delivery, template, sender_name, contact, list, link]
+        let Self { contact, list, link, keyword, .. } = self;
+        [message, batch, webhook, delivery, template, sender_name, contact, list, link, keyword]
     }
 
     /// What the parameter of a path stands for.
@@ -80,6 +86,8 @@ impl Tenant {
         match (path.split('/').nth(1).unwrap(), parameter) {
             ("contacts", "id") | ("lists", "contact_id") => &self.contact,
             ("links", "id") => &self.link,
+            ("conversations", "phone") => &self.number,
+            ("keywords", "id") => &self.keyword,
             ("lists", "id") => &self.list,
             ("messages", "id") => &self.message,
             ("opt-outs", "phone") => &self.opted_out,
@@ -98,6 +106,8 @@ impl Tenant {
             "/balance",
             "/contacts",
             "/links",
+            "/conversations",
+            "/keywords",
             "/lists",
             "/templates",
             "/sender-ids",

@@ -19,6 +19,7 @@ use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 use sqlx::{PgConnection, Row};
 
+use crate::conversation::{Moved, shift};
 use crate::credits::{Booking, book};
 use crate::row::{Read, amount, digits, impossible, time, uuids};
 
@@ -39,6 +40,7 @@ pub(super) struct Locked {
     earlier: BTreeMap<(AccountId, IdempotencyKey), EarlierSend>,
     remembered: Vec<(AccountId, IdempotencyKey, EarlierSend)>,
     tested: Vec<(AccountId, BatchId, Timestamp, u32)>,
+    moved: Moved,
 }
 
 struct LockedAccount {
@@ -47,6 +49,7 @@ struct LockedAccount {
     seq: i64,
     test_texts: Vec<(Timestamp, u32)>,
     entries: Vec<Entry>,
+    has_conversations: bool,
 }
 
 impl Locked {
@@ -59,7 +62,7 @@ impl Locked {
         let texts = || plans.iter().flat_map(|plan| plan.messages.iter());
         // Whoever opts out after this snapshot is seen when the texts are claimed.
         let rows = sqlx::query(
-            "SELECT id, status, balance, ledger_seq,
+            "SELECT id, status, balance, ledger_seq, has_conversations,
                  ARRAY(SELECT want.place FROM UNNEST($2::uuid[], $3::bigint[])
                            WITH ORDINALITY AS want (account_id, phone, place)
                        WHERE EXISTS (SELECT FROM opt_out o WHERE o.account_id = want.account_id
@@ -85,6 +88,7 @@ impl Locked {
                 seq: row.try_get("ledger_seq")?,
                 test_texts: Vec::new(),
                 entries: Vec::new(),
+                has_conversations: row.try_get("has_conversations")?,
             };
             accounts.insert(row.id("id")?, account);
         }
@@ -96,6 +100,7 @@ impl Locked {
             earlier: read_earlier(connection, plans).await?,
             remembered: Vec::new(),
             tested: Vec::new(),
+            moved: Moved::new(),
         })
     }
 
@@ -123,6 +128,12 @@ impl Locked {
             Ok(SendVerdict::Accept { entry, balance }) => {
                 account.balance = balance;
                 account.entries.extend(entry);
+                if account.has_conversations {
+                    for text in &plan.messages {
+                        let newest = self.moved.entry((text.account, text.to)).or_insert(text.id);
+                        *newest = text.id.max(*newest);
+                    }
+                }
                 self.remember(plan, balance);
                 Settled::Accepted { balance }
             }
@@ -161,7 +172,8 @@ impl Locked {
         });
         book(connection, bookings.collect()).await?;
         write_keys(connection, self.remembered).await?;
-        write_tests(connection, self.tested).await
+        write_tests(connection, self.tested).await?;
+        shift(connection, self.moved).await
     }
 }
 

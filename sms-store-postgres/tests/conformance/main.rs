@@ -4,6 +4,7 @@
 //! `cargo test -p sms-store-postgres --test conformance sending::` runs one noun's.
 
 mod address_book;
+mod conversation;
 mod dropped;
 mod plans;
 mod postgres;
@@ -144,7 +145,11 @@ fn main() -> ExitCode {
             Ok(())
         })
     });
-    let own = postgres::TESTS.iter().chain(schema::TESTS).chain(address_book::TESTS);
+    let own = postgres::TESTS
+        .iter()
+        .chain(schema::TESTS)
+        .chain(address_book::TESTS)
+        .chain(conversation::TESTS);
     let here = own.map(|(name, act)| {
         Trial::test(format!("postgres::{name}"), move || {
             with_store(|store, runner, url| {

@@ -19,7 +19,7 @@ mod hot;
 pub(crate) use hot::hot_queries_use_the_indexes_meant_for_them;
 
 /// Tables that grow with use: nothing hot may read one of them whole.
-const LARGE: [&str; 17] = [
+const LARGE: [&str; 21] = [
     "contact",
     "contact_list_member",
     "message",
@@ -37,6 +37,10 @@ const LARGE: [&str; 17] = [
     "api_key",
     "number",
     "endpoint",
+    "conversation",
+    "inbox",
+    "keyword",
+    "inbound_part",
 ];
 
 /// What a server has told about statements since it was last asked.

@@ -17,6 +17,7 @@ use sms_core::credits::store::CreditStore;
 use sms_core::dispatch::store::DispatchStore;
 use sms_core::dispatch::{ClaimPlan, Claimed, FollowUp, LeaseToken, OutcomePlan, OutcomeRecorded};
 use sms_core::ids::{AccountId, ApiKeyId, MessageId, NumberId, TemplateId};
+use sms_core::inbound::part::{GaveUp, GiveUpPlan, PartPlan, PartTaken};
 use sms_core::inbound::store::InboundStore;
 use sms_core::inbound::{InboundPlan, TakenIn, Unrouted};
 use sms_core::message::cancel::{CancelPlan, CancelRefused};
@@ -50,6 +51,7 @@ use super::trace::Detail;
 use super::world::{Weather, World};
 
 mod contact;
+mod conversation;
 mod link;
 mod webhook;
 
@@ -225,6 +227,8 @@ forward! {
 
 forward! {
     impl InboundStore for Stage {
+        inbound_part_take(plan: PartPlan) -> Result<PartTaken, StoreError>;
+        inbound_part_give_up(plan: GiveUpPlan) -> Result<GaveUp, StoreError>;
         unrouted_list(page: PageRequest) -> Result<Page<Unrouted>, StoreError>;
         last_texted_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
     }

@@ -13,7 +13,7 @@ use crate::message::{Direction, MessageFilter, MessageStatus, Times};
 /// The account that a text from this person to the shared number belongs to.
 async fn owner(rig: &Rig, from: u16) -> Option<AccountId> {
     match rig.inbound(from, our_number(), "Hello").await {
-        TakenIn::Routed(message) => Some(message.account),
+        TakenIn::Routed(message) | TakenIn::Answered(message, _) => Some(message.account),
         TakenIn::Unrouted(_) => None,
         TakenIn::AlreadyDone => panic!("a text of a network is never done already"),
     }

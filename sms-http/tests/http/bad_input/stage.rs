@@ -27,6 +27,7 @@ pub(super) struct Stage {
     pub(super) delivery: String,
     pub(super) contact: String,
     pub(super) list: String,
+    pub(super) keyword: String,
     pub(super) key: String,
     pub(super) template: String,
     pub(super) sender_name: String,
@@ -45,6 +46,8 @@ impl Stage {
         let person = json!({ "phone": "07700 900123" });
         let contact = account.live.post("/contacts", person).await.created();
         let list = account.live.post("/lists", json!({ "name": "Regulars" })).await.created();
+        let keyword = json!({ "keyword": "pizza", "reply": "Yum" });
+        let keyword = account.live.post("/keywords", keyword).await.created();
         let operator = rig.operator();
         let template = json!({ "name": "Table", "body": "x" });
         let template = account.live.post("/templates", template).await.created();
@@ -66,6 +69,7 @@ impl Stage {
             sender_name: id(&name),
             contact: id(&contact),
             list: id(&list),
+            keyword: id(&keyword),
             account: account.id.to_string(),
             live: account.live,
             operator,
@@ -99,6 +103,7 @@ impl Stage {
         let id = match path.split('/').nth(1).unwrap() {
             "contacts" => &self.contact,
             "links" => &self.link,
+            "keywords" => &self.keyword,
             "lists" => &self.list,
             "messages" => &self.message,
             "webhooks" => &self.webhook,
@@ -124,6 +129,8 @@ impl Stage {
             "/balance",
             "/contacts",
             "/links",
+            "/conversations",
+            "/keywords",
             "/lists",
             "/opt-outs?limit=100",
             "/sender-ids",
@@ -166,12 +173,14 @@ impl Operation<'_> {
             "message_send" | "message_quote" => json!({ "to": "07700 900123", "body": "x" }),
             "contact_create" => json!({ "phone": "07700 900124" }),
             "contact_import" => json!({ "rows": [{ "phone": "07700 900124" }] }),
+            "keyword_create" => json!({ "keyword": "pasta" }),
             "list_create" => json!({ "name": "Regulars" }),
             "webhook_create" => {
                 json!({ "url": "https://example.com/hook", "events": ["message.sent"] })
             }
             "account_update"
             | "contact_update"
+            | "keyword_update"
             | "list_add"
             | "list_update"
             | "webhook_update"

@@ -94,6 +94,20 @@ SELECT owner(n), text_id(n * 5), lpad(n::text, 10, 'a'), 'https://example.com/',
     CASE WHEN n % 3 = 0 THEN nth(5, n / 10000) END, 447700900000 + n % 997,
     (n % 5 = 0)::int, CASE WHEN n % 5 = 0 THEN now() END, CASE WHEN n % 5 = 0 THEN now() END
 FROM generate_series(1, 200000) n;
+-- A conversation for each of two hundred thousand texts of the largest account.
+INSERT INTO conversation (account_id, phone, last_message_id, unread)
+SELECT owner(n), 447800000000 + n, text_id(n), (n % 50 = 0)::int
+FROM generate_series(1, 300000) n WHERE owner(n) = nth(1, 1);
+INSERT INTO inbox (account_id, unread) SELECT nth(1, n), 1000 FROM generate_series(1, 5000) n;
+UPDATE account SET has_conversations = true WHERE id = nth(1, 1);
+INSERT INTO keyword (account_id, id, word, reply, enabled, match_count, created_at, updated_at)
+SELECT nth(1, n % 5000 + 1), nth(11, n), 'WORD' || n / 5000, 'Hello', true, 0, now(), now()
+FROM generate_series(1, 50000) n;
+INSERT INTO inbound_part (to_number, from_number, reference, total, numbers, bodies, is_joined,
+    route, first_at)
+SELECT 447700900999, 447700000000 + n, 1, 2, '{1}', '{Hello}', true, 'smpp',
+    timestamptz '2026-11-20 00:00Z' + n * interval '10 ms'
+FROM generate_series(1, 50000) n;
 -- The largest account's settled texts are in spans, most of which say that no words are there.
 INSERT INTO message_span (account_id, first_id, last_id, signature)
 SELECT nth(1, 1), text_id(greatest(500 * k, 1)), text_id(500 * k + 469),

@@ -2,7 +2,11 @@
 
 use sms_core::account::api_key::KeyHash;
 use sms_core::conformance::rig::{key, person, request, request_with_key, taken};
+use sms_core::contact::filter::ContactSearch;
+use sms_core::conversation::{ConversationFilter, ReadState};
+use sms_core::dispatch::VALIDITY;
 use sms_core::ids::{AccountId, BatchId, CampaignId, EndpointId, IdSource, MessageId};
+use sms_core::inbound::part::GiveUpPlan;
 use sms_core::link::{ClickPlan, LinkCode, LinkFilter};
 use sms_core::message::filter::Search;
 use sms_core::message::{Direction, MessageFilter, MessageStatus};
@@ -84,6 +88,7 @@ pub(crate) async fn hot_queries_use_the_indexes_meant_for_them(own: Own) {
     searches(&store, account).await;
     other_lists(&store, account).await;
     look_ups(&store, account).await;
+    threads(&store, &rig, account).await;
     workers(&store, &rig, account).await;
     super::book::contacts_and_lists(&store, account).await;
     store.close().await;
@@ -323,6 +328,57 @@ async fn look_ups(store: &dyn Store, account: AccountId) {
     );
 }
 
+async fn threads(store: &dyn Store, rig: &sms_core::conformance::Rig, account: AccountId) {
+    let all = ConversationFilter::default();
+    let unread = ConversationFilter { state: Some(ReadState::Unread), ..all.clone() };
+    let search = ContactSearch::parse("+447800000001");
+    let one = ConversationFilter { search, ..all.clone() };
+    for (what, index, filter) in [
+        ("conversations", "conversation_by_activity", &all),
+        ("unread conversations", "conversation_unread", &unread),
+        ("one conversation", "conversation_pkey", &one),
+    ] {
+        for page in [PageRequest::default(), deep()] {
+            let _ = Plans::told();
+            for _ in 0..8 {
+                store.conversation_list(account, filter, page).await.expect("listed");
+                store.health_check().await.expect("the server answers");
+            }
+            Plans::told().judge(what, &[index], A_PAGE);
+        }
+    }
+    judge!(
+        store,
+        "what is unread",
+        ["inbox_pkey"],
+        1.0,
+        store.unread_total(account).await.expect("read")
+    );
+    let other = AccountId::from_u128(nth(1, 50));
+    judge!(
+        store,
+        "an answer, read",
+        ["conversation_pkey", "inbox_pkey", "message_unread", "message_by_contact"],
+        30.0,
+        {
+            rig.inbound(7, rig_number(50), "Thank you").await;
+            store.conversation_read(other, person(7), rig.now()).await.expect("marked")
+        }
+    );
+    judge!(
+        store,
+        "a match",
+        ["keyword_by_word"],
+        30.0,
+        rig.inbound(8, rig_number(50), "word3, please").await
+    );
+    judge!(store, "giving up parts", ["inbound_part_by_age"], 30.0, {
+        let (before, at, ids) = (rig.now(), rig.now(), rig.ids());
+        let plan = GiveUpPlan { before, validity: VALIDITY, at, ids };
+        store.inbound_part_give_up(plan).await.expect("given up")
+    });
+}
+
 async fn workers(store: &dyn Store, rig: &sms_core::conformance::Rig, account: AccountId) {
     judge!(
         store,
@@ -368,7 +424,7 @@ async fn workers(store: &dyn Store, rig: &sms_core::conformance::Rig, account: A
     judge!(store, "a claim of deliveries", ["delivery_next"], 1_000.0, rig.claim_any(10).await);
     let room = rig.account_now(account).await;
     let mut sends = 0_u16;
-    judge!(store, "a send", ["account_pkey", "idempotency_key_pkey"], 30.0, {
+    judge!(store, "a send", ["account_pkey", "idempotency_key_pkey", "conversation_pkey"], 30.0, {
         sends += 1;
         rig.send(&room, &request([sends, 90])).await;
         rig.send(&room, &request_with_key(sends, &format!("new-{sends}"))).await

@@ -1,0 +1,188 @@
+//! Conversations: one for each number that has texted an account.
+//!
+//! A conversation begins with the first text that comes in from a number. From then on every text
+//! from it or to it, live or test, moves it to the front: its place is the id of its newest text.
+//! Reading a page of them scans nothing; stores keep place and unread count with the commits that
+//! write texts.
+
+use std::fmt;
+
+use crate::contact::filter::ContactSearch;
+use crate::contact::{Contact, Details};
+use crate::ids::ContactId;
+use crate::message::Message;
+use crate::phone::E164;
+
+pub mod store;
+
+/// One conversation, as a list shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conversation {
+    /// The other party's number.
+    pub number: E164,
+    /// Who that is, if the number is a saved contact now.
+    pub contact: Option<KnownAs>,
+    /// How many of its texts came in and are not read.
+    pub unread: u64,
+    /// Its newest text, in either direction.
+    pub last_message: Message,
+}
+
+/// Who a number is in the address book. `Debug` does not show the name.
+#[derive(Clone, PartialEq, Eq)]
+pub struct KnownAs {
+    /// The contact.
+    pub id: ContactId,
+    /// First and last name, whatever there is of them; none when there is neither.
+    pub name: Option<String>,
+}
+
+impl KnownAs {
+    /// A contact with these names.
+    pub fn new(id: ContactId, first_name: Option<&str>, last_name: Option<&str>) -> Self {
+        let names = [first_name, last_name].into_iter().flatten().map(str::trim);
+        let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+        Self { id, name: (!names.is_empty()).then(|| names.join(" ")) }
+    }
+}
+
+impl From<&Contact> for KnownAs {
+    fn from(contact: &Contact) -> Self {
+        let Details { first_name, last_name, .. } = &contact.details;
+        Self::new(contact.id, first_name.as_deref(), last_name.as_deref())
+    }
+}
+
+impl fmt::Debug for KnownAs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KnownAs").field("id", &self.id).field("name", &self.name.is_some()).finish()
+    }
+}
+
+/// Whether a conversation holds texts that are not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadState {
+    /// At least one.
+    Unread,
+    /// None.
+    Read,
+}
+
+/// Questions that a conversation has to answer with yes, all of them. Empty wants all.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ConversationFilter {
+    /// Whether it is read.
+    pub state: Option<ReadState>,
+    /// Its number or a part of it, or words of its contact's name.
+    pub search: Option<ContactSearch>,
+}
+
+impl ConversationFilter {
+    /// Whether the conversation with this number is wanted.
+    pub fn accepts(&self, number: E164, contact: Option<&Contact>, unread: u64) -> bool {
+        let Self { state, search } = self;
+        let is_in_state = match state {
+            Some(ReadState::Unread) => unread > 0,
+            Some(ReadState::Read) => unread == 0,
+            None => true,
+        };
+        let named = |words: &str| contact.is_some_and(|contact| name_has(contact, words));
+        is_in_state
+            && match search {
+                Some(ContactSearch::Number(wanted)) => number == *wanted,
+                Some(ContactSearch::Digits { digits, words }) => {
+                    number.digits().to_string().contains(digits) || named(words)
+                }
+                Some(ContactSearch::Words(words)) => named(words),
+                None => true,
+            }
+    }
+}
+
+/// Whether a contact's name has these words, which are in lower case. What searches look into is
+/// the name, a new line, and the email, which has none.
+fn name_has(contact: &Contact, words: &str) -> bool {
+    contact.searched().rsplit_once('\n').is_some_and(|(name, _)| name.contains(words))
+}
+
+/// One conversation, opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thread {
+    /// The other party's number.
+    pub number: E164,
+    /// The saved contact with it.
+    pub contact: Option<Contact>,
+    /// Whether it has opted out.
+    pub opted_out: bool,
+    /// The newest of its texts, at most [`Limit::THREAD`](crate::page::Limit::THREAD), the oldest
+    /// of them first.
+    pub messages: Vec<Message>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{contact, mobile};
+
+    fn named(first: Option<&str>, last: Option<&str>) -> Contact {
+        let details = Details {
+            first_name: first.map(str::to_owned),
+            last_name: last.map(str::to_owned),
+            email: Some("ann@example.com".to_owned()),
+            ..Details::default()
+        };
+        Contact { details, ..contact() }
+    }
+
+    #[test]
+    fn a_contacts_name_is_whatever_there_is_of_it() {
+        for (first, last, name) in [
+            (Some("Ann"), Some("O'Neill"), Some("Ann O'Neill")),
+            (Some("Ann"), None, Some("Ann")),
+            (None, Some(" O'Neill "), Some("O'Neill")),
+            (None, None, None),
+        ] {
+            let known = KnownAs::from(&named(first, last));
+            assert_eq!(known.name.as_deref(), name);
+            assert!(!format!("{known:?}").contains("Ann"));
+        }
+    }
+
+    #[test]
+    fn q_finds_numbers_parts_of_them_and_names_but_no_email() {
+        let contact = named(Some("Ann"), Some("Nuñez\nJr 42"));
+        let wants = |q: &str, contact: Option<&Contact>| {
+            let search = ContactSearch::parse(q);
+            ConversationFilter { search, state: None }.accepts(mobile(123), contact, 0)
+        };
+        for (q, by_number, by_name) in [
+            ("07700 900123", true, false),
+            ("07700 900124", false, false),
+            ("0770 09001", true, false),
+            ("900 123", true, false),
+            ("ann", false, true),
+            ("ANN NUÑEZ", false, true),
+            ("jr 42", false, true),
+            ("42", false, true),
+            ("example", false, false),
+            (" ", true, true),
+        ] {
+            assert_eq!(wants(q, None), by_number, "{q}");
+            assert_eq!(wants(q, Some(&contact)), by_number || by_name, "{q}");
+        }
+    }
+
+    #[test]
+    fn conversations_are_told_apart_by_what_is_unread() {
+        let wants = |state, unread| {
+            ConversationFilter { state, search: None }.accepts(mobile(1), None, unread)
+        };
+        for (state, read, unread) in [
+            (None, true, true),
+            (Some(ReadState::Unread), false, true),
+            (Some(ReadState::Read), true, false),
+        ] {
+            assert_eq!((wants(state, 0), wants(state, 1)), (read, unread), "{state:?}");
+        }
+    }
+}

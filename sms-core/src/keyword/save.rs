@@ -1,0 +1,299 @@
+//! Making and changing keywords: what is asked for, what it depends on, what is kept then.
+
+use super::{Keyword, Listening, Word, check_reply, kept_reply};
+use crate::error::FieldError;
+use crate::ids::{AccountId, KeywordId, ListId};
+use crate::message::Body;
+use crate::time::Timestamp;
+
+/// What a new keyword shall be, as given.
+#[derive(Clone, PartialEq, Eq)]
+pub struct KeywordInput {
+    /// The word, 1 to 20 letters and digits in any case.
+    pub keyword: String,
+    /// The answer; blank is none.
+    pub reply: Option<String>,
+    /// The id of the list that senders are put on.
+    pub add_to_list_id: Option<String>,
+    /// Whether it answers.
+    pub listening: Listening,
+}
+
+/// What its owner wants changed, as given; what is `None` stays.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct KeywordPatch {
+    /// Another word.
+    pub keyword: Option<String>,
+    /// Another answer, or none.
+    pub reply: Option<Option<String>>,
+    /// Another list, or none.
+    pub add_to_list_id: Option<Option<String>>,
+    /// Whether it answers.
+    pub listening: Option<Listening>,
+}
+
+/// Shows what was given, never the words.
+macro_rules! hide_words {
+    ($($name:ident)*) => {$(
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($name))
+                    .field("add_to_list_id", &self.add_to_list_id)
+                    .field("listening", &self.listening)
+                    .finish_non_exhaustive()
+            }
+        }
+    )*};
+}
+hide_words! { KeywordInput KeywordPatch }
+
+impl KeywordInput {
+    /// Every rule about single fields that it breaks.
+    pub fn check(&self) -> Vec<FieldError> {
+        check(Some(&self.keyword), self.reply.as_deref())
+    }
+}
+
+impl KeywordPatch {
+    /// Every rule about single fields that it breaks.
+    pub fn check(&self) -> Vec<FieldError> {
+        let reply = self.reply.as_ref().and_then(Option::as_deref);
+        check(self.keyword.as_deref(), reply)
+    }
+}
+
+fn check(keyword: Option<&str>, reply: Option<&str>) -> Vec<FieldError> {
+    let word = keyword.and_then(|text| text.parse::<Word>().err());
+    let word = word.map(|error| FieldError::new("keyword", "invalid_format", error.to_string()));
+    word.into_iter().chain(reply.and_then(check_reply)).collect()
+}
+
+/// What shall become of a keyword, once it is known to be right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Values {
+    /// The word.
+    pub word: Option<Word>,
+    /// The answer, or none.
+    pub reply: Option<Option<Body>>,
+    /// The list, or none.
+    pub list: Option<Option<ListId>>,
+    /// Whether it answers.
+    pub listening: Option<Listening>,
+}
+
+impl Values {
+    /// The values of a patch that passed its checks, with its list looked up.
+    pub fn of(patch: KeywordPatch, list: Option<Option<ListId>>) -> Self {
+        let KeywordPatch { keyword, reply, add_to_list_id: _, listening } = patch;
+        let word = keyword.and_then(|text| text.parse().ok());
+        Self { word, reply: reply.map(kept_reply), list, listening }
+    }
+
+    fn apply(self, keyword: Keyword) -> Keyword {
+        let Self { word, reply, list, listening } = self;
+        Keyword {
+            word: word.unwrap_or(keyword.word),
+            reply: reply.unwrap_or(keyword.reply),
+            add_to_list_id: list.unwrap_or(keyword.add_to_list_id),
+            listening: listening.unwrap_or(keyword.listening),
+            ..keyword
+        }
+    }
+}
+
+/// Whether a keyword is made or changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Save {
+    /// It is made with this word.
+    Make(Word),
+    /// It is there.
+    Change,
+}
+
+/// Makes or changes a keyword.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SavePlan {
+    /// Whose it is.
+    pub account: AccountId,
+    /// Its id.
+    pub id: KeywordId,
+    /// Whether it is new.
+    pub save: Save,
+    /// What it shall be.
+    pub values: Values,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What the verdict depends on, read with the account's address book locked.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SaveFacts {
+    /// The keyword as it is.
+    pub current: Option<Keyword>,
+    /// The keyword of the account that has the [word asked for](SavePlan::word).
+    pub holder: Option<KeywordId>,
+    /// The [list asked for](SavePlan::list), if the account has it.
+    pub list: Option<ListId>,
+}
+
+/// Why a keyword was not saved; nothing was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum KeywordRefused {
+    /// There is no such keyword.
+    #[error("no such keyword")]
+    NoSuchKeyword,
+    /// There is no such list.
+    #[error("no such list")]
+    NoSuchList(ListId),
+    /// Another keyword of the account has the word.
+    #[error("the account has this keyword already")]
+    KeywordExists,
+}
+
+impl SavePlan {
+    /// The word that no other keyword may have.
+    pub fn word(&self) -> Option<&Word> {
+        match &self.save {
+            Save::Make(word) => Some(word),
+            Save::Change => self.values.word.as_ref(),
+        }
+    }
+
+    /// The list that has to exist.
+    pub fn list(&self) -> Option<ListId> {
+        self.values.list.flatten()
+    }
+
+    /// The keyword as it is to be kept. Between reading the facts and writing it neither lists nor
+    /// keywords of the account may change.
+    pub fn settle(self, facts: SaveFacts) -> Result<Keyword, KeywordRefused> {
+        let SaveFacts { current, holder, list } = facts;
+        let before = match (&self.save, current) {
+            (Save::Make(word), _) => self.blank(word.clone()),
+            (Save::Change, Some(keyword)) => Keyword { updated_at: self.at, ..keyword },
+            (Save::Change, None) => return Err(KeywordRefused::NoSuchKeyword),
+        };
+        if let Some(wanted) = self.list()
+            && list != Some(wanted)
+        {
+            return Err(KeywordRefused::NoSuchList(wanted));
+        }
+        if holder.is_some_and(|holder| holder != self.id) {
+            return Err(KeywordRefused::KeywordExists);
+        }
+        Ok(self.values.apply(before))
+    }
+
+    fn blank(&self, word: Word) -> Keyword {
+        Keyword {
+            id: self.id,
+            account: self.account,
+            word,
+            reply: None,
+            add_to_list_id: None,
+            listening: Listening::On,
+            match_count: 0,
+            last_matched_at: None,
+            created_at: self.at,
+            updated_at: self.at,
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::samples::{account_id, now, seconds};
+
+    pub(crate) fn keyword() -> Keyword {
+        make("pizza", None).settle(SaveFacts::default()).unwrap()
+    }
+
+    fn patch() -> KeywordPatch {
+        KeywordPatch::default()
+    }
+
+    fn make(word: &str, list: Option<ListId>) -> SavePlan {
+        let reply = Some(Some("Yum".to_owned()));
+        let values = Values::of(KeywordPatch { reply, ..patch() }, Some(list));
+        let save = Save::Make(word.parse().unwrap());
+        SavePlan { account: account_id(), id: KeywordId::from_u128(5), save, values, at: now() }
+    }
+
+    #[expect(clippy::option_option, reason = "the form of a change")]
+    fn change(patch: KeywordPatch, list: Option<Option<ListId>>) -> SavePlan {
+        let values = Values::of(patch, list);
+        SavePlan { save: Save::Change, values, at: seconds(5), ..make("x", None) }
+    }
+
+    #[test]
+    fn words_and_replies_hold_at_the_limit_and_not_one_past_it() {
+        let input = |word: &str, reply: &str| KeywordInput {
+            keyword: word.to_owned(),
+            reply: Some(reply.to_owned()),
+            add_to_list_id: None,
+            listening: Listening::On,
+        };
+        assert_eq!(input(&"x".repeat(20), &"👋".repeat(1_600)).check(), []);
+        assert_eq!(input("x", "").check(), []);
+        let long = input(&"x".repeat(21), &"👋".repeat(1_601)).check();
+        let codes: Vec<_> = long.iter().map(|error| (&*error.field, error.code)).collect();
+        assert_eq!(codes, [("keyword", "invalid_format"), ("reply", "too_long")]);
+        assert_eq!(patch().check(), []);
+        let word = KeywordPatch { keyword: Some("a b".to_owned()), ..patch() };
+        assert_eq!(word.check().len(), 1);
+        assert!(!format!("{word:?}").contains("a b"));
+    }
+
+    #[test]
+    fn a_new_keyword_has_matched_nothing() {
+        let made = keyword();
+        assert_eq!(
+            (made.word.as_str(), made.match_count, made.last_matched_at),
+            ("PIZZA", 0, None)
+        );
+        assert_eq!((made.listening, made.reply), (Listening::On, Some(Body::new("Yum"))));
+        assert_eq!((made.created_at, made.updated_at), (now(), now()));
+    }
+
+    #[test]
+    fn a_change_leaves_alone_what_it_does_not_name() {
+        let current = Keyword { match_count: 3, ..keyword() };
+        let settle = |plan: SavePlan| {
+            plan.settle(SaveFacts { current: Some(current.clone()), ..SaveFacts::default() })
+        };
+        let updated = Keyword { updated_at: seconds(5), ..current.clone() };
+        assert_eq!(settle(change(patch(), None)), Ok(updated.clone()));
+        let word = KeywordPatch { keyword: Some("pasta".to_owned()), ..patch() };
+        let expected = Keyword { word: "PASTA".parse().unwrap(), ..updated.clone() };
+        assert_eq!(settle(change(word, None)), Ok(expected));
+        let off = KeywordPatch { listening: Some(Listening::Off), reply: Some(None), ..patch() };
+        let expected = Keyword { listening: Listening::Off, reply: None, ..updated };
+        assert_eq!(settle(change(off, None)), Ok(expected));
+    }
+
+    #[test]
+    fn a_word_is_one_keywords_and_a_list_has_to_exist() {
+        let list = ListId::from_u128(7);
+        let facts = |holder, list| SaveFacts { current: Some(keyword()), holder, list };
+        let other = Some(KeywordId::from_u128(6));
+        let own = Some(KeywordId::from_u128(5));
+        for (plan, facts, expected) in [
+            (make("pizza", None), facts(other, None), Err(KeywordRefused::KeywordExists)),
+            (make("pizza", None), facts(None, None), Ok(None)),
+            (make("pizza", Some(list)), facts(other, None), Err(KeywordRefused::NoSuchList(list))),
+            (make("pizza", Some(list)), facts(None, Some(list)), Ok(Some(list))),
+            (change(patch(), Some(Some(list))), facts(own, Some(list)), Ok(Some(list))),
+            (
+                change(patch(), Some(Some(list))),
+                facts(own, None),
+                Err(KeywordRefused::NoSuchList(list)),
+            ),
+            (change(patch(), None), facts(other, None), Err(KeywordRefused::KeywordExists)),
+            (change(patch(), None), SaveFacts::default(), Err(KeywordRefused::NoSuchKeyword)),
+        ] {
+            let saved = plan.clone().settle(facts).map(|keyword| keyword.add_to_list_id);
+            assert_eq!(saved, expected, "{plan:?}");
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! An account's conversations.
+
+use super::AccountHandle;
+use crate::contact::filter::ContactSearch;
+use crate::conversation::{Conversation, ConversationFilter, ReadState, Thread};
+use crate::error::Error;
+use crate::message::filter::Search;
+use crate::message::{Message, MessageFilter};
+use crate::page::{Limit, Page, PageRequest};
+use crate::phone::E164;
+
+impl AccountHandle {
+    /// A page of the conversations with numbers that have texted the account, the one with the
+    /// newest text first, and how many texts of the whole account are unread. `q` is a number or a
+    /// part of one, or words of a contact's name.
+    pub async fn conversation_list(
+        &self,
+        state: Option<ReadState>,
+        q: Option<&str>,
+        page: PageRequest,
+    ) -> Result<(Page<Conversation>, u64), Error> {
+        let filter = ConversationFilter { state, search: q.and_then(ContactSearch::parse) };
+        let page = self.sms.store().conversation_list(self.id, &filter, page).await?;
+        Ok((page, self.sms.store().unread_total(self.id).await?))
+    }
+
+    /// The conversation with a number: its newest 200 texts. Every number that the account has any
+    /// text from or to has one.
+    pub async fn conversation_get(&self, number: E164) -> Result<Thread, Error> {
+        let messages = self.newest_texts(number, Limit::THREAD).await?;
+        if messages.is_empty() {
+            return Err(Error::NotFound("conversation"));
+        }
+        let store = self.sms.store();
+        let contact = store.contacts_by_phone(self.id, &[number]).await?.pop();
+        let opted_out = store.opt_outs_among(self.id, &[number]).await?.contains(&number);
+        let messages = messages.into_iter().rev().collect();
+        Ok(Thread { number, contact, opted_out, messages })
+    }
+
+    /// Marks what came in from a number as read; how many texts that were not.
+    pub async fn conversation_read(&self, number: E164) -> Result<u64, Error> {
+        let marked = self.sms.store().conversation_read(self.id, number, self.sms.now()).await?;
+        if let Some(marked) = marked {
+            return Ok(marked);
+        }
+        let one = self.newest_texts(number, Limit::ONE).await?;
+        if one.is_empty() { Err(Error::NotFound("conversation")) } else { Ok(0) }
+    }
+
+    /// Newest first.
+    async fn newest_texts(&self, number: E164, limit: Limit) -> Result<Vec<Message>, Error> {
+        let filter =
+            MessageFilter { search: Some(Search::Number(number)), ..MessageFilter::default() };
+        let page = PageRequest { limit, after: None };
+        Ok(self.sms.store().message_list(self.id, &filter, page).await?.items)
+    }
+}

@@ -1,0 +1,63 @@
+//! Texts that come in, whole or in parts.
+
+use super::{Sms, Work};
+use crate::error::Error;
+use crate::ids::Ids;
+use crate::inbound::part::{GaveUp, GiveUpPlan, InboundPart, KEPT_FOR, PartPlan, PartTaken};
+use crate::inbound::{InboundPlan, InboundText, Origin, TakenIn};
+use crate::time::Timestamp;
+
+impl Sms {
+    /// Takes in one part of a long text. Parts may come in any order, some of them twice, and
+    /// through several programs at once; the last one that was missing makes them one text. Of a
+    /// text of which parts are missing for a day, [`Sms::tidy`] takes in what came.
+    pub async fn inbound_part(&self, part: InboundPart) -> Result<PartTaken, Error> {
+        let (at, ids) = self.moment();
+        let plan = PartPlan::new(part, self.inner.validity, at, ids);
+        let taken = self.store().inbound_part_take(plan).await?;
+        if let PartTaken::Joined(taken) = &taken {
+            self.wake_for(taken);
+        }
+        Ok(taken)
+    }
+
+    pub(super) async fn take_in(
+        &self,
+        text: InboundText,
+        origin: Origin,
+    ) -> Result<TakenIn, Error> {
+        let (at, ids) = self.moment();
+        let plan = InboundPlan::new(text, origin, at, ids);
+        let plan = InboundPlan { validity: self.inner.validity, ..plan };
+        let taken = self.store().inbound_take(plan).await?;
+        self.wake_for(&taken);
+        Ok(taken)
+    }
+
+    /// Gives up to `limit` texts up whose parts are a day old. Returns how many.
+    pub(super) async fn give_up_parts(&self, limit: usize) -> Result<usize, Error> {
+        for given_up in 0..limit {
+            let (at, ids) = self.moment();
+            let (before, validity) = (at.minus(KEPT_FOR), self.inner.validity);
+            let plan = GiveUpPlan { before, validity, at, ids };
+            match self.store().inbound_part_give_up(plan).await? {
+                GaveUp::Nothing => return Ok(given_up),
+                GaveUp::Forgotten => {}
+                GaveUp::TakenIn(taken) => self.wake_for(&taken),
+            }
+        }
+        Ok(limit)
+    }
+
+    fn moment(&self) -> (Timestamp, Ids) {
+        let at = self.now();
+        (at, self.ids(at))
+    }
+
+    fn wake_for(&self, taken: &TakenIn) {
+        self.wake(Work::Webhooks);
+        if matches!(taken, TakenIn::Answered(..)) {
+            self.wake(Work::Dispatch);
+        }
+    }
+}

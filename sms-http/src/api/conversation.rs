@@ -1,0 +1,181 @@
+//! `/conversations`: the inbox, one conversation for each number that has texted the account.
+
+use poem::web::Data;
+use poem_openapi::param::Path;
+use poem_openapi::{Object, OpenApi};
+use sms_core::Sms;
+use sms_core::conversation::{Conversation, ReadState, Thread};
+use sms_core::phone::{E164, parse_any};
+use sms_core::service::{AccountHandle, Caller};
+
+use super::Tag;
+use super::contact_shape::ContactShape;
+use super::message_shape::MessageShape;
+use super::page::{CursorText, page_request};
+use crate::envelope::{Answer, Meta};
+use crate::error::ApiError;
+use crate::field_error::FieldErrors;
+use crate::param::{Limit, QueryParam, Text};
+
+/// The texts with one number.
+#[derive(Debug, Object)]
+#[oai(rename = "Conversation")]
+struct ConversationShape {
+    /// The other party's number, in E.164.
+    contact_number: String,
+    /// The saved contact with this number.
+    contact_id: Option<String>,
+    /// First and last name of that contact.
+    contact_name: Option<String>,
+    /// How many texts came in and are not read.
+    unread: u64,
+    /// The newest text, in either direction.
+    last_message: MessageShape,
+}
+
+impl From<Conversation> for ConversationShape {
+    fn from(conversation: Conversation) -> Self {
+        let Conversation { number, contact, unread, last_message } = conversation;
+        let (contact_id, contact_name) = match contact {
+            Some(known) => (Some(known.id.to_string()), known.name),
+            None => (None, None),
+        };
+        Self {
+            contact_number: number.to_string(),
+            contact_id,
+            contact_name,
+            unread,
+            last_message: MessageShape(last_message),
+        }
+    }
+}
+
+/// A conversation, opened.
+#[derive(Debug, Object)]
+#[oai(rename = "Thread")]
+struct ThreadShape {
+    /// The other party's number, in E.164.
+    contact_number: String,
+    /// The saved contact with this number.
+    contact: Option<ContactShape>,
+    /// Whether the number has opted out: it gets no texts.
+    opted_out: bool,
+    /// The newest 200 texts, the oldest of them first.
+    messages: Vec<MessageShape>,
+}
+
+impl From<Thread> for ThreadShape {
+    fn from(thread: Thread) -> Self {
+        let Thread { number, contact, opted_out, messages } = thread;
+        Self {
+            contact_number: number.to_string(),
+            contact: contact.map(Into::into),
+            opted_out,
+            messages: messages.into_iter().map(MessageShape).collect(),
+        }
+    }
+}
+
+/// What was marked as read.
+#[derive(Debug, Object)]
+struct ConversationRead {
+    /// How many texts were not read before.
+    marked_read: u64,
+}
+
+/// The meta of a page of conversations.
+#[derive(Debug, Object)]
+struct InboxMeta {
+    /// Give it as `cursor` to read the next page; null on the last one.
+    next_cursor: Option<String>,
+    /// How many texts of the whole account came in and are not read.
+    unread_total: u64,
+}
+
+impl Meta for InboxMeta {
+    const NAME_END: &'static str = "Page";
+}
+
+/// The handlers of `/conversations`.
+#[derive(Debug)]
+pub struct ConversationApi {
+    sms: Sms,
+}
+
+impl ConversationApi {
+    pub(super) fn new(sms: Sms) -> Self {
+        Self { sms }
+    }
+
+    fn account(&self, caller: &Caller) -> AccountHandle {
+        self.sms.account(caller.account, caller.mode)
+    }
+}
+
+/// The number that a path holds; what is none has no texts.
+fn number(path: &str) -> Result<E164, ApiError> {
+    parse_any(path).map_err(|_| ApiError::not_found())
+}
+
+#[OpenApi(prefix_path = "/conversations", tag = "Tag::Conversations")]
+impl ConversationApi {
+    /// List conversations
+    ///
+    /// One for each number that has texted the account, the one with the newest text first. A
+    /// conversation with a new text moves to the front; the others keep their order, so that
+    /// following the cursors misses none of them and shows none twice.
+    #[oai(path = "/", method = "get", operation_id = "conversation_list")]
+    async fn list(
+        &self,
+        caller: Data<&Caller>,
+        /// How many conversations a page holds.
+        limit: QueryParam<Limit>,
+        /// The previous page's `meta.next_cursor`.
+        cursor: QueryParam<Option<CursorText>>,
+        /// `true`: those with texts that are not read; `false`: those without.
+        unread: QueryParam<Option<bool>>,
+        /// A number or a part of one, or words to find in the contact's name.
+        q: QueryParam<Option<Text<200>>>,
+    ) -> Result<Answer<Vec<ConversationShape>, InboxMeta>, ApiError> {
+        let mut errors = FieldErrors::new();
+        let page = page_request(limit, cursor, &mut errors);
+        let state = errors.take(unread);
+        let state = state.map(|unread| if unread { ReadState::Unread } else { ReadState::Read });
+        let q = errors.take(q).map(|text| text.0);
+        errors.finish()?;
+        let account = self.account(&caller);
+        let (page, unread_total) = account.conversation_list(state, q.as_deref(), page).await?;
+        let next_cursor = page.next.map(|cursor| cursor.to_string());
+        let data = page.items.into_iter().map(Into::into).collect();
+        Ok(Answer { data, meta: InboxMeta { next_cursor, unread_total } })
+    }
+
+    /// Read a conversation
+    ///
+    /// The newest 200 texts from and to a number, the oldest of them first. Every number that the
+    /// account has any text of has one.
+    #[oai(path = "/:phone", method = "get", operation_id = "conversation_get")]
+    async fn get(
+        &self,
+        caller: Data<&Caller>,
+        /// The number: E.164, URL-encoded, or in any common format.
+        phone: Path<String>,
+    ) -> Result<Answer<ThreadShape>, ApiError> {
+        let thread = self.account(&caller).conversation_get(number(&phone)?).await?;
+        Ok(Answer::new(thread.into()))
+    }
+
+    /// Mark a conversation as read
+    ///
+    /// Every text that came in from the number and is not read gets its `read_at`.
+    #[oai(path = "/:phone/read", method = "post", operation_id = "conversation_read")]
+    async fn read(
+        &self,
+        caller: Data<&Caller>,
+        /// The number: E.164, URL-encoded, or in any common format.
+        phone: Path<String>,
+    ) -> Result<Answer<ConversationRead>, ApiError> {
+        let marked_read = self.account(&caller).conversation_read(number(&phone)?).await?;
+        Ok(Answer::new(ConversationRead { marked_read }))
+    }
+}

@@ -1,0 +1,249 @@
+//! `/keywords`: words that people text to be answered and put on a list.
+
+use poem::web::Data;
+use poem_openapi::param::Path;
+use poem_openapi::{Object, OpenApi};
+use sms_core::Sms;
+use sms_core::keyword::save::{KeywordInput as CoreInput, KeywordPatch as CorePatch};
+use sms_core::keyword::{Keyword, Listening, MAX_REPLY, MAX_WORD, Word};
+use sms_core::message::Body as Words;
+use sms_core::service::{AccountHandle, Caller};
+
+use super::Tag;
+use super::contact_shape::given;
+use super::page::{CursorText, page_answer, page_request};
+use super::path_id::path_id;
+use crate::body::Body;
+use crate::envelope::{Answer, Created, NoContent, PageMeta};
+use crate::error::ApiError;
+use crate::field_error::{FieldCode, FieldErrors, checked};
+use crate::fields::{Fields, FromFields, Given, Patch, rule};
+use crate::moment::Moment;
+use crate::param::{Limit, QueryParam};
+
+fn word_rule() -> rule::Text {
+    rule::text().min(1).max(MAX_WORD)
+}
+
+fn reply_rule() -> rule::Text {
+    rule::text().max(MAX_REPLY)
+}
+
+/// Notes a word with other characters than a keyword has; its length has been looked at.
+fn check_word(fields: &mut Fields<'_>, word: Option<&str>) {
+    if let Some(Err(reason)) = word.map(str::parse::<Word>) {
+        fields.note("keyword", FieldCode::InvalidFormat, &reason.to_string());
+    }
+}
+
+fn listening(enabled: bool) -> Listening {
+    if enabled { Listening::On } else { Listening::Off }
+}
+
+/// A new keyword.
+#[derive(Debug, Object)]
+#[oai(example)]
+struct KeywordInput {
+    /// The word, letters and digits in any case. Words that opt out or in are reserved.
+    #[oai(validator(min_length = 1, max_length = 20, pattern = "^[A-Za-z0-9]*$"))]
+    keyword: String,
+    /// The answer, with merge fields as in the body of a send; blank or null answers nothing.
+    #[oai(validator(max_length = 1600))]
+    reply: Option<String>,
+    /// The list that senders are put on.
+    add_to_list_id: Option<String>,
+    /// Whether it answers; true unless given.
+    enabled: Option<bool>,
+}
+
+impl poem_openapi::types::Example for KeywordInput {
+    fn example() -> Self {
+        Self {
+            keyword: "PIZZA".to_owned(),
+            reply: Some("Your code for half price: YUM".to_owned()),
+            add_to_list_id: None,
+            enabled: Some(true),
+        }
+    }
+}
+
+impl FromFields for KeywordInput {
+    fn from_fields(fields: &mut Fields<'_>) -> Self {
+        let input = Self {
+            keyword: fields.required("keyword", word_rule()),
+            reply: fields.optional("reply", reply_rule()),
+            add_to_list_id: fields.optional("add_to_list_id", rule::text()),
+            enabled: fields.optional("enabled", rule::boolean()),
+        };
+        check_word(fields, Some(&input.keyword));
+        input
+    }
+}
+
+/// Changes to a keyword; what is absent stays.
+#[derive(Debug, Object)]
+struct KeywordPatch {
+    /// Another word.
+    #[oai(validator(min_length = 1, max_length = 20, pattern = "^[A-Za-z0-9]*$"))]
+    keyword: Given<String>,
+    /// Another answer; blank or null answers nothing.
+    #[oai(validator(max_length = 1600))]
+    reply: Patch<String>,
+    /// Another list; null puts senders on none.
+    add_to_list_id: Patch<String>,
+    /// Whether it answers.
+    enabled: Given<bool>,
+}
+
+impl FromFields for KeywordPatch {
+    fn from_fields(fields: &mut Fields<'_>) -> Self {
+        let patch = Self {
+            keyword: fields.given("keyword", word_rule()),
+            reply: fields.patch("reply", reply_rule()),
+            add_to_list_id: fields.patch("add_to_list_id", rule::text()),
+            enabled: fields.given("enabled", rule::boolean()),
+        };
+        check_word(fields, patch.keyword.0.as_deref());
+        patch
+    }
+}
+
+/// A word that people text to the account.
+#[derive(Debug, Object)]
+#[oai(rename = "Keyword")]
+struct KeywordShape {
+    /// `kw_` and 26 characters.
+    id: String,
+    /// The word, in upper case.
+    keyword: String,
+    /// What is answered.
+    reply: Option<String>,
+    /// The list that senders are put on.
+    add_to_list_id: Option<String>,
+    /// Whether it answers.
+    enabled: bool,
+    /// How many texts have matched.
+    match_count: u64,
+    /// When the last one did.
+    last_matched_at: Option<Moment>,
+    /// When it was made.
+    created_at: Moment,
+    /// When you last changed it.
+    updated_at: Moment,
+}
+
+impl From<Keyword> for KeywordShape {
+    fn from(keyword: Keyword) -> Self {
+        Self {
+            id: keyword.id.to_string(),
+            keyword: keyword.word.to_string(),
+            reply: keyword.reply.as_ref().map(Words::as_str).map(str::to_owned),
+            add_to_list_id: keyword.add_to_list_id.map(|id| id.to_string()),
+            enabled: keyword.listening == Listening::On,
+            match_count: keyword.match_count,
+            last_matched_at: keyword.last_matched_at.map(Into::into),
+            created_at: keyword.created_at.into(),
+            updated_at: keyword.updated_at.into(),
+        }
+    }
+}
+
+/// The handlers of `/keywords`.
+#[derive(Debug)]
+pub struct KeywordApi {
+    sms: Sms,
+}
+
+impl KeywordApi {
+    pub(super) fn new(sms: Sms) -> Self {
+        Self { sms }
+    }
+
+    fn account(&self, caller: &Caller) -> AccountHandle {
+        self.sms.account(caller.account, caller.mode)
+    }
+}
+
+#[OpenApi(prefix_path = "/keywords", tag = "Tag::Keywords")]
+impl KeywordApi {
+    /// List keywords
+    ///
+    /// Newest first.
+    #[oai(path = "/", method = "get", operation_id = "keyword_list")]
+    async fn list(
+        &self,
+        caller: Data<&Caller>,
+        /// How many keywords a page holds.
+        limit: QueryParam<Limit>,
+        /// The previous page's `meta.next_cursor`.
+        cursor: QueryParam<Option<CursorText>>,
+    ) -> Result<Answer<Vec<KeywordShape>, PageMeta>, ApiError> {
+        let mut errors = FieldErrors::new();
+        let page = page_request(limit, cursor, &mut errors);
+        errors.finish()?;
+        Ok(page_answer(self.account(&caller).keyword_list(page).await?))
+    }
+
+    /// Make a keyword
+    ///
+    /// A text whose first word it is, whatever its case and punctuation, makes its sender a
+    /// contact, puts them on the list, and is answered from the number it was sent to.
+    #[oai(path = "/", method = "post", operation_id = "keyword_create")]
+    async fn create(
+        &self,
+        caller: Data<&Caller>,
+        body: Body<KeywordInput>,
+    ) -> Result<Created<KeywordShape>, ApiError> {
+        let KeywordInput { keyword, reply, add_to_list_id, enabled } = checked(body)?;
+        let listening = enabled.map_or(Listening::On, listening);
+        let input = CoreInput { keyword, reply, add_to_list_id, listening };
+        Ok(Created::new(self.account(&caller).keyword_create(input).await?.into()))
+    }
+
+    /// Read a keyword
+    #[oai(path = "/:id", method = "get", operation_id = "keyword_get")]
+    async fn get(
+        &self,
+        caller: Data<&Caller>,
+        /// The keyword's id.
+        id: Path<String>,
+    ) -> Result<Answer<KeywordShape>, ApiError> {
+        Ok(Answer::new(self.account(&caller).keyword_get(path_id(&id)?).await?.into()))
+    }
+
+    /// Change a keyword
+    ///
+    /// What is absent stays; what it has matched stays counted.
+    #[oai(path = "/:id", method = "patch", operation_id = "keyword_update")]
+    async fn update(
+        &self,
+        caller: Data<&Caller>,
+        /// The keyword's id.
+        id: Path<String>,
+        body: Body<KeywordPatch>,
+    ) -> Result<Answer<KeywordShape>, ApiError> {
+        let id = path_id(&id)?;
+        let KeywordPatch { keyword, reply, add_to_list_id, enabled } = checked(body)?;
+        let patch = CorePatch {
+            keyword: keyword.0,
+            reply: given(reply),
+            add_to_list_id: given(add_to_list_id),
+            listening: enabled.0.map(listening),
+        };
+        Ok(Answer::new(self.account(&caller).keyword_update(id, patch).await?.into()))
+    }
+
+    /// Delete a keyword
+    ///
+    /// Contacts that it made, and texts that it answered with, stay.
+    #[oai(path = "/:id", method = "delete", operation_id = "keyword_delete")]
+    async fn delete(
+        &self,
+        caller: Data<&Caller>,
+        /// The keyword's id.
+        id: Path<String>,
+    ) -> Result<NoContent, ApiError> {
+        self.account(&caller).keyword_delete(path_id(&id)?).await?;
+        Ok(NoContent)
+    }
+}

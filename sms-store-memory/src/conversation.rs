@@ -1,0 +1,135 @@
+//! Conversations.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use sms_core::conversation::store::ConversationStore;
+use sms_core::conversation::{Conversation, ConversationFilter, KnownAs};
+use sms_core::ids::{AccountId, MessageId, MessageKind};
+use sms_core::message::{Direction, Message};
+use sms_core::page::{Cursor, Page, PageRequest};
+use sms_core::phone::E164;
+use sms_core::store::StoreError;
+use sms_core::time::Timestamp;
+
+use crate::MemoryStore;
+use crate::state::{AccountState, State};
+
+/// The conversations of one account.
+#[derive(Default)]
+pub(crate) struct Inbox {
+    by_number: BTreeMap<E164, Place>,
+    /// By their newest text.
+    by_activity: BTreeMap<MessageId, E164>,
+    /// The sum of what is unread.
+    unread: u64,
+}
+
+/// Where a conversation stands.
+struct Place {
+    last: MessageId,
+    unread: u64,
+    /// When the number was answered automatically, lately.
+    replied: Vec<Timestamp>,
+}
+
+impl Inbox {
+    /// Takes note of a text that was written. `newest` is the newest one from or to its number.
+    pub(crate) fn note(&mut self, message: &Message, newest: MessageId) {
+        let number = message.contact_number();
+        let is_new = message.direction == Direction::Inbound;
+        if is_new {
+            let blank = || Place { last: newest, unread: 0, replied: Vec::new() };
+            self.by_number.entry(number).or_insert_with(blank).unread += 1;
+            self.unread += 1;
+        }
+        let Some(place) = self.by_number.get_mut(&number) else { return };
+        self.by_activity.remove(&place.last);
+        place.last = newest;
+        self.by_activity.insert(newest, number);
+    }
+
+    /// When a number was answered automatically, lately.
+    pub(crate) fn replied(&self, number: E164) -> Vec<Timestamp> {
+        self.by_number.get(&number).map(|place| place.replied.clone()).unwrap_or_default()
+    }
+
+    pub(crate) fn set_replied(&mut self, number: E164, replied: Vec<Timestamp>) {
+        if let Some(place) = self.by_number.get_mut(&number) {
+            place.replied = replied;
+        }
+    }
+}
+
+#[async_trait]
+impl ConversationStore for MemoryStore {
+    async fn conversation_list(
+        &self,
+        account: AccountId,
+        filter: &ConversationFilter,
+        page: PageRequest,
+    ) -> Result<Page<Conversation>, StoreError> {
+        let state = self.state();
+        let Some(room) = state.accounts.get(&account) else {
+            return Ok(Page { items: Vec::new(), next: None });
+        };
+        let end = page.after.map_or(MessageId::from_u128(u128::MAX), Cursor::id::<MessageKind>);
+        let places = room.inbox.by_activity.range(..end).rev();
+        let found =
+            places.filter_map(|(last, number)| state.conversation(room, filter, *last, *number));
+        let rows = found.take(page.limit.get() + 1).collect();
+        Ok(Page::of(rows, page.limit, |one: &Conversation| one.last_message.id))
+    }
+
+    async fn unread_total(&self, account: AccountId) -> Result<u64, StoreError> {
+        Ok(self.state().accounts.get(&account).map_or(0, |room| room.inbox.unread))
+    }
+
+    async fn conversation_read(
+        &self,
+        account: AccountId,
+        number: E164,
+        at: Timestamp,
+    ) -> Result<Option<u64>, StoreError> {
+        let mut state = self.state();
+        let state = &mut *state;
+        let Some(room) = state.accounts.get_mut(&account) else { return Ok(None) };
+        let Some(place) = room.inbox.by_number.get_mut(&number) else { return Ok(None) };
+        let unread = std::mem::take(&mut place.unread);
+        room.inbox.unread -= unread;
+        let mut left = unread;
+        for id in room.index.of_number(number).rev() {
+            if left == 0 {
+                break;
+            }
+            let Some(stored) = state.messages.get_mut(&id) else { continue };
+            let message = &mut stored.message;
+            if message.direction == Direction::Inbound && message.times.read_at.is_none() {
+                message.times.read_at = Some(at);
+                left -= 1;
+            }
+        }
+        Ok(Some(unread))
+    }
+}
+
+impl State {
+    /// The conversation at this place, if it is wanted.
+    fn conversation(
+        &self,
+        room: &AccountState,
+        filter: &ConversationFilter,
+        last: MessageId,
+        number: E164,
+    ) -> Option<Conversation> {
+        let unread = room.inbox.by_number.get(&number)?.unread;
+        let contact = room.book.of_number(number);
+        let last_message = self.messages.get(&last)?.message.clone();
+        filter.accepts(number, contact, unread).then(|| Conversation {
+            number,
+            contact: contact.map(KnownAs::from),
+            unread,
+            last_message,
+        })
+    }
+}

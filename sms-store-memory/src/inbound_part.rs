@@ -1,0 +1,36 @@
+//! The parts of long texts that came.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sms_core::inbound::part::{Gathered, PartKey};
+use sms_core::time::Timestamp;
+
+/// What came of each text, and which came first.
+#[derive(Default)]
+pub(crate) struct Parts {
+    by_key: BTreeMap<PartKey, Gathered>,
+    by_age: BTreeSet<(Timestamp, PartKey)>,
+}
+
+impl Parts {
+    pub(crate) fn get(&self, key: PartKey) -> Option<&Gathered> {
+        self.by_key.get(&key)
+    }
+
+    pub(crate) fn put(&mut self, key: PartKey, gathered: Gathered) {
+        self.by_age.insert((gathered.first_at, key));
+        let first_at = gathered.first_at;
+        if let Some(before) = self.by_key.insert(key, gathered)
+            && before.first_at != first_at
+        {
+            self.by_age.remove(&(before.first_at, key));
+        }
+    }
+
+    /// Takes out the oldest, if its first part came before `before`.
+    pub(crate) fn take_older(&mut self, before: Timestamp) -> Option<(PartKey, Gathered)> {
+        let (_, key) = *self.by_age.first().filter(|(first_at, _)| *first_at < before)?;
+        self.by_age.pop_first();
+        self.by_key.remove(&key).map(|gathered| (key, gathered))
+    }
+}

@@ -1,0 +1,260 @@
+//! Conversations: kept by the commits that write texts, whose accounts are locked.
+//!
+//! A conversation is locked before its account's inbox. Marking as read locks no account: it locks
+//! the conversation first, then texts that came in, which nobody locks who goes on to
+//! conversations.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use sms_core::contact::filter::ContactSearch;
+use sms_core::conversation::store::ConversationStore;
+use sms_core::conversation::{Conversation, ConversationFilter, KnownAs, ReadState};
+use sms_core::ids::{AccountId, MessageId, MessageKind};
+use sms_core::page::{Page, PageRequest};
+use sms_core::phone::E164;
+use sms_core::store::StoreError;
+use sms_core::time::Timestamp;
+use sqlx::postgres::PgRow;
+use sqlx::{PgConnection, Postgres, QueryBuilder, Row};
+use uuid::Uuid;
+
+use crate::begin::begin;
+use crate::error::failed;
+use crate::row::{self, Read, digits, impossible, time, uuid, uuids};
+use crate::{PgStore, message_columns};
+
+/// The newest text of each number that a commit texts.
+pub(crate) type Moved = BTreeMap<(AccountId, E164), MessageId>;
+
+/// Moves the conversations that there are of these numbers.
+pub(crate) async fn shift(connection: &mut PgConnection, moved: Moved) -> sqlx::Result<()> {
+    if moved.is_empty() {
+        return Ok(());
+    }
+    // Asked so that no plan looks for a conversation among all of its account by place.
+    let update = sqlx::query(
+        "UPDATE conversation c SET last_message_id = new.id
+         FROM UNNEST($1::uuid[], $2::bigint[], $3::uuid[]) AS new (account_id, phone, id)
+         WHERE c.account_id = new.account_id AND c.phone = new.phone
+             AND (c.last_message_id < new.id) IS TRUE",
+    )
+    .bind(uuids(moved.keys().map(|(account, _)| *account)))
+    .bind(moved.keys().map(|(_, number)| digits(*number)).collect::<Vec<_>>())
+    .bind(uuids(moved.values().copied()));
+    update.execute(connection).await.map(|_| ())
+}
+
+/// Takes note of a text that came in and was written: begins its conversation, or moves it.
+pub(crate) async fn receive(
+    connection: &mut PgConnection,
+    account: AccountId,
+    number: E164,
+) -> sqlx::Result<()> {
+    // What the account sent before the conversation began may have a later id, made elsewhere.
+    let receive = sqlx::query(
+        "WITH placed AS (
+             INSERT INTO conversation AS c (account_id, phone, last_message_id, unread)
+             SELECT m.account_id, m.contact_number, m.id, 1 FROM message m
+             WHERE m.account_id = ANY(ARRAY[$1]) AND m.contact_number = $2
+             ORDER BY m.account_id DESC, m.id DESC LIMIT 1
+             ON CONFLICT (account_id, phone) DO UPDATE
+             SET last_message_id = excluded.last_message_id, unread = c.unread + 1
+             RETURNING account_id),
+         counted AS (
+             INSERT INTO inbox AS i (account_id, unread) SELECT account_id, 1 FROM placed
+             ON CONFLICT (account_id) DO UPDATE SET unread = i.unread + 1 RETURNING account_id)
+         UPDATE account a SET has_conversations = true
+         FROM counted WHERE a.id = counted.account_id AND NOT a.has_conversations",
+    )
+    .bind(uuid(account))
+    .bind(digits(number));
+    receive.execute(connection).await.map(|_| ())
+}
+
+/// When a number was answered automatically, lately.
+pub(crate) async fn replied(
+    connection: &mut PgConnection,
+    account: AccountId,
+    number: E164,
+) -> sqlx::Result<Vec<Timestamp>> {
+    let times: Option<Vec<DateTime<Utc>>> = sqlx::query_scalar(
+        "SELECT replied_at FROM conversation WHERE account_id = $1 AND phone = $2",
+    )
+    .bind(uuid(account))
+    .bind(digits(number))
+    .fetch_optional(connection)
+    .await?;
+    Ok(times.unwrap_or_default().into_iter().map(Into::into).collect())
+}
+
+/// Keeps when a number was answered automatically.
+pub(crate) async fn set_replied(
+    connection: &mut PgConnection,
+    account: AccountId,
+    number: E164,
+    replied: Vec<Timestamp>,
+) -> sqlx::Result<()> {
+    let update =
+        sqlx::query("UPDATE conversation SET replied_at = $3 WHERE account_id = $1 AND phone = $2")
+            .bind(uuid(account))
+            .bind(digits(number))
+            .bind(replied.into_iter().map(time).collect::<Vec<_>>());
+    update.execute(connection).await.map(|_| ())
+}
+
+#[async_trait]
+impl ConversationStore for PgStore {
+    async fn conversation_list(
+        &self,
+        account: AccountId,
+        filter: &ConversationFilter,
+        page: PageRequest,
+    ) -> Result<Page<Conversation>, StoreError> {
+        let doing = failed("listing conversations");
+        let mut query = page_query(account, filter, page);
+        // Planned anew each time: which index is best depends on what is asked for.
+        let query = query.build().persistent(false);
+        let rows = query.fetch_all(&self.pool).await.map_err(&doing)?;
+        let rows: sqlx::Result<Vec<Conversation>> = rows.iter().map(conversation).collect();
+        Ok(Page::of(rows.map_err(&doing)?, page.limit, |one: &Conversation| one.last_message.id))
+    }
+
+    async fn unread_total(&self, account: AccountId) -> Result<u64, StoreError> {
+        let doing = failed("reading what is unread");
+        let row = sqlx::query("SELECT unread FROM inbox WHERE account_id = $1")
+            .bind(uuid(account))
+            .fetch_optional(&self.pool)
+            .await
+            .map_err(&doing)?;
+        row.as_ref().map_or(Ok(0), unread).map_err(&doing)
+    }
+
+    async fn conversation_read(
+        &self,
+        account: AccountId,
+        number: E164,
+        at: Timestamp,
+    ) -> Result<Option<u64>, StoreError> {
+        let doing = failed("marking texts as read");
+        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        let row = sqlx::query(
+            "SELECT unread FROM conversation WHERE account_id = $1 AND phone = $2
+             FOR NO KEY UPDATE",
+        )
+        .bind(uuid(account))
+        .bind(digits(number))
+        .fetch_optional(&mut *tx)
+        .await
+        .map_err(&doing)?;
+        let Some(row) = row else { return Ok(None) };
+        if unread(&row).map_err(&doing)? == 0 {
+            return Ok(Some(0));
+        }
+        let marked = mark(&mut tx, account, number, at).await.map_err(&doing)?;
+        tx.commit().await.map_err(&doing)?;
+        Ok(Some(marked))
+    }
+}
+
+/// Marks what is not read, and counts it out. What comes in meanwhile waits for the conversation.
+async fn mark(
+    connection: &mut PgConnection,
+    account: AccountId,
+    number: E164,
+    at: Timestamp,
+) -> sqlx::Result<u64> {
+    let marked = sqlx::query(
+        "UPDATE message SET read_at = $3 WHERE account_id = $1 AND contact_number = $2
+             AND direction = 'inbound' AND read_at IS NULL",
+    )
+    .bind(uuid(account))
+    .bind(digits(number))
+    .bind(time(at))
+    .execute(&mut *connection)
+    .await?
+    .rows_affected();
+    sqlx::query(
+        "WITH counted AS (
+             UPDATE conversation SET unread = unread - $3 WHERE account_id = $1 AND phone = $2
+             RETURNING account_id)
+         UPDATE inbox SET unread = unread - $3 WHERE account_id = (SELECT account_id FROM counted)",
+    )
+    .bind(uuid(account))
+    .bind(digits(number))
+    .bind(i64::try_from(marked).unwrap_or(i64::MAX))
+    .execute(connection)
+    .await?;
+    Ok(marked)
+}
+
+/// The places of a page first, then what is shown of each.
+fn page_query(
+    account: AccountId,
+    filter: &ConversationFilter,
+    page: PageRequest,
+) -> QueryBuilder<Postgres> {
+    let ConversationFilter { state, search } = filter;
+    let before = page.after.map_or(Uuid::max(), |cursor| uuid(cursor.id::<MessageKind>()));
+    let mut query = QueryBuilder::new(concat!(
+        "SELECT ",
+        message_columns!(),
+        ", v.phone, v.unread, c.id AS known_id, c.first_name, c.last_name
+         FROM (SELECT v.* FROM conversation v"
+    ));
+    if matches!(search, Some(ContactSearch::Digits { .. } | ContactSearch::Words(_))) {
+        query.push(" LEFT JOIN contact k ON k.account_id = v.account_id AND k.phone = v.phone");
+    }
+    query.push(" WHERE v.account_id = ").push_bind(uuid(account));
+    query.push(" AND v.last_message_id < ").push_bind(before);
+    match state {
+        Some(ReadState::Unread) => query.push(" AND v.unread > 0"),
+        Some(ReadState::Read) => query.push(" AND v.unread = 0"),
+        None => &mut query,
+    };
+    push_search(&mut query, search.as_ref());
+    query.push(" ORDER BY v.last_message_id DESC LIMIT ");
+    query.push_bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX));
+    query.push(
+        ") v JOIN message m ON m.account_id = v.account_id AND m.id = v.last_message_id
+         LEFT JOIN contact c ON c.account_id = v.account_id AND c.phone = v.phone
+         ORDER BY v.last_message_id DESC",
+    );
+    query
+}
+
+/// What a search asks: ` AND …`. Names come before the last new line of what is searched.
+fn push_search(query: &mut QueryBuilder<Postgres>, search: Option<&ContactSearch>) {
+    const IN_NAME: &str = " IN substring(k.searched FROM '^(.*)\\n')) > 0";
+    match search {
+        Some(ContactSearch::Number(number)) => {
+            query.push(" AND v.phone = ").push_bind(digits(*number));
+        }
+        Some(ContactSearch::Digits { digits, words }) => {
+            query.push(" AND (position(").push_bind(digits.clone());
+            query.push(" IN v.phone::text) > 0 OR position(").push_bind(words.clone());
+            query.push(IN_NAME).push(")");
+        }
+        Some(ContactSearch::Words(words)) => {
+            query.push(" AND position(").push_bind(words.clone()).push(IN_NAME);
+        }
+        None => {}
+    }
+}
+
+fn unread(row: &PgRow) -> sqlx::Result<u64> {
+    u64::try_from(row.try_get::<i64, _>("unread")?).map_err(|_| impossible("unread"))
+}
+
+fn conversation(row: &PgRow) -> sqlx::Result<Conversation> {
+    let (first, last): (Option<&str>, Option<&str>) =
+        (row.try_get("first_name")?, row.try_get("last_name")?);
+    let known = row.maybe_id("known_id")?;
+    Ok(Conversation {
+        number: row.number("phone")?,
+        contact: known.map(|id| KnownAs::new(id, first, last)),
+        unread: unread(row)?,
+        last_message: row::message(row)?,
+    })
+}

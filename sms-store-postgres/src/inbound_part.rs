@@ -1,0 +1,144 @@
+//! The parts of long texts that come in. The row of a text is the first lock of a transaction.
+
+use std::collections::BTreeMap;
+
+use sms_core::inbound::part::{
+    Gathered, Gathering, GaveUp, GiveUpPlan, PartKey, PartPlan, PartTaken, PartVerdict,
+};
+use sms_core::message::Body;
+use sms_core::route::RouteName;
+use sms_core::store::StoreError;
+use sqlx::postgres::PgRow;
+use sqlx::{PgConnection, PgPool, Row};
+
+use crate::begin::begin;
+use crate::error::failed;
+use crate::inbound::take;
+use crate::row::{Read, digits, impossible, time};
+
+pub(crate) async fn take_once(pool: &PgPool, plan: PartPlan) -> Result<PartTaken, StoreError> {
+    let doing = failed("taking in a part of a text");
+    let mut tx = begin(pool).await.map_err(&doing)?;
+    let taken = take_part(&mut tx, plan).await.map_err(&doing)?;
+    tx.commit().await.map_err(&doing)?;
+    Ok(taken)
+}
+
+pub(crate) async fn give_up_once(pool: &PgPool, plan: GiveUpPlan) -> Result<GaveUp, StoreError> {
+    let doing = failed("giving up a text");
+    let mut tx = begin(pool).await.map_err(&doing)?;
+    let given_up = give_up(&mut tx, plan).await.map_err(&doing)?;
+    tx.commit().await.map_err(&doing)?;
+    Ok(given_up)
+}
+
+async fn take_part(connection: &mut PgConnection, plan: PartPlan) -> sqlx::Result<PartTaken> {
+    let key = plan.key();
+    let kept = lock(connection, &plan).await?;
+    Ok(match plan.settle(kept) {
+        PartVerdict::Repeat => PartTaken::Repeat,
+        PartVerdict::Keep(gathered) => {
+            keep(connection, key, &gathered).await?;
+            PartTaken::Waiting
+        }
+        PartVerdict::Join(gathered, text) => {
+            keep(connection, key, &gathered).await?;
+            PartTaken::Joined(take(connection, *text).await?)
+        }
+    })
+}
+
+/// Locks the row of a text, which is made if need be; what came of the text.
+async fn lock(connection: &mut PgConnection, plan: &PartPlan) -> sqlx::Result<Option<Gathered>> {
+    let PartKey { to, from, reference, total } = plan.key();
+    let row = sqlx::query(
+        "INSERT INTO inbound_part AS p (to_number, from_number, reference, total, numbers, bodies,
+             is_joined, route, first_at)
+         VALUES ($1, $2, $3, $4, '{}', '{}', false, $5, $6)
+         ON CONFLICT (to_number, from_number, reference, total) DO UPDATE SET route = p.route
+         RETURNING *",
+    )
+    .bind(digits(to))
+    .bind(digits(from))
+    .bind(i32::from(reference))
+    .bind(i16::from(total))
+    .bind(plan.part.route.as_str())
+    .bind(time(plan.part.received_at))
+    .fetch_one(connection)
+    .await?;
+    let gathered = gathered(&row)?;
+    Ok((!gathered.parts.is_empty()).then_some(gathered))
+}
+
+async fn keep(
+    connection: &mut PgConnection,
+    key: PartKey,
+    gathered: &Gathered,
+) -> sqlx::Result<()> {
+    let PartKey { to, from, reference, total } = key;
+    let Gathered { state, parts, route, first_at } = gathered;
+    let update = sqlx::query(
+        "UPDATE inbound_part
+         SET numbers = $5, bodies = $6, is_joined = $7, route = $8, first_at = $9
+         WHERE to_number = $1 AND from_number = $2 AND reference = $3 AND total = $4",
+    )
+    .bind(digits(to))
+    .bind(digits(from))
+    .bind(i32::from(reference))
+    .bind(i16::from(total))
+    .bind(parts.keys().map(|number| i16::from(*number)).collect::<Vec<_>>())
+    .bind(parts.values().map(Body::as_str).collect::<Vec<_>>())
+    .bind(*state == Gathering::Joined)
+    .bind(route.as_str())
+    .bind(time(*first_at));
+    update.execute(connection).await.map(|_| ())
+}
+
+async fn give_up(connection: &mut PgConnection, plan: GiveUpPlan) -> sqlx::Result<GaveUp> {
+    // One whose part is just coming is left alone.
+    let row = sqlx::query(
+        "WITH old AS MATERIALIZED (
+             SELECT to_number, from_number, reference, total FROM inbound_part
+             WHERE first_at < $1 ORDER BY first_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+         DELETE FROM inbound_part p USING old
+         WHERE p.to_number = old.to_number AND p.from_number = old.from_number
+             AND p.reference = old.reference AND p.total = old.total
+         RETURNING p.*",
+    )
+    .bind(time(plan.before))
+    .fetch_optional(&mut *connection)
+    .await?;
+    let Some(row) = row else { return Ok(GaveUp::Nothing) };
+    Ok(match plan.settle(key(&row)?, &gathered(&row)?) {
+        Some(text) => GaveUp::TakenIn(take(connection, text).await?),
+        None => GaveUp::Forgotten,
+    })
+}
+
+fn key(row: &PgRow) -> sqlx::Result<PartKey> {
+    let reference = u16::try_from(row.try_get::<i32, _>("reference")?);
+    let total = u8::try_from(row.try_get::<i16, _>("total")?);
+    Ok(PartKey {
+        to: row.number("to_number")?,
+        from: row.number("from_number")?,
+        reference: reference.map_err(|_| impossible("reference"))?,
+        total: total.map_err(|_| impossible("total"))?,
+    })
+}
+
+fn gathered(row: &PgRow) -> sqlx::Result<Gathered> {
+    let numbers: Vec<i16> = row.try_get("numbers")?;
+    let bodies: Vec<String> = row.try_get("bodies")?;
+    let parts: Option<BTreeMap<u8, Body>> = numbers
+        .into_iter()
+        .zip(bodies)
+        .map(|(number, body)| Some((u8::try_from(number).ok()?, Body::new(body))))
+        .collect();
+    let is_joined: bool = row.try_get("is_joined")?;
+    Ok(Gathered {
+        state: if is_joined { Gathering::Joined } else { Gathering::Waiting },
+        parts: parts.ok_or_else(|| impossible("numbers"))?,
+        route: RouteName::new(row.try_get::<String, _>("route")?),
+        first_at: row.at("first_at")?,
+    })
+}

@@ -1,0 +1,177 @@
+//! Keywords. They name lists, so all their changes are made with the account's address book locked.
+
+use async_trait::async_trait;
+use sms_core::ids::{AccountId, KeywordId, KeywordKind, ListId};
+use sms_core::keyword::save::{KeywordRefused, SaveFacts, SavePlan};
+use sms_core::keyword::store::KeywordStore;
+use sms_core::keyword::{Keyword, Listening, Word};
+use sms_core::message::Body;
+use sms_core::page::{Page, PageRequest};
+use sms_core::store::{CommitError, StoreError};
+use sqlx::postgres::PgRow;
+use sqlx::{PgConnection, Row};
+use uuid::Uuid;
+
+use crate::PgStore;
+use crate::error::{commit_failed, failed};
+use crate::row::{Read, impossible, time, uuid};
+
+fn keyword(row: &PgRow) -> sqlx::Result<Keyword> {
+    let count: i64 = row.try_get("match_count")?;
+    let is_on: bool = row.try_get("enabled")?;
+    Ok(Keyword {
+        id: row.id("id")?,
+        account: row.id("account_id")?,
+        word: row.name("word")?,
+        reply: row.try_get::<Option<String>, _>("reply")?.map(Body::new),
+        add_to_list_id: row.maybe_id("add_to_list_id")?,
+        listening: if is_on { Listening::On } else { Listening::Off },
+        match_count: u64::try_from(count).map_err(|_| impossible("match_count"))?,
+        last_matched_at: row.maybe_at("last_matched_at")?,
+        created_at: row.at("created_at")?,
+        updated_at: row.at("updated_at")?,
+    })
+}
+
+/// The keyword that answers to a word. Where it counts the address book is locked.
+pub(crate) async fn listening(
+    connection: &mut PgConnection,
+    account: AccountId,
+    word: &Word,
+) -> sqlx::Result<Option<Keyword>> {
+    let row = sqlx::query("SELECT * FROM keyword WHERE account_id = $1 AND word = $2 AND enabled")
+        .bind(uuid(account))
+        .bind(word.as_str())
+        .fetch_optional(connection)
+        .await?;
+    row.as_ref().map(keyword).transpose()
+}
+
+/// Writes a keyword, whether it was there or not.
+pub(crate) async fn write(connection: &mut PgConnection, keyword: &Keyword) -> sqlx::Result<()> {
+    let Keyword {
+        id,
+        account,
+        word,
+        reply,
+        add_to_list_id,
+        listening,
+        match_count,
+        last_matched_at,
+        created_at,
+        updated_at,
+    } = keyword;
+    let write = sqlx::query(
+        "INSERT INTO keyword (account_id, id, word, reply, add_to_list_id, enabled, match_count,
+             last_matched_at, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+         ON CONFLICT (account_id, id) DO UPDATE
+         SET word = excluded.word, reply = excluded.reply,
+             add_to_list_id = excluded.add_to_list_id, enabled = excluded.enabled,
+             match_count = excluded.match_count, last_matched_at = excluded.last_matched_at,
+             updated_at = excluded.updated_at",
+    )
+    .bind(uuid(*account))
+    .bind(uuid(*id))
+    .bind(word.as_str())
+    .bind(reply.as_ref().map(Body::as_str))
+    .bind(add_to_list_id.map(uuid))
+    .bind(*listening == Listening::On)
+    .bind(i64::try_from(*match_count).unwrap_or(i64::MAX))
+    .bind(last_matched_at.map(time))
+    .bind(time(*created_at))
+    .bind(time(*updated_at));
+    write.execute(connection).await.map(|_| ())
+}
+
+/// Clears a list that is removed from the keywords that name it. The address book is locked.
+pub(crate) async fn clear_list(
+    connection: &mut PgConnection,
+    account: AccountId,
+    list: ListId,
+) -> sqlx::Result<()> {
+    let clear = sqlx::query(
+        "UPDATE keyword SET add_to_list_id = NULL WHERE account_id = $1 AND add_to_list_id = $2",
+    );
+    clear.bind(uuid(account)).bind(uuid(list)).execute(connection).await.map(|_| ())
+}
+
+const GET: &str = "SELECT * FROM keyword WHERE account_id = $1 AND id = $2";
+
+async fn read_facts(connection: &mut PgConnection, plan: &SavePlan) -> sqlx::Result<SaveFacts> {
+    let account = uuid(plan.account);
+    let query = sqlx::query(GET).bind(account).bind(uuid(plan.id));
+    let current = query.fetch_optional(&mut *connection).await?;
+    let holder = sqlx::query("SELECT id FROM keyword WHERE account_id = $1 AND word = $2")
+        .bind(account)
+        .bind(plan.word().map(Word::as_str))
+        .fetch_optional(&mut *connection)
+        .await?;
+    let list = sqlx::query("SELECT id FROM contact_list WHERE account_id = $1 AND id = $2")
+        .bind(account)
+        .bind(plan.list().map(uuid))
+        .fetch_optional(connection)
+        .await?;
+    Ok(SaveFacts {
+        current: current.as_ref().map(keyword).transpose()?,
+        holder: holder.map(|row| row.id("id")).transpose()?,
+        list: list.map(|row| row.id("id")).transpose()?,
+    })
+}
+
+#[async_trait]
+impl KeywordStore for PgStore {
+    async fn keyword_save(&self, plan: SavePlan) -> Result<Keyword, CommitError<KeywordRefused>> {
+        let doing = commit_failed("saving a keyword");
+        let mut tx = self.begin_book(plan.account).await.map_err(&doing)?;
+        let facts = read_facts(&mut tx, &plan).await.map_err(&doing)?;
+        let keyword = plan.settle(facts).map_err(CommitError::Refused)?;
+        write(&mut tx, &keyword).await.map_err(&doing)?;
+        tx.commit().await.map_err(&doing)?;
+        Ok(keyword)
+    }
+
+    async fn keyword_get(
+        &self,
+        account: AccountId,
+        id: KeywordId,
+    ) -> Result<Option<Keyword>, StoreError> {
+        let doing = failed("reading a keyword");
+        let query = sqlx::query(GET).bind(uuid(account)).bind(uuid(id));
+        let row = query.fetch_optional(&self.pool).await.map_err(&doing)?;
+        row.as_ref().map(keyword).transpose().map_err(&doing)
+    }
+
+    async fn keyword_list(
+        &self,
+        account: AccountId,
+        page: PageRequest,
+    ) -> Result<Page<Keyword>, StoreError> {
+        let doing = failed("listing keywords");
+        let rows = sqlx::query(
+            "SELECT * FROM keyword WHERE account_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3",
+        )
+        .bind(uuid(account))
+        .bind(page.after.map_or(Uuid::max(), |cursor| uuid(cursor.id::<KeywordKind>())))
+        .bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX))
+        .fetch_all(&self.pool)
+        .await
+        .map_err(&doing)?;
+        let rows: sqlx::Result<Vec<Keyword>> = rows.iter().map(keyword).collect();
+        Ok(Page::of(rows.map_err(&doing)?, page.limit, |keyword: &Keyword| keyword.id))
+    }
+
+    async fn keyword_delete(&self, account: AccountId, id: KeywordId) -> Result<bool, StoreError> {
+        let doing = failed("removing a keyword");
+        // Locked in the order of a match, which would write the keyword again.
+        let mut tx = self.begin_book(account).await.map_err(&doing)?;
+        let deleted = sqlx::query("DELETE FROM keyword WHERE account_id = $1 AND id = $2")
+            .bind(uuid(account))
+            .bind(uuid(id))
+            .execute(&mut *tx)
+            .await
+            .map_err(&doing)?;
+        tx.commit().await.map_err(&doing)?;
+        Ok(deleted.rows_affected() == 1)
+    }
+}
