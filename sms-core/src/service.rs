@@ -25,6 +25,7 @@ use crate::webhook::sender::WebhookSender;
 pub mod account;
 mod addressees;
 pub mod authenticate;
+pub mod campaign;
 pub mod contact;
 pub mod list;
 pub mod no_webhooks;

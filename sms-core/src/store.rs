@@ -10,6 +10,7 @@
 use std::fmt;
 
 use crate::account::store::{AccountStore, ApiKeyStore};
+use crate::campaign::store::CampaignStore;
 use crate::contact::store::ContactStore;
 use crate::credits::store::CreditStore;
 use crate::dispatch::store::DispatchStore;
@@ -28,6 +29,7 @@ use crate::webhook::store::WebhookStore;
 pub trait Store:
     AccountStore
     + ApiKeyStore
+    + CampaignStore
     + ContactStore
     + CreditStore
     + DispatchStore
@@ -49,6 +51,7 @@ pub trait Store:
 impl<S> Store for S where
     S: AccountStore
         + ApiKeyStore
+        + CampaignStore
         + ContactStore
         + CreditStore
         + DispatchStore

@@ -25,6 +25,7 @@ use sms_core::store::{Health, StoreError};
 
 mod account;
 mod address_book;
+mod campaign;
 mod contact;
 mod credits;
 mod delivery;

@@ -98,6 +98,11 @@ fn migrations() -> Vec<Migration> {
             "contact and list",
             include_str!("../migrations/20261121210000_contact_and_list.sql"),
         ),
+        migration(
+            20_261_121_233_000,
+            "campaign",
+            include_str!("../migrations/20261121233000_campaign.sql"),
+        ),
     ]
 }
 

@@ -8,6 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use sms_core::account::api_key::{KeyHash, KeyRecord};
 use sms_core::account::store::{AccountStore, ApiKeyStore, KeyCreated, NewAccount};
 use sms_core::account::{Account, AccountChange, Settings};
+use sms_core::campaign::cancel::{SweepPlan, Swept};
+use sms_core::campaign::launch::{LaunchPlan, LaunchRefused};
+use sms_core::campaign::store::CampaignStore;
+use sms_core::campaign::{self, Campaign, CampaignChange, EditRefused};
 use sms_core::contact::book::{BookRefused, CreatePlan, RemovePlan, UpdatePlan};
 use sms_core::contact::import::{ImportPlan, Imported};
 use sms_core::contact::store::ContactStore;
@@ -18,7 +22,8 @@ use sms_core::credits::store::CreditStore;
 use sms_core::dispatch::store::DispatchStore;
 use sms_core::dispatch::{ClaimPlan, Claimed, FollowUp, LeaseToken, OutcomePlan, OutcomeRecorded};
 use sms_core::ids::{
-    AccountId, ApiKeyId, ContactId, DeliveryId, EndpointId, ListId, MessageId, NumberId, TemplateId,
+    AccountId, ApiKeyId, CampaignId, ContactId, DeliveryId, EndpointId, ListId, MessageId,
+    NumberId, TemplateId,
 };
 use sms_core::inbound::store::InboundStore;
 use sms_core::inbound::{InboundPlan, TakenIn, Unrouted};
@@ -100,6 +105,26 @@ forward! {
         api_key_revoke(account: AccountId, id: ApiKeyId, at: Timestamp)
             -> Result<Option<KeyRecord>, StoreError>;
         api_key_used(account: AccountId, id: ApiKeyId, at: Timestamp) -> Result<(), StoreError>;
+    }
+}
+
+forward! {
+    impl CampaignStore for FailingStore {
+        campaign_create(draft: Campaign) -> Result<(), StoreError>;
+        campaign_get(account: AccountId, id: CampaignId) -> Result<Option<Campaign>, StoreError>;
+        campaign_list(account: AccountId, page: PageRequest)
+            -> Result<Page<Campaign>, StoreError>;
+        campaign_update(account: AccountId, id: CampaignId, change: CampaignChange, at: Timestamp)
+            -> Result<Campaign, CommitError<EditRefused>>;
+        campaign_delete(account: AccountId, id: CampaignId)
+            -> Result<(), CommitError<EditRefused>>;
+        campaign_launch(plan: LaunchPlan) -> Result<Campaign, CommitError<LaunchRefused>>;
+        campaign_cancel(plan: campaign::cancel::CancelPlan)
+            -> Result<Campaign, CommitError<campaign::cancel::CancelRefused>>;
+        campaign_sweep(plan: SweepPlan) -> Result<Swept, StoreError>;
+        campaigns_unswept(before: Timestamp, limit: usize)
+            -> Result<Vec<(AccountId, CampaignId)>, StoreError>;
+        campaign_counts_tidy(limit: usize) -> Result<usize, StoreError>;
     }
 }
 

@@ -16,6 +16,7 @@ impl Rig {
     /// - Status, times, error and timeline of every text agree.
     /// - Each list has as many contacts as it says, and the custom names in use are those of the
     ///   contacts.
+    /// - The counts of each campaign are a recount of its texts, and it took what they cost.
     /// - The queue is empty when no text waits for anything.
     pub async fn audit(&self) {
         let mut waiting = 0;
@@ -34,6 +35,7 @@ impl Rig {
                 waiting += usize::from(MessageStatus::CLAIMABLE.contains(&message.status));
             }
             self.audit_address_book(account).await;
+            self.audit_campaigns(account, &messages).await;
         }
         let next = self.next_dispatch().await;
         assert_eq!(next.is_some(), waiting > 0, "the queue holds the texts that wait, no others");
@@ -61,7 +63,7 @@ fn check_newest_first(messages: &[Message]) {
 fn check_sends(entries: &[Entry], messages: &[Message]) {
     let mut taken: BTreeMap<BatchId, i64> = BTreeMap::new();
     for entry in entries {
-        if let Cause::Send { batch } = entry.cause {
+        if let Cause::Send { batch, campaign: _ } = entry.cause {
             let before = taken.insert(batch, entry.amount.get());
             assert_eq!(before, None, "a send takes its credits once");
         }

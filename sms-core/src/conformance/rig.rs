@@ -18,6 +18,7 @@ use crate::store::{Store, StoreError};
 use crate::time::Timestamp;
 
 mod account;
+mod campaign;
 mod contact;
 mod dispatch;
 mod inbound;

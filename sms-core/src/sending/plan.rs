@@ -1,27 +1,23 @@
 //! Everything an accepted send will write, worked out with no lock held.
 //!
-//! Quote and send go through this one function, so a quote cannot differ from the charge.
+//! Quote and send go through this one function, so a quote cannot differ from the charge; the texts
+//! themselves are written by [`super::writer`], for campaigns too.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::idempotency::{Fingerprint, IdempotencyClaim};
 use super::recipients::{Candidate, Recipients, Rejection, RejectionReason};
 use super::request::SendRequest;
+use super::writer::{Origin, TextWriter, Timing};
 use crate::account::{Mode, Settings};
-use crate::contact::Contact;
 use crate::credits::Credits;
-use crate::dispatch::{QueueEntry, TEST_DELAY};
-use crate::ids::{AccountId, BatchId, ContactId, Ids, LedgerEntryId};
-use crate::message::{Body, Direction, Message, MessageStatus, TimelineEntry, Times};
+use crate::dispatch::QueueEntry;
+use crate::ids::{AccountId, BatchId, Ids, LedgerEntryId};
+use crate::message::{Message, TimelineEntry};
 use crate::phone::E164;
 use crate::route::RouteName;
 use crate::sender_name::SenderValue;
-use crate::text::{
-    Measure, MergeFields, NumberOnly, Template, append_opt_out_line, check_length, is_blank,
-    opt_out_line_for,
-};
 use crate::time::Timestamp;
 
 /// What planning depends on besides the request.
@@ -83,21 +79,18 @@ pub struct SendPlan {
 }
 
 impl SendPlan {
+    fn timing(&self) -> Timing {
+        Timing { at: self.at, claimable_at: self.claimable_at, expires_at: self.expires_at }
+    }
+
     /// The first line of the timeline of one of its texts.
     pub fn accepted(&self, message: &Message) -> TimelineEntry {
-        TimelineEntry { status: message.status, detail: None, at: self.at }
+        self.timing().accepted(message)
     }
 
     /// The place of one of its texts in the queue.
     pub fn queue_entry(&self, message: &Message) -> QueueEntry {
-        QueueEntry {
-            message: message.id,
-            account: self.account,
-            claimable_at: self.claimable_at,
-            expires_at: self.expires_at,
-            attempt: 0,
-            lease: None,
-        }
+        self.timing().queue_entry(message)
     }
 }
 
@@ -110,17 +103,40 @@ pub fn plan(
 ) -> SendPlan {
     let batch = ids.next();
     let scheduled_at = request.scheduled_at(facts.at);
-    let due = scheduled_at.unwrap_or(facts.at);
-    let mut writer = Writer::new(request, facts, batch, scheduled_at);
+    let origin = Origin {
+        batch,
+        campaign: None,
+        client_ref: request.client_ref.as_deref(),
+        append_opt_out: request.append_opt_out,
+        scheduled_at,
+    };
+    let mut writer = TextWriter::new(origin, &facts);
+    let (mut messages, mut rejected, mut price) = (Vec::new(), Vec::new(), Credits::ZERO);
     for candidate in &recipients.candidates {
-        match candidate {
-            Candidate::Rejected(rejection) => writer.rejected.push(rejection.clone()),
-            Candidate::Number(number) => {
-                writer.write(*number, recipients.contact(*number), ids);
+        let number = match candidate {
+            Candidate::Rejected(rejection) => {
+                rejected.push(rejection.clone());
+                continue;
             }
+            Candidate::Number(number) => *number,
+        };
+        let text = if facts.opted_out.contains(&number) {
+            Err(RejectionReason::OptedOut)
+        } else {
+            writer.write(number, recipients.contact(number), ids)
+        };
+        match text {
+            Ok(message) => {
+                // At most 1,000 numbers, a body full of contacts and the largest list, of 11 parts
+                // each: far below what credits can count.
+                let more = Credits::for_segments(message.segments);
+                price = price.checked_add(more).unwrap_or(Credits::MAX);
+                messages.push(message);
+            }
+            Err(reason) => rejected.push(Rejection::of(number, reason)),
         }
     }
-    let Writer { messages, rejected, price, .. } = writer;
+    let Timing { at, claimable_at, expires_at } = Timing::of(&facts, scheduled_at);
     SendPlan {
         account: facts.account,
         mode: facts.mode,
@@ -134,133 +150,10 @@ pub fn plan(
         price,
         charge: if facts.mode.is_test() { Credits::ZERO } else { price },
         entry_id: ids.next(),
-        claimable_at: if facts.mode.is_test() { due.plus(TEST_DELAY) } else { due },
-        expires_at: due.plus(facts.validity),
-        at: facts.at,
+        claimable_at,
+        expires_at,
+        at,
     }
-}
-
-/// Writes one text after another.
-struct Writer<'a> {
-    request: &'a SendRequest,
-    facts: PlanFacts<'a>,
-    batch: BatchId,
-    scheduled_at: Option<Timestamp>,
-    template: Template,
-    opt_out_line: Option<Cow<'a, str>>,
-    /// The text that everybody gets, when nobody has a field to fill.
-    same_for_all: Option<Result<Text, RejectionReason>>,
-    messages: Vec<Message>,
-    rejected: Vec<Rejection>,
-    price: Credits,
-}
-
-/// A text as it will be sent.
-#[derive(Clone)]
-struct Text {
-    body: Body,
-    measure: Measure,
-}
-
-impl<'a> Writer<'a> {
-    fn new(
-        request: &'a SendRequest,
-        facts: PlanFacts<'a>,
-        batch: BatchId,
-        scheduled_at: Option<Timestamp>,
-    ) -> Self {
-        let settings = facts.settings;
-        let opt_out_line = request.append_opt_out.then(|| match facts.sender {
-            Some(_) => opt_out_line_for(&settings.opt_out_line_sender, facts.from),
-            None => Cow::Borrowed(settings.opt_out_line.as_str()),
-        });
-        Self {
-            request,
-            facts,
-            batch,
-            scheduled_at,
-            template: Template::parse(facts.body, |name| facts.custom_names.contains(name)),
-            opt_out_line,
-            same_for_all: None,
-            messages: Vec::new(),
-            rejected: Vec::new(),
-            price: Credits::ZERO,
-        }
-    }
-
-    fn write(&mut self, number: E164, contact: Option<&Contact>, ids: &mut Ids) {
-        if self.facts.opted_out.contains(&number) {
-            self.rejected.push(Rejection::of(number, RejectionReason::OptedOut));
-            return;
-        }
-        match self.text_for(number, contact) {
-            Ok(text) => self.accept(number, contact.map(|contact| contact.id), text, ids),
-            Err(reason) => self.rejected.push(Rejection::of(number, reason)),
-        }
-    }
-
-    fn text_for(
-        &mut self,
-        number: E164,
-        contact: Option<&Contact>,
-    ) -> Result<Text, RejectionReason> {
-        let nobody = NumberOnly(number);
-        let person = contact.map_or(&nobody as &dyn MergeFields, |contact| contact);
-        if self.template.has_fields() {
-            return render(&self.template, person, self.opt_out_line.as_deref());
-        }
-        let Self { same_for_all, template, opt_out_line, .. } = self;
-        same_for_all
-            .get_or_insert_with(|| render(template, person, opt_out_line.as_deref()))
-            .clone()
-    }
-
-    fn accept(&mut self, number: E164, contact_id: Option<ContactId>, text: Text, ids: &mut Ids) {
-        let price = Credits::for_segments(text.measure.segments);
-        // At most 1,000 numbers, a body full of contacts and the largest list, of 11 parts each:
-        // far below what credits can count.
-        self.price = self.price.checked_add(price).unwrap_or(Credits::MAX);
-        self.messages.push(Message {
-            id: ids.next(),
-            account: self.facts.account,
-            direction: Direction::Outbound,
-            status: MessageStatus::on_acceptance(self.scheduled_at),
-            to: number,
-            from: self.facts.from,
-            body: text.body,
-            encoding: text.measure.encoding,
-            segments: text.measure.segments,
-            credits: if self.facts.mode.is_test() { Credits::ZERO } else { price },
-            route: self.facts.route.clone(),
-            sender: self.facts.sender.map(|name| name.as_str().to_owned()),
-            client_ref: self.request.client_ref.clone(),
-            batch_id: Some(self.batch),
-            campaign_id: None,
-            contact_id,
-            error: None,
-            mode: self.facts.mode,
-            scheduled_at: self.scheduled_at,
-            times: Times::default(),
-        });
-    }
-}
-
-/// The text for one recipient, if there is anything to send and it is not too long.
-fn render(
-    template: &Template,
-    person: &dyn MergeFields,
-    opt_out_line: Option<&str>,
-) -> Result<Text, RejectionReason> {
-    let rendered = template.render(person);
-    if is_blank(&rendered) {
-        return Err(RejectionReason::EmptyBody);
-    }
-    let whole = match opt_out_line {
-        Some(line) => Cow::Owned(append_opt_out_line(&rendered, line)),
-        None => rendered,
-    };
-    let measure = check_length(&whole).map_err(|_| RejectionReason::TooLong)?;
-    Ok(Text { body: Body::new(whole.as_ref()), measure })
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ impl Wake for NoWake {
 /// What one [`Sms::dispatch_due`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Dispatched {
-    /// Texts that fell due: handed to a route, or failed on the spot.
+    /// Texts that fell due: handed to a route, or failed or cancelled on the spot.
     pub claimed: usize,
     /// Those that left.
     pub sent: usize,
@@ -112,8 +112,8 @@ impl Sms {
         if failed > 0 {
             self.wake(Work::Webhooks);
         }
-        let mut done =
-            Dispatched { claimed: claimed.texts.len() + failed, failed, ..Dispatched::default() };
+        let fell_due = claimed.texts.len() + failed + claimed.cancelled as usize;
+        let mut done = Dispatched { claimed: fell_due, failed, ..Dispatched::default() };
         let groups = group_by_route(claimed.texts);
         let hand_overs = groups.iter().map(|texts| self.hand_over(texts, lease.token));
         for recorded in join_all(hand_overs).await {
@@ -222,8 +222,8 @@ impl Sms {
     }
 
     /// Removes up to `limit` each of what is past its keep: webhook deliveries and contacts on
-    /// shared numbers after 30 days, idempotency keys after 7, test sends after an hour. Returns
-    /// how many.
+    /// shared numbers after 30 days, idempotency keys after 7, test sends after an hour. Folds what
+    /// is counted of campaigns, and cancels what is left of those cancelled. Returns how many.
     pub async fn tidy(&self, limit: usize) -> Result<usize, Error> {
         let now = self.now();
         let store = self.store();
@@ -231,7 +231,8 @@ impl Sms {
         let keys = store.idempotency_tidy(now.minus(idempotency::KEPT_FOR), limit).await?;
         let contacts = store.last_texted_tidy(now.minus(SHARED_REACH), limit).await?;
         let tests = store.test_sends_tidy(now.minus(TEST_WINDOW), limit).await?;
-        Ok(deliveries + keys + contacts + tests)
+        let campaigns = self.campaigns_tidy(now, limit).await?;
+        Ok(deliveries + keys + contacts + tests + campaigns)
     }
 
     /// Prepares searches for words in about `limit` texts that came since it was last done. Returns

@@ -20,6 +20,7 @@ struct Tenant {
     opted_out: String,
     contact: String,
     list: String,
+    campaign: String,
 }
 
 impl Tenant {
@@ -47,7 +48,10 @@ impl Tenant {
         let members = format!("/lists/{}/contacts", text(&list["id"]));
         let joining = json!({ "contact_ids": [contact["id"]] });
         account.live.post(&members, joining).await.assert(200);
+        let spring = json!({ "name": "Spring", "body": "x", "list_id": list["id"] });
+        let campaign = account.live.post("/campaigns", spring).await.created();
         Self {
+            campaign: text(&campaign["id"]),
             template: text(&template["id"]),
             sender_name: text(&name["id"]),
             opted_out: text(&opt_out["phone"]),
@@ -61,15 +65,16 @@ impl Tenant {
         }
     }
 
-    fn ids(&self) -> [&str; 8] {
+    fn ids(&self) -> [&str; 9] {
         let Self { message, batch, webhook, delivery, template, sender_name, .. } = self;
-        let Self { contact, list, .. } = self;
-        [message, batch, webhook, delivery, template, sender_name, contact, list]
+        let Self { contact, list, campaign, .. } = self;
+        [message, batch, webhook, delivery, template, sender_name, contact, list, campaign]
     }
 
     /// What the parameter of a path stands for.
     fn id_of(&self, path: &str, parameter: &str) -> &str {
         match (path.split('/').nth(1).unwrap(), parameter) {
+            ("campaigns", "id") => &self.campaign,
             ("contacts", "id") | ("lists", "contact_id") => &self.contact,
             ("lists", "id") => &self.list,
             ("messages", "id") => &self.message,
@@ -87,6 +92,7 @@ impl Tenant {
             "/messages",
             "/webhooks",
             "/balance",
+            "/campaigns",
             "/contacts",
             "/lists",
             "/templates",

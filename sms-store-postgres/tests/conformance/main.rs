@@ -4,6 +4,7 @@
 //! `cargo test -p sms-store-postgres --test conformance sending::` runs one noun's.
 
 mod address_book;
+mod campaign;
 mod dropped;
 mod plans;
 mod postgres;
@@ -145,6 +146,7 @@ fn main() -> ExitCode {
         })
     });
     let own = postgres::TESTS.iter().chain(schema::TESTS).chain(address_book::TESTS);
+    let own = own.chain(campaign::TESTS);
     let here = own.map(|(name, act)| {
         Trial::test(format!("postgres::{name}"), move || {
             with_store(|store, runner, url| {

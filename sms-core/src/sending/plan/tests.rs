@@ -2,10 +2,11 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::account::Account;
+use crate::message::{Body, Direction, MessageStatus, Times};
 use crate::samples::{account, ids, message_id, mobile, now, our_number, person, seconds};
 use crate::sending::IdempotencyKey;
 use crate::sending::quote::Quote;
-use crate::text::Encoding;
+use crate::text::{Encoding, check_length, is_blank};
 
 /// Facts that a test changes one of.
 struct World {

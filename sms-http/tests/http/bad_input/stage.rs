@@ -27,6 +27,7 @@ pub(super) struct Stage {
     pub(super) delivery: String,
     pub(super) contact: String,
     pub(super) list: String,
+    pub(super) campaign: String,
     pub(super) key: String,
     pub(super) template: String,
     pub(super) sender_name: String,
@@ -44,6 +45,8 @@ impl Stage {
         let person = json!({ "phone": "07700 900123" });
         let contact = account.live.post("/contacts", person).await.created();
         let list = account.live.post("/lists", json!({ "name": "Regulars" })).await.created();
+        let spring = json!({ "name": "Spring", "body": "x", "list_id": list["id"] });
+        let campaign = account.live.post("/campaigns", spring).await.created();
         let operator = rig.operator();
         let template = json!({ "name": "Table", "body": "x" });
         let template = account.live.post("/templates", template).await.created();
@@ -59,6 +62,7 @@ impl Stage {
             sender_name: id(&name),
             contact: id(&contact),
             list: id(&list),
+            campaign: id(&campaign),
             account: account.id.to_string(),
             live: account.live,
             operator,
@@ -90,6 +94,7 @@ impl Stage {
 
     pub(super) fn filled(&self, path: &str) -> String {
         let id = match path.split('/').nth(1).unwrap() {
+            "campaigns" => &self.campaign,
             "contacts" => &self.contact,
             "lists" => &self.list,
             "messages" => &self.message,
@@ -114,6 +119,7 @@ impl Stage {
             "/messages?limit=100",
             "/webhooks",
             "/balance",
+            "/campaigns?limit=100",
             "/contacts",
             "/lists",
             "/opt-outs?limit=100",
@@ -155,6 +161,10 @@ impl Operation<'_> {
     pub(super) fn good_body(&self) -> Map<String, Value> {
         let body = match self.id.as_str() {
             "message_send" | "message_quote" => json!({ "to": "07700 900123", "body": "x" }),
+            "campaign_create" => {
+                let list = format!("lst_{}", "0".repeat(26));
+                json!({ "name": "Spring", "body": "x", "list_id": list })
+            }
             "contact_create" => json!({ "phone": "07700 900124" }),
             "contact_import" => json!({ "rows": [{ "phone": "07700 900124" }] }),
             "list_create" => json!({ "name": "Regulars" }),
@@ -162,6 +172,8 @@ impl Operation<'_> {
                 json!({ "url": "https://example.com/hook", "events": ["message.sent"] })
             }
             "account_update"
+            | "campaign_update"
+            | "campaign_send"
             | "contact_update"
             | "list_add"
             | "list_update"
