@@ -64,6 +64,7 @@ macro_rules! scenarios {
 mod account;
 mod api_key;
 mod audit;
+mod campaign;
 mod contact;
 mod conversation;
 mod credits;
@@ -132,6 +133,11 @@ pub fn all() -> impl Iterator<Item = Scenario> {
     let files = [
         account::SCENARIOS,
         api_key::SCENARIOS,
+        campaign::cancel::SCENARIOS,
+        campaign::counts::SCENARIOS,
+        campaign::draft::SCENARIOS,
+        campaign::launch::SCENARIOS,
+        campaign::race::SCENARIOS,
         contact::book::SCENARIOS,
         contact::import::SCENARIOS,
         contact::page::SCENARIOS,

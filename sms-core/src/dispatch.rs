@@ -86,6 +86,8 @@ pub struct ClaimFacts<'a> {
     pub account_status: AccountStatus,
     /// Whether the number it goes to has opted out.
     pub opted_out: bool,
+    /// Whether it belongs to a campaign that was cancelled.
+    pub campaign_cancelled: bool,
 }
 
 /// The verdict on one text that fell due.
@@ -104,6 +106,8 @@ pub enum ClaimVerdict {
     },
     /// It must not leave: it failed, and is refunded.
     Fail(Box<Changed>),
+    /// It must not leave: its campaign was cancelled before any worker took it.
+    Cancel(Box<Changed>),
     /// It is past being claimed; its place in the queue was left over.
     Drop,
 }
@@ -111,9 +115,15 @@ pub enum ClaimVerdict {
 impl ClaimPlan {
     /// The verdict on one text as the store finds it under its lock.
     pub fn settle(&mut self, facts: ClaimFacts<'_>) -> ClaimVerdict {
-        let ClaimFacts { message, entry, account_status, opted_out } = facts;
+        let ClaimFacts { message, entry, account_status, opted_out, campaign_cancelled } = facts;
         if !MessageStatus::CLAIMABLE.contains(&message.status) {
             return ClaimVerdict::Drop;
+        }
+        if campaign_cancelled
+            && let Some(changed) =
+                change(message, &News::new(Trigger::Cancel, self.at), &mut self.ids)
+        {
+            return ClaimVerdict::Cancel(Box::new(changed));
         }
         let obstacle = if opted_out {
             Some(ErrorCode::OptedOut)
@@ -167,6 +177,8 @@ pub struct Claimed {
     pub texts: Vec<OutboundText>,
     /// How many fell due but had to fail.
     pub failed: u32,
+    /// How many fell due after their campaign was cancelled.
+    pub cancelled: u32,
 }
 
 /// What became of one hand-over, to be recorded.

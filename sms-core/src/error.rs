@@ -6,6 +6,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::account::status::MayNotSend;
+use crate::campaign::launch::LaunchRefused;
+use crate::campaign::{self, CampaignStatus, EditRefused};
 use crate::contact::book::BookRefused;
 use crate::credits::Credits;
 use crate::credits::adjust::AdjustRefused;
@@ -91,6 +93,18 @@ pub enum Error {
     /// The text is on its way, or past it.
     #[error("a message that is {0} can no longer be cancelled")]
     MessageNotCancellable(MessageStatus),
+    /// The campaign was launched, and can be edited and removed no more.
+    #[error("only a campaign that is a draft can be changed")]
+    CampaignNotDraft,
+    /// The campaign was launched before.
+    #[error("the campaign was launched already")]
+    CampaignAlreadyLaunched,
+    /// The campaign is neither scheduled nor sending.
+    #[error("a campaign that is {0} cannot be cancelled")]
+    CampaignNotCancellable(CampaignStatus),
+    /// Nobody on the campaign's list can be texted.
+    #[error("nobody on the list can be texted")]
+    NoRecipients,
     /// The number is another contact's of the account.
     #[error("the number is a contact already")]
     ContactExists(ContactId),
@@ -151,6 +165,10 @@ impl Error {
             Self::InsufficientCredit { .. } => "insufficient_credit",
             Self::IdempotencyConflict => "idempotency_conflict",
             Self::MessageNotCancellable(_) => "message_not_cancellable",
+            Self::CampaignNotDraft => "campaign_not_draft",
+            Self::CampaignAlreadyLaunched => "campaign_already_launched",
+            Self::CampaignNotCancellable(_) => "campaign_not_cancellable",
+            Self::NoRecipients => "no_recipients",
             Self::ContactExists(_) => "contact_exists",
             Self::NumberExists => "number_exists",
             Self::KeywordExists => "keyword_exists",
@@ -176,6 +194,10 @@ impl Error {
                 json!({ "needed": needed, "balance": balance })
             }
             Self::MessageNotCancellable(status) => json!({ "status": status }),
+            Self::CampaignNotCancellable(status) => json!({ "status": status.as_str() }),
+            Self::NoRecipients => {
+                json!([FieldError::new("list_id", "no_recipients", self.to_string())])
+            }
             Self::ContactExists(id) => json!({ "resource": "contact", "id": id }),
             _ => Value::Null,
         }
@@ -197,6 +219,45 @@ impl From<SendRefused> for Error {
             }
             SendRefused::IdempotencyConflict => Self::IdempotencyConflict,
             SendRefused::TestTextsUsedUp { retry_after } => Self::TestTextsUsedUp { retry_after },
+        }
+    }
+}
+
+impl From<LaunchRefused> for Error {
+    fn from(refused: LaunchRefused) -> Self {
+        match refused {
+            LaunchRefused::NoSuchCampaign => Self::NotFound("campaign"),
+            LaunchRefused::AlreadyLaunched => Self::CampaignAlreadyLaunched,
+            LaunchRefused::NoSuchList(id) => {
+                Self::UnknownReference { resource: "list", id: id.to_string() }
+            }
+            LaunchRefused::NoRecipients => Self::NoRecipients,
+            LaunchRefused::TestLimitExceeded => Self::TestLimitExceeded,
+            LaunchRefused::MayNotSend(reason) => Self::MayNotSend(reason),
+            LaunchRefused::TestTextsUsedUp { retry_after } => Self::TestTextsUsedUp { retry_after },
+            LaunchRefused::InsufficientCredit { needed, balance } => {
+                Self::InsufficientCredit { needed, balance }
+            }
+        }
+    }
+}
+
+impl From<EditRefused> for Error {
+    fn from(refused: EditRefused) -> Self {
+        match refused {
+            EditRefused::NoSuchCampaign => Self::NotFound("campaign"),
+            EditRefused::NotDraft => Self::CampaignNotDraft,
+        }
+    }
+}
+
+impl From<campaign::cancel::CancelRefused> for Error {
+    fn from(refused: campaign::cancel::CancelRefused) -> Self {
+        match refused {
+            campaign::cancel::CancelRefused::NoSuchCampaign => Self::NotFound("campaign"),
+            campaign::cancel::CancelRefused::NotCancellable(status) => {
+                Self::CampaignNotCancellable(status)
+            }
         }
     }
 }
@@ -292,6 +353,8 @@ mod tests {
         let sent = Error::MessageNotCancellable(MessageStatus::Sent);
         let contact = ContactId::from_u128(0);
         let taken = json!({ "resource": "contact", "id": contact });
+        let nobody = json!([{ "field": "list_id", "code": "no_recipients",
+                              "message": "nobody on the list can be texted" }]);
         let null = || Value::Null;
         vec![
             (Error::Invalid(vec![field]), "validation_failed", fields, false),
@@ -302,6 +365,15 @@ mod tests {
             (poor, "insufficient_credit", json!({ "needed": 3, "balance": 2 }), false),
             (Error::IdempotencyConflict, "idempotency_conflict", null(), false),
             (sent, "message_not_cancellable", json!({ "status": "sent" }), false),
+            (Error::CampaignNotDraft, "campaign_not_draft", null(), false),
+            (Error::CampaignAlreadyLaunched, "campaign_already_launched", null(), false),
+            (
+                Error::CampaignNotCancellable(CampaignStatus::Sent),
+                "campaign_not_cancellable",
+                json!({ "status": "sent" }),
+                false,
+            ),
+            (Error::NoRecipients, "no_recipients", nobody, false),
             (Error::ContactExists(contact), "contact_exists", taken, false),
             (Error::NumberExists, "number_exists", null(), false),
             (Error::KeywordExists, "keyword_exists", null(), false),
@@ -353,6 +425,23 @@ mod tests {
         ] {
             assert_eq!(code(CommitError::Refused(refused).into()), expected);
         }
+        for (refused, expected) in [
+            (LaunchRefused::NoSuchCampaign, "not_found"),
+            (LaunchRefused::AlreadyLaunched, "campaign_already_launched"),
+            (LaunchRefused::NoSuchList(ListId::from_u128(0)), "not_found"),
+            (LaunchRefused::NoRecipients, "no_recipients"),
+            (LaunchRefused::TestLimitExceeded, "test_limit_exceeded"),
+            (LaunchRefused::MayNotSend(MayNotSend::Pending), "account_pending"),
+            (LaunchRefused::TestTextsUsedUp { retry_after }, "rate_limited"),
+            (LaunchRefused::InsufficientCredit { needed, balance }, "insufficient_credit"),
+        ] {
+            assert_eq!(code(CommitError::Refused(refused).into()), expected);
+        }
+        assert_eq!(code(EditRefused::NoSuchCampaign.into()), "not_found");
+        assert_eq!(code(EditRefused::NotDraft.into()), "campaign_not_draft");
+        let cancelled = campaign::cancel::CancelRefused::NotCancellable(CampaignStatus::Draft);
+        assert_eq!(code(cancelled.into()), "campaign_not_cancellable");
+        assert_eq!(code(campaign::cancel::CancelRefused::NoSuchCampaign.into()), "not_found");
         let sending = CancelRefused::NotCancellable(MessageStatus::Sending);
         assert_eq!(code(sending.into()), "message_not_cancellable");
         assert_eq!(code(CancelRefused::NoSuchMessage.into()), "not_found");

@@ -36,6 +36,7 @@
 #![deny(missing_docs)]
 
 pub mod account;
+pub mod campaign;
 pub mod clock;
 pub mod contact;
 pub mod conversation;

@@ -26,6 +26,7 @@ use crate::webhook::sender::WebhookSender;
 pub mod account;
 mod addressees;
 pub mod authenticate;
+pub mod campaign;
 pub mod contact;
 pub mod conversation;
 pub mod inbound;

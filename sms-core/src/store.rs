@@ -10,6 +10,7 @@
 use std::fmt;
 
 use crate::account::store::{AccountStore, ApiKeyStore};
+use crate::campaign::store::CampaignStore;
 use crate::contact::store::ContactStore;
 use crate::conversation::store::ConversationStore;
 use crate::credits::store::CreditStore;
@@ -31,6 +32,7 @@ use crate::webhook::store::WebhookStore;
 pub trait Store:
     AccountStore
     + ApiKeyStore
+    + CampaignStore
     + ContactStore
     + ConversationStore
     + CreditStore
@@ -55,6 +57,7 @@ pub trait Store:
 impl<S> Store for S where
     S: AccountStore
         + ApiKeyStore
+        + CampaignStore
         + ContactStore
         + ConversationStore
         + CreditStore

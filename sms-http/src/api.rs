@@ -10,6 +10,8 @@ use sms_core::Sms;
 use crate::openapi::{DocumentRules, Failure, OwnPath, Rate, document};
 
 pub mod balance;
+pub mod campaign;
+pub(crate) mod campaign_shape;
 pub mod contact;
 pub mod contact_import;
 pub(crate) mod contact_shape;
@@ -39,6 +41,8 @@ pub enum Tag {
     Messages,
     /// Credits and account status.
     Account,
+    /// One text to a whole list, drafted, then launched.
+    Campaigns,
     /// The address book.
     Contacts,
     /// Tracked links.
@@ -63,6 +67,7 @@ pub enum Tag {
 pub type Apis = (
     message::MessageApi,
     send::SendApi,
+    campaign::CampaignApi,
     contact::ContactApi,
     contact_import::ContactImportApi,
     link::LinkApi,
@@ -81,6 +86,7 @@ pub fn service(sms: &Sms, public_url: &str) -> OpenApiService<Apis, ()> {
     let apis = (
         message::MessageApi::new(sms.clone()),
         send::SendApi::new(sms.clone()),
+        campaign::CampaignApi::new(sms.clone()),
         contact::ContactApi::new(sms.clone()),
         contact_import::ContactImportApi::new(sms.clone()),
         link::LinkApi::new(sms.clone()),
@@ -117,6 +123,10 @@ const RULES: DocumentRules = DocumentRules {
         ("message_send", &[Failure::InsufficientCredit, Failure::Forbidden, Failure::Conflict]),
         ("message_quote", &[Failure::Conflict]),
         ("message_cancel", &[Failure::Conflict]),
+        ("campaign_update", &[Failure::Conflict]),
+        ("campaign_delete", &[Failure::Conflict]),
+        ("campaign_send", &[Failure::InsufficientCredit, Failure::Forbidden, Failure::Conflict]),
+        ("campaign_cancel", &[Failure::Conflict]),
         ("contact_create", &[Failure::Conflict]),
         ("contact_update", &[Failure::Conflict]),
         ("keyword_create", &[Failure::Conflict]),

@@ -25,6 +25,9 @@ impl From<Error> for ApiError {
             Error::InsufficientCredit { .. } => StatusCode::PAYMENT_REQUIRED,
             Error::IdempotencyConflict
             | Error::MessageNotCancellable(_)
+            | Error::CampaignNotDraft
+            | Error::CampaignAlreadyLaunched
+            | Error::CampaignNotCancellable(_)
             | Error::ContactExists(_)
             | Error::KeywordExists
             | Error::NumberExists
@@ -32,9 +35,10 @@ impl From<Error> for ApiError {
             | Error::NoNumber
             | Error::SenderExists
             | Error::BalanceOutOfRange(_) => StatusCode::CONFLICT,
-            Error::ReservedKeyword | Error::SenderNotApproved | Error::TestLimitExceeded => {
-                StatusCode::UNPROCESSABLE_ENTITY
-            }
+            Error::ReservedKeyword
+            | Error::SenderNotApproved
+            | Error::TestLimitExceeded
+            | Error::NoRecipients => StatusCode::UNPROCESSABLE_ENTITY,
             _ => return unforeseen(&error),
         };
         let details = error.details();
@@ -82,6 +86,7 @@ mod tests {
     use poem::IntoResponse;
     use sms_core::FieldError;
     use sms_core::account::status::MayNotSend;
+    use sms_core::campaign::CampaignStatus;
     use sms_core::credits::Credits;
     use sms_core::message::MessageStatus;
 
@@ -98,7 +103,7 @@ mod tests {
     #[test]
     fn every_error_has_its_status() {
         let id = "x".to_owned();
-        let sent = MessageStatus::Sent;
+        let (sent, draft) = (MessageStatus::Sent, CampaignStatus::Draft);
         let contact = sms_core::ids::ContactId::from_u128(0);
         let (needed, balance) = (Credits::MAX, Credits::ZERO);
         for (error, status, code) in [
@@ -114,6 +119,10 @@ mod tests {
             (Error::InsufficientCredit { needed, balance }, 402, "insufficient_credit"),
             (Error::IdempotencyConflict, 409, "idempotency_conflict"),
             (Error::MessageNotCancellable(sent), 409, "message_not_cancellable"),
+            (Error::CampaignNotDraft, 409, "campaign_not_draft"),
+            (Error::CampaignAlreadyLaunched, 409, "campaign_already_launched"),
+            (Error::CampaignNotCancellable(draft), 409, "campaign_not_cancellable"),
+            (Error::NoRecipients, 422, "no_recipients"),
             (Error::ContactExists(contact), 409, "contact_exists"),
             (Error::NumberExists, 409, "number_exists"),
             (Error::KeywordExists, 409, "keyword_exists"),

@@ -69,6 +69,10 @@ impl State {
             entry: &entry,
             account_status: room.account.status,
             opted_out: room.opt_outs.contains_key(&stored.message.to),
+            campaign_cancelled: stored.message.campaign_id.is_some_and(|id| {
+                let launch = room.campaigns.get(&id).and_then(|it| it.launch.as_ref());
+                launch.is_some_and(|launch| launch.cancelled_at.is_some())
+            }),
         };
         match plan.settle(facts) {
             ClaimVerdict::Take { changed, text, entry } => {
@@ -81,6 +85,10 @@ impl State {
             ClaimVerdict::Fail(changed) => {
                 self.apply(*changed, &mut plan.ids);
                 claimed.failed += 1;
+            }
+            ClaimVerdict::Cancel(changed) => {
+                self.apply(*changed, &mut plan.ids);
+                claimed.cancelled += 1;
             }
             ClaimVerdict::Drop => self.queue.remove(entry.message),
         }

@@ -26,6 +26,7 @@ use sms_core::store::{Health, StoreError};
 
 mod account;
 mod address_book;
+mod campaign;
 mod contact;
 mod conversation;
 mod credits;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use async_trait::async_trait;
 use sms_core::ids::{AccountId, CampaignId, LinkId, LinkKind, MessageId};
 use sms_core::link::store::LinkStore;
-use sms_core::link::{ClickPlan, Clicked, Link, LinkCode, LinkFilter};
+use sms_core::link::{CampaignClicks, ClickPlan, Clicked, Link, LinkCode, LinkFilter};
 use sms_core::page::{Cursor, Page, PageRequest};
 use sms_core::store::StoreError;
 
@@ -106,8 +106,11 @@ impl LinkStore for MemoryStore {
 
 impl State {
     fn click(&mut self, mut plan: ClickPlan) -> Option<Link> {
-        // A campaign's counts would be added to here: see `CampaignClicks::of`.
-        let Clicked { link, event } = plan.settle(self.links.by_code(plan.code)?);
+        let clicked = plan.settle(self.links.by_code(plan.code)?);
+        for ((account, campaign), more) in CampaignClicks::of([&clicked]) {
+            self.add_clicks(account, campaign, more);
+        }
+        let Clicked { link, event } = clicked;
         self.links.rows.insert((link.account, link.id), link.clone());
         self.raise(&[event], &mut plan.ids);
         Some(link)

@@ -165,11 +165,11 @@ impl State {
 }
 
 /// What was made within the hour before `now`.
-fn recent(made: &VecDeque<(Timestamp, u32)>, now: Timestamp) -> Vec<(Timestamp, u32)> {
+pub(crate) fn recent(made: &VecDeque<(Timestamp, u32)>, now: Timestamp) -> Vec<(Timestamp, u32)> {
     made.iter().filter(|(at, _)| now.since(*at) < TEST_WINDOW).copied().collect()
 }
 
-fn forget_old(made: &mut VecDeque<(Timestamp, u32)>, now: Timestamp) {
+pub(crate) fn forget_old(made: &mut VecDeque<(Timestamp, u32)>, now: Timestamp) {
     while made.front().is_some_and(|(at, _)| now.since(*at) >= TEST_WINDOW) {
         made.pop_front();
     }

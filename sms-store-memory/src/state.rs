@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use sms_core::account::Account;
 use sms_core::account::api_key::{KeyHash, KeyRecord};
+use sms_core::campaign::Campaign;
+use sms_core::campaign::counts::CountChanges;
 use sms_core::credits::ledger::{Draft, Entry, post};
 use sms_core::event::Event;
 use sms_core::ids::{
-    AccountId, ApiKeyId, EndpointId, Ids, MessageId, NumberId, SenderNameId, TemplateId,
+    AccountId, ApiKeyId, CampaignId, EndpointId, Ids, MessageId, NumberId, SenderNameId, TemplateId,
 };
 use sms_core::inbound::Unrouted;
 use sms_core::message::change::Changed;
@@ -70,6 +72,10 @@ pub(crate) struct AccountState {
     pub(crate) endpoints: BTreeMap<EndpointId, Endpoint>,
     pub(crate) sender_names: BTreeMap<SenderNameId, SenderName>,
     pub(crate) templates: BTreeMap<TemplateId, Template>,
+    /// With counts that every commit keeps.
+    pub(crate) campaigns: BTreeMap<CampaignId, Campaign>,
+    /// Cancelled campaigns whose texts were not swept to the end.
+    pub(crate) unswept: BTreeSet<CampaignId>,
 }
 
 pub(crate) struct StoredMessage {
@@ -92,6 +98,8 @@ impl AccountState {
             endpoints: BTreeMap::new(),
             sender_names: BTreeMap::new(),
             templates: BTreeMap::new(),
+            campaigns: BTreeMap::new(),
+            unswept: BTreeSet::new(),
         }
     }
 
@@ -123,7 +131,8 @@ impl State {
     /// Writes all that a change says: text, timeline, refund, contact, queue, deliveries.
     pub(crate) fn apply(&mut self, changed: Changed, ids: &mut Ids) {
         let texted = changed.texted();
-        let Changed { message, timeline, refund, events } = changed;
+        self.count(&changed);
+        let Changed { message, before: _, timeline, refund, events } = changed;
         if !MessageStatus::CLAIMABLE.contains(&message.status) {
             self.queue.remove(message.id);
         }
@@ -147,6 +156,20 @@ impl State {
             stored.timeline.extend(timeline);
         }
         self.raise(&events, ids);
+    }
+
+    /// Keeps the counts of campaigns.
+    fn count(&mut self, changed: &Changed) {
+        let mut changes = CountChanges::default();
+        changes.add(changed);
+        for delta in changes.into_deltas() {
+            let room = self.accounts.get_mut(&delta.account);
+            let campaign = room.and_then(|room| room.campaigns.get_mut(&delta.campaign));
+            if let Some(launch) = campaign.and_then(|campaign| campaign.launch.as_mut()) {
+                launch.counts = launch.counts.changed(&delta.by);
+                launch.last_settled_at = launch.last_settled_at.max(delta.settled_at);
+            }
+        }
     }
 
     /// Makes the deliveries of events.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use sms_core::campaign::counts::CountChanges;
 use sms_core::credits::ledger::{Draft, post};
 use sms_core::event::Event;
 use sms_core::ids::{AccountId, Ids, MessageId};
@@ -13,7 +14,7 @@ use sqlx::PgConnection;
 use sqlx::types::Json;
 
 use crate::row::{digits, stored_lines, time, uuids};
-use crate::{credits, event};
+use crate::{campaign, credits, event};
 
 /// Changes gathered in order, to be written together. Later changes of a text build on earlier
 /// ones.
@@ -23,6 +24,7 @@ pub(crate) struct Changes {
     refunds: Vec<(AccountId, Draft)>,
     texted: BTreeMap<(E164, E164), Texted>,
     events: Vec<Event>,
+    counts: CountChanges,
     ids: Option<Ids>,
 }
 
@@ -35,7 +37,8 @@ impl Changes {
                 *last = texted;
             }
         }
-        let Changed { message, timeline, refund, events } = changed;
+        self.counts.add(&changed);
+        let Changed { message, before: _, timeline, refund, events } = changed;
         self.refunds.extend(refund.map(|draft| (message.account, draft)));
         self.events.extend(events);
         let text = self.texts.entry(message.id).or_insert_with(|| (message.clone(), Vec::new()));
@@ -52,7 +55,7 @@ impl Changes {
 
     /// Writes everything, in the order in which locks are taken.
     pub(crate) async fn write(self, connection: &mut PgConnection) -> sqlx::Result<()> {
-        let Self { texts, refunds, texted, events, ids } = self;
+        let Self { texts, refunds, texted, events, counts, ids } = self;
         let done = texts
             .values()
             .filter(|(message, _)| !MessageStatus::CLAIMABLE.contains(&message.status))
@@ -61,6 +64,7 @@ impl Changes {
         update_texts(connection, texts.into_values().collect()).await?;
         remember_contacts(connection, texted.into_values().collect()).await?;
         book_refunds(connection, refunds).await?;
+        campaign::counts::insert(connection, counts.into_deltas()).await?;
         match ids {
             Some(mut ids) if !events.is_empty() => event::raise(connection, events, &mut ids).await,
             _ => Ok(()),

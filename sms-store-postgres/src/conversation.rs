@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use sms_core::contact::filter::ContactSearch;
 use sms_core::conversation::store::ConversationStore;
 use sms_core::conversation::{Conversation, ConversationFilter, KnownAs, ReadState};
-use sms_core::ids::{AccountId, MessageId, MessageKind};
+use sms_core::ids::{AccountId, BatchId, MessageId, MessageKind};
 use sms_core::page::{Page, PageRequest};
 use sms_core::phone::E164;
 use sms_core::store::StoreError;
@@ -44,6 +44,23 @@ pub(crate) async fn shift(connection: &mut PgConnection, moved: Moved) -> sqlx::
     .bind(moved.keys().map(|(_, number)| digits(*number)).collect::<Vec<_>>())
     .bind(uuids(moved.values().copied()));
     update.execute(connection).await.map(|_| ())
+}
+
+/// Moves the conversations that there are of the numbers that a whole batch texts, each once.
+pub(crate) async fn shift_batch(
+    connection: &mut PgConnection,
+    account: AccountId,
+    batch: BatchId,
+) -> sqlx::Result<()> {
+    let update = sqlx::query(
+        "UPDATE conversation c SET last_message_id = m.id
+         FROM message m
+         WHERE EXISTS (SELECT FROM account a WHERE a.id = $1 AND a.has_conversations)
+             AND c.account_id = $1 AND m.account_id = $1 AND m.batch_id = $2
+             AND m.contact_number = c.phone AND (c.last_message_id < m.id) IS TRUE",
+    );
+    let update = update.bind(uuid(account)).bind(uuid(batch));
+    update.persistent(false).execute(connection).await.map(|_| ())
 }
 
 /// Takes note of a text that came in and was written: begins its conversation, or moves it.

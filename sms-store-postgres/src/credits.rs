@@ -106,7 +106,9 @@ struct Causes {
 impl Causes {
     fn of(cause: Cause) -> Self {
         match cause {
-            Cause::Send { batch } => Self { batch: Some(uuid(batch)), ..Self::default() },
+            Cause::Send { batch, campaign } => {
+                Self { batch: Some(uuid(batch)), campaign: campaign.map(uuid), ..Self::default() }
+            }
             Cause::Refund { message, batch, campaign } => Self {
                 batch: batch.map(uuid),
                 message: Some(uuid(message)),
@@ -121,7 +123,9 @@ impl Causes {
 
 fn entry(row: &PgRow) -> sqlx::Result<Entry> {
     let cause = match row.try_get::<&str, _>("kind")? {
-        "send" => Cause::Send { batch: row.id("batch_id")? },
+        "send" => {
+            Cause::Send { batch: row.id("batch_id")?, campaign: row.maybe_id("campaign_id")? }
+        }
         "refund" => Cause::Refund {
             message: row.id("message_id")?,
             batch: row.maybe_id("batch_id")?,

@@ -157,7 +157,11 @@ async fn claim(tx: &mut PgConnection, mut plan: ClaimPlan) -> Result<Claimed, St
                     -- Not EXISTS, which the planner may answer by reading all opt-outs.
                     COALESCE((SELECT true FROM opt_out o
                               WHERE o.account_id = m.account_id AND o.phone = m.to_number), false)
-                        AS opted_out
+                        AS opted_out,
+                    CASE WHEN m.campaign_id IS NULL THEN false ELSE
+                        COALESCE((SELECT c.cancelled_at IS NOT NULL FROM campaign c
+                                  WHERE c.account_id = m.account_id AND c.id = m.campaign_id),
+                                 false) END AS campaign_cancelled
              FROM queue q
              JOIN message m ON m.account_id = q.account_id AND m.id = q.message_id
              JOIN account a ON a.id = q.account_id
@@ -186,6 +190,7 @@ async fn claim(tx: &mut PgConnection, mut plan: ClaimPlan) -> Result<Claimed, St
             entry: &entry,
             account_status: row.name("account_status").map_err(&doing)?,
             opted_out: row.try_get("opted_out").map_err(&doing)?,
+            campaign_cancelled: row.try_get("campaign_cancelled").map_err(&doing)?,
         };
         match plan.settle(facts) {
             ClaimVerdict::Take { changed, text, entry } => {
@@ -198,6 +203,10 @@ async fn claim(tx: &mut PgConnection, mut plan: ClaimPlan) -> Result<Claimed, St
             ClaimVerdict::Fail(changed) => {
                 changes.add(*changed, &plan.ids);
                 claimed.failed += 1;
+            }
+            ClaimVerdict::Cancel(changed) => {
+                changes.add(*changed, &plan.ids);
+                claimed.cancelled += 1;
             }
             ClaimVerdict::Drop => leftover.push(uuid(entry.message)),
         }

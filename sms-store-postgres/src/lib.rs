@@ -2,9 +2,10 @@
 //!
 //! Rules stay in the core. A command opens its transaction, stages what is bulky, locks the rows
 //! its verdict depends on, asks the core to settle, and writes the verdict with a handful of
-//! statements whatever the number of texts. Locks are taken in one order everywhere: the parts of a
-//! long text that comes in, queue rows, texts, links by id, address books by account, accounts by
-//! id, conversations, inboxes, endpoints by id, deliveries. Workers skip what others have locked.
+//! statements whatever the number of texts. Locks are taken in one order everywhere: campaigns, the
+//! parts of a long text that comes in, queue rows, texts, links by id, address books by account,
+//! accounts by id, conversations, inboxes, endpoints by id, deliveries. Workers skip what others have
+//! locked.
 //!
 //! Beside the store stand what several programs over one database need: [`PgClock`] shows all of
 //! them the same time, [`PgWake`] tells one what another has found, [`PgLimits`] counts requests
@@ -22,11 +23,13 @@ use cache::Caches;
 use sms_core::store::{Health, StoreError};
 use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use tokio::sync::Semaphore;
 
 mod account;
 mod address_book;
 mod begin;
 mod cache;
+mod campaign;
 mod change;
 mod clock;
 mod contact;
@@ -66,8 +69,9 @@ pub use wake::PgWake;
 /// How a store connects.
 #[derive(Debug, Clone)]
 pub struct PgSettings {
-    /// The most connections of the store. A program that also wakes others and shares the rate
-    /// limit with them has three more: one that listens, two that count.
+    /// The most connections of the store, but for those that commit sends and launch campaigns,
+    /// two each. A program that also wakes others and shares the rate limit with them has three
+    /// more: one that listens, two that count.
     pub connections: u32,
 }
 
@@ -85,6 +89,7 @@ pub struct PgStore {
     receipts: shared_commit::Commits<receipt::Receipts>,
     attempts: shared_commit::Commits<webhook::attempt::Attempts>,
     clicks: shared_commit::Commits<link::Clicks>,
+    launches: Arc<Semaphore>,
     caches: Arc<Caches>,
 }
 
@@ -119,7 +124,9 @@ impl PgStore {
         let receipts = shared_commit::Commits::start(&pool);
         let attempts = shared_commit::Commits::start(&pool);
         let clicks = shared_commit::Commits::start(&pool);
-        Ok(Self { pool, sends, receipts, attempts, clicks, caches: Arc::new(Caches::new()) })
+        let launches = Arc::new(Semaphore::new(campaign::launch::SIDE_BY_SIDE));
+        let caches = Arc::new(Caches::new());
+        Ok(Self { pool, sends, receipts, attempts, clicks, launches, caches })
     }
 
     /// Ends all connections, once what is under way has ended. The store answers nothing then.

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use sms_core::event::Event;
 use sms_core::ids::{AccountId, LinkId, LinkKind};
 use sms_core::link::store::LinkStore;
-use sms_core::link::{ClickPlan, Clicked, Link, LinkCode, LinkFilter};
+use sms_core::link::{CampaignClicks, ClickPlan, Clicked, Link, LinkCode, LinkFilter};
 use sms_core::page::{Page, PageRequest};
 use sms_core::store::StoreError;
 use sqlx::postgres::PgRow;
@@ -17,7 +17,7 @@ use crate::begin::begin;
 use crate::error::failed;
 use crate::row::{Read, digits, impossible, time, uuid, uuids};
 use crate::shared_commit::Shared;
-use crate::{PgStore, event};
+use crate::{PgStore, campaign, event};
 
 /// The command that counts hits.
 pub(crate) struct Clicks;
@@ -117,7 +117,7 @@ impl Shared for Clicks {
         }
         if let Some(plan) = plans.last_mut().filter(|_| !written.is_empty()) {
             update(&mut tx, &links).await.map_err(&doing)?;
-            // Campaigns' counts would be added to here: see `CampaignClicks::of`.
+            campaign::add_clicks(&mut tx, &CampaignClicks::of(&written)).await.map_err(&doing)?;
             let events: Vec<Event> =
                 written.into_iter().map(|Clicked { event, .. }| event).collect();
             // The ids that the last plan has left name the deliveries.

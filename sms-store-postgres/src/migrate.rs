@@ -109,6 +109,11 @@ fn migrations() -> Vec<Migration> {
             include_str!("../migrations/20261121230000_conversation.sql"),
         ),
         migration(
+            20_261_121_233_000,
+            "campaign",
+            include_str!("../migrations/20261121233000_campaign.sql"),
+        ),
+        migration(
             20_261_121_235_000,
             "vacuum",
             include_str!("../migrations/20261121235000_vacuum.sql"),

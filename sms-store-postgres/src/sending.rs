@@ -31,6 +31,8 @@ mod doubtful;
 mod facts;
 mod stage;
 
+pub(crate) use facts::write_tests;
+
 type Answer = Result<Sent, CommitError<SendRefused>>;
 
 /// Commits that run side by side. A second one stages while the first waits for its disk.

@@ -18,6 +18,7 @@ impl Rig {
     ///   contacts.
     /// - Each number that texted the account has a conversation in its place, and what is unread is
     ///   counted exactly.
+    /// - The counts of each campaign are a recount of its texts, and it took what they cost.
     /// - The queue is empty when no text waits for anything.
     pub async fn audit(&self) {
         let mut waiting = 0;
@@ -37,6 +38,7 @@ impl Rig {
             }
             self.audit_address_book(account).await;
             self.audit_conversations(account, &messages).await;
+            self.audit_campaigns(account, &messages).await;
         }
         let next = self.next_dispatch().await;
         assert_eq!(next.is_some(), waiting > 0, "the queue holds the texts that wait, no others");
@@ -64,7 +66,7 @@ fn check_newest_first(messages: &[Message]) {
 fn check_sends(entries: &[Entry], messages: &[Message]) {
     let mut taken: BTreeMap<BatchId, i64> = BTreeMap::new();
     for entry in entries {
-        if let Cause::Send { batch } = entry.cause {
+        if let Cause::Send { batch, campaign: _ } = entry.cause {
             let before = taken.insert(batch, entry.amount.get());
             assert_eq!(before, None, "a send takes its credits once");
         }

@@ -13,11 +13,12 @@ use crate::credits::Credits;
 use crate::ids::{AccountId, Id, IdSource, Ids, Kind};
 use crate::page::{Cursor, Limit, Page, PageRequest};
 use crate::phone::E164;
-use crate::random::SeededRandom;
+use crate::random::{Random, SeededRandom};
 use crate::store::{Store, StoreError};
 use crate::time::Timestamp;
 
 mod account;
+mod campaign;
 mod contact;
 mod conversation;
 mod dispatch;
@@ -76,7 +77,7 @@ pub const fn days(count: u64) -> Duration {
 pub struct Rig {
     store: Arc<dyn Store>,
     runner: Arc<dyn Runner>,
-    random: SeededRandom,
+    random: Arc<SeededRandom>,
     ids: IdSource,
     clock: ManualClock,
     accounts: Mutex<Vec<AccountId>>,
@@ -88,7 +89,7 @@ impl Rig {
         Self {
             store,
             runner,
-            random: SeededRandom::new(1),
+            random: Arc::new(SeededRandom::new(1)),
             ids: IdSource::default(),
             clock: ManualClock::at(Timestamp::from_millis(START)),
             accounts: Mutex::default(),
@@ -122,7 +123,7 @@ impl Rig {
 
     /// A run of fresh ids.
     pub fn ids(&self) -> Ids {
-        self.ids.draw(self.now(), &self.random)
+        self.ids.draw(self.now(), &*self.random)
     }
 
     /// A fresh id.
@@ -133,6 +134,11 @@ impl Rig {
     /// The randomness of the scenario.
     pub fn random(&self) -> &SeededRandom {
         &self.random
+    }
+
+    /// The same, to be kept.
+    pub fn shared_random(&self) -> Arc<dyn Random> {
+        Arc::<SeededRandom>::clone(&self.random)
     }
 
     /// Runs futures truly at once and returns what they gave, in their order.

@@ -18,6 +18,8 @@ pub enum Cause {
     Send {
         /// The send's batch.
         batch: BatchId,
+        /// The campaign, when its launch was the send.
+        campaign: Option<CampaignId>,
     },
     /// A text failed before leaving or was cancelled.
     Refund {
@@ -209,7 +211,7 @@ mod tests {
             Cause::Refund { message: MessageId::from_u128(1), batch: None, campaign: None };
         let rent = Cause::Rent { number: NumberId::from_u128(1) };
         for (cause, name) in [
-            (Cause::Send { batch }, "send"),
+            (Cause::Send { batch, campaign: None }, "send"),
             (refund, "refund"),
             (rent, "rent"),
             (Cause::TopUp, "top_up"),

@@ -38,14 +38,25 @@ fn claim(facts: ClaimFacts<'_>) -> ClaimVerdict {
 }
 
 fn facts<'a>(message: &'a Message, entry: &'a QueueEntry) -> ClaimFacts<'a> {
-    ClaimFacts { message, entry, account_status: AccountStatus::Active, opted_out: false }
+    ClaimFacts {
+        message,
+        entry,
+        account_status: AccountStatus::Active,
+        opted_out: false,
+        campaign_cancelled: false,
+    }
 }
 
-/// What became of a text: taken, dropped, or failed for this reason.
+/// What became of a text: taken, cancelled, dropped, or failed for this reason.
 fn in_a_word(verdict: ClaimVerdict) -> String {
     match verdict {
         ClaimVerdict::Take { .. } => "take".to_owned(),
         ClaimVerdict::Drop => "drop".to_owned(),
+        ClaimVerdict::Cancel(changed) => {
+            assert_eq!(changed.message.status, Cancelled);
+            assert!(changed.refund.is_some() && changed.events.is_empty());
+            "cancel".to_owned()
+        }
         ClaimVerdict::Fail(changed) => {
             assert_eq!(changed.message.status, Failed);
             changed.message.error.unwrap().to_string()
@@ -62,7 +73,7 @@ fn a_claim_weighs_status_then_opt_out_then_suspension_then_validity() {
         for opted_out in [false, true] {
             for account_status in AccountStatus::ALL {
                 for (is_expired, entry) in [(false, &alive), (true, &expired)] {
-                    let facts = ClaimFacts { message: &message, entry, account_status, opted_out };
+                    let facts = ClaimFacts { account_status, opted_out, ..facts(&message, entry) };
                     let suspended = account_status == AccountStatus::Suspended;
                     let expected = match (status, opted_out, suspended, is_expired) {
                         (Sent | Delivered | Undelivered | Failed | Cancelled | Received, ..) => {
@@ -77,6 +88,25 @@ fn a_claim_weighs_status_then_opt_out_then_suspension_then_validity() {
                     assert_eq!(in_a_word(claim(facts)), expected, "{shown}");
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn a_text_of_a_cancelled_campaign_is_cancelled_unless_a_worker_had_taken_it() {
+    let entry = entry();
+    for status in MessageStatus::ALL {
+        let message = message(status);
+        for (opted_out, account_status) in
+            [(false, AccountStatus::Active), (true, AccountStatus::Suspended)]
+        {
+            let known = ClaimFacts { account_status, opted_out, ..facts(&message, &entry) };
+            let expected = match status {
+                Scheduled | Queued => "cancel".to_owned(),
+                _ => in_a_word(claim(known)),
+            };
+            let cancelled = ClaimFacts { campaign_cancelled: true, ..known };
+            assert_eq!(in_a_word(claim(cancelled)), expected, "{status} {opted_out}");
         }
     }
 }
@@ -346,7 +376,7 @@ proptest! {
             entry = match claim.settle(facts(&message, &entry)) {
                 ClaimVerdict::Take { entry, .. } => entry,
                 ClaimVerdict::Fail(changed) => break changed,
-                ClaimVerdict::Drop => panic!("lost"),
+                ClaimVerdict::Cancel(_) | ClaimVerdict::Drop => panic!("lost"),
             };
             let id = message.id;
             let mut plan =

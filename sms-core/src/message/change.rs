@@ -64,6 +64,8 @@ pub fn tidy_detail(text: &str) -> String {
 pub struct Changed {
     /// The text as it is now.
     pub message: Message,
+    /// Where it stood before.
+    pub before: MessageStatus,
     /// New lines of its timeline, in order.
     pub timeline: Vec<TimelineEntry>,
     /// Credits that go back to the account.
@@ -115,6 +117,7 @@ pub fn change(message: &Message, news: &News, ids: &mut Ids) -> Option<Changed> 
     let news = &News { at: news.at.max(earliest), ..news.clone() };
     let mut changed = Changed {
         message: message.clone(),
+        before: message.status,
         timeline: Vec::new(),
         refund: None,
         events: Vec::new(),

@@ -150,16 +150,7 @@ impl SendRequest {
             let message = "client_ref holds at most 64 characters";
             errors.push(FieldError::new("client_ref", "too_long", message));
         }
-        if let Some(at) = self.schedule_at {
-            if at < now.minus(SCHEDULE_GRACE) {
-                let message = "schedule_at is in the past";
-                errors.push(FieldError::new("schedule_at", "out_of_range", message));
-            }
-            if at > now.plus(FURTHEST_SCHEDULE) {
-                let message = "schedule_at is more than 365 days ahead";
-                errors.push(FieldError::new("schedule_at", "out_of_range", message));
-            }
-        }
+        errors.extend(self.schedule_at.and_then(|at| check_schedule(at, now)));
         errors
     }
 
@@ -167,6 +158,18 @@ impl SendRequest {
     pub fn scheduled_at(&self, now: Timestamp) -> Option<Timestamp> {
         self.schedule_at.filter(|at| *at > now)
     }
+}
+
+/// What is wrong with a wish to send at `at`.
+pub fn check_schedule(at: Timestamp, now: Timestamp) -> Option<FieldError> {
+    let message = if at < now.minus(SCHEDULE_GRACE) {
+        "schedule_at is in the past"
+    } else if at > now.plus(FURTHEST_SCHEDULE) {
+        "schedule_at is more than 365 days ahead"
+    } else {
+        return None;
+    };
+    Some(FieldError::new("schedule_at", "out_of_range", message))
 }
 
 #[cfg(test)]

@@ -125,7 +125,7 @@ impl SendPlan {
             return Err(CommitError::Stale);
         }
         if self.mode.is_test()
-            && let Some(retry_after) = test_wait(test_texts, self.messages.len(), self.at)
+            && let Some(retry_after) = test_wait(test_texts, self.messages.len() as u64, self.at)
         {
             return Err(CommitError::Refused(SendRefused::TestTextsUsedUp { retry_after }));
         }
@@ -138,7 +138,7 @@ impl SendPlan {
         }
         let draft = Draft {
             id: self.entry_id,
-            cause: Cause::Send { batch: self.batch },
+            cause: Cause::Send { batch: self.batch, campaign: None },
             amount: self.charge.loss(),
             note: None,
             at: self.at,
@@ -152,7 +152,11 @@ impl SendPlan {
 }
 
 /// How long to wait until `wanted` more test texts fit into the hour; `None` when they fit now.
-fn test_wait(made: &[(Timestamp, u32)], wanted: usize, now: Timestamp) -> Option<Duration> {
+pub(crate) fn test_wait(
+    made: &[(Timestamp, u32)],
+    wanted: u64,
+    now: Timestamp,
+) -> Option<Duration> {
     let wanted = u32::try_from(wanted).unwrap_or(u32::MAX);
     // The edge of the hour is settled here: a text made exactly an hour ago counts no more, or
     // who waits as long as told would be refused again.

@@ -13,6 +13,7 @@ use crate::message::{Message, MessageFilter, TimelineEntry};
 use crate::number::sending_number;
 use crate::page::{Page, PageRequest};
 use crate::phone::E164;
+use crate::route::RouteName;
 use crate::sender_name::SenderValue;
 use crate::sending::idempotency::Fingerprint;
 use crate::sending::plan::{Codes, PlanFacts, SendPlan, Shortening, plan};
@@ -25,7 +26,7 @@ use crate::text::measure;
 use crate::time::Timestamp;
 
 /// How often a send is planned anew when the world moved between plan and commit.
-const MOST_PLANS: usize = 4;
+pub(super) const MOST_PLANS: usize = 4;
 /// To so many recipients a send is planned without asking first who has opted out.
 const FEW_RECIPIENTS: usize = 10;
 
@@ -45,6 +46,16 @@ struct Shown<'a> {
     words: &'a str,
     sender: Option<&'a SenderValue>,
     codes: Codes<'a>,
+}
+
+/// What a plan of texts stands on besides the request.
+pub(super) struct Ground {
+    /// The custom names of the words that contacts use.
+    pub(super) custom_names: BTreeSet<String>,
+    /// The number that the texts come from.
+    pub(super) from: E164,
+    /// The route that carries them.
+    pub(super) route: RouteName,
 }
 
 /// One account, as seen with a live or a test key.
@@ -80,7 +91,7 @@ impl AccountHandle {
             return Ok(sent);
         }
         let words = self.words(&request).await?;
-        let codes = Codes::Drawn(&*self.sms.inner.random);
+        let codes = Codes::Drawn(&self.sms.inner.random);
         let mut opt_outs = OptOuts::AtTheCommit;
         for _ in 0..MOST_PLANS {
             let plan = self.plan(&request, &words, codes, opt_outs).await?;
@@ -210,22 +221,15 @@ impl AccountHandle {
         } else {
             BTreeSet::new()
         };
-        let custom_names = self.custom_names_in(shown.words).await?;
-        let own = store.numbers_for(self.id).await?;
-        let from = sending_number(&own, self.id, at).ok_or(Error::NoNumber)?;
-        let test_route = crate::route::RouteName::test();
-        let route = match self.mode {
-            Mode::Test => &test_route,
-            Mode::Live => from.route.as_ref().unwrap_or_else(|| self.sms.default_route()),
-        };
+        let Ground { custom_names, from, route } = self.ground(shown.words, at).await?;
         let facts = PlanFacts {
             account: self.id,
             settings: &settings,
             mode: self.mode,
             body: shown.words,
-            from: from.phone,
+            from,
             sender: shown.sender,
-            route,
+            route: &route,
             opted_out: &opted_out,
             custom_names: &custom_names,
             shortening: Shortening { base: &self.sms.inner.link_base, codes: shown.codes },
@@ -233,6 +237,18 @@ impl AccountHandle {
             at,
         };
         Ok(plan(request, &recipients, facts, ids))
+    }
+
+    /// What every plan of texts with these words stands on.
+    pub(super) async fn ground(&self, words: &str, at: Timestamp) -> Result<Ground, Error> {
+        let custom_names = self.custom_names_in(words).await?;
+        let own = self.sms.store().numbers_for(self.id).await?;
+        let from = sending_number(&own, self.id, at).ok_or(Error::NoNumber)?;
+        let route = match self.mode {
+            Mode::Test => RouteName::test(),
+            Mode::Live => from.route.as_ref().unwrap_or_else(|| self.sms.default_route()).clone(),
+        };
+        Ok(Ground { custom_names, from: from.phone, route })
     }
 }
 

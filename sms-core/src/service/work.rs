@@ -56,7 +56,7 @@ impl Wake for NoWake {
 /// What one [`Sms::dispatch_due`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Dispatched {
-    /// Texts that fell due: handed to a route, or failed on the spot.
+    /// Texts that fell due: handed to a route, or failed or cancelled on the spot.
     pub claimed: usize,
     /// Those that left.
     pub sent: usize,
@@ -117,8 +117,8 @@ impl Sms {
         if failed > 0 {
             self.wake(Work::Webhooks);
         }
-        let mut done =
-            Dispatched { claimed: claimed.texts.len() + failed, failed, ..Dispatched::default() };
+        let fell_due = claimed.texts.len() + failed + claimed.cancelled as usize;
+        let mut done = Dispatched { claimed: fell_due, failed, ..Dispatched::default() };
         let groups = group_by_route(claimed.texts);
         let hand_overs = groups.iter().map(|texts| self.hand_over(texts, lease.token));
         for recorded in join_all(hand_overs).await {
@@ -227,8 +227,9 @@ impl Sms {
     }
 
     /// Removes up to `limit` each of what is past its keep: webhook deliveries and contacts on
-    /// shared numbers after 30 days, idempotency keys after 7, test sends after an hour; and takes
-    /// in what came of long texts whose parts are a day old. Returns how many.
+    /// shared numbers after 30 days, idempotency keys after 7, test sends after an hour. Takes in what
+    /// came of long texts whose parts are a day old, folds what is counted of campaigns, and cancels
+    /// what is left of those cancelled. Returns how many.
     pub async fn tidy(&self, limit: usize) -> Result<usize, Error> {
         let now = self.now();
         let store = self.store();
@@ -237,7 +238,8 @@ impl Sms {
         let contacts = store.last_texted_tidy(now.minus(SHARED_REACH), limit).await?;
         let tests = store.test_sends_tidy(now.minus(TEST_WINDOW), limit).await?;
         let parts = self.give_up_parts(limit).await?;
-        Ok(deliveries + keys + contacts + tests + parts)
+        let campaigns = self.campaigns_tidy(now, limit).await?;
+        Ok(deliveries + keys + contacts + tests + parts + campaigns)
     }
 
     /// Prepares searches for words in about `limit` texts that came since it was last done. Returns

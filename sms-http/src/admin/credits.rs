@@ -102,7 +102,9 @@ struct LedgerEntry {
 impl From<Entry> for LedgerEntry {
     fn from(entry: Entry) -> Self {
         let (message_id, batch_id, campaign_id, number_id) = match entry.cause {
-            Cause::Send { batch } => (None, Some(batch.to_string()), None, None),
+            Cause::Send { batch, campaign } => {
+                (None, Some(batch.to_string()), campaign.map(|id| id.to_string()), None)
+            }
             Cause::Refund { message, batch, campaign } => (
                 Some(message.to_string()),
                 batch.map(|id| id.to_string()),

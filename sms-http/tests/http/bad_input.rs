@@ -302,6 +302,7 @@ async fn an_id_in_a_path_that_names_nothing_is_404() {
             &stage.sender_name,
             &stage.contact,
             &stage.list,
+            &stage.campaign,
         ];
         for id in ids.into_iter().filter(|id| operation.path.contains(id.as_str())) {
             let (prefix, rest) = id.split_once('_').unwrap();

@@ -14,6 +14,8 @@ mod auth;
 mod bad_input;
 mod balance;
 mod body;
+mod campaign;
+mod campaign_send;
 mod connection;
 mod contact;
 mod contact_import;

@@ -23,6 +23,7 @@ struct Tenant {
     link: String,
     keyword: String,
     number: String,
+    campaign: String,
 }
 
 impl Tenant {
@@ -58,7 +59,10 @@ impl Tenant {
         let members = format!("/lists/{}/contacts", text(&list["id"]));
         let joining = json!({ "contact_ids": [contact["id"]] });
         account.live.post(&members, joining).await.assert(200);
+        let spring = json!({ "name": "Spring", "body": "x", "list_id": list["id"] });
+        let campaign = account.live.post("/campaigns", spring).await.created();
         Self {
+            campaign: text(&campaign["id"]),
             template: text(&template["id"]),
             sender_name: text(&name["id"]),
             opted_out: text(&opt_out["phone"]),
@@ -75,15 +79,18 @@ impl Tenant {
         }
     }
 
-    fn ids(&self) -> [&str; 9] {
+    fn ids(&self) -> Vec<&str> {
         let Self { message, batch, webhook, delivery, template, sender_name, .. } = self;
-        let Self { contact, list, link, keyword, .. } = self;
-        [message, batch, webhook, delivery, template, sender_name, contact, list, link, keyword]
+        let Self { contact, list, link, keyword, campaign, .. } = self;
+        let first = [message, batch, webhook, delivery, template, sender_name];
+        let all = first.into_iter().chain([contact, list, link, keyword, campaign]);
+        all.map(String::as_str).collect()
     }
 
     /// What the parameter of a path stands for.
     fn id_of(&self, path: &str, parameter: &str) -> &str {
         match (path.split('/').nth(1).unwrap(), parameter) {
+            ("campaigns", "id") => &self.campaign,
             ("contacts", "id") | ("lists", "contact_id") => &self.contact,
             ("links", "id") => &self.link,
             ("conversations", "phone") => &self.number,
@@ -104,6 +111,7 @@ impl Tenant {
             "/messages",
             "/webhooks",
             "/balance",
+            "/campaigns",
             "/contacts",
             "/links",
             "/conversations",

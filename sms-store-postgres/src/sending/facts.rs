@@ -279,7 +279,8 @@ async fn write_keys(
     insert.execute(connection).await.map(|_| ())
 }
 
-async fn write_tests(
+/// Remembers when test texts were made.
+pub(crate) async fn write_tests(
     connection: &mut PgConnection,
     tested: Vec<(AccountId, BatchId, Timestamp, u32)>,
 ) -> sqlx::Result<()> {

@@ -7,15 +7,18 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
+use sms_core::account::{Account, Mode};
+use sms_core::campaign::launch::LaunchPlan;
+use sms_core::campaign::store::CampaignStore;
 use sms_core::conformance::Rig;
 use sms_core::conformance::rig::{person, request, taken};
 use sms_core::credits::store::CreditStore;
 use sms_core::dispatch::store::DispatchStore;
 use sms_core::event::EventType;
+use sms_core::number::Number;
 use sms_core::number::store::NumberStore;
 use sms_core::webhook::attempt::Room;
 use sms_core::webhook::store::WebhookStore;
-use sms_core::{account::Account, number::Number};
 use sms_store_postgres::PgStore;
 use sqlx::{Connection, PgConnection};
 
@@ -47,6 +50,7 @@ fn commands<'a>(
     store: &'a PgStore,
     rig: &'a Rig,
     account: &'a Account,
+    launch: LaunchPlan,
 ) -> Vec<(&'static str, BoxFuture<'a, ()>)> {
     let room = Room { total: 5, failing: 5, each: 5, endpoints: std::collections::BTreeMap::new() };
     let (adjust, claim) = (rig.adjust_plan(account.id, 5), rig.claim_plan(3));
@@ -54,6 +58,7 @@ fn commands<'a>(
     vec![
         ("send", Box::pin(async { drop(rig.send(account, &request([1, 2])).await) })),
         ("adjust", Box::pin(async { drop(store.credits_adjust(adjust).await) })),
+        ("launch", Box::pin(async { drop(store.campaign_launch(launch).await) })),
         ("claim", Box::pin(async { drop(store.dispatch_claim(claim).await) })),
         (
             "claim and record",
@@ -122,12 +127,16 @@ pub(crate) async fn a_command_that_is_dropped_leaves_no_transaction_behind(own: 
     rig.raise(number.phone, 3).await;
     let mut outside = PgConnection::connect(&own.url).await.expect("the server answers");
     let mut moment = 1_795_244_830_123;
+    let list = rig.list_of(&account, [1, 2, 3]).await;
     for polls in 1..MOST_POLLS {
-        for (what, command) in commands(&own.store, &rig, &account) {
+        let draft = rig.draft(&account, &list).await;
+        let launch = rig.launch_plan(&account, &draft, Mode::Live, None);
+        for (what, command) in commands(&own.store, &rig, &account, launch) {
             dropped_after(polls, command).await;
             moment += 1;
             let what = format!("{what}, dropped after {polls} polls");
             assert_nothing_is_left(&own.store, &mut outside, &number, (moment, &what)).await;
         }
     }
+    rig.audit().await;
 }

@@ -4,6 +4,7 @@
 //! `cargo test -p sms-store-postgres --test conformance sending::` runs one noun's.
 
 mod address_book;
+mod campaign;
 mod conversation;
 mod dropped;
 mod plans;
@@ -149,7 +150,8 @@ fn main() -> ExitCode {
         .iter()
         .chain(schema::TESTS)
         .chain(address_book::TESTS)
-        .chain(conversation::TESTS);
+        .chain(conversation::TESTS)
+        .chain(campaign::TESTS);
     let here = own.map(|(name, act)| {
         Trial::test(format!("postgres::{name}"), move || {
             with_store(|store, runner, url| {

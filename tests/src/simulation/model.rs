@@ -10,7 +10,9 @@ use std::future::Future;
 use futures_util::FutureExt;
 use sms_core::account::api_key::KeyHash;
 use sms_core::dispatch::LeaseToken;
-use sms_core::ids::{AccountId, ApiKeyId, DeliveryId, EndpointId, FollowUpId, MessageId, NumberId};
+use sms_core::ids::{
+    AccountId, ApiKeyId, CampaignId, DeliveryId, EndpointId, FollowUpId, MessageId, NumberId,
+};
 use sms_core::number::Holder;
 use sms_core::phone::E164;
 use sms_core::store::{Store, StoreError};
@@ -34,6 +36,7 @@ pub(super) use ensure;
 
 mod account;
 mod audit;
+mod campaign;
 mod claim;
 mod comeback;
 mod commit;
@@ -45,6 +48,7 @@ mod sending;
 mod text;
 
 pub use account::AccountModel;
+pub use campaign::{CampaignModel, LaunchSeen};
 pub use claim::{Claim, ClaimSeen};
 pub use comeback::CancelSeen;
 pub use commit::Commit;
@@ -83,6 +87,8 @@ pub struct Tally {
     pub sends: u64,
     /// Sends answered from memory.
     pub replays: u64,
+    /// Campaigns launched.
+    pub launches: u64,
     /// Texts accepted.
     pub texts: u64,
     /// Texts claimed by a worker, again after a lost lease included.
@@ -110,6 +116,7 @@ impl Tally {
         Self {
             sends: self.sends + other.sends,
             replays: self.replays + other.replays,
+            launches: self.launches + other.launches,
             texts: self.texts + other.texts,
             claims: self.claims + other.claims,
             takeovers: self.takeovers + other.takeovers,
@@ -130,6 +137,8 @@ pub struct Model {
     pub accounts: BTreeMap<AccountId, AccountModel>,
     /// Texts, inbound ones included.
     pub texts: BTreeMap<MessageId, TextModel>,
+    /// Launched campaigns.
+    pub campaigns: BTreeMap<CampaignId, CampaignModel>,
     /// What can be claimed, by when.
     pub queue: BTreeSet<(Timestamp, MessageId)>,
     /// What workers claimed.
@@ -158,6 +167,8 @@ pub struct Model {
     pub keys: BTreeMap<KeyHash, (AccountId, ApiKeyId, bool)>,
     /// Some of the texts made lately.
     pub recent_texts: Recent<(AccountId, MessageId)>,
+    /// Some of the campaigns launched lately.
+    pub recent_campaigns: Recent<(AccountId, CampaignId)>,
     /// Some of the deliveries made lately.
     pub recent_deliveries: Recent<(AccountId, EndpointId, DeliveryId)>,
     /// What happened so far.

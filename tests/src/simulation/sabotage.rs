@@ -10,6 +10,10 @@ use std::time::Duration;
 use sms_core::account::api_key::{KeyHash, KeyRecord};
 use sms_core::account::store::{AccountStore, ApiKeyStore, KeyCreated, NewAccount};
 use sms_core::account::{Account, AccountChange, Settings};
+use sms_core::campaign::cancel::{SweepPlan, Swept};
+use sms_core::campaign::launch::{LaunchPlan, LaunchRefused};
+use sms_core::campaign::store::CampaignStore;
+use sms_core::campaign::{self, Campaign, CampaignChange, EditRefused};
 use sms_core::contact::book::{BookRefused, CreatePlan, RemovePlan, UpdatePlan};
 use sms_core::contact::import::{ImportPlan, Imported};
 use sms_core::contact::store::ContactStore;
@@ -22,8 +26,8 @@ use sms_core::credits::store::CreditStore;
 use sms_core::dispatch::store::DispatchStore;
 use sms_core::dispatch::{ClaimPlan, Claimed, FollowUp, LeaseToken, OutcomePlan, OutcomeRecorded};
 use sms_core::ids::{
-    AccountId, ApiKeyId, BatchId, ContactId, DeliveryId, EndpointId, KeywordId, LinkId, ListId,
-    MessageId, NumberId, TemplateId,
+    AccountId, ApiKeyId, BatchId, CampaignId, ContactId, DeliveryId, EndpointId, KeywordId, LinkId,
+    ListId, MessageId, NumberId, TemplateId,
 };
 use sms_core::inbound::part::{GaveUp, GiveUpPlan, PartPlan, PartTaken};
 use sms_core::inbound::store::InboundStore;
@@ -190,6 +194,26 @@ forward! {
 }
 
 forward! {
+    impl CampaignStore for Saboteur {
+        campaign_create(draft: Campaign) -> Result<(), StoreError>;
+        campaign_get(account: AccountId, id: CampaignId) -> Result<Option<Campaign>, StoreError>;
+        campaign_list(account: AccountId, page: PageRequest)
+            -> Result<Page<Campaign>, StoreError>;
+        campaign_update(account: AccountId, id: CampaignId, change: CampaignChange, at: Timestamp)
+            -> Result<Campaign, CommitError<EditRefused>>;
+        campaign_delete(account: AccountId, id: CampaignId)
+            -> Result<(), CommitError<EditRefused>>;
+        campaign_launch(plan: LaunchPlan) -> Result<Campaign, CommitError<LaunchRefused>>;
+        campaign_cancel(plan: campaign::cancel::CancelPlan)
+            -> Result<Campaign, CommitError<campaign::cancel::CancelRefused>>;
+        campaign_sweep(plan: SweepPlan) -> Result<Swept, StoreError>;
+        campaigns_unswept(before: Timestamp, limit: usize)
+            -> Result<Vec<(AccountId, CampaignId)>, StoreError>;
+        campaign_counts_tidy(limit: usize) -> Result<usize, StoreError>;
+    }
+}
+
+forward! {
     impl ContactStore for Saboteur {
         contact_create(plan: CreatePlan) -> Result<Contact, CommitError<BookRefused>>;
         contact_get(account: AccountId, id: ContactId)
@@ -265,7 +289,9 @@ forward! {
         link_by_code(code: LinkCode) -> Result<Option<Link>, StoreError>;
         links_click(plans: Vec<ClickPlan>) -> Vec<Result<Option<Link>, StoreError>>;
     }
+}
 
+forward! {
     impl KeywordStore for Saboteur {
         keyword_save(plan: SavePlan) -> Result<Keyword, CommitError<KeywordRefused>>;
         keyword_get(account: AccountId, id: KeywordId) -> Result<Option<Keyword>, StoreError>;

@@ -50,6 +50,7 @@ use super::model::{CancelSeen, Check, ClaimSeen, Model, Moment, SendSeen};
 use super::trace::Detail;
 use super::world::{Weather, World};
 
+mod campaign;
 mod contact;
 mod conversation;
 mod link;

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use sms_core::account::{AccountStatus, Mode};
-use sms_core::ids::{AccountId, DeliveryId, EndpointId, MessageId, NumberId};
+use sms_core::ids::{AccountId, CampaignId, DeliveryId, EndpointId, MessageId, NumberId};
 use sms_core::phone::E164;
 use sms_core::sending::IdempotencyKey;
 use sms_core::{Error, Sms};
@@ -17,10 +17,12 @@ use super::wish::{Answer, Meaning, Wish, number, person};
 use super::world::{State, World};
 
 mod account;
+mod campaign;
 mod look;
 mod send;
 mod webhook;
 
+pub use campaign::Spread;
 pub use webhook::EndpointDeed;
 
 /// The most accounts a run has.
@@ -73,6 +75,10 @@ pub enum Deed {
         /// Whether a quote is asked for first.
         quoted: bool,
     },
+    /// Launches a campaign, to a list of its own.
+    Launch(AccountId, Spread),
+    /// Cancels a campaign.
+    CampaignCancel(AccountId, CampaignId),
     /// Cancels a text.
     Cancel(AccountId, MessageId),
     /// Reads a text.
@@ -132,6 +138,8 @@ impl Deed {
             (2, 13),
             (8, 14),
             (3, 15),
+            (2, 16),
+            (2, 17),
         ]);
         world.with(|state| {
             let accounts: Vec<AccountId> = state.model.accounts.keys().copied().collect();
@@ -166,6 +174,12 @@ impl Deed {
                     let who = if dice.percent(95) { owner } else { None }.or(account)?;
                     Self::Webhook(who, EndpointDeed::draw(dice, endpoint))
                 }
+                16 => Self::Launch(account?, Spread::draw(dice, now)),
+                17 => {
+                    let (owner, id) = dice.pick(state.model.recent_campaigns.items())?;
+                    let who = if dice.percent(90) { owner } else { account? };
+                    Self::CampaignCancel(who, id)
+                }
                 _ => {
                     let (owner, endpoint, delivery) =
                         dice.pick(state.model.recent_deliveries.items())?;
@@ -182,6 +196,8 @@ impl Deed {
             Self::Send { key: Some(_), .. } => "send with a key",
             Self::Send { quoted: true, .. } => "quote and send",
             Self::Send { .. } => "send",
+            Self::Launch(..) => "launch a campaign",
+            Self::CampaignCancel(..) => "cancel a campaign",
             Self::Cancel(..) => "cancel",
             Self::Read(..) => "read a text",
             Self::List(..) => "list texts",
@@ -206,6 +222,8 @@ impl Deed {
             Self::Send { account, meaning, key, quoted } => {
                 caller.send(account, meaning, key, quoted).await;
             }
+            Self::Launch(account, spread) => caller.launch(account, spread).await,
+            Self::CampaignCancel(account, id) => caller.campaign_cancel(account, id).await,
             Self::Cancel(account, id) => caller.cancel(account, id).await,
             Self::Read(account, id) => caller.read(account, id).await,
             Self::List(account, limit) => caller.list(account, limit).await,

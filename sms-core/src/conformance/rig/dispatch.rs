@@ -74,8 +74,9 @@ impl Rig {
         let plan = self.claim_plan(limit);
         let token = plan.lease.token;
         let claimed = self.store().dispatch_claim(plan).await.expect("texts are claimed");
-        let Claimed { texts, failed } = claimed;
-        assert!(texts.len() + failed as usize <= limit, "a claim takes more than it may");
+        let Claimed { texts, failed, cancelled } = claimed;
+        let fell_due = texts.len() + failed as usize + cancelled as usize;
+        assert!(fell_due <= limit, "a claim takes more than it may");
         Hand { token, texts, failed }
     }
 

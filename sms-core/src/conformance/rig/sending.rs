@@ -80,7 +80,7 @@ impl Rig {
             custom_names: &BTreeSet::new(),
             shortening: Shortening {
                 base: &LinkBase::default(),
-                codes: Codes::Drawn(self.random()),
+                codes: Codes::Drawn(&self.shared_random()),
             },
             validity: VALIDITY,
             at: self.now(),

@@ -31,7 +31,7 @@ scenarios! { sending;
         }
         assert_eq!(rig.balance(&account).await, 7);
         let entry = rig.ledger(account.id).await.remove(0);
-        assert_eq!(entry.cause, Cause::Send { batch: plan.batch });
+        assert_eq!(entry.cause, Cause::Send { batch: plan.batch, campaign: None });
         assert_eq!((entry.id, entry.created_at), (plan.entry_id, plan.at));
         assert_eq!(rig.ledger_lines(&account).await, [(Kind::Send, -3, 7), (Kind::TopUp, 10, 10)]);
         assert_eq!(rig.claim_all().await.texts.len(), 3);

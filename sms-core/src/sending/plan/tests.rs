@@ -4,11 +4,12 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::account::Account;
-use crate::random::SeededRandom;
+use crate::message::{Body, Direction, MessageStatus, Times};
+use crate::random::{Random, SeededRandom};
 use crate::samples::{account, ids, message_id, mobile, now, our_number, person, seconds};
 use crate::sending::IdempotencyKey;
 use crate::sending::quote::Quote;
-use crate::text::Encoding;
+use crate::text::{Encoding, check_length, is_blank};
 
 /// Facts that a test changes one of.
 struct World {
@@ -18,7 +19,7 @@ struct World {
     opted_out: BTreeSet<E164>,
     custom_names: BTreeSet<String>,
     link_base: LinkBase,
-    codes: Option<SeededRandom>,
+    codes: Option<Arc<dyn Random>>,
     validity: Duration,
 }
 
@@ -31,7 +32,7 @@ impl World {
             opted_out: BTreeSet::new(),
             custom_names: BTreeSet::new(),
             link_base: LinkBase::new("https://sms.example").unwrap(),
-            codes: Some(SeededRandom::new(9)),
+            codes: Some(Arc::new(SeededRandom::new(9))),
             validity: Duration::from_hours(24),
         }
     }

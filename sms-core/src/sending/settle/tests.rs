@@ -96,7 +96,7 @@ fn an_accepted_live_send_books_one_entry_that_takes_its_charge() {
     let plan = plan(Mode::Live, 3);
     let entry = Entry {
         id: plan.entry_id,
-        cause: Cause::Send { batch: plan.batch },
+        cause: Cause::Send { batch: plan.batch, campaign: None },
         amount: credits(6).loss(),
         balance_after: credits(94),
         note: None,

@@ -28,6 +28,7 @@ pub(super) struct Stage {
     pub(super) contact: String,
     pub(super) list: String,
     pub(super) keyword: String,
+    pub(super) campaign: String,
     pub(super) key: String,
     pub(super) template: String,
     pub(super) sender_name: String,
@@ -48,6 +49,8 @@ impl Stage {
         let list = account.live.post("/lists", json!({ "name": "Regulars" })).await.created();
         let keyword = json!({ "keyword": "pizza", "reply": "Yum" });
         let keyword = account.live.post("/keywords", keyword).await.created();
+        let spring = json!({ "name": "Spring", "body": "x", "list_id": list["id"] });
+        let campaign = account.live.post("/campaigns", spring).await.created();
         let operator = rig.operator();
         let template = json!({ "name": "Table", "body": "x" });
         let template = account.live.post("/templates", template).await.created();
@@ -70,6 +73,7 @@ impl Stage {
             contact: id(&contact),
             list: id(&list),
             keyword: id(&keyword),
+            campaign: id(&campaign),
             account: account.id.to_string(),
             live: account.live,
             operator,
@@ -101,6 +105,7 @@ impl Stage {
 
     pub(super) fn filled(&self, path: &str) -> String {
         let id = match path.split('/').nth(1).unwrap() {
+            "campaigns" => &self.campaign,
             "contacts" => &self.contact,
             "links" => &self.link,
             "keywords" => &self.keyword,
@@ -127,6 +132,7 @@ impl Stage {
             "/messages?limit=100",
             "/webhooks",
             "/balance",
+            "/campaigns?limit=100",
             "/contacts",
             "/links",
             "/conversations",
@@ -171,6 +177,10 @@ impl Operation<'_> {
     pub(super) fn good_body(&self) -> Map<String, Value> {
         let body = match self.id.as_str() {
             "message_send" | "message_quote" => json!({ "to": "07700 900123", "body": "x" }),
+            "campaign_create" => {
+                let list = format!("lst_{}", "0".repeat(26));
+                json!({ "name": "Spring", "body": "x", "list_id": list })
+            }
             "contact_create" => json!({ "phone": "07700 900124" }),
             "contact_import" => json!({ "rows": [{ "phone": "07700 900124" }] }),
             "keyword_create" => json!({ "keyword": "pasta" }),
@@ -179,6 +189,8 @@ impl Operation<'_> {
                 json!({ "url": "https://example.com/hook", "events": ["message.sent"] })
             }
             "account_update"
+            | "campaign_update"
+            | "campaign_send"
             | "contact_update"
             | "keyword_update"
             | "list_add"

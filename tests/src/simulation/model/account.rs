@@ -115,7 +115,7 @@ impl AccountModel {
         let mut taken = BTreeSet::new();
         for (cause, _) in &self.ledger {
             let key = match cause {
-                Cause::Send { batch } => batch.as_u128(),
+                Cause::Send { batch, campaign: _ } => batch.as_u128(),
                 Cause::Refund { message, .. } => message.as_u128(),
                 Cause::Rent { .. } | Cause::TopUp | Cause::Adjustment => continue,
             };

@@ -65,7 +65,7 @@ impl Model {
             ensure!(kept == Some(endpoint), "{endpoint:?} is kept for {kept:?}");
             self.audit_deliveries(moment, id, endpoint.id)?;
         }
-        Ok(())
+        self.audit_campaigns(moment, id)
     }
 
     fn audit_texts(

@@ -49,7 +49,7 @@ impl Model {
         }
         ensure!(texts.len() == answer.texts.len(), "one claim took a text twice");
         let due = self.due_texts(seen.at, seen.limit);
-        let taken = answer.texts.len() + answer.failed as usize;
+        let taken = answer.texts.len() + answer.failed as usize + answer.cancelled as usize;
         ensure!(
             taken == seen.limit.min(due.len()),
             "a claim of {} took {taken} where {} were due",
@@ -58,7 +58,7 @@ impl Model {
         );
         let mut commit = Commit::default();
         commit.plan(seen.ids);
-        let mut failed = 0;
+        let (mut failed, mut cancelled) = (0, 0);
         for (at, id) in &due {
             let step = if texts.contains_key(id) {
                 self.taken(moment, &mut commit, *id, seen.at)?;
@@ -76,12 +76,19 @@ impl Model {
                 let step = TextStep { path: &path, at: seen.at, errors: &errors };
                 self.text_moved(moment, &mut commit, *id, step)?;
                 failed += 1;
+            } else if status == Some(MessageStatus::Cancelled) {
+                ensure!(self.is_called_off(*id), "{id} was cancelled by a worker for no reason");
+                let path = [MessageStatus::Cancelled];
+                let step = TextStep { path: &path, at: seen.at, errors: &[] };
+                self.text_moved(moment, &mut commit, *id, step)?;
+                cancelled += 1;
             } else {
                 let last = due.last().map(|(at, _)| *at);
                 ensure!(last == Some(*at), "{id}, longer due, was passed over");
             }
         }
         ensure!(failed == answer.failed, "{failed} texts failed and {} were told", answer.failed);
+        ensure!(cancelled == answer.cancelled, "{cancelled} were cancelled: {answer:?}");
         let claim = Claim { task: moment.task, step: moment.step, texts };
         self.claims.insert(seen.token, claim);
         self.claim_of.insert(moment.task, seen.token);
@@ -124,6 +131,7 @@ impl Model {
         let text = self.text(id)?;
         let due = text.last.due_at();
         ensure!(at >= due, "{id} was taken at {at}, before its time {due}");
+        ensure!(!self.is_called_off(id), "{id} was taken after its campaign was cancelled");
         let obstacles = self.obstacles(id, at)?;
         ensure!(obstacles.is_empty(), "{id} was taken in spite of {obstacles:?}");
         let claimable_at = text.claimable_at();

@@ -238,28 +238,37 @@ impl Model {
         self.tally.texts += sent.messages.len() as u64;
         let account = self.accounts.get_mut(&seen.account).ok_or("an account vanished")?;
         if taken > 0 {
-            account.book(Cause::Send { batch: seen.batch }, -taken);
+            account.book(Cause::Send { batch: seen.batch, campaign: None }, -taken);
             account.reserved += taken;
         }
         if seen.mode.is_test() && !sent.messages.is_empty() {
             account.test_texts.push_back((seen.at, sent.messages.len()));
         }
         for message in &sent.messages {
-            self.check_sender(message, seen.at)?;
-            let due = message.scheduled_at.unwrap_or(seen.at);
-            let ready_at = if seen.mode.is_test() { due.plus(TEST_DELAY) } else { due };
-            let text = TextModel {
-                last: message.clone(),
-                lines: 1,
-                ready_at,
-                expires_at: due.plus(VALIDITY),
-                attempt: 0,
-                lease: None,
-                receipts: 0,
-            };
-            self.text_made(moment, text)?;
+            self.write_text(moment, message, seen.at)?;
         }
         Ok(())
+    }
+
+    /// Takes in a text that was accepted at `at`.
+    pub(super) fn write_text(
+        &mut self,
+        moment: &Moment<'_>,
+        message: &Message,
+        at: Timestamp,
+    ) -> Check {
+        self.check_sender(message, at)?;
+        let due = message.scheduled_at.unwrap_or(at);
+        let text = TextModel {
+            last: message.clone(),
+            lines: 1,
+            ready_at: if message.mode.is_test() { due.plus(TEST_DELAY) } else { due },
+            expires_at: due.plus(VALIDITY),
+            attempt: 0,
+            lease: None,
+            receipts: 0,
+        };
+        self.text_made(moment, text)
     }
 
     /// A text comes from a number that the account could use when the text was planned.

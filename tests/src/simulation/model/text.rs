@@ -31,6 +31,11 @@ pub struct TextModel {
 }
 
 impl TextModel {
+    /// Whether it is still to leave.
+    pub fn is_open(&self) -> bool {
+        is_open(self.last.status)
+    }
+
     /// When a worker may take it; `None` when it is past that.
     pub fn claimable_at(&self) -> Option<Timestamp> {
         let open = is_open(self.last.status);

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::text::{CODE_PLACEHOLDER, MAX_SINGLE_PARTS, find_urls};
+use crate::link::LinkCode;
+use crate::text::{CODE_LENGTH, CODE_PLACEHOLDER, MAX_SINGLE_PARTS, find_urls};
 
 const PREFIX: &str = "https://sms.example/l/";
 
@@ -124,7 +125,7 @@ proptest! {
         let body: String = (request.body.clone() + &urls.concat()).chars().take(1_600).collect();
         let request = tracked(SendRequest { body, ..request });
         let mut world = World::new(Mode::Live);
-        world.codes = Some(SeededRandom::new(seed));
+        world.codes = Some(Arc::new(SeededRandom::new(seed)));
         let (sent, quoted) = (world.plan(&request), quoted(&request));
         prop_assert_eq!(sent.price, quoted.price);
         prop_assert_eq!(&sent.rejected, &quoted.rejected);

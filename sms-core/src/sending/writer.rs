@@ -1,0 +1,272 @@
+//! Writing texts one after another: what a send, a quote and a campaign's launch have in common.
+//!
+//! A [`TextWriter`] owns all that its texts share, so that a launch can carry it to where the
+//! contacts of a list are read, a page at a time.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::plan::{Codes, PlanFacts};
+use super::recipients::RejectionReason;
+use crate::account::Mode;
+use crate::contact::Contact;
+use crate::credits::Credits;
+use crate::dispatch::{QueueEntry, TEST_DELAY};
+use crate::ids::{AccountId, BatchId, CampaignId, Ids, MessageId};
+use crate::link::{Link, LinkBase, LinkCode};
+use crate::message::{Body, Direction, Message, MessageStatus, TimelineEntry, Times};
+use crate::phone::E164;
+use crate::random::Random;
+use crate::route::RouteName;
+use crate::text::{
+    CODE_LENGTH, Destination, Measure, MergeFields, NumberOnly, ShortText, Template,
+    append_opt_out_line, check_length, is_blank, opt_out_line_for,
+};
+use crate::time::Timestamp;
+
+/// Where texts come from, and what is asked of all of them.
+#[derive(Debug, Clone, Copy)]
+pub struct Origin<'a> {
+    /// Names the texts.
+    pub batch: BatchId,
+    /// The campaign they belong to.
+    pub campaign: Option<CampaignId>,
+    /// The caller's own reference.
+    pub client_ref: Option<&'a str>,
+    /// Whether to add the account's opt-out line.
+    pub append_opt_out: bool,
+    /// Whether links are shortened and their hits counted; a test sends nothing that anybody could
+    /// follow, and leaves them as they are.
+    pub track_links: bool,
+    /// When they shall leave, if not at once.
+    pub scheduled_at: Option<Timestamp>,
+}
+
+/// When texts may be taken, and until when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// When they were planned.
+    pub at: Timestamp,
+    /// When workers may take them.
+    pub claimable_at: Timestamp,
+    /// When they are no longer valid.
+    pub expires_at: Timestamp,
+}
+
+impl Timing {
+    /// Of texts that fall due at `scheduled_at`, or at once.
+    pub fn of(facts: &PlanFacts<'_>, scheduled_at: Option<Timestamp>) -> Self {
+        let due = scheduled_at.unwrap_or(facts.at);
+        Self {
+            at: facts.at,
+            claimable_at: if facts.mode.is_test() { due.plus(TEST_DELAY) } else { due },
+            expires_at: due.plus(facts.validity),
+        }
+    }
+
+    /// The first line of a text's timeline.
+    pub fn accepted(&self, message: &Message) -> TimelineEntry {
+        TimelineEntry { status: message.status, detail: None, at: self.at }
+    }
+
+    /// A text's first place in the queue.
+    pub fn queue_entry(&self, message: &Message) -> QueueEntry {
+        QueueEntry {
+            message: message.id,
+            account: message.account,
+            claimable_at: self.claimable_at,
+            expires_at: self.expires_at,
+            attempt: 0,
+            lease: None,
+        }
+    }
+}
+
+/// Writes one text after another.
+#[derive(Debug, Clone)]
+pub struct TextWriter {
+    account: AccountId,
+    mode: Mode,
+    from: E164,
+    sender: Option<String>,
+    route: RouteName,
+    batch: BatchId,
+    campaign: Option<CampaignId>,
+    client_ref: Option<String>,
+    scheduled_at: Option<Timestamp>,
+    template: Template,
+    opt_out_line: Option<String>,
+    /// What short URLs begin with, if links are tracked.
+    link_base: Option<LinkBase>,
+    /// Where their codes come from; none while texts are only shown.
+    random: Option<Arc<dyn Random>>,
+    /// The text that everybody gets, when nobody has a field to fill.
+    same_for_all: Option<Result<Text, RejectionReason>>,
+}
+
+/// A text as it will be sent, but for the codes of its links.
+#[derive(Debug, Clone)]
+struct Text {
+    body: Body,
+    measure: Measure,
+    destinations: Arc<[Destination]>,
+}
+
+impl TextWriter {
+    /// A writer of the texts of one send or launch.
+    pub fn new(origin: Origin<'_>, facts: &PlanFacts<'_>) -> Self {
+        let Origin { batch, campaign, client_ref, append_opt_out, track_links, scheduled_at } =
+            origin;
+        let settings = facts.settings;
+        let opt_out_line = append_opt_out.then(|| match facts.sender {
+            Some(_) => opt_out_line_for(&settings.opt_out_line_sender, facts.from).into_owned(),
+            None => settings.opt_out_line.clone(),
+        });
+        Self {
+            account: facts.account,
+            mode: facts.mode,
+            from: facts.from,
+            sender: facts.sender.map(|name| name.as_str().to_owned()),
+            route: facts.route.clone(),
+            batch,
+            campaign,
+            client_ref: client_ref.map(str::to_owned),
+            scheduled_at,
+            template: Template::parse(facts.body, |name| facts.custom_names.contains(name)),
+            opt_out_line,
+            link_base: (track_links && !facts.mode.is_test())
+                .then(|| facts.shortening.base.clone()),
+            random: match facts.shortening.codes {
+                Codes::Drawn(random) => Some(Arc::clone(random)),
+                Codes::Placeholder => None,
+            },
+            same_for_all: None,
+        }
+    }
+
+    /// Writes the text for one recipient, and its tracked links into `links`; or says why there is
+    /// none.
+    pub fn write(
+        &mut self,
+        number: E164,
+        contact: Option<&Contact>,
+        ids: &mut Ids,
+        links: &mut Vec<Link>,
+    ) -> Result<Message, RejectionReason> {
+        let Text { body, measure, destinations } = self.text_for(number, contact)?;
+        let id = ids.next();
+        let body = self.with_codes((id, number), body, &destinations, ids, links);
+        Ok(Message {
+            id,
+            account: self.account,
+            direction: Direction::Outbound,
+            status: MessageStatus::on_acceptance(self.scheduled_at),
+            to: number,
+            from: self.from,
+            body,
+            encoding: measure.encoding,
+            segments: measure.segments,
+            credits: if self.mode.is_test() {
+                Credits::ZERO
+            } else {
+                Credits::for_segments(measure.segments)
+            },
+            route: self.route.clone(),
+            sender: self.sender.clone(),
+            client_ref: self.client_ref.clone(),
+            batch_id: Some(self.batch),
+            campaign_id: self.campaign,
+            contact_id: contact.map(|contact| contact.id),
+            error: None,
+            mode: self.mode,
+            scheduled_at: self.scheduled_at,
+            times: Times::default(),
+        })
+    }
+
+    /// The text with a code drawn for each of its links.
+    fn with_codes(
+        &self,
+        (message, contact_number): (MessageId, E164),
+        body: Body,
+        destinations: &[Destination],
+        ids: &mut Ids,
+        links: &mut Vec<Link>,
+    ) -> Body {
+        let Some(random) = &self.random else { return body };
+        if destinations.is_empty() {
+            return body;
+        }
+        let mut words = body.as_str().to_owned();
+        for Destination { url, places } in destinations {
+            let code = LinkCode::draw(random.as_ref());
+            for place in places {
+                words.replace_range(*place..*place + CODE_LENGTH, code.as_str());
+            }
+            links.push(Link {
+                id: ids.next(),
+                account: self.account,
+                code,
+                url: url.clone(),
+                message,
+                campaign: self.campaign,
+                contact_number,
+                clicks: 0,
+                first_clicked_at: None,
+                last_clicked_at: None,
+            });
+        }
+        Body::new(words)
+    }
+
+    /// What a text costs, if all cost the same: nothing, when none can be sent at all.
+    pub fn price_for_all(&mut self) -> Option<Credits> {
+        if self.template.has_fields() {
+            return None;
+        }
+        // It has no fields, so that any number will do.
+        let text = self.text_for(self.from, None);
+        Some(text.map_or(Credits::ZERO, |text| Credits::for_segments(text.measure.segments)))
+    }
+
+    fn text_for(
+        &mut self,
+        number: E164,
+        contact: Option<&Contact>,
+    ) -> Result<Text, RejectionReason> {
+        let nobody = NumberOnly(number);
+        let person = contact.map_or(&nobody as &dyn MergeFields, |contact| contact);
+        let Self { same_for_all, template, opt_out_line, link_base, .. } = self;
+        let base = link_base.as_ref();
+        if template.has_fields() {
+            return render(template, person, base, opt_out_line.as_deref());
+        }
+        same_for_all
+            .get_or_insert_with(|| render(template, person, base, opt_out_line.as_deref()))
+            .clone()
+    }
+}
+
+/// The text for one recipient, if there is anything to send and it is not too long.
+fn render(
+    template: &Template,
+    person: &dyn MergeFields,
+    link_base: Option<&LinkBase>,
+    opt_out_line: Option<&str>,
+) -> Result<Text, RejectionReason> {
+    let rendered = template.render(person);
+    if is_blank(&rendered) {
+        return Err(RejectionReason::EmptyBody);
+    }
+    let short = link_base.and_then(|base| ShortText::of(&rendered, base.prefix()));
+    let (rendered, destinations) = match short {
+        Some(ShortText { text, destinations }) => (Cow::Owned(text), destinations),
+        None => (rendered, Vec::new()),
+    };
+    let whole = match opt_out_line {
+        Some(line) => Cow::Owned(append_opt_out_line(&rendered, line)),
+        None => rendered,
+    };
+    let measure = check_length(&whole).map_err(|_| RejectionReason::TooLong)?;
+    Ok(Text { body: Body::new(whole.as_ref()), measure, destinations: destinations.into() })
+}

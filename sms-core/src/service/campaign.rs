@@ -1,0 +1,232 @@
+//! An account's campaigns.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::account::{Ground, MOST_PLANS};
+use super::{AccountHandle, Sms, Work};
+use crate::campaign::cancel::{CancelPlan, PORTION, SweepPlan};
+use crate::campaign::launch::{LaunchOptions, LaunchPlan, QuietHoursApplied};
+use crate::campaign::{Campaign, CampaignChange, CampaignInput};
+use crate::error::{Error, FieldError};
+use crate::ids::{AccountId, CampaignId, ListId};
+use crate::message::MessageStatus;
+use crate::page::{Page, PageRequest};
+use crate::sending::plan::{Codes, PlanFacts, Shortening};
+use crate::store::{CommitError, StoreError};
+use crate::time::Timestamp;
+
+/// Who cancels a campaign sweeps it too; a sweep that is not done by then is nobody's any more.
+const SWEPT_BY_ITSELF: Duration = Duration::from_mins(2);
+
+impl AccountHandle {
+    /// Makes a campaign, as a draft.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] with every bad field; [`Error::UnknownReference`] to a list;
+    /// [`Error::SenderNotApproved`].
+    pub async fn campaign_create(&self, mut input: CampaignInput) -> Result<Campaign, Error> {
+        refuse(input.check())?;
+        self.known_list(input.list).await?;
+        input.sender = self.approved(input.sender.as_deref()).await?;
+        let settings = self.sms.store().account_settings(self.id).await?;
+        let settings = settings.ok_or(Error::NotFound("account"))?;
+        let at = self.sms.now();
+        let draft = input.into_draft(self.sms.ids(at).next(), self.id, &settings, at);
+        self.sms.store().campaign_create(draft.clone()).await?;
+        Ok(draft)
+    }
+
+    /// One campaign.
+    pub async fn campaign_get(&self, id: CampaignId) -> Result<Campaign, Error> {
+        let found = self.sms.store().campaign_get(self.id, id).await?;
+        found.ok_or(Error::NotFound("campaign"))
+    }
+
+    /// A page of the account's campaigns, newest first.
+    pub async fn campaign_list(&self, page: PageRequest) -> Result<Page<Campaign>, Error> {
+        Ok(self.sms.store().campaign_list(self.id, page).await?)
+    }
+
+    /// Edits a draft. A sender name is asked for its approval only where it is named.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] with every bad field; [`Error::UnknownReference`] to a list;
+    /// [`Error::SenderNotApproved`]; [`Error::CampaignNotDraft`].
+    pub async fn campaign_update(
+        &self,
+        id: CampaignId,
+        mut change: CampaignChange,
+    ) -> Result<Campaign, Error> {
+        refuse(change.check())?;
+        // Before what it names: a campaign of another account must tell nothing.
+        self.campaign_get(id).await?;
+        if let Some(list) = change.list {
+            self.known_list(list).await?;
+        }
+        if let Some(sender) = &change.sender {
+            change.sender = Some(self.approved(sender.as_deref()).await?);
+        }
+        let at = self.sms.now();
+        Ok(self.sms.store().campaign_update(self.id, id, change, at).await?)
+    }
+
+    /// Removes a draft.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::CampaignNotDraft`].
+    pub async fn campaign_delete(&self, id: CampaignId) -> Result<(), Error> {
+        Ok(self.sms.store().campaign_delete(self.id, id).await?)
+    }
+
+    /// Launches a draft: takes the credits of all its texts and queues them, or does nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`]; [`Error::CampaignAlreadyLaunched`]; [`Error::UnknownReference`] when the
+    /// list was removed; [`Error::SenderNotApproved`]; [`Error::NoRecipients`];
+    /// [`Error::MayNotSend`]; [`Error::InsufficientCredit`]; with test keys
+    /// [`Error::TestLimitExceeded`] and [`Error::TestTextsUsedUp`].
+    pub async fn campaign_launch(
+        &self,
+        id: CampaignId,
+        options: LaunchOptions,
+    ) -> Result<(Campaign, QuietHoursApplied), Error> {
+        refuse(options.check(self.sms.now()).into_iter().collect())?;
+        for _ in 0..MOST_PLANS {
+            let draft = self.campaign_get(id).await?;
+            let (plan, quiet_hours) = self.launch_plan(draft, options).await?;
+            match self.sms.store().campaign_launch(plan).await {
+                Ok(campaign) => {
+                    if campaign.launch.as_ref().is_some_and(|it| it.scheduled_at.is_none()) {
+                        self.sms.wake(Work::Dispatch);
+                    }
+                    return Ok((campaign, quiet_hours));
+                }
+                // It was edited in between.
+                Err(CommitError::Stale) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(Error::Busy)
+    }
+
+    async fn launch_plan(
+        &self,
+        draft: Campaign,
+        options: LaunchOptions,
+    ) -> Result<(LaunchPlan, QuietHoursApplied), Error> {
+        if draft.launch.is_some() {
+            return Err(Error::CampaignAlreadyLaunched);
+        }
+        self.known_list(draft.list).await?;
+        let sender = self.approved_sender(draft.sender.as_deref()).await?;
+        let wanted = options.apply(draft.clone());
+        let store = self.sms.store();
+        let settings = store.account_settings(self.id).await?;
+        let settings = settings.ok_or(Error::NotFound("account"))?;
+        // Both at once: a text whose id is of a later moment could leave before it was made.
+        let at = self.sms.now();
+        let ids = self.sms.ids(at);
+        let Ground { custom_names, from, route } = self.ground(draft.body.as_str(), at).await?;
+        let departure = options.departure(&wanted, &settings, at);
+        let body = draft.body.clone();
+        let facts = PlanFacts {
+            account: self.id,
+            settings: &settings,
+            mode: self.mode,
+            body: body.as_str(),
+            from,
+            sender: sender.as_ref(),
+            route: &route,
+            opted_out: &BTreeSet::new(),
+            custom_names: &custom_names,
+            shortening: Shortening {
+                base: &self.sms.inner.link_base,
+                codes: Codes::Drawn(&self.sms.inner.random),
+            },
+            validity: self.sms.inner.validity,
+            at,
+        };
+        let plan = LaunchPlan::new(draft, &options, departure, &facts, ids);
+        Ok((plan, departure.quiet_hours))
+    }
+
+    /// Cancels a campaign, and its texts that no worker has taken; returns it as it is then, and
+    /// how many texts were cancelled.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::CampaignNotCancellable`] unless it is scheduled or sending.
+    pub async fn campaign_cancel(&self, id: CampaignId) -> Result<(Campaign, u64), Error> {
+        let at = self.sms.now();
+        let plan = CancelPlan { account: self.id, campaign: id, at };
+        let marked = self.sms.store().campaign_cancel(plan).await?;
+        self.sms.sweep(self.id, id, usize::MAX).await?;
+        let campaign = self.campaign_get(id).await?;
+        // Those that a worker found first and cancelled are among them.
+        let cancelled = cancelled(&campaign).saturating_sub(cancelled(&marked));
+        Ok((campaign, cancelled))
+    }
+
+    async fn known_list(&self, id: ListId) -> Result<(), Error> {
+        let found = self.sms.store().list_get(self.id, id).await?;
+        let unknown = || Error::UnknownReference { resource: "list", id: id.to_string() };
+        found.map(|_| ()).ok_or_else(unknown)
+    }
+
+    /// The approved name, as it was approved.
+    async fn approved(&self, wanted: Option<&str>) -> Result<Option<String>, Error> {
+        let name = self.approved_sender(wanted).await?;
+        Ok(name.map(|name| name.as_str().to_owned()))
+    }
+}
+
+impl Sms {
+    /// Cancels the texts of a cancelled campaign that nobody has taken, up to `portions` portions
+    /// of them. Returns how many portions there were.
+    async fn sweep(
+        &self,
+        account: AccountId,
+        campaign: CampaignId,
+        portions: usize,
+    ) -> Result<usize, StoreError> {
+        let mut after = None;
+        for done in 0..portions {
+            let at = self.now();
+            let ids = self.ids(at);
+            let plan = SweepPlan { account, campaign, after, limit: PORTION, at, ids };
+            match self.store().campaign_sweep(plan).await?.last {
+                Some(last) => after = Some(last),
+                None => return Ok(done),
+            }
+        }
+        Ok(portions)
+    }
+
+    /// Folds counts, and finishes what a program that died has left of cancelled campaigns.
+    pub(super) async fn campaigns_tidy(
+        &self,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
+        let mut done = self.store().campaign_counts_tidy(limit).await?;
+        let before = now.minus(SWEPT_BY_ITSELF);
+        for (account, campaign) in self.store().campaigns_unswept(before, limit).await? {
+            done += self.sweep(account, campaign, limit.div_ceil(PORTION)).await?;
+        }
+        Ok(done)
+    }
+}
+
+fn cancelled(campaign: &Campaign) -> u64 {
+    let launch = campaign.launch.as_ref();
+    launch.map_or(0, |launch| launch.counts.of(MessageStatus::Cancelled))
+}
+
+fn refuse(errors: Vec<FieldError>) -> Result<(), Error> {
+    if errors.is_empty() { Ok(()) } else { Err(Error::Invalid(errors)) }
+}

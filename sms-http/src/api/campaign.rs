@@ -1,0 +1,167 @@
+//! `/campaigns`: one text to a whole list, drafted, then launched.
+
+use poem::web::Data;
+use poem_openapi::OpenApi;
+use poem_openapi::param::Path;
+use sms_core::Sms;
+use sms_core::campaign::Campaign;
+use sms_core::campaign::launch::QuietHoursApplied;
+use sms_core::service::{AccountHandle, Caller};
+
+use super::Tag;
+use super::campaign_shape::{
+    CampaignInput, CampaignPatch, CampaignShape, CancelMeta, LaunchBody, LaunchMeta, shape,
+};
+use super::page::{CursorText, page_request};
+use super::path_id::path_id;
+use crate::body::{Body, OptionalBody};
+use crate::envelope::{Answer, Created, NoContent, PageMeta};
+use crate::error::ApiError;
+use crate::field_error::{FieldErrors, checked};
+use crate::param::{Limit, QueryParam};
+
+/// The handlers of `/campaigns`.
+#[derive(Debug)]
+pub struct CampaignApi {
+    sms: Sms,
+}
+
+impl CampaignApi {
+    pub(super) fn new(sms: Sms) -> Self {
+        Self { sms }
+    }
+
+    fn account(&self, caller: &Caller) -> AccountHandle {
+        self.sms.account(caller.account, caller.mode)
+    }
+
+    fn shown(&self, campaign: Campaign) -> CampaignShape {
+        shape(campaign, self.sms.now())
+    }
+}
+
+#[OpenApi(prefix_path = "/campaigns", tag = "Tag::Campaigns")]
+impl CampaignApi {
+    /// List campaigns
+    ///
+    /// Newest first, with the counts of their texts.
+    #[oai(path = "/", method = "get", operation_id = "campaign_list")]
+    async fn list(
+        &self,
+        caller: Data<&Caller>,
+        /// How many campaigns a page holds.
+        limit: QueryParam<Limit>,
+        /// The previous page's `meta.next_cursor`.
+        cursor: QueryParam<Option<CursorText>>,
+    ) -> Result<Answer<Vec<CampaignShape>, PageMeta>, ApiError> {
+        let mut errors = FieldErrors::new();
+        let page = page_request(limit, cursor, &mut errors);
+        errors.finish()?;
+        let page = self.account(&caller).campaign_list(page).await?;
+        let next = page.next.map(|cursor| cursor.to_string());
+        let campaigns = page.items.into_iter().map(|campaign| self.shown(campaign));
+        Ok(Answer::page(campaigns.collect(), next))
+    }
+
+    /// Make a campaign
+    ///
+    /// As a draft: nothing is sent or charged before it is launched.
+    #[oai(path = "/", method = "post", operation_id = "campaign_create")]
+    async fn create(
+        &self,
+        caller: Data<&Caller>,
+        body: Body<CampaignInput>,
+    ) -> Result<Created<CampaignShape>, ApiError> {
+        let input = checked(body)?.into_core()?;
+        let campaign = self.account(&caller).campaign_create(input).await?;
+        Ok(Created::new(self.shown(campaign)))
+    }
+
+    /// Read a campaign
+    #[oai(path = "/:id", method = "get", operation_id = "campaign_get")]
+    async fn get(
+        &self,
+        caller: Data<&Caller>,
+        /// The campaign's id.
+        id: Path<String>,
+    ) -> Result<Answer<CampaignShape>, ApiError> {
+        let campaign = self.account(&caller).campaign_get(path_id(&id)?).await?;
+        Ok(Answer::new(self.shown(campaign)))
+    }
+
+    /// Change a campaign
+    ///
+    /// Only a draft. What is absent stays.
+    #[oai(path = "/:id", method = "patch", operation_id = "campaign_update")]
+    async fn update(
+        &self,
+        caller: Data<&Caller>,
+        /// The campaign's id.
+        id: Path<String>,
+        body: Body<CampaignPatch>,
+    ) -> Result<Answer<CampaignShape>, ApiError> {
+        let id = path_id(&id)?;
+        let patch = checked(body)?;
+        let account = self.account(&caller);
+        // Before what the body names: a malformed id of a list is told of one's own campaign only.
+        account.campaign_get(id).await?;
+        let campaign = account.campaign_update(id, patch.into_core()?).await?;
+        Ok(Answer::new(self.shown(campaign)))
+    }
+
+    /// Delete a campaign
+    ///
+    /// Only a draft.
+    #[oai(path = "/:id", method = "delete", operation_id = "campaign_delete")]
+    async fn delete(
+        &self,
+        caller: Data<&Caller>,
+        /// The campaign's id.
+        id: Path<String>,
+    ) -> Result<NoContent, ApiError> {
+        self.account(&caller).campaign_delete(path_id(&id)?).await?;
+        Ok(NoContent)
+    }
+
+    /// Launch a campaign
+    ///
+    /// Now or at a time. The credits of all its texts are taken at once, or nothing happens. Within
+    /// the account's quiet hours it waits for their end, unless `ignore_quiet_hours` is true. What
+    /// the body says wins over the draft.
+    #[oai(path = "/:id/send", method = "post", operation_id = "campaign_send")]
+    async fn send(
+        &self,
+        caller: Data<&Caller>,
+        /// The campaign's id.
+        id: Path<String>,
+        body: OptionalBody<LaunchBody>,
+    ) -> Result<Answer<CampaignShape, LaunchMeta>, ApiError> {
+        let id = path_id(&id)?;
+        let mut errors = FieldErrors::new();
+        let options = errors.take(body).unwrap_or_default().into_core();
+        if !errors.is_empty() {
+            // All mistakes together.
+            errors.extend(options.check(self.sms.now()));
+        }
+        errors.finish()?;
+        let (campaign, quiet) = self.account(&caller).campaign_launch(id, options).await?;
+        let meta = LaunchMeta { quiet_hours_applied: quiet == QuietHoursApplied::Yes };
+        Ok(Answer { data: self.shown(campaign), meta })
+    }
+
+    /// Cancel a campaign
+    ///
+    /// While it is `scheduled` or `sending`. Texts that no route has taken are cancelled and
+    /// refunded; `meta.cancelled_messages` tells how many.
+    #[oai(path = "/:id/cancel", method = "post", operation_id = "campaign_cancel")]
+    async fn cancel(
+        &self,
+        caller: Data<&Caller>,
+        /// The campaign's id.
+        id: Path<String>,
+    ) -> Result<Answer<CampaignShape, CancelMeta>, ApiError> {
+        let (campaign, texts) = self.account(&caller).campaign_cancel(path_id(&id)?).await?;
+        let meta = CancelMeta { cancelled_messages: texts };
+        Ok(Answer { data: self.shown(campaign), meta })
+    }
+}

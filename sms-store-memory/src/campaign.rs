@@ -1,0 +1,226 @@
+//! Campaigns.
+
+use async_trait::async_trait;
+use sms_core::campaign::cancel::{CancelPlan, CancelRefused, SweepPlan, Swept};
+use sms_core::campaign::launch::{LaunchFacts, LaunchPlan, LaunchRefused, LaunchVerdict};
+use sms_core::campaign::store::CampaignStore;
+use sms_core::campaign::{Campaign, CampaignChange, EditRefused, editable};
+use sms_core::ids::{AccountId, CampaignId, MessageId};
+use sms_core::link::CampaignClicks;
+use sms_core::message::MessageFilter;
+use sms_core::page::{Cursor, Page, PageRequest};
+use sms_core::store::{CommitError, StoreError};
+use sms_core::time::Timestamp;
+
+use crate::MemoryStore;
+use crate::sending::{forget_old, recent};
+use crate::state::State;
+
+#[async_trait]
+impl CampaignStore for MemoryStore {
+    async fn campaign_create(&self, draft: Campaign) -> Result<(), StoreError> {
+        let mut state = self.state();
+        let doing = "saving a campaign of an account that does not exist";
+        let room = state.accounts.get_mut(&draft.account);
+        let room = room.ok_or(StoreError::Internal { doing, source: None })?;
+        room.campaigns.insert(draft.id, draft);
+        Ok(())
+    }
+
+    async fn campaign_get(
+        &self,
+        account: AccountId,
+        id: CampaignId,
+    ) -> Result<Option<Campaign>, StoreError> {
+        Ok(self.state().campaign(account, id))
+    }
+
+    async fn campaign_list(
+        &self,
+        account: AccountId,
+        page: PageRequest,
+    ) -> Result<Page<Campaign>, StoreError> {
+        let state = self.state();
+        let end = page.after.map_or(CampaignId::from_u128(u128::MAX), Cursor::id);
+        let rows = state.accounts.get(&account).into_iter();
+        let rows = rows
+            .flat_map(|room| room.campaigns.range(..end).rev().map(|(_, campaign)| campaign))
+            .take(page.limit.get() + 1)
+            .cloned()
+            .collect();
+        Ok(Page::of(rows, page.limit, |campaign: &Campaign| campaign.id))
+    }
+
+    async fn campaign_update(
+        &self,
+        account: AccountId,
+        id: CampaignId,
+        change: CampaignChange,
+        at: Timestamp,
+    ) -> Result<Campaign, CommitError<EditRefused>> {
+        let mut state = self.state();
+        let campaign =
+            change.settle(state.campaign(account, id), at).map_err(CommitError::Refused)?;
+        state.put_campaign(campaign.clone());
+        Ok(campaign)
+    }
+
+    async fn campaign_delete(
+        &self,
+        account: AccountId,
+        id: CampaignId,
+    ) -> Result<(), CommitError<EditRefused>> {
+        let mut state = self.state();
+        editable(state.campaign(account, id)).map_err(CommitError::Refused)?;
+        if let Some(room) = state.accounts.get_mut(&account) {
+            room.campaigns.remove(&id);
+        }
+        Ok(())
+    }
+
+    async fn campaign_launch(
+        &self,
+        plan: LaunchPlan,
+    ) -> Result<Campaign, CommitError<LaunchRefused>> {
+        self.state().launch(plan)
+    }
+
+    async fn campaign_cancel(
+        &self,
+        plan: CancelPlan,
+    ) -> Result<Campaign, CommitError<CancelRefused>> {
+        let mut state = self.state();
+        let found = state.campaign(plan.account, plan.campaign);
+        let campaign = plan.settle(found).map_err(CommitError::Refused)?;
+        state.put_campaign(campaign.clone());
+        if let Some(room) = state.accounts.get_mut(&plan.account) {
+            room.unswept.insert(plan.campaign);
+        }
+        Ok(campaign)
+    }
+
+    async fn campaign_sweep(&self, plan: SweepPlan) -> Result<Swept, StoreError> {
+        Ok(self.state().sweep(plan))
+    }
+
+    async fn campaigns_unswept(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<Vec<(AccountId, CampaignId)>, StoreError> {
+        let state = self.state();
+        let cancelled_at =
+            |campaign: &Campaign| campaign.launch.as_ref().and_then(|launch| launch.cancelled_at);
+        let unswept = state.accounts.iter().flat_map(|(account, room)| {
+            let campaigns = room.unswept.iter().filter_map(|id| room.campaigns.get(id));
+            let due = campaigns.filter(|one| cancelled_at(one).is_some_and(|at| at < before));
+            due.map(|campaign| (*account, campaign.id))
+        });
+        Ok(unswept.take(limit).collect())
+    }
+
+    async fn campaign_counts_tidy(&self, _limit: usize) -> Result<usize, StoreError> {
+        Ok(0)
+    }
+}
+
+impl State {
+    fn campaign(&self, account: AccountId, id: CampaignId) -> Option<Campaign> {
+        self.accounts.get(&account).and_then(|room| room.campaigns.get(&id)).cloned()
+    }
+
+    /// Adds what hits on its links count for a campaign.
+    pub(crate) fn add_clicks(&mut self, account: AccountId, id: CampaignId, more: CampaignClicks) {
+        let room = self.accounts.get_mut(&account);
+        if let Some(campaign) = room.and_then(|room| room.campaigns.get_mut(&id)) {
+            campaign.links.clicks += more.clicks;
+            campaign.links.unique_clicked += more.unique;
+        }
+    }
+
+    fn put_campaign(&mut self, campaign: Campaign) {
+        if let Some(room) = self.accounts.get_mut(&campaign.account) {
+            room.campaigns.insert(campaign.id, campaign);
+        }
+    }
+
+    fn launch(&mut self, mut plan: LaunchPlan) -> Result<Campaign, CommitError<LaunchRefused>> {
+        let facts = self.launch_facts(&plan)?;
+        if let Some(campaign) = plan.launched_before(&facts) {
+            return Ok(campaign);
+        }
+        plan.begin(&facts)?;
+        let (account, list) = (plan.account(), plan.draft.list);
+        let contacts = self.read_book(account, |book| book.on_list_after(list, None));
+        let pages = contacts.chunks(plan.page_size.max(1));
+        let (mut texts, mut links) = (Vec::new(), Vec::new());
+        for page in pages {
+            let written = plan.page(page);
+            texts.extend(written.texts);
+            links.extend(written.links);
+        }
+        if self.links.has_code_of(&links) {
+            return Err(CommitError::Stale);
+        }
+        let LaunchVerdict { campaign, entry, balance } = plan.settle(&facts)?;
+        // Nothing below can fail: every check is in `settle`.
+        if let Some(room) = self.accounts.get_mut(&account) {
+            room.account.balance = balance;
+            room.ledger.extend(entry);
+            if plan.mode.is_test() {
+                forget_old(&mut room.test_texts, plan.at);
+                let count = u32::try_from(texts.len()).unwrap_or(u32::MAX);
+                room.test_texts.push_back((plan.at, count));
+            }
+        }
+        for message in texts {
+            self.queue.put(plan.queue_entry(&message));
+            let line = plan.accepted(&message);
+            self.insert_message(message, vec![line]);
+        }
+        for link in links {
+            self.links.insert(link);
+        }
+        self.put_campaign(campaign.clone());
+        Ok(campaign)
+    }
+
+    fn launch_facts(&self, plan: &LaunchPlan) -> Result<LaunchFacts, CommitError<LaunchRefused>> {
+        let room = self.accounts.get(&plan.account());
+        let room = room.ok_or(CommitError::Refused(LaunchRefused::NoSuchCampaign))?;
+        let test_texts =
+            if plan.mode.is_test() { recent(&room.test_texts, plan.at) } else { Vec::new() };
+        Ok(LaunchFacts {
+            campaign: room.campaigns.get(&plan.draft.id).cloned(),
+            list_size: room.book.lists.get(&plan.draft.list).map(|list| list.contact_count),
+            status: room.account.status,
+            balance: room.account.balance,
+            test_texts,
+        })
+    }
+
+    fn sweep(&mut self, mut plan: SweepPlan) -> Swept {
+        let filter = MessageFilter { campaign_id: Some(plan.campaign), ..MessageFilter::default() };
+        let after = plan.after.map_or(0, |id| id.as_u128().saturating_add(1));
+        let ids = MessageId::from_u128(after)..=MessageId::from_u128(u128::MAX);
+        let Some(room) = self.accounts.get_mut(&plan.account) else { return Swept { last: None } };
+        let mut portion: Vec<MessageId> = room.index.newest_first(&filter, ids).collect();
+        portion.reverse();
+        let is_left = |id: &MessageId| {
+            self.messages.get(id).is_some_and(|stored| stored.message.status.is_cancellable())
+        };
+        portion.retain(is_left);
+        portion.truncate(plan.limit);
+        if portion.is_empty() {
+            room.unswept.remove(&plan.campaign);
+        }
+        for id in &portion {
+            let stored = self.messages.get(id);
+            let changed = stored.and_then(|stored| plan.settle(&stored.message));
+            if let Some(changed) = changed {
+                self.apply(changed, &mut plan.ids);
+            }
+        }
+        Swept { last: portion.last().copied() }
+    }
+}

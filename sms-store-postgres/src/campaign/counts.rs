@@ -1,0 +1,69 @@
+//! Counts of campaigns: a delta with each commit, folded later.
+
+use sms_core::campaign::counts::{CountDelta, STATUSES};
+use sms_core::store::StoreError;
+use sqlx::{PgConnection, PgPool, Row};
+
+use crate::error::failed;
+use crate::row::{time, uuids};
+
+/// Writes what a commit did to counts.
+pub(crate) async fn insert(
+    connection: &mut PgConnection,
+    deltas: Vec<CountDelta>,
+) -> sqlx::Result<()> {
+    if deltas.is_empty() {
+        return Ok(());
+    }
+    let mut insert = sqlx::query(
+        "INSERT INTO campaign_delta (account_id, campaign_id, settled_at, scheduled, queued,
+             sending, sent, delivered, undelivered, failed, cancelled)
+         SELECT * FROM UNNEST($1::uuid[], $2::uuid[], $3::timestamptz[], $4::bigint[],
+             $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[],
+             $11::bigint[])",
+    )
+    .bind(uuids(deltas.iter().map(|delta| delta.account)))
+    .bind(uuids(deltas.iter().map(|delta| delta.campaign)))
+    .bind(deltas.iter().map(|delta| delta.settled_at.map(time)).collect::<Vec<_>>());
+    // In the order of `Counts::STATUSES`.
+    for place in 0..STATUSES {
+        insert = insert.bind(deltas.iter().map(|delta| delta.by[place]).collect::<Vec<_>>());
+    }
+    insert.execute(connection).await.map(|_| ())
+}
+
+/// Adds up to `limit` deltas to the campaigns they belong to.
+pub(crate) async fn fold(pool: &PgPool, limit: usize) -> Result<usize, StoreError> {
+    let doing = failed("folding the counts of campaigns");
+    let rows = sqlx::query(
+        "WITH taken AS (
+             DELETE FROM campaign_delta WHERE (account_id, campaign_id, id) IN (
+                 SELECT account_id, campaign_id, id FROM campaign_delta
+                 ORDER BY account_id, campaign_id, id LIMIT $1 FOR UPDATE SKIP LOCKED)
+             RETURNING *),
+         sums AS (
+             SELECT account_id, campaign_id, count(*) AS folded, max(settled_at) AS settled_at,
+                    sum(scheduled)::bigint AS scheduled, sum(queued)::bigint AS queued,
+                    sum(sending)::bigint AS sending, sum(sent)::bigint AS sent,
+                    sum(delivered)::bigint AS delivered, sum(undelivered)::bigint AS undelivered,
+                    sum(failed)::bigint AS failed, sum(cancelled)::bigint AS cancelled
+             FROM taken GROUP BY account_id, campaign_id)
+         UPDATE campaign c
+         SET scheduled = c.scheduled + s.scheduled, queued = c.queued + s.queued,
+             sending = c.sending + s.sending, sent = c.sent + s.sent,
+             delivered = c.delivered + s.delivered, undelivered = c.undelivered + s.undelivered,
+             failed = c.failed + s.failed, cancelled = c.cancelled + s.cancelled,
+             last_settled_at = GREATEST(c.last_settled_at, s.settled_at)
+         FROM sums s WHERE c.account_id = s.account_id AND c.id = s.campaign_id
+         RETURNING s.folded",
+    )
+    .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+    .fetch_all(pool)
+    .await
+    .map_err(&doing)?;
+    let mut folded = 0;
+    for row in rows {
+        folded += row.try_get::<i64, _>("folded").map_err(&doing)?;
+    }
+    Ok(usize::try_from(folded).unwrap_or(usize::MAX))
+}

@@ -1,0 +1,263 @@
+//! Launching: the list is read, planned and written a page at a time in one transaction, on a
+//! connection of its own; the account is locked only at its end.
+
+use std::time::Duration;
+
+use sms_core::campaign::Campaign;
+use sms_core::campaign::launch::{LaunchFacts, LaunchPlan, LaunchRefused, LaunchVerdict, Written};
+use sms_core::contact::Contact;
+use sms_core::link::Link as TrackedLink;
+use sms_core::sending::settle::TEST_WINDOW;
+use sms_core::store::{CommitError, StoreError};
+use sms_core::time::Timestamp;
+use sqlx::{AssertSqlSafe, PgConnection, Row};
+use tokio::time::Instant;
+
+use super::lock;
+use crate::PgStore;
+use crate::address_book::{contacts, select_contacts};
+use crate::conversation;
+use crate::credits::{Booking, book};
+use crate::error::{failed, is_conflict, is_gone};
+use crate::link;
+use crate::new_text::insert_queued;
+use crate::row::{Read, amount, time, uuid};
+use crate::sending::write_tests;
+use crate::wire::Wire;
+
+/// Launches that run side by side; others wait for their turn.
+pub(crate) const SIDE_BY_SIDE: usize = 2;
+/// How often a launch is tried while others are in its way, or the database is.
+const MOST_TRIES: usize = 3;
+/// How long a launch may take. Texts may not be written much later than their ids say: see
+/// `sms_core::message::filter::SETTLED_AFTER`.
+const LONGEST: Duration = Duration::from_mins(4);
+
+const DOING: &str = "launching a campaign";
+
+type Refused = CommitError<LaunchRefused>;
+
+fn store_error(error: sqlx::Error) -> Refused {
+    CommitError::Store(failed(DOING)(error))
+}
+
+fn too_long() -> Refused {
+    CommitError::Store(StoreError::Unavailable { doing: DOING, source: None })
+}
+
+/// Launches a campaign. A commit whose answer was lost is recognised by its batch.
+pub(super) async fn launch(store: &PgStore, plan: LaunchPlan) -> Result<Campaign, Refused> {
+    let started = Instant::now();
+    let turn = tokio::time::timeout(LONGEST, store.launches.acquire()).await;
+    let _turn = turn.map_err(|_| too_long())?.map_err(|_| too_long())?;
+    // Dropped in the middle, its connection ends, and the transaction with it.
+    let mut wire = Wire::new(store.pool.clone());
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match once(&mut wire, plan.clone(), started).await {
+            Err(CommitError::Store(error))
+                if tries < MOST_TRIES
+                    && started.elapsed() < LONGEST
+                    && (is_conflict(&error) || is_gone(&error)) => {}
+            answer => {
+                wire.close().await;
+                return answer;
+            }
+        }
+    }
+}
+
+async fn once(wire: &mut Wire, plan: LaunchPlan, started: Instant) -> Result<Campaign, Refused> {
+    let connection = wire.begin().await.map_err(store_error)?;
+    match settle(connection, plan, started).await {
+        Ok(campaign) => wire.commit().await.map(|()| campaign).map_err(store_error),
+        Err(refused) => {
+            wire.roll_back().await;
+            Err(refused)
+        }
+    }
+}
+
+/// Whose lock a reading of the facts takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Account {
+    Unlocked,
+    Locked,
+}
+
+async fn settle(
+    connection: &mut PgConnection,
+    mut plan: LaunchPlan,
+    started: Instant,
+) -> Result<Campaign, Refused> {
+    // Another launch of the same campaign, which this one waits for, may take longer than locks
+    // are waited for otherwise.
+    let patience = "SELECT set_config('lock_timeout', '25s', true),
+                           set_config('statement_timeout', '25s', true)";
+    sqlx::query(patience).execute(&mut *connection).await.map_err(store_error)?;
+    let campaign = lock(connection, plan.account(), plan.draft.id).await.map_err(store_error)?;
+    let (facts, _) = facts(connection, &plan, campaign, Account::Unlocked).await?;
+    if let Some(campaign) = plan.launched_before(&facts) {
+        return Ok(campaign);
+    }
+    plan.begin(&facts)?;
+    if plan.is_doubtful(&facts) {
+        // Refused, it leaves no dead rows behind.
+        let mut dry = plan.clone();
+        pages(connection, &mut dry, Writing::Nothing, started).await?;
+        let _foreseen = dry.settle(&facts)?;
+    }
+    pages(connection, &mut plan, Writing::Texts, started).await?;
+    let (facts, seq) = self::facts(connection, &plan, facts.campaign, Account::Locked).await?;
+    let verdict = plan.settle(&facts)?;
+    write(connection, &plan, verdict, seq).await.map_err(store_error)
+}
+
+/// What a reading of the list does with its texts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Writing {
+    Texts,
+    Nothing,
+}
+
+/// Plans every contact of the list, as the list is at one moment: the cursor's.
+async fn pages(
+    connection: &mut PgConnection,
+    plan: &mut LaunchPlan,
+    writing: Writing,
+    started: Instant,
+) -> Result<(), Refused> {
+    let declare = concat!(
+        "DECLARE members NO SCROLL CURSOR FOR ",
+        select_contacts!(),
+        "JOIN contact_list_member m ON m.account_id = c.account_id AND m.contact_id = c.id
+         WHERE c.account_id = $1 AND m.account_id = $1 AND m.list_id = $2
+         ORDER BY m.contact_id"
+    );
+    let declare = sqlx::query(declare).bind(uuid(plan.account())).bind(uuid(plan.draft.list));
+    declare.persistent(false).execute(&mut *connection).await.map_err(store_error)?;
+    let fetch = format!("FETCH {} FROM members", plan.page_size.max(1));
+    loop {
+        if started.elapsed() > LONGEST {
+            return Err(too_long());
+        }
+        let fetch = sqlx::query(AssertSqlSafe(fetch.clone())).persistent(false);
+        let rows = fetch.fetch_all(&mut *connection).await.map_err(store_error)?;
+        if rows.is_empty() {
+            break;
+        }
+        let page: Vec<Contact> = contacts(&rows).map_err(store_error)?;
+        drop(rows);
+        let Written { texts, links } = plan.page(&page);
+        if writing == Writing::Texts {
+            let entries: Vec<_> = texts.iter().map(|text| plan.queue_entry(text)).collect();
+            let texts: Vec<_> = texts.iter().map(|text| (text, plan.accepted(text))).collect();
+            insert_queued(connection, &texts, &entries).await.map_err(store_error)?;
+            let links: Vec<&TrackedLink> = links.iter().collect();
+            let written = link::insert(connection, &links).await.map_err(store_error)?;
+            if written.len() < links.len() {
+                // A code is another link's: all is planned anew.
+                return Err(CommitError::Stale);
+            }
+        }
+    }
+    sqlx::query("CLOSE members").execute(connection).await.map(|_| ()).map_err(store_error)
+}
+
+/// What reads the facts, up to the lock.
+macro_rules! facts_query {
+    () => {
+        "SELECT a.status, a.balance, a.ledger_seq,
+             (SELECT contact_count FROM contact_list WHERE account_id = $1 AND id = $2)
+                 AS list_size
+         FROM account a WHERE a.id = $1"
+    };
+}
+
+/// The facts, and the seq of the account's newest ledger entry.
+async fn facts(
+    connection: &mut PgConnection,
+    plan: &LaunchPlan,
+    campaign: Option<Campaign>,
+    account: Account,
+) -> Result<(LaunchFacts, i64), Refused> {
+    let query = match account {
+        Account::Unlocked => facts_query!(),
+        Account::Locked => concat!(facts_query!(), " FOR NO KEY UPDATE OF a"),
+    };
+    let query = sqlx::query(query).bind(uuid(plan.account())).bind(uuid(plan.draft.list));
+    let row = query.fetch_optional(&mut *connection).await.map_err(store_error)?;
+    let row = row.ok_or(CommitError::Refused(LaunchRefused::NoSuchCampaign))?;
+    let size: Option<i64> = row.try_get("list_size").map_err(store_error)?;
+    let facts = LaunchFacts {
+        campaign,
+        list_size: size.and_then(|size| u64::try_from(size).ok()),
+        status: row.name("status").map_err(store_error)?,
+        balance: row.credits("balance").map_err(store_error)?,
+        test_texts: test_texts(connection, plan).await.map_err(store_error)?,
+    };
+    Ok((facts, row.try_get("ledger_seq").map_err(store_error)?))
+}
+
+async fn test_texts(
+    connection: &mut PgConnection,
+    plan: &LaunchPlan,
+) -> sqlx::Result<Vec<(Timestamp, u32)>> {
+    if !plan.mode.is_test() {
+        return Ok(Vec::new());
+    }
+    let rows = sqlx::query(
+        "SELECT made_at, texts FROM test_send WHERE account_id = $1 AND made_at > $2
+         ORDER BY made_at",
+    )
+    .bind(uuid(plan.account()))
+    .bind(time(plan.at.minus(TEST_WINDOW)))
+    .fetch_all(connection)
+    .await?;
+    rows.iter().map(|row| Ok((row.at("made_at")?, row.count("texts")?))).collect()
+}
+
+async fn write(
+    connection: &mut PgConnection,
+    plan: &LaunchPlan,
+    verdict: LaunchVerdict,
+    seq: i64,
+) -> sqlx::Result<Campaign> {
+    let LaunchVerdict { campaign, entry, balance } = verdict;
+    let account = plan.account();
+    let entries = entry.into_iter().collect();
+    book(connection, vec![Booking { account, balance, seq, entries }]).await?;
+    let Some(launch) = &campaign.launch else { return Ok(campaign) };
+    conversation::shift_batch(connection, account, launch.batch).await?;
+    if plan.mode.is_test() {
+        let texts = u32::try_from(launch.recipients).unwrap_or(u32::MAX);
+        write_tests(connection, vec![(account, plan.batch, plan.at, texts)]).await?;
+    }
+    let mut update = sqlx::query(
+        "UPDATE campaign
+         SET track_links = $3, ignore_quiet_hours = $4, updated_at = $5, launched_at = $6,
+             scheduled_at = $7, batch_id = $8, recipients = $9, rejected = $10, credits = $11,
+             scheduled = $12, queued = $13, sending = $14, sent = $15, delivered = $16,
+             undelivered = $17, failed = $18, cancelled = $19, links = $20
+         WHERE account_id = $1 AND id = $2",
+    )
+    .bind(uuid(account))
+    .bind(uuid(campaign.id))
+    .bind(campaign.track_links)
+    .bind(campaign.ignore_quiet_hours)
+    .bind(time(campaign.updated_at))
+    .bind(time(launch.at))
+    .bind(launch.scheduled_at.map(time))
+    .bind(uuid(launch.batch))
+    .bind(i64::try_from(launch.recipients).unwrap_or(i64::MAX))
+    .bind(i64::try_from(launch.rejected).unwrap_or(i64::MAX))
+    .bind(amount(launch.credits));
+    // In the order of `Counts::STATUSES`.
+    for count in launch.counts.to_array() {
+        update = update.bind(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+    let links = i64::try_from(campaign.links.links).unwrap_or(i64::MAX);
+    update.bind(links).execute(connection).await?;
+    Ok(campaign)
+}
