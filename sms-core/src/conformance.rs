@@ -77,6 +77,7 @@ pub mod rig;
 pub mod runner;
 mod sender_name;
 mod sending;
+mod statistics;
 mod template;
 mod webhook;
 
@@ -146,6 +147,7 @@ pub fn all() -> impl Iterator<Item = Scenario> {
         message::filter::SCENARIOS,
         message::list::SCENARIOS,
         number::SCENARIOS,
+        number::rent::SCENARIOS,
         opt_out::SCENARIOS,
         receipt::follow_up::SCENARIOS,
         receipt::late::SCENARIOS,
@@ -156,6 +158,7 @@ pub fn all() -> impl Iterator<Item = Scenario> {
         sending::race::SCENARIOS,
         sending::refusal::SCENARIOS,
         sending::test_limit::SCENARIOS,
+        statistics::SCENARIOS,
         template::SCENARIOS,
         webhook::attempt::SCENARIOS,
         webhook::claim::SCENARIOS,

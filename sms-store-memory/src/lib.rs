@@ -40,6 +40,7 @@ mod receipt;
 mod sender_name;
 mod sending;
 mod state;
+mod statistics;
 mod template;
 mod webhook;
 

@@ -8,9 +8,10 @@ use sms_core::inbound::{
     InboundFacts, InboundPlan, InboundVerdict, OptOutChange, Origin, RoutingFacts, TakenIn,
     Unrouted,
 };
-use sms_core::message::{Body, Message};
+use sms_core::message::{Body, Message, Times};
 use sms_core::number::Holder;
 use sms_core::page::{Page, PageRequest};
+use sms_core::statistics::Tally;
 use sms_core::store::StoreError;
 use sms_core::text::Segments;
 use sms_core::time::Timestamp;
@@ -24,7 +25,7 @@ use crate::error::failed;
 use crate::new_text::insert_texts;
 use crate::receipt::take_follow_up;
 use crate::row::{Read, digits, time, uuid};
-use crate::{PgStore, event, opt_out};
+use crate::{PgStore, event, opt_out, statistics};
 
 #[async_trait]
 impl InboundStore for PgStore {
@@ -132,6 +133,9 @@ async fn take_in(
     let InboundVerdict { message, timeline, opt_out, events } =
         plan.settle(InboundFacts { account, mode, opted_out });
     insert_texts(connection, &[(&message, timeline)]).await?;
+    let mut tally = Tally::default();
+    tally.text(&Times::default(), &message);
+    statistics::count(connection, &tally).await?;
     change_opt_out(connection, account, opt_out).await?;
     event::raise(connection, events, &mut plan.ids).await?;
     Ok(message)

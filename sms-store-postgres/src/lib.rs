@@ -3,8 +3,8 @@
 //! Rules stay in the core. A command opens its transaction, stages what is bulky, locks the rows
 //! its verdict depends on, asks the core to settle, and writes the verdict with a handful of
 //! statements whatever the number of texts. Locks are taken in one order everywhere: queue rows,
-//! texts, accounts by id, address books by account, endpoints by id, deliveries. Workers skip what
-//! others have locked.
+//! texts, numbers, accounts by id, address books by account, endpoints by id, deliveries. Workers
+//! skip what others have locked.
 //!
 //! Beside the store stand what several programs over one database need: [`PgClock`] shows all of
 //! them the same time, [`PgWake`] tells one what another has found, [`PgLimits`] counts requests
@@ -50,6 +50,7 @@ mod search;
 mod sender_name;
 mod sending;
 mod shared_commit;
+mod statistics;
 mod template;
 mod wake;
 mod webhook;

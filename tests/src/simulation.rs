@@ -118,8 +118,14 @@ impl fmt::Display for Summary {
         writeln!(f, "{steps} steps, {tasks} tasks, {kills} of them killed; {hours} hours passed")?;
         writeln!(
             f,
-            "{} sends of {} texts, {} replays, {} refunds, {} inbound, {} receipts",
-            tally.sends, tally.texts, tally.replays, tally.refunds, tally.inbound, tally.receipts
+            "{} sends of {} texts, {} replays, {} refunds, {} rents, {} inbound, {} receipts",
+            tally.sends,
+            tally.texts,
+            tally.replays,
+            tally.refunds,
+            tally.rents,
+            tally.inbound,
+            tally.receipts
         )?;
         writeln!(
             f,

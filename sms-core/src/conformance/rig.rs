@@ -23,6 +23,7 @@ mod dispatch;
 mod inbound;
 mod receipt;
 mod sending;
+mod statistics;
 mod webhook;
 
 pub use contact::{named, with_fields};

@@ -32,6 +32,8 @@ pub enum Work {
     Webhooks,
     /// Simulated comebacks to be waited for.
     FollowUps,
+    /// Rent to be taken. It falls due by itself: nobody is woken for it.
+    Rents,
 }
 
 /// Is told when there may be work. A hint: work is found without it, only later.
@@ -248,6 +250,7 @@ impl Sms {
             Work::Dispatch => self.store().dispatch_next().await,
             Work::Webhooks => self.store().deliveries_next().await,
             Work::FollowUps => self.store().follow_ups_next().await,
+            Work::Rents => self.store().rents_next().await,
         };
         Ok(next?)
     }

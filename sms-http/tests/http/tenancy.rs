@@ -89,6 +89,8 @@ impl Tenant {
             "/balance",
             "/contacts",
             "/lists",
+            "/numbers",
+            "/stats/summary",
             "/templates",
             "/sender-ids",
             "/opt-outs",

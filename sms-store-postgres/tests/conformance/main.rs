@@ -5,10 +5,12 @@
 
 mod address_book;
 mod dropped;
+mod number;
 mod plans;
 mod postgres;
 mod schema;
 mod search;
+mod statistics;
 
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
@@ -144,7 +146,9 @@ fn main() -> ExitCode {
             Ok(())
         })
     });
-    let own = postgres::TESTS.iter().chain(schema::TESTS).chain(address_book::TESTS);
+    let own =
+        [address_book::TESTS, number::TESTS, postgres::TESTS, schema::TESTS, statistics::TESTS];
+    let own = own.into_iter().flatten();
     let here = own.map(|(name, act)| {
         Trial::test(format!("postgres::{name}"), move || {
             with_store(|store, runner, url| {

@@ -18,7 +18,7 @@ mod hot;
 pub(crate) use hot::hot_queries_use_the_indexes_meant_for_them;
 
 /// Tables that grow with use: nothing hot may read one of them whole.
-const LARGE: [&str; 14] = [
+const LARGE: [&str; 15] = [
     "message",
     "message_span",
     "queue",
@@ -33,6 +33,7 @@ const LARGE: [&str; 14] = [
     "api_key",
     "number",
     "endpoint",
+    "statistic",
 ];
 
 /// What a server has told about statements since it was last asked.

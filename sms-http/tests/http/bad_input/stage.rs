@@ -116,6 +116,8 @@ impl Stage {
             "/balance",
             "/contacts",
             "/lists",
+            "/numbers",
+            "/stats/summary",
             "/opt-outs?limit=100",
             "/sender-ids",
             "/templates?limit=100",
