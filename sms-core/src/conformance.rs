@@ -81,6 +81,7 @@ pub mod rig;
 pub mod runner;
 mod sender_name;
 mod sending;
+mod statistics;
 mod template;
 mod webhook;
 
@@ -161,6 +162,7 @@ pub fn all() -> impl Iterator<Item = Scenario> {
         message::filter::SCENARIOS,
         message::list::SCENARIOS,
         number::SCENARIOS,
+        number::rent::SCENARIOS,
         opt_out::SCENARIOS,
         receipt::follow_up::SCENARIOS,
         receipt::late::SCENARIOS,
@@ -171,6 +173,7 @@ pub fn all() -> impl Iterator<Item = Scenario> {
         sending::race::SCENARIOS,
         sending::refusal::SCENARIOS,
         sending::test_limit::SCENARIOS,
+        statistics::SCENARIOS,
         template::SCENARIOS,
         webhook::attempt::SCENARIOS,
         webhook::claim::SCENARIOS,

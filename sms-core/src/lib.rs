@@ -61,6 +61,7 @@ pub mod route;
 pub mod sender_name;
 pub mod sending;
 pub mod service;
+pub mod statistics;
 pub mod store;
 pub mod template;
 pub mod text;

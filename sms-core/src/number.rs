@@ -8,6 +8,7 @@ use crate::phone::E164;
 use crate::route::RouteName;
 use crate::time::Timestamp;
 
+pub mod rent;
 pub mod store;
 
 /// How long a number counts as online after its gateway checked in.
@@ -47,8 +48,12 @@ pub struct Number {
     pub rental_credits: Credits,
     /// The standard monthly rent.
     pub monthly_credits: Credits,
-    /// When rent was last taken.
+    /// When the last period whose rent was taken fell due: not the moment of taking it, so that
+    /// nothing drifts.
     pub rental_charged_at: Option<Timestamp>,
+    /// When rent is next to be taken, or tried for again; none where none is owed, see
+    /// [`Number::rent_due_at`].
+    pub next_rent_at: Option<Timestamp>,
     /// Since when the holder has it.
     pub assigned_at: Timestamp,
     /// When its gateway last checked in.
@@ -89,6 +94,7 @@ mod tests {
             rental_credits: Credits::ZERO,
             monthly_credits: Credits::ZERO,
             rental_charged_at: None,
+            next_rent_at: None,
             assigned_at: Timestamp::from_millis(0),
             checked_in_at: checked_in_at.map(Timestamp::from_millis),
         }

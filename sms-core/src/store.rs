@@ -25,6 +25,7 @@ use crate::opt_out::store::OptOutStore;
 use crate::receipt::store::ReceiptStore;
 use crate::sender_name::store::SenderNameStore;
 use crate::sending::store::SendingStore;
+use crate::statistics::store::StatisticsStore;
 use crate::template::store::TemplateStore;
 use crate::webhook::store::WebhookStore;
 
@@ -47,6 +48,7 @@ pub trait Store:
     + ReceiptStore
     + SenderNameStore
     + SendingStore
+    + StatisticsStore
     + TemplateStore
     + WebhookStore
     + Health
@@ -72,6 +74,7 @@ impl<S> Store for S where
         + ReceiptStore
         + SenderNameStore
         + SendingStore
+        + StatisticsStore
         + TemplateStore
         + WebhookStore
         + Health

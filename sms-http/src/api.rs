@@ -23,11 +23,13 @@ pub mod link;
 pub mod list;
 pub mod message;
 pub mod message_shape;
+pub mod number;
 pub mod opt_out;
 pub mod page;
 pub mod path_id;
 pub mod send;
 pub mod sender_name;
+pub mod statistics;
 pub mod template;
 pub mod webhook;
 
@@ -39,7 +41,7 @@ pub const PREFIX: &str = "/api/v1";
 pub enum Tag {
     /// Sending, quoting, reading and cancelling texts.
     Messages,
-    /// Credits and account status.
+    /// Credits, account status and numbers.
     Account,
     /// One text to a whole list, drafted, then launched.
     Campaigns,
@@ -57,6 +59,8 @@ pub enum Tag {
     OptOuts,
     /// Names that stand in place of a number, once approved.
     SenderNames,
+    /// What texts came to.
+    Statistics,
     /// Texts kept under a name.
     Templates,
     /// Endpoints that are told of events, and their deliveries.
@@ -75,8 +79,10 @@ pub type Apis = (
     keyword::KeywordApi,
     list::ListApi,
     balance::BalanceApi,
+    number::NumberApi,
     opt_out::OptOutApi,
     sender_name::SenderNameApi,
+    statistics::StatisticsApi,
     template::TemplateApi,
     webhook::WebhookApi,
 );
@@ -94,8 +100,10 @@ pub fn service(sms: &Sms, public_url: &str) -> OpenApiService<Apis, ()> {
         keyword::KeywordApi::new(sms.clone()),
         list::ListApi::new(sms.clone()),
         balance::BalanceApi::new(sms.clone()),
+        number::NumberApi::new(sms.clone()),
         opt_out::OptOutApi::new(sms.clone()),
         sender_name::SenderNameApi::new(sms.clone()),
+        statistics::StatisticsApi::new(sms.clone()),
         template::TemplateApi::new(sms.clone()),
         webhook::WebhookApi::new(sms.clone()),
     );

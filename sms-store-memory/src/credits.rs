@@ -22,8 +22,7 @@ impl CreditStore for MemoryStore {
         let room = room.ok_or(CommitError::Refused(AdjustRefused::NoSuchAccount))?;
         let (entries, balance) = post(room.account.balance, vec![draft])
             .map_err(|reason| CommitError::Refused(reason.into()))?;
-        room.ledger.extend(entries);
-        room.account.balance = balance;
+        room.book(entries, balance);
         Ok(Adjusted { balance })
     }
 

@@ -46,6 +46,7 @@ mod receipt;
 mod sender_name;
 mod sending;
 mod state;
+mod statistics;
 mod template;
 mod webhook;
 

@@ -2,12 +2,14 @@
 
 use async_trait::async_trait;
 use sms_core::ids::{AccountId, NumberId};
+use sms_core::number::rent::{RentPlan, RentScope, RentVerdict, RentsCharged};
 use sms_core::number::store::{NumberCreated, NumberStore};
 use sms_core::number::{Holder, Number};
 use sms_core::store::StoreError;
 use sms_core::time::Timestamp;
 
 use crate::MemoryStore;
+use crate::state::State;
 
 #[async_trait]
 impl NumberStore for MemoryStore {
@@ -20,6 +22,7 @@ impl NumberStore for MemoryStore {
             return Ok(NumberCreated::NoSuchAccount);
         }
         state.number_ids.insert(number.phone, number.id);
+        state.rents.extend(number.next_rent_at.map(|at| (at, number.id)));
         state.numbers.insert(number.id, number);
         Ok(NumberCreated::Created)
     }
@@ -37,10 +40,20 @@ impl NumberStore for MemoryStore {
         Ok(state.numbers.values().filter(usable).cloned().collect())
     }
 
+    async fn numbers_held(&self, account: AccountId) -> Result<Vec<Number>, StoreError> {
+        let state = self.state();
+        let newest_first = state.numbers.values().rev();
+        let held = newest_first.filter(|number| number.holder == Holder::Dedicated(account));
+        Ok(held.cloned().collect())
+    }
+
     async fn number_delete(&self, id: NumberId) -> Result<bool, StoreError> {
         let mut state = self.state();
-        let removed = state.numbers.remove(&id);
-        Ok(removed.is_some_and(|number| state.number_ids.remove(&number.phone).is_some()))
+        let Some(number) = state.numbers.remove(&id) else { return Ok(false) };
+        if let Some(at) = number.next_rent_at {
+            state.rents.remove(&(at, id));
+        }
+        Ok(state.number_ids.remove(&number.phone).is_some())
     }
 
     async fn number_check_in(&self, id: NumberId, at: Timestamp) -> Result<bool, StoreError> {
@@ -48,5 +61,57 @@ impl NumberStore for MemoryStore {
         let Some(number) = state.numbers.get_mut(&id) else { return Ok(false) };
         number.checked_in_at = Some(at);
         Ok(true)
+    }
+
+    async fn rents_charge(&self, mut plan: RentPlan) -> Result<RentsCharged, StoreError> {
+        let mut state = self.state();
+        let mut charged = RentsCharged::default();
+        for id in state.numbers_to_charge(&plan) {
+            if let Some(verdict) = state.settle_rent(&mut plan, id) {
+                charged.add(&verdict, plan.at);
+                state.write_rent(verdict);
+            }
+        }
+        Ok(charged)
+    }
+
+    async fn rents_next(&self) -> Result<Option<Timestamp>, StoreError> {
+        Ok(self.state().rents.first().map(|(at, _)| *at))
+    }
+}
+
+impl State {
+    fn numbers_to_charge(&self, plan: &RentPlan) -> Vec<NumberId> {
+        match plan.scope {
+            RentScope::Due(limit) => {
+                let due = self.rents.iter().take_while(|(at, _)| *at <= plan.at);
+                due.take(limit).map(|(_, id)| *id).collect()
+            }
+            RentScope::Account(account) => {
+                let held = self.numbers.values();
+                let held = held.filter(|number| number.holder == Holder::Dedicated(account));
+                held.map(|number| number.id).collect()
+            }
+        }
+    }
+
+    fn settle_rent(&self, plan: &mut RentPlan, id: NumberId) -> Option<RentVerdict> {
+        let number = self.numbers.get(&id)?;
+        let room = self.accounts.get(&number.holder.account()?)?;
+        plan.settle(number, room.account.balance)
+    }
+
+    fn write_rent(&mut self, verdict: RentVerdict) {
+        let RentVerdict { number, entries, balance } = verdict;
+        let room = number.holder.account().and_then(|account| self.accounts.get_mut(&account));
+        if let Some(room) = room {
+            room.book(entries, balance);
+        }
+        let before = self.numbers.get(&number.id).and_then(|before| before.next_rent_at);
+        if let Some(at) = before {
+            self.rents.remove(&(at, number.id));
+        }
+        self.rents.extend(number.next_rent_at.map(|at| (at, number.id)));
+        self.numbers.insert(number.id, number);
     }
 }

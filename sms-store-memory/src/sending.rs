@@ -85,8 +85,7 @@ impl State {
             SendVerdict::Accept { entry, balance } => {
                 // Nothing below can fail: every check is in `settle`.
                 if let Some(room) = self.accounts.get_mut(&plan.account) {
-                    room.account.balance = balance;
-                    room.ledger.extend(entry);
+                    room.book(entry, balance);
                 }
                 Ok(self.write_send(plan, balance))
             }

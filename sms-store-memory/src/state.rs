@@ -6,6 +6,7 @@ use sms_core::account::Account;
 use sms_core::account::api_key::{KeyHash, KeyRecord};
 use sms_core::campaign::Campaign;
 use sms_core::campaign::counts::CountChanges;
+use sms_core::credits::Credits;
 use sms_core::credits::ledger::{Draft, Entry, post};
 use sms_core::event::Event;
 use sms_core::ids::{
@@ -13,12 +14,13 @@ use sms_core::ids::{
 };
 use sms_core::inbound::Unrouted;
 use sms_core::message::change::Changed;
-use sms_core::message::{Message, MessageStatus, TimelineEntry};
+use sms_core::message::{Message, MessageStatus, TimelineEntry, Times};
 use sms_core::number::Number;
 use sms_core::opt_out::OptOut;
 use sms_core::phone::E164;
 use sms_core::sender_name::SenderName;
 use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey};
+use sms_core::statistics::{Tally, Totals};
 use sms_core::template::Template;
 use sms_core::time::Timestamp;
 use sms_core::webhook::delivery::fan_out;
@@ -46,6 +48,8 @@ pub(crate) struct State {
     pub(crate) links: Links,
     pub(crate) numbers: BTreeMap<NumberId, Number>,
     pub(crate) number_ids: BTreeMap<E164, NumberId>,
+    /// Numbers by when their rent is next to be taken.
+    pub(crate) rents: BTreeSet<(Timestamp, NumberId)>,
     /// By our number and the person: which account texted last, and when.
     pub(crate) last_texted: BTreeMap<(E164, E164), (AccountId, Timestamp)>,
     /// Whose each sender name is: the operator looks through those of all accounts.
@@ -71,6 +75,7 @@ pub(crate) struct AccountState {
     pub(crate) opt_outs: BTreeMap<E164, OptOut>,
     pub(crate) endpoints: BTreeMap<EndpointId, Endpoint>,
     pub(crate) sender_names: BTreeMap<SenderNameId, SenderName>,
+    pub(crate) statistics: Totals,
     pub(crate) templates: BTreeMap<TemplateId, Template>,
     /// With counts that every commit keeps.
     pub(crate) campaigns: BTreeMap<CampaignId, Campaign>,
@@ -97,17 +102,35 @@ impl AccountState {
             opt_outs: BTreeMap::new(),
             endpoints: BTreeMap::new(),
             sender_names: BTreeMap::new(),
+            statistics: Totals::default(),
             templates: BTreeMap::new(),
             campaigns: BTreeMap::new(),
             unswept: BTreeSet::new(),
         }
     }
 
+    /// Writes entries, and the balance they leave.
+    pub(crate) fn book(&mut self, entries: impl IntoIterator<Item = Entry>, balance: Credits) {
+        let mut tally = Tally::default();
+        for entry in entries {
+            tally.entry(self.account.id, &entry);
+            self.ledger.push(entry);
+        }
+        self.account.balance = balance;
+        self.count(&tally);
+    }
+
+    /// Adds what a commit changed, all of it this account's.
+    fn count(&mut self, tally: &Tally) {
+        for count in tally.counts() {
+            self.statistics.add(count);
+        }
+    }
+
     /// Books a draft that adds credits; the balance has room for what was taken from it before.
     fn give_back(&mut self, draft: Draft) {
         if let Ok((entries, balance)) = post(self.account.balance, vec![draft]) {
-            self.ledger.extend(entries);
-            self.account.balance = balance;
+            self.book(entries, balance);
         }
     }
 }
@@ -124,6 +147,9 @@ impl State {
             room.index.insert(&message);
             let newest = room.index.of_number(message.contact_number()).next_back();
             room.inbox.note(&message, newest.unwrap_or(message.id));
+            let mut tally = Tally::default();
+            tally.text(&Times::default(), &message);
+            room.count(&tally);
         }
         self.messages.insert(message.id, StoredMessage { message, timeline });
     }
@@ -132,7 +158,7 @@ impl State {
     pub(crate) fn apply(&mut self, changed: Changed, ids: &mut Ids) {
         let texted = changed.texted();
         self.count(&changed);
-        let Changed { message, before: _, timeline, refund, events } = changed;
+        let Changed { was, message, timeline, refund, events } = changed;
         if !MessageStatus::CLAIMABLE.contains(&message.status) {
             self.queue.remove(message.id);
         }
@@ -144,9 +170,10 @@ impl State {
             }
         }
         if let Some(room) = self.accounts.get_mut(&message.account) {
-            if let Some(stored) = self.messages.get(&message.id) {
-                room.index.change_status(message.id, stored.message.status, message.status);
-            }
+            room.index.change_status(message.id, was.status, message.status);
+            let mut tally = Tally::default();
+            tally.text(&was.times, &message);
+            room.count(&tally);
             if let Some(draft) = refund {
                 room.give_back(draft);
             }

@@ -9,11 +9,13 @@ use sms_core::ids::{AccountId, Ids, MessageId};
 use sms_core::message::change::{Changed, Texted};
 use sms_core::message::{ErrorCode, Message, MessageStatus, TimelineEntry};
 use sms_core::phone::E164;
+use sms_core::statistics::Tally;
 use sms_core::time::Timestamp;
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
 use crate::row::{digits, stored_lines, time, uuids};
+use crate::statistics::{self, insert_changes};
 use crate::{campaign, credits, event};
 
 /// Changes gathered in order, to be written together. Later changes of a text build on earlier
@@ -25,6 +27,7 @@ pub(crate) struct Changes {
     texted: BTreeMap<(E164, E164), Texted>,
     events: Vec<Event>,
     counts: CountChanges,
+    tally: Tally,
     ids: Option<Ids>,
 }
 
@@ -38,7 +41,8 @@ impl Changes {
             }
         }
         self.counts.add(&changed);
-        let Changed { message, before: _, timeline, refund, events } = changed;
+        let Changed { was, message, timeline, refund, events } = changed;
+        self.tally.text(&was.times, &message);
         self.refunds.extend(refund.map(|draft| (message.account, draft)));
         self.events.extend(events);
         let text = self.texts.entry(message.id).or_insert_with(|| (message.clone(), Vec::new()));
@@ -55,13 +59,13 @@ impl Changes {
 
     /// Writes everything, in the order in which locks are taken.
     pub(crate) async fn write(self, connection: &mut PgConnection) -> sqlx::Result<()> {
-        let Self { texts, refunds, texted, events, counts, ids } = self;
+        let Self { texts, refunds, texted, events, counts, tally, ids } = self;
         let done = texts
             .values()
             .filter(|(message, _)| !MessageStatus::CLAIMABLE.contains(&message.status))
             .map(|(message, _)| message.id);
         leave_queue(connection, uuids(done)).await?;
-        update_texts(connection, texts.into_values().collect()).await?;
+        update_texts(connection, texts.into_values().collect(), &tally).await?;
         remember_contacts(connection, texted.into_values().collect()).await?;
         book_refunds(connection, refunds).await?;
         campaign::counts::insert(connection, counts.into_deltas()).await?;
@@ -80,9 +84,11 @@ async fn leave_queue(connection: &mut PgConnection, done: Vec<uuid::Uuid>) -> sq
     delete.execute(connection).await.map(|_| ())
 }
 
+/// Writes texts over what they were, and what that counts.
 async fn update_texts(
     connection: &mut PgConnection,
     texts: Vec<(Message, Vec<TimelineEntry>)>,
+    tally: &Tally,
 ) -> sqlx::Result<()> {
     if texts.is_empty() {
         return Ok(());
@@ -93,8 +99,11 @@ async fn update_texts(
     let statuses: Vec<&str> = texts.iter().map(|(message, _)| message.status.as_str()).collect();
     let errors: Vec<Option<&str>> =
         texts.iter().map(|(message, _)| message.error.map(ErrorCode::as_str)).collect();
-    let update = sqlx::query(
-        "UPDATE message m
+    let update = sqlx::query(concat!(
+        "WITH counted AS (",
+        insert_changes!("$10", "$11", "$12", "$13"),
+        ")
+         UPDATE message m
          SET status = new.status, error_code = new.error_code, sent_at = new.sent_at,
              delivered_at = new.delivered_at, failed_at = new.failed_at,
              cancelled_at = new.cancelled_at, timeline = m.timeline || new.timeline
@@ -102,8 +111,8 @@ async fn update_texts(
                      $6::timestamptz[], $7::timestamptz[], $8::timestamptz[], $9::jsonb[])
               AS new (account_id, id, status, error_code, sent_at, delivered_at, failed_at,
                       cancelled_at, timeline)
-         WHERE m.account_id = new.account_id AND m.id = new.id",
-    )
+         WHERE m.account_id = new.account_id AND m.id = new.id"
+    ))
     .bind(uuids(texts.iter().map(|(message, _)| message.account)))
     .bind(uuids(texts.iter().map(|(message, _)| message.id)))
     .bind(statuses)
@@ -113,7 +122,7 @@ async fn update_texts(
     .bind(at(|message| message.times.failed_at))
     .bind(at(|message| message.times.cancelled_at))
     .bind(texts.iter().map(|(_, lines)| Json(stored_lines(lines.clone()))).collect::<Vec<_>>());
-    update.execute(connection).await.map(|_| ())
+    statistics::Changes::from(tally).bind(update).execute(connection).await.map(|_| ())
 }
 
 /// Of two contacts the later counts, in whichever order they are written.

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use sms_core::credits::adjust::{AdjustPlan, AdjustRefused, Adjusted};
 use sms_core::credits::ledger::{Cause, Entry, post};
 use sms_core::credits::store::CreditStore;
 use sms_core::credits::{Change, Credits};
 use sms_core::ids::AccountId;
 use sms_core::page::{Cursor, Page, PageRequest};
+use sms_core::statistics::Tally;
 use sms_core::store::{CommitError, StoreError};
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
@@ -18,6 +20,7 @@ use crate::PgStore;
 use crate::begin::begin;
 use crate::error::{commit_failed, failed};
 use crate::row::{Read, amount, impossible, time, uuid, uuids};
+use crate::statistics::{self, insert_changes};
 
 /// Locks accounts, in the order of their ids, and reads balance and newest seq of each.
 pub(crate) async fn lock_balances(
@@ -46,7 +49,8 @@ pub(crate) struct Booking {
     pub(crate) entries: Vec<Entry>,
 }
 
-/// Writes entries and balances: one statement for any number of accounts.
+/// Writes entries and balances, and what the entries count in statistics: one statement for any
+/// number of accounts.
 pub(crate) async fn book(
     connection: &mut PgConnection,
     bookings: Vec<Booking>,
@@ -64,18 +68,25 @@ pub(crate) async fn book(
     if rows.is_empty() {
         return Ok(());
     }
+    let mut tally = Tally::default();
+    for (account, _, entry) in &rows {
+        tally.entry(*account, entry);
+    }
     let causes: Vec<Causes> = rows.iter().map(|(_, _, entry)| Causes::of(entry.cause)).collect();
-    let both = sqlx::query(
+    let all = sqlx::query(concat!(
         "WITH entries AS (
              INSERT INTO ledger_entry (account_id, seq, id, kind, amount, balance_after, batch_id,
-                 message_id, campaign_id, number_id, note, created_at)
+                 message_id, campaign_id, number_id, note, created_at, rent_due_at)
              SELECT * FROM UNNEST($4::uuid[], $5::bigint[], $6::uuid[], $7::text[], $8::bigint[],
                  $9::bigint[], $10::uuid[], $11::uuid[], $12::uuid[], $13::uuid[], $14::text[],
-                 $15::timestamptz[]))
+                 $15::timestamptz[], $16::timestamptz[])),
+         counted AS (",
+        insert_changes!("$17", "$18", "$19", "$20"),
+        ")
          UPDATE account a SET balance = new.balance, ledger_seq = new.seq
          FROM UNNEST($1::uuid[], $2::bigint[], $3::bigint[]) AS new (id, balance, seq)
-         WHERE a.id = new.id",
-    )
+         WHERE a.id = new.id"
+    ))
     .bind(uuids(accounts.iter().map(|(account, _, _)| *account)))
     .bind(accounts.iter().map(|(_, balance, _)| amount(*balance)).collect::<Vec<_>>())
     .bind(accounts.iter().map(|(_, _, seq)| *seq).collect::<Vec<_>>())
@@ -90,8 +101,9 @@ pub(crate) async fn book(
     .bind(causes.iter().map(|cause| cause.campaign).collect::<Vec<_>>())
     .bind(causes.iter().map(|cause| cause.number).collect::<Vec<_>>())
     .bind(rows.iter().map(|(_, _, entry)| entry.note.as_deref()).collect::<Vec<_>>())
-    .bind(rows.iter().map(|(_, _, entry)| time(entry.created_at)).collect::<Vec<_>>());
-    both.execute(connection).await.map(|_| ())
+    .bind(rows.iter().map(|(_, _, entry)| time(entry.created_at)).collect::<Vec<_>>())
+    .bind(causes.iter().map(|cause| cause.rent_due).collect::<Vec<_>>());
+    statistics::Changes::from(&tally).bind(all).execute(connection).await.map(|_| ())
 }
 
 /// A cause as columns.
@@ -101,6 +113,7 @@ struct Causes {
     message: Option<Uuid>,
     campaign: Option<Uuid>,
     number: Option<Uuid>,
+    rent_due: Option<DateTime<Utc>>,
 }
 
 impl Causes {
@@ -113,9 +126,11 @@ impl Causes {
                 batch: batch.map(uuid),
                 message: Some(uuid(message)),
                 campaign: campaign.map(uuid),
-                number: None,
+                ..Self::default()
             },
-            Cause::Rent { number } => Self { number: Some(uuid(number)), ..Self::default() },
+            Cause::Rent { number, due_at } => {
+                Self { number: Some(uuid(number)), rent_due: Some(time(due_at)), ..Self::default() }
+            }
             Cause::TopUp | Cause::Adjustment => Self::default(),
         }
     }
@@ -131,7 +146,7 @@ fn entry(row: &PgRow) -> sqlx::Result<Entry> {
             batch: row.maybe_id("batch_id")?,
             campaign: row.maybe_id("campaign_id")?,
         },
-        "rent" => Cause::Rent { number: row.id("number_id")? },
+        "rent" => Cause::Rent { number: row.id("number_id")?, due_at: row.at("rent_due_at")? },
         "top_up" => Cause::TopUp,
         "adjustment" => Cause::Adjustment,
         _ => return Err(impossible("kind")),

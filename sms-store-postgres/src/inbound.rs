@@ -11,11 +11,12 @@ use sms_core::inbound::{
 };
 use sms_core::keyword::Keyword;
 use sms_core::keyword::reply::{MatchFacts, Matched, Reply, Sender, question};
-use sms_core::message::{Body, Message};
+use sms_core::message::{Body, Message, Times};
 use sms_core::number::Holder;
 use sms_core::page::{Page, PageRequest};
 use sms_core::phone::E164;
 use sms_core::route::RouteName;
+use sms_core::statistics::Tally;
 use sms_core::store::StoreError;
 use sms_core::text::{Segments, custom_names};
 use sms_core::time::Timestamp;
@@ -30,7 +31,9 @@ use crate::new_text::insert_texts;
 use crate::receipt::take_follow_up;
 use crate::row::{Read, digits, time, uuid};
 use crate::sending::send_within;
-use crate::{PgStore, address_book, conversation, event, inbound_part, keyword, opt_out};
+use crate::{
+    PgStore, address_book, conversation, event, inbound_part, keyword, opt_out, statistics,
+};
 
 #[async_trait]
 impl InboundStore for PgStore {
@@ -163,6 +166,9 @@ async fn take_in(
     let InboundVerdict { message, timeline, opt_out, matched, events } =
         plan.settle(InboundFacts { account, mode, opted_out, contact, matched });
     insert_texts(connection, &[(&message, timeline)]).await?;
+    let mut tally = Tally::default();
+    tally.text(&Times::default(), &message);
+    statistics::count(connection, &tally).await?;
     change_opt_out(connection, account, opt_out).await?;
     conversation::receive(connection, account, from).await?;
     let answer = match matched {

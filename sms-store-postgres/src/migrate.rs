@@ -99,6 +99,16 @@ fn migrations() -> Vec<Migration> {
             include_str!("../migrations/20261121210000_contact_and_list.sql"),
         ),
         migration(
+            20_261_121_220_000,
+            "rent",
+            include_str!("../migrations/20261121220000_rent.sql"),
+        ),
+        migration(
+            20_261_121_220_100,
+            "statistics",
+            include_str!("../migrations/20261121220100_statistics.sql"),
+        ),
+        migration(
             20_261_121_223_000,
             "link",
             include_str!("../migrations/20261121223000_link.sql"),

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use sms_core::ids::{AccountId, NumberId};
+use sms_core::number::rent::{RentPlan, RentsCharged};
 use sms_core::number::store::{NumberCreated, NumberStore};
 use sms_core::number::{Holder, Number};
 use sms_core::route::RouteName;
@@ -11,8 +12,11 @@ use sqlx::Row;
 use sqlx::postgres::PgRow;
 
 use crate::PgStore;
+use crate::begin::again_on_conflict;
 use crate::error::failed;
 use crate::row::{Read, amount, digits, time, uuid};
+
+mod rent;
 
 fn number(row: &PgRow) -> sqlx::Result<Number> {
     Ok(Number {
@@ -23,6 +27,7 @@ fn number(row: &PgRow) -> sqlx::Result<Number> {
         rental_credits: row.credits("rental_credits")?,
         monthly_credits: row.credits("monthly_credits")?,
         rental_charged_at: row.maybe_at("rental_charged_at")?,
+        next_rent_at: row.maybe_at("next_rent_at")?,
         assigned_at: row.at("assigned_at")?,
         checked_in_at: row.maybe_at("checked_in_at")?,
     })
@@ -33,8 +38,8 @@ impl NumberStore for PgStore {
     async fn number_create(&self, number: Number) -> Result<NumberCreated, StoreError> {
         let insert = sqlx::query(
             "INSERT INTO number (id, phone, account_id, route, rental_credits, monthly_credits,
-                 rental_charged_at, assigned_at, checked_in_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+                 rental_charged_at, next_rent_at, assigned_at, checked_in_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         )
         .bind(uuid(number.id))
         .bind(digits(number.phone))
@@ -43,6 +48,7 @@ impl NumberStore for PgStore {
         .bind(amount(number.rental_credits))
         .bind(amount(number.monthly_credits))
         .bind(number.rental_charged_at.map(time))
+        .bind(number.next_rent_at.map(time))
         .bind(time(number.assigned_at))
         .bind(number.checked_in_at.map(time));
         let inserted = insert.execute(&self.pool).await;
@@ -88,6 +94,16 @@ impl NumberStore for PgStore {
         Ok(numbers)
     }
 
+    async fn numbers_held(&self, account: AccountId) -> Result<Vec<Number>, StoreError> {
+        let doing = failed("listing an account's numbers");
+        let rows = sqlx::query("SELECT * FROM number WHERE account_id = $1 ORDER BY id DESC")
+            .bind(uuid(account))
+            .fetch_all(&self.pool)
+            .await
+            .map_err(&doing)?;
+        rows.iter().map(number).collect::<sqlx::Result<_>>().map_err(&doing)
+    }
+
     async fn number_delete(&self, id: NumberId) -> Result<bool, StoreError> {
         let deleted = sqlx::query("DELETE FROM number WHERE id = $1")
             .bind(uuid(id))
@@ -108,5 +124,18 @@ impl NumberStore for PgStore {
             .map_err(failed("checking a number in"))?;
         self.caches.numbers.forget_where(|numbers| numbers.iter().any(|number| number.id == id));
         Ok(updated.rows_affected() == 1)
+    }
+
+    async fn rents_charge(&self, plan: RentPlan) -> Result<RentsCharged, StoreError> {
+        again_on_conflict!(rent::charge(&self.pool, plan.clone()))
+    }
+
+    async fn rents_next(&self) -> Result<Option<Timestamp>, StoreError> {
+        let doing = failed("looking for the next rent");
+        let row = sqlx::query("SELECT min(next_rent_at) AS next FROM number")
+            .fetch_one(&self.pool)
+            .await
+            .map_err(&doing)?;
+        row.maybe_at("next").map_err(&doing)
     }
 }

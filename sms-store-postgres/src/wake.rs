@@ -33,6 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
+/// Rent falls due by itself, and nobody is told of it.
 const KINDS: [(Work, &str, u8); 3] = [
     (Work::Dispatch, "dispatch", 1),
     (Work::Webhooks, "webhooks", 2),

@@ -43,6 +43,7 @@ use sms_core::message::filter::Search;
 use sms_core::message::store::MessageStore;
 use sms_core::message::{Message, MessageFilter, TimelineEntry};
 use sms_core::number::Number;
+use sms_core::number::rent::{RentPlan, RentsCharged};
 use sms_core::number::store::{NumberCreated, NumberStore};
 use sms_core::opt_out::store::OptOutStore;
 use sms_core::opt_out::{Added, OptOut};
@@ -58,6 +59,8 @@ use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey};
 use sms_core::sending::plan::SendPlan;
 use sms_core::sending::settle::{SendRefused, Sent};
 use sms_core::sending::store::SendingStore;
+use sms_core::statistics::store::StatisticsStore;
+use sms_core::statistics::{Counts, Period};
 use sms_core::store::{CommitError, Health, Store, StoreError};
 use sms_core::template::store::TemplateStore;
 use sms_core::template::{Template, TemplateChange, TemplateSearch};
@@ -256,8 +259,11 @@ forward! {
         number_create(number: Number) -> Result<NumberCreated, StoreError>;
         number_list() -> Result<Vec<Number>, StoreError>;
         numbers_for(account: AccountId) -> Result<Vec<Number>, StoreError>;
+        numbers_held(account: AccountId) -> Result<Vec<Number>, StoreError>;
         number_delete(id: NumberId) -> Result<bool, StoreError>;
         number_check_in(id: NumberId, at: Timestamp) -> Result<bool, StoreError>;
+        rents_charge(plan: RentPlan) -> Result<RentsCharged, StoreError>;
+        rents_next() -> Result<Option<Timestamp>, StoreError>;
     }
 }
 
@@ -296,6 +302,14 @@ forward! {
         sender_names_for_review(status: Option<ReviewStatus>, page: PageRequest)
             -> Result<Page<SenderName>, StoreError>;
         sender_name_review(plan: ReviewPlan) -> Result<SenderName, CommitError<ReviewRefused>>;
+    }
+}
+
+forward! {
+    impl StatisticsStore for FailingStore {
+        statistics_within(account: AccountId, periods: &[Period])
+            -> Result<Vec<Counts>, StoreError>;
+        statistics_fold(limit: usize) -> Result<usize, StoreError>;
     }
 }
 

@@ -118,12 +118,13 @@ impl fmt::Display for Summary {
         writeln!(f, "{steps} steps, {tasks} tasks, {kills} of them killed; {hours} hours passed")?;
         writeln!(
             f,
-            "{} sends, {} campaigns, {} texts, {} replays, {} refunds, {} inbound, {} receipts",
+            "{} sends, {} campaigns, {} texts, {} replays, {} refunds, {} rents, {} inbound, {} receipts",
             tally.sends,
             tally.launches,
             tally.texts,
             tally.replays,
             tally.refunds,
+            tally.rents,
             tally.inbound,
             tally.receipts
         )?;

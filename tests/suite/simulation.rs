@@ -86,3 +86,9 @@ fn a_text_that_waits_for_ever_is_seen_at_the_end() {
     assert!(violation.what.contains("is sent for ever"), "{}", violation.what);
     assert!(violation.step > STEPS);
 }
+
+#[test]
+fn rent_that_is_taken_before_it_is_owed_is_seen() {
+    let what = violation(Sabotage::TakesRentEarly).what;
+    assert!(what.contains("credits and must have") || what.contains("rent"), "{what}");
+}

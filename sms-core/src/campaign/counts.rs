@@ -110,18 +110,18 @@ pub struct CountChanges(BTreeMap<(AccountId, CampaignId), CountDelta>);
 impl CountChanges {
     /// Takes in one change of a text. Texts of no campaign change nothing here.
     pub fn add(&mut self, changed: &Changed) {
-        let Changed { message, before, timeline, refund: _, events: _ } = changed;
+        let Changed { was, message, timeline, refund: _, events: _ } = changed;
         let Some(campaign) = message.campaign_id else { return };
         let account = message.account;
         let fresh = || CountDelta { account, campaign, by: [0; STATUSES], settled_at: None };
         let delta = self.0.entry((account, campaign)).or_insert_with(fresh);
-        for (status, by) in [(*before, -1), (message.status, 1)] {
+        for (status, by) in [(was.status, -1), (message.status, 1)] {
             if let Some(place) = place(status) {
                 delta.by[place] += by;
             }
         }
         let waits = |status| MessageStatus::CLAIMABLE.contains(&status);
-        if waits(*before) && !waits(message.status) {
+        if waits(was.status) && !waits(message.status) {
             delta.settled_at = delta.settled_at.max(timeline.last().map(|line| line.at));
         }
     }
@@ -140,7 +140,7 @@ mod tests {
     use super::MessageStatus::{Queued, Scheduled, Sending, Sent};
     use super::*;
     use crate::ids::CampaignId;
-    use crate::message::change::{News, change};
+    use crate::message::change::{News, Was, change};
     use crate::message::status::Trigger;
     use crate::samples::{ids, message, now, seconds};
 
@@ -199,7 +199,8 @@ mod tests {
     fn a_change_back_and_forth_leaves_no_delta() {
         assert_eq!(deltas(&[]), []);
         let claimed = moved(&text(MessageStatus::Queued), Trigger::Claim, now());
-        let same = Changed { before: claimed.message.status, ..claimed };
+        let same =
+            Changed { was: Was { status: claimed.message.status, ..claimed.was }, ..claimed };
         assert_eq!(deltas(&[same]), []);
     }
 

@@ -6,6 +6,7 @@ use super::Rig;
 use crate::credits::ledger::{Cause, Entry};
 use crate::ids::{AccountId, BatchId, MessageId};
 use crate::message::{Direction, Message, MessageFilter, MessageStatus, TimelineEntry, Times};
+use crate::number::rent::PERIOD;
 
 impl Rig {
     /// Checks the invariants of every account that the scenario made:
@@ -13,12 +14,15 @@ impl Rig {
     /// - The balance is the sum of the ledger, whose entries follow from each other.
     /// - Every send took exactly the credits of its texts.
     /// - A text is refunded once if it failed before leaving or was cancelled, and else not at all.
+    /// - A period of a number is taken once, and in order.
     /// - Status, times, error and timeline of every text agree.
     /// - Each list has as many contacts as it says, and the custom names in use are those of the
     ///   contacts.
     /// - Each number that texted the account has a conversation in its place, and what is unread is
     ///   counted exactly.
     /// - The counts of each campaign are a recount of its texts, and it took what they cost.
+    /// - Statistics are what a recount of texts and ledger finds, before and after they are added
+    ///   up.
     /// - The queue is empty when no text waits for anything.
     pub async fn audit(&self) {
         let mut waiting = 0;
@@ -30,6 +34,7 @@ impl Rig {
             check_newest_first(&messages);
             check_sends(&entries, &messages);
             check_refunds(&entries, &messages);
+            check_rents(&entries);
             for message in &messages {
                 let (same, timeline) = self.message_and_timeline(account, message.id).await;
                 assert_eq!(same, *message, "a text read by itself is the one in the list");
@@ -39,6 +44,11 @@ impl Rig {
             self.audit_address_book(account).await;
             self.audit_conversations(account, &messages).await;
             self.audit_campaigns(account, &messages).await;
+            self.audit_statistics(account).await;
+        }
+        while self.fold_statistics(1_000).await > 0 {}
+        for account in self.accounts() {
+            self.audit_statistics(account).await;
         }
         let next = self.next_dispatch().await;
         assert_eq!(next.is_some(), waiting > 0, "the queue holds the texts that wait, no others");
@@ -100,6 +110,17 @@ fn check_refunds(entries: &[Entry], messages: &[Message]) {
         .map(|message| (message.id, (message.credits.gain().get(), message.batch_id)))
         .collect();
     assert_eq!(given, owed, "refunds are for what failed or was cancelled");
+}
+
+/// Newest first, each number's periods follow each other.
+fn check_rents(entries: &[Entry]) {
+    let mut last = BTreeMap::new();
+    for entry in entries.iter().rev() {
+        if let Cause::Rent { number, due_at } = entry.cause {
+            let follows = last.insert(number, due_at).is_none_or(|at| at.plus(PERIOD) == due_at);
+            assert!(follows, "periods of a number are taken once, and in order");
+        }
+    }
 }
 
 /// Status, times, error and timeline of one text agree.

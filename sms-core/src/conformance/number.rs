@@ -9,6 +9,8 @@ use crate::number::store::NumberCreated;
 use crate::number::{Holder, Number};
 use crate::route::RouteName;
 
+pub(crate) mod rent;
+
 async fn create(rig: &Rig, number: &Number) -> NumberCreated {
     rig.store().number_create(number.clone()).await.expect("answered")
 }

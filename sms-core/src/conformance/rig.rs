@@ -26,6 +26,7 @@ mod inbound;
 mod link;
 mod receipt;
 mod sending;
+mod statistics;
 mod webhook;
 
 pub use contact::{named, with_fields};

@@ -34,6 +34,8 @@ pub enum Cause {
     Rent {
         /// The number rented.
         number: NumberId,
+        /// When the period began, and its rent fell due: taken once.
+        due_at: Timestamp,
     },
     /// The operator sold or gave credits.
     TopUp,
@@ -209,7 +211,8 @@ mod tests {
         let batch = BatchId::from_u128(1);
         let refund =
             Cause::Refund { message: MessageId::from_u128(1), batch: None, campaign: None };
-        let rent = Cause::Rent { number: NumberId::from_u128(1) };
+        let rent =
+            Cause::Rent { number: NumberId::from_u128(1), due_at: Timestamp::from_millis(0) };
         for (cause, name) in [
             (Cause::Send { batch, campaign: None }, "send"),
             (refund, "refund"),

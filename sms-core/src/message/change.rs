@@ -5,7 +5,7 @@
 //! into `failed` or `cancelled`, which a text takes once.
 
 use super::status::{Step, Trigger};
-use super::{ErrorCode, Message, MessageStatus, TimelineEntry};
+use super::{ErrorCode, Message, MessageStatus, TimelineEntry, Times};
 use crate::credits::Credits;
 use crate::credits::ledger::{Cause, Draft};
 use crate::event::{Event, EventData};
@@ -62,16 +62,25 @@ pub fn tidy_detail(text: &str) -> String {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a change has to be written by the store"]
 pub struct Changed {
+    /// What it was before, so that whatever is counted can be told from the difference.
+    pub was: Was,
     /// The text as it is now.
     pub message: Message,
-    /// Where it stood before.
-    pub before: MessageStatus,
     /// New lines of its timeline, in order.
     pub timeline: Vec<TimelineEntry>,
     /// Credits that go back to the account.
     pub refund: Option<Draft>,
     /// Events to be delivered, in order.
     pub events: Vec<Event>,
+}
+
+/// What a text was before a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Was {
+    /// Where it stood.
+    pub status: MessageStatus,
+    /// When each thing had happened to it.
+    pub times: Times,
 }
 
 /// That an account texted a person from one of the operator's numbers: it leads the person's answer
@@ -116,8 +125,8 @@ pub fn change(message: &Message, news: &News, ids: &mut Ids) -> Option<Changed> 
     };
     let news = &News { at: news.at.max(earliest), ..news.clone() };
     let mut changed = Changed {
+        was: Was { status: message.status, times: message.times },
         message: message.clone(),
-        before: message.status,
         timeline: Vec::new(),
         refund: None,
         events: Vec::new(),

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 
 use super::Number;
+use super::rent::{RentPlan, RentsCharged};
 use crate::ids::{AccountId, NumberId};
 use crate::store::StoreError;
 use crate::time::Timestamp;
@@ -32,9 +33,21 @@ pub trait NumberStore: Send + Sync {
     /// through this value never is.
     async fn numbers_for(&self, account: AccountId) -> Result<Vec<Number>, StoreError>;
 
+    /// The numbers that an account has to itself, newest first, as they are now.
+    async fn numbers_held(&self, account: AccountId) -> Result<Vec<Number>, StoreError>;
+
     /// Removes a number; false when there is none of this id.
     async fn number_delete(&self, id: NumberId) -> Result<bool, StoreError>;
 
     /// Remembers that the gateway behind a number checked in; false when there is none of this id.
     async fn number_check_in(&self, id: NumberId, at: Timestamp) -> Result<bool, StoreError>;
+
+    /// Takes rent, each number by [`RentPlan::settle`](super::rent::RentPlan::settle) against its
+    /// account's balance as the ones before left it: entries, balance and number in one commit. Two
+    /// at once never take the same period, and a store keeps by its structure that a period of a
+    /// number is in the ledger once.
+    async fn rents_charge(&self, plan: RentPlan) -> Result<RentsCharged, StoreError>;
+
+    /// The earliest moment at which rent is to be taken, or tried for again.
+    async fn rents_next(&self) -> Result<Option<Timestamp>, StoreError>;
 }

@@ -18,7 +18,7 @@ use crate::sender_name::SenderValue;
 use crate::sending::idempotency::Fingerprint;
 use crate::sending::plan::{Codes, PlanFacts, SendPlan, Shortening, plan};
 use crate::sending::quote::Quote;
-use crate::sending::recipients::Recipients;
+use crate::sending::recipients::{Recipients, Rejection, RejectionReason};
 use crate::sending::request::SendRequest;
 use crate::sending::settle::Sent;
 use crate::store::{CommitError, StoreError};
@@ -95,6 +95,11 @@ impl AccountHandle {
         let mut opt_outs = OptOuts::AtTheCommit;
         for _ in 0..MOST_PLANS {
             let plan = self.plan(&request, &words, codes, opt_outs).await?;
+            // Who has opted out is told that first, as a quote tells it.
+            if opt_outs == OptOuts::AtTheCommit && plan.rejected.iter().any(is_about_the_text) {
+                opt_outs = OptOuts::Now;
+                continue;
+            }
             let result = self.sms.store().send_accept(vec![plan]).await.pop();
             match result.unwrap_or_else(|| Err(no_answer().into())) {
                 Ok(sent) => {
@@ -250,6 +255,11 @@ impl AccountHandle {
         };
         Ok(Ground { custom_names, from: from.phone, route })
     }
+}
+
+/// Whether it was the text that could not be sent, to a number that could.
+fn is_about_the_text(rejection: &Rejection) -> bool {
+    matches!(rejection.reason, RejectionReason::EmptyBody | RejectionReason::TooLong)
 }
 
 /// A store that answers nothing breaks its contract.

@@ -144,7 +144,8 @@ impl Operator {
         updated.ok_or(Error::NotFound("account"))
     }
 
-    /// Adds credits to an account, or takes some back; the balance after it.
+    /// Adds credits to an account, or takes some back; the balance after it. Rent that the account
+    /// owes is taken from what was added, after it.
     ///
     /// # Errors
     ///
@@ -157,7 +158,11 @@ impl Operator {
     ) -> Result<Credits, Error> {
         let at = self.sms.now();
         let plan = AdjustPlan::new(id, amount, note, at, &mut self.sms.ids(at));
-        Ok(self.sms.store().credits_adjust(plan).await?.balance)
+        let balance = self.sms.store().credits_adjust(plan).await?.balance;
+        if amount.get() > 0 {
+            self.sms.charge_account(id).await;
+        }
+        Ok(balance)
     }
 
     /// A page of an account's ledger, newest first.
@@ -211,7 +216,8 @@ impl Operator {
         revoked.map(|_| ()).ok_or(Error::NotFound("api_key"))
     }
 
-    /// Adds a number to the operator's, shared or for one account.
+    /// Adds a number to the operator's, shared or for one account, whose first rent is taken at
+    /// once if the balance covers it.
     pub async fn number_create(&self, input: NumberInput) -> Result<Number, Error> {
         let NumberInput { phone_number, account, route, rental_credits, monthly_credits } = input;
         let phone = parse_any(&phone_number)
@@ -223,7 +229,7 @@ impl Operator {
             return Err(Error::invalid("route", "unknown_value", message));
         }
         let at = self.sms.now();
-        let number = Number {
+        let mut number = Number {
             id: self.sms.ids(at).next(),
             phone,
             holder: account.map_or(Holder::Shared, Holder::Dedicated),
@@ -231,11 +237,13 @@ impl Operator {
             rental_credits,
             monthly_credits,
             rental_charged_at: None,
+            next_rent_at: None,
             assigned_at: at,
             checked_in_at: None,
         };
+        number.next_rent_at = number.rent_due_at();
         match self.sms.store().number_create(number.clone()).await? {
-            NumberCreated::Created => Ok(number),
+            NumberCreated::Created => self.first_rent(number).await,
             NumberCreated::NumberExists => Err(Error::NumberExists),
             NumberCreated::NoSuchAccount => {
                 let id = account.map(|id| id.to_string()).unwrap_or_default();
@@ -244,12 +252,22 @@ impl Operator {
         }
     }
 
+    /// Takes the first rent of a number that was just assigned; the number as it is then.
+    async fn first_rent(&self, number: Number) -> Result<Number, Error> {
+        let (Some(account), Some(_)) = (number.holder.account(), number.next_rent_at) else {
+            return Ok(number);
+        };
+        self.sms.charge_account(account).await;
+        let held = self.sms.store().numbers_held(account).await?;
+        Ok(held.into_iter().find(|held| held.id == number.id).unwrap_or(number))
+    }
+
     /// All numbers, newest first.
     pub async fn number_list(&self) -> Result<Vec<Number>, Error> {
         Ok(self.sms.store().number_list().await?)
     }
 
-    /// Removes a number.
+    /// Removes a number. Rent that was taken stays taken; what is owed is owed no more.
     pub async fn number_delete(&self, id: NumberId) -> Result<(), Error> {
         let deleted = self.sms.store().number_delete(id).await?;
         if deleted { Ok(()) } else { Err(Error::NotFound("number")) }

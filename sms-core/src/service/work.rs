@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::inbound::{InboundText, Origin, SHARED_REACH};
 use crate::message::MessageStatus;
 use crate::message::filter::SETTLED_AFTER;
+use crate::number::rent::RentsCharged;
 use crate::receipt::{Receipt, ReceiptPlan};
 use crate::route::{Comeback, HandOver, OutboundText, RouteSink};
 use crate::sending::idempotency;
@@ -32,11 +33,13 @@ pub enum Work {
     Webhooks,
     /// Simulated comebacks to be waited for.
     FollowUps,
+    /// Rent to be taken. It falls due by itself: nobody is woken for it.
+    Rents,
 }
 
 impl Work {
     /// Every kind. A sandbox does what is named here, and no other.
-    pub const ALL: [Self; 3] = [Self::Dispatch, Self::FollowUps, Self::Webhooks];
+    pub const ALL: [Self; 4] = [Self::Dispatch, Self::FollowUps, Self::Webhooks, Self::Rents];
 }
 
 /// Is told when there may be work. A hint: work is found without it, only later.
@@ -257,6 +260,10 @@ impl Sms {
             Work::Dispatch => Ok(self.dispatch_due(limit).await?.claimed),
             Work::Webhooks => self.deliver_webhooks(limit).await,
             Work::FollowUps => self.simulate_due(limit).await,
+            Work::Rents => {
+                let RentsCharged { taken, unpaid } = self.charge_rents(limit).await?;
+                Ok(taken + unpaid)
+            }
         }
     }
 
@@ -266,6 +273,7 @@ impl Sms {
             Work::Dispatch => self.store().dispatch_next().await,
             Work::Webhooks => self.store().deliveries_next().await,
             Work::FollowUps => self.store().follow_ups_next().await,
+            Work::Rents => self.store().rents_next().await,
         };
         Ok(next?)
     }
@@ -310,8 +318,9 @@ mod tests {
             Work::Dispatch => 0,
             Work::FollowUps => 1,
             Work::Webhooks => 2,
+            Work::Rents => 3,
         };
         let places: Vec<usize> = Work::ALL.into_iter().map(place).collect();
-        assert_eq!(places, [0, 1, 2]);
+        assert_eq!(places, [0, 1, 2, 3]);
     }
 }

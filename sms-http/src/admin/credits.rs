@@ -111,7 +111,7 @@ impl From<Entry> for LedgerEntry {
                 campaign.map(|id| id.to_string()),
                 None,
             ),
-            Cause::Rent { number } => (None, None, None, Some(number.to_string())),
+            Cause::Rent { number, due_at: _ } => (None, None, None, Some(number.to_string())),
             Cause::TopUp | Cause::Adjustment => (None, None, None, None),
         };
         Self {

@@ -11,6 +11,7 @@ pub struct Bells {
     dispatch: Arc<Notify>,
     webhooks: Arc<Notify>,
     follow_ups: Arc<Notify>,
+    rents: Arc<Notify>,
 }
 
 impl Bells {
@@ -20,6 +21,7 @@ impl Bells {
             Work::Dispatch => &self.dispatch,
             Work::Webhooks => &self.webhooks,
             Work::FollowUps => &self.follow_ups,
+            Work::Rents => &self.rents,
         }
     }
 }

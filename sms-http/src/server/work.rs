@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use sms_core::number::rent::RentsCharged;
 use sms_core::service::Work;
 use sms_core::{Error, Sms};
 use tokio::sync::watch;
@@ -19,6 +20,11 @@ const DISPATCH_BATCH: usize = 500;
 const DISPATCHERS: usize = 2;
 /// How many simulated comebacks are brought back at once.
 const FOLLOW_UP_BATCH: usize = 500;
+/// How many numbers' rent is taken at once.
+const RENT_BATCH: usize = 200;
+/// The longest sleep of the loop that takes rent, which falls due without a bell: well within the
+/// minute that is promised.
+const LONGEST_RENT_SLEEP: Duration = Duration::from_secs(15);
 /// The longest sleep: the net beneath the bells.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 /// The shortest sleep when something is due that could not be taken: others hold it, or there are
@@ -35,6 +41,10 @@ const TIDY_BATCH: usize = 1_000;
 const PREPARE_EVERY: Duration = Duration::from_mins(1);
 const PREPARE_BATCH: usize = 5_000;
 
+/// How often statistics are added up, and how many differences at once.
+const FOLD_EVERY: Duration = Duration::from_secs(10);
+const FOLD_BATCH: usize = 2_000;
+
 /// Told to stop by the server, once; dropped by a server that is gone.
 pub type Stopping = watch::Receiver<()>;
 
@@ -46,6 +56,7 @@ pub fn start(sms: &Sms, bells: &Bells, stopping: &Stopping) -> JoinSet<()> {
     }
     loops.spawn(follow_up(sms.clone(), bells.clone(), stopping.clone()));
     loops.spawn(deliver(sms.clone(), bells.clone(), stopping.clone()));
+    loops.spawn(charge_rents(sms.clone(), bells.clone(), stopping.clone()));
     loops.spawn(renew(sms.clone(), stopping.clone()));
     start_upkeep(&mut loops, sms, stopping);
     loops
@@ -55,6 +66,7 @@ pub fn start(sms: &Sms, bells: &Bells, stopping: &Stopping) -> JoinSet<()> {
 pub(super) fn start_upkeep(loops: &mut JoinSet<()>, sms: &Sms, stopping: &Stopping) {
     loops.spawn(tidy(sms.clone(), stopping.clone()));
     loops.spawn(prepare_search(sms.clone(), stopping.clone()));
+    loops.spawn(fold_statistics(sms.clone(), stopping.clone()));
     for route in sms.routes() {
         let (route, sink, mut stopping) = (route.clone(), sms.sink(), stopping.clone());
         loops.spawn(async move {
@@ -130,6 +142,18 @@ fn count_attempt(attempted: &Result<sms_core::service::webhook::Attempted, Error
     metrics::counter!("sms_webhook_attempts_total", "outcome" => outcome).increment(1);
 }
 
+async fn charge_rents(sms: Sms, bells: Bells, mut stopping: Stopping) {
+    while !stopped(&stopping) {
+        match sms.charge_rents(RENT_BATCH).await {
+            Ok(RentsCharged { taken: 0, unpaid }) if unpaid < RENT_BATCH => {
+                rest_for(&sms, &bells, Work::Rents, LONGEST_RENT_SLEEP, &mut stopping).await;
+            }
+            Ok(charged) => metrics::counter!("sms_rents_total").increment(charged.taken as u64),
+            Err(error) => failed("taking rent", &error, &mut stopping).await,
+        }
+    }
+}
+
 async fn renew(sms: Sms, mut stopping: Stopping) {
     let mut ticks = interval(sms.lease_length() / RENEWALS);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -187,14 +211,46 @@ async fn prepare_search(sms: Sms, mut stopping: Stopping) {
     }
 }
 
+async fn fold_statistics(sms: Sms, mut stopping: Stopping) {
+    let mut ticks = interval(FOLD_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {}
+            _ = stopping.changed() => return,
+        }
+        while !stopped(&stopping) {
+            match sms.fold_statistics(FOLD_BATCH).await {
+                // The few that are left come with the next ones.
+                Ok(folded) if folded < FOLD_BATCH => break,
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::warn!(error = %causes(&error), "adding up statistics failed");
+                    break;
+                }
+            }
+        }
+    }
+}
+
 /// Sleeps until there may be work of this kind, or the server stops.
 pub(super) async fn rest(sms: &Sms, bells: &Bells, work: Work, stopping: &mut Stopping) {
+    rest_for(sms, bells, work, LONGEST_SLEEP, stopping).await;
+}
+
+async fn rest_for(
+    sms: &Sms,
+    bells: &Bells,
+    work: Work,
+    longest: Duration,
+    stopping: &mut Stopping,
+) {
     let next = sms.next_work(work).await.ok().flatten();
     let until = match next.map(|at| at.since(sms.now())) {
-        None => LONGEST_SLEEP,
+        None => longest,
         // It was due just now and was not taken: asking again at once would not help.
         Some(Duration::ZERO) => BLOCKED_SLEEP,
-        Some(until) => until.min(LONGEST_SLEEP),
+        Some(until) => until.min(longest),
     };
     tokio::select! {
         () = bells.bell(work).notified() => {}

@@ -283,7 +283,7 @@ impl<'d> Check<'d> {
                 is_whole(number) && number.as_f64() >= Some(0.0)
             }
             // What is of another type is noted as that.
-            ("date-time" | "uint32" | "uint16" | "uint64" | "int64", _) => true,
+            ("date-time" | "double" | "uint32" | "uint16" | "uint64" | "int64", _) => true,
             _ => panic!("{at}: add the format {format} to the checks of answers"),
         };
         if !fits {

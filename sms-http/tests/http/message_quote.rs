@@ -102,3 +102,19 @@ async fn an_idempotency_key_means_nothing_to_a_quote() {
         ask.header("Idempotency-Key", "k").send().await.assert(200);
     }
 }
+
+#[tokio::test]
+async fn who_has_opted_out_is_told_that_first_by_a_quote_and_by_a_send() {
+    let rig = Rig::new().await;
+    let account = rig.account(100).await;
+    account.live.post("/opt-outs", json!({ "phone": "07700 900123" })).await.assert(201);
+    // Nobody has a name, so that the text is empty for both.
+    let body = json!({ "to": ["07700 900123", "07700 900124"], "body": "{first_name}" });
+    let expected = json!([
+        { "to": "+447700900123", "reason": "opted_out" },
+        { "to": "+447700900124", "reason": "empty_body" },
+    ]);
+    let quote = account.live.post("/messages/quote", body.clone()).await.ok();
+    let sent = account.live.post("/messages", body).await.created();
+    assert_eq!((&quote["rejected"], &sent["rejected"]), (&expected, &expected));
+}

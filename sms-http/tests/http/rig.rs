@@ -137,7 +137,8 @@ impl Rig {
             let sent = self.sms.dispatch_due(500).await.unwrap().claimed;
             let back = self.sms.simulate_due(500).await.unwrap();
             let told = self.sms.deliver_webhooks(500).await.unwrap();
-            if sent + back + told == 0 {
+            let rents = self.sms.charge_rents(100).await.unwrap().taken;
+            if sent + back + told + rents == 0 {
                 return;
             }
         }

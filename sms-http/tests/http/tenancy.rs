@@ -117,6 +117,8 @@ impl Tenant {
             "/conversations",
             "/keywords",
             "/lists",
+            "/numbers",
+            "/stats/summary",
             "/templates",
             "/sender-ids",
             "/opt-outs",

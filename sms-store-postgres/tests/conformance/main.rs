@@ -7,10 +7,12 @@ mod address_book;
 mod campaign;
 mod conversation;
 mod dropped;
+mod number;
 mod plans;
 mod postgres;
 mod schema;
 mod search;
+mod statistics;
 
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
@@ -146,12 +148,16 @@ fn main() -> ExitCode {
             Ok(())
         })
     });
-    let own = postgres::TESTS
-        .iter()
-        .chain(schema::TESTS)
-        .chain(address_book::TESTS)
-        .chain(conversation::TESTS)
-        .chain(campaign::TESTS);
+    let own = [
+        address_book::TESTS,
+        campaign::TESTS,
+        conversation::TESTS,
+        number::TESTS,
+        postgres::TESTS,
+        schema::TESTS,
+        statistics::TESTS,
+    ];
+    let own = own.into_iter().flatten();
     let here = own.map(|(name, act)| {
         Trial::test(format!("postgres::{name}"), move || {
             with_store(|store, runner, url| {

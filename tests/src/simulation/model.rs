@@ -44,7 +44,9 @@ mod delivery;
 mod endpoint;
 mod hand_over;
 mod lookup;
+mod rent;
 mod sending;
+mod statistics;
 mod text;
 
 pub use account::AccountModel;
@@ -78,6 +80,14 @@ pub struct OwnNumber {
     pub holder: Holder,
     /// Since when.
     pub since: Timestamp,
+    /// What a period costs, from the moment of the assignment on.
+    pub rent: i64,
+    /// When it was assigned.
+    pub assigned_at: Timestamp,
+    /// How many periods were taken.
+    pub periods: u32,
+    /// When it is to be looked at next.
+    pub next_rent_at: Option<Timestamp>,
 }
 
 /// What a run did, for its summary.
@@ -101,6 +111,8 @@ pub struct Tally {
     pub receipts: u64,
     /// Texts that came in.
     pub inbound: u64,
+    /// Periods of rent taken.
+    pub rents: u64,
     /// Webhook deliveries made.
     pub deliveries: u64,
     /// Attempts recorded.
@@ -123,6 +135,7 @@ impl Tally {
             refunds: self.refunds + other.refunds,
             receipts: self.receipts + other.receipts,
             inbound: self.inbound + other.inbound,
+            rents: self.rents + other.rents,
             deliveries: self.deliveries + other.deliveries,
             attempts: self.attempts + other.attempts,
             switched_off: self.switched_off + other.switched_off,

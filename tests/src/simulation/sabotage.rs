@@ -45,6 +45,7 @@ use sms_core::message::filter::Search;
 use sms_core::message::store::MessageStore;
 use sms_core::message::{ErrorCode, Message, MessageFilter, MessageStatus, TimelineEntry};
 use sms_core::number::Number;
+use sms_core::number::rent::{self, RentPlan, RentsCharged};
 use sms_core::number::store::{NumberCreated, NumberStore};
 use sms_core::opt_out::store::OptOutStore;
 use sms_core::opt_out::{Added, OptOut};
@@ -61,6 +62,8 @@ use sms_core::sending::idempotency::EarlierSend;
 use sms_core::sending::settle::{SendRefused, Sent};
 use sms_core::sending::store::SendingStore;
 use sms_core::sending::{IdempotencyKey, SendPlan};
+use sms_core::statistics::store::StatisticsStore;
+use sms_core::statistics::{Counts, Period};
 use sms_core::store::{CommitError, Health, Store, StoreError};
 use sms_core::template::store::TemplateStore;
 use sms_core::template::{Template, TemplateChange, TemplateSearch};
@@ -91,6 +94,8 @@ pub enum Sabotage {
     LosesDeliveries,
     /// One receipt in ten that the network promised never comes.
     LosesReceipts,
+    /// The store takes rent before it is owed.
+    TakesRentEarly,
 }
 
 /// A store that does one thing wrong.
@@ -356,8 +361,18 @@ forward! {
         number_create(number: Number) -> Result<NumberCreated, StoreError>;
         number_list() -> Result<Vec<Number>, StoreError>;
         numbers_for(account: AccountId) -> Result<Vec<Number>, StoreError>;
+        numbers_held(account: AccountId) -> Result<Vec<Number>, StoreError>;
         number_delete(id: NumberId) -> Result<bool, StoreError>;
         number_check_in(id: NumberId, at: Timestamp) -> Result<bool, StoreError>;
+        rents_next() -> Result<Option<Timestamp>, StoreError>;
+    }
+    own {
+        async fn rents_charge(&self, mut plan: RentPlan) -> Result<RentsCharged, StoreError> {
+            if self.does(Sabotage::TakesRentEarly) {
+                plan.at = plan.at.plus(rent::PERIOD);
+            }
+            self.inner.rents_charge(plan).await
+        }
     }
 }
 
@@ -414,6 +429,14 @@ forward! {
         sender_names_for_review(status: Option<ReviewStatus>, page: PageRequest)
             -> Result<Page<SenderName>, StoreError>;
         sender_name_review(plan: ReviewPlan) -> Result<SenderName, CommitError<ReviewRefused>>;
+    }
+}
+
+forward! {
+    impl StatisticsStore for Saboteur {
+        statistics_within(account: AccountId, periods: &[Period])
+            -> Result<Vec<Counts>, StoreError>;
+        statistics_fold(limit: usize) -> Result<usize, StoreError>;
     }
 }
 

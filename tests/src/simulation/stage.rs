@@ -25,6 +25,7 @@ use sms_core::message::filter::Search;
 use sms_core::message::store::MessageStore;
 use sms_core::message::{Message, MessageFilter, TimelineEntry};
 use sms_core::number::Number;
+use sms_core::number::rent::{RentPlan, RentsCharged};
 use sms_core::number::store::{NumberCreated, NumberStore};
 use sms_core::opt_out::store::OptOutStore;
 use sms_core::opt_out::{Added, OptOut};
@@ -40,6 +41,8 @@ use sms_core::sending::idempotency::EarlierSend;
 use sms_core::sending::settle::{SendRefused, Sent};
 use sms_core::sending::store::SendingStore;
 use sms_core::sending::{IdempotencyKey, SendPlan};
+use sms_core::statistics::store::StatisticsStore;
+use sms_core::statistics::{Counts, Period};
 use sms_core::store::{CommitError, Health, Store, StoreError};
 use sms_core::template::store::TemplateStore;
 use sms_core::template::{Template, TemplateChange, TemplateSearch};
@@ -289,6 +292,8 @@ forward! {
 forward! {
     impl NumberStore for Stage {
         number_list() -> Result<Vec<Number>, StoreError>;
+        numbers_held(account: AccountId) -> Result<Vec<Number>, StoreError>;
+        rents_next() -> Result<Option<Timestamp>, StoreError>;
         numbers_for(account: AccountId) -> Result<Vec<Number>, StoreError>;
         number_check_in(id: NumberId, at: Timestamp) -> Result<bool, StoreError>;
     }
@@ -305,6 +310,14 @@ forward! {
             self.before("number_delete").await;
             let answer = self.inner.number_delete(id).await?;
             self.after(|model, _| model.saw_number_gone(id, answer)).await;
+            Ok(answer)
+        }
+
+        async fn rents_charge(&self, plan: RentPlan) -> Result<RentsCharged, StoreError> {
+            self.before("rents_charge").await;
+            let (at, scope) = (plan.at, plan.scope);
+            let answer = self.inner.rents_charge(plan).await?;
+            self.after(|model, moment| model.saw_rents(moment, at, scope, answer)).await;
             Ok(answer)
         }
     }
@@ -331,6 +344,14 @@ forward! {
         sender_names_for_review(status: Option<ReviewStatus>, page: PageRequest)
             -> Result<Page<SenderName>, StoreError>;
         sender_name_review(plan: ReviewPlan) -> Result<SenderName, CommitError<ReviewRefused>>;
+    }
+}
+
+forward! {
+    impl StatisticsStore for Stage {
+        statistics_within(account: AccountId, periods: &[Period])
+            -> Result<Vec<Counts>, StoreError>;
+        statistics_fold(limit: usize) -> Result<usize, StoreError>;
     }
 }
 

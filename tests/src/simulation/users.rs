@@ -95,8 +95,8 @@ pub enum Deed {
     Credits(AccountId, i64),
     /// Makes a key, uses it, and perhaps revokes it.
     Key(AccountId, Mode),
-    /// Adds a number.
-    NumberCreate(E164, Option<AccountId>),
+    /// Adds a number, with its rent.
+    NumberCreate(E164, Option<AccountId>, u64),
     /// Removes a number.
     NumberDelete(NumberId),
     /// A number's gateway checks in.
@@ -232,7 +232,9 @@ impl Deed {
             Self::AccountStatus(account, status) => caller.account_status(account, status).await,
             Self::Credits(account, amount) => caller.credits(account, amount).await,
             Self::Key(account, mode) => caller.key(account, mode).await,
-            Self::NumberCreate(phone, account) => caller.number_create(phone, account).await,
+            Self::NumberCreate(phone, account, rent) => {
+                caller.number_create(phone, account, rent).await;
+            }
             Self::NumberDelete(id) => caller.number_delete(id).await,
             Self::NumberCheckIn(id) => caller.number_check_in(id).await,
             Self::Inbound(from, to, body) => caller.inbound(from, to, body).await,
@@ -263,7 +265,7 @@ fn number_deed(dice: &mut Dice, state: &State, choice: i32, account: AccountId) 
         9 => {
             let phone = number(447_700_900_010 + dice.between(0, 9));
             let holder = if dice.percent(80) { Some(account) } else { None };
-            Deed::NumberCreate(phone, holder)
+            Deed::NumberCreate(phone, holder, dice.pick(&[0, 3, 40])?)
         }
         10 if ids.len() > MOST_NUMBERS / 2 => Deed::NumberDelete(dice.pick(&ids)?),
         _ => Deed::NumberCheckIn(dice.pick(&ids)?),

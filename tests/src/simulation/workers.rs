@@ -24,12 +24,14 @@ pub enum Chore {
     Renew,
     /// Removes what is past its keep.
     Tidy,
+    /// Takes the rent of up to so many numbers.
+    ChargeRents(usize),
 }
 
 impl Chore {
     /// A chore, as often as a server would do it.
     pub fn draw(dice: &mut Dice) -> Self {
-        let kind = dice.weighted(&[(34, 0), (18, 1), (14, 2), (16, 3), (17, 4), (1, 5)]);
+        let kind = dice.weighted(&[(34, 0), (18, 1), (14, 2), (16, 3), (17, 4), (1, 5), (4, 6)]);
         let most = dice.weighted(&[(3, 1), (3, 5), (3, 20), (1, 60)]);
         match kind {
             0 => Self::Dispatch(most),
@@ -37,7 +39,8 @@ impl Chore {
             2 => Self::DeliverByRoom(most),
             3 => Self::Simulate(most),
             4 => Self::Renew,
-            _ => Self::Tidy,
+            5 => Self::Tidy,
+            _ => Self::ChargeRents(most),
         }
     }
 
@@ -50,6 +53,7 @@ impl Chore {
             Self::Simulate(_) => "simulate_due",
             Self::Renew => "renew_leases",
             Self::Tidy => "tidy",
+            Self::ChargeRents(_) => "charge_rents",
         }
     }
 
@@ -76,6 +80,7 @@ impl Chore {
             Self::Simulate(limit) => sms.simulate_due(limit).await.map(drop),
             Self::Renew => sms.renew_leases().await,
             Self::Tidy => sms.tidy(50).await.map(drop),
+            Self::ChargeRents(limit) => sms.charge_rents(limit).await.map(drop),
         }
     }
 }

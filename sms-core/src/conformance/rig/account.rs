@@ -109,6 +109,7 @@ impl Rig {
             rental_credits: Credits::ZERO,
             monthly_credits: Credits::ZERO,
             rental_charged_at: None,
+            next_rent_at: None,
             assigned_at: self.now(),
             checked_in_at: None,
         }

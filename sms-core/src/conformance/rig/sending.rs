@@ -8,6 +8,7 @@ use crate::account::{Account, Mode};
 use crate::dispatch::VALIDITY;
 use crate::ids::{AccountId, MessageId};
 use crate::link::LinkBase;
+use crate::message::cancel::CancelPlan;
 use crate::message::{Message, MessageFilter, MessageStatus, TimelineEntry};
 use crate::phone::E164;
 use crate::route::RouteName;
@@ -117,6 +118,11 @@ impl Rig {
     /// Sends one live text.
     pub async fn text(&self, account: &Account, to: u16) -> Message {
         self.send(account, &request([to])).await.messages.remove(0)
+    }
+
+    /// A wish to cancel a text.
+    pub fn cancel_plan(&self, account: &Account, message: MessageId) -> CancelPlan {
+        CancelPlan { account: account.id, message, at: self.now(), ids: self.ids() }
     }
 
     /// One text as it is now.

@@ -138,6 +138,8 @@ impl Stage {
             "/conversations",
             "/keywords",
             "/lists",
+            "/numbers",
+            "/stats/summary",
             "/opt-outs?limit=100",
             "/sender-ids",
             "/templates?limit=100",

@@ -18,9 +18,13 @@ INSERT INTO api_key (hash, account_id, id, mode, last_four, created_at)
 SELECT decode(md5(n::text) || md5((-n)::text), 'hex'), nth(1, n % 5000 + 1), nth(2, n), 'live',
     'abcd', now()
 FROM generate_series(1, 20000) n;
-INSERT INTO number (id, phone, account_id, rental_credits, monthly_credits, assigned_at)
-SELECT nth(3, n), 447700000000 + n, CASE WHEN n > 2 THEN nth(1, n) END, 0, 0, now()
-FROM generate_series(1, 5000) n;
+-- Rent of a few hundred is due.
+INSERT INTO number (id, phone, account_id, rental_credits, monthly_credits, assigned_at,
+    next_rent_at)
+SELECT nth(3, n), 447700000000 + n, CASE WHEN n > 2 THEN nth(1, n) END, 1, 1, due,
+    CASE WHEN n > 2 THEN due END
+FROM (SELECT n, timestamptz '2026-11-01 00:00Z' + n * interval '1 hour' AS due
+      FROM generate_series(1, 5000) n) AS numbered;
 
 -- Without the indexes first: they are built faster than kept.
 CREATE TEMP TABLE rebuilt AS SELECT indexname, indexdef FROM pg_indexes
@@ -82,6 +86,19 @@ SELECT nth(1, endpoint), nth(8, endpoint), nth(9, n), nth(10, n), 'message.recei
 FROM (SELECT n, CASE WHEN n % 5 = 1 THEN 1 ELSE n % 5000 + 1 END AS endpoint,
           n % 5 = 1 OR n % 100 = 2 AS waits
       FROM generate_series(1, 100000) n) AS numbered;
+-- A year of totals, of which the last day has all moments; and what is not in them yet.
+INSERT INTO statistic (account_id, span, at, sent, delivered, failed, received, credits)
+SELECT nth(1, a), 'hour', timestamptz '2026-11-21 07:00Z' - n * interval '1 hour', 9, 9, 9, 9, 9
+FROM generate_series(1, 3) a, generate_series(1, 9000) n;
+INSERT INTO statistic (account_id, span, at, sent, delivered, failed, received, credits)
+SELECT nth(1, a), 'minute', timestamptz '2026-11-21 07:00Z' - n * interval '1 min', 9, 9, 9, 9, 9
+FROM generate_series(1, 3) a, generate_series(1, 20000) n;
+INSERT INTO statistic (account_id, span, at, sent, delivered, failed, received, credits)
+SELECT nth(1, a), 'moment', timestamptz '2026-11-21 07:00Z' - n * interval '1 s', 9, 9, 9, 9, 9
+FROM generate_series(1, 3) a, generate_series(1, 86400) n;
+INSERT INTO statistic_change (account_id, at, counted, amount)
+SELECT nth(1, n % 100 + 1), timestamptz '2026-11-21 07:00Z' + n * interval '1 ms', 'sent', 1
+FROM generate_series(1, 50000) n;
 INSERT INTO last_texted (number, person, account_id, at)
 SELECT 447700900999, 447700000000 + n, nth(1, 1), now() FROM generate_series(1, 50000) n;
 INSERT INTO unrouted (id, from_number, to_number, body, encoding, segments, received_at)

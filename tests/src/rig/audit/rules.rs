@@ -13,7 +13,7 @@ use crate::rig::site::comes_true;
 type Rule = (&'static str, &'static str);
 
 /// What holds at every moment.
-const ALWAYS: [Rule; 8] = [
+const ALWAYS: [Rule; 10] = [
     (
         "a balance is the sum of its ledger and what its newest entry left, and the ledger has \
          no gap",
@@ -75,6 +75,41 @@ const ALWAYS: [Rule; 8] = [
                WHERE status IN ('scheduled', 'queued', 'sending')) m
          FULL JOIN queue q ON q.account_id = m.account_id AND q.message_id = m.id
          WHERE m.id IS NULL OR q.message_id IS NULL",
+    ),
+    (
+        "statistics are what a recount of texts and ledger finds",
+        "SELECT 'account ' || account_id || ' ' || counted || ' at ' || at AS subject
+         FROM (SELECT account_id, at, counted, amount FROM statistic_change
+               UNION ALL
+               SELECT account_id, at, counted, amount
+               FROM statistic CROSS JOIN LATERAL (VALUES
+                   ('sent', sent), ('delivered', delivered), ('failed', failed),
+                   ('received', received), ('credits', credits)) AS kept (counted, amount)
+               WHERE span = 'moment'
+               UNION ALL
+               SELECT account_id, at, counted, -1
+               FROM message CROSS JOIN LATERAL (VALUES
+                   ('sent', sent_at), ('delivered', delivered_at), ('failed', failed_at),
+                   ('received', received_at)) AS there (counted, at)
+               WHERE mode = 'live' AND at IS NOT NULL
+               UNION ALL
+               SELECT account_id, created_at, 'credits', amount FROM ledger_entry
+               WHERE kind IN ('send', 'refund')) d
+         GROUP BY account_id, counted, at HAVING sum(amount) <> 0",
+    ),
+    (
+        "the totals of minutes and hours are those of their moments",
+        "SELECT 'account ' || account_id || ' ' || span || ' ' || at AS subject
+         FROM (SELECT account_id, span, at, sent, delivered, failed, received, credits
+               FROM statistic WHERE span <> 'moment'
+               UNION ALL
+               SELECT account_id, longer.span, date_trunc(longer.span, at, 'UTC'),
+                      -sent, -delivered, -failed, -received, -credits
+               FROM statistic CROSS JOIN (VALUES ('minute'), ('hour')) AS longer (span)
+               WHERE statistic.span = 'moment') d
+         GROUP BY account_id, span, at
+         HAVING sum(sent) <> 0 OR sum(delivered) <> 0 OR sum(failed) <> 0 OR sum(received) <> 0
+             OR sum(credits) <> 0",
     ),
     (
         "a text that left has a receipt to come",

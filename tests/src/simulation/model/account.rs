@@ -26,6 +26,8 @@ pub struct AccountModel {
     pub reserved: i64,
     /// What was taken for texts that left.
     pub spent: i64,
+    /// What was taken for numbers.
+    pub rented: i64,
     /// Whom it must not text, and since which step.
     pub opt_outs: BTreeMap<E164, u64>,
     /// How often that changed.
@@ -60,6 +62,7 @@ impl AccountModel {
             granted: balance,
             reserved: 0,
             spent: 0,
+            rented: 0,
             opt_outs: BTreeMap::new(),
             opt_out_changes: 0,
             endpoints: BTreeSet::new(),
@@ -115,9 +118,10 @@ impl AccountModel {
         let mut taken = BTreeSet::new();
         for (cause, _) in &self.ledger {
             let key = match cause {
-                Cause::Send { batch, campaign: _ } => batch.as_u128(),
-                Cause::Refund { message, .. } => message.as_u128(),
-                Cause::Rent { .. } | Cause::TopUp | Cause::Adjustment => continue,
+                Cause::Send { batch, campaign: _ } => (batch.as_u128(), None),
+                Cause::Refund { message, .. } => (message.as_u128(), None),
+                Cause::Rent { number, due_at } => (number.as_u128(), Some(*due_at)),
+                Cause::TopUp | Cause::Adjustment => continue,
             };
             ensure!(taken.insert(key), "booked twice: {cause:?}");
         }
@@ -195,11 +199,12 @@ impl Model {
         ensure!(balance == own.balance, "{id} has {balance} credits and must have {}", own.balance);
         ensure!(own.balance >= 0, "{id} has {} credits", own.balance);
         ensure!(
-            own.balance + own.reserved + own.spent == own.granted,
-            "{id}: balance {}, reserved {} and spent {} do not make {}",
+            own.balance + own.reserved + own.spent + own.rented == own.granted,
+            "{id}: balance {}, reserved {}, spent {} and rented {} do not make {}",
             own.balance,
             own.reserved,
             own.spent,
+            own.rented,
             own.granted
         );
         let new = own.ledger.len() - own.compared;

@@ -30,6 +30,9 @@ impl Model {
         let numbers = numbers.iter().map(|number| (number.id, (number.phone, number.holder)));
         let own = self.numbers.iter().rev().map(|(id, own)| (*id, (own.phone, own.holder)));
         ensure!(numbers.eq(own), "numbers came or went");
+        let rent = self.numbers.values().filter_map(|own| own.next_rent_at).min();
+        let next = read(books.rents_next())?;
+        ensure!(next == rent, "the next rent is at {next:?}, not {rent:?}");
         let owed = self.comebacks_owed();
         let next = read(books.follow_ups_next())?;
         ensure!(next.is_some() == (owed > 0), "{owed} comebacks are owed, the next at {next:?}");
@@ -41,17 +44,19 @@ impl Model {
         let ledger = all(|page| books.ledger_list(id, page))?;
         own.compare_all(&ledger).map_err(|what| format!("{id}: {what}"))?;
         let texts = self.audit_texts(moment, id, own)?;
+        self.audit_statistics(moment, id, own, &ledger)?;
         let granted: i64 = ledger
             .iter()
             .filter(|entry| matches!(entry.cause.kind().as_str(), "top_up" | "adjustment"))
             .map(|entry| entry.amount.get())
             .sum();
         ensure!(
-            granted == own.balance + texts.reserved + texts.spent,
-            "{id}: {granted} were given, and {} + {} + {} are there",
+            granted == own.balance + texts.reserved + texts.spent + own.rented,
+            "{id}: {granted} were given, and {} + {} + {} + {} are there",
             own.balance,
             texts.reserved,
-            texts.spent
+            texts.spent,
+            own.rented
         );
         let people: Vec<E164> = texts.people.into_iter().collect();
         let opted_out = read(books.opt_outs_among(id, &people))?;

@@ -4,9 +4,10 @@ use sms_core::account::api_key::{KeyHash, KeyRecord};
 use sms_core::account::store::KeyCreated;
 use sms_core::ids::{AccountId, ApiKeyId, MessageId, NumberId};
 use sms_core::message::Message;
-use sms_core::number::Number;
 use sms_core::number::store::NumberCreated;
+use sms_core::number::{Holder, Number};
 
+use super::account::amount;
 use super::{Check, Model, Moment, OwnNumber};
 
 impl Model {
@@ -55,8 +56,20 @@ impl Model {
         let known = self.numbers.values().any(|own| own.phone == number.phone);
         ensure!((answer == NumberCreated::Created) != known, "a new number answers {answer:?}");
         if !known {
-            let (phone, holder) = (number.phone, number.holder);
-            self.numbers.insert(number.id, OwnNumber { phone, holder, since: moment.now });
+            let rent = match number.holder {
+                Holder::Dedicated(_) => amount(number.rental_credits.get()),
+                Holder::Shared => 0,
+            };
+            let own = OwnNumber {
+                phone: number.phone,
+                holder: number.holder,
+                since: moment.now,
+                rent,
+                assigned_at: number.assigned_at,
+                periods: 0,
+                next_rent_at: (rent > 0).then_some(number.assigned_at),
+            };
+            self.numbers.insert(number.id, own);
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The operator's deeds.
 
 use sms_core::account::{AccountChange, AccountStatus, Mode};
-use sms_core::credits::Change;
+use sms_core::credits::{Change, Credits};
 use sms_core::ids::{AccountId, MessageId, NumberId};
 use sms_core::message::ErrorCode;
 use sms_core::phone::E164;
@@ -55,11 +55,12 @@ impl Caller {
         self.must(caller.is_none(), || format!("the revoked key {} still works", record.id));
     }
 
-    pub(super) async fn number_create(&self, phone: E164, account: Option<AccountId>) {
+    pub(super) async fn number_create(&self, phone: E164, account: Option<AccountId>, rent: u64) {
+        let Ok(rental_credits) = Credits::new(rent) else { return };
         let shared = NumberInput::shared(phone.to_string());
         // Every other number is behind the simulator, so that a claim has several routes.
         let route = phone.digits().is_multiple_of(2).then(|| RouteName::new("simulator"));
-        let input = NumberInput { account, route, ..shared };
+        let input = NumberInput { account, route, rental_credits, ..shared };
         let answer = self.sms.operator().number_create(input).await;
         self.expect("adding a number", answer, &["number_exists"]);
     }

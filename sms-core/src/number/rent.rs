@@ -1,0 +1,260 @@
+//! Rent: what is owed for a dedicated number every 30 days since it was assigned.
+//!
+//! The first period falls due with the assignment, each further one 30 days after the one before,
+//! whenever that was taken. Periods are taken in order and each once. What the balance does not
+//! cover stays owed, and is tried for again. A number that is removed owes nothing more, and gets
+//! nothing back.
+
+use std::time::Duration;
+
+use super::Number;
+use crate::credits::Credits;
+use crate::credits::ledger::{Cause, Draft, Entry, post};
+use crate::ids::{AccountId, Ids};
+use crate::time::Timestamp;
+
+/// How long a period is.
+pub const PERIOD: Duration = Duration::from_hours(30 * 24);
+/// When rent that the balance did not cover is tried for again.
+pub const TRY_AGAIN_AFTER: Duration = Duration::from_hours(1);
+/// The most periods of one number that one commit takes. What is left is due at once.
+pub const MOST_AT_ONCE: usize = 24;
+
+/// Whose rent is to be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RentScope {
+    /// Of so many numbers at most whose [`next_rent_at`](Number::next_rent_at) has come, the
+    /// longest due first. What another has hold of is left to it.
+    Due(usize),
+    /// Of all numbers of this account, also where it is not yet time to try again: its balance
+    /// may cover now what it did not. What another has hold of is waited for.
+    Account(AccountId),
+}
+
+/// A wish to take the rent that is owed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RentPlan {
+    /// When.
+    pub at: Timestamp,
+    /// Whose.
+    pub scope: RentScope,
+    /// Ids for the entries.
+    pub ids: Ids,
+}
+
+/// What a store writes for one number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "a verdict has to be written by the store"]
+pub struct RentVerdict {
+    /// The number as it is from now on.
+    pub number: Number,
+    /// A ledger entry for each period taken, in order.
+    pub entries: Vec<Entry>,
+    /// The balance they leave.
+    pub balance: Credits,
+}
+
+/// What taking rent did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RentsCharged {
+    /// Periods taken.
+    pub taken: usize,
+    /// Numbers whose rent the balance does not cover; they are tried again.
+    pub unpaid: usize,
+}
+
+impl RentsCharged {
+    /// Counts one verdict as well.
+    pub fn add(&mut self, verdict: &RentVerdict, at: Timestamp) {
+        self.taken += verdict.entries.len();
+        let is_owed = verdict.number.rent_due_at().is_some_and(|due| due <= at);
+        self.unpaid += usize::from(is_owed && verdict.entries.len() < MOST_AT_ONCE);
+    }
+}
+
+impl Number {
+    /// When the first period fell or falls due whose rent was not taken; none for a shared number,
+    /// and for one that is free.
+    pub fn rent_due_at(&self) -> Option<Timestamp> {
+        if self.holder.account().is_none() || self.rental_credits == Credits::ZERO {
+            return None;
+        }
+        Some(self.rental_charged_at.map_or(self.assigned_at, |last| last.plus(PERIOD)))
+    }
+}
+
+impl RentPlan {
+    /// The verdict on one number and its account's balance, as the store finds them under its lock;
+    /// none when nothing is owed.
+    pub fn settle(&mut self, number: &Number, balance: Credits) -> Option<RentVerdict> {
+        number.rent_due_at().filter(|due| *due <= self.at)?;
+        let mut verdict = RentVerdict { number: number.clone(), entries: Vec::new(), balance };
+        while let Some(due_at) = verdict.number.rent_due_at() {
+            let is_owed = due_at <= self.at;
+            if !is_owed || verdict.entries.len() == MOST_AT_ONCE {
+                verdict.number.next_rent_at = Some(due_at);
+                break;
+            }
+            let Ok((entries, balance)) = post(verdict.balance, vec![self.draft(number, due_at)])
+            else {
+                verdict.number.next_rent_at = Some(self.at.plus(TRY_AGAIN_AFTER));
+                break;
+            };
+            verdict.entries.extend(entries);
+            verdict.balance = balance;
+            verdict.number.rental_charged_at = Some(due_at);
+        }
+        Some(verdict)
+    }
+
+    fn draft(&mut self, number: &Number, due_at: Timestamp) -> Draft {
+        Draft {
+            id: self.ids.next(),
+            cause: Cause::Rent { number: number.id, due_at },
+            amount: number.rental_credits.loss(),
+            note: Some(format!("{} for 30 days from {due_at}", number.phone)),
+            at: self.at,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::ids::NumberId;
+    use crate::number::Holder;
+    use crate::samples::{account_id, credits, ids, mobile, now};
+
+    /// Assigned at [`now`].
+    fn number(rental: u64) -> Number {
+        Number {
+            id: NumberId::from_u128(1),
+            phone: mobile(1),
+            holder: Holder::Dedicated(account_id()),
+            route: None,
+            rental_credits: credits(rental),
+            monthly_credits: credits(rental),
+            rental_charged_at: None,
+            next_rent_at: Some(now()),
+            assigned_at: now(),
+            checked_in_at: None,
+        }
+    }
+
+    fn plan(at: Timestamp) -> RentPlan {
+        RentPlan { at, scope: RentScope::Due(10), ids: ids() }
+    }
+
+    fn periods(count: u32) -> Duration {
+        PERIOD * count
+    }
+
+    /// The periods that a verdict takes, counted from the assignment.
+    fn taken(verdict: &RentVerdict) -> Vec<u128> {
+        let period = |entry: &Entry| match entry.cause {
+            Cause::Rent { number, due_at } if number == NumberId::from_u128(1) => {
+                due_at.since(now()).as_millis() / PERIOD.as_millis()
+            }
+            _ => panic!("{entry:?} is no rent of the number"),
+        };
+        verdict.entries.iter().map(period).collect()
+    }
+
+    #[test]
+    fn the_first_rent_is_taken_when_the_number_is_assigned() {
+        let verdict = plan(now()).settle(&number(5), credits(12)).unwrap();
+        assert_eq!((taken(&verdict), verdict.balance), (vec![0], credits(7)));
+        assert_eq!(verdict.entries[0].amount.get(), -5);
+        assert_eq!(verdict.entries[0].created_at, now());
+        let note = "+447700900001 for 30 days from 2026-11-21T07:07:10.123Z";
+        assert_eq!(verdict.entries[0].note.as_deref(), Some(note));
+        let next = Some(now().plus(PERIOD));
+        let expected = Number { rental_charged_at: Some(now()), next_rent_at: next, ..number(5) };
+        assert_eq!(verdict.number, expected);
+    }
+
+    #[test]
+    fn a_period_is_owed_from_the_moment_it_begins() {
+        let paid = Number { rental_charged_at: Some(now()), ..number(5) };
+        let due = now().plus(PERIOD);
+        let before = due.minus(Duration::from_millis(1));
+        assert_eq!(plan(before).settle(&paid, credits(50)), None);
+        let verdict = plan(due).settle(&paid, credits(50)).unwrap();
+        assert_eq!((taken(&verdict), verdict.number.rental_charged_at), (vec![1], Some(due)));
+    }
+
+    #[test]
+    fn taken_late_it_counts_from_when_it_fell_due() {
+        let late = now().plus(Duration::from_hours(50));
+        let verdict = plan(late).settle(&number(5), credits(50)).unwrap();
+        assert_eq!(verdict.number.rental_charged_at, Some(now()));
+        assert_eq!(verdict.number.next_rent_at, Some(now().plus(PERIOD)));
+        assert_eq!(verdict.entries[0].created_at, late);
+    }
+
+    #[test]
+    fn periods_missed_are_taken_in_order_as_far_as_the_balance_goes() {
+        let at = now().plus(periods(3));
+        let verdict = plan(at).settle(&number(5), credits(13)).unwrap();
+        assert_eq!((taken(&verdict), verdict.balance), (vec![0, 1], credits(3)));
+        assert_eq!(verdict.number.next_rent_at, Some(at.plus(TRY_AGAIN_AFTER)));
+        let mut charged = RentsCharged::default();
+        charged.add(&verdict, at);
+        assert_eq!(charged, RentsCharged { taken: 2, unpaid: 1 });
+        let rest = plan(at).settle(&verdict.number, credits(10)).unwrap();
+        assert_eq!((taken(&rest), rest.balance), (vec![2, 3], Credits::ZERO));
+        assert_eq!(rest.number.next_rent_at, Some(now().plus(periods(4))));
+    }
+
+    #[test]
+    fn one_commit_takes_so_many_periods_and_the_rest_is_due_at_once() {
+        let most = u32::try_from(MOST_AT_ONCE).unwrap();
+        let at = now().plus(periods(most));
+        let first = plan(at).settle(&number(1), credits(100)).unwrap();
+        assert_eq!(taken(&first).len(), MOST_AT_ONCE);
+        assert_eq!(first.number.next_rent_at, Some(at));
+        let mut charged = RentsCharged::default();
+        charged.add(&first, at);
+        assert_eq!(charged.unpaid, 0);
+        let second = plan(at).settle(&first.number, first.balance).unwrap();
+        assert_eq!(taken(&second), [u128::from(most)]);
+    }
+
+    #[test]
+    fn a_shared_number_and_a_free_one_owe_nothing() {
+        let shared = Number { holder: Holder::Shared, ..number(5) };
+        for number in [shared, number(0)] {
+            assert_eq!(number.rent_due_at(), None);
+            assert_eq!(plan(now().plus(periods(9))).settle(&number, credits(50)), None);
+        }
+    }
+
+    proptest! {
+        /// Workers come round at any times, credits come at any times: every period that began is
+        /// taken once, in order, as far as the credits went.
+        #[test]
+        fn each_period_is_taken_once_and_in_order(
+            visits in proptest::collection::vec((0u64..40, 0u64..30), 1..40),
+            rental in 1u64..9,
+        ) {
+            let (mut number, mut balance, mut at) = (number(rental), Credits::ZERO, now());
+            let (mut all, mut given) = (Vec::new(), 0);
+            for (days, gift) in visits {
+                at = at.plus(Duration::from_hours(24 * days));
+                given += gift;
+                balance = balance.checked_add(credits(gift)).unwrap();
+                if let Some(verdict) = plan(at).settle(&number, balance) {
+                    all.extend(taken(&verdict));
+                    (number, balance) = (verdict.number, verdict.balance);
+                }
+            }
+            let owed = at.since(now()).as_millis() / PERIOD.as_millis() + 1;
+            let payable = owed.min(u128::from(given / rental));
+            prop_assert_eq!(all, (0..payable).collect::<Vec<_>>());
+            let spent = u128::from(rental) * payable;
+            prop_assert_eq!(u128::from(balance.get()), u128::from(given) - spent);
+        }
+    }
+}

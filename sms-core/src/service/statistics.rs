@@ -1,0 +1,53 @@
+//! What an account's texts came to.
+
+use super::{AccountHandle, Sms};
+use crate::error::Error;
+use crate::statistics::summary::days_until;
+use crate::statistics::{Day, Period, Summary, SummaryRequest};
+use crate::store::StoreError;
+
+impl AccountHandle {
+    /// What was counted in a period, beside the one before it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] with every bad field.
+    pub async fn statistics_summary(&self, request: SummaryRequest) -> Result<Summary, Error> {
+        let window = request.window(self.sms.now()).map_err(Error::Invalid)?;
+        let periods = [window.current, window.previous];
+        let counts = self.sms.store().statistics_within(self.id, &periods).await?;
+        let [counts, previous] = counts.try_into().map_err(|_| no_answer())?;
+        Ok(Summary { period: window.current, counts, previous })
+    }
+
+    /// What was counted on each of the last days in London, today included, oldest first: 1 to 366
+    /// of them, 30 if left out.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] for any other number of days.
+    pub async fn statistics_timeseries(&self, days: Option<u16>) -> Result<Vec<Day>, Error> {
+        let days = days_until(days, self.sms.now()).map_err(|error| Error::Invalid(vec![error]))?;
+        let periods: Vec<Period> = days.iter().map(|(_, period)| *period).collect();
+        let counts = self.sms.store().statistics_within(self.id, &periods).await?;
+        if counts.len() != days.len() {
+            return Err(no_answer().into());
+        }
+        let lines = days.into_iter().zip(counts);
+        Ok(lines.map(|((date, _), counts)| Day { date, counts }).collect())
+    }
+}
+
+impl Sms {
+    /// Adds up to `limit` of the differences that commits left to the totals. Returns how many; 0
+    /// when there are none for now. Without it statistics say the same, only later the more there
+    /// are.
+    pub async fn fold_statistics(&self, limit: usize) -> Result<usize, Error> {
+        Ok(self.store().statistics_fold(limit).await?)
+    }
+}
+
+/// A store that answers for other periods than those asked about breaks its contract.
+fn no_answer() -> StoreError {
+    StoreError::Internal { doing: "reading statistics", source: None }
+}

@@ -1,0 +1,324 @@
+//! Statistics: how many texts of an account left, arrived, failed and came in, and what they cost,
+//! within any stretch of time.
+//!
+//! Each thing counts at its own moment: `sent` at a text's `sent_at`, `delivered` at its
+//! `delivered_at`, `failed` at its `failed_at`, `received` at its `received_at`, and `credits` at
+//! the moment of the ledger's entry: sends less refunds. What a text no longer says counts no more:
+//! one that was delivered after all has not failed. Texts of test keys are left out.
+//!
+//! No reading goes through texts. Each commit that changes something hands its store a [`Tally`] of
+//! the difference, made here and nowhere else; stores add it to totals of several [spans](span),
+//! of which a [`Period`] needs few, wherever it begins and ends.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::AddAssign;
+
+use crate::credits::ledger::{Entry, Kind};
+use crate::ids::AccountId;
+use crate::message::{Message, Times};
+use crate::time::Timestamp;
+
+pub mod span;
+pub mod store;
+pub mod summary;
+
+pub use span::{Piece, Span, Totals};
+pub use summary::{Change, Day, Summary, SummaryRequest};
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Counted {
+    /// Outbound texts that left.
+    Sent,
+    /// Texts that arrived.
+    Delivered,
+    /// Texts that failed before leaving, and texts that the network gave up.
+    Failed,
+    /// Texts that came in.
+    Received,
+    /// Credits taken by sends, less those given back.
+    Credits,
+}
+
+impl Counted {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Sent, Self::Delivered, Self::Failed, Self::Received, Self::Credits];
+
+    /// The name used in the API and by stores.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Sent => "sent",
+            Self::Delivered => "delivered",
+            Self::Failed => "failed",
+            Self::Received => "received",
+            Self::Credits => "credits",
+        }
+    }
+}
+
+impl fmt::Display for Counted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl std::str::FromStr for Counted {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|counted| counted.as_str() == text).ok_or(())
+    }
+}
+
+/// How much of each there was. Credits are below zero where more was given back than taken; in a
+/// difference anything may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// See [`Counted::Sent`].
+    pub sent: i64,
+    /// See [`Counted::Delivered`].
+    pub delivered: i64,
+    /// See [`Counted::Failed`].
+    pub failed: i64,
+    /// See [`Counted::Received`].
+    pub received: i64,
+    /// See [`Counted::Credits`].
+    pub credits: i64,
+}
+
+impl Counts {
+    /// How much there was of one thing.
+    pub fn of(&self, counted: Counted) -> i64 {
+        let Self { sent, delivered, failed, received, credits } = *self;
+        match counted {
+            Counted::Sent => sent,
+            Counted::Delivered => delivered,
+            Counted::Failed => failed,
+            Counted::Received => received,
+            Counted::Credits => credits,
+        }
+    }
+
+    /// Adds to one thing.
+    pub fn add(&mut self, counted: Counted, amount: i64) {
+        let Self { sent, delivered, failed, received, credits } = self;
+        *match counted {
+            Counted::Sent => sent,
+            Counted::Delivered => delivered,
+            Counted::Failed => failed,
+            Counted::Received => received,
+            Counted::Credits => credits,
+        } += amount;
+    }
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        for counted in Counted::ALL {
+            self.add(counted, other.of(counted));
+        }
+    }
+}
+
+/// A stretch of time: from a moment on, until before another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Period {
+    /// Its first moment.
+    pub from: Timestamp,
+    /// The first moment after it.
+    pub to: Timestamp,
+}
+
+impl Period {
+    /// Whether a moment is in it.
+    pub fn contains(&self, at: Timestamp) -> bool {
+        self.from <= at && at < self.to
+    }
+}
+
+/// A difference that one commit makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Count {
+    /// Whose.
+    pub account: AccountId,
+    /// The moment at which the thing counts.
+    pub at: Timestamp,
+    /// What.
+    pub counted: Counted,
+    /// How much more of it there is, or less.
+    pub amount: i64,
+}
+
+/// All differences that one commit makes, put together: a thousand texts of an account that left in
+/// one millisecond are one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tally(BTreeMap<(AccountId, Timestamp, Counted), i64>);
+
+impl Tally {
+    /// Counts what became of a text, whose times were `before`. A text that was not there before
+    /// had none.
+    pub fn text(&mut self, before: &Times, message: &Message) {
+        if message.mode.is_test() {
+            return;
+        }
+        for (counted, was, is) in [
+            (Counted::Sent, before.sent_at, message.times.sent_at),
+            (Counted::Delivered, before.delivered_at, message.times.delivered_at),
+            (Counted::Failed, before.failed_at, message.times.failed_at),
+            (Counted::Received, before.received_at, message.times.received_at),
+        ] {
+            if was != is {
+                for (at, amount) in was.map(|at| (at, -1)).into_iter().chain(is.map(|at| (at, 1))) {
+                    self.add(Count { account: message.account, at, counted, amount });
+                }
+            }
+        }
+    }
+
+    /// Counts an entry of the account's ledger.
+    pub fn entry(&mut self, account: AccountId, entry: &Entry) {
+        match entry.cause.kind() {
+            Kind::Send | Kind::Refund => {
+                let (at, amount) = (entry.created_at, -entry.amount.get());
+                self.add(Count { account, at, counted: Counted::Credits, amount });
+            }
+            Kind::Rent | Kind::TopUp | Kind::Adjustment => {}
+        }
+    }
+
+    fn add(&mut self, count: Count) {
+        let Count { account, at, counted, amount } = count;
+        *self.0.entry((account, at, counted)).or_default() += amount;
+    }
+
+    /// Whether it makes no difference.
+    pub fn is_empty(&self) -> bool {
+        self.counts().next().is_none()
+    }
+
+    /// The differences, by account and moment.
+    pub fn counts(&self) -> impl Iterator<Item = Count> {
+        let all = self.0.iter().filter(|(_, amount)| **amount != 0);
+        all.map(|((account, at, counted), amount)| {
+            let (account, at, counted, amount) = (*account, *at, *counted, *amount);
+            Count { account, at, counted, amount }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::Mode;
+    use crate::credits::Credits;
+    use crate::credits::ledger::{Cause, Draft, post};
+    use crate::ids::{BatchId, NumberId};
+    use crate::message::change::{News, change};
+    use crate::message::status::Trigger;
+    use crate::message::{ErrorCode, MessageStatus};
+    use crate::samples::{account_id, credits, ids, message, millis, now, seconds};
+
+    fn lines(tally: &Tally) -> Vec<(Counted, Timestamp, i64)> {
+        tally.counts().map(|count| (count.counted, count.at, count.amount)).collect()
+    }
+
+    /// Lets all this happen to a text, and gives what the whole comes to.
+    fn history(text: &Message, news: &[News]) -> Tally {
+        let (mut text, mut tally) = (text.clone(), Tally::default());
+        for news in news {
+            if let Some(changed) = change(&text, news, &mut ids()) {
+                tally.text(&changed.was.times, &changed.message);
+                text = changed.message;
+            }
+        }
+        tally
+    }
+
+    #[test]
+    fn each_thing_counts_at_its_own_moment() {
+        let text = message(MessageStatus::Sending);
+        let news = [News::new(Trigger::Leave, seconds(1)), News::new(Trigger::Deliver, seconds(9))];
+        let tally = history(&text, &news);
+        let expected = [(Counted::Sent, seconds(1), 1), (Counted::Delivered, seconds(9), 1)];
+        assert_eq!(lines(&tally), expected);
+        assert!(tally.counts().all(|count| count.account == account_id()));
+        let failed = [News::failed(ErrorCode::Expired, seconds(2))];
+        assert_eq!(lines(&history(&text, &failed)), [(Counted::Failed, seconds(2), 1)]);
+        let cancelled = [News::new(Trigger::Cancel, seconds(2))];
+        assert!(history(&message(MessageStatus::Queued), &cancelled).is_empty());
+    }
+
+    #[test]
+    fn a_receipt_before_its_text_is_sent_counts_as_both() {
+        let news = [News::new(Trigger::Deliver, seconds(3))];
+        let tally = history(&message(MessageStatus::Sending), &news);
+        let expected = [(Counted::Sent, seconds(3), 1), (Counted::Delivered, seconds(3), 1)];
+        assert_eq!(lines(&tally), expected);
+    }
+
+    #[test]
+    fn a_text_that_was_delivered_after_all_has_not_failed() {
+        let undelivered = News::undelivered(ErrorCode::AbsentSubscriber, seconds(5));
+        let news = [
+            News::new(Trigger::Leave, seconds(1)),
+            undelivered.clone(),
+            News::new(Trigger::Deliver, seconds(9)),
+            undelivered,
+        ];
+        let text = message(MessageStatus::Sending);
+        let failed = [(Counted::Sent, seconds(1), 1), (Counted::Failed, seconds(5), 1)];
+        assert_eq!(lines(&history(&text, &news[..2])), failed);
+        let delivered = [(Counted::Sent, seconds(1), 1), (Counted::Delivered, seconds(9), 1)];
+        assert_eq!(lines(&history(&text, &news)), delivered);
+    }
+
+    #[test]
+    fn texts_of_test_keys_are_left_out() {
+        let text = Message { mode: Mode::Test, ..message(MessageStatus::Sending) };
+        let news = [News::new(Trigger::Leave, seconds(1)), News::new(Trigger::Deliver, seconds(9))];
+        assert!(history(&text, &news).is_empty());
+    }
+
+    #[test]
+    fn credits_are_what_sends_took_less_what_was_given_back() {
+        let batch = BatchId::from_u128(1);
+        let message = message(MessageStatus::Failed).id;
+        let refund = Cause::Refund { message, batch: Some(batch), campaign: None };
+        let rent = Cause::Rent { number: NumberId::from_u128(1), due_at: now() };
+        let drafts = [
+            (Cause::TopUp, credits(50).gain(), 0),
+            (Cause::Send { batch, campaign: None }, credits(7).loss(), 1),
+            (rent, credits(9).loss(), 1),
+            (refund, credits(2).gain(), 1),
+            (refund, credits(1).gain(), 2),
+            (Cause::Adjustment, credits(4).loss(), 3),
+        ];
+        let draft = |(cause, amount, at)| {
+            let at = millis(at);
+            Draft { id: ids().next(), cause, amount, note: None, at }
+        };
+        let (entries, _) = post(Credits::ZERO, drafts.map(draft).into()).unwrap();
+        let mut tally = Tally::default();
+        for entry in &entries {
+            tally.entry(account_id(), entry);
+        }
+        let expected = [(Counted::Credits, millis(1), 5), (Counted::Credits, millis(2), -1)];
+        assert_eq!(lines(&tally), expected);
+    }
+
+    #[test]
+    fn what_is_counted_has_a_name_that_reads_back() {
+        for counted in Counted::ALL {
+            assert_eq!(counted.as_str().parse(), Ok(counted));
+            let mut counts = Counts::default();
+            counts.add(counted, 3);
+            counts += counts;
+            assert_eq!(counts.of(counted), 6);
+            let others = Counted::ALL.into_iter().filter(|other| *other != counted);
+            assert_eq!(others.map(|other| counts.of(other)).sum::<i64>(), 0);
+        }
+        assert_eq!("texts".parse::<Counted>(), Err(()));
+    }
+}

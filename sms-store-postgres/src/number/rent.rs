@@ -1,0 +1,110 @@
+//! Taking rent: numbers, then accounts, locked in that order everywhere.
+
+use std::collections::BTreeMap;
+
+use sms_core::credits::Credits;
+use sms_core::credits::ledger::Entry;
+use sms_core::ids::AccountId;
+use sms_core::number::Number;
+use sms_core::number::rent::{RentPlan, RentScope, RentVerdict, RentsCharged};
+use sms_core::store::StoreError;
+use sqlx::{PgConnection, PgPool};
+
+use super::number;
+use crate::begin::begin;
+use crate::credits::{Booking, book, lock_balances};
+use crate::error::failed;
+use crate::row::{time, uuid, uuids};
+
+/// What an account has, and what is booked for it.
+struct Purse {
+    balance: Credits,
+    seq: i64,
+    entries: Vec<Entry>,
+}
+
+pub(super) async fn charge(pool: &PgPool, mut plan: RentPlan) -> Result<RentsCharged, StoreError> {
+    let doing = failed("taking rent");
+    let mut tx = begin(pool).await.map_err(&doing)?;
+    match charge_in(&mut tx, &mut plan).await {
+        Ok(charged) => tx.commit().await.map(|()| charged).map_err(&doing),
+        Err(error) => {
+            // At once: what it had locked would be skipped by another try.
+            let _ = tx.rollback().await;
+            Err(doing(error))
+        }
+    }
+}
+
+async fn charge_in(
+    connection: &mut PgConnection,
+    plan: &mut RentPlan,
+) -> sqlx::Result<RentsCharged> {
+    let numbers = locked(connection, plan).await?;
+    let mut charged = RentsCharged::default();
+    if numbers.is_empty() {
+        return Ok(charged);
+    }
+    let accounts = numbers.iter().filter_map(|number| number.holder.account());
+    let balances = lock_balances(connection, accounts).await?;
+    let purse = |(balance, seq)| Purse { balance, seq, entries: Vec::new() };
+    let mut purses: BTreeMap<AccountId, Purse> =
+        balances.into_iter().map(|(account, found)| (account, purse(found))).collect();
+    let mut changed = Vec::new();
+    for number in numbers {
+        let Some(purse) = number.holder.account().and_then(|id| purses.get_mut(&id)) else {
+            continue;
+        };
+        let Some(verdict) = plan.settle(&number, purse.balance) else { continue };
+        charged.add(&verdict, plan.at);
+        let RentVerdict { number, entries, balance } = verdict;
+        purse.balance = balance;
+        purse.entries.extend(entries);
+        changed.push(number);
+    }
+    let bookings = purses.into_iter().filter(|(_, purse)| !purse.entries.is_empty());
+    let bookings = bookings.map(|(account, Purse { balance, seq, entries })| Booking {
+        account,
+        balance,
+        seq,
+        entries,
+    });
+    book(connection, bookings.collect()).await?;
+    update(connection, changed).await?;
+    Ok(charged)
+}
+
+async fn locked(connection: &mut PgConnection, plan: &RentPlan) -> sqlx::Result<Vec<Number>> {
+    let query = match plan.scope {
+        RentScope::Due(limit) => sqlx::query(
+            "SELECT * FROM number WHERE next_rent_at <= $1 ORDER BY next_rent_at, id
+             LIMIT $2 FOR UPDATE SKIP LOCKED",
+        )
+        .bind(time(plan.at))
+        .bind(i64::try_from(limit).unwrap_or(i64::MAX)),
+        RentScope::Account(account) => sqlx::query(
+            "SELECT * FROM number WHERE account_id = $1 AND next_rent_at IS NOT NULL
+             ORDER BY id FOR UPDATE",
+        )
+        .bind(uuid(account)),
+    };
+    let rows = query.fetch_all(connection).await?;
+    rows.iter().map(number).collect()
+}
+
+async fn update(connection: &mut PgConnection, numbers: Vec<Number>) -> sqlx::Result<()> {
+    if numbers.is_empty() {
+        return Ok(());
+    }
+    let update = sqlx::query(
+        "UPDATE number n
+         SET rental_charged_at = new.rental_charged_at, next_rent_at = new.next_rent_at
+         FROM UNNEST($1::uuid[], $2::timestamptz[], $3::timestamptz[])
+              AS new (id, rental_charged_at, next_rent_at)
+         WHERE n.id = new.id",
+    )
+    .bind(uuids(numbers.iter().map(|number| number.id)))
+    .bind(numbers.iter().map(|one| one.rental_charged_at.map(time)).collect::<Vec<_>>())
+    .bind(numbers.iter().map(|one| one.next_rent_at.map(time)).collect::<Vec<_>>());
+    update.execute(connection).await.map(|_| ())
+}

@@ -1,0 +1,39 @@
+//! What is promised of rent beyond what every store shows: a period cannot be taken twice, whatever
+//! a program believes.
+
+use sms_core::conformance::Rig;
+use sms_core::conformance::rig::{credits, person};
+use sms_core::number::rent::{RentPlan, RentScope};
+use sms_core::number::{Holder, Number};
+use sms_core::store::StoreError;
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
+
+use crate::postgres::Act;
+
+/// The tests by name.
+pub(crate) const TESTS: &[(&str, Act)] =
+    &[("number::a_period_cannot_be_taken_twice_whatever_a_program_believes", |rig, url| {
+        Box::pin(taken_once(rig, url))
+    })];
+
+async fn taken_once(rig: &Rig, url: &str) {
+    let account = rig.account(100).await;
+    let mut number = Number {
+        rental_credits: credits(30),
+        ..rig.new_number(person(1), Holder::Dedicated(account.id))
+    };
+    number.next_rent_at = number.rent_due_at();
+    rig.store().number_create(number).await.expect("made");
+    let charge = async || {
+        let plan = RentPlan { at: rig.now(), scope: RentScope::Due(10), ids: rig.ids() };
+        rig.store().rents_charge(plan).await
+    };
+    assert_eq!(charge().await.expect("taken").taken, 1);
+    // As if the number had been restored from an old copy.
+    let mut connection = PgConnection::connect(url).await.expect("the server answers");
+    let forget = "UPDATE number SET rental_charged_at = NULL, next_rent_at = assigned_at";
+    connection.execute(AssertSqlSafe(forget)).await.expect("the server does it");
+    connection.close().await.expect("the connection ends");
+    assert!(matches!(charge().await, Err(StoreError::Internal { .. })));
+    assert_eq!((rig.balance(&account).await, rig.ledger(account.id).await.len()), (70, 2));
+}
