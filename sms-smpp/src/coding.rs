@@ -165,7 +165,9 @@ mod tests {
 
         #[test]
         fn any_octets_can_be_read(
-            octets in prop::collection::vec(any::<u8>(), 0..300), data_coding: u8, header in 0_usize..20,
+            octets in prop::collection::vec(any::<u8>(), 0..300),
+            data_coding: u8,
+            header in 0_usize..20,
         ) {
             for septets in [Septets::Unpacked, Septets::Packed] {
                 let _ = decode(&octets, Coding::of(data_coding), septets, header);

@@ -12,8 +12,8 @@
 //! | `RATE` | none | texts a second over all connections |
 //! | `LONG_TEXTS` | udh8 | `udh8`, `udh16`, `sar` or `payload` |
 //! | `GSM7` | unpacked | `unpacked` or `packed` |
-//! | `IDS` | same | how receipts spell ids: `same`, `hex-decimal` (answer, receipt), `decimal-hex` |
-//! | `UNANSWERED` | again | a text whose connection was lost before its answer: `again` or `undelivered` |
+//! | `IDS` | same | ids in answer and receipt: `same`, `hex-decimal` or `decimal-hex` |
+//! | `UNANSWERED` | again | what becomes of a text that perhaps left: `again` or `undelivered` |
 //! | `PATIENCE` | 30s | how long the peer may take to answer |
 //! | `IDLE` | 30s | silence after which a sign of life is asked for |
 //! | `FAILOVER` | 60s | how long all connections may be down before the next route takes over |

@@ -165,8 +165,7 @@ impl State {
         let LaunchVerdict { campaign, entry, balance } = plan.settle(&facts)?;
         // Nothing below can fail: every check is in `settle`.
         if let Some(room) = self.accounts.get_mut(&account) {
-            room.account.balance = balance;
-            room.ledger.extend(entry);
+            room.book(entry, balance);
             if plan.mode.is_test() {
                 forget_old(&mut room.test_texts, plan.at);
                 let count = u32::try_from(texts.len()).unwrap_or(u32::MAX);

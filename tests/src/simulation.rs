@@ -118,7 +118,8 @@ impl fmt::Display for Summary {
         writeln!(f, "{steps} steps, {tasks} tasks, {kills} of them killed; {hours} hours passed")?;
         writeln!(
             f,
-            "{} sends, {} campaigns, {} texts, {} replays, {} refunds, {} rents, {} inbound, {} receipts",
+            "{} sends, {} campaigns, {} texts, {} replays, {} refunds, {} rents, {} inbound, \
+             {} receipts",
             tally.sends,
             tally.launches,
             tally.texts,

@@ -9,6 +9,7 @@ use sms_core::clock::ManualClock;
 use sms_core::prelude::*;
 use sms_core::random::SeededRandom;
 use sms_core::route::{HandOver, OutboundText, Route, RouteName, RouteSink};
+use sms_core::service::AccountHandle;
 use sms_core::time::Timestamp;
 use sms_store_memory::MemoryStore;
 use sms_tests::failing_store::FailingStore;
@@ -39,23 +40,62 @@ fn now<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("it is ready at once")
 }
 
+/// Two services over one store that fails when it is told to, and two texts that wait.
+struct Stage {
+    clock: Arc<ManualClock>,
+    store: Arc<FailingStore>,
+    route: Arc<Counting>,
+    sms: Sms,
+    other: Sms,
+    account: AccountHandle,
+    sent: Sent,
+}
+
+impl Stage {
+    fn new() -> Self {
+        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_795_000_000_000)));
+        let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
+        let route = Arc::new(Counting { name: RouteName::new("counting"), taken: Mutex::new(0) });
+        let sms = Sms::builder(store.clone())
+            .clock(clock.clone())
+            .random(Arc::new(SeededRandom::new(3)))
+            .route(route.clone())
+            .build();
+        let other = Sms::builder(store.clone()).clock(clock.clone()).route(route.clone()).build();
+        let input = NewAccountInput::active("Bistro", 10);
+        let account = now(sms.operator().account_create(input)).unwrap();
+        now(sms.operator().number_create(NumberInput::shared("07700 900001"))).unwrap();
+        let account = sms.account(account.id, Mode::Live);
+        let request = SendRequest::new("hello").to("07700 900123, 07700 900124");
+        let sent = now(account.send(request)).unwrap();
+        Self { clock, store, route, sms, other, account, sent }
+    }
+
+    fn assert_sent_once(self) {
+        assert_eq!(*self.route.taken.lock().unwrap(), 2, "each text was handed over once");
+        for message in self.sent.messages {
+            let (message, _) = now(self.account.message_get(message.id)).unwrap();
+            assert_eq!(message.status, MessageStatus::Sent);
+        }
+    }
+}
+
+#[test]
+fn a_program_that_stops_records_what_left_so_that_nobody_hands_it_over_again() {
+    let stage = Stage::new();
+    stage.store.refuse_outcomes(2);
+    now(stage.sms.dispatch_due(10)).unwrap_err();
+    now(stage.sms.record_kept()).unwrap_err();
+    now(stage.sms.record_kept()).unwrap();
+    stage.clock.advance(Duration::from_mins(1));
+    assert_eq!(now(stage.other.dispatch_due(10)).unwrap().claimed, 0);
+    stage.assert_sent_once();
+}
+
 #[test]
 fn outcomes_that_could_not_be_recorded_are_recorded_before_anything_is_handed_over_again() {
-    let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_795_000_000_000)));
-    let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
-    let route = Arc::new(Counting { name: RouteName::new("counting"), taken: Mutex::new(0) });
-    let sms = Sms::builder(store.clone())
-        .clock(clock.clone())
-        .random(Arc::new(SeededRandom::new(3)))
-        .route(route.clone())
-        .build();
-    let other = Sms::builder(store.clone()).clock(clock.clone()).route(route.clone()).build();
-    let input = NewAccountInput::active("Bistro", 10);
-    let account = now(sms.operator().account_create(input)).unwrap();
-    now(sms.operator().number_create(NumberInput::shared("07700 900001"))).unwrap();
-    let account = sms.account(account.id, Mode::Live);
-    let request = SendRequest::new("hello").to("07700 900123, 07700 900124");
-    let sent = now(account.send(request)).unwrap();
+    let stage = Stage::new();
+    let Stage { clock, store, sms, other, .. } = &stage;
 
     store.refuse_outcomes(3);
     for _ in 0..3 {
@@ -69,9 +109,5 @@ fn outcomes_that_could_not_be_recorded_are_recorded_before_anything_is_handed_ov
     }
     let done = now(sms.dispatch_due(10)).unwrap();
     assert_eq!(done.claimed, 0);
-    assert_eq!(*route.taken.lock().unwrap(), 2, "each text was handed over once");
-    for message in sent.messages {
-        let (message, _) = now(account.message_get(message.id)).unwrap();
-        assert_eq!(message.status, MessageStatus::Sent);
-    }
+    stage.assert_sent_once();
 }

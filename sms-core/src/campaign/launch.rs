@@ -139,8 +139,8 @@ pub struct Totals {
 pub struct Written {
     /// The texts.
     pub texts: Vec<Message>,
-    /// The tracked links in them. Where one has the code of a link that is there already, the launch
-    /// is [stale](CommitError::Stale).
+    /// The tracked links in them. Where one has the code of a link that is there already, the
+    /// launch is [stale](CommitError::Stale).
     pub links: Vec<Link>,
 }
 

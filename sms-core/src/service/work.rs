@@ -172,8 +172,10 @@ impl Sms {
         Ok(recorded)
     }
 
-    /// Records what could not be recorded before. One that still cannot be is kept on.
-    async fn record_kept(&self) -> Result<(), Error> {
+    /// Records outcomes that could not be recorded when they came; those that still cannot be are
+    /// kept on. [`dispatch_due`](Sms::dispatch_due) begins with this. A program that stops calls it
+    /// as its last work, until it succeeds: what it does not record, others hand over again.
+    pub async fn record_kept(&self) -> Result<(), Error> {
         while let Some(plans) = self.inner.unrecorded.with(Vec::pop) {
             self.record(plans).await?;
         }
@@ -230,9 +232,9 @@ impl Sms {
     }
 
     /// Removes up to `limit` each of what is past its keep: webhook deliveries and contacts on
-    /// shared numbers after 30 days, idempotency keys after 7, test sends after an hour. Takes in what
-    /// came of long texts whose parts are a day old, folds what is counted of campaigns, and cancels
-    /// what is left of those cancelled. Returns how many.
+    /// shared numbers after 30 days, idempotency keys after 7, test sends after an hour. Takes in
+    /// what came of long texts whose parts are a day old, folds what is counted of campaigns, and
+    /// cancels what is left of those cancelled. Returns how many.
     pub async fn tidy(&self, limit: usize) -> Result<usize, Error> {
         let now = self.now();
         let store = self.store();

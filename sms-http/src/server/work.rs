@@ -8,7 +8,7 @@ use sms_core::service::Work;
 use sms_core::{Error, Sms};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
 use super::wake::Bells;
 use crate::domain_error::causes;
@@ -35,6 +35,9 @@ const BLOCKED_SLEEP: Duration = Duration::from_millis(250);
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// Leases are renewed so many times in their length.
 const RENEWALS: u32 = 3;
+/// How long a server that stops tries to record what left; less than it may take to stop.
+const LAST_RECORDS: Duration = Duration::from_secs(5);
+const LAST_RECORDS_EVERY: Duration = Duration::from_millis(200);
 const TIDY_EVERY: Duration = Duration::from_mins(1);
 const TIDY_BATCH: usize = 1_000;
 /// How often searches are prepared, and in how many texts at once.
@@ -97,6 +100,19 @@ async fn dispatch(sms: Sms, bells: Bells, mut stopping: Stopping) {
             // There may be more than one worker can take.
             bells.bell(Work::Dispatch).notify_one();
         }
+    }
+    record_the_rest(&sms).await;
+}
+
+/// Records what left and could not be recorded: nobody else knows of it.
+async fn record_the_rest(sms: &Sms) {
+    let until = Instant::now() + LAST_RECORDS;
+    while let Err(error) = sms.record_kept().await {
+        if Instant::now() > until {
+            tracing::error!(error = %causes(&error), "texts left that could not be recorded");
+            return;
+        }
+        sleep(LAST_RECORDS_EVERY).await;
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use poem::http::Method;
 use serde_json::{Value, json};
 
 use crate::campaign::{draft, list_of, path};
@@ -197,8 +198,6 @@ async fn what_a_launch_asks_for_has_to_be_right() {
     let mistakes = launch(&account.live, &made, wrong).await.mistakes();
     let fields: Vec<&str> = mistakes.iter().map(|(field, _)| field.as_str()).collect();
     assert_eq!(fields, ["track_links", "schedule_at"]);
-    let tracked = json!({ "track_links": true });
-    launch(&account.live, &made, tracked).await.mistake("track_links", "unsupported");
     launch(&account.live, &made, json!([])).await.refused(422, "validation_failed");
     assert_eq!(account.live.get(&path(&made)).await.ok()["status"], "draft");
     let soon = launch(&account.live, &made, at(YEAR)).await.ok();
@@ -206,6 +205,45 @@ async fn what_a_launch_asks_for_has_to_be_right() {
     let past = draft_to(&account, 1).await;
     let now = launch(&account.live, &past, at(-60)).await.ok();
     assert_eq!((&now["status"], &now["scheduled_at"]), (&json!("sending"), &Value::Null));
+}
+
+#[tokio::test]
+async fn a_campaign_counts_its_links_and_every_hit_on_them() {
+    let rig = Rig::new().await;
+    let account = rig.account(10).await;
+    let made = draft_to(&account, 3).await;
+    let words = json!({ "body": "https://example.com/menu and https://example.com/wine" });
+    account.live.patch(&path(&made), words).await.assert(200);
+    let hook = json!({ "url": "https://example.com/hook", "events": ["link.clicked"] });
+    account.live.post("/webhooks", hook).await.assert(201);
+    let sent = launch(&account.live, &made, json!({ "track_links": true })).await.ok();
+    let expected = |clicks: u64, unique: u64| {
+        json!({
+            "track_links": true, "links": 6, "clicks": clicks, "unique_clicked": unique,
+        })
+    };
+    assert_eq!(sent["links"], expected(0, 0));
+    let filter = format!("/links?campaign_id={}", made["id"].as_str().unwrap());
+    let links = account.live.pages(&filter, 4).await;
+    assert_eq!(links.len(), 6);
+    for (place, hits) in [(0, 3), (5, 1)] {
+        let path = format!("/l/{}", links[place]["code"].as_str().unwrap());
+        for _ in 0..hits {
+            rig.client(None).ask_at(Method::GET, &path).send().await.assert(302);
+        }
+    }
+    assert_eq!(account.live.get(&path(&made)).await.ok()["links"], expected(4, 2));
+    rig.work().await;
+    let told = rig.hooks.take_events();
+    assert_eq!(told.len(), 4);
+    assert!(told.iter().all(|event| event["data"]["campaign_id"] == made["id"]));
+    // The texts show the short links, and cost what a quote of them does.
+    let texts = account.live.pages(&filter.replace("/links", "/messages"), 100).await;
+    assert!(texts.iter().all(|text| !text["body"].as_str().unwrap().contains("example.com/menu")));
+    // A test tracks none.
+    let test = draft_to(&account, 1).await;
+    let sent = launch(&account.test, &test, json!({ "track_links": true })).await.ok();
+    assert_eq!(sent["links"]["links"], 0);
 }
 
 #[tokio::test]

@@ -87,7 +87,9 @@ impl Stage {
                 let body = json!({ "amount": 1, "note": "x" });
                 self.rig.operator().post(&path, body).await.assert(200);
             }
-            "admin /sender-ids" => post("/sender-ids", json!({ "value": format!("Name{n}") })).await,
+            "admin /sender-ids" => {
+                post("/sender-ids", json!({ "value": format!("Name{n}") })).await
+            }
             "admin /unrouted" => self.inbound(&phone, SHARED_NUMBER).await,
             other => panic!("say here how a row of {other} is made"),
         }

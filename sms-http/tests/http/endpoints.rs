@@ -133,7 +133,8 @@ impl Stage {
         let message = id(&live.post("/messages", tracked).await.created()["messages"][0]);
         let link = id(&live.get("/links").await.ok()[0]);
         rig.pass(5).await;
-        let inbound = json!({ "from": "07700 900124", "to": crate::rig::SHARED_NUMBER, "body": "x" });
+        let inbound =
+            json!({ "from": "07700 900124", "to": crate::rig::SHARED_NUMBER, "body": "x" });
         rig.operator().post("/inbound", inbound).await.assert(201);
         let later = json!({
             "to": "07700 900125", "body": "x", "schedule_at": "2026-12-24T00:00:00Z",
@@ -184,7 +185,9 @@ impl Stage {
     /// A body that is right for the row.
     fn body(&self, row: &Row) -> Option<Value> {
         Some(match row.name().as_str() {
-            "POST /messages" | "POST /messages/quote" => json!({ "to": "07700900127", "body": "x" }),
+            "POST /messages" | "POST /messages/quote" => {
+                json!({ "to": "07700900127", "body": "x" })
+            }
             "POST /contacts" | "POST /opt-outs" => json!({ "phone": "07700 900128" }),
             "PATCH /contacts/{id}" => json!({ "first_name": "x" }),
             "POST /contacts/import" => json!({ "rows": [{ "phone": "07700 900129" }] }),

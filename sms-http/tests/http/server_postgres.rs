@@ -25,7 +25,7 @@ pub(crate) fn start(url: &str) -> Process {
 }
 
 /// A server that limits nobody: at the usual limit a key's burst is spent when servers come and go.
-fn start_unlimited(url: &str) -> Process {
+pub(crate) fn start_unlimited(url: &str) -> Process {
     let settings = [
         ("DATABASE_URL", url),
         ("SMS_ADMIN_TOKEN", TOKEN),

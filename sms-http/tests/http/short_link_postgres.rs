@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
 use crate::process::{Process, ask};
-use crate::server_postgres::{account, cluster, data, start};
+use crate::server_postgres::{account, cluster, data, start_unlimited};
 use crate::socket::bounded;
 
 /// Sends a text with a tracked link; the link.
@@ -36,7 +36,7 @@ async fn clicks(server: &Process, key: &str, link: &Value) -> u64 {
 async fn people_get_their_page_while_their_hits_cannot_be_counted() {
     let database = cluster().create(None).await;
     let url = cluster().url(&database);
-    let server = start(&url);
+    let server = start_unlimited(&url);
     let key = account(&server).await;
     let link = link(&server, &key).await;
     let mut connection = PgConnection::connect(&url).await.unwrap();
@@ -77,7 +77,7 @@ async fn people_get_their_page_while_their_hits_cannot_be_counted() {
 async fn hits_at_two_servers_at_once_are_all_counted() {
     let database = cluster().create(None).await;
     let url = cluster().url(&database);
-    let servers = [start(&url), start(&url)];
+    let servers = [start_unlimited(&url), start_unlimited(&url)];
     let key = account(&servers[0]).await;
     let link = link(&servers[1], &key).await;
     let hits: Vec<_> = (0..200)

@@ -150,7 +150,10 @@ proptest! {
                 let data = user_data(part);
                 let bits = match Coding::of(part.data_coding) {
                     Coding::Ucs2 => data.words.len() * 8,
-                    _ => (data.header * 8).next_multiple_of(7) - data.header * 8 + data.words.len() * 7,
+                    _ => {
+                        let header = data.header * 8;
+                        header.next_multiple_of(7) - header + data.words.len() * 7
+                    }
                 };
                 prop_assert!(data.header * 8 + bits <= 140 * 8);
             }

@@ -372,7 +372,10 @@ async fn ids_that_answers_and_receipts_spell_differently_meet() {
 async fn a_corrupt_receipt_is_of_no_use_and_harms_nothing() {
     let mut smsc = Smsc::start().await;
     let mut route = Route::to(&smsc, &[]).await;
-    let receipt = |form: &str| json!({ "receipt": { "id": 7, "state": "UNDELIV", "form": form, "err": "006" } });
+    let receipt = |form: &str| {
+        let told = json!({ "id": 7, "state": "UNDELIV", "form": form, "err": "006" });
+        json!({ "receipt": told })
+    };
     smsc.order(receipt("corrupt")).await;
     assert!(matches!(route.arrival().await, Incoming::Useless(_)));
     smsc.order(receipt("text")).await;

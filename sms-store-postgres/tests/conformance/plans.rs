@@ -14,6 +14,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
 mod book;
+mod counted;
 mod hot;
 
 pub(crate) use hot::hot_queries_use_the_indexes_meant_for_them;

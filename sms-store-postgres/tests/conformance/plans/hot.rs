@@ -5,15 +5,11 @@ use sms_core::conformance::rig::{key, person, request, request_with_key, taken};
 use sms_core::contact::filter::ContactSearch;
 use sms_core::conversation::{ConversationFilter, ReadState};
 use sms_core::dispatch::VALIDITY;
-use sms_core::ids::{AccountId, BatchId, CampaignId, EndpointId, IdSource, MessageId};
+use sms_core::ids::{AccountId, BatchId, CampaignId, EndpointId, MessageId};
 use sms_core::inbound::part::GiveUpPlan;
-use sms_core::link::{ClickPlan, LinkCode, LinkFilter};
 use sms_core::message::filter::Search;
 use sms_core::message::{Direction, MessageFilter, MessageStatus};
-use sms_core::number::rent::{RentPlan, RentScope};
 use sms_core::page::{Cursor, PageRequest};
-use sms_core::random::SeededRandom;
-use sms_core::statistics::Period;
 use sms_core::store::Store;
 use sms_core::time::Timestamp;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
@@ -28,7 +24,7 @@ pub(super) fn nth(kind: u128, n: u128) -> u128 {
     kind << 80 | 0x7000_8000 << 48 | n
 }
 
-fn text_id(n: u128) -> MessageId {
+pub(super) fn text_id(n: u128) -> MessageId {
     MessageId::from_u128(nth(1_795_239_000_000 + n * 5, n))
 }
 
@@ -89,10 +85,10 @@ pub(crate) async fn hot_queries_use_the_indexes_meant_for_them(own: Own) {
     pages_of_texts(&store, account).await;
     searches(&store, account).await;
     other_lists(&store, account).await;
-    statistics(&store, account).await;
+    super::counted::statistics(&store, account).await;
     look_ups(&store, account).await;
     threads(&store, &rig, account).await;
-    rents(&store, &rig).await;
+    super::counted::rents(&store, &rig).await;
     workers(&store, &rig, account).await;
     super::book::contacts_and_lists(&store, account).await;
     store.close().await;
@@ -241,7 +237,7 @@ async fn other_lists(store: &dyn Store, account: AccountId) {
             store.unrouted_list(page).await.expect("listed")
         );
     }
-    links(store, owner).await;
+    super::counted::links(store, owner).await;
     judge!(
         store,
         "endpoints",
@@ -255,109 +251,6 @@ async fn other_lists(store: &dyn Store, account: AccountId) {
         ["api_key_by_account"],
         20.0,
         store.api_key_list(owner).await.expect("listed")
-    );
-}
-
-async fn links(store: &dyn Store, account: AccountId) {
-    let deep =
-        PageRequest { after: Some(Cursor::after(text_id(300_000))), ..PageRequest::default() };
-    let all = LinkFilter::default();
-    let of_text = LinkFilter { message: Some(text_id(500_000)), ..all };
-    let of_campaign = LinkFilter { campaign: Some(CampaignId::from_u128(nth(5, 3))), ..all };
-    for page in [PageRequest::default(), deep] {
-        for (what, index, filter) in
-            [("links", "link_pkey", all), ("links of a campaign", "link_by_campaign", of_campaign)]
-        {
-            judge!(
-                store,
-                what,
-                [index],
-                A_PAGE,
-                store.link_list(account, filter, page).await.expect("listed")
-            );
-        }
-    }
-    let page = PageRequest::default();
-    judge!(
-        store,
-        "links of a text",
-        ["link_by_message"],
-        3.0,
-        store.link_list(account, of_text, page).await.expect("listed")
-    );
-    let code: LinkCode = "aaaaa12345".parse().expect("a code");
-    judge!(
-        store,
-        "a link by its code",
-        ["link_by_code"],
-        1.0,
-        store.link_by_code(code).await.expect("read")
-    );
-    let at = Timestamp::from_millis(1_795_244_830_123);
-    let ids = IdSource::default().draw(at, &SeededRandom::new(5));
-    judge!(
-        store,
-        "a hit",
-        ["link_by_code", "link_pkey"],
-        20.0,
-        store.links_click(vec![ClickPlan { code, at, ids: ids.clone() }]).await
-    );
-}
-
-/// A year by days, and a period that begins and ends at any moment: hours, and few of the rest.
-async fn statistics(store: &dyn Store, account: AccountId) {
-    let at = |text: &str| text.parse::<Timestamp>().expect("a moment");
-    let midnight = at("2026-11-22T00:00:00Z");
-    let days = |n: u64| midnight.minus(std::time::Duration::from_hours(24 * n));
-    let year: Vec<Period> = (0..366).map(|n| Period { from: days(n + 1), to: days(n) }).collect();
-    judge!(
-        store,
-        "a year of days",
-        ["statistic_pkey", "statistic_change_by_time"],
-        9_000.0,
-        store.statistics_within(account, &year).await.expect("read")
-    );
-    let (from, to) = (at("2026-11-01T06:30:30.500Z"), at("2026-11-21T06:30:30.500Z"));
-    judge!(
-        store,
-        "any period",
-        ["statistic_pkey", "statistic_change_by_time"],
-        600.0,
-        store.statistics_within(account, &[Period { from, to }]).await.expect("read")
-    );
-    judge!(store, "adding up", [], 310.0, store.statistics_fold(100).await.expect("added"));
-}
-
-async fn rents(store: &dyn Store, rig: &sms_core::conformance::Rig) {
-    let holder = AccountId::from_u128(nth(1, 50));
-    judge!(
-        store,
-        "an account's own numbers",
-        ["number_by_account"],
-        1.0,
-        store.numbers_held(holder).await.expect("read")
-    );
-    judge!(
-        store,
-        "the next rent",
-        ["number_by_next_rent"],
-        1.0,
-        store.rents_next().await.expect("read")
-    );
-    let plan = |scope| RentPlan { at: rig.now(), scope, ids: rig.ids() };
-    judge!(
-        store,
-        "rent that is due",
-        ["number_by_next_rent", "account_pkey", "number_pkey"],
-        30.0,
-        store.rents_charge(plan(RentScope::Due(10))).await.expect("taken")
-    );
-    judge!(
-        store,
-        "an account's rent",
-        ["number_by_account"],
-        1.0,
-        store.rents_charge(plan(RentScope::Account(holder))).await.expect("taken")
     );
 }
 

@@ -138,11 +138,11 @@ fn changed(endpoint: Endpoint, change: EndpointChange, at: Timestamp) -> Endpoin
         now.secret = secret;
     }
     match power {
-        Some(Power::On) => {
+        Some(Power::On) if !now.power.is_on() => {
             now.power = Power::On;
             now.consecutive_failures = 0;
         }
-        Some(off) if now.power.is_on() => now.power = off,
+        Some(off @ Power::Off(_)) if now.power.is_on() => now.power = off,
         Some(_) | None => {}
     }
     now
