@@ -21,114 +21,69 @@ pub(crate) async fn run(pool: &PgPool) -> Result<(), ConnectFailed> {
     connection.close().await.map_err(ConnectFailed::new)
 }
 
+/// Every change of the schema, in order: version, name, statements.
+const MIGRATIONS: [(i64, &str, &str); 21] = [
+    (
+        20_261_121_100_000,
+        "account and credits",
+        include_str!("../migrations/20261121100000_account_and_credits.sql"),
+    ),
+    (
+        20_261_121_100_100,
+        "message and queue",
+        include_str!("../migrations/20261121100100_message_and_queue.sql"),
+    ),
+    (
+        20_261_121_100_200,
+        "number and inbound",
+        include_str!("../migrations/20261121100200_number_and_inbound.sql"),
+    ),
+    (20_261_121_100_300, "webhook", include_str!("../migrations/20261121100300_webhook.sql")),
+    (
+        20_261_121_101_000,
+        "ledger without reference",
+        include_str!("../migrations/20261121101000_ledger_without_reference.sql"),
+    ),
+    (20_261_121_110_000, "replica", include_str!("../migrations/20261121110000_replica.sql")),
+    (20_261_121_110_100, "rate limit", include_str!("../migrations/20261121110100_rate_limit.sql")),
+    (
+        20_261_121_120_000,
+        "webhook run",
+        include_str!("../migrations/20261121120000_webhook_run.sql"),
+    ),
+    (20_261_121_120_100, "tidying", include_str!("../migrations/20261121120100_tidying.sql")),
+    (20_261_121_130_000, "search", include_str!("../migrations/20261121130000_search.sql")),
+    (20_261_121_140_000, "comments", include_str!("../migrations/20261121140000_comments.sql")),
+    (20_261_121_200_000, "template", include_str!("../migrations/20261121200000_template.sql")),
+    (
+        20_261_121_200_100,
+        "sender name",
+        include_str!("../migrations/20261121200100_sender_name.sql"),
+    ),
+    (
+        20_261_121_200_200,
+        "opt-out list",
+        include_str!("../migrations/20261121200200_opt_out_list.sql"),
+    ),
+    (
+        20_261_121_210_000,
+        "contact and list",
+        include_str!("../migrations/20261121210000_contact_and_list.sql"),
+    ),
+    (20_261_121_220_000, "rent", include_str!("../migrations/20261121220000_rent.sql")),
+    (20_261_121_220_100, "statistics", include_str!("../migrations/20261121220100_statistics.sql")),
+    (20_261_121_223_000, "link", include_str!("../migrations/20261121223000_link.sql")),
+    (
+        20_261_121_230_000,
+        "conversation",
+        include_str!("../migrations/20261121230000_conversation.sql"),
+    ),
+    (20_261_121_233_000, "campaign", include_str!("../migrations/20261121233000_campaign.sql")),
+    (20_261_121_235_000, "vacuum", include_str!("../migrations/20261121235000_vacuum.sql")),
+];
+
 fn migrations() -> Vec<Migration> {
-    vec![
-        migration(
-            20_261_121_100_000,
-            "account and credits",
-            include_str!("../migrations/20261121100000_account_and_credits.sql"),
-        ),
-        migration(
-            20_261_121_100_100,
-            "message and queue",
-            include_str!("../migrations/20261121100100_message_and_queue.sql"),
-        ),
-        migration(
-            20_261_121_100_200,
-            "number and inbound",
-            include_str!("../migrations/20261121100200_number_and_inbound.sql"),
-        ),
-        migration(
-            20_261_121_100_300,
-            "webhook",
-            include_str!("../migrations/20261121100300_webhook.sql"),
-        ),
-        migration(
-            20_261_121_101_000,
-            "ledger without reference",
-            include_str!("../migrations/20261121101000_ledger_without_reference.sql"),
-        ),
-        migration(
-            20_261_121_110_000,
-            "replica",
-            include_str!("../migrations/20261121110000_replica.sql"),
-        ),
-        migration(
-            20_261_121_110_100,
-            "rate limit",
-            include_str!("../migrations/20261121110100_rate_limit.sql"),
-        ),
-        migration(
-            20_261_121_120_000,
-            "webhook run",
-            include_str!("../migrations/20261121120000_webhook_run.sql"),
-        ),
-        migration(
-            20_261_121_120_100,
-            "tidying",
-            include_str!("../migrations/20261121120100_tidying.sql"),
-        ),
-        migration(
-            20_261_121_130_000,
-            "search",
-            include_str!("../migrations/20261121130000_search.sql"),
-        ),
-        migration(
-            20_261_121_140_000,
-            "comments",
-            include_str!("../migrations/20261121140000_comments.sql"),
-        ),
-        migration(
-            20_261_121_200_000,
-            "template",
-            include_str!("../migrations/20261121200000_template.sql"),
-        ),
-        migration(
-            20_261_121_200_100,
-            "sender name",
-            include_str!("../migrations/20261121200100_sender_name.sql"),
-        ),
-        migration(
-            20_261_121_200_200,
-            "opt-out list",
-            include_str!("../migrations/20261121200200_opt_out_list.sql"),
-        ),
-        migration(
-            20_261_121_210_000,
-            "contact and list",
-            include_str!("../migrations/20261121210000_contact_and_list.sql"),
-        ),
-        migration(
-            20_261_121_220_000,
-            "rent",
-            include_str!("../migrations/20261121220000_rent.sql"),
-        ),
-        migration(
-            20_261_121_220_100,
-            "statistics",
-            include_str!("../migrations/20261121220100_statistics.sql"),
-        ),
-        migration(
-            20_261_121_223_000,
-            "link",
-            include_str!("../migrations/20261121223000_link.sql"),
-        ),
-        migration(
-            20_261_121_230_000,
-            "conversation",
-            include_str!("../migrations/20261121230000_conversation.sql"),
-        ),
-        migration(
-            20_261_121_233_000,
-            "campaign",
-            include_str!("../migrations/20261121233000_campaign.sql"),
-        ),
-        migration(
-            20_261_121_235_000,
-            "vacuum",
-            include_str!("../migrations/20261121235000_vacuum.sql"),
-        ),
-    ]
+    MIGRATIONS.into_iter().map(|(version, name, sql)| migration(version, name, sql)).collect()
 }
 
 fn migration(version: i64, name: &'static str, sql: &'static str) -> Migration {

@@ -148,14 +148,13 @@ proptest! {
             prop_assert_eq!(parts.len(), measure(&body).segments.get() as usize);
             for part in &parts {
                 let data = user_data(part);
-                let bits = match Coding::of(part.data_coding) {
-                    Coding::Ucs2 => data.words.len() * 8,
-                    _ => {
-                        let header = data.header * 8;
-                        header.next_multiple_of(7) - header + data.words.len() * 7
-                    }
+                let header = data.header * 8;
+                let bits = if Coding::of(part.data_coding) == Coding::Ucs2 {
+                    data.words.len() * 8
+                } else {
+                    header.next_multiple_of(7) - header + data.words.len() * 7
                 };
-                prop_assert!(data.header * 8 + bits <= 140 * 8);
+                prop_assert!(header + bits <= 140 * 8);
             }
         }
     }

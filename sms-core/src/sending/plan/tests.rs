@@ -63,7 +63,7 @@ impl World {
             custom_names: &self.custom_names,
             shortening: Shortening {
                 base: &self.link_base,
-                codes: self.codes.as_ref().map_or(Codes::Placeholder, |codes| Codes::Drawn(codes)),
+                codes: self.codes.as_ref().map_or(Codes::Placeholder, Codes::Drawn),
             },
             validity: self.validity,
             at: now(),
