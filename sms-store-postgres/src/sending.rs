@@ -37,7 +37,8 @@ type Answer = Result<Sent, CommitError<SendRefused>>;
 
 /// Commits that run side by side. A second one stages while the first waits for its disk.
 const COMMITTERS: usize = 2;
-/// The most texts that share a commit; one send may be larger by itself.
+/// The most texts that share a commit. Larger sends go by a way of their own, so that none of them
+/// holds up the others.
 const MOST_TEXTS: usize = 5_000;
 /// So many texts are worth a commit; others need not wait to share it.
 const WORTH_A_COMMIT: usize = 16;
@@ -66,24 +67,36 @@ impl Waiting {
 #[derive(Clone)]
 pub(crate) struct Sends {
     queue: mpsc::UnboundedSender<Waiting>,
+    large: mpsc::UnboundedSender<Waiting>,
+}
+
+/// What waits, and the first of it that did not fit into the last commit.
+struct Inbox {
+    waiting: mpsc::UnboundedReceiver<Waiting>,
+    held: Option<Waiting>,
 }
 
 impl Sends {
     /// Starts the tasks that commit.
     pub(crate) fn start(pool: &PgPool) -> Self {
-        let (queue, waiting) = mpsc::unbounded_channel();
-        let waiting = Arc::new(Mutex::new(waiting));
-        for _ in 0..COMMITTERS {
-            tokio::spawn(commit_what_waits(pool.clone(), Arc::clone(&waiting)));
-        }
-        Self { queue }
+        let start = |committers: usize| {
+            let (queue, waiting) = mpsc::unbounded_channel();
+            let inbox = Arc::new(Mutex::new(Inbox { waiting, held: None }));
+            for _ in 0..committers {
+                tokio::spawn(commit_what_waits(pool.clone(), Arc::clone(&inbox)));
+            }
+            queue
+        };
+        Self { queue: start(COMMITTERS), large: start(1) }
     }
 
     async fn accept(&self, plans: Vec<SendPlan>) -> Vec<Answer> {
         let count = plans.len();
         let (answer, answered) = oneshot::channel();
+        let waiting = Waiting { plans, answer, since: Instant::now() };
+        let queue = if waiting.texts() > MOST_TEXTS { &self.large } else { &self.queue };
         // A closed queue drops the sender, which reads as no answer below.
-        let _ = self.queue.send(Waiting { plans, answer, since: Instant::now() });
+        let _ = queue.send(waiting);
         let lost = || (0..count).map(|_| Err(CommitError::Store(unknown_outcome()))).collect();
         answered.await.unwrap_or_else(|_| lost())
     }
@@ -107,7 +120,7 @@ pub(super) fn unknown_outcome() -> StoreError {
     StoreError::Unavailable { doing: "accepting a send", source: None }
 }
 
-type Queue = Arc<Mutex<mpsc::UnboundedReceiver<Waiting>>>;
+type Queue = Arc<Mutex<Inbox>>;
 
 /// Takes all that waits, commits it, answers, and begins again; ends with the store.
 async fn commit_what_waits(pool: PgPool, waiting: Queue) {
@@ -143,21 +156,28 @@ async fn commit_what_waits(pool: PgPool, waiting: Queue) {
 
 /// The turn to take what waits. Kept until a commit is on its way to the disk: what comes meanwhile
 /// goes into one commit rather than many, and the next is prepared while this one is written.
-type Turn = OwnedMutexGuard<mpsc::UnboundedReceiver<Waiting>>;
+type Turn = OwnedMutexGuard<Inbox>;
 
 /// All that waits, once something does; nothing once the store is gone. Dropped while it waits, it
 /// has taken nothing.
 async fn next(waiting: &Queue) -> Option<(Vec<Waiting>, Option<Turn>)> {
-    let mut waiting = Arc::clone(waiting).lock_owned().await;
-    let first = waiting.recv().await?;
+    let mut inbox = Arc::clone(waiting).lock_owned().await;
+    let first = match inbox.held.take() {
+        Some(held) => held,
+        None => inbox.waiting.recv().await?,
+    };
     let mut texts = first.texts();
     let mut taken = vec![first];
     while taken.len() < MOST_SENDS && texts < MOST_TEXTS {
-        let Ok(next) = waiting.try_recv() else { break };
+        let Ok(next) = inbox.waiting.try_recv() else { break };
+        if texts + next.texts() > MOST_TEXTS {
+            inbox.held = Some(next);
+            break;
+        }
         texts += next.texts();
         taken.push(next);
     }
-    Some((taken, (texts < WORTH_A_COMMIT).then_some(waiting)))
+    Some((taken, (texts < WORTH_A_COMMIT).then_some(inbox)))
 }
 
 #[async_trait]

@@ -10,6 +10,18 @@ use tokio::time::timeout;
 
 /// How long connecting may take.
 const LONGEST_CONNECT: Duration = Duration::from_secs(5);
+/// How long the server may take to answer to the beginning or the end of a transaction. One that
+/// takes longer is taken for gone: a host that dies without a word ends no connection.
+const LONGEST_ANSWER: Duration = Duration::from_secs(20);
+
+/// The answer, if it comes in time.
+pub(crate) async fn within<T>(
+    bound: Duration,
+    answer: impl Future<Output = sqlx::Result<T>>,
+) -> sqlx::Result<T> {
+    let silent = || sqlx::Error::Io(std::io::ErrorKind::TimedOut.into());
+    timeout(bound, answer).await.unwrap_or_else(|_| Err(silent()))
+}
 
 /// A connection that comes back.
 pub(crate) struct Wire {
@@ -30,7 +42,8 @@ impl Wire {
         }
         // Taken out while it is used: whatever goes wrong, a broken one is not kept.
         let connection = match self.connection.take() {
-            Some(mut connection) => match connection.execute("BEGIN").await {
+            Some(mut connection) => match within(LONGEST_ANSWER, connection.execute("BEGIN")).await
+            {
                 Ok(_) => connection,
                 // It broke while nobody used it, as when the database was started anew.
                 Err(_) => self.connect().await?,
@@ -44,7 +57,7 @@ impl Wire {
         let options = self.pool.connect_options();
         let connecting = timeout(LONGEST_CONNECT, PgConnection::connect_with(&options));
         let mut connection = connecting.await.map_err(|_| sqlx::Error::PoolTimedOut)??;
-        connection.execute("BEGIN").await?;
+        within(LONGEST_ANSWER, connection.execute("BEGIN")).await?;
         Ok(connection)
     }
 
@@ -55,7 +68,7 @@ impl Wire {
         };
         // A transaction that failed answers a COMMIT with a rollback, and no error; the error of
         // the statement that failed has been told by then.
-        connection.execute("COMMIT").await?;
+        within(LONGEST_ANSWER, connection.execute("COMMIT")).await?;
         self.connection = Some(connection);
         Ok(())
     }
@@ -63,10 +76,15 @@ impl Wire {
     /// Undoes what was begun. The connection is given up should that fail.
     pub(crate) async fn roll_back(&mut self) {
         if let Some(mut connection) = self.connection.take()
-            && connection.execute("ROLLBACK").await.is_ok()
+            && within(LONGEST_ANSWER, connection.execute("ROLLBACK")).await.is_ok()
         {
             self.connection = Some(connection);
         }
+    }
+
+    /// Lets the connection go without a word, with whatever it was doing.
+    pub(crate) fn give_up(&mut self) {
+        self.connection = None;
     }
 
     /// Ends the connection, until it is needed again.

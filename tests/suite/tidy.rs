@@ -51,3 +51,18 @@ fn no_file_needs_a_table_of_contents() {
         assert!(wide.is_none(), "{}: line {} is too wide", path.display(), wide.unwrap_or(0) + 1);
     }
 }
+
+#[test]
+fn every_test_that_the_limits_name_is_there() {
+    let limits = fs::read_to_string(root().join("docs/limits.md")).unwrap();
+    let mut sources = String::new();
+    for path in rust_files() {
+        sources.push_str(&fs::read_to_string(&path).unwrap());
+    }
+    let (_, table) = limits.split_once("|---|").expect("the table is there");
+    let named: Vec<&str> = table.split('`').filter(|text| text.matches('_').count() > 3).collect();
+    assert!(named.len() > 20, "the table is read");
+    for test in named {
+        assert!(sources.contains(&format!("fn {test}(")), "docs/limits.md names {test}");
+    }
+}

@@ -88,7 +88,7 @@ impl Stage {
                 self.rig.operator().post(&path, body).await.assert(200);
             }
             "admin /sender-ids" => {
-                post("/sender-ids", json!({ "value": format!("Name{n}") })).await
+                post("/sender-ids", json!({ "value": format!("Name{n}") })).await;
             }
             "admin /unrouted" => self.inbound(&phone, SHARED_NUMBER).await,
             other => panic!("say here how a row of {other} is made"),

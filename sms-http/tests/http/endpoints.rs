@@ -145,6 +145,7 @@ impl Stage {
         let delivery = id(&deliveries[0]);
         Self {
             rig,
+            account,
             contact,
             list,
             campaign,
@@ -156,7 +157,6 @@ impl Stage {
             waiting,
             webhook,
             delivery,
-            account,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Commits of sends: what waits is settled together, and alone should that fail.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use sms_core::credits::Credits;
 use sms_core::ids::{AccountId, BatchId};
@@ -17,7 +18,7 @@ use super::stage::{is_remembered, stage, unstage};
 use super::{Answer, Turn, unknown_outcome};
 use crate::error::{failed, is_conflict, is_gone};
 use crate::row::{self, Read, uuid};
-use crate::wire::Wire;
+use crate::wire::{Wire, within};
 
 /// How often one send is tried while others are in its way.
 const MOST_TRIES: usize = 3;
@@ -96,10 +97,15 @@ impl Committer {
     ) -> Result<Vec<Outcome>, StoreError> {
         let doing = failed("accepting a send");
         let connection = self.wire.begin().await.map_err(&doing)?;
-        let settled = settle_all(connection, plans, now, &mut self.doubtful).await;
+        let settling = settle_all(connection, plans, now, &mut self.doubtful);
+        let settled = within(longest(plans), settling).await;
         *turn = None;
         let done = match settled {
             Ok(outcomes) => self.wire.commit().await.map(|()| outcomes),
+            Err(error @ sqlx::Error::Io(_)) => {
+                self.wire.give_up();
+                Err(error)
+            }
             Err(error) => {
                 self.wire.roll_back().await;
                 Err(error)
@@ -107,6 +113,14 @@ impl Committer {
         };
         done.map_err(&doing)
     }
+}
+
+/// How long settling may take before the server is taken for gone: each statement has its own limit
+/// there, and large sends have many.
+fn longest(plans: &[SendPlan]) -> Duration {
+    let texts: usize = plans.iter().map(|plan| plan.messages.len()).sum();
+    let texts = u32::try_from(texts).unwrap_or(u32::MAX);
+    Duration::from_secs(20) + Duration::from_millis(1) * texts
 }
 
 async fn settle_all(

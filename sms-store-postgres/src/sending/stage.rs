@@ -12,6 +12,9 @@ use crate::link;
 use crate::new_text::insert_queued;
 use crate::row::uuids;
 
+/// So many rows are written by one statement: a statement has its time, however large the send.
+const PORTION: usize = 5_000;
+
 /// Whether a plan's key is remembered at this moment.
 pub(super) fn is_remembered(
     plan: &SendPlan,
@@ -36,9 +39,14 @@ pub(super) async fn stage(
         .iter()
         .flat_map(|plan| plan.messages.iter().map(|message| plan.queue_entry(message)))
         .collect();
-    insert_queued(connection, &texts, &entries).await?;
+    for (texts, entries) in texts.chunks(PORTION).zip(entries.chunks(PORTION)) {
+        insert_queued(connection, texts, entries).await?;
+    }
     let links: Vec<&Link> = plans.iter().flat_map(|plan| &plan.links).collect();
-    let written = link::insert(connection, &links).await?;
+    let mut written = BTreeSet::new();
+    for links in links.chunks(PORTION) {
+        written.extend(link::insert(connection, links).await?);
+    }
     let is_missing = |plan: &&&SendPlan| plan.links.iter().any(|link| !written.contains(&link.id));
     Ok(plans.iter().filter(is_missing).map(|plan| plan.batch).collect())
 }
@@ -52,13 +60,15 @@ pub(super) async fn unstage(
     if texts.is_empty() {
         return Ok(());
     }
-    let ids = uuids(texts.iter().map(|message| message.id));
-    sqlx::query("DELETE FROM queue WHERE message_id = ANY($1)")
-        .bind(&ids)
-        .execute(&mut *connection)
-        .await?;
-    let delete = sqlx::query("DELETE FROM message WHERE id = ANY($1)").bind(&ids);
-    delete.execute(&mut *connection).await?;
+    for texts in texts.chunks(PORTION) {
+        let ids = uuids(texts.iter().map(|message| message.id));
+        sqlx::query("DELETE FROM queue WHERE message_id = ANY($1)")
+            .bind(&ids)
+            .execute(&mut *connection)
+            .await?;
+        let delete = sqlx::query("DELETE FROM message WHERE id = ANY($1)").bind(&ids);
+        delete.execute(&mut *connection).await?;
+    }
     let links: Vec<&Link> = plans.iter().flat_map(|plan| &plan.links).collect();
     link::delete(connection, &links).await
 }

@@ -32,6 +32,9 @@ pub(crate) const TESTS: &[(&str, Act)] = &[
     ("row::what_a_column_cannot_hold_is_an_error_that_names_it", |rig, url| {
         Box::pin(impossible_values(rig, url))
     }),
+    ("sending::large_sends_hold_up_no_others_however_long_they_wait", |rig, url| {
+        Box::pin(large_sends_hold_up_nobody(rig, url))
+    }),
     ("webhook::a_row_that_cannot_be_holds_up_no_other_attempt", |rig, url| {
         Box::pin(bad_delivery_among_attempts(rig, url))
     }),
@@ -154,6 +157,33 @@ async fn bad_delivery_among_attempts(rig: &Rig, url: &str) {
     }
     assert_eq!(rig.endpoint_now(&endpoint).await.consecutive_failures, 4);
     run(url, "UPDATE delivery SET last_error = NULL WHERE last_error = 'bored'").await;
+}
+
+/// Two large sends wait for an account that somebody has locked; one of another account goes.
+async fn large_sends_hold_up_nobody(rig: &Rig, url: &str) {
+    let (large, small) = (rig.account(20_000).await, rig.account(1).await);
+    let mut blocker = connect(url).await;
+    blocker.execute("BEGIN").await.expect("begun");
+    let lock = format!("SELECT FROM account WHERE id = '{}' FOR UPDATE", uuid(large.id));
+    blocker.execute(AssertSqlSafe(lock)).await.expect("locked");
+    let mut waiting = Vec::new();
+    for _ in 0..2 {
+        // More together than share a commit.
+        let plans: Vec<_> = (0..6).map(|_| rig.plan(&large, &request(1..=1_000))).collect();
+        let store = Arc::clone(rig.store());
+        waiting.push(tokio::spawn(async move { store.send_accept(plans).await }));
+    }
+    wait_for_locks(url, 1).await;
+    let sent = rig.send(&small, &request([1])).await;
+    assert_eq!(sent.messages.len(), 1);
+    assert!(waiting.iter().all(|large| !large.is_finished()));
+    blocker.execute("ROLLBACK").await.expect("let go");
+    blocker.close().await.expect("the connection ends");
+    for answers in join_all(waiting).await {
+        let answers = answers.expect("it ends");
+        let texts = answers.into_iter().map(|sent| sent.expect("accepted").messages.len());
+        assert_eq!(texts.sum::<usize>(), 6_000);
+    }
 }
 
 /// Both committers are made to wait for a text each; what is brought meanwhile goes together.
