@@ -50,6 +50,7 @@ mod rate_limit_shared;
 mod rig;
 mod sample;
 mod sandbox;
+mod sandbox_months;
 mod sender_name;
 mod server;
 mod server_command;
