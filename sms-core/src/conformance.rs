@@ -167,6 +167,7 @@ pub fn all() -> impl Iterator<Item = Scenario> {
         receipt::follow_up::SCENARIOS,
         receipt::late::SCENARIOS,
         receipt::record::SCENARIOS,
+        receipt::report::SCENARIOS,
         sender_name::SCENARIOS,
         sending::accept::SCENARIOS,
         sending::idempotency::SCENARIOS,

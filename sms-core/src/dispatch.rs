@@ -14,7 +14,8 @@ use crate::message::change::{Changed, News, change, tidy_detail};
 use crate::message::status::Trigger;
 use crate::message::{ErrorCode, Message, MessageStatus, TimelineEntry};
 use crate::phone::E164;
-use crate::route::{Comeback, HandOver, OutboundText, RouteName};
+use crate::receipt::report::{self, EarlyReports, NetworkId, SentPart};
+use crate::route::{Comeback, HandOver, OutboundText, RouteName, Simulated};
 use crate::time::Timestamp;
 
 pub mod store;
@@ -71,6 +72,8 @@ pub struct ClaimPlan {
     pub limit: usize,
     /// The hold it takes.
     pub lease: Lease,
+    /// Routes whose texts are left in the queue: they have no room for more.
+    pub without: Vec<RouteName>,
     /// Ids for what claiming makes.
     pub ids: Ids,
 }
@@ -202,10 +205,13 @@ pub struct OutcomePlan {
 pub enum OutcomeVerdict {
     /// The text left or failed, and leaves the queue.
     Done {
-        /// What changes about it.
-        changed: Box<Changed>,
+        /// What changes about it, in order: that it left, and what was reported of it before.
+        changes: Vec<Changed>,
         /// What a simulated network shall bring back.
         follow_ups: Vec<FollowUp>,
+        /// Parts that a network took, to be known again when it reports. They take the place of
+        /// early reports, and of parts of other texts that once had the same ids.
+        parts: Vec<SentPart>,
     },
     /// It stays in the queue, to be tried again.
     Retry {
@@ -238,44 +244,88 @@ pub struct FollowUp {
 }
 
 impl OutcomePlan {
-    /// The verdict on the text and its place in the queue as the store finds them under its lock.
-    pub fn settle(&mut self, found: Option<(&Message, &QueueEntry)>) -> OutcomeVerdict {
+    /// What the network calls the parts that left.
+    pub fn parts(&self) -> &[NetworkId] {
+        match &self.result {
+            HandOver::Submitted { parts } => parts,
+            _ => &[],
+        }
+    }
+
+    /// The verdict on the text and its place in the queue as the store finds them under its lock,
+    /// beside the reports that came for [`parts`](Self::parts) before.
+    pub fn settle(
+        &mut self,
+        found: Option<(&Message, &QueueEntry)>,
+        early: &EarlyReports,
+    ) -> OutcomeVerdict {
         let Some((message, entry)) = found else { return OutcomeVerdict::LeaseLost };
         // A text past `sending` takes no part in this any more, not even by a line that says that
         // it will be tried again.
         if entry.lease != Some(self.token) || message.status != MessageStatus::Sending {
             return OutcomeVerdict::LeaseLost;
         }
-        let (news, simulated) = match &self.result {
-            HandOver::Taken { simulated } => {
-                (News::new(Trigger::Leave, self.at), simulated.as_slice())
+        let news = match &self.result {
+            HandOver::Taken { .. } | HandOver::Submitted { .. } => {
+                News::new(Trigger::Leave, self.at)
             }
             HandOver::Refused { error, detail } => {
-                (News::failed(*error, self.at).with_detail(detail.clone()), [].as_slice())
+                News::failed(*error, self.at).with_detail(detail.clone())
             }
-            HandOver::TryLater { detail } => return self.retry(entry, detail),
+            HandOver::Abandoned { error, detail } => {
+                News::undelivered(*error, self.at).with_detail(Some(detail.clone()))
+            }
+            HandOver::TryLater { detail } => {
+                let note = (entry.attempt < RETRIES_TOLD).then_some(detail);
+                return self.retry(entry, note);
+            }
+            // Always told: whoever gets it twice will ask.
+            HandOver::Unanswered { detail } => return self.retry(entry, Some(detail)),
         };
         let Some(changed) = change(message, &news, &mut self.ids) else {
             return OutcomeVerdict::LeaseLost;
         };
-        let follow_up = |ids: &mut Ids, simulated: &crate::route::Simulated| FollowUp {
-            id: ids.next(),
+        let follow_ups = self.follow_ups(message);
+        let parts = self.sent_parts(early);
+        let mut changes = vec![changed];
+        let reports = parts.iter().map(|part| part.report);
+        if let Some(status) = report::of_whole(parts.len().max(1), reports) {
+            let left = &changes[0].message;
+            changes.extend(report::whole_changed(left, status, self.at, &mut self.ids));
+        }
+        OutcomeVerdict::Done { changes, follow_ups, parts }
+    }
+
+    fn follow_ups(&mut self, message: &Message) -> Vec<FollowUp> {
+        let HandOver::Taken { simulated } = &self.result else { return Vec::new() };
+        let follow_up = |Simulated { after, what }: &Simulated| FollowUp {
+            id: self.ids.next(),
             message: message.id,
             number: message.from,
             person: message.to,
             route: message.route.clone(),
-            due_at: self.at.plus(simulated.after),
-            what: simulated.what.clone(),
+            due_at: self.at.plus(*after),
+            what: what.clone(),
         };
-        let ids = &mut self.ids;
-        let follow_ups = simulated.iter().map(|one| follow_up(ids, one)).collect();
-        OutcomeVerdict::Done { changed: Box::new(changed), follow_ups }
+        simulated.iter().map(follow_up).collect()
     }
 
-    fn retry(&self, entry: &QueueEntry, detail: &str) -> OutcomeVerdict {
+    fn sent_parts(&self, early: &EarlyReports) -> Vec<SentPart> {
+        let ids = self.parts();
+        let part = |id: &NetworkId| SentPart {
+            id: id.clone(),
+            message: self.message,
+            total: ids.len(),
+            report: early.get(id).copied(),
+            at: self.at,
+        };
+        ids.iter().map(part).collect()
+    }
+
+    fn retry(&self, entry: &QueueEntry, told: Option<&String>) -> OutcomeVerdict {
         // Never later than it is valid: the claim at that moment fails and refunds it.
         let again_at = self.at.plus(retry_delay(entry.attempt)).min(entry.expires_at);
-        let note = (entry.attempt < RETRIES_TOLD).then(|| TimelineEntry {
+        let note = told.map(|detail| TimelineEntry {
             status: MessageStatus::Sending,
             detail: Some(format!("{}; will be tried again", tidy_detail(detail))),
             at: self.at,

@@ -6,6 +6,7 @@ use crate::message::status::Trigger;
 use crate::message::{ErrorCode, Message};
 use crate::time::Timestamp;
 
+pub mod report;
 pub mod store;
 
 /// What a receipt says.

@@ -8,12 +8,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures_util::stream::{self, BoxStream, StreamExt};
 
 use crate::account::Mode;
 use crate::ids::MessageId;
 use crate::inbound::InboundText;
+use crate::inbound::part::InboundPart;
 use crate::message::{Body, ErrorCode};
 use crate::phone::E164;
+use crate::receipt::report::{NetworkId, NetworkReport};
 use crate::receipt::{Receipt, ReceiptStatus};
 use crate::text::{Encoding, Segments};
 use crate::time::Timestamp;
@@ -83,11 +86,16 @@ pub struct OutboundText {
 /// What a route did with one text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HandOver {
-    /// It left for the network.
+    /// It left. The route reports what comes back to the [`RouteSink`], by the id of the text.
     Taken {
-        /// What shall come back from a network that is only simulated. Real routes leave it empty
-        /// and report to the [`RouteSink`] when something does.
+        /// What shall come back from a network that is only simulated.
         simulated: Vec<Simulated>,
+    },
+    /// It left for a network that reports what comes back by ids of its own
+    /// ([`RouteSink::reports`]).
+    Submitted {
+        /// What the network calls each part.
+        parts: Vec<NetworkId>,
     },
     /// The network refuses it for good.
     Refused {
@@ -99,6 +107,20 @@ pub enum HandOver {
     /// It did not leave, but may later: throttled, or no connection.
     TryLater {
         /// What stood in the way, for people.
+        detail: String,
+    },
+    /// It left perhaps: the connection was lost before the network said. It is handed over again,
+    /// and the person texted perhaps gets it twice.
+    Unanswered {
+        /// What happened, for people.
+        detail: String,
+    },
+    /// It left perhaps, or some parts of it did, and is not handed over again: it ends as
+    /// `undelivered`, and is not refunded.
+    Abandoned {
+        /// Why.
+        error: ErrorCode,
+        /// What happened, for people.
         detail: String,
     },
 }
@@ -129,8 +151,47 @@ pub trait RouteSink: Send + Sync {
     /// network send it again.
     async fn receipt(&self, receipt: Receipt) -> Result<(), crate::Error>;
 
+    /// What a network says of parts that it took, each under the id that it gave. Answers in the
+    /// order given; an error means that the report was not kept, as with
+    /// [`receipt`](Self::receipt).
+    async fn reports(&self, reports: Vec<NetworkReport>) -> Vec<Result<(), crate::Error>>;
+
     /// Someone texted one of our numbers. When this returns an error it was not kept.
     async fn inbound(&self, text: InboundText) -> Result<(), crate::Error>;
+
+    /// A part of a long text to one of our numbers came. When this returns an error it was not
+    /// kept.
+    async fn inbound_part(&self, part: InboundPart) -> Result<(), crate::Error>;
+
+    /// The route is connected: the numbers behind it are online. To be called every few minutes,
+    /// see [`ONLINE_FOR`](crate::number::ONLINE_FOR).
+    async fn connected(&self, route: &RouteName) -> Result<(), crate::Error>;
+}
+
+/// Whether a route can carry texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fitness {
+    /// It takes texts.
+    Ready,
+    /// It has as many in hand as it can use for now: more are not claimed for it.
+    Full,
+    /// It has been down for so long that another route should carry its texts.
+    Down,
+}
+
+/// How a route's connections stand, for the operator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Connections {
+    /// Those that are up.
+    pub up: usize,
+    /// Those there should be.
+    pub wanted: usize,
+    /// Texts that it has in hand: waiting for their turn, or for the network's answer.
+    pub in_hand: usize,
+    /// The pace, in hundredths of the agreed one: less than 100 where the network asked for it.
+    pub pace_percent: u8,
+    /// For how long none of them has carried texts; `None` while one does.
+    pub down_for: Option<Duration>,
 }
 
 /// Carries texts to a network.
@@ -144,7 +205,33 @@ pub trait Route: Send + Sync + fmt::Debug {
     /// Dropping the future must be safe: what was under way has then perhaps left.
     async fn hand_over(&self, texts: &[OutboundText], sink: &dyn RouteSink) -> Vec<HandOver>;
 
+    /// The same, but says what became of each text, by its place among `texts`, as soon as that is
+    /// known: what is recorded at once does not wait for the slowest. A text of which nothing is
+    /// said is handed over again when the claim on it runs out.
+    fn hand_over_each<'a>(
+        &'a self,
+        texts: &'a [OutboundText],
+        sink: &'a dyn RouteSink,
+    ) -> BoxStream<'a, (usize, HandOver)> {
+        let all = stream::once(self.hand_over(texts, sink));
+        all.flat_map(|results| stream::iter(results.into_iter().enumerate())).boxed()
+    }
+
+    /// Whether it can carry texts now.
+    fn fitness(&self) -> Fitness {
+        Fitness::Ready
+    }
+
+    /// How its connections stand; `None` for a route that keeps none.
+    fn connections(&self) -> Option<Connections> {
+        None
+    }
+
     /// Keeps connections and reports what comes back, until dropped. A route that has nothing to
     /// do in between returns at once.
     async fn run(&self, sink: Arc<dyn RouteSink>);
+
+    /// Takes no more texts, waits for what is under way, and disconnects in order. To be called
+    /// while [`run`](Self::run) still goes on.
+    async fn close(&self) {}
 }

@@ -6,6 +6,7 @@ use sms_core::dispatch::{
     ClaimFacts, ClaimPlan, ClaimVerdict, Claimed, FollowUp, LeaseToken, OutcomePlan,
     OutcomeRecorded, OutcomeVerdict, QueueEntry,
 };
+use sms_core::ids::MessageId;
 use sms_core::store::StoreError;
 use sms_core::time::Timestamp;
 
@@ -17,7 +18,12 @@ impl DispatchStore for MemoryStore {
     async fn dispatch_claim(&self, mut plan: ClaimPlan) -> Result<Claimed, StoreError> {
         let mut state = self.state();
         let mut claimed = Claimed::default();
-        for entry in state.queue.claimable(plan.at, plan.limit) {
+        let (without, messages) = (&plan.without, &state.messages);
+        let wanted = |id: MessageId| {
+            let route = messages.get(&id).map(|stored| &stored.message.route);
+            without.is_empty() || route.is_none_or(|route| !without.contains(route))
+        };
+        for entry in state.queue.claimable(plan.at, plan.limit, wanted) {
             state.claim(entry, &mut plan, &mut claimed);
         }
         Ok(claimed)
@@ -96,14 +102,21 @@ impl State {
 
     fn record_outcome(&mut self, mut plan: OutcomePlan) -> OutcomeRecorded {
         let stored = self.messages.get(&plan.message).map(|stored| &stored.message);
-        match plan.settle(stored.zip(self.queue.get(plan.message))) {
-            OutcomeVerdict::Done { changed, follow_ups } => {
-                let status = changed.message.status;
-                self.apply(*changed, &mut plan.ids);
+        let early = self.sent_parts.early(plan.parts());
+        match plan.settle(stored.zip(self.queue.get(plan.message)), &early) {
+            OutcomeVerdict::Done { changes, follow_ups, parts } => {
+                let mut recorded = OutcomeRecorded::LeaseLost;
+                for changed in changes {
+                    recorded = OutcomeRecorded::Done(changed.message.status);
+                    self.apply(changed, &mut plan.ids);
+                }
                 for follow_up in follow_ups {
                     self.follow_ups.insert(follow_up);
                 }
-                OutcomeRecorded::Done(status)
+                for part in parts {
+                    self.sent_parts.keep_part(part);
+                }
+                recorded
             }
             OutcomeVerdict::Retry { entry, note } => {
                 self.queue.put(entry);

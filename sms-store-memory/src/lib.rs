@@ -45,6 +45,7 @@ mod queue;
 mod receipt;
 mod sender_name;
 mod sending;
+mod sent_part;
 mod state;
 mod statistics;
 mod template;

@@ -5,6 +5,7 @@ use sms_core::ids::{AccountId, NumberId};
 use sms_core::number::rent::{RentPlan, RentScope, RentVerdict, RentsCharged};
 use sms_core::number::store::{NumberCreated, NumberStore};
 use sms_core::number::{Holder, Number};
+use sms_core::route::RouteName;
 use sms_core::store::StoreError;
 use sms_core::time::Timestamp;
 
@@ -61,6 +62,16 @@ impl NumberStore for MemoryStore {
         let Some(number) = state.numbers.get_mut(&id) else { return Ok(false) };
         number.checked_in_at = Some(at);
         Ok(true)
+    }
+
+    async fn numbers_check_in(
+        &self,
+        routes: Vec<Option<RouteName>>,
+        at: Timestamp,
+    ) -> Result<usize, StoreError> {
+        let mut state = self.state();
+        let behind = state.numbers.values_mut().filter(|number| routes.contains(&number.route));
+        Ok(behind.map(|number| number.checked_in_at = Some(at)).count())
     }
 
     async fn rents_charge(&self, mut plan: RentPlan) -> Result<RentsCharged, StoreError> {

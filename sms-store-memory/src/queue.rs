@@ -38,9 +38,15 @@ impl Queue {
         self.entries.get(&message)
     }
 
-    /// Up to `limit` entries claimable at `at`, the longest due first.
-    pub(crate) fn claimable(&self, at: Timestamp, limit: usize) -> Vec<QueueEntry> {
-        let due = self.by_time.iter().take_while(|(time, _)| *time <= at).take(limit);
+    /// Up to `limit` entries claimable at `at` that are `wanted`, the longest due first.
+    pub(crate) fn claimable(
+        &self,
+        at: Timestamp,
+        limit: usize,
+        wanted: impl Fn(MessageId) -> bool,
+    ) -> Vec<QueueEntry> {
+        let due = self.by_time.iter().take_while(|(time, _)| *time <= at);
+        let due = due.filter(|(_, message)| wanted(*message)).take(limit);
         due.filter_map(|(_, message)| self.entries.get(message).copied()).collect()
     }
 

@@ -1,9 +1,11 @@
 //! Receipts.
 
 use async_trait::async_trait;
+use sms_core::receipt::report::{NetworkReport, ReportPlan, ReportVerdict, Reported};
 use sms_core::receipt::store::ReceiptStore;
 use sms_core::receipt::{ReceiptPlan, Recorded};
 use sms_core::store::StoreError;
+use sms_core::time::Timestamp;
 
 use crate::MemoryStore;
 use crate::state::State;
@@ -14,9 +16,40 @@ impl ReceiptStore for MemoryStore {
         let mut state = self.state();
         plans.into_iter().map(|plan| Ok(state.record_receipt(plan))).collect()
     }
+
+    async fn reports_record(&self, plans: Vec<ReportPlan>) -> Vec<Result<Reported, StoreError>> {
+        let mut state = self.state();
+        plans.into_iter().map(|plan| Ok(state.record_report(plan))).collect()
+    }
+
+    async fn reports_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        Ok(self.state().sent_parts.tidy(before, limit))
+    }
 }
 
 impl State {
+    fn record_report(&mut self, mut plan: ReportPlan) -> Reported {
+        let NetworkReport { id, status } = plan.report.clone();
+        let Some((message, parts)) = self.sent_parts.of(&id) else {
+            self.sent_parts.keep_early(id, status, plan.at);
+            return Reported::Early;
+        };
+        let Some(stored) = self.messages.get(&message) else { return Reported::Repeat };
+        match plan.settle(&stored.message, &parts) {
+            ReportVerdict::Repeat => Reported::Repeat,
+            ReportVerdict::Keep(status) => {
+                self.sent_parts.report(&id, status);
+                Reported::Kept
+            }
+            ReportVerdict::Change(status, changed) => {
+                self.sent_parts.report(&id, status);
+                let message = changed.message.clone();
+                self.apply(*changed, &mut plan.ids);
+                Reported::Changed(message)
+            }
+        }
+    }
+
     fn record_receipt(&mut self, mut plan: ReceiptPlan) -> Recorded {
         if plan.follow_up.is_some_and(|id| !self.follow_ups.remove(id)) {
             return Recorded::AlreadyDone;

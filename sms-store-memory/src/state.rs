@@ -34,6 +34,7 @@ use crate::keyword::Keywords;
 use crate::link::Links;
 use crate::message_index::MessageIndex;
 use crate::queue::{FollowUps, Queue};
+use crate::sent_part::SentParts;
 
 /// Everything the store keeps.
 #[derive(Default)]
@@ -56,6 +57,7 @@ pub(crate) struct State {
     pub(crate) sender_name_owners: BTreeMap<SenderNameId, AccountId>,
     pub(crate) unrouted: BTreeMap<MessageId, Unrouted>,
     pub(crate) parts: Parts,
+    pub(crate) sent_parts: SentParts,
     /// Idempotency keys by age, for tidying.
     pub(crate) key_ages: BTreeSet<(Timestamp, AccountId, IdempotencyKey)>,
 }

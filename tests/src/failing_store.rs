@@ -49,8 +49,10 @@ use sms_core::opt_out::store::OptOutStore;
 use sms_core::opt_out::{Added, OptOut};
 use sms_core::page::{OffsetPage, OffsetRequest, Page, PageRequest};
 use sms_core::phone::E164;
+use sms_core::receipt::report::{ReportPlan, Reported};
 use sms_core::receipt::store::ReceiptStore;
 use sms_core::receipt::{ReceiptPlan, Recorded};
+use sms_core::route::RouteName;
 use sms_core::sender_name::store::SenderNameStore;
 use sms_core::sender_name::{
     ReviewPlan, ReviewRefused, ReviewStatus, SenderName, SenderNameExists,
@@ -262,6 +264,8 @@ forward! {
         numbers_held(account: AccountId) -> Result<Vec<Number>, StoreError>;
         number_delete(id: NumberId) -> Result<bool, StoreError>;
         number_check_in(id: NumberId, at: Timestamp) -> Result<bool, StoreError>;
+        numbers_check_in(routes: Vec<Option<RouteName>>, at: Timestamp)
+            -> Result<usize, StoreError>;
         rents_charge(plan: RentPlan) -> Result<RentsCharged, StoreError>;
         rents_next() -> Result<Option<Timestamp>, StoreError>;
     }
@@ -280,6 +284,8 @@ forward! {
 forward! {
     impl ReceiptStore for FailingStore {
         receipts_record(plans: Vec<ReceiptPlan>) -> Vec<Result<Recorded, StoreError>>;
+        reports_record(plans: Vec<ReportPlan>) -> Vec<Result<Reported, StoreError>>;
+        reports_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
     }
 }
 

@@ -69,6 +69,31 @@ scenarios! { number;
         assert_eq!(list(rig).await, []);
     }
 
+    /// A route that is connected checks in the numbers behind it, and where it is the one of
+    /// numbers that name none, those too.
+    async fn a_connected_route_checks_in_the_numbers_behind_it(rig: &Rig) {
+        let main = RouteName::new("main");
+        let on = |n, route: Option<&str>| Number {
+            route: route.map(RouteName::new),
+            ..rig.new_number(person(n), Holder::Shared)
+        };
+        for (n, route) in [(901, Some("main")), (902, Some("backup")), (903, None)] {
+            create(rig, &on(n, route)).await;
+        }
+        let online = async || {
+            let numbers = list(rig).await;
+            numbers.iter().rev().map(|number| number.is_online(rig.now())).collect::<Vec<_>>()
+        };
+        let check_in = async |routes| {
+            rig.store().numbers_check_in(routes, rig.now()).await.expect("checked in")
+        };
+        assert_eq!(check_in(vec![Some(main.clone())]).await, 1);
+        assert_eq!(online().await, [true, false, false]);
+        assert_eq!(check_in(vec![Some(main), None]).await, 2);
+        assert_eq!(online().await, [true, false, true]);
+        assert_eq!(check_in(vec![Some(RouteName::new("other"))]).await, 0);
+    }
+
     /// Numbers are listed newest first.
     async fn numbers_are_listed_newest_first(rig: &Rig) {
         let account = rig.account(0).await;

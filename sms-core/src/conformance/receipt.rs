@@ -3,3 +3,4 @@
 pub(crate) mod follow_up;
 pub(crate) mod late;
 pub(crate) mod record;
+pub(crate) mod report;

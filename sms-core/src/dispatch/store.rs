@@ -11,12 +11,13 @@ use crate::time::Timestamp;
 pub trait DispatchStore: Send + Sync {
     /// Takes texts whose `claimable_at` is not after `plan.at`, the longest due first, and settles
     /// each by [`ClaimPlan::settle`](super::ClaimPlan::settle) in one commit. Two claims at once
-    /// never take the same text.
+    /// never take the same text. Those of routes in [`ClaimPlan::without`] are left.
     async fn dispatch_claim(&self, plan: ClaimPlan) -> Result<Claimed, StoreError>;
 
     /// Records what became of texts, each by [`OutcomePlan::settle`] against the text and its place
-    /// in the queue as the ones before left them; each text's change is whole: status, timeline,
-    /// refund, events and queue together. Answers in the order given.
+    /// in the queue as the ones before left them, and against what was reported of its parts
+    /// before; each text's change is whole: status, timeline, refund, events, queue and parts
+    /// together. Answers in the order given.
     async fn dispatch_record(
         &self,
         plans: Vec<OutcomePlan>,

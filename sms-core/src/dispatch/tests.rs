@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 
 use super::MessageStatus::{
@@ -34,7 +36,7 @@ fn held(token: LeaseToken) -> QueueEntry {
 
 fn claim(facts: ClaimFacts<'_>) -> ClaimVerdict {
     let lease = Lease { token: OURS, until: seconds(30) };
-    ClaimPlan { at: now(), limit: 10, lease, ids: ids() }.settle(facts)
+    ClaimPlan { at: now(), limit: 10, lease, without: Vec::new(), ids: ids() }.settle(facts)
 }
 
 fn facts<'a>(message: &'a Message, entry: &'a QueueEntry) -> ClaimFacts<'a> {
@@ -190,7 +192,7 @@ fn a_text_that_must_not_leave_is_refunded_unless_it_cost_nothing() {
 
 fn record(result: HandOver, found: Option<(&Message, &QueueEntry)>) -> OutcomeVerdict {
     let plan = OutcomePlan { message: message_id(), token: OURS, result, at: now(), ids: ids() };
-    { plan }.settle(found)
+    { plan }.settle(found, &EarlyReports::new())
 }
 
 fn taken() -> HandOver {
@@ -208,7 +210,10 @@ fn later() -> HandOver {
 
 fn done(result: HandOver, message: &Message) -> (Changed, Vec<FollowUp>) {
     match record(result, Some((message, &held(OURS)))) {
-        OutcomeVerdict::Done { changed, follow_ups } => (*changed, follow_ups),
+        OutcomeVerdict::Done { mut changes, follow_ups, parts } => {
+            assert_eq!((changes.len(), parts), (1, Vec::new()));
+            (changes.remove(0), follow_ups)
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -230,6 +235,64 @@ fn a_text_that_was_refused_is_failed_and_refunded_with_what_the_network_said() {
     assert_eq!(follow_ups, []);
     let (changed, _) = done(refused(), &test_message(Sending));
     assert_eq!(changed.refund, None);
+}
+
+#[test]
+fn parts_that_a_network_took_are_kept_with_what_was_reported_of_them_before() {
+    let id = |text: &str| NetworkId::new(RouteName::new("main"), text);
+    let submitted = HandOver::Submitted { parts: vec![id("a"), id("b")] };
+    let plan = OutcomePlan {
+        message: message_id(),
+        token: OURS,
+        result: submitted,
+        at: now(),
+        ids: ids(),
+    };
+    let message = message(Sending);
+    let settle = |early: &[(NetworkId, ReceiptStatus)]| {
+        let early = early.iter().cloned().collect();
+        match plan.clone().settle(Some((&message, &held(OURS))), &early) {
+            OutcomeVerdict::Done { changes, parts, .. } => (changes, parts),
+            other => panic!("{other:?}"),
+        }
+    };
+    let delivered = ReceiptStatus::Delivered;
+    let (changes, parts) = settle(&[(id("b"), delivered), (id("c"), delivered)]);
+    assert_eq!((changes.len(), changes[0].message.status), (1, Sent));
+    let reports: Vec<_> = parts.iter().map(|part| (part.total, part.report)).collect();
+    assert_eq!(reports, [(2, None), (2, Some(delivered))]);
+    let (changes, _) = settle(&[(id("b"), delivered), (id("a"), delivered)]);
+    let statuses: Vec<_> = changes.iter().map(|changed| changed.message.status).collect();
+    assert_eq!(statuses, [Sent, MessageStatus::Delivered]);
+    let events: BTreeSet<_> =
+        changes.iter().flat_map(|changed| &changed.events).map(|event| event.id).collect();
+    assert_eq!(events.len(), 2, "each event has an id of its own");
+}
+
+#[test]
+fn a_text_that_is_given_up_is_undelivered_and_not_refunded() {
+    let detail = "1 of 2 parts left".to_owned();
+    let given_up = HandOver::Abandoned { error: ErrorCode::NetworkError, detail };
+    let (changed, _) = done(given_up, &message(Sending));
+    assert_eq!(changed.message.status, MessageStatus::Undelivered);
+    assert_eq!(changed.message.error, Some(ErrorCode::NetworkError));
+    assert_eq!((changed.refund, changed.message.times.sent_at), (None, Some(now())));
+}
+
+#[test]
+fn that_a_text_left_perhaps_is_told_however_often_it_was_tried() {
+    let message = message(Sending);
+    for attempt in [0, 4, 5, 400] {
+        let entry = QueueEntry { attempt, ..held(OURS) };
+        let perhaps = HandOver::Unanswered { detail: "no answer".to_owned() };
+        for (result, told) in [(perhaps, true), (later(), attempt < 5)] {
+            let OutcomeVerdict::Retry { note, .. } = record(result, Some((&message, &entry)))
+            else {
+                panic!("not tried again")
+            };
+            assert_eq!(note.is_some(), told, "{attempt}");
+        }
+    }
 }
 
 #[test]
@@ -337,7 +400,8 @@ fn a_text_is_looked_at_again_when_it_expires_and_fails_then() {
     let (entry, _) = retried(&QueueEntry { expires_at: seconds(3), ..held(OURS) });
     let lease = Lease { token: ANOTHERS, until: seconds(33) };
     let at = entry.claimable_at;
-    let verdict = ClaimPlan { at, limit: 1, lease, ids: ids() }.settle(facts(&message, &entry));
+    let verdict = ClaimPlan { at, limit: 1, lease, without: Vec::new(), ids: ids() }
+        .settle(facts(&message, &entry));
     assert_eq!(in_a_word(verdict), "expired");
 }
 
@@ -372,7 +436,7 @@ proptest! {
         let end = loop {
             let at = entry.claimable_at;
             let lease = Lease { token: OURS, until: at.plus(LEASE) };
-            let mut claim = ClaimPlan { at, limit: 1, lease, ids: ids() };
+            let mut claim = ClaimPlan { at, limit: 1, lease, without: Vec::new(), ids: ids() };
             entry = match claim.settle(facts(&message, &entry)) {
                 ClaimVerdict::Take { entry, .. } => entry,
                 ClaimVerdict::Fail(changed) => break changed,
@@ -381,7 +445,7 @@ proptest! {
             let id = message.id;
             let mut plan =
                 OutcomePlan { message: id, token: OURS, result: later(), at, ids: ids() };
-            entry = match plan.settle(Some((&message, &entry))) {
+            entry = match plan.settle(Some((&message, &entry)), &EarlyReports::new()) {
                 OutcomeVerdict::Retry { entry, .. } => entry,
                 other => panic!("{other:?}"),
             };

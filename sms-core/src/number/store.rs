@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use super::Number;
 use super::rent::{RentPlan, RentsCharged};
 use crate::ids::{AccountId, NumberId};
+use crate::route::RouteName;
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
@@ -41,6 +42,14 @@ pub trait NumberStore: Send + Sync {
 
     /// Remembers that the gateway behind a number checked in; false when there is none of this id.
     async fn number_check_in(&self, id: NumberId, at: Timestamp) -> Result<bool, StoreError>;
+
+    /// The same for every number whose route is one of these; `None` for those that name none.
+    /// Returns how many there are.
+    async fn numbers_check_in(
+        &self,
+        routes: Vec<Option<RouteName>>,
+        at: Timestamp,
+    ) -> Result<usize, StoreError>;
 
     /// Takes rent, each number by [`RentPlan::settle`](super::rent::RentPlan::settle) against its
     /// account's balance as the ones before left it: entries, balance and number in one commit. Two

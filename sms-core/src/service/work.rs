@@ -8,17 +8,20 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use futures_util::StreamExt;
 use futures_util::future::join_all;
 
 use super::Sms;
 use crate::dispatch::{ClaimPlan, FollowUp, LeaseToken, OutcomePlan, OutcomeRecorded};
 use crate::error::Error;
+use crate::inbound::part::InboundPart;
 use crate::inbound::{InboundText, Origin, SHARED_REACH};
 use crate::message::MessageStatus;
 use crate::message::filter::SETTLED_AFTER;
 use crate::number::rent::RentsCharged;
+use crate::receipt::report::{self, NetworkReport, ReportPlan, Reported};
 use crate::receipt::{Receipt, ReceiptPlan};
-use crate::route::{Comeback, HandOver, OutboundText, RouteSink};
+use crate::route::{Comeback, Fitness, HandOver, OutboundText, Route, RouteName, RouteSink};
 use crate::sending::idempotency;
 use crate::sending::settle::TEST_WINDOW;
 use crate::time::Timestamp;
@@ -71,6 +74,22 @@ pub struct Dispatched {
     pub lost: usize,
 }
 
+impl Dispatched {
+    fn count(&mut self, outcome: OutcomeRecorded) {
+        let counted = match outcome {
+            OutcomeRecorded::Done(MessageStatus::Failed) => &mut self.failed,
+            OutcomeRecorded::Done(_) => &mut self.sent,
+            OutcomeRecorded::Retry => &mut self.retried,
+            OutcomeRecorded::LeaseLost => &mut self.lost,
+        };
+        *counted += 1;
+    }
+}
+
+/// Commits that record one hand-over's outcomes side by side. While they are under way, further
+/// outcomes gather for the next.
+const RECORDS_AT_ONCE: usize = 2;
+
 /// The leases of claims whose texts are being handed over by this program.
 #[derive(Debug, Default)]
 pub(super) struct HeldLeases(Mutex<BTreeSet<LeaseToken>>);
@@ -111,7 +130,8 @@ impl Sms {
         self.record_kept().await?;
         let at = self.now();
         let lease = self.lease(at, self.inner.lease);
-        let plan = ClaimPlan { at, limit, lease, ids: self.ids(at) };
+        let without = self.full_routes();
+        let plan = ClaimPlan { at, limit, lease, without, ids: self.ids(at) };
         let leases = &self.inner.leases;
         leases.with(|tokens| tokens.insert(lease.token));
         let _held = Held(leases, lease.token);
@@ -122,42 +142,73 @@ impl Sms {
         }
         let fell_due = claimed.texts.len() + failed + claimed.cancelled as usize;
         let mut done = Dispatched { claimed: fell_due, failed, ..Dispatched::default() };
-        let groups = group_by_route(claimed.texts);
-        let hand_overs = groups.iter().map(|texts| self.hand_over(texts, lease.token));
-        for recorded in join_all(hand_overs).await {
-            for outcome in recorded? {
-                match outcome {
-                    OutcomeRecorded::Done(MessageStatus::Failed) => done.failed += 1,
-                    OutcomeRecorded::Done(_) => done.sent += 1,
-                    OutcomeRecorded::Retry => done.retried += 1,
-                    OutcomeRecorded::LeaseLost => done.lost += 1,
-                }
+        let groups = group_by_route(claimed.texts, |name| self.carrier(name));
+        let hand_overs = groups.iter().map(|group| self.hand_over(group, lease.token));
+        let mut result = Ok(());
+        for recorded in join_all(hand_overs).await.into_iter().flatten() {
+            match recorded {
+                Ok(outcomes) => outcomes.into_iter().for_each(|outcome| done.count(outcome)),
+                Err(error) => result = Err(error),
             }
         }
-        Ok(done)
+        result.map(|()| done)
     }
 
+    /// Routes whose texts have to wait in the queue: their carrier has no room for more.
+    fn full_routes(&self) -> Vec<RouteName> {
+        let is_full = |route: &&Arc<dyn Route>| {
+            let carrier = self.carrier(route.name());
+            carrier.is_some_and(|carrier| carrier.fitness() == Fitness::Full)
+        };
+        self.routes().iter().filter(is_full).map(|route| route.name().clone()).collect()
+    }
+
+    /// The route that carries the texts of the one named: itself, unless it is down and another of
+    /// those that carry live texts is not; then the next one after it.
+    fn carrier(&self, name: &RouteName) -> Option<&Arc<dyn Route>> {
+        let routes = self.routes();
+        let place = routes.iter().position(|route| route.name() == name)?;
+        let test = RouteName::test();
+        let rest = routes[place + 1..].iter().chain(&routes[..place]);
+        let stand_ins = rest.filter(|route| *name != test && *route.name() != test);
+        std::iter::once(&routes[place])
+            .chain(stand_ins)
+            .find(|route| route.fitness() != Fitness::Down)
+            .or(Some(&routes[place]))
+    }
+
+    /// Hands texts over, and records what became of them as that gets known: what is known at the
+    /// same time in one commit.
     async fn hand_over(
         &self,
-        texts: &[OutboundText],
+        group: &Group<'_>,
         token: LeaseToken,
-    ) -> Result<Vec<OutcomeRecorded>, Error> {
-        let Some(first) = texts.first() else { return Ok(Vec::new()) };
-        let results = if let Some(route) = self.route(&first.route) {
-            route.hand_over(texts, self).await
-        } else {
-            let detail = format!("route {} is not configured", first.route);
-            vec![HandOver::TryLater { detail }; texts.len()]
+    ) -> Vec<Result<Vec<OutcomeRecorded>, Error>> {
+        let Group { texts, carrier } = group;
+        let Some(route) = carrier else {
+            let unknown = texts.iter().map(|text| {
+                let detail = format!("route {} is not configured", text.route);
+                self.outcome(text, token, HandOver::TryLater { detail })
+            });
+            return vec![self.record(unknown.collect()).await];
         };
+        route
+            .hand_over_each(texts, self)
+            .ready_chunks(texts.len())
+            .map(|outcomes| {
+                let plans = outcomes.into_iter().filter_map(|(place, result)| {
+                    Some(self.outcome(texts.get(place)?, token, result))
+                });
+                self.record(plans.collect())
+            })
+            .buffer_unordered(RECORDS_AT_ONCE)
+            .collect()
+            .await
+    }
+
+    fn outcome(&self, text: &OutboundText, token: LeaseToken, result: HandOver) -> OutcomePlan {
         let at = self.now();
-        let plans = texts.iter().zip(results).map(|(text, result)| OutcomePlan {
-            message: text.message,
-            token,
-            result,
-            at,
-            ids: self.ids(at),
-        });
-        self.record(plans.collect()).await
+        OutcomePlan { message: text.message, token, result, at, ids: self.ids(at) }
     }
 
     /// Records outcomes; keeps them, and the hold on their texts, should the store fail.
@@ -231,8 +282,22 @@ impl Sms {
         result
     }
 
+    /// Records what networks report of parts, in the order given. A report of a part that is not
+    /// known yet is kept until it is.
+    pub async fn record_reports(
+        &self,
+        reports: Vec<NetworkReport>,
+    ) -> Vec<Result<Reported, Error>> {
+        let at = self.now();
+        let plans = reports.into_iter().map(|report| ReportPlan { report, at, ids: self.ids(at) });
+        let recorded = self.store().reports_record(plans.collect()).await;
+        self.wake(Work::Webhooks);
+        recorded.into_iter().map(|one| one.map_err(Error::from)).collect()
+    }
+
     /// Removes up to `limit` each of what is past its keep: webhook deliveries and contacts on
-    /// shared numbers after 30 days, idempotency keys after 7, test sends after an hour. Takes in
+    /// shared numbers after 30 days, idempotency keys and networks' ids after 7, test sends after
+    /// an hour. Takes in
     /// what came of long texts whose parts are a day old, folds what is counted of campaigns, and
     /// cancels what is left of those cancelled. Returns how many.
     pub async fn tidy(&self, limit: usize) -> Result<usize, Error> {
@@ -244,7 +309,8 @@ impl Sms {
         let tests = store.test_sends_tidy(now.minus(TEST_WINDOW), limit).await?;
         let parts = self.give_up_parts(limit).await?;
         let campaigns = self.campaigns_tidy(now, limit).await?;
-        Ok(deliveries + keys + contacts + tests + parts + campaigns)
+        let ids = store.reports_tidy(now.minus(report::KEPT_FOR), limit).await?;
+        Ok(deliveries + keys + contacts + tests + parts + campaigns + ids)
     }
 
     /// Prepares searches for words in about `limit` texts that came since it was last done. Returns
@@ -286,13 +352,22 @@ impl Sms {
     }
 }
 
+/// Texts of one route, and the route that carries them.
+struct Group<'a> {
+    texts: Vec<OutboundText>,
+    carrier: Option<&'a Arc<dyn Route>>,
+}
+
 /// Texts of one route each, in the order they fell due.
-fn group_by_route(texts: Vec<OutboundText>) -> Vec<Vec<OutboundText>> {
-    let mut groups: Vec<Vec<OutboundText>> = Vec::new();
+fn group_by_route<'a>(
+    texts: Vec<OutboundText>,
+    carrier: impl Fn(&RouteName) -> Option<&'a Arc<dyn Route>>,
+) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group<'a>> = Vec::new();
     for text in texts {
-        match groups.iter_mut().find(|group| group[0].route == text.route) {
-            Some(group) => group.push(text),
-            None => groups.push(vec![text]),
+        match groups.iter_mut().find(|group| group.texts[0].route == text.route) {
+            Some(group) => group.texts.push(text),
+            None => groups.push(Group { carrier: carrier(&text.route), texts: vec![text] }),
         }
     }
     groups
@@ -304,8 +379,26 @@ impl RouteSink for Sms {
         self.record_receipt(receipt).await.map(|_| ())
     }
 
+    async fn reports(&self, reports: Vec<NetworkReport>) -> Vec<Result<(), Error>> {
+        let recorded = self.record_reports(reports).await;
+        recorded.into_iter().map(|one| one.map(|_| ())).collect()
+    }
+
     async fn inbound(&self, text: InboundText) -> Result<(), Error> {
         self.take_in(text, Origin::Network).await.map(|_| ())
+    }
+
+    async fn inbound_part(&self, part: InboundPart) -> Result<(), Error> {
+        Sms::inbound_part(self, part).await.map(|_| ())
+    }
+
+    async fn connected(&self, route: &RouteName) -> Result<(), Error> {
+        let mut behind = vec![Some(route.clone())];
+        if route == self.default_route() {
+            behind.push(None);
+        }
+        self.store().numbers_check_in(behind, self.now()).await?;
+        Ok(())
     }
 }
 

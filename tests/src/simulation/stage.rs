@@ -31,8 +31,10 @@ use sms_core::opt_out::store::OptOutStore;
 use sms_core::opt_out::{Added, OptOut};
 use sms_core::page::{OffsetPage, OffsetRequest, Page, PageRequest};
 use sms_core::phone::E164;
+use sms_core::receipt::report::{ReportPlan, Reported};
 use sms_core::receipt::store::ReceiptStore;
 use sms_core::receipt::{ReceiptPlan, Recorded};
+use sms_core::route::RouteName;
 use sms_core::sender_name::store::SenderNameStore;
 use sms_core::sender_name::{
     ReviewPlan, ReviewRefused, ReviewStatus, SenderName, SenderNameExists,
@@ -296,6 +298,10 @@ forward! {
         rents_next() -> Result<Option<Timestamp>, StoreError>;
         numbers_for(account: AccountId) -> Result<Vec<Number>, StoreError>;
         number_check_in(id: NumberId, at: Timestamp) -> Result<bool, StoreError>;
+        numbers_check_in(
+            routes: Vec<Option<RouteName>>,
+            at: Timestamp
+        ) -> Result<usize, StoreError>;
     }
     own {
         async fn number_create(&self, number: Number) -> Result<NumberCreated, StoreError> {
@@ -374,7 +380,10 @@ fn done<P, A: Clone>(plans: Vec<P>, answers: &[Result<A, StoreError>]) -> (Vec<P
 }
 
 forward! {
-    impl ReceiptStore for Stage {}
+    impl ReceiptStore for Stage {
+        reports_record(plans: Vec<ReportPlan>) -> Vec<Result<Reported, StoreError>>;
+        reports_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
+    }
     own {
         async fn receipts_record(
             &self,

@@ -4,10 +4,10 @@ use crate::account::AccountStatus;
 use crate::conformance::Rig;
 use crate::conformance::rig::{event_of, millis, request, seconds, taken};
 use crate::credits::ledger::Kind;
-use crate::dispatch::{LEASE, TEST_DELAY, VALIDITY};
+use crate::dispatch::{ClaimPlan, LEASE, TEST_DELAY, VALIDITY};
 use crate::event::EventType;
 use crate::message::{ErrorCode, MessageStatus};
-use crate::route::OutboundText;
+use crate::route::{OutboundText, RouteName};
 use crate::sending::request::SendRequest;
 
 scenarios! { dispatch;
@@ -25,6 +25,26 @@ scenarios! { dispatch;
         assert_eq!(rig.claim(2).await.ids(), [fifth, seventh]);
         assert_eq!(rig.claim(10).await.ids(), [tenth]);
         assert_eq!(rig.claim(10).await.texts, []);
+    }
+
+    /// Texts of routes that have no room stay in the queue, and keep no others from being taken.
+    async fn texts_of_routes_without_room_are_left(rig: &Rig) {
+        let account = rig.account(20).await;
+        let live = rig.text(&account, 1).await;
+        rig.send_test(&account, &request([2])).await;
+        let test = rig.send_test(&account, &request([3])).await.messages.remove(0);
+        rig.advance(TEST_DELAY);
+        let claim = async |without: &[&RouteName]| {
+            let without = without.iter().map(|&route| route.clone()).collect();
+            let plan = ClaimPlan { without, ..rig.claim_plan(2) };
+            let texts = rig.store().dispatch_claim(plan).await.expect("texts are claimed").texts;
+            texts.into_iter().map(|text| text.mode.is_test()).collect::<Vec<_>>()
+        };
+        assert!(claim(&[&live.route, &test.route]).await.is_empty());
+        assert_eq!(rig.status(&account, live.id).await, MessageStatus::Queued);
+        assert_eq!(claim(&[&live.route]).await, [true, true], "no live text took their places");
+        assert_eq!(rig.next_dispatch().await, Some(live.due_at()));
+        assert_eq!(claim(&[&test.route, &RouteName::new("unknown")]).await, [false]);
     }
 
     /// A scheduled text is taken at its time and not before.

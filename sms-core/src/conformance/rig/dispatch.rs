@@ -66,7 +66,8 @@ impl Rig {
 
     /// A worker's wish for up to `limit` texts.
     pub fn claim_plan(&self, limit: usize) -> ClaimPlan {
-        ClaimPlan { at: self.now(), limit, lease: self.lease(), ids: self.ids() }
+        let without = Vec::new();
+        ClaimPlan { at: self.now(), limit, lease: self.lease(), without, ids: self.ids() }
     }
 
     /// Claims up to `limit` texts.

@@ -6,6 +6,8 @@ use super::*;
 use crate::account::Mode;
 use crate::ids::MessageId;
 use crate::inbound::InboundText;
+use crate::inbound::part::InboundPart;
+use crate::receipt::report::NetworkReport;
 use crate::samples::{mobile, our_number, seconds};
 use crate::text::{Encoding, Segments};
 
@@ -27,6 +29,18 @@ impl RouteSink for Recorder {
     async fn inbound(&self, text: InboundText) -> Result<(), crate::Error> {
         self.inbound.lock().unwrap().push(text);
         Ok(())
+    }
+
+    async fn reports(&self, _: Vec<NetworkReport>) -> Vec<Result<(), crate::Error>> {
+        unreachable!("the simulator has no ids of its own")
+    }
+
+    async fn inbound_part(&self, _: InboundPart) -> Result<(), crate::Error> {
+        unreachable!("the simulator brings whole texts")
+    }
+
+    async fn connected(&self, _: &RouteName) -> Result<(), crate::Error> {
+        unreachable!("the simulator has no connection")
     }
 }
 

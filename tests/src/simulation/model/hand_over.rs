@@ -90,6 +90,10 @@ impl Model {
                 *self.comebacks.entry(id).or_default() += simulated.len();
                 (MessageStatus::Sent, Vec::new())
             }
+            HandOver::Submitted { .. } | HandOver::Unanswered { .. } => {
+                return Err(format!("{id}: the simulated network gives no ids, and answers"));
+            }
+            HandOver::Abandoned { error, .. } => (MessageStatus::Undelivered, vec![*error]),
             HandOver::Refused { error, .. } => (MessageStatus::Failed, vec![*error]),
             HandOver::TryLater { .. } => {
                 self.turned_away(moment, plan)?;

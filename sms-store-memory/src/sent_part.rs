@@ -1,0 +1,102 @@
+//! Parts that networks took, and what was reported of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sms_core::ids::MessageId;
+use sms_core::receipt::ReceiptStatus;
+use sms_core::receipt::report::{EarlyReports, NetworkId, SentPart};
+use sms_core::route::RouteName;
+use sms_core::time::Timestamp;
+
+/// What is known under a network's id.
+#[derive(Debug, Clone)]
+enum Known {
+    Part(SentPart),
+    /// A report of a part that was not recorded yet.
+    Early(ReceiptStatus, Timestamp),
+}
+
+impl Known {
+    fn at(&self) -> Timestamp {
+        match self {
+            Self::Part(part) => part.at,
+            Self::Early(_, at) => *at,
+        }
+    }
+}
+
+/// Parts and early reports, by the networks' ids.
+#[derive(Default)]
+pub(crate) struct SentParts {
+    by_id: BTreeMap<NetworkId, Known>,
+    by_message: BTreeSet<(MessageId, NetworkId)>,
+    by_age: BTreeSet<(Timestamp, NetworkId)>,
+}
+
+impl SentParts {
+    /// The text that has a part of this id, and all its parts.
+    pub(crate) fn of(&self, id: &NetworkId) -> Option<(MessageId, Vec<SentPart>)> {
+        let Some(Known::Part(SentPart { message, .. })) = self.by_id.get(id) else { return None };
+        let nothing = NetworkId::new(RouteName::new(""), "");
+        let from = (*message, nothing);
+        let of_text = self.by_message.range(from..).take_while(|(of, _)| of == message);
+        let part = |id| match self.by_id.get(id) {
+            Some(Known::Part(part)) => Some(part.clone()),
+            _ => None,
+        };
+        Some((*message, of_text.filter_map(|(_, id)| part(id)).collect()))
+    }
+
+    /// What was reported of these before they were recorded.
+    pub(crate) fn early(&self, ids: &[NetworkId]) -> EarlyReports {
+        let report = |id: &NetworkId| match self.by_id.get(id) {
+            Some(Known::Early(status, _)) => Some((id.clone(), *status)),
+            _ => None,
+        };
+        ids.iter().filter_map(report).collect()
+    }
+
+    /// Keeps a report until its part is recorded.
+    pub(crate) fn keep_early(&mut self, id: NetworkId, status: ReceiptStatus, at: Timestamp) {
+        if !matches!(self.by_id.get(&id), Some(Known::Early(ReceiptStatus::Delivered, _))) {
+            self.put(id, Known::Early(status, at));
+        }
+    }
+
+    pub(crate) fn keep_part(&mut self, part: SentPart) {
+        self.put(part.id.clone(), Known::Part(part));
+    }
+
+    pub(crate) fn report(&mut self, id: &NetworkId, status: ReceiptStatus) {
+        if let Some(Known::Part(part)) = self.by_id.get_mut(id) {
+            part.report = Some(status);
+        }
+    }
+
+    /// Forgets up to `limit` from before `before`; how many.
+    pub(crate) fn tidy(&mut self, before: Timestamp, limit: usize) -> usize {
+        let old = self.by_age.iter().take_while(|(at, _)| *at < before).take(limit);
+        let old: Vec<NetworkId> = old.map(|(_, id)| id.clone()).collect();
+        for id in &old {
+            self.remove(id);
+        }
+        old.len()
+    }
+
+    fn put(&mut self, id: NetworkId, known: Known) {
+        self.remove(&id);
+        self.by_age.insert((known.at(), id.clone()));
+        if let Known::Part(part) = &known {
+            self.by_message.insert((part.message, id.clone()));
+        }
+        self.by_id.insert(id, known);
+    }
+
+    fn remove(&mut self, id: &NetworkId) {
+        let Some(known) = self.by_id.remove(id) else { return };
+        self.by_age.remove(&(known.at(), id.clone()));
+        if let Known::Part(part) = known {
+            self.by_message.remove(&(part.message, id.clone()));
+        }
+    }
+}
