@@ -72,7 +72,8 @@ pub struct ClaimPlan {
     pub limit: usize,
     /// The hold it takes.
     pub lease: Lease,
-    /// Routes whose texts are left in the queue: they have no room for more.
+    /// Routes that cannot take more now: their texts are left in the queue, unless they are no
+    /// longer valid.
     pub without: Vec<RouteName>,
     /// Ids for what claiming makes.
     pub ids: Ids,

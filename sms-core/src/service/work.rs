@@ -130,7 +130,7 @@ impl Sms {
         self.record_kept().await?;
         let at = self.now();
         let lease = self.lease(at, self.inner.lease);
-        let without = self.full_routes();
+        let without = self.routes_that_wait();
         let plan = ClaimPlan { at, limit, lease, without, ids: self.ids(at) };
         let leases = &self.inner.leases;
         leases.with(|tokens| tokens.insert(lease.token));
@@ -154,13 +154,14 @@ impl Sms {
         result.map(|()| done)
     }
 
-    /// Routes whose texts have to wait in the queue: their carrier has no room for more.
-    fn full_routes(&self) -> Vec<RouteName> {
-        let is_full = |route: &&Arc<dyn Route>| {
+    /// Routes whose texts have to wait in the queue: what carries them has no room for more, or is
+    /// down.
+    fn routes_that_wait(&self) -> Vec<RouteName> {
+        let waits = |route: &&Arc<dyn Route>| {
             let carrier = self.carrier(route.name());
-            carrier.is_some_and(|carrier| carrier.fitness() == Fitness::Full)
+            carrier.is_some_and(|carrier| carrier.fitness() != Fitness::Ready)
         };
-        self.routes().iter().filter(is_full).map(|route| route.name().clone()).collect()
+        self.routes().iter().filter(waits).map(|route| route.name().clone()).collect()
     }
 
     /// The route that carries the texts of the one named: itself, unless it is down and another of
