@@ -30,6 +30,8 @@ pub mod pace;
 pub mod pdu;
 pub mod report;
 pub mod route;
+#[cfg(test)]
+mod scripted_peer;
 pub mod session;
 pub mod settings;
 pub mod submit;
