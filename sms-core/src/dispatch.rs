@@ -311,7 +311,9 @@ impl OutcomePlan {
         simulated.iter().map(follow_up).collect()
     }
 
-    fn sent_parts(&self, early: &EarlyReports) -> Vec<SentPart> {
+    /// The parts that are kept if the text is found to leave, beside the reports that came for them
+    /// before: what a store may write ahead of the verdict.
+    pub fn sent_parts(&self, early: &EarlyReports) -> Vec<SentPart> {
         let ids = self.parts();
         let part = |id: &NetworkId| SentPart {
             id: id.clone(),
