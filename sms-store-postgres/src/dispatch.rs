@@ -191,7 +191,7 @@ async fn claim(tx: &mut PgConnection, mut plan: ClaimPlan) -> Result<Claimed, St
              FROM queue q
              JOIN message m ON m.account_id = q.account_id AND m.id = q.message_id
              JOIN account a ON a.id = q.account_id
-             WHERE q.claimable_at <= $1 AND m.route <> ALL($3)
+             WHERE q.claimable_at <= $1 AND (q.route <> ALL($3) OR q.expires_at <= $1)
              ORDER BY q.claimable_at, q.message_id
              LIMIT $2
              -- What another worker or a cancel holds is left to it.

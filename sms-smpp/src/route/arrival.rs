@@ -90,17 +90,14 @@ impl Inner {
         let TextFor { from, to, words, place } = text;
         let (body, route) = (Body::new(words), self.name.clone());
         let place = place.and_then(|it| Some((it.reference, Place::new(it.number, it.total)?)));
-        let result = match place {
-            Some((reference, place)) => {
-                self.count("part");
-                let received_at = self.clock.now();
-                let part = InboundPart { from, to, reference, place, body, route, received_at };
-                sink.inbound_part(part).await
-            }
-            None => {
-                self.count("text");
-                sink.inbound(InboundText { from, to, body, route }).await
-            }
+        let result = if let Some((reference, place)) = place {
+            self.count("part");
+            let received_at = self.clock.now();
+            let part = InboundPart { from, to, reference, place, body, route, received_at };
+            sink.inbound_part(part).await
+        } else {
+            self.count("text");
+            sink.inbound(InboundText { from, to, body, route }).await
         };
         self.answer(result, answer);
     }

@@ -53,10 +53,10 @@ DO $$ DECLARE definition text; BEGIN
 END $$;
 
 -- A hundred thousand wait: a thousand are due, the others scheduled for later.
-INSERT INTO queue (message_id, account_id, claimable_at, expires_at)
+INSERT INTO queue (message_id, account_id, claimable_at, expires_at, route)
 SELECT text_id(n), owner(n),
     CASE WHEN n > 999000 THEN timestamptz '2026-11-21 07:00Z' ELSE '2027-01-01 00:00Z' END,
-    '2027-02-01'
+    '2027-02-01', 'simulator'
 FROM generate_series(900001, 1000000) n;
 INSERT INTO ledger_entry (account_id, seq, id, kind, amount, balance_after, created_at)
 SELECT nth(1, 1), n, nth(6, n), 'adjustment', 1, n, now() FROM generate_series(1, 50000) n;
