@@ -92,7 +92,7 @@ impl Stage {
     fn with(routes: &[&Arc<Told>]) -> Self {
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_795_000_000_000)));
         let builder = Sms::builder(Arc::new(MemoryStore::new())).clock(clock.clone());
-        let add = |builder: SmsBuilder, route: &&Arc<Told>| builder.route(Arc::clone(*route));
+        let add = |builder: SmsBuilder, route: &&Arc<Told>| builder.route((*route).clone());
         let sms = routes.iter().fold(builder, add).build();
         let account = now(sms.operator().account_create(NewAccountInput::active("Bistro", 50)));
         let account = sms.account(account.unwrap().id, Mode::Live);
