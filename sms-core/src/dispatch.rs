@@ -72,7 +72,8 @@ pub struct ClaimPlan {
     pub limit: usize,
     /// The hold it takes.
     pub lease: Lease,
-    /// Routes whose texts are left in the queue: they have no room for more.
+    /// Routes that cannot take more now: their texts are left in the queue, unless they are no
+    /// longer valid.
     pub without: Vec<RouteName>,
     /// Ids for what claiming makes.
     pub ids: Ids,
@@ -310,7 +311,9 @@ impl OutcomePlan {
         simulated.iter().map(follow_up).collect()
     }
 
-    fn sent_parts(&self, early: &EarlyReports) -> Vec<SentPart> {
+    /// The parts that are kept if the text is found to leave, beside the reports that came for them
+    /// before: what a store may write ahead of the verdict.
+    pub fn sent_parts(&self, early: &EarlyReports) -> Vec<SentPart> {
         let ids = self.parts();
         let part = |id: &NetworkId| SentPart {
             id: id.clone(),

@@ -173,9 +173,11 @@ pub trait RouteSink: Send + Sync {
 pub enum Fitness {
     /// It takes texts.
     Ready,
-    /// It has as many in hand as it can use for now: more are not claimed for it.
+    /// It takes none for now: it has as many in hand as it can use, or no connection for a moment.
+    /// Its texts wait in the queue.
     Full,
-    /// It has been down for so long that another route should carry its texts.
+    /// It has been down for so long that another route should carry its texts. Where there is no
+    /// other they wait as well.
     Down,
 }
 

@@ -112,7 +112,10 @@ impl Carrier {
             let Some(slot) = session.slot().await else { continue };
             self.pace.next().await;
             if session.is_open() {
-                return slot.submit(message).await;
+                let written = Instant::now();
+                let submitted = slot.submit(message).await;
+                self.time(&submitted, written.elapsed());
+                return submitted;
             }
         }
     }
@@ -127,6 +130,14 @@ impl Carrier {
         sessions.rotate_left(turn);
         // The first of the roomiest, so that turns matter.
         sessions.into_iter().rev().max_by_key(Session::free_slots)
+    }
+
+    /// How long the peer took to answer.
+    fn time(&self, submitted: &Submitted, took: Duration) {
+        if matches!(submitted, Submitted::Accepted { .. } | Submitted::Refused(_)) {
+            let route = self.name.as_str().to_owned();
+            metrics::histogram!("sms_smpp_answer_seconds", "route" => route).record(took);
+        }
     }
 
     fn count(&self, submitted: &Submitted) {

@@ -14,6 +14,7 @@
 //! | [`session`] | one bound connection: window, answers, signs of life |
 //! | [`link`] | one connection that is always to be there: made, bound, made again |
 //! | [`carrier`] | all connections of a route |
+//! | [`route`] | the core's route over them: texts handed over, receipts and texts taken in |
 //! | [`settings`] | how a route is set up |
 //! | [`pace`] | texts a second, and slowing down when the peer asks for it |
 
@@ -28,6 +29,9 @@ pub mod link;
 pub mod pace;
 pub mod pdu;
 pub mod report;
+pub mod route;
+#[cfg(test)]
+mod scripted_peer;
 pub mod session;
 pub mod settings;
 pub mod submit;

@@ -205,10 +205,14 @@ impl IdForm {
     }
 }
 
-/// Without blanks, and in one case: peers are not consistent about hexadecimal letters.
+/// Without blanks, and in one case: peers are not consistent about hexadecimal letters. What no
+/// store can keep, or no peer gives (5.2.23 allows 64 octets), is left out.
 fn plain(id: &str) -> String {
-    id.trim().to_ascii_lowercase()
+    let kept = id.trim().chars().filter(|character| !character.is_control());
+    kept.take(LONGEST_ID).collect::<String>().to_ascii_lowercase()
 }
+
+const LONGEST_ID: usize = 64;
 
 /// A number in decimal, without zeros before it.
 fn number(id: &str, radix: u32) -> Option<String> {

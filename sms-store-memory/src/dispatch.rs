@@ -6,7 +6,6 @@ use sms_core::dispatch::{
     ClaimFacts, ClaimPlan, ClaimVerdict, Claimed, FollowUp, LeaseToken, OutcomePlan,
     OutcomeRecorded, OutcomeVerdict, QueueEntry,
 };
-use sms_core::ids::MessageId;
 use sms_core::store::StoreError;
 use sms_core::time::Timestamp;
 
@@ -19,9 +18,9 @@ impl DispatchStore for MemoryStore {
         let mut state = self.state();
         let mut claimed = Claimed::default();
         let (without, messages) = (&plan.without, &state.messages);
-        let wanted = |id: MessageId| {
-            let route = messages.get(&id).map(|stored| &stored.message.route);
-            without.is_empty() || route.is_none_or(|route| !without.contains(route))
+        let wanted = |entry: &QueueEntry| {
+            let route = messages.get(&entry.message).map(|stored| &stored.message.route);
+            route.is_none_or(|route| !without.contains(route)) || entry.expires_at <= plan.at
         };
         for entry in state.queue.claimable(plan.at, plan.limit, wanted) {
             state.claim(entry, &mut plan, &mut claimed);

@@ -43,11 +43,11 @@ impl Queue {
         &self,
         at: Timestamp,
         limit: usize,
-        wanted: impl Fn(MessageId) -> bool,
+        wanted: impl Fn(&QueueEntry) -> bool,
     ) -> Vec<QueueEntry> {
         let due = self.by_time.iter().take_while(|(time, _)| *time <= at);
-        let due = due.filter(|(_, message)| wanted(*message)).take(limit);
-        due.filter_map(|(_, message)| self.entries.get(message).copied()).collect()
+        let entries = due.filter_map(|(_, message)| self.entries.get(message));
+        entries.filter(|entry| wanted(entry)).take(limit).copied().collect()
     }
 
     /// Holds what carries the token until `until`; how many there are.

@@ -28,7 +28,7 @@ impl Known {
 /// Parts and early reports, by the networks' ids.
 #[derive(Default)]
 pub(crate) struct SentParts {
-    by_id: BTreeMap<NetworkId, Known>,
+    known: BTreeMap<NetworkId, Known>,
     by_message: BTreeSet<(MessageId, NetworkId)>,
     by_age: BTreeSet<(Timestamp, NetworkId)>,
 }
@@ -36,11 +36,11 @@ pub(crate) struct SentParts {
 impl SentParts {
     /// The text that has a part of this id, and all its parts.
     pub(crate) fn of(&self, id: &NetworkId) -> Option<(MessageId, Vec<SentPart>)> {
-        let Some(Known::Part(SentPart { message, .. })) = self.by_id.get(id) else { return None };
+        let Some(Known::Part(SentPart { message, .. })) = self.known.get(id) else { return None };
         let nothing = NetworkId::new(RouteName::new(""), "");
         let from = (*message, nothing);
         let of_text = self.by_message.range(from..).take_while(|(of, _)| of == message);
-        let part = |id| match self.by_id.get(id) {
+        let part = |id| match self.known.get(id) {
             Some(Known::Part(part)) => Some(part.clone()),
             _ => None,
         };
@@ -49,7 +49,7 @@ impl SentParts {
 
     /// What was reported of these before they were recorded.
     pub(crate) fn early(&self, ids: &[NetworkId]) -> EarlyReports {
-        let report = |id: &NetworkId| match self.by_id.get(id) {
+        let report = |id: &NetworkId| match self.known.get(id) {
             Some(Known::Early(status, _)) => Some((id.clone(), *status)),
             _ => None,
         };
@@ -58,7 +58,7 @@ impl SentParts {
 
     /// Keeps a report until its part is recorded.
     pub(crate) fn keep_early(&mut self, id: NetworkId, status: ReceiptStatus, at: Timestamp) {
-        if !matches!(self.by_id.get(&id), Some(Known::Early(ReceiptStatus::Delivered, _))) {
+        if !matches!(self.known.get(&id), Some(Known::Early(ReceiptStatus::Delivered, _))) {
             self.put(id, Known::Early(status, at));
         }
     }
@@ -68,7 +68,7 @@ impl SentParts {
     }
 
     pub(crate) fn report(&mut self, id: &NetworkId, status: ReceiptStatus) {
-        if let Some(Known::Part(part)) = self.by_id.get_mut(id) {
+        if let Some(Known::Part(part)) = self.known.get_mut(id) {
             part.report = Some(status);
         }
     }
@@ -89,11 +89,11 @@ impl SentParts {
         if let Known::Part(part) = &known {
             self.by_message.insert((part.message, id.clone()));
         }
-        self.by_id.insert(id, known);
+        self.known.insert(id, known);
     }
 
     fn remove(&mut self, id: &NetworkId) {
-        let Some(known) = self.by_id.remove(id) else { return };
+        let Some(known) = self.known.remove(id) else { return };
         self.by_age.remove(&(known.at(), id.clone()));
         if let Known::Part(part) = known {
             self.by_message.remove(&(part.message, id.clone()));

@@ -1,6 +1,6 @@
 //! The queue of texts that wait to leave.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
 use sms_core::dispatch::store::DispatchStore;
@@ -19,9 +19,12 @@ use sqlx::{PgConnection, Row};
 
 use crate::begin::{again_on_conflict, begin};
 use crate::change::Changes;
-use crate::error::failed;
+use crate::error::{failed, overtaken};
 use crate::row::{self, Read, digits, time, token, uuid, uuids};
+use crate::sent_part::Staged;
 use crate::{PgStore, message_columns};
+
+const RECORDING: &str = "recording outcomes";
 
 #[async_trait]
 impl DispatchStore for PgStore {
@@ -33,7 +36,8 @@ impl DispatchStore for PgStore {
         &self,
         plans: Vec<OutcomePlan>,
     ) -> Result<Vec<OutcomeRecorded>, StoreError> {
-        again_on_conflict!(self.record_outcomes_once(plans.clone()))
+        let mut not_leaving = BTreeSet::new();
+        again_on_conflict!(self.record_outcomes_once(plans.clone(), &mut not_leaving))
     }
 
     async fn dispatch_renew(
@@ -92,27 +96,43 @@ impl DispatchStore for PgStore {
 }
 
 impl PgStore {
+    /// `not_leaving` are the places of plans whose parts are not staged, because an earlier try
+    /// found that their texts did not leave after all.
     async fn record_outcomes_once(
         &self,
         mut plans: Vec<OutcomePlan>,
+        not_leaving: &mut BTreeSet<usize>,
     ) -> Result<Vec<OutcomeRecorded>, StoreError> {
-        let doing = failed("recording outcomes");
+        let doing = failed(RECORDING);
         let mut tx = begin(&self.pool).await.map_err(&doing)?;
         let ids = uuids(plans.iter().map(|plan| plan.message));
         let mut found = locked(&mut tx, ids).await.map_err(&doing)?;
+        let leaving = plans.iter().enumerate().filter(|(place, plan)| {
+            !not_leaving.contains(place) && found.contains_key(&plan.message)
+        });
+        let leaving = leaving.map(|(_, plan)| plan);
+        let mut parts = Staged::write(&mut tx, leaving).await.map_err(&doing)?;
         let mut changes = Changes::default();
         let (mut entries, mut follow_ups) = (BTreeMap::new(), Vec::new());
         let mut recorded = Vec::with_capacity(plans.len());
-        for plan in &mut plans {
+        for (place, plan) in plans.iter_mut().enumerate() {
             let state = found.get(&plan.message).map(|(message, entry)| (message, entry));
-            recorded.push(match plan.settle(state) {
-                OutcomeVerdict::Done { changed, follow_ups: more } => {
-                    let status = changed.message.status;
+            let verdict = plan.settle(state, parts.early());
+            if !matches!(verdict, OutcomeVerdict::Done { .. }) {
+                not_leaving.insert(place);
+            }
+            recorded.push(match verdict {
+                OutcomeVerdict::Done { changes: more, follow_ups: owed, parts: left } => {
                     entries.remove(&plan.message);
                     found.remove(&plan.message);
-                    changes.add(*changed, &plan.ids);
-                    follow_ups.extend(more);
-                    OutcomeRecorded::Done(status)
+                    let mut now = OutcomeRecorded::LeaseLost;
+                    for changed in more {
+                        now = OutcomeRecorded::Done(changed.message.status);
+                        changes.add(changed, &plan.ids);
+                    }
+                    follow_ups.extend(owed);
+                    parts.settle(left);
+                    now
                 }
                 OutcomeVerdict::Retry { entry, note } => {
                     if let Some((message, known)) = found.get_mut(&plan.message) {
@@ -127,6 +147,12 @@ impl PgStore {
                 OutcomeVerdict::LeaseLost => OutcomeRecorded::LeaseLost,
             });
         }
+        if !parts.is_as_settled() {
+            // At once: another try locks the same rows.
+            let _ = tx.rollback().await;
+            return Err(overtaken(RECORDING));
+        }
+        parts.finish(&mut tx).await.map_err(&doing)?;
         put_entries(&mut tx, entries.into_values().collect()).await.map_err(&doing)?;
         changes.write(&mut tx).await.map_err(&doing)?;
         insert_follow_ups(&mut tx, follow_ups).await.map_err(&doing)?;
@@ -165,7 +191,7 @@ async fn claim(tx: &mut PgConnection, mut plan: ClaimPlan) -> Result<Claimed, St
              FROM queue q
              JOIN message m ON m.account_id = q.account_id AND m.id = q.message_id
              JOIN account a ON a.id = q.account_id
-             WHERE q.claimable_at <= $1
+             WHERE q.claimable_at <= $1 AND (q.route <> ALL($3) OR q.expires_at <= $1)
              ORDER BY q.claimable_at, q.message_id
              LIMIT $2
              -- What another worker or a cancel holds is left to it.
@@ -173,6 +199,7 @@ async fn claim(tx: &mut PgConnection, mut plan: ClaimPlan) -> Result<Claimed, St
     ))
     .bind(time(plan.at))
     .bind(i64::try_from(plan.limit).unwrap_or(i64::MAX))
+    .bind(plan.without.iter().map(RouteName::as_str).collect::<Vec<_>>())
     .fetch_all(&mut *tx)
     .await
     .map_err(&doing)?;

@@ -126,6 +126,14 @@ fn is_unavailable(error: &sqlx::Error) -> bool {
     }
 }
 
+/// Another commit came in between: what was read no longer holds. The same transaction may succeed
+/// if it is run again at once.
+pub(crate) fn overtaken(doing: &'static str) -> StoreError {
+    let state = Some(SqlState("40001".to_owned()));
+    let told = "another commit came in between".to_owned();
+    StoreError::Unavailable { doing, source: Some(Box::new(Cause { told, state })) }
+}
+
 fn state(error: &StoreError) -> Option<&SqlState> {
     let (StoreError::Unavailable { source, .. } | StoreError::Internal { source, .. }) = error;
     source.as_ref()?.downcast_ref::<Cause>()?.state.as_ref()
@@ -188,6 +196,8 @@ mod tests {
         ] {
             assert_eq!(is_gone(&told(code)), gone, "{code:?}");
         }
+        let overtaken = overtaken("testing");
+        assert!(is_conflict(&overtaken) && !is_gone(&overtaken));
         let closed = failed("testing")(sqlx::Error::PoolClosed);
         assert!(is_gone(&closed) && !is_conflict(&closed));
     }

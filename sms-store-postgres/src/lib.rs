@@ -3,9 +3,9 @@
 //! Rules stay in the core. A command opens its transaction, stages what is bulky, locks the rows
 //! its verdict depends on, asks the core to settle, and writes the verdict with a handful of
 //! statements whatever the number of texts. Locks are taken in one order everywhere: campaigns, the
-//! parts of a long text that comes in, queue rows, texts, links by id, numbers, address books by
-//! account, accounts by id, conversations, inboxes, endpoints by id, deliveries. Workers skip what
-//! others have locked.
+//! parts of a long text that comes in, queue rows, texts, the parts of texts that left, links by id,
+//! numbers, address books by account, accounts by id, conversations, inboxes, endpoints by id,
+//! deliveries. Workers skip what others have locked.
 //!
 //! Beside the store stand what several programs over one database need: [`PgClock`] shows all of
 //! them the same time, [`PgWake`] tells one what another has found, [`PgLimits`] counts requests
@@ -55,6 +55,7 @@ mod row;
 mod search;
 mod sender_name;
 mod sending;
+mod sent_part;
 mod shared_commit;
 mod statistics;
 mod template;
@@ -88,6 +89,7 @@ pub struct PgStore {
     pool: PgPool,
     sends: sending::Sends,
     receipts: shared_commit::Commits<receipt::Receipts>,
+    reports: shared_commit::Commits<receipt::report::Reports>,
     attempts: shared_commit::Commits<webhook::attempt::Attempts>,
     clicks: shared_commit::Commits<link::Clicks>,
     launches: Arc<Semaphore>,
@@ -123,11 +125,12 @@ impl PgStore {
             .map_err(ConnectFailed::new)?;
         let sends = sending::Sends::start(&pool);
         let receipts = shared_commit::Commits::start(&pool);
+        let reports = shared_commit::Commits::start(&pool);
         let attempts = shared_commit::Commits::start(&pool);
         let clicks = shared_commit::Commits::start(&pool);
         let launches = Arc::new(Semaphore::new(campaign::launch::SIDE_BY_SIDE));
         let caches = Arc::new(Caches::new());
-        Ok(Self { pool, sends, receipts, attempts, clicks, launches, caches })
+        Ok(Self { pool, sends, receipts, reports, attempts, clicks, launches, caches })
     }
 
     /// Ends all connections, once what is under way has ended. The store answers nothing then.

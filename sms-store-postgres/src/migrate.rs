@@ -22,7 +22,7 @@ pub(crate) async fn run(pool: &PgPool) -> Result<(), ConnectFailed> {
 }
 
 /// Every change of the schema, in order: version, name, statements.
-const MIGRATIONS: [(i64, &str, &str); 21] = [
+const MIGRATIONS: [(i64, &str, &str); 23] = [
     (
         20_261_121_100_000,
         "account and credits",
@@ -80,6 +80,12 @@ const MIGRATIONS: [(i64, &str, &str); 21] = [
     ),
     (20_261_121_233_000, "campaign", include_str!("../migrations/20261121233000_campaign.sql")),
     (20_261_121_235_000, "vacuum", include_str!("../migrations/20261121235000_vacuum.sql")),
+    (20_261_122_000_000, "sent part", include_str!("../migrations/20261122000000_sent_part.sql")),
+    (
+        20_261_122_000_100,
+        "queue by route",
+        include_str!("../migrations/20261122000100_queue_by_route.sql"),
+    ),
 ];
 
 fn migrations() -> Vec<Migration> {

@@ -35,7 +35,7 @@ pub(crate) async fn insert_texts(
     insert.execute(connection).await.map(|_| ())
 }
 
-/// Writes texts and their places in the queue.
+/// Writes texts and their places in the queue, which are in the same order.
 pub(crate) async fn insert_queued(
     connection: &mut PgConnection,
     texts: &[(&Message, TimelineEntry)],
@@ -48,8 +48,9 @@ pub(crate) async fn insert_queued(
         "WITH texts AS (",
         insert_message!(),
         ")
-         INSERT INTO queue (message_id, account_id, claimable_at, expires_at)
-         SELECT * FROM UNNEST($22::uuid[], $23::uuid[], $24::timestamptz[], $25::timestamptz[])"
+         INSERT INTO queue (message_id, account_id, claimable_at, expires_at, route)
+         SELECT * FROM UNNEST($22::uuid[], $23::uuid[], $24::timestamptz[], $25::timestamptz[],
+             $12::text[])"
     ));
     let both = bind(both, texts)
         .bind(uuids(entries.iter().map(|entry| entry.message)))

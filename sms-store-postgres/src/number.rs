@@ -126,6 +126,30 @@ impl NumberStore for PgStore {
         Ok(updated.rows_affected() == 1)
     }
 
+    async fn numbers_check_in(
+        &self,
+        routes: Vec<Option<RouteName>>,
+        at: Timestamp,
+    ) -> Result<usize, StoreError> {
+        let names: Vec<&str> = routes.iter().flatten().map(RouteName::as_str).collect();
+        // Locked in order: two programs check the same numbers in at once.
+        let updated = sqlx::query(
+            "UPDATE number SET checked_in_at = $3
+             WHERE id IN (SELECT id FROM number
+                          WHERE route = ANY($1) OR ($2 AND route IS NULL)
+                          ORDER BY id FOR NO KEY UPDATE)",
+        )
+        .bind(names)
+        .bind(routes.contains(&None))
+        .bind(time(at))
+        .execute(&self.pool)
+        .await;
+        let is_behind = |number: &Number| routes.contains(&number.route);
+        self.caches.numbers.forget_where(|numbers| numbers.iter().any(is_behind));
+        let updated = updated.map_err(failed("checking numbers in"))?;
+        Ok(usize::try_from(updated.rows_affected()).unwrap_or(usize::MAX))
+    }
+
     async fn rents_charge(&self, plan: RentPlan) -> Result<RentsCharged, StoreError> {
         again_on_conflict!(rent::charge(&self.pool, plan.clone()))
     }

@@ -5,18 +5,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use async_trait::async_trait;
 use sms_core::ids::{FollowUpId, MessageId};
 use sms_core::message::Message;
+use sms_core::receipt::report::{ReportPlan, Reported};
 use sms_core::receipt::store::ReceiptStore;
 use sms_core::receipt::{ReceiptPlan, Recorded};
 use sms_core::store::StoreError;
+use sms_core::time::Timestamp;
 use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
-use crate::PgStore;
 use crate::begin::begin;
 use crate::change::Changes;
 use crate::error::failed;
 use crate::row::{self, Read, uuids};
 use crate::shared_commit::Shared;
+use crate::{PgStore, sent_part};
+
+pub(crate) mod report;
 
 /// The command that records receipts.
 pub(crate) struct Receipts;
@@ -25,6 +29,15 @@ pub(crate) struct Receipts;
 impl ReceiptStore for PgStore {
     async fn receipts_record(&self, plans: Vec<ReceiptPlan>) -> Vec<Result<Recorded, StoreError>> {
         self.receipts.settle(plans).await
+    }
+
+    async fn reports_record(&self, plans: Vec<ReportPlan>) -> Vec<Result<Reported, StoreError>> {
+        self.reports.settle(plans).await
+    }
+
+    async fn reports_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        let tidied = sent_part::tidy(&self.pool, before, limit).await;
+        tidied.map_err(failed("tidying networks' ids"))
     }
 }
 

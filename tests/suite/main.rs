@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod rig;
+mod route;
 mod simulation;
 mod store_failure;
 mod tidy;

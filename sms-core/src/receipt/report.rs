@@ -147,6 +147,7 @@ pub(crate) fn whole_changed(
 
 /// What became of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "nearly every report changes its text")]
 pub enum Reported {
     /// The text changed; here it is as it is now.
     Changed(Message),

@@ -121,3 +121,10 @@ fn ids_of_answer_and_receipt_meet_in_every_form() {
     assert_ne!(IdForm::Same.of_answer("7"), IdForm::Same.of_receipt("07"));
     assert_eq!(IdForm::HexThenDecimal.of_answer("not-hex"), "not-hex");
 }
+
+#[test]
+fn an_id_that_no_store_can_keep_is_cut_to_what_it_can() {
+    let form = IdForm::Same;
+    assert_eq!(form.of_receipt(" Ab\0c\u{7} "), "abc");
+    assert_eq!(form.of_answer(&"x".repeat(1_000)).len(), 64);
+}

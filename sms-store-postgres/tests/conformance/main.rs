@@ -12,6 +12,7 @@ mod plans;
 mod postgres;
 mod schema;
 mod search;
+mod sent_part;
 mod statistics;
 
 use std::process::ExitCode;
@@ -155,6 +156,7 @@ fn main() -> ExitCode {
         number::TESTS,
         postgres::TESTS,
         schema::TESTS,
+        sent_part::TESTS,
         statistics::TESTS,
     ];
     let own = own.into_iter().flatten();

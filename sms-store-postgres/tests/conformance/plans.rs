@@ -16,11 +16,12 @@ use tracing::{Event, Metadata, Subscriber};
 mod book;
 mod counted;
 mod hot;
+mod reports;
 
 pub(crate) use hot::hot_queries_use_the_indexes_meant_for_them;
 
 /// Tables that grow with use: nothing hot may read one of them whole.
-const LARGE: [&str; 22] = [
+const LARGE: [&str; 23] = [
     "contact",
     "contact_list_member",
     "message",
@@ -42,6 +43,7 @@ const LARGE: [&str; 22] = [
     "inbox",
     "keyword",
     "inbound_part",
+    "sent_part",
     "statistic",
 ];
 

@@ -47,6 +47,21 @@ scenarios! { dispatch;
         assert_eq!(claim(&[&test.route, &RouteName::new("unknown")]).await, [false]);
     }
 
+    /// A text that is no longer valid fails and is refunded, though its route has no room.
+    async fn a_text_expires_though_its_route_has_no_room(rig: &Rig) {
+        let account = rig.account(20).await;
+        let text = rig.text(&account, 1).await;
+        let claim = async || {
+            let plan = ClaimPlan { without: vec![text.route.clone()], ..rig.claim_plan(10) };
+            rig.store().dispatch_claim(plan).await.expect("claimed").failed
+        };
+        rig.advance(VALIDITY - millis(1));
+        assert_eq!(claim().await, 0);
+        rig.advance(millis(1));
+        assert_eq!((claim().await, rig.balance(&account).await), (1, 20));
+        assert_eq!(rig.message(&account, text.id).await.error, Some(ErrorCode::Expired));
+    }
+
     /// A scheduled text is taken at its time and not before.
     async fn a_scheduled_text_does_not_leave_before_its_time(rig: &Rig) {
         let account = rig.account(10).await;

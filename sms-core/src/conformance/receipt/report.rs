@@ -47,6 +47,11 @@ async fn text_of_parts(rig: &Rig, account: &Account, ids: &[&str]) -> MessageId 
     text
 }
 
+enum Call {
+    Record(OutcomePlan),
+    Report(ReportPlan),
+}
+
 async fn tidied(rig: &Rig) -> usize {
     let before = rig.now().minus(KEPT_FOR);
     rig.store().reports_tidy(before, 100).await.expect("tidied")
@@ -162,17 +167,13 @@ scenarios! { receipt;
         let sent = rig.send(&account, &request(1..=30)).await;
         let hand = rig.claim_all().await;
         let names: Vec<String> = (0..30).map(|n| format!("id-{n}")).collect();
-        enum Call {
-            Record(OutcomePlan),
-            Report(ReportPlan),
-        }
         let records = hand.texts.iter().zip(&names).map(|(text, name)| {
             Call::Record(rig.outcome(text.message, hand.token, submitted(&[name])))
         });
         let reports = names.iter().map(|name| Call::Report(plan(rig, name, Delivered)));
         let mut calls: Vec<Call> = Vec::new();
         for (record, report) in records.zip(reports) {
-            let pair = if calls.len() % 4 == 0 { [record, report] } else { [report, record] };
+            let pair = if calls.len().is_multiple_of(4) { [record, report] } else { [report, record] };
             calls.extend(pair);
         }
         rig.race_each(calls, |store, call| async move {

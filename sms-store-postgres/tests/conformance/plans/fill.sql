@@ -53,10 +53,10 @@ DO $$ DECLARE definition text; BEGIN
 END $$;
 
 -- A hundred thousand wait: a thousand are due, the others scheduled for later.
-INSERT INTO queue (message_id, account_id, claimable_at, expires_at)
+INSERT INTO queue (message_id, account_id, claimable_at, expires_at, route)
 SELECT text_id(n), owner(n),
     CASE WHEN n > 999000 THEN timestamptz '2026-11-21 07:00Z' ELSE '2027-01-01 00:00Z' END,
-    '2027-02-01'
+    '2027-02-01', 'simulator'
 FROM generate_series(900001, 1000000) n;
 INSERT INTO ledger_entry (account_id, seq, id, kind, amount, balance_after, created_at)
 SELECT nth(1, 1), n, nth(6, n), 'adjustment', 1, n, now() FROM generate_series(1, 50000) n;
@@ -125,6 +125,16 @@ INSERT INTO inbound_part (to_number, from_number, reference, total, numbers, bod
 SELECT 447700900999, 447700000000 + n, 1, 2, '{1}', '{Hello}', true, 'smpp',
     timestamptz '2026-11-20 00:00Z' + n * interval '10 ms'
 FROM generate_series(1, 50000) n;
+-- A hundred thousand parts of texts that left: half of the texts have one, half three. And as many
+-- reports that came early.
+INSERT INTO sent_part (route, network_id, message_id, total, report, at)
+SELECT 'main', 'id-' || n, text_id(CASE WHEN n <= 50000 THEN n ELSE 50000 + (n - 50000) / 3 END),
+    CASE WHEN n <= 50000 THEN 1 ELSE 3 END, CASE WHEN n % 2 = 0 THEN 'delivered' END,
+    timestamptz '2026-11-20 00:00Z' + n * interval '10 ms'
+FROM generate_series(1, 100000) n;
+INSERT INTO sent_part (route, network_id, report, at)
+SELECT 'main', 'early-' || n, 'delivered', timestamptz '2026-11-20 00:00Z' + n * interval '10 ms'
+FROM generate_series(1, 100000) n;
 -- The largest account's settled texts are in spans, most of which say that no words are there.
 INSERT INTO message_span (account_id, first_id, last_id, signature)
 SELECT nth(1, 1), text_id(greatest(500 * k, 1)), text_id(500 * k + 469),

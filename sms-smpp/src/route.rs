@@ -1,0 +1,197 @@
+//! The route: what the core asks of a way into a network, done by a [`Carrier`]'s connections.
+//!
+//! | Module | What |
+//! |---|---|
+//! | [`hand_over`] | one text into its parts and what becomes of them |
+//! | [`arrival`] | what the network brings, kept before the network is told so |
+
+mod arrival;
+mod hand_over;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::stream::{self, BoxStream, StreamExt};
+use sms_core::clock::Clock;
+use sms_core::random::Random;
+use sms_core::route::{Connections, Fitness, HandOver, OutboundText, Route, RouteName, RouteSink};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::carrier::Carrier;
+use crate::settings::RouteSettings;
+
+/// So many texts in hand keep any window busy while more are claimed; a slow route should not hold
+/// many more, as they are held from nobody else meanwhile.
+const ENOUGH: usize = 250;
+/// How often it is looked whether a connection is there, and how often that is told to the core.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+const LOOKS_PER_CHECK_IN: u32 = 60;
+/// Arrivals that wait to be looked at, beside those of each session.
+const ARRIVALS: usize = 256;
+
+/// A route over SMPP. Its connections are there while [`run`](Route::run) is polled.
+pub struct SmppRoute {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    name: RouteName,
+    settings: Arc<RouteSettings>,
+    clock: Arc<dyn Clock>,
+    carrier: Carrier,
+    /// Texts that were handed over and of which nothing was said yet.
+    in_hand: AtomicUsize,
+    closing: watch::Sender<bool>,
+}
+
+impl fmt::Debug for SmppRoute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { name, carrier, .. } = &*self.inner;
+        f.debug_struct("SmppRoute")
+            .field("name", name)
+            .field("standing", &carrier.standing())
+            .finish_non_exhaustive()
+    }
+}
+
+impl SmppRoute {
+    /// The route `name`, as its settings say.
+    pub fn new(
+        name: RouteName,
+        settings: RouteSettings,
+        clock: Arc<dyn Clock>,
+        random: &Arc<dyn Random>,
+    ) -> Self {
+        let settings = Arc::new(settings);
+        let carrier = Carrier::new(name.clone(), &settings, random);
+        let (in_hand, closing) = (AtomicUsize::new(0), watch::Sender::new(false));
+        Self { inner: Arc::new(Inner { name, settings, clock, carrier, in_hand, closing }) }
+    }
+
+    /// Tells the core from time to time that the network is there.
+    async fn check_in(&self, sink: &dyn RouteSink) {
+        let mut looks = interval(LOOK_EVERY);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut until_told = 0;
+        loop {
+            looks.tick().await;
+            until_told = u32::saturating_sub(until_told, 1);
+            if until_told > 0 || self.inner.carrier.standing().bound == 0 {
+                continue;
+            }
+            match sink.connected(&self.inner.name).await {
+                Ok(()) => until_told = LOOKS_PER_CHECK_IN,
+                Err(error) => {
+                    let route = self.inner.name.as_str();
+                    tracing::warn!(route, error = %error, "the check-in was not kept");
+                }
+            }
+        }
+    }
+}
+
+/// Counts a text as in hand until it is dropped.
+struct InHand(Arc<Inner>);
+
+impl InHand {
+    fn new(inner: &Arc<Inner>) -> Self {
+        inner.in_hand.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(inner))
+    }
+}
+
+impl Drop for InHand {
+    fn drop(&mut self) {
+        self.0.in_hand.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[async_trait]
+impl Route for SmppRoute {
+    fn name(&self) -> &RouteName {
+        &self.inner.name
+    }
+
+    async fn hand_over(&self, texts: &[OutboundText], sink: &dyn RouteSink) -> Vec<HandOver> {
+        let unknown = || HandOver::Unanswered { detail: "nothing is known of it".to_owned() };
+        let mut results: Vec<HandOver> = texts.iter().map(|_| unknown()).collect();
+        let mut told = self.hand_over_each(texts, sink);
+        while let Some((place, result)) = told.next().await {
+            results[place] = result;
+        }
+        results
+    }
+
+    /// Every text goes its own way: one that waits for a place in the window, or for a peer that
+    /// is throttled, holds up no other.
+    fn hand_over_each<'a>(
+        &'a self,
+        texts: &'a [OutboundText],
+        _sink: &'a dyn RouteSink,
+    ) -> BoxStream<'a, (usize, HandOver)> {
+        let (tell, told) = mpsc::unbounded_channel();
+        // On tasks, so that answers are taken and places filled while outcomes are being recorded.
+        let mut tasks = JoinSet::new();
+        for (place, text) in texts.iter().cloned().enumerate() {
+            let in_hand = InHand::new(&self.inner);
+            let tell = tell.clone();
+            tasks.spawn(async move {
+                let outcome = in_hand.0.carry(&text).await;
+                // Nobody listens any more: what was told last is all that is known.
+                let _ = tell.send((place, outcome));
+            });
+        }
+        drop(tell);
+        stream::unfold((tasks, told), async |(tasks, mut told)| {
+            let outcome = told.recv().await?;
+            Some((outcome, (tasks, told)))
+        })
+        .boxed()
+    }
+
+    /// While no connection is there texts wait in the queue, as long as no other route should
+    /// take over.
+    fn fitness(&self) -> Fitness {
+        match self.inner.carrier.standing().down_for {
+            Some(time) if time >= self.inner.settings.failover => Fitness::Down,
+            Some(_) => Fitness::Full,
+            None if self.inner.in_hand.load(Ordering::Relaxed) >= ENOUGH => Fitness::Full,
+            None => Fitness::Ready,
+        }
+    }
+
+    fn connections(&self) -> Option<Connections> {
+        let standing = self.inner.carrier.standing();
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is 0 to 1")]
+        let pace_percent = (standing.pace * 100.0).round() as u8;
+        Some(Connections {
+            up: standing.bound,
+            wanted: standing.wanted,
+            in_hand: self.inner.in_hand.load(Ordering::Relaxed),
+            pace_percent,
+            down_for: standing.down_for,
+        })
+    }
+
+    async fn run(&self, sink: Arc<dyn RouteSink>) {
+        let (tell, arrivals) = mpsc::channel(ARRIVALS);
+        tokio::select! {
+            () = self.inner.carrier.run(tell) => {}
+            () = arrival::take_in(&self.inner, arrivals, &sink) => {}
+            () = self.check_in(&*sink) => {}
+        }
+    }
+
+    async fn close(&self) {
+        self.inner.closing.send_replace(true);
+        self.inner.carrier.unbind().await;
+    }
+}
+
+#[cfg(test)]
+mod tests;

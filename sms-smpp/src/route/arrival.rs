@@ -1,0 +1,122 @@
+//! What the network brings: kept first, and the network told so after.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use sms_core::inbound::InboundText;
+use sms_core::inbound::part::{InboundPart, Place};
+use sms_core::message::Body;
+use sms_core::receipt::ReceiptStatus;
+use sms_core::receipt::report::{NetworkId, NetworkReport};
+use sms_core::route::RouteSink;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::Inner;
+use crate::incoming::{Incoming, TextFor};
+use crate::report::Report;
+use crate::session::{Answer, Arrival};
+
+/// What is looked at together: its receipts are recorded in one go.
+const TOGETHER: usize = 500;
+/// How many such lots may be on their way into the store; more are left with the peers.
+const LOTS: usize = 4;
+
+/// Takes in what arrives, until nothing can arrive any more.
+pub(super) async fn take_in(
+    inner: &Arc<Inner>,
+    mut arrivals: mpsc::Receiver<Arrival>,
+    sink: &Arc<dyn RouteSink>,
+) {
+    let mut lots = JoinSet::new();
+    let mut lot = Vec::with_capacity(TOGETHER);
+    while arrivals.recv_many(&mut lot, TOGETHER).await > 0 {
+        let (inner, sink) = (Arc::clone(inner), Arc::clone(sink));
+        let arrived = std::mem::take(&mut lot);
+        lots.spawn(async move { inner.keep(arrived, &*sink).await });
+        while lots.len() >= LOTS {
+            lots.join_next().await;
+        }
+    }
+}
+
+impl Inner {
+    async fn keep(&self, arrived: Vec<Arrival>, sink: &dyn RouteSink) {
+        let (mut reports, mut answers, mut texts) = (Vec::new(), Vec::new(), Vec::new());
+        for Arrival { message, answer } in arrived {
+            match Incoming::read(&message, self.settings.style.septets) {
+                Incoming::Receipt(report) => match self.network_report(&report) {
+                    Some(report) => {
+                        reports.push(report);
+                        answers.push(answer);
+                    }
+                    None => answer.taken(),
+                },
+                Incoming::Text(text) => texts.push(self.keep_text(text, answer, sink)),
+                Incoming::Useless(useless) => {
+                    self.count("useless");
+                    tracing::warn!(route = self.name.as_str(), reason = %useless, "left out");
+                    answer.taken();
+                }
+            }
+        }
+        let record = async {
+            if reports.is_empty() {
+                return;
+            }
+            for (result, answer) in sink.reports(reports).await.into_iter().zip(answers) {
+                self.answer(result, answer);
+            }
+        };
+        tokio::join!(record, join_all(texts));
+    }
+
+    /// What a receipt says in the core's words; `None` for one that says that the text is still
+    /// under way.
+    fn network_report(&self, report: &Report) -> Option<NetworkReport> {
+        let Some(status) = report.outcome() else {
+            self.count("receipt_under_way");
+            return None;
+        };
+        self.count(match status {
+            ReceiptStatus::Delivered => "receipt_delivered",
+            ReceiptStatus::Undelivered(_) => "receipt_undelivered",
+        });
+        let id = self.settings.ids.of_receipt(&report.id);
+        Some(NetworkReport { id: NetworkId::new(self.name.clone(), id), status })
+    }
+
+    async fn keep_text(&self, text: TextFor, answer: Answer, sink: &dyn RouteSink) {
+        let TextFor { from, to, words, place } = text;
+        let (body, route) = (Body::new(words), self.name.clone());
+        let place = place.and_then(|it| Some((it.reference, Place::new(it.number, it.total)?)));
+        let result = if let Some((reference, place)) = place {
+            self.count("part");
+            let received_at = self.clock.now();
+            let part = InboundPart { from, to, reference, place, body, route, received_at };
+            sink.inbound_part(part).await
+        } else {
+            self.count("text");
+            sink.inbound(InboundText { from, to, body, route }).await
+        };
+        self.answer(result, answer);
+    }
+
+    /// Tells the peer whether it may forget what it brought.
+    fn answer(&self, result: Result<(), sms_core::Error>, answer: Answer) {
+        match result {
+            Ok(()) => answer.taken(),
+            Err(error) => {
+                self.count("not_kept");
+                let route = self.name.as_str();
+                tracing::warn!(route, error = %error, "not kept; the peer shall bring it again");
+                answer.later();
+            }
+        }
+    }
+
+    fn count(&self, what: &'static str) {
+        let route = self.name.as_str().to_owned();
+        metrics::counter!("sms_smpp_arrivals_total", "route" => route, "what" => what).increment(1);
+    }
+}

@@ -1,0 +1,171 @@
+//! One text into its parts, and what becomes of them: they succeed or fail as one text.
+//!
+//! The parts go one after the other, so that a refused text is refused with its first part, before
+//! anything has left. What happens to a later part cannot be undone: it is tried for longer, and
+//! what is then left is told as what it is.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use sms_core::ids::MessageId;
+use sms_core::message::ErrorCode;
+use sms_core::receipt::report::NetworkId;
+use sms_core::route::{HandOver, OutboundText};
+use tokio::time::{Instant, sleep};
+
+use super::Inner;
+use crate::pdu::status::Remedy;
+use crate::pdu::{ShortMessage, Status};
+use crate::session::Submitted;
+use crate::settings::Unanswered;
+use crate::submit::submits;
+
+/// How long a first part is tried for here, before its text goes back into the queue: longer than a
+/// connection takes to be made again.
+const FIRST_PART: Duration = Duration::from_secs(10);
+/// How long a later one is: what has left of the text already is of no use without it.
+const LATER_PART: Duration = Duration::from_mins(1);
+/// How long to wait before the same part again. The pace slows down by itself.
+const AGAIN_AFTER: Duration = Duration::from_millis(200);
+
+/// Why a part did not leave.
+enum Stopped {
+    /// The peer refuses it for good.
+    Refused(Status),
+    /// It does not take it for now.
+    TurnedAway(Status),
+    /// There is no connection.
+    NoConnection,
+    /// It left perhaps.
+    Unanswered,
+}
+
+impl Inner {
+    /// Hands one text over.
+    pub(super) async fn carry(&self, text: &OutboundText) -> HandOver {
+        let reference = reference(text.message);
+        let parts = submits(text, self.settings.style, reference, self.clock.now());
+        let total = parts.len();
+        let mut ids = Vec::with_capacity(total);
+        for part in parts {
+            let patience = if ids.is_empty() { FIRST_PART } else { LATER_PART };
+            match self.carry_part(part, Instant::now() + patience).await {
+                Ok(id) => ids.push(self.settings.ids.of_answer(&id)),
+                Err(stopped) => return self.stopped(&stopped, ids.len(), total),
+            }
+        }
+        self.submitted(ids)
+    }
+
+    async fn carry_part(&self, part: ShortMessage, until: Instant) -> Result<String, Stopped> {
+        loop {
+            let stopped = match self.carrier.submit(part.clone()).await {
+                Submitted::Accepted { id } => return Ok(id),
+                Submitted::Unanswered => return Err(Stopped::Unanswered),
+                Submitted::NotWritten => Stopped::NoConnection,
+                Submitted::Refused(status) => match status.remedy() {
+                    Remedy::None => return Err(Stopped::Refused(status)),
+                    Remedy::SlowDown | Remedy::TryLater => Stopped::TurnedAway(status),
+                },
+            };
+            if *self.closing.borrow() || Instant::now() + AGAIN_AFTER > until {
+                return Err(stopped);
+            }
+            sleep(AGAIN_AFTER).await;
+        }
+    }
+
+    /// What became of a text of which `left` parts left, and the next one stopped.
+    fn stopped(&self, stopped: &Stopped, left: usize, total: usize) -> HandOver {
+        let is_closing = *self.closing.borrow();
+        let reason = match stopped {
+            Stopped::Refused(status) => format!("refused by the network: {status}"),
+            Stopped::TurnedAway(status) => format!("turned away by the network: {status}"),
+            Stopped::NoConnection if is_closing => "the route is being closed".to_owned(),
+            Stopped::NoConnection => "no connection to the network".to_owned(),
+            Stopped::Unanswered => {
+                "the connection was lost before the network answered; it left perhaps".to_owned()
+            }
+        };
+        let in_part = left > 0;
+        let detail = if in_part {
+            format!("{left} of {total} parts left; the next: {reason}")
+        } else {
+            reason
+        };
+        if matches!(stopped, Stopped::Unanswered) {
+            let route = self.name.as_str().to_owned();
+            metrics::counter!("sms_smpp_ambiguous_texts_total", "route" => route).increment(1);
+        }
+        match stopped {
+            Stopped::Refused(status) if in_part => {
+                HandOver::Abandoned { error: error_of(*status), detail }
+            }
+            Stopped::Refused(status) => {
+                HandOver::Refused { error: error_of(*status), detail: Some(detail) }
+            }
+            Stopped::TurnedAway(_) | Stopped::NoConnection if !in_part => {
+                HandOver::TryLater { detail }
+            }
+            _ => match self.settings.unanswered {
+                // With the same reference: a handset takes the parts that it has for repeats.
+                Unanswered::Again => HandOver::Unanswered { detail },
+                Unanswered::Undelivered => {
+                    HandOver::Abandoned { error: ErrorCode::NetworkError, detail }
+                }
+            },
+        }
+    }
+
+    /// All parts left. A peer that gives several of them one id reports of them as one, and of
+    /// what has none it cannot report.
+    fn submitted(&self, ids: Vec<String>) -> HandOver {
+        if ids.iter().any(String::is_empty) {
+            return HandOver::Taken { simulated: Vec::new() };
+        }
+        let mut known = BTreeSet::new();
+        let mut parts = Vec::with_capacity(ids.len());
+        for id in ids {
+            if known.insert(id.clone()) {
+                parts.push(NetworkId::new(self.name.clone(), id));
+            }
+        }
+        HandOver::Submitted { parts }
+    }
+}
+
+fn error_of(status: Status) -> ErrorCode {
+    match status {
+        Status::INVALID_DESTINATION => ErrorCode::UnknownSubscriber,
+        _ => ErrorCode::RejectedByNetwork,
+    }
+}
+
+/// What the parts of a text have in common. Random, as ids are, and the same however often a text
+/// is handed over: a handset that has some of its parts knows them again.
+fn reference(message: MessageId) -> u16 {
+    let [.., a, b, c, d] = message.as_u128().to_be_bytes();
+    u16::from_be_bytes([a ^ c, b ^ d])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_of_texts_made_together_differ_and_stay_the_same() {
+        use sms_core::ids::IdSource;
+        use sms_core::random::SeededRandom;
+        use sms_core::time::Timestamp;
+        let now = Timestamp::from_millis(1_795_244_830_123);
+        let mut ids = IdSource::default().draw(now, &SeededRandom::new(7));
+        let messages: Vec<MessageId> = (0..200).map(|_| ids.next()).collect();
+        let wide: BTreeSet<u16> = messages.iter().map(|id| reference(*id)).collect();
+        assert!(wide.len() > 190, "{}", wide.len());
+        let [narrow, low] = [8, 0].map(|shift| {
+            messages.iter().map(|id| (reference(*id) >> shift) & 0xFF).collect::<BTreeSet<_>>()
+        });
+        assert!(narrow.len() > 100 && low.len() > 100, "{} {}", narrow.len(), low.len());
+        assert_eq!(reference(messages[0]), reference(messages[0]));
+    }
+}

@@ -1,0 +1,286 @@
+//! The route under the whole core on the memory store, with a peer over real sockets.
+
+use bytes::Bytes;
+use sms_core::Sms;
+use sms_core::account::Mode;
+use sms_core::clock::SystemClock;
+use sms_core::ids::MessageId;
+use sms_core::message::{ErrorCode, Message, MessageFilter, MessageStatus};
+use sms_core::page::PageRequest;
+use sms_core::phone::parse_any;
+use sms_core::random::SystemRandom;
+use sms_core::sending::SendRequest;
+use sms_core::service::AccountHandle;
+use sms_core::service::operator::{NewAccountInput, NumberInput};
+use sms_store_memory::MemoryStore;
+use tokio::task::JoinHandle;
+
+use super::*;
+use crate::address::Address;
+use crate::pdu::{ShortMessage, Status};
+use crate::scripted_peer::{Peer, Say, settings_of, until};
+
+/// A service whose one route is bound to the peer.
+struct Stage {
+    sms: Sms,
+    account: AccountHandle,
+    route: Arc<SmppRoute>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Stage {
+    async fn over(settings: RouteSettings) -> Self {
+        let name = RouteName::new("main");
+        let random: Arc<dyn Random> = Arc::new(SystemRandom);
+        let route = Arc::new(SmppRoute::new(name, settings, Arc::new(SystemClock), &random));
+        let sms = Sms::builder(Arc::new(MemoryStore::new())).route(route.clone()).build();
+        let input = NewAccountInput::active("Bistro", 100);
+        let account = sms.operator().account_create(input).await.unwrap();
+        sms.operator().number_create(NumberInput::shared("07700 900001")).await.unwrap();
+        let account = sms.account(account.id, Mode::Live);
+        let (kept, sink) = (Arc::clone(&route), sms.sink());
+        let task = tokio::spawn(async move { kept.run(sink).await });
+        Self { sms, account, route, task }
+    }
+
+    async fn bound_to(peer: &Peer, settings: &[(&str, &str)]) -> Self {
+        let stage = Self::over(peer.settings(settings)).await;
+        until(|| stage.route.fitness() == Fitness::Ready).await;
+        stage
+    }
+
+    async fn send(&self, body: &str) -> MessageId {
+        let request = SendRequest::new(body).to("07700 900123");
+        self.account.send(request).await.unwrap().messages[0].id
+    }
+
+    async fn message(&self, id: MessageId) -> Message {
+        self.account.message_get(id).await.unwrap().0
+    }
+
+    async fn details(&self, id: MessageId) -> Vec<String> {
+        let (_, timeline) = self.account.message_get(id).await.unwrap();
+        timeline.into_iter().filter_map(|line| line.detail).collect()
+    }
+
+    async fn becomes(&self, id: MessageId, status: MessageStatus) -> Message {
+        for _ in 0..6_000 {
+            let message = self.message(id).await;
+            if message.status == status {
+                return message;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        panic!("{} does not become {status}", self.message(id).await.status);
+    }
+
+    async fn inbox(&self) -> Vec<Message> {
+        let page = PageRequest::default();
+        self.account.message_list(&MessageFilter::default(), page).await.unwrap().items
+    }
+}
+
+fn between(from: &str, to: &str) -> ShortMessage {
+    let [from, to] = [from, to].map(|number| Address::number(parse_any(number).unwrap()));
+    ShortMessage::between(from, to)
+}
+
+fn receipt(id: &str, state: &str) -> ShortMessage {
+    let line = format!("id:{id} sub:001 dlvrd:001 stat:{state} err:006 text:");
+    let octets = Bytes::from(line.into_bytes());
+    let between = between("07700 900123", "07700 900001");
+    ShortMessage { short_message: octets, esm_class: 4, ..between }
+}
+
+#[tokio::test]
+async fn a_text_is_sent_when_the_peer_has_it_and_delivered_by_its_receipt() {
+    let peer = Peer::start(&[Say::As("x1")]).await;
+    let stage = Stage::bound_to(&peer, &[]).await;
+    let id = stage.send("hello").await;
+    assert_eq!(stage.sms.dispatch_due(10).await.unwrap().sent, 1);
+    assert_eq!(stage.message(id).await.status, MessageStatus::Sent);
+    peer.deliver(9, receipt("X1", "DELIVRD"));
+    assert_eq!(peer.answer_to(9).await, Status::OK);
+    stage.becomes(id, MessageStatus::Delivered).await;
+}
+
+#[tokio::test]
+async fn a_long_text_is_undelivered_when_one_part_is_and_delivered_when_all_are() {
+    let script = ["a", "b", "c", "d", "e", "f"].map(Say::As);
+    let peer = Peer::start(&script).await;
+    let stage = Stage::bound_to(&peer, &[]).await;
+    let first = stage.send(&"long ".repeat(70)).await;
+    stage.sms.dispatch_due(10).await.unwrap();
+    let second = stage.send(&"long ".repeat(70)).await;
+    stage.sms.dispatch_due(10).await.unwrap();
+    assert_eq!(peer.texts().len(), 6);
+    for (n, (id, state)) in
+        [("c", "DELIVRD"), ("a", "DELIVRD"), ("e", "UNDELIV"), ("b", "DELIVRD")].iter().enumerate()
+    {
+        assert_ne!(stage.message(first).await.status, MessageStatus::Delivered);
+        let sequence = u32::try_from(n).unwrap() + 1;
+        peer.deliver(sequence, receipt(id, state));
+        assert_eq!(peer.answer_to(sequence).await, Status::OK);
+    }
+    stage.becomes(first, MessageStatus::Delivered).await;
+    let undelivered = stage.becomes(second, MessageStatus::Undelivered).await;
+    assert_eq!(undelivered.error, Some(ErrorCode::AbsentSubscriber));
+}
+
+#[tokio::test]
+async fn a_refused_text_fails_and_is_refunded_and_one_refused_in_part_is_undelivered() {
+    let refuse = Say::Refuse(Status::INVALID_DESTINATION);
+    let peer = Peer::start(&[refuse, Say::Accept, refuse]).await;
+    let stage = Stage::bound_to(&peer, &[]).await;
+    let whole = stage.send("hello").await;
+    stage.sms.dispatch_due(10).await.unwrap();
+    let in_part = stage.send(&"long ".repeat(70)).await;
+    stage.sms.dispatch_due(10).await.unwrap();
+    let (whole, in_part_now) = (stage.message(whole).await, stage.message(in_part).await);
+    assert_eq!(whole.status, MessageStatus::Failed);
+    assert_eq!(whole.error, Some(ErrorCode::UnknownSubscriber));
+    assert_eq!(in_part_now.status, MessageStatus::Undelivered);
+    let told = stage.details(in_part).await;
+    let expected = "1 of 3 parts left; the next: refused by the network: ESME_RINVDSTADR";
+    assert_eq!(told.last().map(String::as_str), Some(expected));
+    assert_eq!(stage.account.get().await.unwrap().balance.get(), 97, "only the first is refunded");
+    assert_eq!(peer.texts().len(), 3, "no part followed the one refused");
+}
+
+#[tokio::test]
+async fn a_throttled_text_leaves_by_the_same_hand_over_and_none_is_lost() {
+    let throttled = Say::Refuse(Status::THROTTLED);
+    let peer = Peer::start(&[throttled, throttled, Say::Refuse(Status::QUEUE_FULL)]).await;
+    let stage = Stage::bound_to(&peer, &[("WINDOW", "1")]).await;
+    for _ in 0..5 {
+        stage.send("hello").await;
+    }
+    let done = stage.sms.dispatch_due(10).await.unwrap();
+    assert_eq!((done.sent, done.retried), (5, 0));
+    assert_eq!(peer.texts().len(), 8);
+}
+
+#[tokio::test]
+async fn a_text_that_left_perhaps_is_sent_again_or_given_up_as_the_setting_says() {
+    for (setting, status) in
+        [("again", MessageStatus::Sending), ("undelivered", MessageStatus::Undelivered)]
+    {
+        let peer = Peer::start(&[Say::HangUp]).await;
+        let stage = Stage::bound_to(&peer, &[("UNANSWERED", setting)]).await;
+        let id = stage.send("hello").await;
+        stage.sms.dispatch_due(10).await.unwrap();
+        let message = stage.message(id).await;
+        assert_eq!(message.status, status, "{setting}");
+        let told = stage.details(id).await.pop().unwrap();
+        assert!(told.contains("it left perhaps"), "{told}");
+        if status == MessageStatus::Undelivered {
+            assert_eq!(message.error, Some(ErrorCode::NetworkError));
+        }
+        assert_eq!(stage.account.get().await.unwrap().balance.get(), 99);
+    }
+}
+
+#[tokio::test]
+async fn a_peer_that_gives_no_ids_or_the_same_one_is_sent_texts_all_the_same() {
+    let peer = Peer::start(&[Say::As(""), Say::As("7"), Say::As("7"), Say::As("7")]).await;
+    let stage = Stage::bound_to(&peer, &[]).await;
+    let without = stage.send("hello").await;
+    stage.sms.dispatch_due(10).await.unwrap();
+    assert_eq!(stage.message(without).await.status, MessageStatus::Sent);
+    let long = stage.send(&"long ".repeat(70)).await;
+    stage.sms.dispatch_due(10).await.unwrap();
+    peer.deliver(1, receipt("7", "DELIVRD"));
+    stage.becomes(long, MessageStatus::Delivered).await;
+}
+
+#[tokio::test]
+async fn texts_for_us_are_kept_before_the_peer_is_told_so_and_parts_are_joined() {
+    let peer = Peer::start(&[]).await;
+    let stage = Stage::bound_to(&peer, &[]).await;
+    // The person was texted: an answer on a shared number finds its way back.
+    stage.send("hello").await;
+    stage.sms.dispatch_due(10).await.unwrap();
+    let part = |number: u8, words: &str| {
+        let octets = [&[5, 0, 3, 77, 2, number][..], words.as_bytes()].concat();
+        let between = between("07700 900123", "07700 900001");
+        ShortMessage { short_message: Bytes::from(octets), esm_class: 0x40, ..between }
+    };
+    for (sequence, message) in [(1, part(2, "world")), (2, part(2, "world")), (3, part(1, "ola "))]
+    {
+        peer.deliver(sequence, message);
+        assert_eq!(peer.answer_to(sequence).await, Status::OK);
+    }
+    let received = stage.inbox().await.into_iter().find(|it| it.status == MessageStatus::Received);
+    assert_eq!(received.unwrap().body.as_str(), "ola world");
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_is_answered_and_changes_nothing() {
+    let peer = Peer::start(&[]).await;
+    let stage = Stage::bound_to(&peer, &[]).await;
+    let mut named = between("07700 900123", "07700 900001");
+    named.source = Address::name("Bank");
+    let mut nothing = receipt("1", "DELIVRD");
+    nothing.short_message = Bytes::from_static(b"\xff\x00 corrupt");
+    for (sequence, message) in
+        [(1, named), (2, nothing), (3, receipt("unknown", "DELIVRD")), (4, receipt("9", "ENROUTE"))]
+    {
+        peer.deliver(sequence, message);
+        assert_eq!(peer.answer_to(sequence).await, Status::OK, "{sequence}");
+    }
+    assert_eq!(stage.inbox().await, []);
+}
+
+#[tokio::test]
+async fn the_numbers_behind_a_bound_route_are_online() {
+    let peer = Peer::start(&[]).await;
+    let stage = Stage::bound_to(&peer, &[]).await;
+    for _ in 0..6_000 {
+        let numbers = stage.sms.operator().number_list().await.unwrap();
+        if numbers[0].is_online(stage.sms.now()) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("the number does not come online");
+}
+
+#[tokio::test]
+async fn without_a_connection_texts_wait_in_the_queue_and_the_route_is_down_after_its_time() {
+    let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    let stage = Stage::over(settings_of(port, &[("FAILOVER", "200ms")])).await;
+    let id = stage.send("hello").await;
+    assert_eq!(stage.sms.dispatch_due(10).await.unwrap().claimed, 0);
+    assert_eq!(stage.message(id).await.status, MessageStatus::Queued);
+    until(|| stage.route.fitness() == Fitness::Down).await;
+    assert_eq!(stage.sms.dispatch_due(10).await.unwrap().claimed, 0, "there is no other route");
+    let Some(Connections { up, wanted, down_for, .. }) = stage.route.connections() else {
+        panic!("it keeps connections")
+    };
+    assert_eq!((up, wanted, down_for.is_some()), (0, 1, true));
+}
+
+#[tokio::test]
+async fn a_route_that_is_closed_answers_what_is_under_way_and_lets_go_of_the_rest() {
+    let peer = Peer::start(&[]).await;
+    let stage = Stage::bound_to(&peer, &[("RATE", "20"), ("WINDOW", "1")]).await;
+    for _ in 0..60 {
+        stage.send("hello").await;
+    }
+    let sms = stage.sms.clone();
+    let dispatching = tokio::spawn(async move { sms.dispatch_due(60).await.unwrap() });
+    until(|| peer.texts().len() >= 3).await;
+    stage.route.close().await;
+    let done = dispatching.await.unwrap();
+    assert_eq!(done.sent, peer.texts().len(), "what the peer has is known");
+    assert_eq!((done.sent + done.retried, done.retried > 0), (60, true));
+    assert_eq!(stage.route.connections().map(|it| (it.up, it.in_hand)), Some((0, 0)));
+}

@@ -1,0 +1,193 @@
+//! A peer for tests over real sockets, which answers as it is told.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use bytes::BytesMut;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::broadcast;
+use tokio::task::JoinSet;
+
+use crate::pdu::{self, BindMode, BindResp, Body, Pdu, ShortMessage, Status};
+use crate::settings::RouteSettings;
+
+/// What the peer says to the next texts, one after the other; then it accepts all.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Say {
+    Accept,
+    /// Accepts it under this id.
+    As(&'static str),
+    Refuse(Status),
+    /// Hangs up instead.
+    HangUp,
+}
+
+/// A peer that listens on a port of its own.
+pub(crate) struct Peer {
+    pub(crate) port: u16,
+    known: Arc<Known>,
+    delivers: broadcast::Sender<Pdu>,
+    _listening: JoinSet<()>,
+}
+
+#[derive(Default)]
+struct Known {
+    script: Mutex<VecDeque<Say>>,
+    texts: Mutex<Vec<ShortMessage>>,
+    /// Texts of each connection, in the order of the binds.
+    shares: Mutex<Vec<Arc<AtomicUsize>>>,
+    binds: Mutex<Vec<BindMode>>,
+    answers: Mutex<Vec<(u32, Status)>>,
+}
+
+impl Peer {
+    pub(crate) async fn start(script: &[Say]) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let known = Arc::new(Known::default());
+        known.script.lock().unwrap().extend(script);
+        let delivers = broadcast::Sender::new(100);
+        let mut listening = JoinSet::new();
+        let (shared, all) = (Arc::clone(&known), delivers.clone());
+        listening.spawn(async move {
+            let mut connections = JoinSet::new();
+            while let Ok((stream, _)) = listener.accept().await {
+                let share = Arc::new(AtomicUsize::new(0));
+                shared.shares.lock().unwrap().push(Arc::clone(&share));
+                connections.spawn(serve(stream, Arc::clone(&shared), share, all.subscribe()));
+            }
+        });
+        Self { port, known, delivers, _listening: listening }
+    }
+
+    /// The settings of a route to it.
+    pub(crate) fn settings(&self, settings: &[(&str, &str)]) -> RouteSettings {
+        settings_of(self.port, settings)
+    }
+
+    /// What it was sent.
+    pub(crate) fn texts(&self) -> Vec<ShortMessage> {
+        self.known.texts.lock().unwrap().clone()
+    }
+
+    /// How many texts each connection brought.
+    pub(crate) fn shares(&self) -> Vec<usize> {
+        let shares = self.known.shares.lock().unwrap();
+        shares.iter().map(|share| share.load(Ordering::SeqCst)).collect()
+    }
+
+    pub(crate) fn binds(&self) -> Vec<BindMode> {
+        self.known.binds.lock().unwrap().clone()
+    }
+
+    /// Sends a `deliver_sm` of this number through every connection.
+    pub(crate) fn deliver(&self, sequence: u32, message: ShortMessage) {
+        self.delivers.send(Pdu::request(sequence, Body::DeliverSm(Box::new(message)))).unwrap();
+    }
+
+    /// What was answered to the `deliver_sm` of this number, once it was.
+    pub(crate) async fn answer_to(&self, sequence: u32) -> Status {
+        let mut answer = None;
+        until(|| {
+            let answers = self.known.answers.lock().unwrap();
+            let found = answers.iter().find(|(number, _)| *number == sequence);
+            answer = found.map(|(_, status)| *status);
+            answer.is_some()
+        })
+        .await;
+        answer.unwrap()
+    }
+}
+
+/// Waits until something holds; not for ever.
+pub(crate) async fn until(mut holds: impl FnMut() -> bool) {
+    let all = async {
+        while !holds() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(30), all).await.expect("it holds in time");
+}
+
+/// The settings of a route to a port of this machine.
+pub(crate) fn settings_of(port: u16, settings: &[(&str, &str)]) -> RouteSettings {
+    let url = format!("smpp://example@127.0.0.1:{port}");
+    let variables = |name: &str| {
+        let setting = name.strip_prefix("SMS_ROUTE_MAIN_")?;
+        let told = settings.iter().find(|(known, _)| *known == setting);
+        match setting {
+            "URL" => Some(url.clone()),
+            "PASSWORD" => Some("secret".to_owned()),
+            _ => told.map(|(_, value)| (*value).to_owned()),
+        }
+    };
+    RouteSettings::read("main", &variables).unwrap()
+}
+
+async fn serve(
+    mut stream: TcpStream,
+    known: Arc<Known>,
+    share: Arc<AtomicUsize>,
+    mut delivers: broadcast::Receiver<Pdu>,
+) {
+    let mut unread = BytesMut::new();
+    loop {
+        let length = pdu::length(&unread).unwrap();
+        let Some(length) = length.filter(|length| *length <= unread.len()) else {
+            tokio::select! {
+                read = stream.read_buf(&mut unread) => {
+                    if read.unwrap_or(0) == 0 {
+                        return;
+                    }
+                }
+                Ok(deliver) = delivers.recv() => {
+                    if write(&mut stream, &deliver).await.is_err() {
+                        return;
+                    }
+                }
+            }
+            continue;
+        };
+        let whole = pdu::read(unread.split_to(length).freeze()).unwrap();
+        let Pdu { sequence, status, body } = whole;
+        let answer = match body {
+            Body::Bind(mode, _) => {
+                known.binds.lock().unwrap().push(mode);
+                Pdu::answer(sequence, Body::BindResp(mode, BindResp::default()))
+            }
+            Body::SubmitSm(text) => {
+                share.fetch_add(1, Ordering::SeqCst);
+                let number = {
+                    let mut texts = known.texts.lock().unwrap();
+                    texts.push(*text);
+                    texts.len() - 1
+                };
+                let accepted = |message_id| Body::SubmitSmResp { message_id };
+                match known.script.lock().unwrap().pop_front().unwrap_or(Say::Accept) {
+                    Say::Accept => Pdu::answer(sequence, accepted(number.to_string())),
+                    Say::As(id) => Pdu::answer(sequence, accepted(id.to_owned())),
+                    Say::Refuse(status) => Pdu::refusal(status, sequence, accepted(String::new())),
+                    Say::HangUp => return,
+                }
+            }
+            Body::DeliverSmResp => {
+                known.answers.lock().unwrap().push((sequence, status));
+                continue;
+            }
+            Body::EnquireLink => Pdu::answer(sequence, Body::EnquireLinkResp),
+            Body::Unbind => Pdu::answer(sequence, Body::UnbindResp),
+            _ => continue,
+        };
+        if write(&mut stream, &answer).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn write(stream: &mut TcpStream, pdu: &Pdu) -> std::io::Result<()> {
+    let mut octets = BytesMut::new();
+    pdu::write(pdu, &mut octets);
+    stream.write_all(&octets).await
+}

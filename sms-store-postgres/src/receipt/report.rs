@@ -1,0 +1,162 @@
+//! What networks report of parts. Reports that come at about the same time share a commit.
+//!
+//! Which texts they are about is read first, with nothing locked; reports of unknown parts are kept
+//! then. Texts are locked next, and their parts read again: one that was given to another text
+//! meanwhile makes the commit begin anew.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+
+use async_trait::async_trait;
+use sms_core::ids::MessageId;
+use sms_core::receipt::ReceiptStatus;
+use sms_core::receipt::report::{
+    NetworkId, NetworkReport, ReportPlan, ReportVerdict, Reported, SentPart,
+};
+use sms_core::store::StoreError;
+use sms_core::time::Timestamp;
+use sqlx::{PgConnection, PgPool};
+
+use super::locked;
+use crate::begin::begin;
+use crate::change::Changes;
+use crate::error::{failed, overtaken};
+use crate::row::uuids;
+use crate::sent_part::{self, Place, Siblings};
+use crate::shared_commit::Shared;
+
+/// The command that records reports of parts.
+pub(crate) struct Reports;
+
+#[async_trait]
+impl Shared for Reports {
+    type Plan = ReportPlan;
+    type Answer = Reported;
+    const DOING: &'static str = "recording reports of parts";
+
+    async fn commit(
+        pool: &PgPool,
+        mut plans: Vec<ReportPlan>,
+    ) -> Result<Vec<Reported>, StoreError> {
+        let doing = failed(Self::DOING);
+        let places = places(pool, &plans).await.map_err(&doing)?;
+        if places.is_empty() {
+            return Ok(plans.iter().map(|_| Reported::Early).collect());
+        }
+        let wanted: BTreeSet<MessageId> = places.values().map(|place| place.message).collect();
+        let mut tx = begin(pool).await.map_err(&doing)?;
+        let ids = uuids(wanted.iter().copied());
+        let mut texts = locked(&mut tx, ids).await.map_err(&doing)?;
+        let mut parts = Parts::read(&mut tx, &places).await.map_err(&doing)?;
+        let mut changes = Changes::default();
+        let mut reported = Vec::with_capacity(plans.len());
+        for plan in &mut plans {
+            let id = plan.report.id.clone();
+            if !places.contains_key(&id) {
+                reported.push(Reported::Early);
+                continue;
+            }
+            let holder = parts.holder(&id).filter(|holder| wanted.contains(holder));
+            let Some(holder) = holder else { return Err(overtaken(Self::DOING)) };
+            let Some(message) = texts.get_mut(&holder) else {
+                reported.push(Reported::Repeat);
+                continue;
+            };
+            reported.push(match plan.settle(message, parts.of(holder)) {
+                ReportVerdict::Repeat => Reported::Repeat,
+                ReportVerdict::Keep(status) => {
+                    parts.report(&id, status);
+                    Reported::Kept
+                }
+                ReportVerdict::Change(status, changed) => {
+                    parts.report(&id, status);
+                    *message = changed.message.clone();
+                    changes.add(*changed, &plan.ids);
+                    Reported::Changed(message.clone())
+                }
+            });
+        }
+        parts.write(&mut tx).await.map_err(&doing)?;
+        changes.write(&mut tx).await.map_err(&doing)?;
+        tx.commit().await.map_err(&doing)?;
+        Ok(reported)
+    }
+}
+
+/// The texts that the reports are about. Reports of parts that none has are kept.
+async fn places(pool: &PgPool, plans: &[ReportPlan]) -> sqlx::Result<BTreeMap<NetworkId, Place>> {
+    let ids: BTreeSet<&NetworkId> = plans.iter().map(|plan| &plan.report.id).collect();
+    let mut places = sent_part::places(pool, ids.into_iter()).await?;
+    let mut early: BTreeMap<&NetworkId, (ReceiptStatus, Timestamp)> = BTreeMap::new();
+    for ReportPlan { report: NetworkReport { id, status }, at, ids: _ } in plans {
+        if places.contains_key(id) {
+            continue;
+        }
+        match early.entry(id) {
+            Entry::Vacant(entry) => {
+                entry.insert((*status, *at));
+            }
+            Entry::Occupied(mut entry) if entry.get().0 != ReceiptStatus::Delivered => {
+                entry.insert((*status, *at));
+            }
+            Entry::Occupied(_) => {}
+        }
+    }
+    let known_meanwhile = sent_part::keep_early(pool, &early).await?;
+    places.extend(known_meanwhile);
+    Ok(places)
+}
+
+/// The parts of the texts that are locked, as the reports settled so far leave them.
+struct Parts {
+    by_text: BTreeMap<MessageId, Vec<SentPart>>,
+    holders: BTreeMap<NetworkId, MessageId>,
+    reported: BTreeSet<NetworkId>,
+}
+
+impl Parts {
+    async fn read(
+        connection: &mut PgConnection,
+        places: &BTreeMap<NetworkId, Place>,
+    ) -> sqlx::Result<Self> {
+        let alone = places.iter().filter(|(_, place)| place.siblings == Siblings::None);
+        let among = places.values().filter(|place| place.siblings == Siblings::Some);
+        let texts: BTreeSet<MessageId> = among.map(|place| place.message).collect();
+        let mut found =
+            sent_part::parts(connection, alone.map(|(id, _)| id), texts.into_iter()).await?;
+        found.sort_by(|one, other| one.id.cmp(&other.id));
+        let holders = found.iter().map(|part| (part.id.clone(), part.message)).collect();
+        let mut by_text: BTreeMap<MessageId, Vec<SentPart>> = BTreeMap::new();
+        for part in found {
+            by_text.entry(part.message).or_default().push(part);
+        }
+        Ok(Self { by_text, holders, reported: BTreeSet::new() })
+    }
+
+    /// The text that has this part.
+    fn holder(&self, id: &NetworkId) -> Option<MessageId> {
+        self.holders.get(id).copied()
+    }
+
+    /// All parts of a text.
+    fn of(&self, message: MessageId) -> &[SentPart] {
+        self.by_text.get(&message).map_or(&[], Vec::as_slice)
+    }
+
+    fn report(&mut self, id: &NetworkId, status: ReceiptStatus) {
+        let parts = self.holders.get(id).and_then(|holder| self.by_text.get_mut(holder));
+        if let Some(part) = parts.into_iter().flatten().find(|part| part.id == *id) {
+            part.report = Some(status);
+            self.reported.insert(id.clone());
+        }
+    }
+
+    /// Writes what was reported, in the order of the keys.
+    async fn write(self, connection: &mut PgConnection) -> sqlx::Result<()> {
+        let all = self.by_text.values().flatten();
+        let mut reported: Vec<&SentPart> =
+            all.filter(|part| self.reported.contains(&part.id)).collect();
+        reported.sort_by(|one, other| one.id.cmp(&other.id));
+        sent_part::write_reports(connection, &reported).await
+    }
+}

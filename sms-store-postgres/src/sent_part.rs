@@ -1,0 +1,281 @@
+//! Parts that networks took, by the networks' ids, and what was reported of them.
+//!
+//! A row is written with its text locked, and after it. There are two exceptions: an early report
+//! has no text, and is written by a statement of its own, before anything is locked; and an id that
+//! a network uses again is taken from its former text, whose holder finds it gone. Rows are written
+//! in the order of their keys.
+
+use std::collections::BTreeMap;
+
+use sms_core::dispatch::OutcomePlan;
+use sms_core::ids::MessageId;
+use sms_core::receipt::ReceiptStatus;
+use sms_core::receipt::report::{EarlyReports, NetworkId, SentPart};
+use sms_core::route::RouteName;
+use sms_core::time::Timestamp;
+use sqlx::postgres::PgRow;
+use sqlx::{PgConnection, PgPool, Row};
+
+use crate::row::{Read, impossible, time, uuids};
+
+/// The text that a part belongs to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) message: MessageId,
+    pub(crate) siblings: Siblings,
+}
+
+/// Whether a part is all of its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Siblings {
+    None,
+    Some,
+}
+
+impl Place {
+    fn read(row: &PgRow) -> sqlx::Result<Self> {
+        let siblings = if row.count("total")? > 1 { Siblings::Some } else { Siblings::None };
+        Ok(Self { message: row.id("message_id")?, siblings })
+    }
+}
+
+/// Parts that are written before their outcomes are settled: the rows are held from then on, so
+/// that no report of them can slip in between.
+#[derive(Debug)]
+pub(crate) struct Staged {
+    /// As they were written.
+    written: BTreeMap<NetworkId, SentPart>,
+    /// As the outcomes settled so far have them.
+    settled: BTreeMap<NetworkId, SentPart>,
+    early: EarlyReports,
+}
+
+impl Staged {
+    /// Writes what these plans would leave, in place of early reports and of other texts' parts.
+    pub(crate) async fn write(
+        connection: &mut PgConnection,
+        plans: impl Iterator<Item = &OutcomePlan>,
+    ) -> sqlx::Result<Self> {
+        let nothing = EarlyReports::new();
+        let parts = plans.flat_map(|plan| plan.sent_parts(&nothing));
+        let mut written: BTreeMap<_, _> = parts.map(|part| (part.id.clone(), part)).collect();
+        let early = take(connection, &written).await?;
+        for (id, report) in &early {
+            if let Some(part) = written.get_mut(id) {
+                part.report = Some(*report);
+            }
+        }
+        Ok(Self { written, settled: BTreeMap::new(), early })
+    }
+
+    /// What was reported of parts before, and was not taken by an outcome yet.
+    pub(crate) fn early(&self) -> &EarlyReports {
+        &self.early
+    }
+
+    /// Adds what an outcome has.
+    pub(crate) fn settle(&mut self, parts: Vec<SentPart>) {
+        for part in parts {
+            self.early.remove(&part.id);
+            self.settled.insert(part.id.clone(), part);
+        }
+    }
+
+    /// Whether the outcomes have just the parts that were written, whatever was reported of them.
+    pub(crate) fn is_as_settled(&self) -> bool {
+        let key = |part: &SentPart| (part.id.clone(), part.message, part.total, part.at);
+        self.written.values().map(key).eq(self.settled.values().map(key))
+    }
+
+    /// Writes the reports that are not as they were written: those of an id that two texts of one
+    /// call have.
+    pub(crate) async fn finish(self, connection: &mut PgConnection) -> sqlx::Result<()> {
+        let Self { written, settled, early: _ } = self;
+        let same = |part: &SentPart| written.get(&part.id).is_some_and(|was| was == part);
+        let others: Vec<&SentPart> = settled.values().filter(|part| !same(part)).collect();
+        write_reports(connection, &others).await
+    }
+}
+
+/// Writes parts, and answers with the early reports that they found.
+async fn take(
+    connection: &mut PgConnection,
+    parts: &BTreeMap<NetworkId, SentPart>,
+) -> sqlx::Result<EarlyReports> {
+    if parts.is_empty() {
+        return Ok(EarlyReports::new());
+    }
+    let (routes, ids) = keys(parts.keys());
+    let totals = parts.values().map(|part| i32::try_from(part.total).unwrap_or(i32::MAX));
+    let rows = sqlx::query(
+        "WITH taken AS (
+             INSERT INTO sent_part AS p (route, network_id, message_id, total, at)
+             SELECT * FROM UNNEST($1::text[], $2::text[], $3::uuid[], $4::integer[],
+                 $5::timestamptz[])
+             ON CONFLICT (route, network_id) DO UPDATE
+             SET message_id = excluded.message_id, total = excluded.total, at = excluded.at,
+                 report = CASE WHEN p.message_id IS NULL THEN p.report END
+             RETURNING route, network_id, report)
+         SELECT * FROM taken WHERE report IS NOT NULL",
+    )
+    .bind(routes)
+    .bind(ids)
+    .bind(uuids(parts.values().map(|part| part.message)))
+    .bind(totals.collect::<Vec<_>>())
+    .bind(parts.values().map(|part| time(part.at)).collect::<Vec<_>>())
+    .fetch_all(connection)
+    .await?;
+    let read = |row| Ok((network_id(row)?, report(row)?.ok_or_else(|| impossible("report"))?));
+    rows.iter().map(read).collect()
+}
+
+/// The texts that have these parts, as far as they are known.
+pub(crate) async fn places(
+    pool: &PgPool,
+    ids: impl Iterator<Item = &NetworkId>,
+) -> sqlx::Result<BTreeMap<NetworkId, Place>> {
+    let (routes, ids) = keys(ids);
+    let rows = sqlx::query(
+        "SELECT p.route, p.network_id, p.message_id, p.total
+         FROM UNNEST($1::text[], $2::text[]) AS wanted (route, network_id)
+         JOIN sent_part p ON p.route = wanted.route AND p.network_id = wanted.network_id
+         WHERE p.message_id IS NOT NULL",
+    )
+    .bind(routes)
+    .bind(ids)
+    .fetch_all(pool)
+    .await?;
+    read_places(&rows)
+}
+
+/// Keeps reports of parts that are not known, but for those that have become known: these are
+/// answered. A part that is just being recorded is waited for. Must be called with nothing locked.
+pub(crate) async fn keep_early(
+    pool: &PgPool,
+    reports: &BTreeMap<&NetworkId, (ReceiptStatus, Timestamp)>,
+) -> sqlx::Result<BTreeMap<NetworkId, Place>> {
+    if reports.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let (routes, ids) = keys(reports.keys().copied());
+    let rows = sqlx::query(
+        "WITH kept AS (
+             INSERT INTO sent_part AS p (route, network_id, report, at)
+             SELECT * FROM UNNEST($1::text[], $2::text[], $3::text[], $4::timestamptz[])
+             ON CONFLICT (route, network_id) DO UPDATE
+             SET report = CASE WHEN p.message_id IS NULL AND p.report <> 'delivered'
+                               THEN excluded.report ELSE p.report END,
+                 at = CASE WHEN p.message_id IS NULL AND p.report <> 'delivered'
+                           THEN excluded.at ELSE p.at END
+             RETURNING route, network_id, message_id, total)
+         SELECT * FROM kept WHERE message_id IS NOT NULL",
+    )
+    .bind(routes)
+    .bind(ids)
+    .bind(reports.values().map(|(report, _)| column(*report)).collect::<Vec<_>>())
+    .bind(reports.values().map(|(_, at)| time(*at)).collect::<Vec<_>>())
+    .fetch_all(pool)
+    .await?;
+    read_places(&rows)
+}
+
+/// The parts that have these ids and no siblings, and all parts of these texts. To be read with the
+/// texts locked.
+pub(crate) async fn parts(
+    connection: &mut PgConnection,
+    alone: impl Iterator<Item = &NetworkId>,
+    texts: impl Iterator<Item = MessageId>,
+) -> sqlx::Result<Vec<SentPart>> {
+    let (routes, ids) = keys(alone);
+    let rows = sqlx::query(
+        "SELECT p.*
+         FROM UNNEST($1::text[], $2::text[]) AS wanted (route, network_id)
+         JOIN sent_part p ON p.route = wanted.route AND p.network_id = wanted.network_id
+         WHERE p.total = 1
+         UNION ALL
+         SELECT * FROM sent_part WHERE message_id = ANY($3) AND total > 1",
+    )
+    .bind(routes)
+    .bind(ids)
+    .bind(uuids(texts))
+    .fetch_all(connection)
+    .await?;
+    rows.iter().map(part).collect()
+}
+
+/// Writes what was reported of parts that are still their texts'.
+pub(crate) async fn write_reports(
+    connection: &mut PgConnection,
+    parts: &[&SentPart],
+) -> sqlx::Result<()> {
+    if parts.is_empty() {
+        return Ok(());
+    }
+    let (routes, ids) = keys(parts.iter().map(|part| &part.id));
+    let update = sqlx::query(
+        "UPDATE sent_part p SET report = new.report
+         FROM UNNEST($1::text[], $2::text[], $3::uuid[], $4::text[])
+              AS new (route, network_id, message_id, report)
+         WHERE p.route = new.route AND p.network_id = new.network_id
+             AND p.message_id = new.message_id",
+    )
+    .bind(routes)
+    .bind(ids)
+    .bind(uuids(parts.iter().map(|part| part.message)))
+    .bind(parts.iter().map(|part| part.report.map(column)).collect::<Vec<_>>());
+    update.execute(connection).await.map(|_| ())
+}
+
+/// Forgets up to `limit` parts and early reports from before `before`; how many.
+pub(crate) async fn tidy(pool: &PgPool, before: Timestamp, limit: usize) -> sqlx::Result<usize> {
+    let deleted = sqlx::query(
+        "DELETE FROM sent_part WHERE (route, network_id) IN (
+             SELECT route, network_id FROM sent_part WHERE at < $1
+             ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED)",
+    )
+    .bind(time(before))
+    .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+    .execute(pool)
+    .await?;
+    Ok(usize::try_from(deleted.rows_affected()).unwrap_or(usize::MAX))
+}
+
+fn keys<'a>(ids: impl Iterator<Item = &'a NetworkId>) -> (Vec<&'a str>, Vec<&'a str>) {
+    ids.map(|id| (id.route.as_str(), &*id.id)).unzip()
+}
+
+/// A report as the column has it: no error has the code `delivered`.
+fn column(report: ReceiptStatus) -> &'static str {
+    match report {
+        ReceiptStatus::Delivered => "delivered",
+        ReceiptStatus::Undelivered(error) => error.as_str(),
+    }
+}
+
+fn report(row: &PgRow) -> sqlx::Result<Option<ReceiptStatus>> {
+    let Some(kept) = row.try_get::<Option<&str>, _>("report")? else { return Ok(None) };
+    if kept == column(ReceiptStatus::Delivered) {
+        return Ok(Some(ReceiptStatus::Delivered));
+    }
+    let error = kept.parse().map_err(|()| impossible("report"))?;
+    Ok(Some(ReceiptStatus::Undelivered(error)))
+}
+
+fn network_id(row: &PgRow) -> sqlx::Result<NetworkId> {
+    let route = RouteName::new(row.try_get::<&str, _>("route")?);
+    Ok(NetworkId::new(route, row.try_get::<&str, _>("network_id")?))
+}
+
+fn part(row: &PgRow) -> sqlx::Result<SentPart> {
+    Ok(SentPart {
+        id: network_id(row)?,
+        message: row.id("message_id")?,
+        total: usize::try_from(row.count("total")?).map_err(|_| impossible("total"))?,
+        report: report(row)?,
+        at: row.at("at")?,
+    })
+}
+
+fn read_places(rows: &[PgRow]) -> sqlx::Result<BTreeMap<NetworkId, Place>> {
+    rows.iter().map(|row| Ok((network_id(row)?, Place::read(row)?))).collect()
+}

@@ -1,0 +1,55 @@
+//! Reports of parts: two hundred thousand rows of parts and of early reports.
+
+use sms_core::conformance::Rig;
+use sms_core::conformance::rig::all_recorded;
+use sms_core::receipt::ReceiptStatus::Delivered;
+use sms_core::receipt::report::{NetworkId, NetworkReport, ReportPlan};
+use sms_core::route::{HandOver, RouteName};
+use sms_core::store::Store;
+use sms_core::time::Timestamp;
+
+use super::Plans;
+use super::hot::judge;
+
+fn network_id(id: &str) -> NetworkId {
+    NetworkId::new(RouteName::new("main"), id)
+}
+
+fn plan(rig: &Rig, id: &str) -> ReportPlan {
+    let report = NetworkReport { id: network_id(id), status: Delivered };
+    ReportPlan { report, at: rig.now(), ids: rig.ids() }
+}
+
+/// Parts are found by their ids, siblings by their text, what is old by its age.
+pub(super) async fn parts(store: &dyn Store, rig: &Rig) {
+    let mut hands = 0;
+    judge!(store, "parts, recorded", ["sent_part_pkey", "queue_pkey"], 100.0, {
+        hands += 1;
+        let hand = rig.claim(2).await;
+        let ids = |n: usize| vec![network_id(&format!("new-{hands}-{n}")), network_id("early-7")];
+        let plans = hand.texts.iter().enumerate().map(|(n, text)| {
+            rig.outcome(text.message, hand.token, HandOver::Submitted { parts: ids(n) })
+        });
+        rig.record_all(plans.collect()).await
+    });
+    let mut brought = 0;
+    for (what, index, prefix, first) in [
+        ("a report", "message_by_id", "id-", 509),
+        ("a report of one of several", "sent_part_by_message", "id-", 51_009),
+        ("an early report", "sent_part_pkey", "unknown-", 1),
+    ] {
+        judge!(store, what, ["sent_part_pkey", index], 30.0, {
+            brought += 1;
+            let id = format!("{prefix}{}", first + 1_000 * brought);
+            all_recorded(store.reports_record(vec![plan(rig, &id)]).await)
+        });
+    }
+    let before = Timestamp::from_millis(1_795_244_830_123);
+    judge!(
+        store,
+        "tidying parts",
+        ["sent_part_by_age", "sent_part_pkey"],
+        100.0,
+        store.reports_tidy(before, 10).await.expect("tidied")
+    );
+}

@@ -1,0 +1,225 @@
+//! What is promised of reports of parts beyond what every store shows: none is lost in between,
+//! however a report and the record of its part meet.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sms_core::account::Account;
+use sms_core::conformance::Rig;
+use sms_core::conformance::rig::{Hand, all_recorded, request};
+use sms_core::dispatch::{OutcomePlan, OutcomeRecorded};
+use sms_core::ids::MessageId;
+use sms_core::message::{ErrorCode, MessageStatus};
+use sms_core::receipt::ReceiptStatus::{self, Delivered, Undelivered};
+use sms_core::receipt::report::{NetworkId, NetworkReport, ReportPlan, Reported};
+use sms_core::route::{HandOver, RouteName};
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
+use tokio::task::JoinHandle;
+
+use crate::postgres::Act;
+
+/// The tests by name.
+pub(crate) const TESTS: &[(&str, Act)] = &[
+    ("sent_part::a_report_waits_for_the_record_of_its_part_that_is_under_way", |rig, url| {
+        Box::pin(report_waits(rig, url))
+    }),
+    ("sent_part::a_record_waits_for_an_early_report_that_is_under_way", |rig, url| {
+        Box::pin(record_waits(rig, url))
+    }),
+    ("sent_part::an_id_that_moves_to_another_text_meanwhile_is_reported_of_that", |rig, url| {
+        Box::pin(id_moves(rig, url))
+    }),
+    ("sent_part::a_lost_lease_among_others_leaves_its_ids_as_they_were", |rig, _| {
+        Box::pin(lost_among_others(rig))
+    }),
+    ("sent_part::an_early_report_counts_for_one_of_two_texts_with_one_id", |rig, _| {
+        Box::pin(one_id_twice(rig))
+    }),
+    ("sent_part::a_row_that_cannot_be_holds_up_no_other_report", |rig, url| {
+        Box::pin(bad_row(rig, url))
+    }),
+];
+
+const ABSENT: ReceiptStatus = Undelivered(ErrorCode::AbsentSubscriber);
+
+fn network_id(id: &str) -> NetworkId {
+    NetworkId::new(RouteName::new("main"), id)
+}
+
+fn plan(rig: &Rig, id: &str, status: ReceiptStatus) -> ReportPlan {
+    let report = NetworkReport { id: network_id(id), status };
+    ReportPlan { report, at: rig.now(), ids: rig.ids() }
+}
+
+async fn report(rig: &Rig, id: &str, status: ReceiptStatus) -> Reported {
+    let plans = vec![plan(rig, id, status)];
+    all_recorded(rig.store().reports_record(plans).await).remove(0)
+}
+
+fn submitted(rig: &Rig, hand: &Hand, text: MessageId, ids: &[&str]) -> OutcomePlan {
+    let parts = ids.iter().map(|id| network_id(id)).collect();
+    rig.outcome(text, hand.token, HandOver::Submitted { parts })
+}
+
+/// Texts in a worker's hand.
+async fn in_hand(rig: &Rig, account: &Account, texts: u16) -> (Hand, Vec<MessageId>) {
+    let sent = rig.send(account, &request(1..=texts)).await;
+    (rig.claim_all().await, sent.messages.iter().map(|message| message.id).collect())
+}
+
+/// Records, and reports, as somebody else does meanwhile.
+fn recording(rig: &Rig, plans: Vec<OutcomePlan>) -> JoinHandle<Vec<OutcomeRecorded>> {
+    let store = Arc::clone(rig.store());
+    tokio::spawn(async move { store.dispatch_record(plans).await.expect("recorded") })
+}
+
+fn reporting(rig: &Rig, plans: Vec<ReportPlan>) -> JoinHandle<Vec<Reported>> {
+    let store = Arc::clone(rig.store());
+    tokio::spawn(async move { all_recorded(store.reports_record(plans).await) })
+}
+
+/// Somebody who holds something until told otherwise.
+struct Blocker(PgConnection);
+
+impl Blocker {
+    async fn holding(url: &str, what: impl Into<String>) -> Self {
+        let mut connection = PgConnection::connect(url).await.expect("the server answers");
+        connection.execute("BEGIN").await.expect("begun");
+        connection.execute(AssertSqlSafe(what.into())).await.expect("held");
+        Self(connection)
+    }
+
+    async fn let_go(mut self) {
+        self.0.execute("ROLLBACK").await.expect("let go");
+        self.0.close().await.expect("the connection ends");
+    }
+}
+
+async fn run(url: &str, sql: &'static str) {
+    let mut connection = PgConnection::connect(url).await.expect("the server answers");
+    connection.execute(sql).await.expect("the server does it");
+    connection.close().await.expect("the connection ends");
+}
+
+async fn wait_for_locks(url: &str, wanted: i64) {
+    let mut connection = PgConnection::connect(url).await.expect("the server answers");
+    let waiting = "SELECT count(*) FROM pg_stat_activity
+                   WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    for _ in 0..300 {
+        let found: i64 =
+            sqlx::query_scalar(waiting).fetch_one(&mut connection).await.expect("counted");
+        if found >= wanted {
+            connection.close().await.expect("the connection ends");
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{wanted} do not come to wait");
+}
+
+/// The record has written the part and is not committed yet when the report comes.
+async fn report_waits(rig: &Rig, url: &str) {
+    let account = rig.account(10).await;
+    let (hand, texts) = in_hand(rig, &account, 1).await;
+    let blocker = Blocker::holding(url, "LOCK TABLE last_texted IN EXCLUSIVE MODE").await;
+    let recorded = recording(rig, vec![submitted(rig, &hand, texts[0], &["a"])]);
+    wait_for_locks(url, 1).await;
+    let reported = reporting(rig, vec![plan(rig, "a", Delivered), plan(rig, "b", ABSENT)]);
+    wait_for_locks(url, 2).await;
+    blocker.let_go().await;
+    let recorded = recorded.await.expect("it ends");
+    assert_eq!(recorded, [OutcomeRecorded::Done(MessageStatus::Sent)]);
+    let reported = reported.await.expect("it ends");
+    assert!(matches!(&reported[..], [Reported::Changed(_), Reported::Early]), "{reported:?}");
+    assert_eq!(rig.status(&account, texts[0]).await, MessageStatus::Delivered);
+}
+
+/// The report is written and not committed yet when the part is recorded.
+async fn record_waits(rig: &Rig, url: &str) {
+    let account = rig.account(10).await;
+    let (hand, texts) = in_hand(rig, &account, 1).await;
+    report(rig, "a", ABSENT).await;
+    let held = "SELECT FROM sent_part WHERE network_id = 'z' FOR UPDATE";
+    report(rig, "z", ABSENT).await;
+    let blocker = Blocker::holding(url, held).await;
+    let reported = reporting(rig, vec![plan(rig, "a", Delivered), plan(rig, "z", ABSENT)]);
+    wait_for_locks(url, 1).await;
+    let recorded = recording(rig, vec![submitted(rig, &hand, texts[0], &["a"])]);
+    wait_for_locks(url, 2).await;
+    blocker.let_go().await;
+    assert_eq!(reported.await.expect("it ends"), [Reported::Early, Reported::Early]);
+    let recorded = recorded.await.expect("it ends");
+    assert_eq!(recorded, [OutcomeRecorded::Done(MessageStatus::Delivered)]);
+    assert_eq!(report(rig, "a", Delivered).await, Reported::Repeat);
+}
+
+/// A report has found its text and waits for it when the id is given to another.
+async fn id_moves(rig: &Rig, url: &str) {
+    let account = rig.account(10).await;
+    let (hand, texts) = in_hand(rig, &account, 2).await;
+    rig.record_all(vec![submitted(rig, &hand, texts[0], &["a"])]).await;
+    let first = uuid::Uuid::from_u128(texts[0].as_u128());
+    let held = format!("SELECT FROM message WHERE id = '{first}' FOR UPDATE");
+    let blocker = Blocker::holding(url, held).await;
+    let reported = reporting(rig, vec![plan(rig, "a", Delivered)]);
+    wait_for_locks(url, 1).await;
+    rig.record_all(vec![submitted(rig, &hand, texts[1], &["a"])]).await;
+    blocker.let_go().await;
+    let reported = reported.await.expect("it ends");
+    assert!(matches!(&reported[..], [Reported::Changed(_)]), "{reported:?}");
+    assert_eq!(rig.status(&account, texts[0]).await, MessageStatus::Sent);
+    assert_eq!(rig.status(&account, texts[1]).await, MessageStatus::Delivered);
+}
+
+/// One worker's outcomes, one of them for a text that it no longer has.
+async fn lost_among_others(rig: &Rig) {
+    let account = rig.account(10).await;
+    let (hand, texts) = in_hand(rig, &account, 4).await;
+    rig.record_all(vec![submitted(rig, &hand, texts[0], &["old"])]).await;
+    report(rig, "early", Delivered).await;
+    let stale = Hand { token: rig.token(), ..hand.clone() };
+    let recorded = rig
+        .record_all(vec![
+            submitted(rig, &hand, texts[1], &["kept"]),
+            submitted(rig, &stale, texts[2], &["old", "early", "new"]),
+        ])
+        .await;
+    let done = OutcomeRecorded::Done;
+    assert_eq!(recorded, [done(MessageStatus::Sent), OutcomeRecorded::LeaseLost]);
+    for (id, text) in [("old", texts[0]), ("kept", texts[1])] {
+        assert!(matches!(report(rig, id, Delivered).await, Reported::Changed(_)), "{id}");
+        assert_eq!(rig.status(&account, text).await, MessageStatus::Delivered);
+    }
+    assert_eq!(report(rig, "new", Delivered).await, Reported::Early);
+    let recorded = rig.record_all(vec![submitted(rig, &hand, texts[3], &["early"])]).await;
+    assert_eq!(recorded, [done(MessageStatus::Delivered)], "the early report is still there");
+}
+
+/// A network that gives two texts of one call the same id.
+async fn one_id_twice(rig: &Rig) {
+    let account = rig.account(10).await;
+    let (hand, texts) = in_hand(rig, &account, 2).await;
+    report(rig, "a", Delivered).await;
+    let plans = texts.iter().map(|text| submitted(rig, &hand, *text, &["a"])).collect();
+    let done = OutcomeRecorded::Done;
+    assert_eq!(
+        rig.record_all(plans).await,
+        [done(MessageStatus::Delivered), done(MessageStatus::Sent)]
+    );
+    assert!(matches!(report(rig, "a", Delivered).await, Reported::Changed(_)));
+    assert_eq!(rig.status(&account, texts[1]).await, MessageStatus::Delivered);
+}
+
+async fn bad_row(rig: &Rig, url: &str) {
+    let account = rig.account(10).await;
+    let (hand, texts) = in_hand(rig, &account, 3).await;
+    let names = ["a", "b", "c"];
+    let plans = texts.iter().zip(names).map(|(text, id)| submitted(rig, &hand, *text, &[id]));
+    rig.record_all(plans.collect()).await;
+    run(url, "UPDATE sent_part SET report = 'bored' WHERE network_id = 'b'").await;
+    let plans = names.iter().map(|id| plan(rig, id, Delivered)).collect();
+    let answers = rig.store().reports_record(plans).await;
+    assert!(matches!(answers[..], [Ok(_), Err(_), Ok(_)]), "{answers:?}");
+    run(url, "UPDATE sent_part SET report = NULL WHERE report = 'bored'").await;
+    assert!(matches!(report(rig, "b", Delivered).await, Reported::Changed(_)));
+}

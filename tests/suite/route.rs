@@ -1,0 +1,192 @@
+//! Which route carries a text, and when what became of it is recorded.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::stream::{self, BoxStream, StreamExt};
+use futures_util::{FutureExt, poll};
+use sms_core::clock::ManualClock;
+use sms_core::ids::MessageId;
+use sms_core::number::Number;
+use sms_core::prelude::*;
+use sms_core::route::{Fitness, HandOver, OutboundText, Route, RouteName, RouteSink};
+use sms_core::service::AccountHandle;
+use sms_core::time::Timestamp;
+use sms_store_memory::MemoryStore;
+
+/// A route that is as fit as it is told to be.
+#[derive(Debug)]
+struct Told {
+    name: RouteName,
+    fitness: Mutex<Fitness>,
+    carried: Mutex<Vec<MessageId>>,
+    /// Of texts to hand over, only the first is ever answered.
+    answers: Answers,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answers {
+    All,
+    FirstOnly,
+}
+
+#[async_trait]
+impl Route for Told {
+    fn name(&self) -> &RouteName {
+        &self.name
+    }
+
+    async fn hand_over(&self, texts: &[OutboundText], _sink: &dyn RouteSink) -> Vec<HandOver> {
+        self.carried.lock().unwrap().extend(texts.iter().map(|text| text.message));
+        vec![HandOver::Taken { simulated: Vec::new() }; texts.len()]
+    }
+
+    fn hand_over_each<'a>(
+        &'a self,
+        texts: &'a [OutboundText],
+        sink: &'a dyn RouteSink,
+    ) -> BoxStream<'a, (usize, HandOver)> {
+        let all = stream::once(self.hand_over(texts, sink))
+            .flat_map(|results| stream::iter(results.into_iter().enumerate()));
+        match self.answers {
+            Answers::All => all.boxed(),
+            Answers::FirstOnly => all.take(1).chain(stream::pending()).boxed(),
+        }
+    }
+
+    fn fitness(&self) -> Fitness {
+        *self.fitness.lock().unwrap()
+    }
+
+    async fn run(&self, _sink: Arc<dyn RouteSink>) {}
+}
+
+impl Told {
+    fn new(name: &str, answers: Answers) -> Arc<Self> {
+        let (fitness, carried) = (Mutex::new(Fitness::Ready), Mutex::default());
+        Arc::new(Self { name: RouteName::new(name), fitness, carried, answers })
+    }
+
+    fn is(&self, fitness: Fitness) {
+        *self.fitness.lock().unwrap() = fitness;
+    }
+
+    fn carried(&self) -> usize {
+        self.carried.lock().unwrap().len()
+    }
+}
+
+/// Nothing here waits for anything: what is ready is ready at once.
+fn now<T>(future: impl Future<Output = T>) -> T {
+    future.now_or_never().expect("it is ready at once")
+}
+
+struct Stage {
+    clock: Arc<ManualClock>,
+    sms: Sms,
+    account: AccountHandle,
+}
+
+impl Stage {
+    fn with(routes: &[&Arc<Told>]) -> Self {
+        let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_795_000_000_000)));
+        let builder = Sms::builder(Arc::new(MemoryStore::new())).clock(clock.clone());
+        let add = |builder: SmsBuilder, route: &&Arc<Told>| builder.route(Arc::clone(*route));
+        let sms = routes.iter().fold(builder, add).build();
+        let account = now(sms.operator().account_create(NewAccountInput::active("Bistro", 50)));
+        let account = sms.account(account.unwrap().id, Mode::Live);
+        now(sms.operator().number_create(NumberInput::shared("07700 900001"))).unwrap();
+        Self { clock, sms, account }
+    }
+
+    fn send(&self) -> MessageId {
+        let request = SendRequest::new("hello").to("07700 900123");
+        now(self.account.send(request)).unwrap().messages[0].id
+    }
+
+    fn status(&self, id: MessageId) -> MessageStatus {
+        now(self.account.message_get(id)).unwrap().0.status
+    }
+
+    fn dispatch(&self) -> usize {
+        now(self.sms.dispatch_due(10)).unwrap().claimed
+    }
+
+    fn numbers(&self) -> Vec<Number> {
+        now(self.sms.operator().number_list()).unwrap()
+    }
+}
+
+#[test]
+fn texts_of_a_route_that_is_down_go_through_the_next_and_back_when_it_is_up_again() {
+    let [main, backup] = ["main", "backup"].map(|name| Told::new(name, Answers::All));
+    let stage = Stage::with(&[&main, &backup]);
+    for (fitness, carried) in
+        [(Fitness::Ready, (1, 0)), (Fitness::Down, (1, 1)), (Fitness::Ready, (2, 1))]
+    {
+        main.is(fitness);
+        let id = stage.send();
+        assert_eq!(stage.dispatch(), 1);
+        assert_eq!((main.carried(), backup.carried()), carried, "{fitness:?}");
+        assert_eq!(stage.status(id), MessageStatus::Sent);
+    }
+}
+
+#[test]
+fn texts_wait_in_the_queue_while_their_route_is_full_or_every_route_is_down() {
+    let [main, backup] = ["main", "backup"].map(|name| Told::new(name, Answers::All));
+    let stage = Stage::with(&[&main, &backup]);
+    let id = stage.send();
+    for (first, second) in [(Fitness::Full, Fitness::Ready), (Fitness::Down, Fitness::Down)] {
+        main.is(first);
+        backup.is(second);
+        assert_eq!(stage.dispatch(), 0, "{first:?} {second:?}");
+    }
+    assert_eq!(stage.status(id), MessageStatus::Queued);
+    main.is(Fitness::Ready);
+    assert_eq!((stage.dispatch(), main.carried()), (1, 1));
+}
+
+#[test]
+fn no_live_text_goes_through_the_route_of_test_keys_and_no_test_text_through_another() {
+    let [main, test] = ["main", "test"].map(|name| Told::new(name, Answers::All));
+    let stage = Stage::with(&[&main, &test]);
+    let sandbox = stage.sms.account(stage.account.id(), Mode::Test);
+    main.is(Fitness::Down);
+    stage.send();
+    now(sandbox.send(SendRequest::new("hello").to("07700 900123"))).unwrap();
+    stage.clock.advance(Duration::from_secs(1));
+    assert_eq!((stage.dispatch(), main.carried(), test.carried()), (1, 0, 1));
+    main.is(Fitness::Ready);
+    test.is(Fitness::Down);
+    now(sandbox.send(SendRequest::new("hello").to("07700 900123"))).unwrap();
+    stage.clock.advance(Duration::from_secs(1));
+    assert_eq!((stage.dispatch(), main.carried(), test.carried()), (1, 1, 1));
+}
+
+#[tokio::test]
+async fn what_became_of_a_text_is_recorded_while_others_are_still_under_way() {
+    let main = Told::new("main", Answers::FirstOnly);
+    let stage = Stage::with(&[&main]);
+    let ids = [stage.send(), stage.send()];
+    let mut dispatching = Box::pin(stage.sms.dispatch_due(10));
+    for _ in 0..5 {
+        assert!(poll!(&mut dispatching).is_pending(), "the second is never answered");
+    }
+    let statuses = ids.map(|id| stage.status(id));
+    assert_eq!(statuses, [MessageStatus::Sent, MessageStatus::Sending]);
+}
+
+#[test]
+fn a_route_that_is_connected_brings_its_numbers_online_the_first_one_those_that_name_none() {
+    let [main, backup] = ["main", "backup"].map(|name| Told::new(name, Answers::All));
+    let stage = Stage::with(&[&main, &backup]);
+    let online = |stage: &Stage| stage.numbers()[0].is_online(stage.sms.now());
+    now(stage.sms.sink().connected(&backup.name)).unwrap();
+    assert!(!online(&stage));
+    now(stage.sms.sink().connected(&main.name)).unwrap();
+    assert!(online(&stage));
+    stage.clock.advance(Duration::from_mins(6));
+    assert!(!online(&stage));
+}
