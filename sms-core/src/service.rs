@@ -9,6 +9,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::lock::Mutex;
+
 use crate::account::Mode;
 use crate::clock::{Clock, SystemClock};
 use crate::dispatch::{LEASE, VALIDITY};
@@ -64,6 +66,8 @@ struct Inner {
     webhooks: Arc<dyn WebhookSender>,
     wake: Arc<dyn Wake>,
     link_base: LinkBase,
+    /// Held while texts are claimed.
+    claiming: Mutex<()>,
     leases: work::HeldLeases,
     unrecorded: work::Unrecorded,
     validity: Duration,
@@ -130,12 +134,8 @@ impl Sms {
         self.inner.ids.draw(now, &*self.inner.random)
     }
 
-    fn route(&self, name: &RouteName) -> Option<&Arc<dyn Route>> {
-        self.inner.routes.iter().find(|route| route.name() == name)
-    }
-
     /// The route of live texts whose number names none.
-    fn default_route(&self) -> &RouteName {
+    pub fn default_route(&self) -> &RouteName {
         // The builder leaves at least the simulator and the test route.
         self.inner.routes[0].name()
     }
@@ -253,6 +253,7 @@ impl SmsBuilder {
             webhooks,
             wake,
             link_base,
+            claiming: Mutex::default(),
             leases: work::HeldLeases::default(),
             unrecorded: work::Unrecorded::default(),
             validity,

@@ -17,6 +17,7 @@ pub mod credits;
 pub mod gate;
 pub mod inbound;
 pub mod number;
+pub mod route;
 pub mod sender_name;
 
 /// Where the operator's API lives.
@@ -38,7 +39,7 @@ pub enum Tag {
     Numbers,
     /// The review of sender names.
     SenderNames,
-    /// What networks bring in.
+    /// Routes to networks, and what networks bring in.
     Network,
     /// The movable clock.
     Sandbox,
@@ -54,6 +55,7 @@ pub type Apis = (
     number::NumberApi,
     sender_name::SenderNameApi,
     inbound::InboundApi,
+    route::RouteApi,
     clock::ClockApi,
 );
 
@@ -66,6 +68,7 @@ pub fn service(sms: &Sms, sandbox: Option<&Sandbox>) -> OpenApiService<Apis, ()>
         number::NumberApi::new(sms.clone()),
         sender_name::SenderNameApi::new(sms.clone()),
         inbound::InboundApi::new(sms.clone()),
+        route::RouteApi::new(sms.clone()),
         clock::ClockApi::new(sandbox.cloned()),
     );
     OpenApiService::new(apis, "SMS Messaging Service operator API", "1.0.0").server(PREFIX)

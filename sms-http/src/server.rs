@@ -7,9 +7,12 @@ pub mod banner;
 pub mod command;
 pub mod demo;
 pub mod operator_client;
+pub mod route_gauges;
+pub mod routes;
 pub mod run;
 pub mod sandbox;
 pub mod settings;
+pub mod upkeep;
 pub mod wake;
 pub mod work;
 

@@ -223,12 +223,12 @@ impl Operator {
         let phone = parse_any(&phone_number)
             .map_err(|_| Error::invalid("phone_number", "invalid_format", "not a phone number"))?;
         if let Some(route) = &route
-            && self.sms.route(route).is_none()
+            && !self.live_routes().any(|name| name == route)
         {
-            let message = "no route of this name is configured";
-            return Err(Error::invalid("route", "unknown_value", message));
+            return Err(self.no_such_route());
         }
         let at = self.sms.now();
+        let is_connected = self.is_connected(route.as_ref());
         let mut number = Number {
             id: self.sms.ids(at).next(),
             phone,
@@ -239,7 +239,8 @@ impl Operator {
             rental_charged_at: None,
             next_rent_at: None,
             assigned_at: at,
-            checked_in_at: None,
+            // Its route's next check-in may be a minute away.
+            checked_in_at: is_connected.then_some(at),
         };
         number.next_rent_at = number.rent_due_at();
         match self.sms.store().number_create(number.clone()).await? {
@@ -250,6 +251,27 @@ impl Operator {
                 Err(Error::UnknownReference { resource: "account", id })
             }
         }
+    }
+
+    /// The routes that a number may have behind it: not the one of test keys.
+    fn live_routes(&self) -> impl Iterator<Item = &RouteName> {
+        let names = self.sms.routes().iter().map(|route| route.name());
+        names.filter(|name| **name != RouteName::test())
+    }
+
+    /// Whether the route behind a number has a connection now.
+    fn is_connected(&self, route: Option<&RouteName>) -> bool {
+        let name = route.unwrap_or(self.sms.default_route());
+        let route = self.sms.routes().iter().find(|route| route.name() == name);
+        let connections = route.and_then(|route| route.connections());
+        connections.is_some_and(|connections| connections.up > 0)
+    }
+
+    fn no_such_route(&self) -> Error {
+        let names: Vec<&str> = self.live_routes().map(RouteName::as_str).collect();
+        let names = names.join(", ");
+        let message = format!("no route of this name is configured; there are: {names}");
+        Error::invalid("route", "unknown_value", message)
     }
 
     /// Takes the first rent of a number that was just assigned; the number as it is then.
@@ -279,14 +301,18 @@ impl Operator {
         if known { Ok(()) } else { Err(Error::NotFound("number")) }
     }
 
-    /// Takes in a text as if a network had brought it; `None` when it belongs to no account.
+    /// Takes in a text as if the network behind the number had brought it; `None` when it belongs
+    /// to no account.
     pub async fn inbound(
         &self,
         from: E164,
         to: E164,
         body: impl Into<String>,
     ) -> Result<Option<Message>, Error> {
-        let route = self.sms.default_route().clone();
+        let numbers = self.sms.store().number_list().await?;
+        let number = numbers.into_iter().find(|number| number.phone == to);
+        let route = number.and_then(|number| number.route);
+        let route = route.unwrap_or_else(|| self.sms.default_route().clone());
         let text = InboundText { from, to, body: Body::new(body.into()), route };
         match self.sms.take_in(text, Origin::Network).await? {
             TakenIn::Routed(message) | TakenIn::Answered(message, _) => Ok(Some(message)),

@@ -8,8 +8,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use futures_util::StreamExt;
-use futures_util::future::join_all;
+use futures_util::future::{BoxFuture, join_all};
+use futures_util::{FutureExt, StreamExt};
 
 use super::Sms;
 use crate::dispatch::{ClaimPlan, FollowUp, LeaseToken, OutcomePlan, OutcomeRecorded};
@@ -128,6 +128,9 @@ impl Sms {
     /// anything new.
     pub async fn dispatch_due(&self, limit: usize) -> Result<Dispatched, Error> {
         self.record_kept().await?;
+        // One after the other: each is to find in hand what the ones before it took, lest all
+        // workers of a program take texts of a route that is slow.
+        let claiming = self.inner.claiming.lock().await;
         let at = self.now();
         let lease = self.lease(at, self.inner.lease);
         let without = self.routes_that_wait();
@@ -143,7 +146,9 @@ impl Sms {
         let fell_due = claimed.texts.len() + failed + claimed.cancelled as usize;
         let mut done = Dispatched { claimed: fell_due, failed, ..Dispatched::default() };
         let groups = group_by_route(claimed.texts, |name| self.carrier(name));
-        let hand_overs = groups.iter().map(|group| self.hand_over(group, lease.token));
+        let hand_overs: Vec<_> =
+            groups.iter().map(|group| self.hand_over(group, lease.token)).collect();
+        drop(claiming);
         let mut result = Ok(());
         for recorded in join_all(hand_overs).await.into_iter().flatten() {
             match recorded {
@@ -178,25 +183,26 @@ impl Sms {
             .or(Some(&routes[place]))
     }
 
-    /// Hands texts over, and records what became of them as that gets known: what is known at the
-    /// same time in one commit.
-    async fn hand_over(
-        &self,
-        group: &Group<'_>,
+    /// Hands texts over, which begins at once, and records what became of them as that gets known:
+    /// what is known at the same time in one commit.
+    fn hand_over<'a>(
+        &'a self,
+        group: &'a Group<'_>,
         token: LeaseToken,
-    ) -> Vec<Result<Vec<OutcomeRecorded>, Error>> {
+    ) -> BoxFuture<'a, Vec<Result<Vec<OutcomeRecorded>, Error>>> {
         let Group { texts, carrier } = group;
         let Some(route) = carrier else {
             let unknown = texts.iter().map(|text| {
                 let detail = format!("route {} is not configured", text.route);
                 self.outcome(text, token, HandOver::TryLater { detail })
             });
-            return vec![self.record(unknown.collect()).await];
+            let unknown = unknown.collect();
+            return async move { vec![self.record(unknown).await] }.boxed();
         };
         route
             .hand_over_each(texts, self)
             .ready_chunks(texts.len())
-            .map(|outcomes| {
+            .map(move |outcomes| {
                 let plans = outcomes.into_iter().filter_map(|(place, result)| {
                     Some(self.outcome(texts.get(place)?, token, result))
                 });
@@ -204,7 +210,7 @@ impl Sms {
             })
             .buffer_unordered(RECORDS_AT_ONCE)
             .collect()
-            .await
+            .boxed()
     }
 
     fn outcome(&self, text: &OutboundText, token: LeaseToken, result: HandOver) -> OutcomePlan {

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::demo::Demo;
+use super::demo::{Demo, Network};
 
 /// What there is to tell.
 #[derive(Debug)]
@@ -11,6 +11,8 @@ pub struct Banner<'a> {
     pub addr: SocketAddr,
     /// Where the operator's API is, if not there too.
     pub admin_addr: Option<SocketAddr>,
+    /// The routes of live texts, the default one first.
+    pub routes: &'a [String],
     /// The operator's token, if it was made up now.
     pub made_token: Option<&'a str>,
     /// The demo account.
@@ -27,6 +29,7 @@ impl Banner<'_> {
             format!("  API             http://{addr}/api/v1"),
             format!("  Documentation   http://{addr}/docs"),
             format!("  Operator API    http://{admin_addr}/admin/v1"),
+            format!("  Routes          {}", self.routes.join(", ")),
         ];
         if let Some(token) = self.made_token {
             lines.push(format!("  Operator token  {token}   (made up for this run)"));
@@ -40,11 +43,15 @@ impl Banner<'_> {
 }
 
 fn demo_lines(addr: SocketAddr, demo: &Demo) -> Vec<String> {
-    let Demo { live_key, test_key, number: _ } = demo;
+    let Demo { network, live_key, test_key, number: _ } = demo;
+    let carried = match network {
+        Network::Simulated => " Texts go to a simulated network.",
+        Network::Real => "",
+    };
     let base = format!("http://{addr}/api/v1");
     vec![
         String::new(),
-        "  A demo account with 1,000 credits is ready. Texts go to a simulated network.".to_owned(),
+        format!("  A demo account with 1,000 credits is ready.{carried}"),
         format!("  Live key        {live_key}"),
         format!("  Test key        {test_key}"),
         String::new(),

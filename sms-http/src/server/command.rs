@@ -29,6 +29,11 @@ pub enum Command {
     /// List, approve and reject sender names
     #[command(subcommand)]
     Sender(SenderCommand),
+    /// Say how the routes stand, and their connections
+    Routes {
+        #[command(flatten)]
+        target: Target,
+    },
     /// Read or move the clock of a sandbox
     #[command(subcommand)]
     Clock(ClockCommand),
@@ -299,6 +304,7 @@ fn call_of(command: Command) -> Option<Call> {
         Command::Credits(command) => Some(credits_call(command)),
         Command::Number(command) => Some(number_call(command)),
         Command::Sender(command) => Some(sender_call(command)),
+        Command::Routes { target } => Some(target.call(Method::GET, "/routes".to_owned())),
         Command::Clock(command) => Some(clock_call(command)),
         Command::Migrate => None,
     }

@@ -16,21 +16,33 @@ const DEDICATED_NUMBER: &str = "07700 900001";
 /// How often the demo's simulated gateway checks in, so that its number stays online.
 pub const CHECK_IN_EVERY: Duration = Duration::from_mins(1);
 
+/// What carries the demo's texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Network {
+    /// The simulator: nothing but the demo itself checks in for its number.
+    Simulated,
+    /// A network of its own.
+    Real,
+}
+
 /// What was made for the demo.
 #[derive(Debug)]
 pub struct Demo {
+    /// What carries its texts.
+    pub network: Network,
     /// A live key.
     pub live_key: String,
     /// A test key.
     pub test_key: String,
-    /// The account's own number; none when an earlier demo account has it.
+    /// The account's own number, to be kept online; none when a network does that, or an earlier
+    /// demo account has the number.
     pub number: Option<NumberId>,
 }
 
 /// Makes an active account with 1,000 credits, a live and a test key, one shared and one dedicated
 /// number. Numbers that are there already, from an earlier start on the same database, stay as they
 /// are.
-pub async fn make(sms: &Sms) -> Result<Demo, Error> {
+pub async fn make(sms: &Sms, network: Network) -> Result<Demo, Error> {
     let operator = sms.operator();
     let account = operator.account_create(NewAccountInput::active("Demo", CREDITS)).await?;
     let name = || Some("demo".to_owned());
@@ -38,11 +50,13 @@ pub async fn make(sms: &Sms) -> Result<Demo, Error> {
     let (test, _) = operator.api_key_create(account.id, Mode::Test, name()).await?;
     add_number(&operator, NumberInput::shared(SHARED_NUMBER)).await?;
     let dedicated = NumberInput::dedicated(DEDICATED_NUMBER, account.id);
-    let number = add_number(&operator, dedicated).await?;
+    let added = add_number(&operator, dedicated).await?;
+    let number = added.filter(|_| network == Network::Simulated);
     if let Some(number) = number {
         operator.number_check_in(number).await?;
     }
-    Ok(Demo { live_key: live.reveal().to_owned(), test_key: test.reveal().to_owned(), number })
+    let (live_key, test_key) = (live.reveal().to_owned(), test.reveal().to_owned());
+    Ok(Demo { network, live_key, test_key, number })
 }
 
 async fn add_number(operator: &Operator, input: NumberInput) -> Result<Option<NumberId>, Error> {

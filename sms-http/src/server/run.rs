@@ -4,12 +4,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder};
 use sms_core::Sms;
 use sms_core::clock::{Clock, MovableClock};
 use sms_core::dispatch::LEASE;
 use sms_core::link::LinkBase;
-use sms_core::route::simulator::Simulator;
-use sms_core::route::{Route, RouteName};
+use sms_core::random::{Random, SystemRandom};
+use sms_core::route::Route;
 use sms_core::service::SmsBuilder;
 use sms_core::webhook::RetrySchedule;
 use sms_core::webhook::attempt::ATTEMPT_LEASE;
@@ -23,6 +24,8 @@ use tokio::time::timeout;
 use super::app::{AppParts, MetricsPage, admin_app, public_app, whole_app};
 use super::backing::{Backing, rate};
 use super::banner::Banner;
+use super::demo::Network;
+use super::routes::{self, RoutePlan, SIMULATOR};
 use super::sandbox::Sandbox;
 use super::settings::{Settings, SettingsRefused};
 use super::wake::Bells;
@@ -38,6 +41,12 @@ const TIME_TO_STOP: Duration = Duration::from_secs(9);
 
 /// How often measurements are folded together.
 const UPKEEP_EVERY: Duration = Duration::from_secs(5);
+
+/// How long SMSCs take to answer, counted by route in these steps of seconds: from one next door
+/// to the end of the patience that a route has unless it is set.
+const ANSWER_SECONDS: &str = "sms_smpp_answer_seconds";
+const ANSWER_BUCKETS: [f64; 12] =
+    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
 
 /// Why the server did not start, or did not go on.
 #[derive(Debug, thiserror::Error)]
@@ -102,6 +111,9 @@ pub async fn run_with(
     if settings.sandbox && !additions.routes.is_empty() {
         return Err(SettingsRefused::SandboxNeedsSimulator.into());
     }
+    let plans = routes::read(&settings.routes, &|variable| std::env::var(variable).ok())?;
+    let own = additions.routes.iter().map(|route| route.name().to_string());
+    let route_lines: Vec<String> = own.chain(plans.iter().map(RoutePlan::to_string)).collect();
     let bells = Bells::default();
     let backing = Backing::open(&settings, &bells).await?;
     let listener = listen(settings.addr).await?;
@@ -109,7 +121,7 @@ pub async fn run_with(
     let public_url = settings.public_url(addr);
     let movable = settings.sandbox.then(|| Arc::new(MovableClock::new(backing.clock.clone())));
     let clock = movable.clone().map_or(backing.clock.clone(), |clock| clock as Arc<dyn Clock>);
-    let sms = build(&settings, additions, &backing, clock, &public_url)?;
+    let sms = build(&settings, additions, plans, &backing, &clock, &public_url)?;
     let sandbox = movable.map(|clock| Sandbox::new(sms.clone(), clock));
     let (token, made_token) = operator_token(&settings);
     let parts = AppParts {
@@ -127,7 +139,8 @@ pub async fn run_with(
         Some(admin_addr) => Some(listen(admin_addr).await?),
         None => None,
     };
-    let demo = if settings.wants_demo() { Some(demo::make(&sms).await?) } else { None };
+    let wants_demo = settings.wants_demo();
+    let demo = if wants_demo { Some(demo::make(&sms, network(&sms)).await?) } else { None };
     warn_of(&settings);
     let (stopper, stopping) = watch::channel(());
     let (still_serving, served) = watch::channel(());
@@ -148,6 +161,7 @@ pub async fn run_with(
     let banner = Banner {
         addr,
         admin_addr: admin.as_ref().and_then(|listener| listener.local_addr().ok()),
+        routes: &route_lines,
         made_token: made_token.then_some(&token),
         demo: demo.as_ref(),
     };
@@ -173,7 +187,7 @@ async fn a_loop_ends(loops: &mut JoinSet<()>) {
                 tracing::error!("a worker panicked");
                 return;
             }
-            // A route that has nothing to do in between, or a demo number that was removed.
+            // A demo number that was removed.
             Some(_) => {}
             None => std::future::pending().await,
         }
@@ -183,8 +197,9 @@ async fn a_loop_ends(loops: &mut JoinSet<()>) {
 fn build(
     settings: &Settings,
     additions: Additions,
+    plans: Vec<RoutePlan>,
     backing: &Backing,
-    clock: Arc<dyn Clock>,
+    clock: &Arc<dyn Clock>,
     public_url: &str,
 ) -> Result<Sms, StartFailed> {
     let link_base = LinkBase::new(public_url).map_err(|_| SettingsRefused::PublicUrl)?;
@@ -192,24 +207,27 @@ fn build(
     let sender = HttpSender::new(reach, settings.webhook_timeout)
         .map_err(|error| StartFailed::Webhooks(Box::new(error)))?;
     let Additions { routes, lease, attempt_lease } = additions;
+    let random: Arc<dyn Random> = Arc::new(SystemRandom);
     let builder = Sms::builder(backing.store.clone())
-        .clock(clock)
+        .clock(clock.clone())
+        .random(random.clone())
         .link_base(link_base)
         .lease(lease.unwrap_or(LEASE))
         .attempt_lease(attempt_lease.unwrap_or(ATTEMPT_LEASE))
         .webhooks(Arc::new(sender))
         .webhook_retries(RetrySchedule::new(settings.webhook_retries.clone()))
         .wake(backing.wake.clone());
-    let simulator = |name: &String| Arc::new(Simulator::new(RouteName::new(name.as_str())));
-    let with_own = routes.into_iter().fold(builder, SmsBuilder::route);
-    let with_all =
-        settings.routes.iter().fold(with_own, |builder, name| builder.route(simulator(name)));
-    Ok(with_all.build())
+    let planned = plans.into_iter().map(|plan| plan.build(clock.clone(), &random));
+    Ok(routes.into_iter().chain(planned).fold(builder, SmsBuilder::route).build())
+}
+
+/// What carries the texts of a demo account.
+fn network(sms: &Sms) -> Network {
+    if sms.default_route().as_str() == SIMULATOR { Network::Simulated } else { Network::Real }
 }
 
 /// The operator's token, and whether it was made up now.
 fn operator_token(settings: &Settings) -> (String, bool) {
-    use sms_core::random::{Random, SystemRandom};
     if let Some(token) = &settings.admin_token {
         return (token.0.clone(), false);
     }
@@ -222,7 +240,11 @@ async fn listen(addr: SocketAddr) -> Result<TcpListener, StartFailed> {
 }
 
 fn install_metrics() -> Result<MetricsPage, StartFailed> {
-    let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
+    let answers = Matcher::Full(ANSWER_SECONDS.to_owned());
+    let recorder = PrometheusBuilder::new()
+        .set_buckets_for_metric(answers, &ANSWER_BUCKETS)
+        .map_err(|_| StartFailed::Metrics)?
+        .build_recorder();
     let handle = recorder.handle();
     metrics::set_global_recorder(recorder).map_err(|_| StartFailed::Metrics)?;
     Ok(MetricsPage(handle))

@@ -14,6 +14,7 @@ use sms_core::{Error, Sms};
 use tokio::sync::RwLock;
 use tokio::task::JoinSet;
 
+use super::upkeep;
 use super::wake::Bells;
 use super::work::{self, Stopping};
 
@@ -73,7 +74,7 @@ impl Sandbox {
         for kind in Work::ALL {
             loops.spawn(self.clone().keep_doing(kind, bells.clone(), stopping.clone()));
         }
-        work::start_upkeep(&mut loops, &self.sms, stopping);
+        upkeep::start(&mut loops, &self.sms, stopping);
         loops
     }
 

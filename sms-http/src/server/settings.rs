@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use clap::{Args, Parser};
 use sms_core::link::LinkBase;
+use sms_smpp::settings::BadSetting;
 
 use super::command::Command;
+use super::routes::{self, SIMULATOR};
 
 /// The reference server of the SMS platform.
 ///
@@ -75,7 +77,9 @@ pub struct Settings {
     /// How long a webhook endpoint may take to answer
     #[arg(long, env = "SMS_WEBHOOK_TIMEOUT", default_value = "8s", value_parser = duration)]
     pub webhook_timeout: Duration,
-    /// Names of the routes that carry live texts, the first one by default
+    /// Names of the routes that carry live texts, the first one by default; when one is down the
+    /// next carries its texts. Each but `simulator` goes over SMPP and has variables of its own:
+    /// SMS_ROUTE_MAIN_URL, SMS_ROUTE_MAIN_PASSWORD and so on
     #[arg(long, env = "SMS_ROUTES", default_value = "simulator", value_delimiter = ',')]
     pub routes: Vec<String>,
     /// What is logged, as `info` or `sms_http=debug,warn`
@@ -130,9 +134,18 @@ pub enum SettingsRefused {
     /// A sandbox is to have routes whose networks do not go by its clock.
     #[error("SMS_SANDBOX is set: a sandbox has no route but the simulator")]
     SandboxNeedsSimulator,
-    /// A route has an unknown name.
-    #[error("SMS_ROUTES names {0:?}, but this version has only the route simulator")]
-    UnknownRoute(String),
+    /// A route's name cannot be. What was given is not shown: it may be an address with a password.
+    #[error("SMS_ROUTES has names of 1 to 20 of a-z, 0-9 and -, with commas between them")]
+    RouteName,
+    /// A route has the name of the one that carries the texts of test keys.
+    #[error("SMS_ROUTES names test, which carries the texts of test keys")]
+    RouteOfTestKeys,
+    /// Two routes have one name.
+    #[error("SMS_ROUTES names {0} twice")]
+    RouteTwice(String),
+    /// A setting of a route is missing, or cannot be.
+    #[error(transparent)]
+    Route(#[from] BadSetting),
     /// The operator's token can be guessed.
     #[error("SMS_ADMIN_TOKEN has less than 16 characters; give a longer one")]
     WeakToken,
@@ -158,11 +171,9 @@ impl Settings {
         if self.sandbox && self.database().is_some() {
             return Err(SettingsRefused::SandboxNeedsMemory);
         }
-        if self.sandbox && self.routes.iter().any(|name| name != "simulator") {
+        routes::check_names(&self.routes)?;
+        if self.sandbox && self.routes.iter().any(|name| name != SIMULATOR) {
             return Err(SettingsRefused::SandboxNeedsSimulator);
-        }
-        if let Some(unknown) = self.routes.iter().find(|name| *name != "simulator") {
-            return Err(SettingsRefused::UnknownRoute(unknown.clone()));
         }
         if self.admin_token.as_ref().is_some_and(|token| token.0.len() < 16) {
             return Err(SettingsRefused::WeakToken);
@@ -258,7 +269,8 @@ mod tests {
                 SettingsRefused::SandboxNeedsMemory,
             ),
             (vec!["--sandbox", "--routes", "main"], SettingsRefused::SandboxNeedsSimulator),
-            (vec!["--routes", "simulator,main"], SettingsRefused::UnknownRoute("main".to_owned())),
+            (vec!["--routes", "simulator,test"], SettingsRefused::RouteOfTestKeys),
+            (vec!["--routes", ""], SettingsRefused::RouteName),
             (vec!["--admin-token", "short"], SettingsRefused::WeakToken),
             (vec!["--public-url", "example.com"], SettingsRefused::PublicUrl),
             (vec!["--webhook-timeout", "0s"], SettingsRefused::WebhookTimeout),

@@ -1,23 +1,28 @@
 //! The loops that keep a service going. Each calls one of the core's bounded pieces of work, and
 //! sleeps until a bell rings, something falls due, or a short while has passed.
 
+use std::future::pending;
 use std::time::Duration;
 
 use sms_core::number::rent::RentsCharged;
+use sms_core::route::{Fitness, RouteName};
 use sms_core::service::Work;
 use sms_core::{Error, Sms};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
+use super::upkeep;
 use super::wake::Bells;
 use crate::domain_error::causes;
 use sms_webhooks::courier::Courier;
 
 /// How many texts one claim takes.
 const DISPATCH_BATCH: usize = 500;
-/// Workers that hand texts over side by side.
-const DISPATCHERS: usize = 2;
+/// Workers that hand texts over side by side: so many for each route that carries live texts, lest
+/// one that is slow holds up another, and so many at most.
+const DISPATCHERS_PER_ROUTE: usize = 2;
+const MOST_DISPATCHERS: usize = 8;
 /// How many simulated comebacks are brought back at once.
 const FOLLOW_UP_BATCH: usize = 500;
 /// How many numbers' rent is taken at once.
@@ -28,9 +33,11 @@ const LONGEST_RENT_SLEEP: Duration = Duration::from_secs(15);
 /// The longest sleep: the net beneath the bells.
 const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 /// The shortest sleep when something is due that could not be taken: others hold it, or there are
-/// no
-/// slots for it.
+/// no slots for it.
 const BLOCKED_SLEEP: Duration = Duration::from_millis(250);
+/// How often it is looked whether a route that was full has room: a window that is answered in
+/// milliseconds must not be empty for long.
+const LOOK_FOR_ROOM_EVERY: Duration = Duration::from_millis(10);
 /// How long to wait after the store failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// Leases are renewed so many times in their length.
@@ -38,15 +45,6 @@ const RENEWALS: u32 = 3;
 /// How long a server that stops tries to record what left; less than it may take to stop.
 const LAST_RECORDS: Duration = Duration::from_secs(5);
 const LAST_RECORDS_EVERY: Duration = Duration::from_millis(200);
-const TIDY_EVERY: Duration = Duration::from_mins(1);
-const TIDY_BATCH: usize = 1_000;
-/// How often searches are prepared, and in how many texts at once.
-const PREPARE_EVERY: Duration = Duration::from_mins(1);
-const PREPARE_BATCH: usize = 5_000;
-
-/// How often statistics are added up, and how many differences at once.
-const FOLD_EVERY: Duration = Duration::from_secs(10);
-const FOLD_BATCH: usize = 2_000;
 
 /// Told to stop by the server, once; dropped by a server that is gone.
 pub type Stopping = watch::Receiver<()>;
@@ -54,31 +52,20 @@ pub type Stopping = watch::Receiver<()>;
 /// Starts all loops. They end after [`Stopping`] changes, each when what it has in hand is done.
 pub fn start(sms: &Sms, bells: &Bells, stopping: &Stopping) -> JoinSet<()> {
     let mut loops = JoinSet::new();
-    for _ in 0..DISPATCHERS {
+    for _ in 0..dispatchers(sms) {
         loops.spawn(dispatch(sms.clone(), bells.clone(), stopping.clone()));
     }
     loops.spawn(follow_up(sms.clone(), bells.clone(), stopping.clone()));
     loops.spawn(deliver(sms.clone(), bells.clone(), stopping.clone()));
     loops.spawn(charge_rents(sms.clone(), bells.clone(), stopping.clone()));
     loops.spawn(renew(sms.clone(), stopping.clone()));
-    start_upkeep(&mut loops, sms, stopping);
+    upkeep::start(&mut loops, sms, stopping);
     loops
 }
 
-/// Starts the loops that keep order, whoever does what falls due, and the routes' own.
-pub(super) fn start_upkeep(loops: &mut JoinSet<()>, sms: &Sms, stopping: &Stopping) {
-    loops.spawn(tidy(sms.clone(), stopping.clone()));
-    loops.spawn(prepare_search(sms.clone(), stopping.clone()));
-    loops.spawn(fold_statistics(sms.clone(), stopping.clone()));
-    for route in sms.routes() {
-        let (route, sink, mut stopping) = (route.clone(), sms.sink(), stopping.clone());
-        loops.spawn(async move {
-            tokio::select! {
-                () = route.run(sink) => {}
-                _ = stopping.changed() => {}
-            }
-        });
-    }
+fn dispatchers(sms: &Sms) -> usize {
+    let live = sms.routes().iter().filter(|route| *route.name() != RouteName::test()).count();
+    (live * DISPATCHERS_PER_ROUTE).clamp(DISPATCHERS_PER_ROUTE, MOST_DISPATCHERS)
 }
 
 async fn dispatch(sms: Sms, bells: Bells, mut stopping: Stopping) {
@@ -95,13 +82,36 @@ async fn dispatch(sms: Sms, bells: Bells, mut stopping: Stopping) {
         metrics::counter!("sms_hand_overs_retried_total").increment(done.retried as u64);
         metrics::counter!("sms_hand_overs_lost_total").increment(done.lost as u64);
         if done.claimed < DISPATCH_BATCH {
-            rest(&sms, &bells, Work::Dispatch, &mut stopping).await;
+            // What is due although some was taken fell due meanwhile.
+            let blocked = if done.claimed > 0 { Duration::ZERO } else { BLOCKED_SLEEP };
+            let pause = Pause { longest: LONGEST_SLEEP, blocked };
+            rest_for(&sms, &bells, Work::Dispatch, pause, room(&sms), &mut stopping).await;
         } else {
             // There may be more than one worker can take.
             bells.bell(Work::Dispatch).notify_one();
         }
     }
     record_the_rest(&sms).await;
+}
+
+/// Resolves when a route takes texts again that took none; never if all take texts.
+async fn room(sms: &Sms) {
+    let ready = || {
+        let routes = sms.routes().iter();
+        routes.filter(|route| route.fitness() == Fitness::Ready).count()
+    };
+    let mut before = ready();
+    if before == sms.routes().len() {
+        pending::<()>().await;
+    }
+    loop {
+        sleep(LOOK_FOR_ROOM_EVERY).await;
+        let now = ready();
+        if now > before {
+            return;
+        }
+        before = now;
+    }
 }
 
 /// Records what left and could not be recorded: nobody else knows of it.
@@ -162,7 +172,8 @@ async fn charge_rents(sms: Sms, bells: Bells, mut stopping: Stopping) {
     while !stopped(&stopping) {
         match sms.charge_rents(RENT_BATCH).await {
             Ok(RentsCharged { taken: 0, unpaid }) if unpaid < RENT_BATCH => {
-                rest_for(&sms, &bells, Work::Rents, LONGEST_RENT_SLEEP, &mut stopping).await;
+                let pause = Pause { longest: LONGEST_RENT_SLEEP, blocked: BLOCKED_SLEEP };
+                rest_for(&sms, &bells, Work::Rents, pause, pending(), &mut stopping).await;
             }
             Ok(charged) => metrics::counter!("sms_rents_total").increment(charged.taken as u64),
             Err(error) => failed("taking rent", &error, &mut stopping).await,
@@ -184,93 +195,39 @@ async fn renew(sms: Sms, mut stopping: Stopping) {
     }
 }
 
-async fn tidy(sms: Sms, mut stopping: Stopping) {
-    let mut ticks = interval(TIDY_EVERY);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        tokio::select! {
-            _ = ticks.tick() => {}
-            _ = stopping.changed() => return,
-        }
-        // Until there is no more, in small portions that hold up nobody.
-        while !stopped(&stopping) {
-            match sms.tidy(TIDY_BATCH).await {
-                Ok(0) => break,
-                Ok(removed) => tracing::debug!(removed, "removed what is past its keep"),
-                Err(error) => {
-                    tracing::warn!(error = %causes(&error), "tidying failed");
-                    break;
-                }
-            }
-        }
-    }
-}
-
-async fn prepare_search(sms: Sms, mut stopping: Stopping) {
-    let mut ticks = interval(PREPARE_EVERY);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        tokio::select! {
-            _ = ticks.tick() => {}
-            _ = stopping.changed() => return,
-        }
-        while !stopped(&stopping) {
-            match sms.prepare_search(PREPARE_BATCH).await {
-                Ok(0) => break,
-                Ok(_) => {}
-                Err(error) => {
-                    tracing::warn!(error = %causes(&error), "preparing searches failed");
-                    break;
-                }
-            }
-        }
-    }
-}
-
-async fn fold_statistics(sms: Sms, mut stopping: Stopping) {
-    let mut ticks = interval(FOLD_EVERY);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        tokio::select! {
-            _ = ticks.tick() => {}
-            _ = stopping.changed() => return,
-        }
-        while !stopped(&stopping) {
-            match sms.fold_statistics(FOLD_BATCH).await {
-                // The few that are left come with the next ones.
-                Ok(folded) if folded < FOLD_BATCH => break,
-                Ok(_) => {}
-                Err(error) => {
-                    tracing::warn!(error = %causes(&error), "adding up statistics failed");
-                    break;
-                }
-            }
-        }
-    }
-}
-
 /// Sleeps until there may be work of this kind, or the server stops.
 pub(super) async fn rest(sms: &Sms, bells: &Bells, work: Work, stopping: &mut Stopping) {
-    rest_for(sms, bells, work, LONGEST_SLEEP, stopping).await;
+    let pause = Pause { longest: LONGEST_SLEEP, blocked: BLOCKED_SLEEP };
+    rest_for(sms, bells, work, pause, pending(), stopping).await;
+}
+
+/// How long to sleep.
+struct Pause {
+    /// At most.
+    longest: Duration,
+    /// When something is due already: it was due just now and was not taken, so that asking again
+    /// at once would not help.
+    blocked: Duration,
 }
 
 async fn rest_for(
     sms: &Sms,
     bells: &Bells,
     work: Work,
-    longest: Duration,
+    pause: Pause,
+    sooner: impl Future<Output = ()>,
     stopping: &mut Stopping,
 ) {
     let next = sms.next_work(work).await.ok().flatten();
     let until = match next.map(|at| at.since(sms.now())) {
-        None => longest,
-        // It was due just now and was not taken: asking again at once would not help.
-        Some(Duration::ZERO) => BLOCKED_SLEEP,
-        Some(until) => until.min(longest),
+        None => pause.longest,
+        Some(Duration::ZERO) => pause.blocked,
+        Some(until) => until.min(pause.longest),
     };
     tokio::select! {
         () = bells.bell(work).notified() => {}
         () = sleep(until) => {}
+        () = sooner => {}
         _ = stopping.changed() => {}
     }
 }

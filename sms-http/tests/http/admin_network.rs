@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use poem::http::Method;
 use serde_json::{Value, json};
 
 use crate::message_send::{MESSAGE_FIELDS, keys};
@@ -143,6 +144,15 @@ async fn a_receipt_for_no_text_is_404_and_says_which() {
     }
     let wrong = json!({ "message_id": "", "status": "sent", "error_code": "opted_out" });
     assert_eq!(rig.operator().post("/receipts", wrong).await.mistakes().len(), 3);
+}
+
+#[tokio::test]
+async fn the_routes_of_live_texts_are_listed() {
+    let rig = Rig::new().await;
+    let simulator =
+        json!({ "name": "simulator", "default": true, "state": "ready", "connections": null });
+    assert_eq!(rig.operator().get("/routes").await.ok(), json!([simulator]));
+    rig.client(None).ask_at(Method::GET, "/admin/v1/routes").send().await.assert(401);
 }
 
 #[tokio::test]

@@ -56,8 +56,17 @@ async fn what_a_number_names_has_to_exist() {
         let details = rig.operator().post("/numbers", body).await.refused(404, "not_found");
         assert_eq!(details, json!({ "resource": "account", "id": id }));
     }
-    let body = json!({ "phone_number": "07700 900002", "route": "main" });
-    rig.operator().post("/numbers", body).await.mistake("route", "unknown_value");
+    for route in ["main", "test"] {
+        let body = json!({ "phone_number": "07700 900002", "route": route });
+        let details = rig.operator().post("/numbers", body).await.refused(422, "validation_failed");
+        let mistake = &details[0];
+        assert_eq!(
+            (&mistake["field"], &mistake["code"]),
+            (&json!("route"), &json!("unknown_value"))
+        );
+        let message = mistake["message"].as_str().unwrap();
+        assert!(message.ends_with("there are: simulator"), "{message}");
+    }
     let body = json!({ "phone_number": "nonsense" });
     rig.operator().post("/numbers", body).await.mistake("phone_number", "invalid_format");
     let body =

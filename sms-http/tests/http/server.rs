@@ -10,7 +10,7 @@ use crate::process::{Process, TOKEN, ask, run};
 use crate::socket::{Answer, Client, Server, bounded};
 
 /// Answers 200 to whatever comes, and passes it on.
-async fn receiver() -> (Server, UnboundedReceiver<(HeaderMap, Vec<u8>)>) {
+pub(crate) async fn receiver() -> (Server, UnboundedReceiver<(HeaderMap, Vec<u8>)>) {
     let (sender, received) = unbounded_channel();
     let endpoint = poem::endpoint::make(move |mut request: poem::Request| {
         let sender = sender.clone();
@@ -171,7 +171,7 @@ fn help_lists_every_variable_with_its_default() {
         assert!(about.contains(&format!("[env: {variable}")), "{about}");
         assert!(about.contains(default), "{about}");
     }
-    for command in ["account", "key", "credits", "number", "clock", "migrate"] {
+    for command in ["account", "key", "credits", "number", "routes", "clock", "migrate"] {
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
     }
     assert!(!help.contains(TOKEN) && !help.contains("secret-url"));
@@ -182,7 +182,9 @@ fn settings_that_cannot_be_served_are_refused_with_the_reason() {
     for (name, value, reason) in [
         ("DATABASE_URL", "mysql://user:password@example.com/sms", "must begin with postgres://"),
         ("DATABASE_URL", "postgres://user:password@example.com/sms", "SMS_ADMIN_TOKEN"),
-        ("SMS_ROUTES", "simulator,main", "\"main\""),
+        ("SMS_ROUTES", "simulator,main", "SMS_ROUTE_MAIN_URL"),
+        ("SMS_ROUTES", "main, password", "names of 1 to 20"),
+        ("SMS_ROUTES", "test", "test keys"),
         ("SMS_ADMIN_TOKEN", "short", "less than 16"),
         ("SMS_PUBLIC_URL", "example.com", "SMS_PUBLIC_URL must begin with http"),
         ("SMS_ADDR", "nonsense", "--addr"),

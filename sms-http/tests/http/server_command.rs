@@ -87,6 +87,13 @@ async fn accounts_keys_credits_and_numbers_are_managed() {
 }
 
 #[tokio::test]
+async fn routes_are_told() {
+    let routes = Operator::new().told(&["routes"]);
+    assert_eq!((&routes[0]["name"], &routes[0]["state"]), (&json!("simulator"), &json!("ready")));
+    assert_eq!((&routes[0]["default"], &routes[1]), (&json!(true), &Value::Null));
+}
+
+#[tokio::test]
 async fn sender_names_are_reviewed() {
     let operator = Operator::new();
     let account = operator.told(&["account", "create", "--name", "Bookings", "--status", "active"]);

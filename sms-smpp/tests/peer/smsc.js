@@ -15,10 +15,10 @@ const readline = require('readline');
 const sessions = new Set();
 let texts = 0;
 let held = [];
-// throttle: how many texts it turns away first; drop_after: cuts the connection after so many,
-// unanswered; delay: milliseconds before an answer; reorder: answers so many together, the last
-// first; repeat: says each answer twice; id: how it spells ids; receipt: form of a receipt sent
-// for each text, `before` the answer or `after` it.
+// throttle: how many texts it turns away first; refuse: the status with which it refuses all;
+// drop_after: cuts the connection after so many, unanswered; delay: milliseconds before an answer;
+// reorder: answers so many together, the last first; repeat: says each answer twice; id: how it
+// spells ids; receipt: form of a receipt sent for each text, `before` the answer or `after` it.
 let manner = {};
 
 function tell(line) {
@@ -99,6 +99,10 @@ const server = smpp.createServer((session) => {
     if (manner.throttle > 0) {
       manner.throttle -= 1;
       session.send(pdu.response({ command_status: smpp.ESME_RTHROTTLED }));
+      return;
+    }
+    if (manner.refuse) {
+      session.send(pdu.response({ command_status: manner.refuse }));
       return;
     }
     const payload = pdu.message_payload;

@@ -1,0 +1,170 @@
+//! The routes that `SMS_ROUTES` names: the simulator, and routes over SMPP with settings of their
+//! own.
+//!
+//! Their order counts: the first one carries live texts whose number names none, and the one after
+//! another carries the other's texts when that is down.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use sms_core::clock::Clock;
+use sms_core::random::Random;
+use sms_core::route::simulator::Simulator;
+use sms_core::route::{Route, RouteName};
+use sms_smpp::route::SmppRoute;
+use sms_smpp::settings::{RouteSettings, Variables};
+
+use super::settings::SettingsRefused;
+
+/// The name of the simulated network.
+pub const SIMULATOR: &str = "simulator";
+/// The longest name of a route.
+const LONGEST_NAME: usize = 20;
+
+/// A route as it is set up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RoutePlan {
+    /// The simulated network.
+    Simulator,
+    /// A real one.
+    Smpp {
+        /// The route's name.
+        name: RouteName,
+        /// Its settings.
+        settings: Box<RouteSettings>,
+    },
+}
+
+impl RoutePlan {
+    /// The route itself. It connects when it runs.
+    pub fn build(self, clock: Arc<dyn Clock>, random: &Arc<dyn Random>) -> Arc<dyn Route> {
+        match self {
+            Self::Simulator => Arc::new(Simulator::new(RouteName::new(SIMULATOR))),
+            Self::Smpp { name, settings } => {
+                Arc::new(SmppRoute::new(name, *settings, clock, random))
+            }
+        }
+    }
+}
+
+impl fmt::Display for RoutePlan {
+    /// For people: what it is called and where it leads. Never who we are there.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Simulator => f.write_str(SIMULATOR),
+            Self::Smpp { name, settings } => write!(f, "{name} ({})", settings.peer),
+        }
+    }
+}
+
+/// Reads the settings of every route named.
+///
+/// # Errors
+///
+/// The first name that cannot be, or the first setting that is missing or cannot be. Neither shows
+/// a value.
+pub fn read(names: &[String], variables: Variables<'_>) -> Result<Vec<RoutePlan>, SettingsRefused> {
+    check_names(names)?;
+    let plan = |name: &String| {
+        if name == SIMULATOR {
+            return Ok(RoutePlan::Simulator);
+        }
+        let settings = Box::new(RouteSettings::read(name, variables)?);
+        Ok(RoutePlan::Smpp { name: RouteName::new(name.as_str()), settings })
+    };
+    names.iter().map(plan).collect()
+}
+
+/// Refuses names that cannot be, or that stand for two routes.
+pub fn check_names(names: &[String]) -> Result<(), SettingsRefused> {
+    let mut known = BTreeSet::new();
+    for name in names {
+        let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if !(1..=LONGEST_NAME).contains(&name.len()) || !name.chars().all(is_name) {
+            return Err(SettingsRefused::RouteName);
+        }
+        if *name == *RouteName::test().as_str() {
+            return Err(SettingsRefused::RouteOfTestKeys);
+        }
+        if !known.insert(name) {
+            return Err(SettingsRefused::RouteTwice(name.clone()));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<String> {
+        text.split(',').map(str::to_owned).collect()
+    }
+
+    fn read_with(text: &str, set: &[(&str, &str)]) -> Result<Vec<String>, String> {
+        let variables = |name: &str| {
+            let found = set.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let plans = read(&names(text), &variables).map_err(|refused| refused.to_string())?;
+        Ok(plans.iter().map(ToString::to_string).collect())
+    }
+
+    const MAIN: [(&str, &str); 2] = [
+        ("SMS_ROUTE_MAIN_URL", "smpp://example@smsc.example.com"),
+        ("SMS_ROUTE_MAIN_PASSWORD", "canary"),
+    ];
+
+    #[test]
+    fn routes_keep_their_order_and_have_settings_of_their_own() {
+        let backup = [
+            ("SMS_ROUTE_BACK_UP_URL", "smpps://other@smsc.example.com:3551"),
+            ("SMS_ROUTE_BACK_UP_PASSWORD", "canary"),
+        ];
+        let set = [&MAIN[..], &backup].concat();
+        let told = read_with("back-up,simulator,main", &set).unwrap();
+        assert_eq!(
+            told,
+            [
+                "back-up (smpps://smsc.example.com:3551)",
+                "simulator",
+                "main (smpp://smsc.example.com:2775)"
+            ]
+        );
+        assert_eq!(read_with("simulator", &[]), Ok(vec!["simulator".to_owned()]));
+    }
+
+    #[test]
+    fn a_missing_or_wrong_setting_is_told_by_its_variable_and_never_by_its_value() {
+        let wrong = ("SMS_ROUTE_MAIN_WINDOW", "canary");
+        let file = [MAIN[0], ("SMS_ROUTE_MAIN_PASSWORD_FILE", "/canary/canary")];
+        for (set, variable) in [
+            (&[][..], "SMS_ROUTE_MAIN_URL"),
+            (&MAIN[..1], "SMS_ROUTE_MAIN_PASSWORD"),
+            (&MAIN[1..], "SMS_ROUTE_MAIN_URL"),
+            (&[&MAIN[..], &[wrong]].concat(), "SMS_ROUTE_MAIN_WINDOW"),
+            (&file, "SMS_ROUTE_MAIN_PASSWORD_FILE"),
+        ] {
+            let told = read_with("simulator,main", set).unwrap_err();
+            assert!(told.starts_with(variable), "{told}");
+            assert!(!told.contains("canary"), "{told}");
+        }
+    }
+
+    #[test]
+    fn names_are_short_plain_and_given_once() {
+        let longest = "a".repeat(LONGEST_NAME);
+        for good in ["a", "main-2", longest.as_str(), "simulator,main"] {
+            assert_eq!(check_names(&names(good)), Ok(()), "{good}");
+        }
+        let too_long = "a".repeat(LONGEST_NAME + 1);
+        for bad in ["", "Main", "a_b", "main,,x", "smpp://a:canary@b", "mäin", too_long.as_str()] {
+            assert_eq!(check_names(&names(bad)), Err(SettingsRefused::RouteName), "{bad}");
+        }
+        assert_eq!(check_names(&names("main,test")), Err(SettingsRefused::RouteOfTestKeys));
+        let twice = SettingsRefused::RouteTwice("main".to_owned());
+        assert_eq!(check_names(&names("main,simulator,main")), Err(twice));
+        assert!(!SettingsRefused::RouteName.to_string().contains("canary"));
+    }
+}

@@ -1,0 +1,207 @@
+//! The server's workers between a store and its routes: none waits for another's network, and all
+//! of them stop in order.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::stream::{self, BoxStream, StreamExt};
+use sms_core::Sms;
+use sms_core::account::Mode;
+use sms_core::ids::AccountId;
+use sms_core::route::{Fitness, HandOver, OutboundText, Route, RouteName, RouteSink};
+use sms_core::sending::request::SendRequest;
+use sms_core::service::operator::{NewAccountInput, NumberInput};
+use sms_http::server::wake::Bells;
+use sms_http::server::work;
+use sms_store_memory::MemoryStore;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+use crate::smsc::until;
+use crate::socket::bounded;
+
+/// So many texts in hand are enough for a network.
+const ENOUGH: usize = 250;
+
+/// A network that says nothing of its texts before it is closed.
+#[derive(Debug)]
+struct Network {
+    name: RouteName,
+    room: usize,
+    in_hand: AtomicUsize,
+    looks: AtomicUsize,
+    steps: Mutex<Vec<&'static str>>,
+    answers: Semaphore,
+}
+
+impl Network {
+    fn new(name: &'static str, room: usize) -> Arc<Self> {
+        Arc::new(Self {
+            name: RouteName::new(name),
+            room,
+            in_hand: AtomicUsize::new(0),
+            looks: AtomicUsize::new(0),
+            steps: Mutex::default(),
+            answers: Semaphore::new(0),
+        })
+    }
+
+    fn step(&self, step: &'static str) {
+        self.steps.lock().unwrap().push(step);
+    }
+
+    async fn until_in_hand(&self, count: usize) {
+        let what = format!("{count} texts at {}", self.name);
+        until(&what, async || (self.in_hand.load(Ordering::SeqCst) >= count).then_some(())).await;
+    }
+}
+
+/// Says when it is dropped.
+struct Running<'n>(&'n Network);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.step("not running");
+    }
+}
+
+#[async_trait]
+impl Route for Network {
+    fn name(&self) -> &RouteName {
+        &self.name
+    }
+
+    async fn hand_over(&self, texts: &[OutboundText], _sink: &dyn RouteSink) -> Vec<HandOver> {
+        vec![HandOver::TryLater { detail: "closed".to_owned() }; texts.len()]
+    }
+
+    fn hand_over_each<'a>(
+        &'a self,
+        texts: &'a [OutboundText],
+        sink: &'a dyn RouteSink,
+    ) -> BoxStream<'a, (usize, HandOver)> {
+        self.in_hand.fetch_add(texts.len(), Ordering::SeqCst);
+        let answers = async move {
+            self.answers.acquire().await.unwrap().forget();
+            let answers = self.hand_over(texts, sink).await;
+            self.step("answered");
+            answers
+        };
+        stream::once(answers).flat_map(|all| stream::iter(all.into_iter().enumerate())).boxed()
+    }
+
+    fn fitness(&self) -> Fitness {
+        self.looks.fetch_add(1, Ordering::SeqCst);
+        let has_room = self.in_hand.load(Ordering::SeqCst) < self.room;
+        if has_room { Fitness::Ready } else { Fitness::Full }
+    }
+
+    async fn run(&self, _sink: Arc<dyn RouteSink>) {
+        let _running = Running(self);
+        std::future::pending::<()>().await;
+    }
+
+    async fn close(&self) {
+        self.step("closing");
+        self.answers.add_permits(Semaphore::MAX_PERMITS);
+    }
+}
+
+/// A service whose workers run from when they are started until it is told to stop.
+struct Service {
+    sms: Sms,
+    bells: Bells,
+    stopper: watch::Sender<()>,
+    loops: JoinSet<()>,
+}
+
+impl Service {
+    fn new(networks: &[&Arc<Network>]) -> Self {
+        let bells = Bells::default();
+        let builder = Sms::builder(Arc::new(MemoryStore::new())).wake(Arc::new(bells.clone()));
+        let routes = networks.iter().map(|network| Arc::clone(network) as Arc<dyn Route>);
+        let sms = routes.fold(builder, sms_core::service::SmsBuilder::route).build();
+        Self { sms, bells, stopper: watch::Sender::new(()), loops: JoinSet::new() }
+    }
+
+    fn start(&mut self) {
+        self.loops = work::start(&self.sms, &self.bells, &self.stopper.subscribe());
+    }
+
+    /// An account whose texts go by this route.
+    async fn account(&self, number: &str, route: &str) -> AccountId {
+        let operator = self.sms.operator();
+        let account = operator.account_create(NewAccountInput::active("x", 10_000)).await.unwrap();
+        let input = NumberInput::dedicated(number, account.id);
+        let route = Some(RouteName::new(route));
+        let number = operator.number_create(NumberInput { route, ..input }).await.unwrap();
+        operator.number_check_in(number.id).await.unwrap();
+        account.id
+    }
+
+    async fn send(&self, account: AccountId, count: usize) {
+        let numbers: Vec<String> = (0..count).map(|n| format!("07700 900{n:03}")).collect();
+        let request = SendRequest::new("Hello").to(numbers.join(","));
+        self.sms.account(account, Mode::Live).send(request).await.unwrap();
+    }
+
+    async fn stop(mut self) {
+        drop(self.stopper);
+        bounded(async { while self.loops.join_next().await.is_some() {} }).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_route_that_is_slow_holds_up_no_other() {
+    let (slow, other) = (Network::new("slow", ENOUGH), Network::new("other", ENOUGH));
+    let mut service = Service::new(&[&slow, &other]);
+    let at_slow = service.account("07700 900001", "slow").await;
+    let at_other = service.account("07700 900002", "other").await;
+    // More than all workers together claim when they start at one moment.
+    for _ in 0..5 {
+        service.send(at_slow, 900).await;
+    }
+    service.start();
+    slow.until_in_hand(ENOUGH).await;
+    service.send(at_other, 3).await;
+    other.until_in_hand(3).await;
+    let taken = slow.in_hand.load(Ordering::SeqCst);
+    assert!(taken < ENOUGH + 500, "{taken}: it is claimed for while it has room");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn workers_do_not_ask_again_and_again_for_texts_of_a_route_that_has_no_room() {
+    let full = Network::new("full", 0);
+    let mut service = Service::new(&[&full]);
+    let account = service.account("07700 900001", "full").await;
+    service.send(account, 3).await;
+    service.start();
+    let before = full.looks.load(Ordering::SeqCst);
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let looks = full.looks.load(Ordering::SeqCst) - before;
+    // Looking for room costs nothing; a worker that did nothing else would look thousands of times.
+    assert!(looks < 500, "{looks}");
+    assert_eq!(full.in_hand.load(Ordering::SeqCst), 0);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_route_is_closed_while_it_runs_and_what_it_said_last_is_recorded() {
+    let network = Network::new("main", ENOUGH);
+    let mut service = Service::new(&[&network]);
+    let account = service.account("07700 900001", "main").await;
+    service.send(account, 1).await;
+    service.start();
+    network.until_in_hand(1).await;
+    let sms = service.sms.clone();
+    service.stop().await;
+    let steps = network.steps.lock().unwrap().clone();
+    assert_eq!(steps[0], "closing", "{steps:?}");
+    assert!(steps.contains(&"answered") && steps.contains(&"not running"), "{steps:?}");
+    let next = sms.next_work(sms_core::service::Work::Dispatch).await.unwrap().unwrap();
+    let wait = next.since(sms.now());
+    assert!(wait < Duration::from_secs(5), "{wait:?}: not held, but to be tried again");
+}
