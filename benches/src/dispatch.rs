@@ -12,7 +12,7 @@ use sms_store_postgres::{PgSettings, PgStore};
 use sms_test_postgres::Server as Postgres;
 
 use crate::Failed;
-use crate::stock::stock;
+use crate::stock::{drama_numbers, stock};
 use crate::table::{Row, print};
 
 const TEXTS: usize = 50_000;
@@ -20,7 +20,13 @@ const BATCH: usize = 500;
 
 /// Takes everything at once and brings nothing back.
 #[derive(Debug)]
-struct Taker(RouteName);
+pub(crate) struct Taker(RouteName);
+
+impl Taker {
+    pub(crate) fn new() -> Self {
+        Self(RouteName::new("simulator"))
+    }
+}
 
 #[async_trait]
 impl Route for Taker {
@@ -41,15 +47,14 @@ pub(crate) async fn claims_and_outcomes(postgres: &Postgres) -> Result<(), Faile
         postgres.create_database(&database).await;
         let url = postgres.url(&database);
         let stock = stock(&url, 4).await?;
-        let numbers: Vec<String> = (0..1_000).map(|index| format!("07700900{index:03}")).collect();
         for call in 0..TEXTS / 1_000 {
             let (account, _) = stock.accounts[call % 4];
             let mut request = SendRequest::new("A text of the measurement");
-            request.to.clone_from(&numbers);
+            request.to = drama_numbers();
             stock.sms.account(account, Mode::Live).send(request).await?;
         }
         let store = PgStore::connect(&url, PgSettings::default()).await?;
-        let taker = Arc::new(Taker(RouteName::new("simulator")));
+        let taker = Arc::new(Taker::new());
         let sms = Sms::builder(Arc::new(store)).route(taker).build();
         let started = Instant::now();
         let working: Vec<_> = (0..workers).map(|_| tokio::spawn(work(sms.clone()))).collect();

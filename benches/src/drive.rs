@@ -43,8 +43,13 @@ pub(crate) struct Load {
 
 /// A `POST` with a key and a JSON body.
 pub(crate) fn post(path: &str, key: &str, body: &str) -> Vec<u8> {
+    request("POST", path, key, body)
+}
+
+/// A request with a key and a JSON body.
+pub(crate) fn request(method: &str, path: &str, key: &str, body: &str) -> Vec<u8> {
     format!(
-        "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {key}\r\n\
+        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {key}\r\n\
          Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     )

@@ -1,4 +1,4 @@
-//! `cargo run --release -p sms-bench -- postgres`: ours beside the limits beneath, measured in one
+//! `cargo run --release -p sms-bench`: ours beside the limits beneath, measured in one
 //! run on one machine, each with its ratio.
 
 #![expect(
@@ -11,18 +11,27 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 use sms_test_postgres::{Durability, Server as Postgres};
 
+mod bare;
+mod campaign;
 mod dispatch;
 mod drive;
+mod growth;
 mod limit;
+mod memory;
+mod numbers;
 mod page;
+mod parts;
+mod planning;
 mod send;
 mod server;
 mod stock;
 mod table;
+mod turns;
 mod usage;
+mod webhook;
 
 /// As the server has it.
 #[global_allocator]
@@ -34,40 +43,69 @@ pub(crate) type Failed = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Parser)]
 struct Cli {
     #[command(subcommand)]
-    command: Command,
+    child: Option<Child>,
+    /// Seconds of each measurement
+    #[arg(long, default_value_t = 5)]
+    seconds: u64,
+    /// Texts of the account whose pages, and among whose texts other work, are measured
+    #[arg(long, default_value_t = 1_000_000)]
+    texts: usize,
+    /// Contacts of the campaign
+    #[arg(long, default_value_t = 1_000_000)]
+    contacts: usize,
+    /// Only the measurements of these names
+    #[arg(long, value_enum, value_delimiter = ',')]
+    only: Vec<Name>,
 }
 
+/// What can be measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Name {
+    Parts,
+    Numbers,
+    Planning,
+    HttpMemory,
+    Singles,
+    EndToEnd,
+    Bulk,
+    Dispatch,
+    Pages,
+    Webhooks,
+    Campaign,
+    Growth,
+}
+
+/// What this program is when it runs itself again.
 #[derive(Subcommand)]
-enum Command {
-    /// Measures the PostgreSQL store on a server of its own, everything it commits on disk.
-    Postgres {
-        /// Seconds of each measurement
-        #[arg(long, default_value_t = 5)]
-        seconds: u64,
-        /// Texts of the account whose pages are measured
-        #[arg(long, default_value_t = 1_000_000)]
-        texts: usize,
-        /// Only the measurements of these names: singles, end-to-end, bulk, dispatch, pages
-        #[arg(long, value_delimiter = ',')]
-        only: Vec<String>,
-    },
-    /// Serves, for a measurement.
+enum Child {
     #[command(hide = true)]
     Serve,
+    #[command(hide = true)]
+    Bare { addr: SocketAddr, answer_bytes: usize },
+    #[command(hide = true)]
+    CampaignAlone {
+        #[arg(long)]
+        contacts: usize,
+        database: Option<String>,
+    },
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Failed> {
-    match Cli::parse().command {
-        Command::Serve => server::serve().await,
-        Command::Postgres { seconds, texts, only } => {
-            measure_postgres(Duration::from_secs(seconds), texts, &only).await
+    let cli = Cli::parse();
+    match cli.child {
+        Some(Child::Serve) => server::serve().await,
+        Some(Child::Bare { addr, answer_bytes }) => bare::serve(addr, answer_bytes).await,
+        Some(Child::CampaignAlone { contacts, database }) => {
+            campaign::alone(database, contacts).await
         }
+        None => measure(&cli).await,
     }
 }
 
-async fn measure_postgres(during: Duration, texts: usize, only: &[String]) -> Result<(), Failed> {
-    let wanted = |name: &str| only.is_empty() || only.iter().any(|one| one == name);
+async fn measure(cli: &Cli) -> Result<(), Failed> {
+    let wanted = |name| cli.only.is_empty() || cli.only.contains(&name);
+    let during = Duration::from_secs(cli.seconds);
     let postgres = Postgres::start(Durability::Full);
     println!(
         "{} cores, {}",
@@ -75,23 +113,44 @@ async fn measure_postgres(during: Duration, texts: usize, only: &[String]) -> Re
         limit::version(&postgres).await?
     );
     table::print_head();
-    if wanted("singles") || wanted("end-to-end") {
+    if wanted(Name::Parts) {
+        parts::parts(during);
+    }
+    if wanted(Name::Numbers) {
+        numbers::numbers(during);
+    }
+    if wanted(Name::Planning) {
+        planning::planning(during)?;
+    }
+    if wanted(Name::HttpMemory) {
+        memory::singles_and_bulk(during * 2).await?;
+    }
+    if wanted(Name::Singles) || wanted(Name::EndToEnd) {
         let limit = limit::one_row_commits(&postgres, 16, during).await?;
-        if wanted("singles") {
+        if wanted(Name::Singles) {
             send::singles(&postgres, &limit, during).await?;
         }
-        if wanted("end-to-end") {
+        if wanted(Name::EndToEnd) {
             send::end_to_end(&postgres, &limit, during).await?;
         }
     }
-    if wanted("bulk") {
+    if wanted(Name::Bulk) {
         send::bulk(&postgres, during).await?;
     }
-    if wanted("dispatch") {
+    if wanted(Name::Dispatch) {
         dispatch::claims_and_outcomes(&postgres).await?;
     }
-    if wanted("pages") {
-        page::pages(&postgres, texts).await?;
+    if wanted(Name::Pages) {
+        page::pages(&postgres, cli.texts).await?;
+    }
+    if wanted(Name::Webhooks) {
+        webhook::deliveries(&postgres).await?;
+    }
+    if wanted(Name::Campaign) {
+        campaign::both_stores(&postgres, cli.contacts).await?;
+    }
+    if wanted(Name::Growth) {
+        growth::growth(&postgres, cli.texts, during / 2).await?;
     }
     Ok(())
 }

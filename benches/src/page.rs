@@ -36,7 +36,7 @@ pub(crate) async fn pages(postgres: &Postgres, many: usize) -> Result<(), Failed
 
 /// Writes texts as they are a while after they were sent, one in a hundred failed, and lets the
 /// worker prepare searches among them.
-async fn fill(url: &str, stock: &Stock, from: usize, to: usize) -> Result<(), Failed> {
+pub(crate) async fn fill(url: &str, stock: &Stock, from: usize, to: usize) -> Result<(), Failed> {
     let mut connection = PgConnection::connect(url).await?;
     let account = uuid(stock.accounts[0].0.as_u128());
     connection
@@ -93,7 +93,7 @@ fn searching(q: &str) -> MessageFilter {
     MessageFilter { search: Search::parse(q), ..MessageFilter::default() }
 }
 
-async fn median(
+pub(crate) async fn median(
     handle: &AccountHandle,
     filter: &MessageFilter,
     page: PageRequest,

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use sms_core::Sms;
 use sms_core::account::Mode;
+use sms_core::ids::AccountId;
 use sms_core::sending::request::SendRequest;
 use sms_test_postgres::Server as Postgres;
 use tokio::task::JoinSet;
@@ -11,18 +13,12 @@ use crate::Failed;
 use crate::drive::{Driven, Load, drive, post};
 use crate::limit::copy_of_the_same_rows;
 use crate::server::Server;
-use crate::stock::{Stock, stock};
+use crate::stock::{Stock, drama_numbers, later, stock};
 use crate::table::{Limit, Row, print};
 use crate::usage::{cpu, cpu_with_children, peak_memory};
 
 const CONNECTIONS: usize = 32;
-const BULK: usize = 1_000;
 const BULK_CALLERS: usize = 4;
-
-/// A day ahead: accepted, and left alone by the workers.
-fn later(stock: &Stock) -> String {
-    stock.sms.now().plus(Duration::from_hours(24)).to_string()
-}
 
 /// One text a request, accepted for later, so that nothing but accepting is measured.
 pub(crate) async fn singles(
@@ -34,7 +30,7 @@ pub(crate) async fn singles(
         let database = format!("library_{accounts}");
         postgres.create_database(&database).await;
         let stock = stock(&postgres.url(&database), accounts).await?;
-        let sent = library(&stock, during).await?;
+        let sent = library(&stock.sms, &stock.accounts, during).await?;
         let row =
             Row::new(format!("one text a call, library, 32 callers, {accounts} accounts"), sent);
         print(&row.beside(limit));
@@ -45,7 +41,7 @@ pub(crate) async fn singles(
         let url = postgres.url(&database);
         let stock = stock(&url, accounts).await?;
         let server = Server::start(&url).await?;
-        let schedule = format!(r#","schedule_at":"{}""#, later(&stock));
+        let schedule = format!(r#","schedule_at":"{}""#, later(&stock.sms));
         http(postgres, &server, &stock, &schedule, Duration::from_secs(1)).await?;
         let (driven, note) = http(postgres, &server, &stock, &schedule, during).await?;
         let what = format!("one text a request, HTTP, 32 connections, {accounts} accounts");
@@ -93,15 +89,14 @@ pub(crate) async fn bulk(postgres: &Postgres, during: Duration) -> Result<(), Fa
     postgres.create_database("bulk").await;
     let url = postgres.url("bulk");
     let stock = stock(&url, BULK_CALLERS).await?;
-    let numbers: Vec<String> = (0..BULK).map(|index| format!("07700900{index:03}")).collect();
     let until = Instant::now() + during;
     let started = Instant::now();
     let mut callers: JoinSet<Result<usize, Failed>> = JoinSet::new();
     for (account, _) in &stock.accounts {
         let handle = stock.sms.account(*account, Mode::Live);
         let mut request = SendRequest::new("A text of the measurement");
-        request.to.clone_from(&numbers);
-        request.schedule_at = Some(stock.sms.now().plus(Duration::from_hours(24)));
+        request.to = drama_numbers();
+        request.schedule_at = Some(later(&stock.sms));
         callers.spawn(async move {
             let mut texts = 0;
             while Instant::now() < until {
@@ -120,16 +115,21 @@ pub(crate) async fn bulk(postgres: &Postgres, during: Duration) -> Result<(), Fa
     Ok(())
 }
 
-async fn library(stock: &Stock, during: Duration) -> Result<f64, Failed> {
+/// Texts sent one by one in a second, by as many callers as there are connections otherwise.
+pub(crate) async fn library(
+    sms: &Sms,
+    accounts: &[(AccountId, String)],
+    during: Duration,
+) -> Result<f64, Failed> {
     let started = Instant::now();
     let until = started + during;
     let mut clients: JoinSet<Result<usize, Failed>> = JoinSet::new();
     for client in 0..CONNECTIONS {
-        let (account, _) = stock.accounts[client % stock.accounts.len()];
-        let handle = stock.sms.account(account, Mode::Live);
+        let (account, _) = accounts[client % accounts.len()];
+        let handle = sms.account(account, Mode::Live);
         let mut request = SendRequest::new("A text of the measurement");
         request.to = vec![format!("07700900{client:03}")];
-        request.schedule_at = Some(stock.sms.now().plus(Duration::from_hours(24)));
+        request.schedule_at = Some(later(sms));
         clients.spawn(async move {
             let mut sent = 0;
             while Instant::now() < until {

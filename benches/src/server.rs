@@ -1,4 +1,4 @@
-//! The server as a process of its own, which is this program run again.
+//! Servers as processes of their own, which are this program run again.
 
 use std::net::{SocketAddr, TcpListener};
 use std::process::Stdio;
@@ -29,20 +29,32 @@ pub(crate) struct Server {
 }
 
 impl Server {
+    /// The operator's token of ours.
+    pub(crate) const ADMIN_TOKEN: &str = "token-of-a-measurement";
+
+    /// Ours, on PostgreSQL.
     pub(crate) async fn start(url: &str) -> Result<Self, Failed> {
+        Self::spawn(|child, addr| ours(child, addr).env("DATABASE_URL", url)).await
+    }
+
+    /// Ours, with the store in memory.
+    pub(crate) async fn on_memory() -> Result<Self, Failed> {
+        Self::spawn(|child, addr| ours(child, addr).env_remove("DATABASE_URL")).await
+    }
+
+    /// One that reads a body and answers so many bytes.
+    pub(crate) async fn bare(answer_bytes: usize) -> Result<Self, Failed> {
+        let args = |addr: SocketAddr| ["bare".into(), addr.to_string(), answer_bytes.to_string()];
+        Self::spawn(|child, addr| child.args(args(addr))).await
+    }
+
+    async fn spawn(
+        set_up: impl FnOnce(&mut Command, SocketAddr) -> &mut Command,
+    ) -> Result<Self, Failed> {
         let port = TcpListener::bind(loopback(0))?.local_addr()?.port();
         let addr = loopback(port);
-        let child = Command::new(std::env::current_exe()?)
-            .arg("serve")
-            .env("SMS_ADDR", addr.to_string())
-            .env("DATABASE_URL", url)
-            .env("SMS_ADMIN_TOKEN", "token-of-a-measurement")
-            .env("SMS_RATE_PER_SECOND", "1000000")
-            .env("SMS_RATE_BURST", "1000000")
-            .env("SMS_LOG", "warn")
-            .stdout(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()?;
+        let mut child = Command::new(std::env::current_exe()?);
+        let child = set_up(&mut child, addr).stdout(Stdio::null()).kill_on_drop(true).spawn()?;
         let server = Self { child, addr };
         let until = Instant::now() + Duration::from_secs(20);
         while TcpStream::connect(addr).await.is_err() {
@@ -58,4 +70,15 @@ impl Server {
     pub(crate) fn pid(&self) -> u32 {
         self.child.id().unwrap_or_default()
     }
+}
+
+fn ours(child: &mut Command, addr: SocketAddr) -> &mut Command {
+    child
+        .arg("serve")
+        .env("SMS_ADDR", addr.to_string())
+        .env("SMS_ADMIN_TOKEN", Server::ADMIN_TOKEN)
+        .env("SMS_DEMO", "false")
+        .env("SMS_RATE_PER_SECOND", "1000000")
+        .env("SMS_RATE_BURST", "1000000")
+        .env("SMS_LOG", "warn")
 }

@@ -5,6 +5,8 @@ pub(crate) struct Row {
     pub(crate) what: String,
     pub(crate) ours: f64,
     pub(crate) limit: Option<Limit>,
+    /// Where it is not simply one figure by the other.
+    pub(crate) ratio: Option<f64>,
     pub(crate) note: String,
 }
 
@@ -17,7 +19,7 @@ pub(crate) struct Limit {
 
 impl Row {
     pub(crate) fn new(what: impl Into<String>, ours: f64) -> Self {
-        Self { what: what.into(), ours, limit: None, note: String::new() }
+        Self { what: what.into(), ours, limit: None, ratio: None, note: String::new() }
     }
 
     pub(crate) fn beside(self, limit: &Limit) -> Self {
@@ -31,10 +33,11 @@ impl Row {
 
 /// Prints a row of a Markdown table.
 pub(crate) fn print(row: &Row) {
-    let Row { what, ours, limit, note } = row;
+    let Row { what, ours, limit, ratio, note } = row;
     let (limit, ratio) = match limit {
         Some(Limit { name, figure }) => {
-            (format!("{} {name}", thousands(*figure)), format!("{:.2}", ours / figure))
+            let ratio = ratio.unwrap_or(ours / figure);
+            (format!("{} {name}", thousands(*figure)), format!("{ratio:.2}"))
         }
         None => (String::new(), String::new()),
     };

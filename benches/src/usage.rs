@@ -35,6 +35,12 @@ pub(crate) fn peak_memory(pid: u32) -> f64 {
     peak.and_then(|kib| kib.parse::<f64>().ok()).unwrap_or(0.0) / 1024.0
 }
 
+/// Lets the most memory of this process be counted anew.
+pub(crate) fn forget_peak_memory() {
+    // Where it cannot be, the figure is that of the whole run.
+    let _ = fs::write("/proc/self/clear_refs", "5");
+}
+
 /// The numbers of `/proc/<pid>/stat` from the third field on; what is no number is 0.
 fn fields(pid: u32) -> Vec<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

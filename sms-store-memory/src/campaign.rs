@@ -203,13 +203,13 @@ impl State {
         let after = plan.after.map_or(0, |id| id.as_u128().saturating_add(1));
         let ids = MessageId::from_u128(after)..=MessageId::from_u128(u128::MAX);
         let Some(room) = self.accounts.get_mut(&plan.account) else { return Swept { last: None } };
-        let mut portion: Vec<MessageId> = room.index.newest_first(&filter, ids).collect();
-        portion.reverse();
+        let newest_first: Vec<MessageId> = room.index.newest_first(&filter, ids).collect();
         let is_left = |id: &MessageId| {
             self.messages.get(id).is_some_and(|stored| stored.message.status.is_cancellable())
         };
-        portion.retain(is_left);
-        portion.truncate(plan.limit);
+        // Only as many are looked at as the portion takes: there may be a million.
+        let left = newest_first.into_iter().rev().filter(is_left);
+        let portion: Vec<MessageId> = left.take(plan.limit).collect();
         if portion.is_empty() {
             room.unswept.remove(&plan.campaign);
         }

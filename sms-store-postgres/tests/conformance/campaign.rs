@@ -107,6 +107,8 @@ async fn long_list(rig: &Rig, url: &str) {
     assert_eq!(launch.credits.get(), texts);
     let balance = handle.get().await.expect("read").balance.get();
     assert_eq!(balance, 1_000_000 - sent);
+    let known = queue_as_planned_for(url).await;
+    assert!(known >= texts / 10 * 9, "the planner takes the queue for {known} rows");
     // Some leave; the others are cancelled.
     let done = sms.dispatch_due(500).await.expect("dispatched");
     assert!(done.sent <= 500 && done.sent > 0);
@@ -121,6 +123,15 @@ async fn long_list(rig: &Rig, url: &str) {
     assert_eq!(balance, 1_000_000 + texts - sent - left);
     while sms.tidy(1_000).await.expect("tidied") > 0 {}
     assert_eq!(counts(&sms, &account, campaign.id).await, after);
+}
+
+/// How many rows the planner takes the queue for.
+async fn queue_as_planned_for(url: &str) -> u64 {
+    let mut connection = PgConnection::connect(url).await.expect("the server answers");
+    let sql = "SELECT reltuples::bigint FROM pg_class WHERE oid = 'queue'::regclass";
+    let rows: i64 = sqlx::query_scalar(sql).fetch_one(&mut connection).await.expect("told");
+    connection.close().await.expect("the connection ends");
+    u64::try_from(rows).unwrap_or_default()
 }
 
 async fn refused_without_writing(rig: &Rig, url: &str) {

@@ -1,0 +1,91 @@
+//! A campaign to a long list: launched, then cancelled at once. In a process of its own, so that
+//! its memory is told apart.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use sms_core::Sms;
+use sms_core::account::Mode;
+use sms_core::campaign::CampaignInput;
+use sms_core::campaign::launch::LaunchOptions;
+use sms_core::contact::ContactInput;
+use sms_core::list::ListInput;
+use sms_core::store::Store;
+use sms_store_memory::MemoryStore;
+use sms_store_postgres::{PgSettings, PgStore};
+use sms_test_postgres::Server as Postgres;
+use tokio::process::Command;
+
+use crate::Failed;
+use crate::stock::{later, people};
+use crate::table::{Row, print};
+use crate::usage::{forget_peak_memory, peak_memory};
+
+/// Contacts of an import.
+const IMPORT: usize = 20_000;
+
+/// Runs it on both stores, each in a child.
+pub(crate) async fn both_stores(postgres: &Postgres, contacts: usize) -> Result<(), Failed> {
+    postgres.create_database("campaign").await;
+    for url in [None, Some(postgres.url("campaign"))] {
+        let mut child = Command::new(std::env::current_exe()?);
+        child.args(["campaign-alone", "--contacts", &contacts.to_string()]);
+        let ended = child.args(url).kill_on_drop(true).status().await?;
+        if !ended.success() {
+            return Err("the campaign failed".into());
+        }
+    }
+    Ok(())
+}
+
+/// What the child does: on PostgreSQL where an address is given, else in memory.
+pub(crate) async fn alone(database: Option<String>, contacts: usize) -> Result<(), Failed> {
+    let (store, on): (Arc<dyn Store>, _) = match database {
+        None => (Arc::new(MemoryStore::new()), "memory store"),
+        Some(url) => {
+            let store = PgStore::connect(&url, PgSettings::default()).await?;
+            store.migrate().await?;
+            (Arc::new(store), "PostgreSQL")
+        }
+    };
+    let sms = Sms::builder(store).build();
+    let (account, _) = people(&sms, 1).await?.remove(0);
+    let handle = sms.account(account, Mode::Live);
+    let list = ListInput { name: "All".to_owned(), description: None };
+    let list = handle.list_create(list).await?.id;
+    let row = |what: &str, texts: usize, started: Instant| {
+        let took = started.elapsed().as_secs_f64();
+        let pid = std::process::id();
+        let note = format!("{took:.1} s; process {:.0} MiB at most", peak_memory(pid));
+        print(&Row::new(format!("{what}, {contacts}, {on}"), texts as f64 / took).note(note));
+        forget_peak_memory();
+    };
+    let started = Instant::now();
+    for from in (0..contacts).step_by(IMPORT) {
+        let rows = (from..contacts.min(from + IMPORT)).map(|index| {
+            let mut contact = ContactInput::new(format!("+44770{index:07}"));
+            contact.first_name = Some(format!("First{index}"));
+            contact
+        });
+        handle.contacts_import(rows.collect(), Some(list)).await?;
+    }
+    row("contacts/s imported to a list", contacts, started);
+    let body = "Hello {first_name}, your table for two is ready at 19:30.";
+    let draft = handle.campaign_create(CampaignInput::new("All", body, list)).await?;
+    let options = LaunchOptions {
+        schedule_at: Some(later(&sms)),
+        ignore_quiet_hours: Some(true),
+        ..LaunchOptions::default()
+    };
+    let started = Instant::now();
+    let (launched, _) = handle.campaign_launch(draft.id, options).await?;
+    let texts = launched.launch.map_or(0, |launch| launch.recipients);
+    row("texts/s of a campaign launched", usize::try_from(texts)?, started);
+    let started = Instant::now();
+    let (_, cancelled) = handle.campaign_cancel(draft.id).await?;
+    row("texts/s of it cancelled and refunded", usize::try_from(cancelled)?, started);
+    if cancelled != texts || usize::try_from(texts)? != contacts {
+        return Err(format!("{cancelled} of {texts} texts cancelled, {contacts} contacts").into());
+    }
+    Ok(())
+}

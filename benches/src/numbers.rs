@@ -1,0 +1,33 @@
+//! Reading numbers as people type them, beside reading the canonical form.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use sms_core::phone::{E164, parse_uk_mobile};
+
+use crate::table::print;
+use crate::turns::by_turns;
+
+const FORMS: [&str; 6] = [
+    "07700 900123",
+    "+447700900124",
+    "+44 (0)7700 900125",
+    "0044 7700 900126",
+    "07700-900-127",
+    "447700900128",
+];
+
+pub(crate) fn numbers(during: Duration) {
+    let ours = || {
+        for form in FORMS {
+            let _ = black_box(parse_uk_mobile(black_box(form)));
+        }
+    };
+    let canonical = || {
+        for _ in FORMS {
+            let _ = black_box(black_box("+447700900123").parse::<E164>());
+        }
+    };
+    let turns = by_turns(during, FORMS.len() as f64, ours, canonical);
+    print(&turns.row("numbers read/s, six forms", "in the canonical form/s"));
+}
