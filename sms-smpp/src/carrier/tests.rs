@@ -103,13 +103,15 @@ async fn serve(
 
 /// A route to a port, kept by a task.
 fn route(port: u16, settings: &[(&str, &str)]) -> (Arc<Carrier>, JoinHandle<()>) {
+    sms_test_log::watch();
+    sms_test_log::secret("gr8 duck");
     let url = format!("smpp://example@127.0.0.1:{port}");
     let variables = |name: &str| {
         let setting = name.strip_prefix("SMS_ROUTE_MAIN_")?;
         let told = settings.iter().find(|(known, _)| *known == setting);
         match setting {
             "URL" => Some(url.clone()),
-            "PASSWORD" => Some("secret".to_owned()),
+            "PASSWORD" => Some("gr8 duck".to_owned()),
             _ => told.map(|(_, value)| (*value).to_owned()),
         }
     };
