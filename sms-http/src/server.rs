@@ -6,6 +6,7 @@ pub mod backing;
 pub mod banner;
 pub mod command;
 pub mod demo;
+pub mod logging;
 pub mod operator_client;
 pub mod route_gauges;
 pub mod routes;

@@ -24,6 +24,9 @@ pub(crate) enum Say {
     HangUp,
 }
 
+/// Known by no word of a log.
+const PASSWORD: &str = "gr8 duck";
+
 /// A peer that listens on a port of its own.
 pub(crate) struct Peer {
     pub(crate) port: u16,
@@ -113,13 +116,15 @@ pub(crate) async fn until(mut holds: impl FnMut() -> bool) {
 
 /// The settings of a route to a port of this machine.
 pub(crate) fn settings_of(port: u16, settings: &[(&str, &str)]) -> RouteSettings {
+    sms_test_log::watch();
+    sms_test_log::secret(PASSWORD);
     let url = format!("smpp://example@127.0.0.1:{port}");
     let variables = |name: &str| {
         let setting = name.strip_prefix("SMS_ROUTE_MAIN_")?;
         let told = settings.iter().find(|(known, _)| *known == setting);
         match setting {
             "URL" => Some(url.clone()),
-            "PASSWORD" => Some("secret".to_owned()),
+            "PASSWORD" => Some(PASSWORD.to_owned()),
             _ => told.map(|(_, value)| (*value).to_owned()),
         }
     };

@@ -353,7 +353,7 @@ impl Sms {
         Ok(next?)
     }
 
-    /// Where routes report what comes back; for [`Route::run`](crate::route::Route::run).
+    /// Where routes report what comes back; for [`Route::run`].
     pub fn sink(&self) -> Arc<dyn RouteSink> {
         Arc::new(self.clone())
     }

@@ -1,13 +1,11 @@
 //! The reference server: reads settings, and runs what they say.
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
-use sms_http::server::settings::{Cli, LogFormat, Settings};
-use sms_http::server::{command, run};
+use sms_http::server::settings::Cli;
+use sms_http::server::{command, logging, run};
 use tokio::signal::unix::{SignalKind, signal};
-use tracing_subscriber::EnvFilter;
 
 /// A fifth of a request's time went into the system's allocator.
 #[global_allocator]
@@ -15,7 +13,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let Cli { settings, command } = Cli::parse();
-    start_logging(&settings);
+    logging::start(&settings);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -38,19 +36,6 @@ fn main() -> ExitCode {
             eprintln!("sms-server: {message}");
             ExitCode::FAILURE
         }
-    }
-}
-
-fn start_logging(settings: &Settings) {
-    let filter = EnvFilter::try_new(&settings.log).unwrap_or_else(|_| EnvFilter::new("info"));
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        // Colours are for people: a file or a collector of logs gets none.
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr);
-    match settings.log_format {
-        LogFormat::Text => builder.init(),
-        LogFormat::Json => builder.json().init(),
     }
 }
 

@@ -1,8 +1,5 @@
 //! What happens to every request: ids, limits, time, panics, clients that go, logs, metrics.
 
-use std::cell::RefCell;
-use std::io;
-use std::sync::Once;
 use std::time::Duration;
 
 use metrics_exporter_prometheus::PrometheusBuilder;
@@ -12,6 +9,7 @@ use sms_http::serve::ServeLimits;
 
 use crate::sample::{Sample, json, limits};
 use crate::socket::{Server, bounded};
+use crate::watched::logged;
 
 /// Longer than the text of any request of these tests.
 const MEGABYTE: usize = 1_048_576;
@@ -176,39 +174,6 @@ async fn a_client_that_hangs_up_does_not_cancel_the_handler() {
     sample.gate.open.notify_one();
     bounded(sample.gate.finished.notified()).await;
     bounded(sample.app.running_handlers().ended()).await;
-}
-
-thread_local! {
-    static LOG: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Writes to the log of the thread it is on.
-///
-/// A subscriber of one thread alone would not do: whether a line is wanted at all is decided once
-/// for the process, by whichever thread comes to it first.
-struct ThreadLog;
-
-impl io::Write for ThreadLog {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        LOG.with_borrow_mut(|log| log.extend_from_slice(bytes));
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// What is logged on this thread while `work` runs.
-fn logged(work: impl FnOnce()) -> String {
-    static SUBSCRIBER: Once = Once::new();
-    SUBSCRIBER.call_once(|| {
-        let subscriber = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE);
-        subscriber.with_ansi(false).with_writer(|| ThreadLog).init();
-    });
-    LOG.take();
-    work();
-    String::from_utf8(LOG.take()).unwrap()
 }
 
 fn block_on<F: Future>(future: F) -> F::Output {

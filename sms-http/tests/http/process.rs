@@ -8,8 +8,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use sms_test_log::check_line;
 
 use crate::socket::{Answer, BOUND, Client};
+use crate::watched::keep_private;
 
 /// The token of servers that are given one.
 pub(crate) const TOKEN: &str = "operator-token-of-a-process";
@@ -37,13 +39,18 @@ pub(crate) struct Process {
 impl Process {
     /// Starts a server on a free port with these settings.
     pub(crate) fn start(settings: &[(&str, &str)]) -> Self {
+        crate::watched::watch();
         let mut command = command(&[], settings);
+        if settings.iter().all(|(name, _)| *name != "SMS_LOG") {
+            command.env("SMS_LOG", "trace");
+        }
         if settings.iter().all(|(name, _)| *name != "SMS_ADDR") {
             command.env("SMS_ADDR", "127.0.0.1:0");
         }
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let log = lines_of(child.stderr.take().unwrap());
-        let printed = lines_of(child.stdout.take().unwrap());
+        let log = lines_of(child.stderr.take().unwrap(), |line| check_line("a server", line));
+        // The banner is for the operator's eyes: it shows the demo's keys.
+        let printed = lines_of(child.stdout.take().unwrap(), |_| ());
         let mut process = Self { child, banner: String::new(), log };
         let has_demo = !settings.contains(&("SMS_DEMO", "false"));
         loop {
@@ -63,12 +70,19 @@ impl Process {
 
     /// Waits for a line of the log that holds this.
     pub(crate) fn wait_for_log(&self, part: &str) -> String {
+        self.log_until(part).pop().unwrap()
+    }
+
+    /// What was logged up to a line that holds this, that line included.
+    pub(crate) fn log_until(&self, part: &str) -> Vec<String> {
         let mut seen = Vec::new();
         loop {
             match self.log.recv_timeout(BOUND) {
-                Ok(line) if line.contains(part) => return line,
                 Ok(line) => seen.push(line),
                 Err(error) => panic!("no {part:?} in the log ({error}): {seen:#?}"),
+            }
+            if seen.last().is_some_and(|line| line.contains(part)) {
+                return seen;
             }
         }
     }
@@ -128,10 +142,11 @@ fn address(url: &str) -> SocketAddr {
 }
 
 /// The lines of a pipe, read by a thread of their own so that the other side never waits.
-fn lines_of(pipe: impl Read + Send + 'static) -> Receiver<String> {
+fn lines_of(pipe: impl Read + Send + 'static, look: fn(&str)) -> Receiver<String> {
     let (sender, lines) = channel();
     thread::spawn(move || {
         for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+            look(&line);
             // Nobody may be interested any more; the pipe is emptied all the same.
             let _ = sender.send(line);
         }
@@ -147,6 +162,7 @@ pub(crate) async fn ask(
     key: Option<&str>,
     body: &str,
 ) -> Answer {
+    keep_private(body.as_bytes());
     let mut client = Client::of(addr).await;
     let key = key.map(|key| format!("Authorization: Bearer {key}\r\n")).unwrap_or_default();
     let length = body.len();

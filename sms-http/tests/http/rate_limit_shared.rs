@@ -57,7 +57,7 @@ async fn a_key_has_one_limit_over_all_servers_whoever_starts_stops_or_dies() {
     let url = cluster().url(&database);
     let second = Duration::from_secs(1);
     let first = start(&url);
-    let key = account(&first).await;
+    let key = account(&first, 100).await;
     let mut passed = hammer(&[&first], &key, second).await;
     assert!(passed.len() >= 40, "one that is alone gives the whole burst");
 
@@ -87,7 +87,7 @@ async fn a_server_that_follows_one_that_was_killed_keeps_the_limit() {
     let database = cluster().create(None).await;
     let url = cluster().url(&database);
     let mut server = start(&url);
-    let key = account(&server).await;
+    let key = account(&server, 100).await;
     let mut passed = Vec::new();
     for _ in 0..3 {
         passed.extend(hammer(&[&server], &key, Duration::from_millis(300)).await);

@@ -27,6 +27,7 @@ use sms_store_memory::MemoryStore;
 
 use crate::described::Documents;
 use crate::hooks::Hooks;
+use crate::watched::{keep_private, watch};
 
 /// The operator's token.
 pub(crate) const TOKEN: &str = "operator-token-of-the-tests";
@@ -68,8 +69,21 @@ impl Rig {
         rig
     }
 
+    /// With other limits to what a request may take.
+    pub(crate) async fn with_limits(limits: IntakeLimits) -> Self {
+        let rate = Gcra::new(1_000_000, 1_000_000);
+        let rig = Self::build(Arc::new(MemoryStore::new()), rate, limits);
+        rig.sms.operator().number_create(NumberInput::shared(SHARED_NUMBER)).await.unwrap();
+        rig
+    }
+
     /// Without any number.
     pub(crate) fn bare(store: Arc<dyn Store>, rate: Gcra) -> Self {
+        Self::build(store, rate, IntakeLimits::default())
+    }
+
+    fn build(store: Arc<dyn Store>, rate: Gcra, limits: IntakeLimits) -> Self {
+        watch();
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START_MILLIS)));
         let movable = Arc::new(MovableClock::new(clock.clone()));
         let hooks = Arc::new(Hooks::default());
@@ -91,7 +105,7 @@ impl Rig {
             stopwatch: Stopwatch::new(move || *shown.lock().unwrap()),
             token: OperatorToken::new(TOKEN),
             public_url,
-            limits: IntakeLimits::default(),
+            limits,
             sandbox: Some(Sandbox::new(sms.clone(), movable)),
             metrics: None,
         });
@@ -273,6 +287,7 @@ impl Ask {
 
     pub(crate) async fn send(self) -> Reply {
         let Self { app, documents, method, path, headers, body } = self;
+        keep_private(&body);
         let uri = path.parse().unwrap_or_else(|error| panic!("{path}: {error}"));
         let mut request = Request::builder().method(method.clone()).uri(uri).body(body);
         *request.headers_mut() = headers;

@@ -277,6 +277,7 @@ impl Sample {
     }
 
     pub(crate) fn with_limits(limits: IntakeLimits) -> Self {
+        crate::watched::watch();
         let gate = Arc::new(Gate::default());
         let api = SampleApi { gate: Arc::clone(&gate) };
         let service = OpenApiService::new(api, "Sample API", "1.0.0").server("/api/v1");

@@ -107,7 +107,7 @@ async fn while_the_database_is_away_callers_are_told_to_come_back_and_nothing_is
         ("SMS_DEMO", "false"),
         ("SMS_RATE_BURST", "1000"),
     ]);
-    let key = account(&server).await;
+    let key = account(&server, 100).await;
     assert_eq!(readiness(&server).await, 200);
 
     // The line is cut while sends are under way: each was accepted or is to be tried again.

@@ -37,8 +37,8 @@ pub(crate) fn start_unlimited(url: &str) -> Process {
 }
 
 /// Makes an account with credits, a number and a live key.
-pub(crate) async fn account(server: &Process) -> String {
-    let account = json!({ "name": "Bistro", "status": "active", "credits": 100 });
+pub(crate) async fn account(server: &Process, credits: u32) -> String {
+    let account = json!({ "name": "Bistro", "status": "active", "credits": credits });
     let made = server.call("POST", "/admin/v1/accounts", TOKEN, &account).await;
     assert_eq!(made.status, 201, "{}", made.body);
     let id = data(&made)["id"].as_str().unwrap().to_owned();
@@ -71,7 +71,7 @@ async fn what_was_accepted_is_there_after_a_kill_and_goes_out() {
     let database = cluster().create(None).await;
     let url = cluster().url(&database);
     let first = start_unlimited(&url);
-    let key = account(&first).await;
+    let key = account(&first, 100).await;
     let body = json!({ "to": "07700 900123", "body": "Hello" });
     let sent = first.call("POST", "/api/v1/messages", &key, &body).await;
     assert_eq!(sent.status, 201, "{}", sent.body);
@@ -96,7 +96,7 @@ async fn two_servers_share_a_database_and_a_key_made_by_one_serves_at_the_other(
     let url = cluster().url(&database);
     let one = start_unlimited(&url);
     let other = start_unlimited(&url);
-    let key = account(&one).await;
+    let key = account(&one, 100).await;
     let body = json!({ "to": "07700 900123, 07700 900124", "body": "Hello" });
     let sent = other.call("POST", "/api/v1/messages", &key, &body).await;
     assert_eq!(sent.status, 201, "{}", sent.body);
@@ -129,4 +129,29 @@ fn a_database_that_does_not_answer_is_told_without_its_password() {
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(told.contains("DATABASE_URL cannot be used"), "{told}");
     assert!(!told.contains("password"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_other_crates_tell_at_debug_is_not_logged_whatever_is_asked_for() {
+    let cluster = cluster();
+    let database = cluster.create(None).await;
+    // What is misspelt in an address is told with its value, which may be the password.
+    let url = format!("{}?pasword=canary-of-the-address", cluster.url(&database));
+    let server = Process::start(&[
+        ("DATABASE_URL", &url),
+        ("SMS_ADMIN_TOKEN", TOKEN),
+        ("SMS_DEMO", "false"),
+        ("SMS_LOG", "trace,sqlx=trace,sqlx::query=trace,sqlx_postgres=trace,h2=trace"),
+    ]);
+    account(&server, 100).await;
+    server.signal("-TERM");
+    let log = server.log_until(": stopped");
+    assert!(log.iter().any(|line| line.contains(" INFO sms_http::")), "{log:#?}");
+    for line in &log {
+        let is_ours = line.contains(" sms_");
+        assert!(is_ours || !line.contains("DEBUG") && !line.contains("TRACE"), "{line}");
+        assert!(!line.contains("canary"), "{line}");
+    }
+    assert!(server.ended().success());
+    cluster.drop(&database).await;
 }

@@ -37,7 +37,7 @@ async fn people_get_their_page_while_their_hits_cannot_be_counted() {
     let database = cluster().create(None).await;
     let url = cluster().url(&database);
     let server = start_unlimited(&url);
-    let key = account(&server).await;
+    let key = account(&server, 100).await;
     let link = link(&server, &key).await;
     let mut connection = PgConnection::connect(&url).await.unwrap();
     // What goes wrong is not counted.
@@ -78,7 +78,7 @@ async fn hits_at_two_servers_at_once_are_all_counted() {
     let database = cluster().create(None).await;
     let url = cluster().url(&database);
     let servers = [start_unlimited(&url), start_unlimited(&url)];
-    let key = account(&servers[0]).await;
+    let key = account(&servers[0], 100).await;
     let link = link(&servers[1], &key).await;
     let hits: Vec<_> = (0..200)
         .map(|n| {

@@ -18,7 +18,7 @@ async fn while_a_route_is_down_the_next_one_carries_its_texts_and_their_receipts
     let settings = [
         ("SMS_ROUTES", "main,backup"),
         ("SMS_ROUTE_BACKUP_URL", &smpp_url(backup.port)),
-        ("SMS_ROUTE_BACKUP_PASSWORD", "secret"),
+        ("SMS_ROUTE_BACKUP_PASSWORD", "gr8 duck"),
         ("SMS_ROUTE_MAIN_FAILOVER", "1s"),
     ];
     let world = World::new(store, &main, &settings).await;

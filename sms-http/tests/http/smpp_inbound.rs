@@ -62,7 +62,7 @@ async fn a_keyword_is_answered_through_the_smsc(store: Option<&str>) {
 async fn a_number_is_online_while_its_route_is_bound(store: Option<&str>) {
     let smsc = Smsc::start().await;
     let gone = ("SMS_ROUTE_BACKUP_URL", "smpp://example@127.0.0.1:1");
-    let backup = [("SMS_ROUTES", "main,backup"), gone, ("SMS_ROUTE_BACKUP_PASSWORD", "secret")];
+    let backup = [("SMS_ROUTES", "main,backup"), gone, ("SMS_ROUTE_BACKUP_PASSWORD", "gr8 duck")];
     let world = World::new(store, &smsc, &backup).await;
     let is_online = async |phone: &str| {
         let numbers = world.operator("/numbers").await;

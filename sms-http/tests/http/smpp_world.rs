@@ -65,7 +65,7 @@ pub(crate) fn start(store: Option<&str>, port: u16, settings: &[(&str, &str)]) -
         ("SMS_WEBHOOK_ALLOW_PRIVATE", "true"),
         ("SMS_ROUTES", "main"),
         ("SMS_ROUTE_MAIN_URL", main.as_str()),
-        ("SMS_ROUTE_MAIN_PASSWORD", "secret"),
+        ("SMS_ROUTE_MAIN_PASSWORD", "gr8 duck"),
     ];
     all.extend(store.map(|url| ("DATABASE_URL", url)));
     all.retain(|(name, _)| settings.iter().all(|(given, _)| given != name));

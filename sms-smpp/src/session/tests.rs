@@ -9,6 +9,8 @@ use super::*;
 use crate::address::Address;
 use crate::pdu::{self, BindResp, Body, Pdu};
 
+const PASSWORD: &str = "gr8 duck";
+
 /// The other side of the connection.
 struct Peer {
     stream: DuplexStream,
@@ -58,9 +60,11 @@ impl Peer {
 }
 
 fn settings(window: usize) -> Settings {
+    sms_test_log::watch();
+    sms_test_log::secret(PASSWORD);
     let bind = Bind {
         system_id: "example".to_owned(),
-        password: "secret".to_owned(),
+        password: PASSWORD.to_owned(),
         system_type: String::new(),
         version: 0x34,
     };
@@ -68,6 +72,7 @@ fn settings(window: usize) -> Settings {
 }
 
 fn message(words: &str) -> ShortMessage {
+    sms_test_log::secret(words);
     let blank = ShortMessage::between(Address::name("a"), Address::name("b"));
     ShortMessage { short_message: Bytes::copy_from_slice(words.as_bytes()), ..blank }
 }

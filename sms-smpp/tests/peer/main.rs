@@ -32,6 +32,8 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+/// As long as the protocol lets it be, and the one that the peer takes.
+const PASSWORD: &str = "gr8 duck";
 const BOUND: Duration = Duration::from_secs(30);
 
 /// A route to the peer and what arrives through it.
@@ -51,13 +53,15 @@ impl Drop for Route {
 impl Route {
     /// A route whose connections are all bound.
     async fn to(smsc: &Smsc, settings: &[(&str, &str)]) -> Self {
+        sms_test_log::watch();
+        sms_test_log::secret(PASSWORD);
         let url = format!("smpp://example@127.0.0.1:{}", smsc.port);
         let variables = |name: &str| {
             let setting = name.strip_prefix("SMS_ROUTE_MAIN_")?;
             let told = settings.iter().find(|(known, _)| *known == setting);
             match setting {
                 "URL" => Some(url.clone()),
-                "PASSWORD" => Some("secret".to_owned()),
+                "PASSWORD" => Some(PASSWORD.to_owned()),
                 _ => told.map(|(_, value)| (*value).to_owned()),
             }
         };
@@ -83,6 +87,7 @@ impl Route {
 
     /// Sends a text, all its parts at once.
     async fn send(&self, body: &str) -> Vec<Submitted> {
+        sms_test_log::secret(body);
         let parts = submits(&text(body), self.settings.style, 0x1234, now());
         let mut tasks = Vec::new();
         for part in parts {

@@ -80,7 +80,7 @@ const server = smpp.createServer((session) => {
     tell({ event: 'closed' });
   });
   const bind = (kind) => (pdu) => {
-    const status = pdu.password === 'secret' ? smpp.ESME_ROK : smpp.ESME_RINVPASWD;
+    const status = pdu.password === 'gr8 duck' ? smpp.ESME_ROK : smpp.ESME_RINVPASWD;
     session.takes = kind !== 'transmitter';
     tell({ event: 'bind', kind, version: pdu.interface_version });
     session.send(pdu.response({ command_status: status, system_id: 'peer' }));

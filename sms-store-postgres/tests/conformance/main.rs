@@ -22,6 +22,7 @@ use futures_util::future::BoxFuture;
 use libtest_mimic::{Arguments, Trial};
 use sms_core::conformance::{self, Rig, Runner};
 use sms_store_postgres::{PgSettings, PgStore};
+use sms_test_log::{Heard, watch_for};
 use sms_test_postgres::Cluster;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::Barrier;
@@ -169,7 +170,8 @@ fn main() -> ExitCode {
             Ok(())
         })
     });
-    tracing::subscriber::set_global_default(plans::Notices).expect("nobody else listens");
+    // The test of plans has PostgreSQL tell statements with all that they hold.
+    watch_for(Heard::PassedOn, || Box::new(plans::Notices));
     let own = [
         own!(2, dropped::a_command_that_is_dropped_leaves_no_transaction_behind),
         own!(8, search::searches_among_many_texts_find_what_is_there),

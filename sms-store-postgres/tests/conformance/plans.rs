@@ -10,8 +10,9 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Metadata, Subscriber};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::Context;
 
 mod book;
 mod counted;
@@ -54,21 +55,11 @@ static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 #[derive(Debug)]
 pub(crate) struct Notices;
 
-impl Subscriber for Notices {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == "sqlx::postgres::notice"
-    }
-
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-    fn enter(&self, _: &Id) {}
-    fn exit(&self, _: &Id) {}
-
-    fn event(&self, event: &Event<'_>) {
+impl<S: Subscriber> Layer<S> for Notices {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if event.metadata().target() != "sqlx::postgres::notice" {
+            return;
+        }
         struct Message(Option<String>);
         impl Visit for Message {
             fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {

@@ -21,6 +21,7 @@ pub(crate) struct Database {
 
 impl Database {
     pub(crate) async fn new() -> Self {
+        sms_test_log::watch();
         let database = Self { name: cluster().create(None).await };
         let store = database.store().await;
         store.migrate().await.expect("the migrations run");

@@ -41,6 +41,8 @@ impl Resolve for Fixed {
 
 /// May reach loopback, where the test receivers are.
 fn open_config() -> WebhookClientConfig {
+    sms_test_log::watch();
+    sms_test_log::secret("héllo 👋");
     WebhookClientConfig { reach: Reach::AnyAddress, ..WebhookClientConfig::default() }
 }
 

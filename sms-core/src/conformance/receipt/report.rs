@@ -173,8 +173,8 @@ scenarios! { receipt;
         let reports = names.iter().map(|name| Call::Report(plan(rig, name, Delivered)));
         let mut calls: Vec<Call> = Vec::new();
         for (record, report) in records.zip(reports) {
-            let pair = if calls.len().is_multiple_of(4) { [record, report] } else { [report, record] };
-            calls.extend(pair);
+            let is_early = calls.len().is_multiple_of(4);
+            calls.extend(if is_early { [report, record] } else { [record, report] });
         }
         rig.race_each(calls, |store, call| async move {
             match call {

@@ -30,7 +30,8 @@ fn plan(n: usize, status: ReceiptStatus) -> ReportPlan {
 
 #[test]
 fn a_whole_text_is_what_its_parts_are() {
-    let table: [(usize, &[Option<ReceiptStatus>], Option<ReceiptStatus>); 8] = [
+    type Row = (usize, &'static [Option<ReceiptStatus>], Option<ReceiptStatus>);
+    let table: [Row; 8] = [
         (1, &[None], None),
         (1, &[Some(Delivered)], Some(Delivered)),
         (1, &[Some(ABSENT)], Some(ABSENT)),

@@ -1,0 +1,187 @@
+//! Floods of sockets that are slow or silent on purpose: whoever asks properly is served all the
+//! same, and the others are cut off.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use sms_http::intake::IntakeLimits;
+use sms_http::serve::ServeLimits;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::process::{Process, TOKEN};
+use crate::rig::Rig;
+use crate::server_postgres::account;
+use crate::socket::{Client, Server, bounded};
+
+/// How a socket is slow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Slowness {
+    /// Says nothing from the start.
+    Silent,
+    /// Asks once, and then holds the connection.
+    Idle,
+    /// A head that comes a line at a time and never ends.
+    Head,
+    /// A body that comes a byte at a time and never ends.
+    Body,
+}
+
+const ALL: [Slowness; 4] = [Slowness::Silent, Slowness::Idle, Slowness::Head, Slowness::Body];
+
+/// Between two pieces of what comes slowly.
+const DRIP: Duration = Duration::from_millis(50);
+
+impl Slowness {
+    fn first(self) -> &'static str {
+        match self {
+            Self::Silent => "",
+            Self::Idle => "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
+            Self::Head => "POST /api/v1/messages HTTP/1.1\r\nHost: x\r\n",
+            Self::Body => {
+                "POST /api/v1/messages HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
+                 Content-Length: 100000\r\n\r\n{\"to\":\""
+            }
+        }
+    }
+
+    fn drop(self) -> Option<&'static str> {
+        match self {
+            Self::Silent | Self::Idle => None,
+            Self::Head => Some("X: y\r\n"),
+            Self::Body => Some("0"),
+        }
+    }
+
+    /// Holds a socket in this way until the server closes it.
+    async fn hold(self, addr: SocketAddr) {
+        let mut socket = TcpStream::connect(addr).await.unwrap();
+        if socket.write_all(self.first().as_bytes()).await.is_err() {
+            return;
+        }
+        let mut answer = [0; 4_096];
+        loop {
+            match timeout(DRIP, socket.read(&mut answer)).await {
+                Ok(Ok(0) | Err(_)) => return,
+                Ok(Ok(_)) => {}
+                Err(_nothing_came) => {
+                    let drop = self.drop().unwrap_or_default();
+                    if socket.write_all(drop.as_bytes()).await.is_err() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// So many sockets, some of each kind.
+fn flood(addr: SocketAddr, kinds: &[Slowness], of_each: usize) -> JoinSet<()> {
+    let mut sockets = JoinSet::new();
+    for _ in 0..of_each {
+        for kind in kinds {
+            sockets.spawn(kind.hold(addr));
+        }
+    }
+    sockets
+}
+
+/// All sockets of a flood are cut off.
+async fn all_cut_off(mut flood: JoinSet<()>) {
+    while let Some(ended) = bounded(flood.join_next()).await {
+        ended.unwrap();
+    }
+}
+
+/// Sends a text and reads the balance; how long each took. Both have to succeed.
+async fn ask_properly(client: &mut Client, key: &str) -> [Duration; 2] {
+    let body = json!({ "to": "07700 900123", "body": "Your table is ready" }).to_string();
+    let length = body.len();
+    let key = format!("Authorization: Bearer {key}");
+    let send = format!(
+        "POST /api/v1/messages HTTP/1.1\r\nHost: x\r\n{key}\r\nContent-Type: application/json\r\n\
+         Content-Length: {length}\r\n\r\n{body}"
+    );
+    let read = format!("GET /api/v1/balance HTTP/1.1\r\nHost: x\r\n{key}\r\n\r\n");
+    let mut took = [Duration::ZERO; 2];
+    for (took, (request, status)) in took.iter_mut().zip([(send, 201), (read, 200)]) {
+        let start = Instant::now();
+        client.send(request).await;
+        let answer = client.answer().await;
+        assert_eq!(answer.status, status, "{}", answer.body);
+        *took = start.elapsed();
+    }
+    took
+}
+
+/// A second for everything.
+fn short() -> (IntakeLimits, ServeLimits) {
+    let second = Duration::from_secs(1);
+    let intake = IntakeLimits { body_timeout: second, ..IntakeLimits::default() };
+    let serve =
+        ServeLimits { head_timeout: second, idle_timeout: second, ..ServeLimits::default() };
+    (intake, serve)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flood_that_takes_every_place_is_cut_off_and_who_waits_is_served() {
+    let (intake, serve) = short();
+    let rig = Rig::with_limits(intake).await;
+    let account = rig.account(100).await;
+    let key = account.live.token.clone().unwrap();
+    let server = Server::start(rig.app.clone(), ServeLimits { connections: 40, ..serve }).await;
+    // More than there are places, so that it comes after all of them.
+    let flood = flood(server.addr, &ALL, 25);
+    let mut client = server.connect().await;
+    ask_properly(&mut client, &key).await;
+    all_cut_off(flood).await;
+}
+
+/// Prints how long requests to a server with its usual limits take before and during each flood:
+/// `cargo test --release -p sms-http --test http -- --ignored --nocapture flood`
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "prints figures, and takes half a minute"]
+async fn figures_of_floods() {
+    const REQUESTS: usize = 500;
+    let server = Process::start(&[
+        ("SMS_ADMIN_TOKEN", TOKEN),
+        ("SMS_DEMO", "false"),
+        ("SMS_LOG", "warn"),
+        ("SMS_RATE_PER_SECOND", "100000"),
+        ("SMS_RATE_BURST", "100000"),
+    ]);
+    let key = account(&server, 100_000).await;
+    let addr = server.addr();
+    println!("{:<22} {:>8} {:>8} {:>8}", "milliseconds", "median", "99 of 100", "longest");
+    let measure = async |what: &str| {
+        let mut took = Vec::new();
+        for _ in 0..REQUESTS / 50 {
+            let mut client = Client::of(addr).await;
+            for _ in 0..25 {
+                took.extend(ask_properly(&mut client, &key).await);
+            }
+        }
+        took.sort();
+        let at = |part: usize| took[(took.len() - 1) * part / 100].as_secs_f64() * 1_000.0;
+        println!("{what:<22} {:>8.2} {:>8.2} {:>8.2}", at(50), at(99), at(100));
+    };
+    measure("(warming up)").await;
+    measure("nothing else").await;
+    for kind in ALL {
+        let start = Instant::now();
+        let mut flood = flood(addr, &[kind], 300);
+        measure(&format!("300 sockets {kind:?}")).await;
+        assert_eq!(flood.len(), 300);
+        if kind == Slowness::Idle {
+            // These may stay for a minute.
+            flood.shutdown().await;
+            continue;
+        }
+        all_cut_off(flood).await;
+        println!("{:<22} {:>8.1} s until all were cut off", "", start.elapsed().as_secs_f64());
+    }
+    measure("nothing else").await;
+}

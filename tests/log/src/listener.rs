@@ -1,0 +1,97 @@
+//! What is logged, as text: every field of every event and span, and the records of crates that
+//! log the older way.
+
+use std::error::Error;
+use std::fmt::{self, Write};
+
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::Context;
+
+use crate::rules::leak;
+use crate::{Heard, NEVER_PASSED_ON, end};
+
+/// Reads what is logged, and ends the process where it holds what it must not.
+#[derive(Debug)]
+pub struct Listener {
+    heard: Heard,
+}
+
+impl Listener {
+    /// One that hears so much.
+    pub fn new(heard: Heard) -> Self {
+        Self { heard }
+    }
+
+    fn read(&self, target: &str, text: &str) {
+        let passed_on = || !NEVER_PASSED_ON.contains(&target);
+        if let Some(leak) = leak(text)
+            && (self.heard == Heard::All || passed_on())
+        {
+            end(target, &leak, text);
+        }
+    }
+}
+
+impl<S: Subscriber> Layer<S> for Listener {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let mut text = Text::default();
+        event.record(&mut text);
+        self.read(event.metadata().target(), &text.0);
+    }
+
+    fn on_new_span(&self, span: &Attributes<'_>, _: &Id, _: Context<'_, S>) {
+        let mut text = Text::default();
+        span.record(&mut text);
+        self.read(span.metadata().target(), &text.0);
+    }
+
+    fn on_record(&self, _: &Id, record: &Record<'_>, _: Context<'_, S>) {
+        let mut text = Text::default();
+        record.record(&mut text);
+        self.read("a span", &text.0);
+    }
+}
+
+impl log::Log for Listener {
+    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        self.read(record.target(), &record.args().to_string());
+    }
+
+    fn flush(&self) {}
+}
+
+/// Fields, one a line.
+#[derive(Debug, Default)]
+struct Text(String);
+
+impl Text {
+    fn add(&mut self, value: fmt::Arguments<'_>) {
+        // A `String` takes everything.
+        let _ = writeln!(self.0, "{value}");
+    }
+}
+
+impl Visit for Text {
+    fn record_debug(&mut self, _: &Field, value: &dyn fmt::Debug) {
+        self.add(format_args!("{value:?}"));
+    }
+
+    fn record_str(&mut self, _: &Field, value: &str) {
+        self.add(format_args!("{value}"));
+    }
+
+    fn record_error(&mut self, _: &Field, value: &(dyn Error + 'static)) {
+        let mut cause = Some(value);
+        while let Some(error) = cause {
+            self.add(format_args!("{error}"));
+            cause = error.source();
+        }
+    }
+}
