@@ -86,7 +86,7 @@ impl World {
 
     /// With an account made at this server.
     pub(crate) async fn of(server: Process) -> Self {
-        let key = account(&server).await;
+        let key = account(&server, 100).await;
         Self { server, key }
     }
 

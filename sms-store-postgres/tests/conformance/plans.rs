@@ -55,24 +55,26 @@ static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 #[derive(Debug)]
 pub(crate) struct Notices;
 
+/// A message of an event.
+struct Message(Option<String>);
+impl Visit for Message {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        if field.name() == "message" {
+            self.0 = Some(format!("{value:?}"));
+        }
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() == "message" {
+            self.0 = Some(value.to_owned());
+        }
+    }
+}
+
 impl<S: Subscriber> Layer<S> for Notices {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         if event.metadata().target() != "sqlx::postgres::notice" {
             return;
-        }
-        struct Message(Option<String>);
-        impl Visit for Message {
-            fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-                if field.name() == "message" {
-                    self.0 = Some(format!("{value:?}"));
-                }
-            }
-
-            fn record_str(&mut self, field: &Field, value: &str) {
-                if field.name() == "message" {
-                    self.0 = Some(value.to_owned());
-                }
-            }
         }
         let mut message = Message(None);
         event.record(&mut message);

@@ -161,16 +161,13 @@ fn percent_decoded(text: &str) -> Option<String> {
     let mut decoded = pieces.next()?.as_bytes().to_vec();
     let mut any = false;
     for piece in pieces {
-        match piece.get(..2).and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                any = true;
-                decoded.push(byte);
-                decoded.extend_from_slice(&piece.as_bytes()[2..]);
-            }
-            None => {
-                decoded.push(b'%');
-                decoded.extend_from_slice(piece.as_bytes());
-            }
+        if let Some(byte) = piece.get(..2).and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            any = true;
+            decoded.push(byte);
+            decoded.extend_from_slice(&piece.as_bytes()[2..]);
+        } else {
+            decoded.push(b'%');
+            decoded.extend_from_slice(piece.as_bytes());
         }
     }
     any.then(|| String::from_utf8_lossy(&decoded).into_owned())
