@@ -195,17 +195,17 @@ async fn claim(tx: &mut PgConnection, mut plan: ClaimPlan) -> Result<Claimed, St
         match plan.settle(facts) {
             ClaimVerdict::Take { changed, text, entry } => {
                 if let Some(changed) = changed {
-                    changes.add(*changed, &plan.ids);
+                    changes.add_more(*changed, &plan.ids);
                 }
                 held.push(entry);
                 claimed.texts.push(text);
             }
             ClaimVerdict::Fail(changed) => {
-                changes.add(*changed, &plan.ids);
+                changes.add_more(*changed, &plan.ids);
                 claimed.failed += 1;
             }
             ClaimVerdict::Cancel(changed) => {
-                changes.add(*changed, &plan.ids);
+                changes.add_more(*changed, &plan.ids);
                 claimed.cancelled += 1;
             }
             ClaimVerdict::Drop => leftover.push(uuid(entry.message)),

@@ -4,5 +4,6 @@
 
 mod rig;
 mod simulation;
+mod simulation_postgres;
 mod store_failure;
 mod tidy;
