@@ -6,6 +6,7 @@ use sms_core::dispatch::{
     ClaimFacts, ClaimPlan, ClaimVerdict, Claimed, FollowUp, LeaseToken, OutcomePlan,
     OutcomeRecorded, OutcomeVerdict, QueueEntry,
 };
+use sms_core::event::Event;
 use sms_core::store::StoreError;
 use sms_core::time::Timestamp;
 
@@ -22,9 +23,12 @@ impl DispatchStore for MemoryStore {
             let route = messages.get(&entry.message).map(|stored| &stored.message.route);
             route.is_none_or(|route| !without.contains(route)) || entry.expires_at <= plan.at
         };
+        let mut events = Vec::new();
         for entry in state.queue.claimable(plan.at, plan.limit, wanted) {
-            state.claim(entry, &mut plan, &mut claimed);
+            events.extend(state.claim(entry, &mut plan, &mut claimed));
         }
+        // Named by the ids that are left once all is settled, as every store does.
+        state.raise(&events, &mut plan.ids);
         Ok(claimed)
     }
 
@@ -62,12 +66,18 @@ impl DispatchStore for MemoryStore {
 }
 
 impl State {
-    fn claim(&mut self, entry: QueueEntry, plan: &mut ClaimPlan, claimed: &mut Claimed) {
+    /// Settles one entry; the events that this raises.
+    fn claim(
+        &mut self,
+        entry: QueueEntry,
+        plan: &mut ClaimPlan,
+        claimed: &mut Claimed,
+    ) -> Vec<Event> {
         let stored = self.messages.get(&entry.message);
         let room = self.accounts.get(&entry.account);
         let (Some(stored), Some(room)) = (stored, room) else {
             self.queue.remove(entry.message);
-            return;
+            return Vec::new();
         };
         let facts = ClaimFacts {
             message: &stored.message,
@@ -81,21 +91,23 @@ impl State {
         };
         match plan.settle(facts) {
             ClaimVerdict::Take { changed, text, entry } => {
-                if let Some(changed) = changed {
-                    self.apply(*changed, &mut plan.ids);
-                }
+                let events = changed.map(|changed| self.write_change(*changed));
                 self.queue.put(entry);
                 claimed.texts.push(text);
+                events.unwrap_or_default()
             }
             ClaimVerdict::Fail(changed) => {
-                self.apply(*changed, &mut plan.ids);
                 claimed.failed += 1;
+                self.write_change(*changed)
             }
             ClaimVerdict::Cancel(changed) => {
-                self.apply(*changed, &mut plan.ids);
                 claimed.cancelled += 1;
+                self.write_change(*changed)
             }
-            ClaimVerdict::Drop => self.queue.remove(entry.message),
+            ClaimVerdict::Drop => {
+                self.queue.remove(entry.message);
+                Vec::new()
+            }
         }
     }
 

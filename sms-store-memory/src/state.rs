@@ -158,6 +158,12 @@ impl State {
 
     /// Writes all that a change says: text, timeline, refund, contact, queue, deliveries.
     pub(crate) fn apply(&mut self, changed: Changed, ids: &mut Ids) {
+        let events = self.write_change(changed);
+        self.raise(&events, ids);
+    }
+
+    /// The same without deliveries; the events to be delivered.
+    pub(crate) fn write_change(&mut self, changed: Changed) -> Vec<Event> {
         let texted = changed.texted();
         self.count(&changed);
         let Changed { was, message, timeline, refund, events } = changed;
@@ -184,7 +190,7 @@ impl State {
             stored.message = message;
             stored.timeline.extend(timeline);
         }
-        self.raise(&events, ids);
+        events
     }
 
     /// Keeps the counts of campaigns.

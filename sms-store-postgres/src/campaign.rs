@@ -324,7 +324,7 @@ impl PgStore {
             let message = row::message(row).map_err(&doing)?;
             last = Some(message.id);
             if let Some(changed) = plan.settle(&message) {
-                changes.add(changed, &plan.ids);
+                changes.add_more(changed, &plan.ids);
             }
         }
         if last.is_none() {

@@ -25,15 +25,21 @@ pub(crate) struct Changes {
     texts: BTreeMap<MessageId, (Message, Vec<TimelineEntry>)>,
     refunds: Vec<(AccountId, Draft)>,
     texted: BTreeMap<(E164, E164), Texted>,
-    events: Vec<Event>,
+    events: Vec<(Vec<Event>, Ids)>,
     counts: CountChanges,
     tally: Tally,
-    ids: Option<Ids>,
 }
 
 impl Changes {
-    /// Adds one change. The ids that its plan has left name its deliveries.
+    /// Adds the one change that a plan makes. The ids that the plan has left name its deliveries.
     pub(crate) fn add(&mut self, changed: Changed, ids: &Ids) {
+        self.events.push((Vec::new(), ids.clone()));
+        self.add_more(changed, ids);
+    }
+
+    /// Adds another change of the plan whose change was added last. The ids that it has left in the
+    /// end name the deliveries of all of them.
+    pub(crate) fn add_more(&mut self, changed: Changed, ids: &Ids) {
         if let Some(texted) = changed.texted() {
             let last = self.texted.entry((texted.number, texted.person)).or_insert(texted);
             if texted.at >= last.at {
@@ -44,11 +50,16 @@ impl Changes {
         let Changed { was, message, timeline, refund, events } = changed;
         self.tally.text(&was.times, &message);
         self.refunds.extend(refund.map(|draft| (message.account, draft)));
-        self.events.extend(events);
+        match self.events.last_mut() {
+            Some((raised, left)) => {
+                raised.extend(events);
+                left.clone_from(ids);
+            }
+            None => self.events.push((events, ids.clone())),
+        }
         let text = self.texts.entry(message.id).or_insert_with(|| (message.clone(), Vec::new()));
         text.0 = message;
         text.1.extend(timeline);
-        self.ids = Some(ids.clone());
     }
 
     /// Adds a line to a text's timeline that changes nothing else.
@@ -59,7 +70,7 @@ impl Changes {
 
     /// Writes everything, in the order in which locks are taken.
     pub(crate) async fn write(self, connection: &mut PgConnection) -> sqlx::Result<()> {
-        let Self { texts, refunds, texted, events, counts, tally, ids } = self;
+        let Self { texts, refunds, texted, events, counts, tally } = self;
         let done = texts
             .values()
             .filter(|(message, _)| !MessageStatus::CLAIMABLE.contains(&message.status))
@@ -69,10 +80,7 @@ impl Changes {
         remember_contacts(connection, texted.into_values().collect()).await?;
         book_refunds(connection, refunds).await?;
         campaign::counts::insert(connection, counts.into_deltas()).await?;
-        match ids {
-            Some(mut ids) if !events.is_empty() => event::raise(connection, events, &mut ids).await,
-            _ => Ok(()),
-        }
+        event::raise_all(connection, events).await
     }
 }
 

@@ -126,9 +126,13 @@ impl PgStore {
                     entries.remove(&plan.message);
                     found.remove(&plan.message);
                     let mut now = OutcomeRecorded::LeaseLost;
-                    for changed in more {
+                    for (turn, changed) in more.into_iter().enumerate() {
                         now = OutcomeRecorded::Done(changed.message.status);
-                        changes.add(changed, &plan.ids);
+                        if turn == 0 {
+                            changes.add(changed, &plan.ids);
+                        } else {
+                            changes.add_more(changed, &plan.ids);
+                        }
                     }
                     follow_ups.extend(owed);
                     parts.settle(left);
@@ -222,17 +226,17 @@ async fn claim(tx: &mut PgConnection, mut plan: ClaimPlan) -> Result<Claimed, St
         match plan.settle(facts) {
             ClaimVerdict::Take { changed, text, entry } => {
                 if let Some(changed) = changed {
-                    changes.add(*changed, &plan.ids);
+                    changes.add_more(*changed, &plan.ids);
                 }
                 held.push(entry);
                 claimed.texts.push(text);
             }
             ClaimVerdict::Fail(changed) => {
-                changes.add(*changed, &plan.ids);
+                changes.add_more(*changed, &plan.ids);
                 claimed.failed += 1;
             }
             ClaimVerdict::Cancel(changed) => {
-                changes.add(*changed, &plan.ids);
+                changes.add_more(*changed, &plan.ids);
                 claimed.cancelled += 1;
             }
             ClaimVerdict::Drop => leftover.push(uuid(entry.message)),

@@ -15,9 +15,21 @@ use crate::{delivery, webhook};
 pub(crate) async fn raise(
     connection: &mut PgConnection,
     events: Vec<Event>,
-    ids: &mut Ids,
+    ids: &Ids,
 ) -> sqlx::Result<()> {
-    let accounts: BTreeSet<AccountId> = events.iter().map(|event| event.account).collect();
+    raise_all(connection, vec![(events, ids.clone())]).await
+}
+
+/// The same for events of several plans, whose deliveries are named by the ids that each has left.
+pub(crate) async fn raise_all(
+    connection: &mut PgConnection,
+    plans: Vec<(Vec<Event>, Ids)>,
+) -> sqlx::Result<()> {
+    let events = plans.iter().flat_map(|(events, _)| events);
+    let accounts: BTreeSet<AccountId> = events.map(|event| event.account).collect();
+    if accounts.is_empty() {
+        return Ok(());
+    }
     // Not locked: what becomes due for an endpoint that is removed meanwhile is nobody's.
     let rows = sqlx::query("SELECT * FROM endpoint WHERE account_id = ANY($1) ORDER BY id")
         .bind(uuids(accounts))
@@ -28,12 +40,12 @@ pub(crate) async fn raise(
     }
     let endpoints: Vec<Endpoint> =
         rows.iter().map(webhook::endpoint::endpoint).collect::<sqlx::Result<_>>()?;
-    let deliveries: Vec<_> = events
-        .iter()
-        .flat_map(|event| {
+    let mut deliveries = Vec::new();
+    for (events, mut ids) in plans {
+        for event in &events {
             let own = endpoints.iter().filter(|endpoint| endpoint.account == event.account);
-            fan_out(event, own, ids)
-        })
-        .collect();
+            deliveries.extend(fan_out(event, own, &mut ids));
+        }
+    }
     delivery::insert(connection, deliveries).await
 }

@@ -175,7 +175,7 @@ async fn take_in(
         Some(matched) => write_match(connection, account, from, *matched).await?,
         None => None,
     };
-    event::raise(connection, events, &mut plan.ids).await?;
+    event::raise(connection, events, &plan.ids).await?;
     Ok(match answer {
         Some(answer) => TakenIn::Answered(message, Box::new(answer)),
         None => TakenIn::Routed(message),

@@ -115,13 +115,13 @@ impl Shared for Clicks {
                 written.push(clicked);
             }
         }
-        if let Some(plan) = plans.last_mut().filter(|_| !written.is_empty()) {
+        if let Some(plan) = plans.last().filter(|_| !written.is_empty()) {
             update(&mut tx, &links).await.map_err(&doing)?;
             campaign::add_clicks(&mut tx, &CampaignClicks::of(&written)).await.map_err(&doing)?;
             let events: Vec<Event> =
                 written.into_iter().map(|Clicked { event, .. }| event).collect();
             // The ids that the last plan has left name the deliveries.
-            event::raise(&mut tx, events, &mut plan.ids).await.map_err(&doing)?;
+            event::raise(&mut tx, events, &plan.ids).await.map_err(&doing)?;
         }
         tx.commit().await.map_err(&doing)?;
         Ok(counted)

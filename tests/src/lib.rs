@@ -8,5 +8,6 @@
 #![deny(missing_docs)]
 
 pub mod failing_store;
+pub mod layer;
 pub mod rig;
 pub mod simulation;

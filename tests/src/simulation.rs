@@ -8,7 +8,8 @@
 //! the service dies where it stands, or the clock moves, a little, to the next due moment, or far.
 //! Tasks wait before every call of the store ([`stage`]), so that any order of calls can come
 //! about, and a worker can die between claim, hand-over and record. The network and the webhook
-//! receivers ([`receiver`]) are late, repeat themselves, refuse, stall and lose answers.
+//! receivers ([`receiver`]) are late, repeat themselves, refuse, stall and lose answers, and the
+//! store itself fails, before a commit or after it ([`fault`]).
 //!
 //! # What is checked
 //!
@@ -20,6 +21,11 @@
 //! The first broken promise ends the run with a [`Violation`]: seed, step, the last lines of the
 //! trace, and the command that replays it. The same seed always makes the same run.
 //!
+//! # Two stores
+//!
+//! Where another store stands beside the one in memory ([`twin`]), each call goes to both, and both
+//! must answer the same; at the end all that they keep is read ([`inventory`]).
+//!
 //! # Adding a resource
 //!
 //! Its calls become deeds in `users/`, its work a [`workers::Chore`], its commits observations in
@@ -27,17 +33,22 @@
 
 use std::fmt;
 
+pub mod beside;
+pub mod chance;
 pub mod dice;
 pub mod driver;
 pub mod ending;
 pub mod executor;
-pub(crate) mod forward;
+pub mod fault;
+pub mod inventory;
 pub mod model;
 pub mod network;
 pub mod receiver;
 pub mod sabotage;
 pub mod stage;
+pub mod talk;
 pub mod trace;
+pub mod twin;
 pub mod users;
 pub mod violation;
 pub mod wish;
@@ -46,6 +57,7 @@ pub mod world;
 
 pub use sabotage::Sabotage;
 pub use trace::Voice;
+pub use twin::Other;
 pub use violation::Violation;
 
 use driver::Driver;
@@ -84,6 +96,8 @@ pub struct Summary {
     pub kills: u64,
     /// Texts handed over to routes.
     pub handed: u64,
+    /// Calls of the store that failed, before or after they were done.
+    pub faults: u64,
     /// Calls of webhook receivers.
     pub visits: u64,
     /// How long the run took by its own clock, in milliseconds.
@@ -103,6 +117,7 @@ impl Summary {
             tasks: self.tasks + other.tasks,
             kills: self.kills + other.kills,
             handed: self.handed + other.handed,
+            faults: self.faults + other.faults,
             visits: self.visits + other.visits,
             millis: self.millis + other.millis,
             tally: self.tally.plus(other.tally),
@@ -113,9 +128,13 @@ impl Summary {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { steps, tasks, kills, handed, visits, millis, tally, hash: _ } = self;
+        let Self { steps, tasks, kills, handed, faults, visits, millis, tally, hash: _ } = self;
         let hours = millis / 3_600_000;
-        writeln!(f, "{steps} steps, {tasks} tasks, {kills} of them killed; {hours} hours passed")?;
+        writeln!(
+            f,
+            "{steps} steps, {tasks} tasks, {kills} of them killed, {faults} failures of the store; \
+             {hours} hours passed"
+        )?;
         writeln!(
             f,
             "{} sends, {} campaigns, {} texts, {} replays, {} refunds, {} rents, {} inbound, \
@@ -128,6 +147,18 @@ impl fmt::Display for Summary {
             tally.rents,
             tally.inbound,
             tally.receipts
+        )?;
+        writeln!(
+            f,
+            "{} texts joined from parts, {} given up, {} matched keywords, {} of them answered and \
+             {} too many; {} links, {} hits",
+            tally.joined,
+            tally.given_up,
+            tally.matches,
+            tally.replies,
+            tally.throttled,
+            tally.links,
+            tally.hits
         )?;
         writeln!(
             f,
@@ -148,5 +179,15 @@ impl fmt::Display for Summary {
 ///
 /// The first broken promise.
 pub fn run(settings: &Settings) -> Result<Summary, Box<Violation>> {
-    Driver::new(*settings).run()
+    Driver::new(*settings, None).run()
+}
+
+/// Runs one simulation with another store beside, which gets the same calls one after the other and
+/// has to give the same answers; at the end both are read whole.
+///
+/// # Errors
+///
+/// The first broken promise, or the first difference.
+pub fn run_beside(settings: &Settings, other: Other) -> Result<Summary, Box<Violation>> {
+    Driver::new(*settings, Some(other)).run()
 }

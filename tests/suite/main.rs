@@ -5,5 +5,6 @@
 mod rig;
 mod route;
 mod simulation;
+mod simulation_postgres;
 mod store_failure;
 mod tidy;

@@ -1,7 +1,8 @@
 //! The simulation finds every promise kept, makes the same run of the same seed, and sees whatever
 //! is broken on purpose.
 
-use sms_tests::simulation::{Sabotage, Settings, Violation, run};
+use sms_tests::simulation::model::Tally;
+use sms_tests::simulation::{Sabotage, Settings, Summary, Violation, run};
 
 /// Enough for every sabotage below to show itself.
 const STEPS: u64 = 4_000;
@@ -25,15 +26,65 @@ fn the_same_seed_makes_the_same_run_and_another_seed_another() {
     assert_ne!(hash(21), hash(22));
 }
 
+#[test]
+fn all_that_the_simulation_means_to_try_happens() {
+    let mut total = Summary::default();
+    for seed in 41..=48 {
+        match run(&Settings::new(seed, 5_000)) {
+            Ok(summary) => total = total.plus(summary),
+            Err(violation) => panic!("{violation}"),
+        }
+    }
+    let Tally {
+        sends,
+        replays,
+        launches,
+        texts,
+        claims,
+        takeovers,
+        refunds,
+        receipts,
+        inbound,
+        ..
+    } = total.tally;
+    let Tally { joined, given_up, matches, throttled, replies, links, hits, .. } = total.tally;
+    let Tally { rents, deliveries, attempts, .. } = total.tally;
+    for (count, what) in [
+        (sends, "a send"),
+        (replays, "a repeated request"),
+        (launches, "a campaign"),
+        (texts, "a text"),
+        (claims, "a claim"),
+        (takeovers, "a claim after a lost lease"),
+        (refunds, "a refund"),
+        (receipts, "a receipt"),
+        (inbound, "a text that comes in"),
+        (joined, "a text joined from its parts"),
+        (given_up, "a text of which parts are missing"),
+        (matches, "a match of a keyword"),
+        (throttled, "a keyword that answered too often"),
+        (replies, "an answer of a keyword"),
+        (links, "a tracked link"),
+        (hits, "a hit on a link"),
+        (rents, "rent"),
+        (deliveries, "a delivery"),
+        (attempts, "an attempt"),
+        (total.faults, "a failure of the store"),
+        (total.kills, "a death"),
+    ] {
+        assert!(count > 0, "{what} never happens");
+    }
+}
+
 /// What the checks say of a run with something broken.
 fn violation(sabotage: Sabotage) -> Violation {
-    for seed in 31..36 {
+    for seed in 31..41 {
         let settings = Settings { sabotage: Some(sabotage), ..Settings::new(seed, STEPS) };
         if let Err(violation) = run(&settings) {
             assert_eq!((violation.seed, violation.steps), (seed, STEPS));
             assert!(violation.step > 0 && !violation.trace.is_empty());
             let told = violation.to_string();
-            let command = format!("simulate -- --seed {seed} --steps {STEPS}");
+            let command = format!("simulate -- --seed {seed} --steps {STEPS} --sabotage ");
             assert!(told.contains(&command) && told.contains(&violation.what), "{told}");
             return *violation;
         }
@@ -91,4 +142,39 @@ fn a_text_that_waits_for_ever_is_seen_at_the_end() {
 fn rent_that_is_taken_before_it_is_owed_is_seen() {
     let what = violation(Sabotage::TakesRentEarly).what;
     assert!(what.contains("credits and must have") || what.contains("rent"), "{what}");
+}
+
+#[test]
+fn an_event_that_is_dropped_is_seen() {
+    let what = violation(Sabotage::DropsEvents).what;
+    assert!(what.contains("events made"), "{what}");
+}
+
+#[test]
+fn a_keyword_that_answers_twice_is_seen() {
+    let what = violation(Sabotage::AnswersTwice).what;
+    assert!(
+        what.contains("credits and must have") || what.contains("is kept and must be"),
+        "{what}"
+    );
+}
+
+#[test]
+fn a_hit_that_is_counted_twice_is_seen() {
+    let what = violation(Sabotage::CountsHitsTwice).what;
+    assert!(what.starts_with("a hit answers"), "{what}");
+}
+
+#[test]
+fn an_unread_text_that_is_taken_for_read_is_seen() {
+    let what = violation(Sabotage::LosesUnread).what;
+    assert!(what.contains("is kept for"), "{what}");
+}
+
+#[test]
+fn a_text_that_is_joined_twice_is_seen() {
+    let what = violation(Sabotage::JoinsTwice).what;
+    let place = what.contains("is kept and must be") || what.contains("texts came or went");
+    let event = what.contains("does not tell of") || what.contains("events made");
+    assert!(place || event || what.contains("the next delivery"), "{what}");
 }

@@ -1,10 +1,12 @@
 //! Runs simulations of the whole service, seed after seed, or replays one aloud.
 
+use std::ops::Range;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use clap::Parser;
-use sms_tests::simulation::{Settings, Summary, Voice, run};
+use clap::{Parser, ValueEnum};
+use sms_tests::simulation::beside::Beside;
+use sms_tests::simulation::{Sabotage, Settings, Summary, Violation, Voice, run};
 
 /// Runs the whole service on a virtual clock, with faults, and checks its promises at every step.
 #[derive(Debug, Parser)]
@@ -21,16 +23,41 @@ struct Arguments {
     /// Replays this seed alone, and prints each step.
     #[arg(long)]
     seed: Option<u64>,
+    /// Runs PostgreSQL beside the store in memory, on a server of its own, and compares every
+    /// answer.
+    #[arg(long)]
+    postgres: bool,
+    /// Breaks this on purpose; all seeds together have to show it.
+    #[arg(long, value_enum)]
+    sabotage: Option<Sabotage>,
+    /// Breaks everything that can be broken on purpose, one after the other, and tells where each
+    /// is seen first.
+    #[arg(long)]
+    every_sabotage: bool,
 }
 
 fn main() -> ExitCode {
-    let Arguments { seeds, first_seed, steps, seed } = Arguments::parse();
+    let Arguments { seeds, first_seed, steps, seed, postgres, sabotage, every_sabotage } =
+        Arguments::parse();
+    let beside = postgres.then(Beside::start);
+    let run = |settings: &Settings| match &beside {
+        Some(beside) => beside.run(settings),
+        None => run(settings),
+    };
     if let Some(seed) = seed {
-        return report(run(&Settings { voice: Voice::Aloud, ..Settings::new(seed, steps) }));
+        let settings = Settings { voice: Voice::Aloud, sabotage, ..Settings::new(seed, steps) };
+        return report(run(&settings));
+    }
+    let seeds = first_seed..first_seed.saturating_add(seeds);
+    let every = Sabotage::value_variants().iter().filter(|_| every_sabotage);
+    let sabotages: Vec<Sabotage> = every.copied().chain(sabotage).collect();
+    if !sabotages.is_empty() {
+        return break_all(sabotages, |settings| run(settings), seeds, steps);
     }
     let started = Instant::now();
     let mut total = Summary::default();
-    for seed in first_seed..first_seed.saturating_add(seeds) {
+    let count = seeds.end - seeds.start;
+    for seed in seeds {
         match run(&Settings::new(seed, steps)) {
             Ok(summary) => total = total.plus(summary),
             Err(violation) => {
@@ -43,11 +70,34 @@ fn main() -> ExitCode {
     let millis = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX).max(1);
     let per_second = total.steps.saturating_mul(1_000) / millis;
     println!("{total}");
-    println!("{seeds} seeds in {:.1} s: {per_second} steps/s", elapsed.as_secs_f64());
+    println!("{count} seeds in {:.1} s: {per_second} steps/s", elapsed.as_secs_f64());
     ExitCode::SUCCESS
 }
 
-fn report(result: Result<Summary, Box<sms_tests::simulation::Violation>>) -> ExitCode {
+/// Runs seeds until each sabotage is seen, and tells where.
+fn break_all(
+    sabotages: Vec<Sabotage>,
+    run: impl Fn(&Settings) -> Result<Summary, Box<Violation>>,
+    seeds: Range<u64>,
+    steps: u64,
+) -> ExitCode {
+    let mut code = ExitCode::SUCCESS;
+    for sabotage in sabotages {
+        let broken =
+            |seed| run(&Settings { sabotage: Some(sabotage), ..Settings::new(seed, steps) }).err();
+        if let Some(violation) = seeds.clone().find_map(broken) {
+            let Violation { seed, step, what, .. } = *violation;
+            let what: String = what.chars().take(160).collect();
+            println!("{sabotage:?}: seed {seed}, step {step}: {what}");
+        } else {
+            println!("{sabotage:?}: NOT SEEN");
+            code = ExitCode::FAILURE;
+        }
+    }
+    code
+}
+
+fn report(result: Result<Summary, Box<Violation>>) -> ExitCode {
     match result {
         Ok(summary) => {
             println!("{summary}\nhash {:016x}", summary.hash);

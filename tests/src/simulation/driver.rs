@@ -3,30 +3,36 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use futures_util::FutureExt;
 use sms_core::Sms;
 use sms_core::clock::ManualClock;
 use sms_core::inbound::InboundText;
 use sms_core::message::Body;
-use sms_core::random::SeededRandom;
 use sms_core::route::RouteName;
 use sms_core::service::operator::{NewAccountInput, NumberInput};
 use sms_core::store::Store;
 use sms_core::time::Timestamp;
 use sms_store_memory::MemoryStore;
 
+use super::chance::Chance;
 use super::dice::Dice;
 use super::executor::{Executor, Label, Polled, Role};
-use super::network::{Network, News, Watched, bring};
+use super::fault::Shaky;
+use super::inventory::read_all;
+use super::network::{Network, News, Watched, bring, send_insistence};
 use super::receiver::Receiver;
 use super::sabotage::{Sabotage, Saboteur};
 use super::stage::Stage;
+use super::talk::{Answer, draw_story};
 use super::trace::{Detail, Trace};
+use super::twin::{Difference, Other, Twin};
 use super::users::{Caller, Deed, Memory, our_number};
-use super::wish::{Answer, person};
+use super::wish::person;
 use super::workers::Chore;
 use super::world::World;
 use super::{Settings, Summary, Violation};
+use crate::layer::Layered;
 
 /// When every run begins: 2026-11-21T07:07:10.123Z.
 const START: i64 = 1_795_244_830_123;
@@ -46,6 +52,10 @@ pub struct Driver {
     pub(super) executor: Executor,
     pub(super) dice: Dice,
     pub(super) store: Arc<dyn Store>,
+    /// Both stores, where there is another beside.
+    twin: Option<Arc<dyn Store>>,
+    difference: Difference,
+    chance: Chance,
     replicas: Vec<Sms>,
     memory: Memory,
     step: u64,
@@ -54,24 +64,33 @@ pub struct Driver {
 
 impl Driver {
     /// A run as the settings say, about to begin.
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: Settings, other: Option<Other>) -> Self {
         let mut dice = Dice::new(settings.seed);
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START)));
         let books: Arc<dyn Store> = Arc::new(MemoryStore::new());
         // Whatever stands between the stage and the books may fail or cheat.
+        let (difference, chance) = (Difference::default(), Chance::default());
+        let twin = other.map(|other| -> Arc<dyn Store> {
+            Arc::new(Twin::new(books.clone(), other, difference.clone(), chance.clone()))
+        });
+        let beneath = twin.clone().unwrap_or_else(|| books.clone());
         let beneath = match settings.sabotage {
-            Some(sabotage) => Arc::new(Saboteur::new(books.clone(), sabotage)),
-            None => books.clone(),
+            Some(sabotage) => Arc::new(Layered(Saboteur::new(beneath, sabotage))),
+            None => beneath,
         };
         let trace = Trace::new(settings.voice);
         let world = Arc::new(World::new(clock.clone(), books, dice.fork(), trace));
-        let store: Arc<dyn Store> = Arc::new(Stage::new(world.clone(), beneath));
+        let stage = Arc::new(Layered(Stage::new(world.clone(), beneath)));
+        let store: Arc<dyn Store> = Arc::new(Layered(Shaky::new(world.clone(), stage)));
         let mut driver = Self {
             settings,
             world,
             executor: Executor::default(),
             dice,
             store,
+            twin,
+            difference,
+            chance,
             replicas: Vec::new(),
             memory: Memory::default(),
             step: 0,
@@ -92,7 +111,7 @@ impl Driver {
         let test = Watched::new(RouteName::test(), world.clone());
         Sms::builder(self.store.clone())
             .clock(clock)
-            .random(Arc::new(SeededRandom::new(self.dice.seed())))
+            .random(self.chance.source(self.dice.seed()))
             .route(Arc::new(network))
             .route(Arc::new(simulator))
             .route(Arc::new(test))
@@ -111,11 +130,13 @@ impl Driver {
         }
         self.end()?;
         self.audit()?;
+        self.compare_all()?;
         let world = &self.world;
         let millis = world.now().as_millis() - START;
         Ok(world.with(|state| Summary {
             steps: self.step,
             handed: state.air.handed,
+            faults: state.faults,
             visits: state.visits.count,
             millis: millis.unsigned_abs(),
             tally: state.model.tally,
@@ -146,9 +167,13 @@ impl Driver {
         };
         self.start("begin", Role::User, 0, checked.boxed())?;
         loop {
-            let Some(label) = self.executor.ready().next() else { return Ok(()) };
+            let Some(label) = self.executor.ready().next() else { break };
             self.poll(label)?;
         }
+        // Some stores never fail, some rarely, some often.
+        let shakiness = self.dice.pick(&[0, 0, 1, 5, 20]).unwrap_or_default();
+        self.world.with(|state| state.shakiness = shakiness);
+        Ok(())
     }
 
     /// One step.
@@ -223,8 +248,20 @@ impl Driver {
     /// Somebody texts one of our numbers.
     fn start_answer(&mut self) -> Step {
         let dice = &mut self.dice;
+        let now = self.world.now();
         let text = self.world.with(|state| {
-            let (from, to) = (person(dice), our_number(dice, state)?);
+            let to = our_number(dice, state)?;
+            // Now and then one of our own numbers texts another.
+            let from = if dice.percent(4) { our_number(dice, state)? } else { person(dice) };
+            if dice.percent(8) {
+                send_insistence(dice, state, now);
+                return None;
+            }
+            if dice.percent(35) {
+                let parts = draw_story(dice, from, to, now);
+                state.air.send_story(dice, now, parts);
+                return None;
+            }
             let body = Body::new(Answer::draw(dice));
             Some(InboundText { from, to, body, route: RouteName::new("network") })
         });
@@ -233,7 +270,7 @@ impl Driver {
 
     fn start_bringing(&mut self, news: News) -> Step {
         let replica = self.dice.below(REPLICAS);
-        let task = bring(self.world.clone(), self.replicas[replica].sink(), news);
+        let task = bring(self.world.clone(), self.replicas[replica].clone(), news);
         self.start("bring news", Role::Network, replica, task.boxed())
     }
 
@@ -252,7 +289,7 @@ impl Driver {
                 let chore = Chore::draw(&mut self.dice);
                 self.start_chore(chore)
             }
-            86..97 => self.start_news(),
+            86..96 => self.start_news(),
             _ => self.start_answer(),
         }
     }
@@ -325,10 +362,22 @@ impl Driver {
 
     /// Ends the run if a promise was broken in this step.
     fn end_step(&mut self) -> Step {
-        match self.world.with(|state| state.violation.take()) {
+        let difference = self.difference.take();
+        match difference.or_else(|| self.world.with(|state| state.violation.take())) {
             Some(what) => self.broken(what),
             None => Ok(()),
         }
+    }
+
+    /// Compares all that both stores keep, where there are two.
+    fn compare_all(&mut self) -> Step {
+        let Some(twin) = self.twin.clone() else { return Ok(()) };
+        let read = read_all(&*twin, self.world.now()).now_or_never();
+        match read {
+            Some(Ok(count)) => self.world.note("reads all", Detail::Count(count)),
+            other => return self.broken(format!("the stores cannot be read: {other:?}")),
+        }
+        self.end_step()
     }
 
     /// Compares everything.
@@ -340,8 +389,12 @@ impl Driver {
     /// Ends the run with a promise that is seen broken now.
     pub(super) fn broken(&self, what: String) -> Step {
         let trace = self.world.with(|state| state.trace.last_lines());
-        let Settings { seed, steps, .. } = self.settings;
+        let Settings { seed, steps, sabotage, .. } = self.settings;
+        let sabotage = sabotage.and_then(|sabotage| sabotage.to_possible_value());
+        let sabotage = sabotage.map(|value| format!(" --sabotage {}", value.get_name()));
+        let beside = if self.twin.is_some() { " --postgres" } else { "" };
+        let options = format!("{}{beside}", sabotage.unwrap_or_default());
         let at = self.world.now();
-        Err(Box::new(Violation { seed, steps, step: self.step, at, what, trace }))
+        Err(Box::new(Violation { seed, steps, step: self.step, at, what, options, trace }))
     }
 }

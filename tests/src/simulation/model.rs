@@ -11,10 +11,14 @@ use futures_util::FutureExt;
 use sms_core::account::api_key::KeyHash;
 use sms_core::dispatch::LeaseToken;
 use sms_core::ids::{
-    AccountId, ApiKeyId, CampaignId, DeliveryId, EndpointId, FollowUpId, MessageId, NumberId,
+    AccountId, ApiKeyId, CampaignId, DeliveryId, EndpointId, FollowUpId, LinkId, MessageId,
+    NumberId, SenderNameId,
 };
+use sms_core::inbound::part::PartKey;
+use sms_core::link::{Link, LinkCode};
 use sms_core::number::Holder;
 use sms_core::phone::E164;
+use sms_core::sender_name::SenderName;
 use sms_core::store::{Store, StoreError};
 use sms_core::time::Timestamp;
 
@@ -36,15 +40,21 @@ pub(super) use ensure;
 
 mod account;
 mod audit;
+mod book;
 mod campaign;
 mod claim;
 mod comeback;
 mod commit;
+mod conversation;
 mod delivery;
 mod endpoint;
 mod hand_over;
+mod inbound;
+mod keyword;
+mod link;
 mod lookup;
 mod rent;
+mod sender_name;
 mod sending;
 mod statistics;
 mod text;
@@ -55,6 +65,7 @@ pub use claim::{Claim, ClaimSeen};
 pub use comeback::CancelSeen;
 pub use commit::Commit;
 pub use delivery::DeliveryModel;
+pub use inbound::PartsModel;
 pub use sending::SendSeen;
 pub use text::TextModel;
 
@@ -111,6 +122,20 @@ pub struct Tally {
     pub receipts: u64,
     /// Texts that came in.
     pub inbound: u64,
+    /// Those that came in parts and were joined.
+    pub joined: u64,
+    /// Those of which parts were missing for a day.
+    pub given_up: u64,
+    /// Those that began with a keyword.
+    pub matches: u64,
+    /// Those that a keyword would have answered, had there not been so many answers lately.
+    pub throttled: u64,
+    /// Those that a keyword answered.
+    pub replies: u64,
+    /// Tracked links made.
+    pub links: u64,
+    /// Hits on them.
+    pub hits: u64,
     /// Periods of rent taken.
     pub rents: u64,
     /// Webhook deliveries made.
@@ -135,6 +160,13 @@ impl Tally {
             refunds: self.refunds + other.refunds,
             receipts: self.receipts + other.receipts,
             inbound: self.inbound + other.inbound,
+            joined: self.joined + other.joined,
+            given_up: self.given_up + other.given_up,
+            matches: self.matches + other.matches,
+            throttled: self.throttled + other.throttled,
+            replies: self.replies + other.replies,
+            links: self.links + other.links,
+            hits: self.hits + other.hits,
             rents: self.rents + other.rents,
             deliveries: self.deliveries + other.deliveries,
             attempts: self.attempts + other.attempts,
@@ -170,6 +202,14 @@ pub struct Model {
     pub fulfilled: BTreeSet<FollowUpId>,
     /// Texts that belong to nobody.
     pub unrouted: BTreeSet<MessageId>,
+    /// Long texts of which parts came.
+    pub parts: BTreeMap<PartKey, PartsModel>,
+    /// Sender names.
+    pub sender_names: BTreeMap<SenderNameId, SenderName>,
+    /// Tracked links.
+    pub links: BTreeMap<LinkId, Link>,
+    /// Their codes.
+    pub codes: BTreeMap<LinkCode, LinkId>,
     /// Webhook endpoints.
     pub endpoints: BTreeMap<EndpointId, endpoint::EndpointModel>,
     /// Webhook deliveries.
@@ -182,6 +222,8 @@ pub struct Model {
     pub recent_texts: Recent<(AccountId, MessageId)>,
     /// Some of the campaigns launched lately.
     pub recent_campaigns: Recent<(AccountId, CampaignId)>,
+    /// The codes of some of the links made lately.
+    pub recent_links: Recent<LinkCode>,
     /// Some of the deliveries made lately.
     pub recent_deliveries: Recent<(AccountId, EndpointId, DeliveryId)>,
     /// What happened so far.

@@ -8,9 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use sms_core::Sms;
 use sms_core::ids::MessageId;
 use sms_core::inbound::InboundText;
-use sms_core::message::ErrorCode;
+use sms_core::inbound::part::InboundPart;
+use sms_core::message::{Body, ErrorCode};
+use sms_core::phone::E164;
 use sms_core::receipt::{Receipt, ReceiptStatus};
 use sms_core::route::simulator::Simulator;
 use sms_core::route::{HandOver, OutboundText, Route, RouteName, RouteSink};
@@ -19,6 +22,7 @@ use sms_core::time::Timestamp;
 use super::dice::Dice;
 use super::sabotage::Sabotage;
 use super::trace::Detail;
+use super::wish::person;
 use super::world::{State, Weather, World};
 
 /// Something the network brings.
@@ -28,17 +32,32 @@ pub enum News {
     Receipt(Receipt),
     /// A text from a person.
     Inbound(InboundText),
+    /// A part of a long one.
+    Part(InboundPart),
 }
 
 /// The network's journal, and what is on its way back.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Air {
     /// Texts handed over to any route, again after a lost lease included.
     pub handed: u64,
     /// Texts for which a receipt was promised.
     pub promised: BTreeSet<MessageId>,
+    part_at: Timestamp,
     news: BTreeMap<(Timestamp, u64), News>,
     sent_out: u64,
+}
+
+impl Default for Air {
+    fn default() -> Self {
+        Self {
+            handed: 0,
+            promised: BTreeSet::new(),
+            part_at: Timestamp::from_millis(0),
+            news: BTreeMap::new(),
+            sent_out: 0,
+        }
+    }
 }
 
 impl Air {
@@ -46,6 +65,23 @@ impl Air {
     pub fn send(&mut self, at: Timestamp, news: News) {
         self.sent_out += 1;
         self.news.insert((at, self.sent_out), news);
+    }
+
+    /// Brings the parts of a long text, in any order, some of them twice; now and then one is lost.
+    pub fn send_story(&mut self, dice: &mut Dice, now: Timestamp, mut parts: Vec<InboundPart>) {
+        if dice.percent(10) {
+            parts.remove(dice.below(parts.len()));
+        }
+        for part in parts {
+            // No two parts come at the same moment, so that one of them is the older.
+            self.part_at = now.max(self.part_at.plus(Duration::from_millis(1)));
+            let part = InboundPart { received_at: self.part_at, ..part };
+            for _ in 0..dice.weighted(&[(7, 1), (2, 2), (1, 3)]) {
+                let after = dice.weighted(&[(3, 50), (3, 5_000), (1, 10_000_000)]);
+                let at = now.plus(Duration::from_millis(dice.between(0, after)));
+                self.send(at, News::Part(part.clone()));
+            }
+        }
     }
 
     /// When the next news is due.
@@ -207,6 +243,25 @@ fn promise_receipts(state: &mut State, message: MessageId, now: Timestamp) {
     }
 }
 
+/// Somebody, or a machine, texts one keyword of an account again and again.
+pub fn send_insistence(dice: &mut Dice, state: &mut State, now: Timestamp) {
+    let numbers = state.model.numbers.values();
+    let words: Vec<(E164, String)> = numbers
+        .filter_map(|number| Some((number.phone, number.holder.account()?)))
+        .filter_map(|(phone, account)| Some((phone, state.model.accounts.get(&account)?)))
+        .flat_map(|(phone, own)| own.keywords.values().map(move |keyword| (phone, keyword)))
+        .map(|(phone, keyword)| (phone, keyword.word.as_str().to_owned()))
+        .collect();
+    let from = person(dice);
+    let Some((to, word)) = words.get(dice.below(words.len())).cloned() else { return };
+    for _ in 0..14 {
+        let body = Body::new(word.clone());
+        let text = InboundText { from, to, body, route: RouteName::new("network") };
+        let at = now.plus(Duration::from_millis(dice.between(0, 1_500_000)));
+        state.air.send(at, News::Inbound(text));
+    }
+}
+
 /// The service's own simulator, with every hand-over checked.
 #[derive(Debug)]
 pub struct Watched {
@@ -240,20 +295,19 @@ impl Route for Watched {
 
 /// Brings one piece of news; what was not kept for sure is brought again, also when the task dies
 /// before it began.
-pub fn bring(
-    world: Arc<World>,
-    sink: Arc<dyn RouteSink>,
-    news: News,
-) -> impl Future<Output = ()> + Send {
+pub fn bring(world: Arc<World>, sms: Sms, news: News) -> impl Future<Output = ()> + Send {
     let mut errand = Errand { world, news: Some(news) };
     async move {
         let kept = match errand.news.clone() {
-            Some(News::Receipt(receipt)) => sink.receipt(receipt).await,
-            Some(News::Inbound(text)) => sink.inbound(text).await,
+            Some(News::Receipt(receipt)) => sms.receipt(receipt).await,
+            Some(News::Inbound(text)) => sms.inbound(text).await,
+            Some(News::Part(part)) => sms.inbound_part(part).await.map(drop),
             None => Ok(()),
         };
         match kept {
             Ok(()) => errand.done(),
+            // It is brought again.
+            Err(_) if errand.world.is_shaken() => {}
             Err(error) => errand.world.check(Err(format!("news from the network: {error}"))),
         }
     }

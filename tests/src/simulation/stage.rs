@@ -8,57 +8,22 @@
 use std::fmt;
 use std::sync::Arc;
 
-use sms_core::account::api_key::{KeyHash, KeyRecord};
-use sms_core::account::store::{AccountStore, ApiKeyStore, KeyCreated, NewAccount};
-use sms_core::account::{Account, AccountChange, Settings};
-use sms_core::credits::adjust::{AdjustPlan, AdjustRefused, Adjusted};
-use sms_core::credits::ledger::Entry;
-use sms_core::credits::store::CreditStore;
-use sms_core::dispatch::store::DispatchStore;
-use sms_core::dispatch::{ClaimPlan, Claimed, FollowUp, LeaseToken, OutcomePlan, OutcomeRecorded};
-use sms_core::ids::{AccountId, ApiKeyId, MessageId, NumberId, TemplateId};
-use sms_core::inbound::part::{GaveUp, GiveUpPlan, PartPlan, PartTaken};
-use sms_core::inbound::store::InboundStore;
-use sms_core::inbound::{InboundPlan, TakenIn, Unrouted};
-use sms_core::message::cancel::{CancelPlan, CancelRefused};
-use sms_core::message::filter::Search;
-use sms_core::message::store::MessageStore;
-use sms_core::message::{Message, MessageFilter, TimelineEntry};
-use sms_core::number::Number;
-use sms_core::number::rent::{RentPlan, RentsCharged};
-use sms_core::number::store::{NumberCreated, NumberStore};
-use sms_core::opt_out::store::OptOutStore;
-use sms_core::opt_out::{Added, OptOut};
-use sms_core::page::{OffsetPage, OffsetRequest, Page, PageRequest};
-use sms_core::phone::E164;
-use sms_core::receipt::report::{ReportPlan, Reported};
-use sms_core::receipt::store::ReceiptStore;
-use sms_core::receipt::{ReceiptPlan, Recorded};
-use sms_core::route::RouteName;
-use sms_core::sender_name::store::SenderNameStore;
-use sms_core::sender_name::{
-    ReviewPlan, ReviewRefused, ReviewStatus, SenderName, SenderNameExists,
-};
-use sms_core::sending::idempotency::EarlierSend;
-use sms_core::sending::settle::{SendRefused, Sent};
-use sms_core::sending::store::SendingStore;
-use sms_core::sending::{IdempotencyKey, SendPlan};
-use sms_core::statistics::store::StatisticsStore;
-use sms_core::statistics::{Counts, Period};
-use sms_core::store::{CommitError, Health, Store, StoreError};
-use sms_core::template::store::TemplateStore;
-use sms_core::template::{Template, TemplateChange, TemplateSearch};
-use sms_core::time::Timestamp;
-
-use super::forward::forward;
 use super::model::{CancelSeen, Check, ClaimSeen, Model, Moment, SendSeen};
 use super::trace::Detail;
 use super::world::{Weather, World};
+use crate::layer::prelude::*;
+use crate::layer::{
+    AccountLayer, ApiKeyLayer, CreditLayer, DispatchLayer, Layer, MessageLayer, NumberLayer, Pass,
+    ReceiptLayer, SendingLayer, passes_on,
+};
 
 mod campaign;
 mod contact;
 mod conversation;
+mod inbound;
+mod keyword;
 mod link;
+mod sender_name;
 mod webhook;
 
 /// A store whose calls take turns and are compared with the model.
@@ -79,12 +44,6 @@ impl Stage {
         Self { world, inner }
     }
 
-    /// Waits for the turn of a call.
-    async fn before(&self, call: &'static str) {
-        self.world.turn().await;
-        self.world.note("calls", Detail::Name(call));
-    }
-
     /// Compares a commit with the model; then perhaps keeps its answer back for a turn.
     async fn after(&self, act: impl FnOnce(&mut Model, &Moment<'_>) -> Check) {
         self.world.judge(act);
@@ -96,280 +55,179 @@ impl Stage {
     }
 }
 
-forward! {
-    impl Health for Stage {
-        health_check() -> Result<(), StoreError>;
+impl Layer for Stage {
+    fn below(&self) -> &dyn Store {
+        &*self.inner
+    }
+
+    /// Waits for the turn of a call.
+    async fn before(&self, call: &'static str) -> Pass {
+        self.world.turn().await;
+        self.world.note("calls", Detail::Name(call));
+        Pass::Through
     }
 }
 
-forward! {
-    impl AccountStore for Stage {
-        account_get(id: AccountId) -> Result<Option<Account>, StoreError>;
-        account_settings(id: AccountId) -> Result<Option<Settings>, StoreError>;
-        account_list(page: PageRequest) -> Result<Page<Account>, StoreError>;
-    }
-    own {
-        async fn account_create(&self, new: NewAccount) -> Result<(), StoreError> {
-            self.before("account_create").await;
-            let account = new.account.clone();
-            let answer = self.inner.account_create(new).await;
-            self.after(|model, moment| model.saw_account(moment, &account)).await;
-            answer
-        }
+passes_on! { Stage: HealthLayer StatisticsLayer TemplateLayer }
 
-        async fn account_update(
-            &self,
-            id: AccountId,
-            change: AccountChange,
-            at: Timestamp,
-        ) -> Result<Option<Account>, StoreError> {
-            self.before("account_update").await;
-            let answer = self.inner.account_update(id, change, at).await?;
-            self.after(|model, _| model.saw_account_update(id, answer.as_ref())).await;
-            Ok(answer)
-        }
+impl AccountLayer for Stage {
+    async fn account_create(&self, new: NewAccount) -> Result<(), StoreError> {
+        self.before("account_create").await;
+        let account = new.account.clone();
+        let answer = self.inner.account_create(new).await;
+        self.after(|model, moment| model.saw_account(moment, &account)).await;
+        answer
+    }
+
+    async fn account_update(
+        &self,
+        id: AccountId,
+        change: AccountChange,
+        at: Timestamp,
+    ) -> Result<Option<Account>, StoreError> {
+        self.before("account_update").await;
+        let answer = self.inner.account_update(id, change, at).await?;
+        self.after(|model, _| model.saw_account_update(id, answer.as_ref())).await;
+        Ok(answer)
     }
 }
 
-forward! {
-    impl ApiKeyStore for Stage {
-        api_key_list(account: AccountId) -> Result<Vec<KeyRecord>, StoreError>;
-        api_key_used(account: AccountId, id: ApiKeyId, at: Timestamp) -> Result<(), StoreError>;
+impl ApiKeyLayer for Stage {
+    async fn api_key_create(&self, key: KeyRecord) -> Result<KeyCreated, StoreError> {
+        self.before("api_key_create").await;
+        let made = key.clone();
+        let answer = self.inner.api_key_create(key).await?;
+        self.after(|model, _| model.saw_key(&made, answer)).await;
+        Ok(answer)
     }
-    own {
-        async fn api_key_create(&self, key: KeyRecord) -> Result<KeyCreated, StoreError> {
-            self.before("api_key_create").await;
-            let made = key.clone();
-            let answer = self.inner.api_key_create(key).await?;
-            self.after(|model, _| model.saw_key(&made, answer)).await;
-            Ok(answer)
-        }
 
-        async fn api_key_find(&self, hash: KeyHash) -> Result<Option<KeyRecord>, StoreError> {
-            self.before("api_key_find").await;
-            let answer = self.inner.api_key_find(hash).await?;
-            self.world.judge(|model, _| model.saw_key_found(hash, answer.as_ref()));
-            Ok(answer)
-        }
+    async fn api_key_find(&self, hash: KeyHash) -> Result<Option<KeyRecord>, StoreError> {
+        self.before("api_key_find").await;
+        let answer = self.inner.api_key_find(hash).await?;
+        self.world.judge(|model, _| model.saw_key_found(hash, answer.as_ref()));
+        Ok(answer)
+    }
 
-        async fn api_key_revoke(
-            &self,
-            account: AccountId,
-            id: ApiKeyId,
-            at: Timestamp,
-        ) -> Result<Option<KeyRecord>, StoreError> {
-            self.before("api_key_revoke").await;
-            let answer = self.inner.api_key_revoke(account, id, at).await?;
-            self.after(|model, _| model.saw_key_revoked(account, id, answer.as_ref())).await;
-            Ok(answer)
-        }
+    async fn api_key_revoke(
+        &self,
+        account: AccountId,
+        id: ApiKeyId,
+        at: Timestamp,
+    ) -> Result<Option<KeyRecord>, StoreError> {
+        self.before("api_key_revoke").await;
+        let answer = self.inner.api_key_revoke(account, id, at).await?;
+        self.after(|model, _| model.saw_key_revoked(account, id, answer.as_ref())).await;
+        Ok(answer)
     }
 }
 
-forward! {
-    impl CreditStore for Stage {
-        ledger_list(account: AccountId, page: PageRequest) -> Result<Page<Entry>, StoreError>;
-    }
-    own {
-        async fn credits_adjust(
-            &self,
-            plan: AdjustPlan,
-        ) -> Result<Adjusted, CommitError<AdjustRefused>> {
-            self.before("credits_adjust").await;
-            let (account, change) = (plan.account, plan.draft.amount.get());
-            let answer = self.inner.credits_adjust(plan).await;
-            let left = answer.as_ref().ok().map(|adjusted| adjusted.balance.get());
-            self.after(|model, moment| model.saw_adjustment(moment, account, change, left)).await;
-            answer
-        }
+impl CreditLayer for Stage {
+    async fn credits_adjust(
+        &self,
+        plan: AdjustPlan,
+    ) -> Result<Adjusted, CommitError<AdjustRefused>> {
+        self.before("credits_adjust").await;
+        let (account, change) = (plan.account, plan.draft.amount.get());
+        let answer = self.inner.credits_adjust(plan).await;
+        let left = answer.as_ref().ok().map(|adjusted| adjusted.balance.get());
+        self.after(|model, moment| model.saw_adjustment(moment, account, change, left)).await;
+        answer
     }
 }
 
-forward! {
-    impl DispatchStore for Stage {
-        dispatch_next() -> Result<Option<Timestamp>, StoreError>;
-        follow_ups_due(at: Timestamp, limit: usize) -> Result<Vec<FollowUp>, StoreError>;
-        follow_ups_next() -> Result<Option<Timestamp>, StoreError>;
+impl DispatchLayer for Stage {
+    async fn dispatch_claim(&self, plan: ClaimPlan) -> Result<Claimed, StoreError> {
+        self.before("dispatch_claim").await;
+        let seen = ClaimSeen {
+            at: plan.at,
+            limit: plan.limit,
+            token: plan.lease.token,
+            until: plan.lease.until,
+            ids: plan.ids.clone(),
+        };
+        let answer = self.inner.dispatch_claim(plan).await?;
+        self.world.note("claims", Detail::Count(answer.texts.len()));
+        self.after(|model, moment| model.saw_claim(moment, seen, &answer)).await;
+        Ok(answer)
     }
-    own {
-        async fn dispatch_claim(&self, plan: ClaimPlan) -> Result<Claimed, StoreError> {
-            self.before("dispatch_claim").await;
-            let seen = ClaimSeen {
-                at: plan.at,
-                limit: plan.limit,
-                token: plan.lease.token,
-                until: plan.lease.until,
-                ids: plan.ids.clone(),
-            };
-            let answer = self.inner.dispatch_claim(plan).await?;
-            self.world.note("claims", Detail::Count(answer.texts.len()));
-            self.after(|model, moment| model.saw_claim(moment, seen, &answer)).await;
-            Ok(answer)
-        }
 
-        async fn dispatch_record(
-            &self,
-            plans: Vec<OutcomePlan>,
-        ) -> Result<Vec<OutcomeRecorded>, StoreError> {
-            self.before("dispatch_record").await;
-            let seen = plans.clone();
-            let answer = self.inner.dispatch_record(plans).await?;
-            self.after(|model, moment| model.saw_outcomes(moment, seen, &answer)).await;
-            Ok(answer)
-        }
+    async fn dispatch_record(
+        &self,
+        plans: Vec<OutcomePlan>,
+    ) -> Result<Vec<OutcomeRecorded>, StoreError> {
+        self.before("dispatch_record").await;
+        let seen = plans.clone();
+        let answer = self.inner.dispatch_record(plans).await?;
+        self.after(|model, moment| model.saw_outcomes(moment, seen, &answer)).await;
+        Ok(answer)
+    }
 
-        async fn dispatch_renew(
-            &self,
-            token: LeaseToken,
-            until: Timestamp,
-        ) -> Result<usize, StoreError> {
-            self.before("dispatch_renew").await;
-            let answer = self.inner.dispatch_renew(token, until).await?;
-            self.after(|model, moment| model.saw_renewal(moment, token, until, answer)).await;
-            Ok(answer)
-        }
+    async fn dispatch_renew(
+        &self,
+        token: LeaseToken,
+        until: Timestamp,
+    ) -> Result<usize, StoreError> {
+        self.before("dispatch_renew").await;
+        let answer = self.inner.dispatch_renew(token, until).await?;
+        self.after(|model, moment| model.saw_renewal(moment, token, until, answer)).await;
+        Ok(answer)
     }
 }
 
-forward! {
-    impl InboundStore for Stage {
-        inbound_part_take(plan: PartPlan) -> Result<PartTaken, StoreError>;
-        inbound_part_give_up(plan: GiveUpPlan) -> Result<GaveUp, StoreError>;
-        unrouted_list(page: PageRequest) -> Result<Page<Unrouted>, StoreError>;
-        last_texted_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
+impl MessageLayer for Stage {
+    async fn message_get(
+        &self,
+        account: AccountId,
+        id: MessageId,
+    ) -> Result<Option<(Message, Vec<TimelineEntry>)>, StoreError> {
+        self.before("message_get").await;
+        let answer = self.inner.message_get(account, id).await?;
+        self.world.judge(|model, _| {
+            model.saw_message_read(account, id, answer.as_ref().map(|(message, _)| message))
+        });
+        Ok(answer)
     }
-    own {
-        async fn inbound_take(&self, plan: InboundPlan) -> Result<TakenIn, StoreError> {
-            self.before("inbound_take").await;
-            let seen = plan.clone();
-            let answer = self.inner.inbound_take(plan).await?;
-            self.after(|model, moment| model.saw_inbound(moment, &seen, &answer)).await;
-            Ok(answer)
-        }
-    }
-}
 
-forward! {
-    impl MessageStore for Stage {
-        message_list(
-            account: AccountId,
-            filter: &MessageFilter,
-            page: PageRequest
-        ) -> Result<Page<Message>, StoreError>;
-        search_prepare(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
-    }
-    own {
-        async fn message_get(
-            &self,
-            account: AccountId,
-            id: MessageId,
-        ) -> Result<Option<(Message, Vec<TimelineEntry>)>, StoreError> {
-            self.before("message_get").await;
-            let answer = self.inner.message_get(account, id).await?;
-            self.world.judge(|model, _| {
-                model.saw_message_read(account, id, answer.as_ref().map(|(message, _)| message))
-            });
-            Ok(answer)
-        }
-
-        async fn message_cancel(
-            &self,
-            plan: CancelPlan,
-        ) -> Result<Message, CommitError<CancelRefused>> {
-            self.before("message_cancel").await;
-            let CancelPlan { account, message, at, ref ids } = plan;
-            let seen = CancelSeen { account, message, at, ids: ids.clone() };
-            let answer = self.inner.message_cancel(plan).await;
-            let verdict = match &answer {
-                Ok(message) => Ok(message),
-                Err(CommitError::Refused(refused)) => Err(*refused),
-                Err(CommitError::Stale | CommitError::Store(_)) => return answer,
-            };
-            self.after(|model, moment| model.saw_cancel(moment, &seen, verdict)).await;
-            answer
-        }
+    async fn message_cancel(
+        &self,
+        plan: CancelPlan,
+    ) -> Result<Message, CommitError<CancelRefused>> {
+        self.before("message_cancel").await;
+        let CancelPlan { account, message, at, ref ids } = plan;
+        let seen = CancelSeen { account, message, at, ids: ids.clone() };
+        let answer = self.inner.message_cancel(plan).await;
+        let verdict = match &answer {
+            Ok(message) => Ok(message),
+            Err(CommitError::Refused(refused)) => Err(*refused),
+            Err(CommitError::Stale | CommitError::Store(_)) => return answer,
+        };
+        self.after(|model, moment| model.saw_cancel(moment, &seen, verdict)).await;
+        answer
     }
 }
 
-forward! {
-    impl NumberStore for Stage {
-        number_list() -> Result<Vec<Number>, StoreError>;
-        numbers_held(account: AccountId) -> Result<Vec<Number>, StoreError>;
-        rents_next() -> Result<Option<Timestamp>, StoreError>;
-        numbers_for(account: AccountId) -> Result<Vec<Number>, StoreError>;
-        number_check_in(id: NumberId, at: Timestamp) -> Result<bool, StoreError>;
-        numbers_check_in(
-            routes: Vec<Option<RouteName>>,
-            at: Timestamp
-        ) -> Result<usize, StoreError>;
+impl NumberLayer for Stage {
+    async fn number_create(&self, number: Number) -> Result<NumberCreated, StoreError> {
+        self.before("number_create").await;
+        let made = number.clone();
+        let answer = self.inner.number_create(number).await?;
+        self.after(|model, moment| model.saw_number(moment, &made, answer)).await;
+        Ok(answer)
     }
-    own {
-        async fn number_create(&self, number: Number) -> Result<NumberCreated, StoreError> {
-            self.before("number_create").await;
-            let made = number.clone();
-            let answer = self.inner.number_create(number).await?;
-            self.after(|model, moment| model.saw_number(moment, &made, answer)).await;
-            Ok(answer)
-        }
 
-        async fn number_delete(&self, id: NumberId) -> Result<bool, StoreError> {
-            self.before("number_delete").await;
-            let answer = self.inner.number_delete(id).await?;
-            self.after(|model, _| model.saw_number_gone(id, answer)).await;
-            Ok(answer)
-        }
-
-        async fn rents_charge(&self, plan: RentPlan) -> Result<RentsCharged, StoreError> {
-            self.before("rents_charge").await;
-            let (at, scope) = (plan.at, plan.scope);
-            let answer = self.inner.rents_charge(plan).await?;
-            self.after(|model, moment| model.saw_rents(moment, at, scope, answer)).await;
-            Ok(answer)
-        }
+    async fn number_delete(&self, id: NumberId) -> Result<bool, StoreError> {
+        self.before("number_delete").await;
+        let answer = self.inner.number_delete(id).await?;
+        self.after(|model, _| model.saw_number_gone(id, answer)).await;
+        Ok(answer)
     }
-}
 
-forward! {
-    impl OptOutStore for Stage {
-        opt_outs_among(
-            account: AccountId,
-            numbers: &[E164]
-        ) -> Result<std::collections::BTreeSet<E164>, StoreError>;
-        opt_out_create(account: AccountId, opt_out: OptOut) -> Result<Added, StoreError>;
-        opt_out_list(account: AccountId, search: Option<&Search>, wanted: OffsetRequest)
-            -> Result<OffsetPage<OptOut>, StoreError>;
-        opt_out_delete(account: AccountId, phone: E164) -> Result<bool, StoreError>;
-    }
-}
-
-forward! {
-    impl SenderNameStore for Stage {
-        sender_name_create(name: SenderName) -> Result<(), CommitError<SenderNameExists>>;
-        sender_name_list(account: AccountId) -> Result<Vec<SenderName>, StoreError>;
-        sender_names_approved(account: AccountId) -> Result<Vec<SenderName>, StoreError>;
-        sender_names_for_review(status: Option<ReviewStatus>, page: PageRequest)
-            -> Result<Page<SenderName>, StoreError>;
-        sender_name_review(plan: ReviewPlan) -> Result<SenderName, CommitError<ReviewRefused>>;
-    }
-}
-
-forward! {
-    impl StatisticsStore for Stage {
-        statistics_within(account: AccountId, periods: &[Period])
-            -> Result<Vec<Counts>, StoreError>;
-        statistics_fold(limit: usize) -> Result<usize, StoreError>;
-    }
-}
-
-forward! {
-    impl TemplateStore for Stage {
-        template_create(template: Template) -> Result<(), StoreError>;
-        template_get(account: AccountId, id: TemplateId) -> Result<Option<Template>, StoreError>;
-        template_list(account: AccountId, search: Option<&TemplateSearch>, page: PageRequest)
-            -> Result<Page<Template>, StoreError>;
-        template_update(account: AccountId, id: TemplateId, change: TemplateChange, at: Timestamp)
-            -> Result<Option<Template>, StoreError>;
-        template_delete(account: AccountId, id: TemplateId) -> Result<bool, StoreError>;
+    async fn rents_charge(&self, plan: RentPlan) -> Result<RentsCharged, StoreError> {
+        self.before("rents_charge").await;
+        let (at, scope) = (plan.at, plan.scope);
+        let answer = self.inner.rents_charge(plan).await?;
+        self.after(|model, moment| model.saw_rents(moment, at, scope, answer)).await;
+        Ok(answer)
     }
 }
 
@@ -379,85 +237,67 @@ fn done<P, A: Clone>(plans: Vec<P>, answers: &[Result<A, StoreError>]) -> (Vec<P
     both.filter_map(|(plan, answer)| Some((plan, answer.as_ref().ok()?.clone()))).unzip()
 }
 
-forward! {
-    impl ReceiptStore for Stage {
-        reports_record(plans: Vec<ReportPlan>) -> Vec<Result<Reported, StoreError>>;
-        reports_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
-    }
-    own {
-        async fn receipts_record(
-            &self,
-            plans: Vec<ReceiptPlan>,
-        ) -> Vec<Result<Recorded, StoreError>> {
-            self.before("receipts_record").await;
-            let seen = plans.clone();
-            let answers = self.inner.receipts_record(plans).await;
-            let (seen, recorded) = done(seen, &answers);
-            self.after(|model, moment| model.saw_receipts(moment, seen, &recorded)).await;
-            answers
-        }
+impl ReceiptLayer for Stage {
+    async fn receipts_record(&self, plans: Vec<ReceiptPlan>) -> Vec<Result<Recorded, StoreError>> {
+        self.before("receipts_record").await;
+        let seen = plans.clone();
+        let answers = self.inner.receipts_record(plans).await;
+        let (seen, recorded) = done(seen, &answers);
+        self.after(|model, moment| model.saw_receipts(moment, seen, &recorded)).await;
+        answers
     }
 }
 
-forward! {
-    impl SendingStore for Stage {
-        test_sends_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
+impl SendingLayer for Stage {
+    async fn send_accept(
+        &self,
+        plans: Vec<SendPlan>,
+    ) -> Vec<Result<Sent, CommitError<SendRefused>>> {
+        self.before("send_accept").await;
+        let seen: Vec<SendSeen> = plans.iter().map(SendSeen::of).collect();
+        let answers = self.inner.send_accept(plans).await;
+        self.after(|model, moment| {
+            for (seen, answer) in seen.iter().zip(&answers) {
+                model.saw_send(moment, seen, answer)?;
+            }
+            Ok(())
+        })
+        .await;
+        answers
     }
-    own {
-        async fn send_accept(
-            &self,
-            plans: Vec<SendPlan>,
-        ) -> Vec<Result<Sent, CommitError<SendRefused>>> {
-            self.before("send_accept").await;
-            let seen: Vec<SendSeen> = plans.iter().map(SendSeen::of).collect();
-            let answers = self.inner.send_accept(plans).await;
-            self.after(|model, moment| {
-                for (seen, answer) in seen.iter().zip(&answers) {
-                    model.saw_send(moment, seen, answer)?;
-                }
-                Ok(())
-            })
-            .await;
-            answers
-        }
 
-        async fn send_earlier(
-            &self,
-            account: AccountId,
-            key: &IdempotencyKey,
-            at: Timestamp,
-        ) -> Result<Option<EarlierSend>, StoreError> {
-            self.before("send_earlier").await;
-            let answer = self.inner.send_earlier(account, key, at).await?;
-            self.world.judge(|model, _| model.saw_earlier(account, key, at, answer.as_ref()));
-            Ok(answer)
-        }
+    async fn send_earlier(
+        &self,
+        account: AccountId,
+        key: &IdempotencyKey,
+        at: Timestamp,
+    ) -> Result<Option<EarlierSend>, StoreError> {
+        self.before("send_earlier").await;
+        let answer = self.inner.send_earlier(account, key, at).await?;
+        self.world.judge(|model, _| model.saw_earlier(account, key, at, answer.as_ref()));
+        Ok(answer)
+    }
 
-        async fn send_replay(
-            &self,
-            account: AccountId,
-            earlier: EarlierSend,
-        ) -> Result<Sent, StoreError> {
-            self.before("send_replay").await;
-            let batch = earlier.batch;
-            let answer = self.inner.send_replay(account, earlier).await?;
-            self.world.judge(|model, moment| model.saw_replay(moment, account, batch, &answer));
-            Ok(answer)
-        }
+    async fn send_replay(
+        &self,
+        account: AccountId,
+        earlier: EarlierSend,
+    ) -> Result<Sent, StoreError> {
+        self.before("send_replay").await;
+        let batch = earlier.batch;
+        let answer = self.inner.send_replay(account, earlier).await?;
+        self.world.judge(|model, moment| model.saw_replay(moment, account, batch, &answer));
+        Ok(answer)
+    }
 
-        async fn idempotency_tidy(
-            &self,
-            before: Timestamp,
-            limit: usize,
-        ) -> Result<usize, StoreError> {
-            self.before("idempotency_tidy").await;
-            let answer = self.inner.idempotency_tidy(before, limit).await?;
-            self.after(|model, _| {
-                model.saw_keys_tidied(before);
-                Ok(())
-            })
-            .await;
-            Ok(answer)
-        }
+    async fn idempotency_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        self.before("idempotency_tidy").await;
+        let answer = self.inner.idempotency_tidy(before, limit).await?;
+        self.after(|model, _| {
+            model.saw_keys_tidied(before);
+            Ok(())
+        })
+        .await;
+        Ok(answer)
     }
 }

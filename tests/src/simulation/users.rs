@@ -7,22 +7,32 @@
 use std::sync::Arc;
 
 use sms_core::account::{AccountStatus, Mode};
-use sms_core::ids::{AccountId, CampaignId, DeliveryId, EndpointId, MessageId, NumberId};
+use sms_core::ids::{
+    AccountId, CampaignId, DeliveryId, EndpointId, MessageId, NumberId, SenderNameId,
+};
+use sms_core::link::LinkCode;
 use sms_core::phone::E164;
+use sms_core::sender_name::Decision;
 use sms_core::sending::IdempotencyKey;
 use sms_core::{Error, Sms};
 
 use super::dice::Dice;
-use super::wish::{Answer, Meaning, Wish, number, person};
+use super::talk::Answer;
+use super::wish::{Meaning, SENDERS, Wish, number, person};
 use super::world::{State, World};
 
 mod account;
+mod book;
 mod campaign;
+mod inbox;
 mod look;
 mod send;
+mod sender_name;
 mod webhook;
 
+pub use book::BookDeed;
 pub use campaign::Spread;
+pub use inbox::KeywordDeed;
 pub use webhook::EndpointDeed;
 
 /// The most accounts a run has.
@@ -40,12 +50,14 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// The answer, if there is one; an error must be one of those that can happen.
+    /// The answer, if there is one; an error must be one of those that can happen, or tell that the
+    /// store failed.
     fn expect<T>(&self, call: &str, answer: Result<T, Error>, codes: &[&str]) -> Option<T> {
         match answer {
             Ok(answer) => Some(answer),
             Err(error) => {
-                if !codes.contains(&error.code()) {
+                let failed = error.code() == "unavailable" && self.world.is_shaken();
+                if !failed && !codes.contains(&error.code()) {
                     self.world.check(Err(format!("{call} failed: {}: {error}", error.code())));
                 }
                 None
@@ -53,9 +65,9 @@ impl Caller {
         }
     }
 
-    /// Something about an answer must hold.
+    /// Something about an answer must hold, unless the store failed on the way to it.
     fn must(&self, holds: bool, words: impl FnOnce() -> String) {
-        if !holds {
+        if !holds && !self.world.is_shaken() {
             self.world.check(Err(words()));
         }
     }
@@ -105,6 +117,18 @@ pub enum Deed {
     Inbound(E164, E164, &'static str),
     /// The operator records a receipt.
     Receipt(MessageId),
+    /// Something with the address book.
+    Book(AccountId, BookDeed),
+    /// Something with keywords.
+    Keyword(AccountId, KeywordDeed),
+    /// Reads conversations.
+    Converse(AccountId, E164),
+    /// Asks for a sender name.
+    SenderName(AccountId, &'static str),
+    /// The operator decides on one.
+    Review(SenderNameId, Decision),
+    /// Somebody follows a short URL.
+    Follow(LinkCode),
     /// Something with webhook endpoints.
     Webhook(AccountId, EndpointDeed),
     /// Sends a delivery again.
@@ -122,7 +146,7 @@ impl Deed {
     pub fn draw(dice: &mut Dice, world: &World, memory: &mut Memory) -> Option<Self> {
         let now = world.now();
         let choice = dice.weighted(&[
-            (36, 0),
+            (52, 0),
             (9, 1),
             (4, 2),
             (2, 3),
@@ -140,6 +164,12 @@ impl Deed {
             (3, 15),
             (2, 16),
             (2, 17),
+            (9, 18),
+            (7, 19),
+            (4, 20),
+            (5, 21),
+            (2, 22),
+            (3, 23),
         ]);
         world.with(|state| {
             let accounts: Vec<AccountId> = state.model.accounts.keys().copied().collect();
@@ -180,6 +210,22 @@ impl Deed {
                     let who = if dice.percent(90) { owner } else { account? };
                     Self::CampaignCancel(who, id)
                 }
+                18 => Self::Book(account?, BookDeed::draw(dice, &state.model.accounts[&account?])),
+                19 => {
+                    let own = &state.model.accounts[&account?];
+                    Self::Keyword(account?, KeywordDeed::draw(dice, own))
+                }
+                20 => Self::Converse(account?, person(dice)),
+                22 => Self::SenderName(account?, dice.pick(&SENDERS)?),
+                23 => {
+                    let names: Vec<SenderNameId> =
+                        state.model.sender_names.keys().copied().collect();
+                    let approve = dice.percent(75);
+                    let decision = if approve { Decision::Approve } else { Decision::Reject };
+                    Self::Review(dice.pick(&names)?, decision)
+                }
+                21 if dice.percent(5) => Self::Follow("0123456789".parse().ok()?),
+                21 => Self::Follow(dice.pick(state.model.recent_links.items())?),
                 _ => {
                     let (owner, endpoint, delivery) =
                         dice.pick(state.model.recent_deliveries.items())?;
@@ -211,6 +257,12 @@ impl Deed {
             Self::NumberCheckIn(_) => "check a number in",
             Self::Inbound(..) => "take a text in",
             Self::Receipt(_) => "record a receipt",
+            Self::Book(_, deed) => deed.name(),
+            Self::Keyword(_, deed) => deed.name(),
+            Self::Converse(..) => "read conversations",
+            Self::SenderName(..) => "ask for a sender name",
+            Self::Review(..) => "review a sender name",
+            Self::Follow(_) => "follow a link",
             Self::Webhook(_, deed) => deed.name(),
             Self::Retry(..) => "send a delivery again",
         }
@@ -239,6 +291,12 @@ impl Deed {
             Self::NumberCheckIn(id) => caller.number_check_in(id).await,
             Self::Inbound(from, to, body) => caller.inbound(from, to, body).await,
             Self::Receipt(id) => caller.receipt(id).await,
+            Self::Book(account, deed) => caller.book(account, deed).await,
+            Self::Keyword(account, deed) => caller.keyword(account, deed).await,
+            Self::Converse(account, number) => caller.converse(account, number).await,
+            Self::SenderName(account, value) => caller.sender_name(account, value).await,
+            Self::Review(id, decision) => caller.review(id, decision).await,
+            Self::Follow(code) => caller.follow(code).await,
             Self::Webhook(account, deed) => caller.webhook(account, deed).await,
             Self::Retry(account, endpoint, id) => caller.retry(account, endpoint, id).await,
         }

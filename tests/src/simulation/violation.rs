@@ -17,19 +17,21 @@ pub struct Violation {
     pub at: Timestamp,
     /// Which promise was broken, and how.
     pub what: String,
+    /// What else the command of the run says.
+    pub options: String,
     /// The last lines of the trace.
     pub trace: Vec<String>,
 }
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seed, steps, step, at, what, trace } = self;
+        let Self { seed, steps, step, at, what, options, trace } = self;
         for line in trace {
             writeln!(f, "{line}")?;
         }
         writeln!(f, "\nseed {seed}, step {step}, {at}: {what}")?;
         let command = "cargo run --release -p sms-tests --bin simulate --";
-        write!(f, "replay: {command} --seed {seed} --steps {steps}")
+        write!(f, "replay: {command} --seed {seed} --steps {steps}{options}")
     }
 }
 

@@ -20,7 +20,7 @@ const SPECIAL: u64 = 11;
 
 /// The words of texts, and how many parts they take, alone and with the opt-out line. None: the
 /// text is refused for every recipient.
-const BODIES: [(Words, Option<u64>, Option<u64>); 8] = [
+const BODIES: [(Words, Option<u64>, Option<u64>); 9] = [
     (Words::Plain("Your table is ready"), Some(1), Some(1)),
     (Words::Plain("Caf\u{e9} open now \u{1F355}"), Some(1), Some(1)),
     (Words::Many("x", 150), Some(1), Some(2)),
@@ -29,7 +29,16 @@ const BODIES: [(Words, Option<u64>, Option<u64>); 8] = [
     (Words::Plain("A parcel waits for {phone}"), Some(1), Some(1)),
     (Words::Plain(" \t "), None, None),
     (Words::Many("\u{434}", 701), None, None),
+    (Words::Plain("The menu: https://example.com/menu, see you"), Some(1), Some(1)),
 ];
+
+/// Names that accounts ask for; the first two are the same.
+pub const SENDERS: [&str; 3] = ["Bistro", "BISTRO", "Garage Ltd"];
+
+/// The URL in the last of them.
+pub const URL: &str = "https://example.com/menu";
+/// What short URLs begin with.
+pub const SHORT_URLS: &str = "http://127.0.0.1:8080/l/";
 
 #[derive(Debug, Clone, Copy)]
 enum Words {
@@ -71,6 +80,8 @@ pub struct Wish {
     to: Vec<Entry>,
     body: usize,
     opt_out_line: bool,
+    tracked: bool,
+    sender: Option<&'static str>,
     schedule_at: Option<Timestamp>,
     client_ref: Option<u64>,
 }
@@ -90,8 +101,17 @@ impl Wish {
         let count = dice.weighted(&[(60, 1), (25, 3), (10, 8), (5, 20)]);
         let count = dice.between(1, count);
         let to = (0..count).map(|_| Entry::draw(dice)).collect();
-        let body =
-            dice.weighted(&[(40, 0), (12, 1), (10, 2), (10, 3), (8, 4), (12, 5), (3, 6), (2, 7)]);
+        let body = dice.weighted(&[
+            (40, 0),
+            (12, 1),
+            (10, 2),
+            (10, 3),
+            (8, 4),
+            (12, 5),
+            (3, 6),
+            (2, 7),
+            (14, 8),
+        ]);
         let ahead = dice.weighted(&[
             (70, None),
             (14, Some((1, 60))),
@@ -103,14 +123,17 @@ impl Wish {
             now.plus(Duration::from_millis(dice.between(low * 1_000, high * 1_000)))
         });
         let client_ref = dice.percent(30).then(|| dice.between(1, 5));
-        Self { to, body, opt_out_line: dice.percent(15), schedule_at, client_ref }
+        let (opt_out_line, tracked) = (dice.percent(15), dice.percent(40));
+        let sender = dice.pick(&SENDERS).filter(|_| dice.percent(8));
+        Self { to, body, opt_out_line, tracked, sender, schedule_at, client_ref }
     }
 
     /// The same with one thing changed.
     #[must_use]
     pub fn changed(&self, dice: &mut Dice) -> Self {
         let mut other = self.clone();
-        match dice.below(4) {
+        match dice.below(5) {
+            4 => other.tracked = !other.tracked,
             0 => other.opt_out_line = !other.opt_out_line,
             1 => other.client_ref = other.client_ref.map_or(Some(1), |_| None),
             2 => other.body = (other.body + 1) % BODIES.len(),
@@ -137,6 +160,8 @@ impl Wish {
             }
         }
         request.append_opt_out = self.opt_out_line;
+        request.track_links = self.tracked;
+        request.sender = self.sender.map(str::to_owned);
         request.schedule_at = self.schedule_at;
         request.client_ref = self.client_ref.map(|number| format!("order {number}"));
         request.idempotency_key = key;
@@ -147,6 +172,16 @@ impl Wish {
     pub fn parts(&self) -> Option<u64> {
         let (_, alone, with_line) = BODIES[self.body];
         if self.opt_out_line { with_line } else { alone }
+    }
+
+    /// Whether its links are tracked; `None` when it has none.
+    pub fn links(&self) -> Option<bool> {
+        (self.body == BODIES.len() - 1).then_some(self.tracked)
+    }
+
+    /// The sender name that it asks for.
+    pub fn sender(&self) -> Option<&'static str> {
+        self.sender
     }
 
     /// How many entries its `to` has.
@@ -197,43 +232,5 @@ impl Entry {
             2 => format!("0044{national}"),
             _ => digits,
         }
-    }
-}
-
-/// What people text back, and whether it opts them out or in.
-const ANSWERS: [(&str, Answer); 9] = [
-    ("STOP", Answer::Out),
-    ("stop, please", Answer::Out),
-    ("Opt out", Answer::Out),
-    ("UNSUBSCRIBE", Answer::Out),
-    ("START", Answer::In),
-    ("Unstop!", Answer::In),
-    ("Thank you", Answer::Other),
-    ("please stop", Answer::Other),
-    ("STOPPED by earlier", Answer::Other),
-];
-
-/// What an answer asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
-    /// No more texts.
-    Out,
-    /// Texts again.
-    In,
-    /// Something else.
-    Other,
-}
-
-impl Answer {
-    /// Words to text back.
-    pub fn draw(dice: &mut Dice) -> &'static str {
-        let (text, _) = ANSWERS[dice.below(ANSWERS.len())];
-        text
-    }
-
-    /// What the words ask for; all that is not in the pool asks for nothing.
-    pub fn of(text: &str) -> Self {
-        let known = ANSWERS.iter().find(|(words, _)| *words == text);
-        known.map_or(Self::Other, |(_, answer)| *answer)
     }
 }

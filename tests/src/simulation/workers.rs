@@ -57,9 +57,11 @@ impl Chore {
         }
     }
 
-    /// Does it. No store fails here, so that an error is a broken promise.
+    /// Does it. An error is a broken promise, unless the store failed.
     pub async fn run(self, world: Arc<World>, sms: Sms) {
-        if let Err(error) = self.attempt(&world, &sms).await {
+        if let Err(error) = self.attempt(&world, &sms).await
+            && !world.is_shaken()
+        {
             world.check(Err(format!("{} failed: {error}", self.name())));
         }
     }

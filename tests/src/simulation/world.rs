@@ -3,7 +3,7 @@
 //! The state is behind one lock that is never held over an `await`, and never while a task is
 //! polled or dropped.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -59,6 +59,12 @@ pub struct State {
     pub air: Air,
     /// What the webhook receivers saw.
     pub visits: Visits,
+    /// In how many of a thousand calls the store fails before, and in how many after.
+    pub shakiness: u64,
+    /// How often it did.
+    pub faults: u64,
+    /// The tasks that saw it.
+    pub shaken: BTreeSet<TaskId>,
     timers: BTreeMap<(Timestamp, u64), Waker>,
     timers_set: u64,
 }
@@ -83,6 +89,9 @@ impl World {
             violation: None,
             model: Model::default(),
             air: Air::default(),
+            shakiness: 0,
+            faults: 0,
+            shaken: BTreeSet::new(),
             timers: BTreeMap::new(),
             timers_set: 0,
         };
@@ -107,6 +116,25 @@ impl World {
     /// Reads or changes the shared state.
     pub fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         act(&mut self.lock())
+    }
+
+    /// Whether the store fails the task under way, which is remembered then.
+    pub fn store_fails(&self) -> bool {
+        self.with(|state| {
+            let chance = state.shakiness;
+            let fails =
+                chance > 0 && state.weather == Weather::Stormy && state.dice.permille(chance);
+            if fails {
+                state.faults += 1;
+                state.shaken.insert(state.task);
+            }
+            fails
+        })
+    }
+
+    /// Whether the store failed the task under way at any time.
+    pub fn is_shaken(&self) -> bool {
+        self.with(|state| state.shaken.contains(&state.task))
     }
 
     /// Adds a line to the trace.

@@ -4,12 +4,15 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use sms_core::account::{Account, AccountStatus};
 use sms_core::credits::ledger::{Cause, Entry};
-use sms_core::ids::{AccountId, EndpointId, LedgerEntryId, MessageId};
+use sms_core::ids::{AccountId, EndpointId, KeywordId, LedgerEntryId, MessageId};
+use sms_core::keyword::{Keyword, Listening};
 use sms_core::page::{Limit, PageRequest};
 use sms_core::phone::E164;
 use sms_core::sending::IdempotencyKey;
 use sms_core::time::Timestamp;
 
+use super::book::BookModel;
+use super::conversation::InboxModel;
 use super::sending::FirstSend;
 use super::{Check, Model, Moment, read};
 
@@ -32,6 +35,12 @@ pub struct AccountModel {
     pub opt_outs: BTreeMap<E164, u64>,
     /// How often that changed.
     pub opt_out_changes: u64,
+    /// Its address book.
+    pub book: BookModel,
+    /// Its conversations.
+    pub inbox: InboxModel,
+    /// Its keywords.
+    pub keywords: BTreeMap<KeywordId, Keyword>,
     /// Its endpoints.
     pub endpoints: BTreeSet<EndpointId>,
     /// Its texts.
@@ -65,6 +74,9 @@ impl AccountModel {
             rented: 0,
             opt_outs: BTreeMap::new(),
             opt_out_changes: 0,
+            book: BookModel::default(),
+            inbox: InboxModel::default(),
+            keywords: BTreeMap::new(),
             endpoints: BTreeSet::new(),
             texts: BTreeSet::new(),
             sends: BTreeMap::new(),
@@ -75,8 +87,14 @@ impl AccountModel {
         }
     }
 
+    /// Whether it has a keyword of this word that answers.
+    pub fn answers_to(&self, word: &str) -> bool {
+        let listens = |keyword: &Keyword| keyword.listening == Listening::On;
+        self.keywords.values().any(|keyword| keyword.word.as_str() == word && listens(keyword))
+    }
+
     /// Books an entry.
-    pub fn book(&mut self, cause: Cause, amount: i64) {
+    pub fn book_entry(&mut self, cause: Cause, amount: i64) {
         self.balance += amount;
         self.ledger.push((cause, amount));
     }
@@ -183,7 +201,7 @@ impl Model {
         ensure!(answer.is_some() == fits, "a change by {change} of {} has {answer:?}", own.balance);
         if fits {
             own.granted += change;
-            own.book(if change < 0 { Cause::Adjustment } else { Cause::TopUp }, change);
+            own.book_entry(if change < 0 { Cause::Adjustment } else { Cause::TopUp }, change);
             let balance = own.balance;
             ensure!(answer.map(amount) == Some(balance), "{answer:?} was told for {balance}");
         }

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 use std::future::Future;
 
+use sms_core::contact::ContactFilter;
 use sms_core::ids::{AccountId, DeliveryId, EndpointId, MessageId};
+use sms_core::link::LinkFilter;
 use sms_core::message::MessageFilter;
-use sms_core::page::{Limit, Page, PageRequest};
+use sms_core::page::{Limit, OffsetRequest, Page, PageRequest};
 use sms_core::phone::E164;
 use sms_core::store::StoreError;
 
@@ -30,6 +32,9 @@ impl Model {
         let numbers = numbers.iter().map(|number| (number.id, (number.phone, number.holder)));
         let own = self.numbers.iter().rev().map(|(id, own)| (*id, (own.phone, own.holder)));
         ensure!(numbers.eq(own), "numbers came or went");
+        let names = all(|page| books.sender_names_for_review(None, page))?;
+        let own = self.sender_names.values().rev();
+        ensure!(names.iter().eq(own), "sender names came, went or changed: {names:?}");
         let rent = self.numbers.values().filter_map(|own| own.next_rent_at).min();
         let next = read(books.rents_next())?;
         ensure!(next == rent, "the next rent is at {next:?}, not {rent:?}");
@@ -59,6 +64,8 @@ impl Model {
             own.rented
         );
         let people: Vec<E164> = texts.people.into_iter().collect();
+        self.audit_book(moment, id, own)?;
+        self.audit_conversations(moment, id, own)?;
         let opted_out = read(books.opt_outs_among(id, &people))?;
         let known = people.iter().filter(|person| own.opt_outs.contains_key(*person));
         ensure!(opted_out.iter().eq(known), "{id}: opt-outs came or went");
@@ -71,6 +78,33 @@ impl Model {
             self.audit_deliveries(moment, id, endpoint.id)?;
         }
         self.audit_campaigns(moment, id)
+    }
+
+    fn audit_book(&self, moment: &Moment<'_>, id: AccountId, own: &AccountModel) -> Check {
+        let books = moment.books;
+        let everybody = ContactFilter::default();
+        let contacts = all(|page| books.contact_list(id, &everybody, page))?;
+        let known = own.book.contacts.values().rev().map(|contact| own.shown(contact));
+        ensure!(contacts.into_iter().eq(known), "{id}: contacts came, went or changed");
+        let lists = all(|page| books.list_list(id, page))?;
+        let known = own.book.lists.keys().rev().filter_map(|list| own.book.list(*list));
+        ensure!(lists.into_iter().eq(known), "{id}: lists came, went or changed");
+        for (list, (_, members)) in &own.book.lists {
+            let filter = ContactFilter { list_id: Some(*list), search: None };
+            let found = all(|page| books.contact_list(id, &filter, page))?;
+            let found = found.iter().map(|contact| &contact.id);
+            ensure!(found.eq(members.iter().rev()), "{id}: {list} has other members");
+        }
+        let keywords = all(|page| books.keyword_list(id, page))?;
+        let known = own.keywords.values().rev();
+        ensure!(keywords.iter().eq(known), "{id}: keywords are {keywords:?}");
+        let links = all(|page| books.link_list(id, LinkFilter::default(), page))?;
+        let known = self.links.values().rev().filter(|link| link.account == id);
+        ensure!(links.iter().eq(known), "{id}: links came, went or changed");
+        let opt_outs = read(books.opt_out_list(id, None, OffsetRequest::default()))?;
+        let known = own.opt_outs.len() as u64;
+        ensure!(opt_outs.total == known, "{id}: {} opt-outs, not {known}", opt_outs.total);
+        Ok(())
     }
 
     fn audit_texts(
@@ -123,7 +157,7 @@ struct Texts {
 }
 
 /// Every page of a list.
-fn all<T, F>(list: impl Fn(PageRequest) -> F) -> Result<Vec<T>, String>
+pub(super) fn all<T, F>(list: impl Fn(PageRequest) -> F) -> Result<Vec<T>, String>
 where
     F: Future<Output = Result<Page<T>, StoreError>>,
 {

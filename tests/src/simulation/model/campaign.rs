@@ -35,6 +35,7 @@ pub struct LaunchSeen {
     campaign: CampaignId,
     batch: BatchId,
     mode: Mode,
+    tracked: bool,
     at: Timestamp,
 }
 
@@ -46,6 +47,7 @@ impl LaunchSeen {
             campaign: plan.draft.id,
             batch: plan.batch,
             mode: plan.mode,
+            tracked: plan.draft.track_links,
             at: plan.at,
         }
     }
@@ -78,6 +80,7 @@ impl Model {
                     }
                     LaunchRefused::TestTextsUsedUp { .. } => seen.mode.is_test(),
                     LaunchRefused::NoRecipients => !launched,
+                    LaunchRefused::NoSuchList(list) => !account.book.lists.contains_key(list),
                     _ => false,
                 };
                 ensure!(holds, "the launch of {} was refused: {reason}", seen.campaign);
@@ -105,7 +108,7 @@ impl Model {
         ensure!(account.balance >= taken, "{taken} were taken of {}", account.balance);
         if taken > 0 {
             let cause = Cause::Send { batch: seen.batch, campaign: Some(seen.campaign) };
-            account.book(cause, -taken);
+            account.book_entry(cause, -taken);
             account.reserved += taken;
         }
         if seen.mode.is_test() {
@@ -122,6 +125,7 @@ impl Model {
                 && text.scheduled_at == launch.scheduled_at;
             ensure!(right, "{text:?} was made by {launch:?}");
             self.write_text(moment, text, seen.at)?;
+            self.links_made(moment, text, seen.tracked)?;
         }
         self.recent_campaigns.push((seen.account, seen.campaign));
         self.check_ledger(moment, seen.account)?;
@@ -199,6 +203,10 @@ impl Model {
         let recount = Counts::count(texts);
         ensure!(launch.counts == recount, "{:?} is counted for {recount:?}", launch.counts);
         ensure!(launch.cancelled_at.is_some() == own.cancelled, "{campaign:?} is {own:?}");
+        let totals = self.link_totals(campaign.id);
+        let told = &campaign.links;
+        let told = (told.links, told.clicks, told.unique_clicked);
+        ensure!(told == totals, "{campaign:?} counts {told:?} of its links for {totals:?}");
         Ok(())
     }
 }

@@ -72,7 +72,8 @@ impl Model {
                 own.next_rent_at = Some(at.plus(AN_HOUR));
                 return Ok((taken, true));
             }
-            holder.book(Cause::Rent { number: id, due_at: own.due_at(own.periods) }, -own.rent);
+            holder
+                .book_entry(Cause::Rent { number: id, due_at: own.due_at(own.periods) }, -own.rent);
             holder.rented += own.rent;
             own.periods += 1;
             own.next_rent_at = Some(own.due_at(own.periods));

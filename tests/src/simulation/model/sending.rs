@@ -21,8 +21,8 @@ use crate::simulation::wish::Meaning;
 const KEPT_FOR: Duration = Duration::from_hours(7 * 24);
 const VALIDITY: Duration = Duration::from_hours(24);
 const TEST_DELAY: Duration = Duration::from_secs(1);
-const TEST_WINDOW: Duration = Duration::from_hours(1);
-const TEST_TEXTS: usize = 300;
+pub(super) const TEST_WINDOW: Duration = Duration::from_hours(1);
+pub(super) const TEST_TEXTS: usize = 300;
 
 /// What a send asked the store to commit.
 #[derive(Debug, Clone)]
@@ -212,6 +212,11 @@ impl Model {
         ensure!(taken == seen.charge, "{} credits were taken for {taken}", seen.charge);
         ensure!(amount(sent.credits.get()) == taken, "{} credits were told", sent.credits);
         self.write_send(moment, seen, sent, taken)?;
+        if let Some(tracked) = meaning.as_ref().and_then(|meaning| meaning.wish.links()) {
+            for message in &sent.messages {
+                self.links_made(moment, message, tracked)?;
+            }
+        }
         let account = self.accounts.get_mut(&seen.account).ok_or("an account vanished")?;
         ensure!(
             amount(sent.balance.get()) == account.balance,
@@ -238,7 +243,7 @@ impl Model {
         self.tally.texts += sent.messages.len() as u64;
         let account = self.accounts.get_mut(&seen.account).ok_or("an account vanished")?;
         if taken > 0 {
-            account.book(Cause::Send { batch: seen.batch, campaign: None }, -taken);
+            account.book_entry(Cause::Send { batch: seen.batch, campaign: None }, -taken);
             account.reserved += taken;
         }
         if seen.mode.is_test() && !sent.messages.is_empty() {
@@ -293,7 +298,7 @@ impl Model {
     }
 }
 
-fn may_send(status: AccountStatus, mode: Mode) -> bool {
+pub(super) fn may_send(status: AccountStatus, mode: Mode) -> bool {
     match status {
         AccountStatus::Active => true,
         AccountStatus::Pending => mode.is_test(),
@@ -325,6 +330,9 @@ fn check_meaning(meaning: &Meaning, sent: &Sent, at: Timestamp) -> Check {
             (text.status, text.scheduled_at, text.mode) == (status, scheduled_at, *mode),
             "{text:?} was made of {meaning:?}"
         );
+        let sender = text.sender.as_ref().map(|sender| sender.to_lowercase());
+        let wanted = wish.sender().map(str::to_lowercase);
+        ensure!(sender == wanted, "{} shows {sender:?} for {wanted:?}", text.id);
     }
     Ok(())
 }

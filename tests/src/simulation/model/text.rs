@@ -149,6 +149,7 @@ impl Model {
         }
         if let Some(account) = self.accounts.get_mut(&text.last.account) {
             account.texts.insert(id);
+            account.inbox.note(&text.last);
         }
         self.recent_texts.push((text.last.account, id));
         let before = self.texts.insert(id, text);
@@ -252,7 +253,7 @@ impl Model {
                     batch: message.batch_id,
                     campaign: message.campaign_id,
                 };
-                account.book(cause, credits);
+                account.book_entry(cause, credits);
                 self.tally.refunds += 1;
             }
             MessageStatus::Failed | MessageStatus::Cancelled => {}

@@ -1,54 +1,102 @@
-//! Contacts and lists on the stage: plain calls in turn.
-
-use std::collections::BTreeSet;
-
-use sms_core::contact::book::{BookRefused, CreatePlan, RemovePlan, UpdatePlan};
-use sms_core::contact::import::{ImportPlan, Imported};
-use sms_core::contact::store::ContactStore;
-use sms_core::contact::{Contact, ContactFilter};
-use sms_core::ids::{AccountId, ContactId, ListId};
-use sms_core::list::join::{JoinPlan, Joined};
-use sms_core::list::store::ListStore;
-use sms_core::list::{ContactList, ListChange};
-use sms_core::page::{Page, PageRequest};
-use sms_core::phone::E164;
-use sms_core::store::{CommitError, StoreError};
-use sms_core::time::Timestamp;
+//! The address book on the stage: contacts, lists, opt-outs.
 
 use super::Stage;
-use crate::simulation::forward::forward;
+use crate::layer::prelude::*;
+use crate::layer::{ContactLayer, Layer, ListLayer, OptOutLayer};
 
-forward! {
-    impl ContactStore for Stage {
-        contact_create(plan: CreatePlan) -> Result<Contact, CommitError<BookRefused>>;
-        contact_get(account: AccountId, id: ContactId)
-            -> Result<Option<(Contact, Vec<ListId>)>, StoreError>;
-        contact_list(account: AccountId, filter: &ContactFilter, page: PageRequest)
-            -> Result<Page<Contact>, StoreError>;
-        contact_update(plan: UpdatePlan) -> Result<Contact, CommitError<BookRefused>>;
-        contact_delete(plan: RemovePlan) -> Result<(), CommitError<BookRefused>>;
-        contacts_import(plan: ImportPlan) -> Result<Imported, CommitError<BookRefused>>;
-        custom_names(account: AccountId) -> Result<Vec<String>, StoreError>;
-        custom_names_among(account: AccountId, names: &[String])
-            -> Result<BTreeSet<String>, StoreError>;
-        contacts_by_id(account: AccountId, ids: &[ContactId]) -> Result<Vec<Contact>, StoreError>;
-        contacts_by_phone(account: AccountId, phones: &[E164]) -> Result<Vec<Contact>, StoreError>;
-        address_book_is_empty(account: AccountId) -> Result<bool, StoreError>;
+impl ContactLayer for Stage {
+    async fn contact_create(&self, plan: CreatePlan) -> Result<Contact, CommitError<BookRefused>> {
+        self.before("contact_create").await;
+        let seen = plan.clone();
+        let answer = self.inner.contact_create(plan).await;
+        self.after(|model, _| model.saw_contact(&seen, &answer)).await;
+        answer
+    }
+
+    async fn contact_update(&self, plan: UpdatePlan) -> Result<Contact, CommitError<BookRefused>> {
+        self.before("contact_update").await;
+        let seen = plan.clone();
+        let answer = self.inner.contact_update(plan).await;
+        self.after(|model, _| model.saw_contact_update(&seen, &answer)).await;
+        answer
+    }
+
+    async fn contact_delete(&self, plan: RemovePlan) -> Result<(), CommitError<BookRefused>> {
+        self.before("contact_delete").await;
+        let answer = self.inner.contact_delete(plan).await;
+        self.after(|model, _| model.saw_contact_gone(plan, &answer)).await;
+        answer
     }
 }
 
-forward! {
-    impl ListStore for Stage {
-        list_create(list: ContactList) -> Result<(), StoreError>;
-        list_get(account: AccountId, id: ListId) -> Result<Option<ContactList>, StoreError>;
-        list_list(account: AccountId, page: PageRequest) -> Result<Page<ContactList>, StoreError>;
-        list_update(account: AccountId, id: ListId, change: ListChange, at: Timestamp)
-            -> Result<Option<ContactList>, StoreError>;
-        list_delete(account: AccountId, id: ListId) -> Result<bool, StoreError>;
-        list_join(plan: JoinPlan) -> Result<Joined, CommitError<BookRefused>>;
-        list_leave(account: AccountId, list: ListId, contact: ContactId)
-            -> Result<bool, StoreError>;
-        list_portion(account: AccountId, list: ListId, after: Option<ContactId>, limit: usize)
-            -> Result<Vec<Contact>, StoreError>;
+impl ListLayer for Stage {
+    async fn list_create(&self, list: ContactList) -> Result<(), StoreError> {
+        self.before("list_create").await;
+        let made = list.clone();
+        self.inner.list_create(list).await?;
+        self.after(|model, _| model.saw_list(made)).await;
+        Ok(())
+    }
+
+    async fn list_update(
+        &self,
+        account: AccountId,
+        id: ListId,
+        change: ListChange,
+        at: Timestamp,
+    ) -> Result<Option<ContactList>, StoreError> {
+        self.before("list_update").await;
+        let asked = change.clone();
+        let answer = self.inner.list_update(account, id, change, at).await?;
+        self.after(|model, _| model.saw_list_update(account, id, asked, at, answer.as_ref())).await;
+        Ok(answer)
+    }
+
+    async fn list_delete(&self, account: AccountId, id: ListId) -> Result<bool, StoreError> {
+        self.before("list_delete").await;
+        let answer = self.inner.list_delete(account, id).await?;
+        self.after(|model, _| model.saw_list_gone(account, id, answer)).await;
+        Ok(answer)
+    }
+
+    async fn list_join(&self, plan: JoinPlan) -> Result<Joined, CommitError<BookRefused>> {
+        self.before("list_join").await;
+        let seen = plan.clone();
+        let answer = self.inner.list_join(plan).await;
+        self.after(|model, moment| model.saw_join(moment, &seen, &answer)).await;
+        answer
+    }
+
+    async fn list_leave(
+        &self,
+        account: AccountId,
+        list: ListId,
+        contact: ContactId,
+    ) -> Result<bool, StoreError> {
+        self.before("list_leave").await;
+        let answer = self.inner.list_leave(account, list, contact).await?;
+        self.after(|model, _| model.saw_leave(account, list, contact, answer)).await;
+        Ok(answer)
+    }
+}
+
+impl OptOutLayer for Stage {
+    async fn opt_out_create(
+        &self,
+        account: AccountId,
+        opt_out: OptOut,
+    ) -> Result<Added, StoreError> {
+        self.before("opt_out_create").await;
+        let asked = opt_out.clone();
+        let answer = self.inner.opt_out_create(account, opt_out).await?;
+        self.after(|model, moment| model.saw_opt_out(moment, account, &asked, &answer)).await;
+        Ok(answer)
+    }
+
+    async fn opt_out_delete(&self, account: AccountId, phone: E164) -> Result<bool, StoreError> {
+        self.before("opt_out_delete").await;
+        let answer = self.inner.opt_out_delete(account, phone).await?;
+        self.after(|model, moment| model.saw_opt_out_gone(moment, account, phone, answer)).await;
+        Ok(answer)
     }
 }

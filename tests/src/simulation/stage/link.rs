@@ -1,20 +1,16 @@
-//! Tracked links on the stage: plain calls in turn.
+//! Tracked links on the stage.
 
-use sms_core::ids::{AccountId, LinkId};
-use sms_core::link::store::LinkStore;
-use sms_core::link::{ClickPlan, Link, LinkCode, LinkFilter};
-use sms_core::page::{Page, PageRequest};
-use sms_core::store::StoreError;
+use super::{Stage, done};
+use crate::layer::prelude::*;
+use crate::layer::{Layer, LinkLayer};
 
-use super::Stage;
-use crate::simulation::forward::forward;
-
-forward! {
-    impl LinkStore for Stage {
-        link_get(account: AccountId, id: LinkId) -> Result<Option<Link>, StoreError>;
-        link_list(account: AccountId, filter: LinkFilter, page: PageRequest)
-            -> Result<Page<Link>, StoreError>;
-        link_by_code(code: LinkCode) -> Result<Option<Link>, StoreError>;
-        links_click(plans: Vec<ClickPlan>) -> Vec<Result<Option<Link>, StoreError>>;
+impl LinkLayer for Stage {
+    async fn links_click(&self, plans: Vec<ClickPlan>) -> Vec<Result<Option<Link>, StoreError>> {
+        self.before("links_click").await;
+        let seen = plans.clone();
+        let answers = self.inner.links_click(plans).await;
+        let (seen, counted) = done(seen, &answers);
+        self.after(|model, moment| model.saw_hits(moment, seen, &counted)).await;
+        answers
     }
 }

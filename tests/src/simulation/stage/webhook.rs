@@ -1,138 +1,96 @@
 //! The webhook side of the stage.
 
-use sms_core::ids::{AccountId, DeliveryId, EndpointId};
-use sms_core::page::{Page, PageRequest};
-use sms_core::store::{CommitError, StoreError};
-use sms_core::time::Timestamp;
-use sms_core::webhook::attempt::{
-    AttemptPlan, AttemptVerdict, ClaimedDelivery, DeliveryClaimPlan, RetryPlan, RetryVerdict,
-};
-use sms_core::webhook::delivery::Delivery;
-use sms_core::webhook::endpoint::{Endpoint, EndpointChange, EndpointRefused};
-use sms_core::webhook::store::WebhookStore;
-
-use super::{Stage, done, forward};
+use super::{Stage, done};
+use crate::layer::prelude::*;
+use crate::layer::{Layer, WebhookLayer};
 use crate::simulation::trace::Detail;
 
-forward! {
-    impl WebhookStore for Stage {
-        endpoint_get(
-            account: AccountId,
-            id: EndpointId
-        ) -> Result<Option<Endpoint>, StoreError>;
-        endpoint_list(account: AccountId) -> Result<Vec<Endpoint>, StoreError>;
-        delivery_get(
-            account: AccountId,
-            endpoint: EndpointId,
-            id: DeliveryId
-        ) -> Result<Option<Delivery>, StoreError>;
-        delivery_list(
-            account: AccountId,
-            endpoint: EndpointId,
-            page: PageRequest
-        ) -> Result<Page<Delivery>, StoreError>;
-        deliveries_next() -> Result<Option<Timestamp>, StoreError>;
+impl WebhookLayer for Stage {
+    async fn endpoint_create(
+        &self,
+        endpoint: Endpoint,
+    ) -> Result<(), CommitError<EndpointRefused>> {
+        self.before("endpoint_create").await;
+        let made = endpoint.clone();
+        let answer = self.inner.endpoint_create(endpoint).await;
+        let kept = answer.is_ok();
+        self.after(|model, _| model.saw_endpoint(made, kept)).await;
+        answer
     }
-    own {
-        async fn endpoint_create(
-            &self,
-            endpoint: Endpoint,
-        ) -> Result<(), CommitError<EndpointRefused>> {
-            self.before("endpoint_create").await;
-            let made = endpoint.clone();
-            let answer = self.inner.endpoint_create(endpoint).await;
-            let kept = answer.is_ok();
-            self.after(|model, _| model.saw_endpoint(made, kept)).await;
-            answer
-        }
 
-        async fn endpoint_update(
-            &self,
-            account: AccountId,
-            id: EndpointId,
-            change: EndpointChange,
-            at: Timestamp,
-        ) -> Result<Option<Endpoint>, StoreError> {
-            self.before("endpoint_update").await;
-            let asked = change.clone();
-            let answer = self.inner.endpoint_update(account, id, change, at).await?;
-            let now = answer.as_ref();
-            self.after(|model, moment| {
-                model.saw_endpoint_update(moment, account, id, asked, at, now)
-            })
+    async fn endpoint_update(
+        &self,
+        account: AccountId,
+        id: EndpointId,
+        change: EndpointChange,
+        at: Timestamp,
+    ) -> Result<Option<Endpoint>, StoreError> {
+        self.before("endpoint_update").await;
+        let asked = change.clone();
+        let answer = self.inner.endpoint_update(account, id, change, at).await?;
+        let now = answer.as_ref();
+        self.after(|model, moment| model.saw_endpoint_update(moment, account, id, asked, at, now))
             .await;
-            Ok(answer)
-        }
+        Ok(answer)
+    }
 
-        async fn endpoint_delete(
-            &self,
-            account: AccountId,
-            id: EndpointId,
-        ) -> Result<bool, StoreError> {
-            self.before("endpoint_delete").await;
-            let answer = self.inner.endpoint_delete(account, id).await?;
-            self.after(|model, moment| model.saw_endpoint_gone(moment, account, id, answer)).await;
-            Ok(answer)
-        }
+    async fn endpoint_delete(
+        &self,
+        account: AccountId,
+        id: EndpointId,
+    ) -> Result<bool, StoreError> {
+        self.before("endpoint_delete").await;
+        let answer = self.inner.endpoint_delete(account, id).await?;
+        self.after(|model, moment| model.saw_endpoint_gone(moment, account, id, answer)).await;
+        Ok(answer)
+    }
 
-        async fn deliveries_claim(
-            &self,
-            plan: DeliveryClaimPlan,
-        ) -> Result<Vec<ClaimedDelivery>, StoreError> {
-            self.before("deliveries_claim").await;
-            let (at, until, room) = (plan.at, plan.lease.until, plan.room.clone());
-            let answer = self.inner.deliveries_claim(plan).await?;
-            self.world.note("claims", Detail::Count(answer.len()));
-            self.after(|model, moment| {
-                model.saw_deliveries_claimed(moment, at, until, room, &answer)
-            })
+    async fn deliveries_claim(
+        &self,
+        plan: DeliveryClaimPlan,
+    ) -> Result<Vec<ClaimedDelivery>, StoreError> {
+        self.before("deliveries_claim").await;
+        let (at, until, room) = (plan.at, plan.lease.until, plan.room.clone());
+        let answer = self.inner.deliveries_claim(plan).await?;
+        self.world.note("claims", Detail::Count(answer.len()));
+        self.after(|model, moment| model.saw_deliveries_claimed(moment, at, until, room, &answer))
             .await;
-            Ok(answer)
-        }
+        Ok(answer)
+    }
 
-        async fn deliveries_record(
-            &self,
-            plans: Vec<AttemptPlan>,
-        ) -> Vec<Result<AttemptVerdict, StoreError>> {
-            self.before("deliveries_record").await;
-            let seen = plans.clone();
-            let answers = self.inner.deliveries_record(plans).await;
-            let (seen, recorded) = done(seen, &answers);
-            self.after(|model, moment| model.saw_attempts(moment, seen, &recorded)).await;
-            answers
-        }
+    async fn deliveries_record(
+        &self,
+        plans: Vec<AttemptPlan>,
+    ) -> Vec<Result<AttemptVerdict, StoreError>> {
+        self.before("deliveries_record").await;
+        let seen = plans.clone();
+        let answers = self.inner.deliveries_record(plans).await;
+        let (seen, recorded) = done(seen, &answers);
+        self.after(|model, moment| model.saw_attempts(moment, seen, &recorded)).await;
+        answers
+    }
 
-        async fn delivery_retry(
-            &self,
-            plan: RetryPlan,
-        ) -> Result<Option<RetryVerdict>, StoreError> {
-            self.before("delivery_retry").await;
-            let seen = plan.clone();
-            let answer = self.inner.delivery_retry(plan).await?;
-            self.after(|model, moment| model.saw_retry(moment, &seen, answer.as_ref())).await;
-            Ok(answer)
-        }
+    async fn delivery_retry(&self, plan: RetryPlan) -> Result<Option<RetryVerdict>, StoreError> {
+        self.before("delivery_retry").await;
+        let seen = plan.clone();
+        let answer = self.inner.delivery_retry(plan).await?;
+        self.after(|model, moment| model.saw_retry(moment, &seen, answer.as_ref())).await;
+        Ok(answer)
+    }
 
-        async fn delivery_log(&self, delivery: Delivery) -> Result<(), StoreError> {
-            self.before("delivery_log").await;
-            let logged = delivery.clone();
-            let answer = self.inner.delivery_log(delivery).await;
-            self.after(|model, moment| model.saw_test_logged(moment, logged)).await;
-            answer
-        }
+    async fn delivery_log(&self, delivery: Delivery) -> Result<(), StoreError> {
+        self.before("delivery_log").await;
+        let logged = delivery.clone();
+        let answer = self.inner.delivery_log(delivery).await;
+        self.after(|model, moment| model.saw_test_logged(moment, logged)).await;
+        answer
+    }
 
-        async fn deliveries_tidy(
-            &self,
-            before: Timestamp,
-            limit: usize,
-        ) -> Result<usize, StoreError> {
-            self.before("deliveries_tidy").await;
-            let answer = self.inner.deliveries_tidy(before, limit).await?;
-            self.after(|model, moment| {
-                model.saw_deliveries_tidied(moment, before, limit, answer)
-            })
+    async fn deliveries_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        self.before("deliveries_tidy").await;
+        let answer = self.inner.deliveries_tidy(before, limit).await?;
+        self.after(|model, moment| model.saw_deliveries_tidied(moment, before, limit, answer))
             .await;
-            Ok(answer)
-        }
+        Ok(answer)
     }
 }

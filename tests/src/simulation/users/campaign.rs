@@ -13,7 +13,7 @@ use sms_core::time::Timestamp;
 
 use super::Caller;
 use crate::simulation::dice::Dice;
-use crate::simulation::wish::person;
+use crate::simulation::wish::{URL, person};
 
 /// A campaign to be launched.
 #[derive(Debug, Clone)]
@@ -22,6 +22,7 @@ pub struct Spread {
     mode: Mode,
     schedule_at: Option<Timestamp>,
     ignore_quiet_hours: bool,
+    tracked: bool,
     /// Whether two ask for the launch at once.
     twice: bool,
 }
@@ -36,19 +37,21 @@ impl Spread {
             mode: if dice.percent(80) { Mode::Live } else { Mode::Test },
             schedule_at: dice.percent(30).then(|| now.plus(ahead)),
             ignore_quiet_hours: dice.percent(85),
+            tracked: dice.percent(50),
             twice: dice.percent(20),
         }
     }
 }
 
 /// What a launch may be refused with.
-const REFUSALS: [&str; 9] = [
+const REFUSALS: [&str; 10] = [
     "account_pending",
     "account_suspended",
     "campaign_already_launched",
     "insufficient_credit",
     "no_number",
     "no_recipients",
+    "not_found",
     "rate_limited",
     "unavailable",
     "validation_failed",
@@ -57,21 +60,24 @@ const REFUSALS: [&str; 9] = [
 impl Caller {
     /// Makes a list and a campaign, and launches it.
     pub(super) async fn launch(&self, account: AccountId, spread: Spread) {
-        let Spread { people, mode, schedule_at, ignore_quiet_hours, twice } = spread;
+        let Spread { people, mode, schedule_at, ignore_quiet_hours, tracked, twice } = spread;
         let handle = self.sms.account(account, mode);
         let list = ListInput { name: "Regulars".to_owned(), description: None };
         let list = self.expect("list_create", handle.list_create(list).await, &[]);
         let Some(list) = list else { return };
+        // Somebody else may remove the list meanwhile.
+        let gone = ["not_found"];
         let phones = people.iter().map(ToString::to_string).collect();
         let joining = JoinInput { contact_ids: Vec::new(), phones };
-        if self.expect("list_add", handle.list_add(list.id, joining).await, &[]).is_none() {
+        if self.expect("list_add", handle.list_add(list.id, joining).await, &gone).is_none() {
             return;
         }
         let input = CampaignInput {
             ignore_quiet_hours,
-            ..CampaignInput::new("Spring", "The menu is here", list.id)
+            track_links: Some(tracked),
+            ..CampaignInput::new("Spring", format!("The new menu: {URL}"), list.id)
         };
-        let made = self.expect("campaign_create", handle.campaign_create(input).await, &[]);
+        let made = self.expect("campaign_create", handle.campaign_create(input).await, &gone);
         let Some(campaign) = made else { return };
         let options = LaunchOptions { schedule_at, ..LaunchOptions::default() };
         let launches = if twice { 2 } else { 1 };

@@ -13,13 +13,14 @@ use super::Caller;
 use crate::simulation::wish::Meaning;
 
 /// What a send may be refused with.
-const REFUSALS: [&str; 8] = [
+const REFUSALS: [&str; 9] = [
     "account_pending",
     "account_suspended",
     "idempotency_conflict",
     "insufficient_credit",
     "no_number",
     "rate_limited",
+    "sender_not_approved",
     "unavailable",
     "validation_failed",
 ];
@@ -46,7 +47,14 @@ impl Caller {
         if quoted {
             quote = self.quote(account, &meaning, request.clone()).await;
         }
-        let answer = handle.send(request).await;
+        let mut answer = handle.send(request.clone()).await;
+        // Whoever hears no answer asks again, and is charged once.
+        for _ in 0..3 {
+            if asked.is_some() && matches!(&answer, Err(error) if error.code() == "unavailable") {
+                answer = handle.send(request.clone()).await;
+            }
+        }
+        self.check_retried(account, asked.as_ref(), &meaning, &answer);
         self.world.with(|state| state.model.meanings.remove(&task));
         if known.is_some() && known == self.remembered(account, asked.as_ref(), &meaning) {
             let repeated = answer.as_ref().is_ok_and(|sent| sent.replay == Replay::Repeated);
@@ -61,6 +69,23 @@ impl Caller {
             && before == self.opt_out_changes(account)
         {
             self.check_quote(&quote, &sent, meaning.mode);
+        }
+    }
+
+    /// Whatever was asked again led to one batch, the one that the key leads to.
+    fn check_retried(
+        &self,
+        account: AccountId,
+        key: Option<&IdempotencyKey>,
+        meaning: &Meaning,
+        answer: &Result<Sent, Error>,
+    ) {
+        let Ok(sent) = answer else { return };
+        // An older one may have been forgotten, and another taken its place.
+        let is_new = self.world.now().since(sent.batch.timestamp()) < Duration::from_hours(24);
+        let kept = self.remembered(account, key, meaning).filter(|_| is_new);
+        if kept.is_some_and(|batch| batch != sent.batch) {
+            self.world.check(Err(format!("{kept:?} was sent, and {} again", sent.batch)));
         }
     }
 
@@ -85,7 +110,7 @@ impl Caller {
         if let Err(error) = &answer {
             self.check_invalid(error, meaning.wish.schedule_at());
         }
-        self.expect("quote", answer, &["no_number", "validation_failed"])
+        self.expect("quote", answer, &["no_number", "sender_not_approved", "validation_failed"])
     }
 
     /// What is quoted is what a live send takes; a test send takes nothing.

@@ -1,0 +1,93 @@
+//! Stores that stand before another one, to look on, to fail or to cheat.
+//!
+//! Store traits have no default bodies, so a store has to write every method. A [`Layer`] passes
+//! calls on by default and writes out those that it means to change; [`Layered`] makes a store of
+//! it. The methods are listed once, in `layer/calls.rs`.
+
+use std::fmt;
+
+use async_trait::async_trait;
+
+mod answer;
+pub(crate) mod calls;
+pub(crate) mod prelude;
+
+pub use answer::Answer;
+use calls::store_calls;
+use prelude::*;
+
+/// Whether a layer lets a call through, or its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pass {
+    /// It does.
+    Through,
+    /// It answers that the store cannot be reached.
+    Fails,
+}
+
+/// What all calls of a store that stands before another one have in common.
+pub trait Layer: Send + Sync + fmt::Debug {
+    /// The store that it stands before.
+    fn below(&self) -> &dyn Store;
+
+    /// Comes before each call that is passed on.
+    fn before(&self, _call: &'static str) -> impl Future<Output = Pass> + Send {
+        std::future::ready(Pass::Through)
+    }
+
+    /// Comes between the answer to such a call and its caller.
+    fn answered(&self, _call: &'static str) -> Pass {
+        Pass::Through
+    }
+}
+
+/// Writes a layer for each noun, and the store that all of them are.
+macro_rules! layers {
+    ($($noun:ident as $layer:ident {
+        $($name:ident($($arg:ident: $type:ty),*) -> $answer:ty $(, of $list:ident)?;)*
+    })*) => {
+        $(
+            #[doc = concat!("The calls of [`", stringify!($noun), "`]: each is passed on.")]
+            pub trait $layer: Layer {
+                $(
+                    #[doc = concat!("Passes `", stringify!($name), "` on.")]
+                    fn $name(&self, $($arg: $type),*) -> impl Future<Output = $answer> + Send {
+                        async move {
+                            let asked = 0 $(+ $list.len())?;
+                            if self.before(stringify!($name)).await == Pass::Fails {
+                                return Answer::unavailable(asked);
+                            }
+                            let answer = self.below().$name($($arg),*).await;
+                            match self.answered(stringify!($name)) {
+                                Pass::Through => answer,
+                                Pass::Fails => Answer::unavailable(asked),
+                            }
+                        }
+                    }
+                )*
+            }
+
+            #[async_trait]
+            impl<L: $layer> $noun for Layered<L> {
+                $(
+                    async fn $name(&self, $($arg: $type),*) -> $answer {
+                        self.0.$name($($arg),*).await
+                    }
+                )*
+            }
+        )*
+    };
+}
+store_calls!(layers);
+
+/// The store that a layer is.
+#[derive(Debug)]
+pub struct Layered<L>(pub L);
+
+/// Says of which nouns a layer changes nothing.
+macro_rules! passes_on {
+    ($type:ty: $($layer:ident)*) => {
+        $(impl $crate::layer::$layer for $type {})*
+    };
+}
+pub(crate) use passes_on;

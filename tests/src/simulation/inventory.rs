@@ -1,0 +1,112 @@
+//! Reads all that a store keeps, by pages: through a twin, every page of both is compared.
+
+use std::future::Future;
+use std::time::Duration;
+
+use sms_core::contact::ContactFilter;
+use sms_core::conversation::ConversationFilter;
+use sms_core::ids::AccountId;
+use sms_core::link::LinkFilter;
+use sms_core::message::MessageFilter;
+use sms_core::page::{Limit, OffsetRequest, Page, PageRequest};
+use sms_core::statistics::Period;
+use sms_core::store::{Store, StoreError};
+use sms_core::time::Timestamp;
+
+/// Reads everything, as of `now`. Returns how many things there were.
+///
+/// # Errors
+///
+/// When the store fails.
+pub async fn read_all(store: &dyn Store, now: Timestamp) -> Result<usize, StoreError> {
+    let accounts = pages(|page| store.account_list(page)).await?;
+    let unrouted = pages(|page| store.unrouted_list(page)).await?;
+    let mut count = accounts.len() + unrouted.len() + store.number_list().await?.len();
+    count += pages(|page| store.sender_names_for_review(None, page)).await?.len();
+    for account in accounts {
+        count += read_account(store, account.id, now).await?;
+        count += read_people(store, account.id).await?;
+        count += read_endpoints(store, account.id).await?;
+    }
+    store.dispatch_next().await?;
+    store.deliveries_next().await?;
+    store.follow_ups_next().await?;
+    store.rents_next().await?;
+    Ok(count)
+}
+
+async fn read_account(
+    store: &dyn Store,
+    id: AccountId,
+    now: Timestamp,
+) -> Result<usize, StoreError> {
+    store.account_get(id).await?;
+    store.account_settings(id).await?;
+    store.api_key_list(id).await?;
+    let ledger = pages(|page| store.ledger_list(id, page)).await?;
+    let wanted = MessageFilter::default();
+    let texts = pages(|page| store.message_list(id, &wanted, page)).await?;
+    for text in &texts {
+        store.message_get(id, text.id).await?;
+    }
+    let campaigns = pages(|page| store.campaign_list(id, page)).await?;
+    let links = pages(|page| store.link_list(id, LinkFilter::default(), page)).await?;
+    let hours = |hours: u64| now.minus(Duration::from_hours(hours));
+    let later = now.plus(Duration::from_millis(1));
+    let periods = [
+        Period { from: Timestamp::from_millis(0), to: later },
+        Period { from: hours(1), to: later },
+        Period { from: hours(100), to: hours(3).plus(Duration::from_millis(1_234)) },
+    ];
+    store.statistics_within(id, &periods).await?;
+    Ok(ledger.len() + texts.len() + campaigns.len() + links.len())
+}
+
+async fn read_people(store: &dyn Store, id: AccountId) -> Result<usize, StoreError> {
+    let everybody = ContactFilter::default();
+    let contacts = pages(|page| store.contact_list(id, &everybody, page)).await?;
+    for contact in &contacts {
+        store.contact_get(id, contact.id).await?;
+    }
+    store.custom_names(id).await?;
+    let lists = pages(|page| store.list_list(id, page)).await?;
+    for list in &lists {
+        let filter = ContactFilter { list_id: Some(list.id), search: None };
+        pages(|page| store.contact_list(id, &filter, page)).await?;
+    }
+    let wanted = ConversationFilter::default();
+    let conversations = pages(|page| store.conversation_list(id, &wanted, page)).await?;
+    store.unread_total(id).await?;
+    let keywords = pages(|page| store.keyword_list(id, page)).await?;
+    let templates = pages(|page| store.template_list(id, None, page)).await?;
+    let names = store.sender_name_list(id).await?;
+    let opt_outs = store.opt_out_list(id, None, OffsetRequest::default()).await?;
+    let people = contacts.len() + conversations.len() + opt_outs.items.len();
+    Ok(people + lists.len() + keywords.len() + templates.len() + names.len())
+}
+
+async fn read_endpoints(store: &dyn Store, id: AccountId) -> Result<usize, StoreError> {
+    let endpoints = store.endpoint_list(id).await?;
+    let mut count = endpoints.len();
+    for endpoint in endpoints {
+        count += pages(|page| store.delivery_list(id, endpoint.id, page)).await?.len();
+    }
+    Ok(count)
+}
+
+/// Every page of a list.
+async fn pages<T, F>(list: impl Fn(PageRequest) -> F) -> Result<Vec<T>, StoreError>
+where
+    F: Future<Output = Result<Page<T>, StoreError>>,
+{
+    let mut items = Vec::new();
+    let mut after = None;
+    loop {
+        let page = list(PageRequest { limit: Limit::default(), after }).await?;
+        items.extend(page.items);
+        after = page.next;
+        if after.is_none() {
+            return Ok(items);
+        }
+    }
+}

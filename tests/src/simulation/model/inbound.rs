@@ -1,0 +1,254 @@
+//! Texts that come in, whole or in parts.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use sms_core::account::Mode;
+use sms_core::event::EventType;
+use sms_core::ids::{AccountId, Ids};
+use sms_core::inbound::part::{GaveUp, GiveUpPlan, PartKey, PartPlan, PartTaken};
+use sms_core::inbound::{InboundPlan, Origin, TakenIn};
+use sms_core::message::{Direction, Message, MessageStatus};
+use sms_core::number::Holder;
+use sms_core::phone::E164;
+use sms_core::time::Timestamp;
+
+use super::commit::Owed;
+use super::text::TextModel;
+use super::{Check, Commit, Model, Moment};
+use crate::simulation::talk::{Answer, first_word};
+
+/// How long a text from a shared number leads the answer to its account.
+const SHARED_REACH: Duration = Duration::from_hours(30 * 24);
+
+/// A whole text that came in.
+#[derive(Debug)]
+pub(super) struct Arrival<'a> {
+    pub from: E164,
+    pub to: E164,
+    pub body: &'a str,
+    pub at: Timestamp,
+    pub ids: &'a Ids,
+}
+
+/// The parts of a text that came.
+#[derive(Debug, Clone)]
+pub struct PartsModel {
+    /// Whether the text was whole.
+    joined: bool,
+    /// Their words.
+    parts: BTreeMap<u8, String>,
+    /// When the first of them came.
+    first_at: Timestamp,
+}
+
+impl PartsModel {
+    fn words(&self) -> String {
+        self.parts.values().map(String::as_str).collect()
+    }
+}
+
+impl Model {
+    /// A text came in.
+    pub fn saw_inbound(
+        &mut self,
+        moment: &Moment<'_>,
+        plan: &InboundPlan,
+        answer: &TakenIn,
+    ) -> Check {
+        let mut answered = None;
+        if let Origin::Answer { to, follow_up } = plan.origin {
+            if !self.fulfil(to, follow_up)? {
+                ensure!(*answer == TakenIn::AlreadyDone, "{follow_up} was fulfilled twice");
+                return Ok(());
+            }
+            let text = self.text(to)?;
+            answered = Some((text.last.account, text.last.mode));
+        }
+        let (from, to, body) = (plan.text.from, plan.text.to, plan.text.body.as_str());
+        let arrival = Arrival { from, to, body, at: plan.at, ids: &plan.ids };
+        self.arrived(moment, &arrival, answered, answer)
+    }
+
+    /// A part of a text came in.
+    pub fn saw_part(&mut self, moment: &Moment<'_>, plan: &PartPlan, answer: &PartTaken) -> Check {
+        let (key, number) = (plan.key(), plan.part.place.number());
+        let words = plan.part.body.as_str().to_owned();
+        let kept = self.parts.get(&key);
+        let repeat = kept.is_some_and(|kept| {
+            let known = kept.parts.get(&number);
+            known.is_some_and(|known| !kept.joined || *known == words)
+        });
+        if repeat {
+            ensure!(*answer == PartTaken::Repeat, "a part that came before is {answer:?}");
+            return Ok(());
+        }
+        let fresh = || PartsModel {
+            joined: false,
+            parts: BTreeMap::new(),
+            first_at: plan.part.received_at,
+        };
+        let mut gathered = kept.filter(|kept| !kept.joined).cloned().unwrap_or_else(fresh);
+        gathered.parts.insert(number, words);
+        gathered.joined = gathered.parts.len() == usize::from(key.total);
+        let (joined, words) = (gathered.joined, gathered.words());
+        self.parts.insert(key, gathered);
+        match answer {
+            PartTaken::Waiting if !joined => Ok(()),
+            PartTaken::Joined(taken) if joined => {
+                self.tally.joined += 1;
+                let (from, to) = (key.from, key.to);
+                let arrival = Arrival { from, to, body: &words, at: plan.at, ids: &plan.ids };
+                self.arrived(moment, &arrival, None, taken)
+            }
+            _ => Err(format!("part {number} of {} became {answer:?}: {joined}", key.total)),
+        }
+    }
+
+    /// The oldest text whose first part came too long ago was given up or forgotten.
+    pub fn saw_parts_given_up(
+        &mut self,
+        moment: &Moment<'_>,
+        plan: &GiveUpPlan,
+        answer: &GaveUp,
+    ) -> Check {
+        let old = self.parts.iter().filter(|(_, parts)| parts.first_at < plan.before);
+        let oldest = old.min_by_key(|(key, parts)| (parts.first_at, **key));
+        let Some(key) = oldest.map(|(key, _)| *key) else {
+            ensure!(*answer == GaveUp::Nothing, "{answer:?} was given up too early");
+            return Ok(());
+        };
+        let Some(parts) = self.parts.remove(&key) else { return Ok(()) };
+        let PartKey { from, to, .. } = key;
+        match answer {
+            GaveUp::Forgotten if parts.joined => Ok(()),
+            GaveUp::TakenIn(taken) if !parts.joined => {
+                self.tally.given_up += 1;
+                let words = parts.words();
+                let arrival = Arrival { from, to, body: &words, at: plan.at, ids: &plan.ids };
+                self.arrived(moment, &arrival, None, taken)
+            }
+            _ => Err(format!("{parts:?} was given up as {answer:?}")),
+        }
+    }
+
+    fn arrived(
+        &mut self,
+        moment: &Moment<'_>,
+        arrival: &Arrival<'_>,
+        answered: Option<(AccountId, Mode)>,
+        answer: &TakenIn,
+    ) -> Check {
+        let owner = answered.or_else(|| self.owner(arrival));
+        match (answer, owner) {
+            (TakenIn::Routed(message), Some(owner)) => {
+                self.taken_in(moment, arrival, owner, message, None)
+            }
+            (TakenIn::Answered(message, reply), Some(owner)) => {
+                self.taken_in(moment, arrival, owner, message, Some(reply))
+            }
+            (TakenIn::Unrouted(text), None) => {
+                let right = (text.from, text.to, text.body.as_str(), text.received_at)
+                    == (arrival.from, arrival.to, arrival.body, arrival.at);
+                ensure!(right, "a text of nobody's became {text:?}");
+                self.unrouted.insert(text.id);
+                Ok(())
+            }
+            _ => Err(format!("a text belongs to {owner:?} and became {answer:?}")),
+        }
+    }
+
+    /// Whose a text from a network is.
+    fn owner(&self, arrival: &Arrival<'_>) -> Option<(AccountId, Mode)> {
+        let number = self.numbers.values().find(|own| own.phone == arrival.to)?;
+        match number.holder {
+            Holder::Dedicated(account) => Some((account, Mode::Live)),
+            Holder::Shared => {
+                let (account, at) = self.last_texted.get(&(arrival.to, arrival.from))?;
+                (arrival.at.since(*at) <= SHARED_REACH).then_some((*account, Mode::Live))
+            }
+        }
+    }
+
+    fn taken_in(
+        &mut self,
+        moment: &Moment<'_>,
+        arrival: &Arrival<'_>,
+        (account, mode): (AccountId, Mode),
+        message: &Message,
+        reply: Option<&Message>,
+    ) -> Check {
+        self.tally.inbound += 1;
+        let word = first_word(arrival.body);
+        let own = self.accounts.get(&account).ok_or("an account vanished")?;
+        let opted_out = own.opt_outs.contains_key(&arrival.from);
+        let is_own = own.answers_to(&word);
+        let wish = Answer::of(arrival.body, is_own);
+        let known = own.book.of_number(arrival.from).map(|contact| contact.id);
+        let matched = match wish {
+            Answer::Other if is_own => {
+                self.match_keyword(moment, arrival, account, Some(word.as_str()))?
+            }
+            _ => None,
+        };
+        let contact = matched.as_ref().map(|matched| matched.contact).or(known);
+        let told = (message.account, message.mode, message.direction, message.status);
+        let expected = (account, mode, Direction::Inbound, MessageStatus::Received);
+        ensure!(told == expected, "an inbound text became {message:?}");
+        ensure!(
+            (message.from, message.to, message.body.as_str())
+                == (arrival.from, arrival.to, arrival.body)
+                && message.credits.get() == 0
+                && message.times.received_at == Some(arrival.at)
+                && message.contact_id == contact,
+            "an inbound text became {message:?}, from {contact:?}"
+        );
+        let mut commit = Commit::default();
+        commit.plan(arrival.ids.clone());
+        let made = TextModel {
+            last: message.clone(),
+            lines: 1,
+            ready_at: arrival.at,
+            expires_at: arrival.at,
+            attempt: 0,
+            lease: None,
+            receipts: 0,
+        };
+        self.text_made(moment, made)?;
+        let owe = |kind, subject| Owed { account, kind, subject, at: arrival.at };
+        commit.owe(owe(EventType::MessageReceived, message.id.to_string()));
+        if self.opt(moment, account, arrival.from, wish) {
+            commit.owe(owe(EventType::OptOutCreated, arrival.from.to_string()));
+        }
+        let reply = (matched.as_ref(), reply);
+        let must = matched.is_some() && !opted_out;
+        ensure!(must || reply.1.is_none(), "a text was answered that matched nothing");
+        self.check_reply(moment, &mut commit, arrival, (account, mode), reply)?;
+        commit.touch(account);
+        self.close(moment, commit)?;
+        self.conversation_kept(moment, account, arrival.from)
+    }
+
+    /// Opts a person out or in; says whether the person is newly opted out.
+    fn opt(
+        &mut self,
+        moment: &Moment<'_>,
+        account: AccountId,
+        person: E164,
+        answer: Answer,
+    ) -> bool {
+        let Some(own) = self.accounts.get_mut(&account) else { return false };
+        let before = own.opt_outs.contains_key(&person);
+        match answer {
+            Answer::Out if !before => {
+                own.opt_outs.insert(person, moment.step);
+            }
+            Answer::In if before => {
+                own.opt_outs.remove(&person);
+            }
+            _ => return false,
+        }
+        own.opt_out_changes += 1;
+        !before
+    }
+}

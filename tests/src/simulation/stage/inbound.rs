@@ -1,0 +1,31 @@
+//! Texts that come in, on the stage.
+
+use super::Stage;
+use crate::layer::prelude::*;
+use crate::layer::{InboundLayer, Layer};
+
+impl InboundLayer for Stage {
+    async fn inbound_take(&self, plan: InboundPlan) -> Result<TakenIn, StoreError> {
+        self.before("inbound_take").await;
+        let seen = plan.clone();
+        let answer = self.inner.inbound_take(plan).await?;
+        self.after(|model, moment| model.saw_inbound(moment, &seen, &answer)).await;
+        Ok(answer)
+    }
+
+    async fn inbound_part_take(&self, plan: PartPlan) -> Result<PartTaken, StoreError> {
+        self.before("inbound_part_take").await;
+        let seen = plan.clone();
+        let answer = self.inner.inbound_part_take(plan).await?;
+        self.after(|model, moment| model.saw_part(moment, &seen, &answer)).await;
+        Ok(answer)
+    }
+
+    async fn inbound_part_give_up(&self, plan: GiveUpPlan) -> Result<GaveUp, StoreError> {
+        self.before("inbound_part_give_up").await;
+        let seen = plan.clone();
+        let answer = self.inner.inbound_part_give_up(plan).await?;
+        self.after(|model, moment| model.saw_parts_given_up(moment, &seen, &answer)).await;
+        Ok(answer)
+    }
+}

@@ -1,0 +1,22 @@
+//! Keywords on the stage.
+
+use super::Stage;
+use crate::layer::prelude::*;
+use crate::layer::{KeywordLayer, Layer};
+
+impl KeywordLayer for Stage {
+    async fn keyword_save(&self, plan: SavePlan) -> Result<Keyword, CommitError<KeywordRefused>> {
+        self.before("keyword_save").await;
+        let seen = plan.clone();
+        let answer = self.inner.keyword_save(plan).await;
+        self.after(|model, moment| model.saw_keyword(moment, &seen, &answer)).await;
+        answer
+    }
+
+    async fn keyword_delete(&self, account: AccountId, id: KeywordId) -> Result<bool, StoreError> {
+        self.before("keyword_delete").await;
+        let answer = self.inner.keyword_delete(account, id).await?;
+        self.after(|model, _| model.saw_keyword_gone(account, id, answer)).await;
+        Ok(answer)
+    }
+}

@@ -1,0 +1,40 @@
+//! Sender names on the stage.
+
+use super::Stage;
+use crate::layer::prelude::*;
+use crate::layer::{Layer, SenderNameLayer};
+
+impl SenderNameLayer for Stage {
+    async fn sender_name_create(
+        &self,
+        name: SenderName,
+    ) -> Result<(), CommitError<SenderNameExists>> {
+        self.before("sender_name_create").await;
+        let asked = name.clone();
+        let answer = self.inner.sender_name_create(name).await;
+        let made = answer.is_ok();
+        self.after(|model, _| model.saw_sender_name(asked, made)).await;
+        answer
+    }
+
+    async fn sender_names_approved(
+        &self,
+        account: AccountId,
+    ) -> Result<Vec<SenderName>, StoreError> {
+        self.before("sender_names_approved").await;
+        let answer = self.inner.sender_names_approved(account).await?;
+        self.world.judge(|model, _| model.saw_approved(account, &answer));
+        Ok(answer)
+    }
+
+    async fn sender_name_review(
+        &self,
+        plan: ReviewPlan,
+    ) -> Result<SenderName, CommitError<ReviewRefused>> {
+        self.before("sender_name_review").await;
+        let seen = plan.clone();
+        let answer = self.inner.sender_name_review(plan).await;
+        self.after(|model, _| model.saw_review(&seen, &answer)).await;
+        answer
+    }
+}

@@ -1,0 +1,124 @@
+//! What people text, what it asks for, and what keywords answer: all by the simulation's own
+//! knowledge.
+
+use sms_core::inbound::part::{InboundPart, Place};
+use sms_core::message::Body;
+use sms_core::phone::E164;
+use sms_core::route::RouteName;
+use sms_core::time::Timestamp;
+
+use super::dice::Dice;
+
+/// What people text back.
+const ANSWERS: [&str; 17] = [
+    "STOP",
+    "stop, please",
+    "Opt out",
+    "UNSUBSCRIBE",
+    "START",
+    "Unstop!",
+    "Thank you",
+    "please stop",
+    "STOPPED by earlier",
+    "Pizza",
+    "\"pizza!\" for two",
+    "MENU, please",
+    "menu",
+    "remove me",
+    "REMOVE",
+    "TABLE for four",
+    "?!",
+];
+
+/// The words that keywords are made of. The last cannot be one.
+pub const KEYWORDS: [&str; 5] = ["pizza", "Menu", "remove", "TABLE", "stop"];
+
+/// What keywords answer, and how many parts that takes; none: nothing is left to send, or it is
+/// too long. The last begins with a keyword, so that an echo of it matches again.
+const REPLIES: [(&str, usize, Option<u64>); 6] = [
+    ("Two for one tonight", 1, Some(1)),
+    ("Dear {first_name}, see you soon", 1, Some(1)),
+    ("x", 200, Some(2)),
+    ("{last_name}", 1, None),
+    ("\u{434}", 701, None),
+    ("Pizza it is", 1, Some(1)),
+];
+
+/// The words of long texts, part by part.
+const STORIES: [&[&str]; 5] = [
+    &["Once upon a time ", "there was ", "a table"],
+    &["Pizza for two, ", "please"],
+    &["STOP sending ", "me texts"],
+    &["One ", "and two ", "and three ", "and four"],
+    &["Menu"],
+];
+
+/// What an answer asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// No more texts.
+    Out,
+    /// Texts again.
+    In,
+    /// Something else.
+    Other,
+}
+
+impl Answer {
+    /// Words to text back.
+    pub fn draw(dice: &mut Dice) -> &'static str {
+        ANSWERS[dice.below(ANSWERS.len())]
+    }
+
+    /// What the words ask for. `is_own` says whether the first is a keyword of the account.
+    pub fn of(text: &str, is_own: bool) -> Self {
+        match first_word(text).as_str() {
+            "STOP" | "STOPALL" | "UNSUBSCRIBE" | "CANCEL" | "END" | "QUIT" | "OPTOUT" => Self::Out,
+            "OPT" if text.to_uppercase().starts_with("OPT OUT") => Self::Out,
+            "REVOKE" | "REMOVE" if !is_own => Self::Out,
+            "START" | "UNSTOP" => Self::In,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// The first word in upper case; empty when there is none. None of the words used here holds
+/// punctuation.
+pub fn first_word(text: &str) -> String {
+    let start = text.find(char::is_alphanumeric).unwrap_or(text.len());
+    let word: String = text[start..].chars().take_while(|c| c.is_alphanumeric()).collect();
+    word.to_uppercase()
+}
+
+/// Words for a keyword to answer.
+pub fn draw_reply(dice: &mut Dice) -> String {
+    let (words, times, _) = REPLIES[dice.below(REPLIES.len())];
+    words.repeat(times)
+}
+
+/// What somebody of this first name is answered, and how many parts that takes; `None` when it
+/// cannot be sent.
+pub fn reply_to(words: &str, first_name: &str) -> Option<(String, u64)> {
+    let known = REPLIES.iter().find(|(unit, times, _)| unit.repeat(*times) == words);
+    let parts = known.and_then(|(_, _, parts)| *parts)?;
+    Some((words.replace("{first_name}", first_name), parts))
+}
+
+/// A long text: its parts in order.
+pub fn draw_story(dice: &mut Dice, from: E164, to: E164, at: Timestamp) -> Vec<InboundPart> {
+    let words = STORIES[dice.below(STORIES.len())];
+    let reference = u16::try_from(dice.below(3)).unwrap_or_default();
+    let total = u8::try_from(words.len()).unwrap_or_default();
+    let part = |(number, words): (u8, &&str)| {
+        Some(InboundPart {
+            from,
+            to,
+            reference,
+            place: Place::new(number, total)?,
+            body: Body::new(*words),
+            route: RouteName::new("network"),
+            received_at: at,
+        })
+    };
+    (1..=total).zip(words).filter_map(part).collect()
+}

@@ -1,0 +1,114 @@
+//! The same calls to two stores, which must answer the same.
+//!
+//! A twin stands where one store would. Each call goes to the first, and then to the second, with
+//! the same plan, the same ids and the same time; both answers are compared before anybody gets
+//! one. So a whole history, whatever goes wrong in it, happens to both, one call after the other.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use tokio::runtime::Handle;
+
+use super::chance::Chance;
+use crate::layer::Answer;
+use crate::layer::calls::store_calls;
+use crate::layer::prelude::*;
+
+/// Calls whose answers need not agree: most count what a store does for itself, in its own way, and
+/// the last may be a few seconds old.
+const FREE: [&str; 5] = [
+    "campaign_counts_tidy",
+    "deliveries_tidy",
+    "search_prepare",
+    "statistics_fold",
+    "address_book_is_empty",
+];
+
+/// The store that the first one is compared with.
+#[derive(Debug, Clone)]
+pub struct Other {
+    /// The store.
+    pub store: Arc<dyn Store>,
+    /// Where its calls run. No call may be made from within.
+    pub runtime: Handle,
+}
+
+/// What the two answered differently first.
+#[derive(Debug, Clone, Default)]
+pub struct Difference(Arc<Mutex<Option<String>>>);
+
+impl Difference {
+    /// Takes it out.
+    pub fn take(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn note<A: Answer + fmt::Debug + 'static>(&self, call: &str, first: &A, other: &A) {
+        if !first.is_same(other) && !are_same_contacts(first, other) && !FREE.contains(&call) {
+            let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.get_or_insert_with(|| {
+                format!("{call} answers {first:#?}\nand of the other store {other:#?}")
+            });
+        }
+    }
+}
+
+/// Whether both are the same contacts, which a store may give in any order.
+fn are_same_contacts(first: &dyn Any, other: &dyn Any) -> bool {
+    let contacts = |answer: &dyn Any| {
+        let found = answer.downcast_ref::<Result<Vec<Contact>, StoreError>>()?;
+        let mut found = found.as_ref().ok()?.clone();
+        found.sort_by_key(|contact| contact.id);
+        Some(found)
+    };
+    contacts(first).is_some_and(|found| contacts(other) == Some(found))
+}
+
+/// Two stores in the place of one.
+#[derive(Debug)]
+pub struct Twin {
+    first: Arc<dyn Store>,
+    other: Other,
+    difference: Difference,
+    chance: Chance,
+}
+
+impl Twin {
+    /// Puts `other` beside `first`, whose answers count.
+    pub fn new(
+        first: Arc<dyn Store>,
+        other: Other,
+        difference: Difference,
+        chance: Chance,
+    ) -> Self {
+        Self { first, other, difference, chance }
+    }
+}
+
+macro_rules! twin {
+    ($($noun:ident as $layer:ident {
+        $($name:ident($($arg:ident: $type:ty),*) -> $answer:ty $(, of $list:ident)?;)*
+    })*) => {
+        $(
+            #[async_trait]
+            impl $noun for Twin {
+                $(
+                    async fn $name(&self, $($arg: $type),*) -> $answer {
+                        let before = self.chance.mark();
+                        let first = self.first.$name($(Clone::clone(&$arg)),*).await;
+                        let drawn = self.chance.mark();
+                        self.chance.turn_to(&before);
+                        let Other { store, runtime } = &self.other;
+                        let other = runtime.block_on(store.$name($($arg),*));
+                        self.chance.turn_to(&drawn);
+                        self.difference.note(stringify!($name), &first, &other);
+                        first
+                    }
+                )*
+            }
+        )*
+    };
+}
+store_calls!(twin);
