@@ -129,6 +129,7 @@ mod tests {
     fn credits_are_a_bare_number_in_json_within_what_json_keeps() {
         let json = serde_json::to_string(&Credits::MAX).unwrap();
         assert_eq!(json, "9007199254740991");
+        assert_eq!(Credits::MAX.to_string(), json);
         assert_eq!(serde_json::from_str::<Credits>(&json).unwrap(), Credits::MAX);
         for bad in ["9007199254740992", "-1", "1.5", "\"1\"", "null"] {
             assert!(serde_json::from_str::<Credits>(bad).is_err(), "{bad}");

@@ -134,6 +134,7 @@ mod tests {
         for text in ["a", "Pizza", "2for1", &"x".repeat(20)] {
             let word: Word = text.parse().unwrap();
             assert_eq!(word.as_str(), text.to_uppercase());
+            assert_eq!(word.to_string(), word.as_str());
             assert!(!format!("{word:?}").contains(word.as_str()) || text == "a");
         }
         for text in ["", " ", "a b", "a-b", "café", "ß", "a\0", &"x".repeat(21)] {

@@ -193,6 +193,7 @@ mod tests {
             let search = TemplateSearch::parse(q).unwrap();
             assert_eq!(search.finds(&template()), found, "{q}");
         }
+        assert_eq!(TemplateSearch::parse(" TaBLE hello ").unwrap().words(), "table hello");
         assert_eq!(TemplateSearch::parse(" \t"), None);
     }
 

@@ -9,6 +9,7 @@ const STEPS: u64 = 4_000;
 
 #[test]
 fn every_promise_is_kept_over_several_seeds() {
+    sms_test_log::watch();
     for seed in 1..=8 {
         if let Err(violation) = run(&Settings::new(seed, 1_500)) {
             panic!("{violation}");
@@ -78,6 +79,7 @@ fn all_that_the_simulation_means_to_try_happens() {
 
 /// What the checks say of a run with something broken.
 fn violation(sabotage: Sabotage) -> Violation {
+    sms_test_log::watch();
     for seed in 31..41 {
         let settings = Settings { sabotage: Some(sabotage), ..Settings::new(seed, STEPS) };
         if let Err(violation) = run(&settings) {

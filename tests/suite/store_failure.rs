@@ -53,6 +53,7 @@ struct Stage {
 
 impl Stage {
     fn new() -> Self {
+        sms_test_log::watch();
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_795_000_000_000)));
         let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
         let route = Arc::new(Counting { name: RouteName::new("counting"), taken: Mutex::new(0) });

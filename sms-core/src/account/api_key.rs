@@ -194,6 +194,12 @@ mod tests {
         {
             assert_eq!(ApiKey::parse(bad), Err(NotAKey), "{bad}");
         }
+        // Made up with a checksum that is right, but too long, or of other characters.
+        for made_up in ["x".repeat(31) + "-", "x".repeat(33), "x".repeat(30) + "é"] {
+            let text = format!("cc_live_{made_up}");
+            let text = format!("{text}{}", checksum(&text));
+            assert_eq!(ApiKey::parse(&text), Err(NotAKey), "{text}");
+        }
         let other_kind = key.reveal().replace("cc_live_", "cc_test_");
         assert_eq!(ApiKey::parse(&other_kind), Err(NotAKey));
     }

@@ -152,6 +152,14 @@ mod tests {
         Message { campaign_id: Some(campaign()), ..message(status) }
     }
 
+    #[test]
+    fn counts_are_kept_in_the_order_of_their_statuses() {
+        let kept = [1, 2, 3, 4, 5, 6, 7, 8];
+        let counts = Counts::from_array(kept);
+        assert_eq!(counts.to_array(), kept);
+        assert_eq!(Counts::STATUSES.map(|status| counts.of(status)), kept);
+    }
+
     fn deltas(changed: &[Changed]) -> Vec<CountDelta> {
         let mut changes = CountChanges::default();
         for changed in changed {

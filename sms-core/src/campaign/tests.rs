@@ -80,6 +80,22 @@ fn a_change_leaves_alone_what_it_does_not_name() {
         ..draft()
     };
     assert_eq!(changed, expected);
+    let others = CampaignChange {
+        body: Some(Body::new("The wine is here")),
+        list: Some(ListId::from_u128(6)),
+        append_opt_out: Some(!draft().append_opt_out),
+        track_links: Some(!draft().track_links),
+        ..CampaignChange::default()
+    };
+    let expected = Campaign {
+        body: Body::new("The wine is here"),
+        list: ListId::from_u128(6),
+        append_opt_out: !draft().append_opt_out,
+        track_links: !draft().track_links,
+        updated_at: now(),
+        ..draft()
+    };
+    assert_eq!(others.settle(Some(draft()), now()).unwrap(), expected);
     let clear = CampaignChange { sender: Some(None), ..CampaignChange::default() };
     assert_eq!(clear.settle(Some(changed), now()).unwrap().sender, None);
 }
@@ -156,4 +172,12 @@ fn a_sweep_cancels_what_is_not_on_its_way() {
             assert!(changed.refund.is_some() && changed.events.is_empty());
         }
     }
+}
+
+#[test]
+fn a_status_is_shown_by_the_name_that_the_api_uses() {
+    use CampaignStatus as C;
+    let all = [C::Draft, C::Scheduled, C::Sending, C::Sent, C::Cancelled];
+    let names = ["draft", "scheduled", "sending", "sent", "cancelled"];
+    assert_eq!(all.map(|status| status.to_string()), names);
 }

@@ -246,6 +246,14 @@ mod tests {
         PartPlan::new(part, VALIDITY, now(), ids())
     }
 
+    #[test]
+    fn a_place_is_a_part_of_a_whole_that_can_be() {
+        let place = Place::new(2, 3).unwrap();
+        assert_eq!((place.number(), place.total()), (2, 3));
+        assert!(Place::new(3, 3).is_some());
+        assert_eq!([(0, 3), (4, 3), (0, 0)].map(|(n, of)| Place::new(n, of)), [None; 3]);
+    }
+
     /// What is kept after these parts, and the texts they made.
     fn gather<'a>(
         parts: impl IntoIterator<Item = (u8, u8, &'a str)>,

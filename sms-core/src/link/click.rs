@@ -135,7 +135,7 @@ mod tests {
     fn hits_add_to_the_campaigns_of_their_links_and_a_link_is_unique_once() {
         let campaign = |n| Some(CampaignId::from_u128(n));
         let mut written = Vec::new();
-        for (campaign, hits) in [(campaign(1), 3), (campaign(2), 1), (None, 2), (campaign(1), 1)] {
+        for (campaign, hits) in [(campaign(1), 4), (campaign(2), 1), (None, 2), (campaign(1), 1)] {
             let mut link = Link { campaign, ..link() };
             for _ in 0..hits {
                 let clicked = click(&link, now());
@@ -148,7 +148,7 @@ mod tests {
         let sums = CampaignClicks::of(&written);
         let key = |n| (account_id(), CampaignId::from_u128(n));
         assert_eq!(sums.len(), 2);
-        assert_eq!(sums[&key(1)], CampaignClicks { clicks: 4, unique: 2 });
+        assert_eq!(sums[&key(1)], CampaignClicks { clicks: 5, unique: 2 });
         assert_eq!(sums[&key(2)], CampaignClicks { clicks: 2, unique: 1 });
     }
 }

@@ -103,6 +103,7 @@ mod tests {
         );
         for code in ErrorCode::ALL {
             assert_eq!(code.as_str().parse(), Ok(code));
+            assert_eq!(code.to_string(), code.as_str());
             assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
         }
         assert!("delivered".parse::<ErrorCode>().is_err());

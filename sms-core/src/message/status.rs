@@ -212,6 +212,15 @@ mod tests {
     }
 
     #[test]
+    fn a_text_that_nothing_more_is_expected_of_is_final() {
+        for status in MessageStatus::ALL {
+            let waits = matches!(status, Scheduled | Queued | Sending | Sent);
+            assert_eq!(status.is_final(), !waits, "{status}");
+            assert_eq!(status.to_string(), status.as_str());
+        }
+    }
+
+    #[test]
     fn final_statuses_stay_but_for_a_delivery_after_an_undelivery() {
         for status in MessageStatus::ALL.into_iter().filter(|status| status.is_final()) {
             for trigger in TRIGGERS {

@@ -157,6 +157,7 @@ fn punctuation_out_of_place_is_invalid() {
         // A zero in brackets where no trunk zero stands.
         "+44 7700 (0) 900123",
         "+44 77(0)0 900123",
+        "+44 07700 9(0)0123",
         "07700 (0) 90123",
         "(0)(0)7700900123",
         "+44 (0)(0)7700900123",

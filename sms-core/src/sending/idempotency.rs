@@ -166,6 +166,11 @@ mod tests {
     }
 
     #[test]
+    fn a_key_is_kept_as_it_was_given() {
+        assert_eq!("Order 7é".parse::<IdempotencyKey>().unwrap().as_str(), "Order 7é");
+    }
+
+    #[test]
     fn requests_that_mean_the_same_have_one_fingerprint() {
         let one = SendRequest::new("hello").to("07700 900123, +447700900124");
         let other = SendRequest::new("hello").to("447700900123").to("(07700) 900124");

@@ -198,6 +198,12 @@ mod tests {
     use crate::samples::{account_id, endpoint, ids, message, now, seconds};
     use crate::webhook::endpoint::{DisabledReason, Power};
 
+    #[test]
+    fn a_status_is_shown_by_the_name_that_the_api_uses() {
+        let all = [DeliveryStatus::Pending, DeliveryStatus::Delivered, DeliveryStatus::GivenUp];
+        assert_eq!(all.map(|status| status.to_string()), ["pending", "delivered", "given_up"]);
+    }
+
     fn event() -> Event {
         let data = EventData::MessageSent(Box::new(message(MessageStatus::Sent)));
         Event::new(account_id(), data, now(), &mut ids())

@@ -242,6 +242,27 @@ mod tests {
     }
 
     #[test]
+    fn a_secret_is_all_of_the_256_bits_that_were_drawn() {
+        #[derive(Debug)]
+        struct Counted;
+        impl Random for Counted {
+            fn fill(&self, bytes: &mut [u8]) {
+                for (byte, number) in bytes.iter_mut().zip(224..=255) {
+                    *byte = number;
+                }
+            }
+        }
+        let secret = Secret::generate(&Counted);
+        assert_eq!(secret.reveal(), "whsec_4OHi4-Tl5ufo6err7O3u7_Dx8vP09fb3-Pn6-_z9_v8");
+    }
+
+    #[test]
+    fn why_an_endpoint_is_off_has_the_name_that_the_api_shows() {
+        assert_eq!(DisabledReason::ByOwner.as_str(), "disabled_by_owner");
+        assert_eq!(DisabledReason::Failures.as_str(), "consecutive_failures");
+    }
+
+    #[test]
     fn switching_on_forgets_failures_and_only_an_endpoint_that_is_on_wants_events() {
         let off = endpoint(Power::Off(DisabledReason::Failures));
         assert!(!off.wants(EventType::MessageSent));

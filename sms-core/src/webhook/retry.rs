@@ -58,6 +58,12 @@ mod tests {
     }
 
     #[test]
+    fn a_schedule_shows_the_delays_it_was_made_of() {
+        let delays = vec![Duration::from_secs(7), Duration::from_secs(9)];
+        assert_eq!(RetrySchedule::new(delays.clone()).delays(), delays);
+    }
+
+    #[test]
     fn jitter_adds_a_tenth_at_most_and_never_takes_away() {
         let schedule = RetrySchedule::default();
         for attempts in 1..=6 {

@@ -86,3 +86,23 @@ pub trait WebhookSender: Send + Sync + fmt::Debug {
     /// address is checked again.
     async fn send(&self, request: WebhookRequest) -> WebhookAnswer;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn why_a_url_is_refused_has_a_code_of_its_own() {
+        use UrlRefused as U;
+        for (refused, code) in [
+            (U::Malformed, "invalid_format"),
+            (U::TooLong, "too_long"),
+            (U::Scheme, "unsupported_scheme"),
+            (U::Credentials, "credentials_in_url"),
+            (U::ForbiddenAddress, "forbidden_address"),
+            (U::DnsFailed, "dns_failed"),
+        ] {
+            assert_eq!(refused.as_str(), code);
+        }
+    }
+}

@@ -10,6 +10,7 @@ use sms_core::conformance::{self, ThreadRunner};
 use sms_store_memory::MemoryStore;
 
 fn main() -> ExitCode {
+    sms_test_log::watch();
     let trial = |scenario: conformance::Scenario| {
         Trial::test(scenario.to_string(), move || {
             scenario.run(Arc::new(MemoryStore::new()), Arc::new(ThreadRunner));

@@ -9,6 +9,7 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use sms_core::clock::{Clock, SystemClock};
+use sms_test_log::leak;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -183,6 +184,26 @@ impl Fleet {
                 self.pauses.push(Pause { life: *life, from: now(), until: None });
             }
         }
+        violations.extend(self.leaks()?);
+        Ok(violations)
+    }
+
+    /// What the logs of all lives so far hold that no log may hold.
+    fn leaks(&self) -> Result<Vec<Violation>, RigFailed> {
+        let mut violations = Vec::new();
+        for entry in std::fs::read_dir(&self.plan.folder)? {
+            let path = entry?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if !name.starts_with("log-") {
+                continue;
+            }
+            // A line that was cut off by a kill may end anywhere.
+            let log = std::fs::read(&path)?;
+            if let Some(leak) = leak(&String::from_utf8_lossy(&log)) {
+                let told = format!("{name} holds {leak}");
+                violations.push(Violation::new("no log holds what people write, or a key", told));
+            }
+        }
         Ok(violations)
     }
 
@@ -208,6 +229,7 @@ impl Fleet {
         let Life { replica, generation } = life;
         let handed = self.plan.folder.join(format!("handed-{replica}-{generation}"));
         let log = self.log(life);
+        let log_level = std::env::var("SMS_LOG").unwrap_or_else(|_| "warn".to_owned());
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("replica").arg("--handed").arg(handed);
         command.arg("--lease").arg(self.plan.lease.as_millis().to_string());
@@ -219,7 +241,7 @@ impl Fleet {
             ("SMS_ADDR", "127.0.0.1:0"),
             ("SMS_ADMIN_TOKEN", OPERATOR),
             ("SMS_DEMO", "false"),
-            ("SMS_LOG", "warn"),
+            ("SMS_LOG", log_level.as_str()),
             ("SMS_RATE_BURST", "1000000"),
             ("SMS_RATE_PER_SECOND", "100000"),
             ("SMS_WEBHOOK_ALLOW_PRIVATE", "true"),

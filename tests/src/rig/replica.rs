@@ -8,9 +8,8 @@ use std::time::Duration;
 
 use clap::Args;
 use sms_http::server::settings::Settings;
-use sms_http::server::{Additions, run_with};
+use sms_http::server::{Additions, logging, run_with};
 use tokio::signal::unix::{SignalKind, signal};
-use tracing_subscriber::EnvFilter;
 
 use super::carrier::Carrier;
 
@@ -33,12 +32,7 @@ pub struct Arguments {
 /// Serves until SIGTERM, or until whoever started it is gone.
 pub fn serve(arguments: Arguments) -> ExitCode {
     let Arguments { handed, hold, lease, settings } = arguments;
-    let filter = EnvFilter::try_new(&settings.log).unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(false)
-        .with_writer(std::io::stderr)
-        .init();
+    logging::start(&settings);
     end_with_the_rig();
     let served = async {
         let route = Carrier::new(&handed, hold).map_err(|error| error.to_string())?;

@@ -266,6 +266,7 @@ fn quiet_hours_apply_to_the_moment_the_campaign_would_go() {
     assert_eq!(departure(noon, Some(evening), Some(true)), free(Some(evening)));
     let passed = Timestamp::from_millis(noon.as_millis() - 59_000);
     assert_eq!(departure(noon, Some(passed), None), free(None));
+    assert_eq!(departure(noon, Some(noon), None), free(None));
     let ignoring = Campaign { ignore_quiet_hours: true, ..draft() };
     let options = LaunchOptions { ignore_quiet_hours: Some(false), ..LaunchOptions::default() };
     assert_eq!(options.departure(&options.apply(ignoring), &settings, evening), quiet(morning));
