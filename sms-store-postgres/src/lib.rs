@@ -2,10 +2,10 @@
 //!
 //! Rules stay in the core. A command opens its transaction, stages what is bulky, locks the rows
 //! its verdict depends on, asks the core to settle, and writes the verdict with a handful of
-//! statements whatever the number of texts. Locks are taken in one order everywhere: campaigns, the
-//! parts of a long text that comes in, queue rows, texts, the parts of texts that left, links by id,
-//! numbers, address books by account, accounts by id, conversations, inboxes, endpoints by id,
-//! deliveries. Workers skip what others have locked.
+//! statements whatever the number of texts. Locks are taken in one order everywhere: campaigns,
+//! the parts of a long text that comes in, queue rows, texts, the parts of texts that left, links
+//! by id, numbers, address books by account, accounts by id, conversations, inboxes, endpoints by
+//! id, deliveries. Workers skip what others have locked.
 //!
 //! Beside the store stand what several programs over one database need: [`PgClock`] shows all of
 //! them the same time, [`PgWake`] tells one what another has found, [`PgLimits`] counts requests

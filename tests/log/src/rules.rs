@@ -139,7 +139,8 @@ fn phone_number(text: &str) -> Option<String> {
 }
 
 /// The digits from here on, single spaces, hyphens and brackets between them left out, and where
-/// they end: at most as many as the longest number has, so that a time after a number is none of it.
+/// they end: at most as many as the longest number has, so that a time after a number is no part
+/// of it.
 fn digits_from(bytes: &[u8], start: usize) -> (String, usize) {
     let mut digits = String::new();
     let (mut at, mut end) = (start, start);
