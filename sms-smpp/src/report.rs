@@ -81,7 +81,8 @@ impl Report {
     /// the mark. Words alone do not make a receipt, as anybody may text them.
     pub fn read(message: &ShortMessage) -> Option<Self> {
         let words = String::from_utf8_lossy(message.octets()).into_owned();
-        let id = message.tlvs.text(Tag::RECEIPTED_MESSAGE_ID).filter(|id| !id.is_empty());
+        let id = message.tlvs.text(Tag::RECEIPTED_MESSAGE_ID).map(|id| id.trim().to_owned());
+        let id = id.filter(|id| !id.is_empty());
         let number = message.tlvs.number(Tag::MESSAGE_STATE);
         if !(message.is_marked_as_receipt() || (id.is_some() && number.is_some())) {
             return None;
@@ -91,7 +92,7 @@ impl Report {
         let state = number.and_then(State::of_number);
         let state = state.or_else(|| State::of_word(&written.state?))?;
         let error = network_error(message).or(written.error).unwrap_or_default();
-        Some(Self { id: id.trim().to_owned(), state, error })
+        Some(Self { id, state, error })
     }
 
     /// What it means for the text; `None` while it is under way.
@@ -152,8 +153,8 @@ impl Written {
                 from = at + name.len();
                 // `id:` also stands at the end of other names.
                 if at == 0 || head.as_bytes()[at - 1] == b' ' {
-                    let value = words.get(from..end)?.trim_start();
-                    let value = value.split_ascii_whitespace().next().unwrap_or_default();
+                    let value = words.get(from..end)?;
+                    let value = value.split_whitespace().next().unwrap_or_default();
                     // An empty value leaves the next name in its place.
                     let is_name =
                         NAMES.iter().any(|name| value.to_ascii_lowercase().starts_with(name));

@@ -396,6 +396,17 @@ mod tests {
         }
 
         #[test]
+        fn a_text_in_which_no_brace_is_left_renders_to_itself(
+            pieces in prop::collection::vec(prop::sample::select(PIECES), 0..20),
+        ) {
+            let body: String = pieces.iter().map(|piece| piece.0).collect();
+            let once = rendered(&body, &values());
+            if !once.contains('{') {
+                prop_assert_eq!(rendered(&once, &values()), once);
+            }
+        }
+
+        #[test]
         fn a_body_of_pieces_renders_piece_by_piece(
             pieces in prop::collection::vec(prop::sample::select(PIECES), 0..20),
         ) {

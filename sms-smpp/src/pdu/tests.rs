@@ -147,6 +147,17 @@ fn a_deliver_sm_may_have_long_strings_and_values_cut_short() {
 }
 
 #[test]
+fn what_is_too_long_is_cut_between_characters() {
+    for (name, kept) in [("аааааааааааа", "аааааааааа"), ("7аааааааааааа", "7ааааааааа")]
+    {
+        let message = ShortMessage { source: Address::name(name), ..text() };
+        let written = octets(&Pdu::request(1, Body::DeliverSm(Box::new(message))));
+        let Body::DeliverSm(read) = read(written).unwrap().body else { panic!("no deliver_sm") };
+        assert_eq!(&*read.source.text, kept);
+    }
+}
+
+#[test]
 fn a_unit_that_ends_before_its_fields_says_which_it_was() {
     let whole = octets(&Pdu::request(5, Body::DeliverSm(Box::new(text()))));
     let cut = whole.slice(..whole.len() - 3);

@@ -83,11 +83,10 @@ fn address(address: &Address, octets: &mut BytesMut) {
     string(&address.text, 20, octets);
 }
 
-/// A string of at most `longest` octets and its closing zero.
+/// A string of at most `longest` octets and its closing zero. No character of it is cut in two.
 fn string(text: &str, longest: usize, octets: &mut BytesMut) {
-    let text = text.as_bytes();
-    let end = text.iter().position(|octet| *octet == 0).unwrap_or(text.len());
-    octets.put_slice(&text[..end.min(longest)]);
+    let end = text.find('\0').unwrap_or(text.len()).min(longest);
+    octets.put_slice(&text.as_bytes()[..text.floor_char_boundary(end)]);
     octets.put_u8(0);
 }
 

@@ -65,6 +65,19 @@ fn an_id_in_a_value_may_lack_its_end() {
 }
 
 #[test]
+fn an_id_of_white_space_is_none() {
+    let blank = |state: Vec<u8>| {
+        let id = b" \x0b\0".to_vec();
+        Tlvs::default().with(Tag::RECEIPTED_MESSAGE_ID, id).with(Tag::MESSAGE_STATE, state)
+    };
+    let receipt = deliver(4, "id:7 stat:DELIVRD err:000", blank(vec![2]));
+    assert_eq!(Report::read(&receipt).unwrap().id, "7", "the words have one");
+    for (esm_class, words) in [(4, ""), (4, "id:\u{b} stat:DELIVRD"), (0, "Hello")] {
+        assert_eq!(Report::read(&deliver(esm_class, words, blank(vec![2]))), None, "{words}");
+    }
+}
+
+#[test]
 fn a_text_is_no_receipt_and_a_receipt_without_id_or_state_is_of_no_use() {
     for words in ["Hello", "my id:7 stat:DELIVRD", "", "stat:DELIVRD"] {
         assert_eq!(Report::read(&deliver(0, words, Tlvs::default())), None, "{words}");

@@ -7,6 +7,7 @@ mod answers;
 mod courier;
 mod guard;
 mod proxy;
+mod rebinding;
 mod receiver;
 mod request;
 mod tls;

@@ -1,0 +1,35 @@
+//! The laws that fuzzing tries on everything that reads what other people write: one module per
+//! target, each with a `check` that panics where a law is broken. Where a rule is short, it stands
+//! here a second time, written apart from the program's own code.
+
+#![forbid(unsafe_code)]
+
+pub mod links;
+pub mod merge;
+pub mod parts;
+pub mod phone;
+pub mod requests;
+mod service;
+pub mod smpp_incoming;
+pub mod smpp_pdu;
+pub mod tokens;
+
+/// Tries the laws of a target on an input.
+pub type Check = fn(&[u8]);
+
+/// Every target by its name.
+pub const TARGETS: [(&str, Check); 8] = [
+    ("phone", phone::check),
+    ("parts", parts::check),
+    ("merge", merge::check),
+    ("links", links::check),
+    ("tokens", tokens::check),
+    ("smpp_pdu", smpp_pdu::check),
+    ("smpp_incoming", smpp_incoming::check),
+    ("requests", requests::check),
+];
+
+/// The text that an input begins with, as far as it is UTF-8.
+pub(crate) fn text_of(input: &[u8]) -> &str {
+    input.utf8_chunks().next().map_or("", |chunk| chunk.valid())
+}

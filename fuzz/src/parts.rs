@@ -1,0 +1,206 @@
+//! Parts: as many as are counted, joined they are the text, each within its limits and as full as
+//! it can be; what goes over SMPP in any style is read as the same words.
+
+use std::thread_local;
+
+use bytes::{Bytes, BytesMut};
+use futures_executor::block_on;
+use sms_core::Error;
+use sms_core::account::Mode;
+use sms_core::ids::MessageId;
+use sms_core::message::Body;
+use sms_core::phone::E164;
+use sms_core::route::{OutboundText, RouteName};
+use sms_core::sending::SendRequest;
+use sms_core::service::AccountHandle;
+use sms_core::text::{self, Encoding, check_length, gsm7, is_blank, measure, split};
+use sms_core::time::Timestamp;
+use sms_smpp::coding::Septets;
+use sms_smpp::incoming::{Incoming, TextFor};
+use sms_smpp::pdu::{self, Pdu, ShortMessage};
+use sms_smpp::submit::{LongTexts, Style, submits};
+
+use crate::{service, text_of};
+
+/// Tries the laws on a text.
+pub fn check(input: &[u8]) {
+    let text = text_of(input);
+    counted_as_cut(text);
+    parts_fit_the_air(text);
+    limits_hold(text);
+    if check_length(text).is_ok() {
+        carried_whole(text);
+    }
+    if !text.is_empty() && text::is_within_characters(text) {
+        quoted_as_cut(text);
+    }
+}
+
+/// 3GPP TS 23.038, 6.2.1, but for the escape.
+const ONE_SEPTET: &str = concat!(
+    "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?",
+    "¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
+);
+const TWO_SEPTETS: &str = "\u{c}^{}\\[~]|€";
+
+/// Units of each character, and how many fit a part that is alone and one that is not.
+fn widths(text: &str) -> (Encoding, Vec<usize>, usize, usize) {
+    let wide = |c: char| TWO_SEPTETS.contains(c);
+    if text.chars().all(|c| ONE_SEPTET.contains(c) || wide(c)) {
+        let widths = text.chars().map(|c| 1 + usize::from(wide(c))).collect();
+        (Encoding::Gsm7, widths, 160, 153)
+    } else {
+        let widths = text.chars().map(|c| 1 + usize::from(c > '\u{FFFF}')).collect();
+        (Encoding::Ucs2, widths, 70, 67)
+    }
+}
+
+fn counted_as_cut(text: &str) {
+    let (encoding, widths, alone, joined) = widths(text);
+    let measured = measure(text);
+    assert_eq!(measured.encoding, encoding, "{text:?}");
+    assert_eq!(measured.units as usize, widths.iter().sum::<usize>(), "{text:?}");
+    let parts = split(text);
+    assert_eq!(parts.len(), measured.segments.get() as usize, "{text:?}");
+    let whole: String = parts.iter().map(sms_core::text::Part::text).collect();
+    assert_eq!(whole, text);
+    let room = if widths.iter().sum::<usize>() <= alone { alone } else { joined };
+    assert_eq!(parts.len() == 1, room == alone, "{text:?}");
+    let mut next = widths.iter();
+    let mut rest = widths.len();
+    for part in &parts {
+        let characters = part.text().chars().count();
+        let used: usize = next.by_ref().take(characters).sum();
+        rest -= characters;
+        assert!(used <= room, "{text:?}");
+        let first_after = widths.get(widths.len() - rest);
+        assert!(first_after.is_none_or(|width| used + width > room), "a part with room left");
+        assert!(characters > 0 || text.is_empty());
+        assert_eq!((part.encoding(), part.total()), (encoding, measured.segments));
+    }
+    let numbers: Vec<u32> = parts.iter().map(sms_core::text::Part::number).collect();
+    assert_eq!(numbers, (1..=measured.segments.get()).collect::<Vec<u32>>());
+}
+
+fn parts_fit_the_air(text: &str) {
+    let parts = split(text);
+    for part in &parts {
+        let Some(data) = part.user_data(0x2A) else {
+            assert!(parts.len() > 255);
+            continue;
+        };
+        assert!(parts.len() <= 255);
+        let total = u8::try_from(parts.len()).unwrap_or_default();
+        let number = u8::try_from(part.number()).unwrap_or_default();
+        let header = (total > 1).then_some([5, 0, 3, 0x2A, total, number]);
+        assert_eq!((data.header, data.encoding), (header, part.encoding()));
+        let octets = data.octets();
+        assert!(octets.len() <= 140);
+        let start = header.map_or(0, |header| header.len());
+        let words = match data.encoding {
+            Encoding::Gsm7 => {
+                assert!(data.payload.iter().all(|septet| *septet < 0x80));
+                gsm7::decode(&gsm7::unpack_after(&octets, start, data.payload.len()))
+            }
+            Encoding::Ucs2 => of_utf16(&octets[start..]),
+        };
+        assert_eq!(words, part.text());
+    }
+}
+
+fn of_utf16(octets: &[u8]) -> String {
+    let units = octets.chunks(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]]));
+    String::from_utf16(&units.collect::<Vec<u16>>()).expect("no pair is cut")
+}
+
+fn limits_hold(text: &str) {
+    let (_, widths, alone, _) = widths(text);
+    assert_eq!(check_length(text).is_ok(), widths.iter().sum::<usize>() <= 10 * alone);
+    assert_eq!(text::is_within_characters(text), widths.len() <= 1_600);
+    let shows = |c: char| !c.is_whitespace() && !text::is_invisible(c);
+    assert_eq!(is_blank(text), !text.chars().any(shows));
+}
+
+fn number(digits: u64) -> E164 {
+    E164::from_digits(digits).expect("a number")
+}
+
+/// Whatever the style, the peer's units are within its limits, and say the same words.
+fn carried_whole(text: &str) {
+    let now = Timestamp::from_millis(0);
+    let measured = measure(text);
+    let outbound = OutboundText {
+        message: MessageId::from_u128(1),
+        to: number(447_700_900_123),
+        from: number(447_700_900_000),
+        sender: None,
+        body: Body::new(text),
+        encoding: measured.encoding,
+        segments: measured.segments,
+        route: RouteName::new("main"),
+        mode: Mode::Live,
+        attempt: 0,
+        expires_at: now,
+    };
+    for septets in [Septets::Unpacked, Septets::Packed] {
+        for long_texts in [LongTexts::Udh8, LongTexts::Udh16, LongTexts::Sar, LongTexts::Payload] {
+            let units = submits(&outbound, Style { long_texts, septets }, 0xBEEF, now);
+            let is_cut = measured.segments.get() > 1 && long_texts != LongTexts::Payload;
+            let count = if is_cut { measured.segments.get() as usize } else { 1 };
+            assert_eq!(units.len(), count, "as many as were charged");
+            let mut whole = String::new();
+            for (index, unit) in units.into_iter().enumerate() {
+                let part = delivered(unit, septets);
+                let told = part.place.map(|place| (usize::from(place.total), place.number));
+                let place = is_cut.then(|| (count, u8::try_from(index + 1).unwrap_or_default()));
+                assert_eq!(told, place, "{long_texts:?}");
+                whole.push_str(&part.words);
+            }
+            if septets == Septets::Unpacked {
+                assert_eq!(whole, text, "{long_texts:?}");
+            } else {
+                // Packed, an `@` at the very end of a part cannot be told from spare bits.
+                assert_eq!(whole.replace('@', ""), text.replace('@', ""), "{long_texts:?}");
+            }
+        }
+    }
+}
+
+/// The unit written, read again, and taken in as though it had come to us.
+fn delivered(unit: ShortMessage, septets: Septets) -> TextFor {
+    assert!(unit.short_message.len() <= 254);
+    let mut octets = BytesMut::new();
+    pdu::write(&Pdu::request(1, pdu::Body::DeliverSm(Box::new(unit.clone()))), &mut octets);
+    let read = pdu::read(Bytes::from(octets)).expect("what is written can be read");
+    assert_eq!(read.body, pdu::Body::DeliverSm(Box::new(unit.clone())));
+    match Incoming::read(&unit, septets) {
+        Incoming::Text(text) => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+thread_local! {
+    static ACCOUNT: AccountHandle =
+        block_on(async { service::account(&service::empty().await, 0).await });
+}
+
+/// A quote takes a credit for each part of the text that it shows.
+fn quoted_as_cut(text: &str) {
+    let plain = SendRequest::new(text).to("07700 900123");
+    let tracked = plain.clone().track_links().append_opt_out();
+    for request in [plain, tracked] {
+        let quote = ACCOUNT.with(|account| block_on(account.quote(request)));
+        if text.contains('\0') {
+            assert!(matches!(quote, Err(Error::Invalid(_))), "no store keeps U+0000");
+            continue;
+        }
+        let quote = quote.expect("a well-formed request");
+        let parts = quote.preview.as_deref().map_or(0, |shown| split(shown).len());
+        assert_eq!(quote.credits.get(), parts as u64, "{text:?}");
+        assert_eq!(quote.recipients + quote.rejected.len(), 1);
+        if let Some(shown) = &quote.preview {
+            assert!(check_length(shown).is_ok() && !is_blank(shown));
+            assert_eq!(quote.encoding, measure(shown).encoding);
+        }
+    }
+}
