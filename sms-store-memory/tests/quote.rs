@@ -75,7 +75,7 @@ impl Wish {
     /// Without words of its own, those of the template.
     fn request(&self, stage: &Stage) -> SendRequest {
         let mut request = SendRequest::new(self.body.clone());
-        request.to = self.numbers.clone();
+        request.to.clone_from(&self.numbers);
         request.contact_ids = self.contacts.iter().map(|index| stage.contacts[*index]).collect();
         request.list_id = self.whole_list.then_some(stage.list);
         request.template_id = self.body.is_empty().then_some(stage.template);
