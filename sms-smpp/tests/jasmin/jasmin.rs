@@ -1,0 +1,109 @@
+//! A running Jasmin, set up over its console to pass texts on to a peer of ours and back.
+
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+/// More than any command takes.
+const BOUND: Duration = Duration::from_secs(30);
+
+/// The user that binds.
+pub(crate) const USER: &str = "example";
+pub(crate) const PASSWORD: &str = "secret";
+
+/// The address of a part of Jasmin: its variable, else where it listens by default.
+fn place(variable: &str, default: &str) -> String {
+    std::env::var(variable).unwrap_or_else(|_| default.to_owned())
+}
+
+/// Where its SMPP server listens.
+pub(crate) fn smpp() -> String {
+    place("SMS_JASMIN_SMPP", "127.0.0.1:2775")
+}
+
+/// Gives commands to the console, each when the one before it is done; all that it said.
+async fn console(lines: &[String]) -> String {
+    let place = place("SMS_JASMIN_CLI", "127.0.0.1:8990");
+    let stream = TcpStream::connect(&place).await;
+    let mut stream = stream.unwrap_or_else(|error| panic!("no Jasmin at {place}: {error}"));
+    let mut said = prompt(&mut stream).await;
+    for line in lines {
+        stream.write_all(format!("{line}\r\n").as_bytes()).await.unwrap();
+        said.push_str(&prompt(&mut stream).await);
+    }
+    said
+}
+
+/// What is said until the next command is waited for. The greeting comes without a prompt.
+async fn prompt(stream: &mut TcpStream) -> String {
+    let mut said = Vec::new();
+    loop {
+        let read = timeout(BOUND, stream.read_buf(&mut said)).await.expect("an answer in time");
+        let text = String::from_utf8_lossy(&said).into_owned();
+        let is_greeting = text.contains("Session ref") && text.ends_with('\n');
+        if read.unwrap() == 0 || text.ends_with("> ") || text.ends_with("jcli : ") || is_greeting {
+            return text;
+        }
+    }
+}
+
+fn lines(lines: &[&str]) -> Vec<String> {
+    lines.iter().map(|line| (*line).to_owned()).collect()
+}
+
+/// Has every text of the user go to the peer on `port`, and the peer's texts to the user.
+pub(crate) async fn pass_on_to(port: u16) {
+    let connector = format!("peer{port}");
+    let (cid, to) = (format!("cid {connector}"), format!("port {port}"));
+    let by = format!("connector smppc({connector})");
+    let for_user = format!("connector smpps({USER})");
+    let name = format!("username {USER}");
+    let word = format!("password {PASSWORD}");
+    let steps: [&[&str]; 5] = [
+        &["group -a", "gid example", "ok"],
+        &["user -a", &name, &word, "uid example", "gid example", "ok"],
+        &[
+            "smppccm -a",
+            &cid,
+            "host 127.0.0.1",
+            &to,
+            "username example",
+            "password secret",
+            "bind transceiver",
+            "submit_throughput 0",
+            "requeue_delay 1",
+            "con_fail_delay 1",
+            "con_loss_delay 1",
+            "ok",
+        ],
+        &["mtrouter -a", "type DefaultRoute", &by, "rate 0.0", "ok"],
+        &["morouter -a", "type DefaultRoute", &for_user, "ok"],
+    ];
+    for step in steps {
+        // What is there already is refused, and the form is left.
+        console(&lines(step)).await;
+    }
+    console(&[format!("smppccm -1 {connector}")]).await;
+    let bound = async {
+        while !console(&lines(&["smppccm --list"]))
+            .await
+            .lines()
+            .any(|line| line.contains(&connector) && line.contains("BOUND_TRX"))
+        {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(BOUND, bound).await.expect("Jasmin binds to the peer");
+}
+
+/// Lets it forget the peer.
+pub(crate) async fn leave(port: u16) {
+    console(&[format!("smppccm -0 peer{port}"), format!("smppccm -r peer{port}")]).await;
+}
+
+/// Has it end every session of the user.
+pub(crate) async fn unbind() {
+    console(&[format!("user --smpp-unbind {USER}")]).await;
+}

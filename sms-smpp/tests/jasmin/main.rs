@@ -1,0 +1,431 @@
+//! A route against Jasmin, a gateway that nobody here wrote: its SMPP server takes our texts and
+//! passes them on to node-smpp, and brings back receipts and texts. `benches/peers/README.md` says
+//! how to run these; they need a Jasmin (`SMS_JASMIN_SMPP`, `SMS_JASMIN_CLI`), and one at a time.
+
+#![expect(clippy::unwrap_used, reason = "the helpers of tests are tests as well")]
+
+mod jasmin;
+#[path = "../peer/smsc.rs"]
+mod smsc;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use sms_core::account::Mode;
+use sms_core::clock::SystemClock;
+use sms_core::ids::MessageId;
+use sms_core::inbound::InboundText;
+use sms_core::inbound::part::InboundPart;
+use sms_core::message::{Body, ErrorCode};
+use sms_core::phone::parse_any;
+use sms_core::random::{Random, SystemRandom};
+use sms_core::receipt::report::{NetworkId, NetworkReport};
+use sms_core::receipt::{Receipt, ReceiptStatus};
+use sms_core::route::{HandOver, OutboundText, Route, RouteName, RouteSink};
+use sms_core::text::measure;
+use sms_core::time::Timestamp;
+use sms_smpp::route::SmppRoute;
+use sms_smpp::settings::RouteSettings;
+use smsc::Smsc;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+const BOUND: Duration = Duration::from_mins(1);
+
+/// What came back.
+#[derive(Debug)]
+enum Came {
+    Report(NetworkReport),
+    Text(InboundText),
+    Part(InboundPart),
+}
+
+/// Keeps whatever comes.
+#[derive(Debug)]
+struct Kept(UnboundedSender<Came>);
+
+#[async_trait]
+impl RouteSink for Kept {
+    async fn receipt(&self, _receipt: Receipt) -> Result<(), sms_core::Error> {
+        Ok(())
+    }
+
+    async fn reports(&self, reports: Vec<NetworkReport>) -> Vec<Result<(), sms_core::Error>> {
+        let keep = |report| {
+            self.0.send(Came::Report(report)).unwrap();
+            Ok(())
+        };
+        reports.into_iter().map(keep).collect()
+    }
+
+    async fn inbound(&self, text: InboundText) -> Result<(), sms_core::Error> {
+        self.0.send(Came::Text(text)).unwrap();
+        Ok(())
+    }
+
+    async fn inbound_part(&self, part: InboundPart) -> Result<(), sms_core::Error> {
+        self.0.send(Came::Part(part)).unwrap();
+        Ok(())
+    }
+
+    async fn connected(&self, _route: &RouteName) -> Result<(), sms_core::Error> {
+        Ok(())
+    }
+}
+
+/// Ours, Jasmin, and the peer behind it.
+struct Way {
+    route: Arc<SmppRoute>,
+    sink: Arc<Kept>,
+    came: UnboundedReceiver<Came>,
+    smsc: Smsc,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Way {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Way {
+    async fn through(settings: &[(&str, &str)]) -> Self {
+        let smsc = Smsc::start().await;
+        jasmin::pass_on_to(smsc.port).await;
+        Self::over(smsc, settings).await
+    }
+
+    async fn over(smsc: Smsc, settings: &[(&str, &str)]) -> Self {
+        let (tell, came) = unbounded_channel();
+        let route = Arc::new(route(jasmin::PASSWORD, settings));
+        let sink = Arc::new(Kept(tell));
+        let (kept, to) = (Arc::clone(&route), Arc::clone(&sink));
+        let task = tokio::spawn(async move { kept.run(to).await });
+        bound(&route, 1).await;
+        Self { route, sink, came, smsc, task }
+    }
+
+    /// The same peers, with a route set up anew.
+    async fn again(mut self, settings: &[(&str, &str)]) -> Self {
+        self.route.close().await;
+        self.task.abort();
+        let (tell, came) = unbounded_channel();
+        (self.route, self.sink) =
+            (Arc::new(route(jasmin::PASSWORD, settings)), Arc::new(Kept(tell)));
+        self.came = came;
+        let (kept, to) = (Arc::clone(&self.route), Arc::clone(&self.sink));
+        self.task = tokio::spawn(async move { kept.run(to).await });
+        bound(&self.route, 1).await;
+        self
+    }
+
+    async fn send(&self, texts: &[OutboundText]) -> Vec<HandOver> {
+        self.route.hand_over(texts, &*self.sink).await
+    }
+
+    /// Sends a text; the ids of its parts.
+    async fn ids(&self, body: &str) -> Vec<NetworkId> {
+        match self.send(&[text(body)]).await.remove(0) {
+            HandOver::Submitted { parts } => parts,
+            other => panic!("not taken: {other:?}"),
+        }
+    }
+
+    async fn next(&mut self) -> Came {
+        timeout(BOUND, self.came.recv()).await.expect("something in time").unwrap()
+    }
+
+    async fn report(&mut self) -> NetworkReport {
+        match self.next().await {
+            Came::Report(report) => report,
+            other => panic!("no report: {other:?}"),
+        }
+    }
+
+    async fn end(self) {
+        self.route.close().await;
+        jasmin::leave(self.smsc.port).await;
+    }
+}
+
+fn route(password: &str, settings: &[(&str, &str)]) -> SmppRoute {
+    let variables = |name: &str| {
+        let setting = name.strip_prefix("SMS_ROUTE_MAIN_")?;
+        let told = settings.iter().find(|(known, _)| *known == setting);
+        match setting {
+            "URL" => Some(format!("smpp://{}@{}", jasmin::USER, jasmin::smpp())),
+            "PASSWORD" => Some(password.to_owned()),
+            _ => told.map(|(_, value)| (*value).to_owned()),
+        }
+    };
+    let settings = RouteSettings::read("main", &variables).unwrap();
+    let random: Arc<dyn Random> = Arc::new(SystemRandom);
+    SmppRoute::new(RouteName::new("main"), settings, Arc::new(SystemClock), &random)
+}
+
+async fn bound(route: &SmppRoute, connections: usize) {
+    let all = async {
+        while route.connections().unwrap().up != connections {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(BOUND, all).await.expect("bound in time");
+}
+
+fn text(body: &str) -> OutboundText {
+    use sms_core::clock::Clock;
+    let measured = measure(body);
+    OutboundText {
+        message: MessageId::from_u128(rand()),
+        to: parse_any("07700 900123").unwrap(),
+        from: parse_any("07700 900001").unwrap(),
+        sender: None,
+        body: Body::new(body),
+        encoding: measured.encoding,
+        segments: measured.segments,
+        route: RouteName::new("main"),
+        mode: Mode::Live,
+        attempt: 0,
+        expires_at: Timestamp::plus(SystemClock.now(), Duration::from_hours(24)),
+    }
+}
+
+fn rand() -> u128 {
+    u128::from(SystemRandom.next_u64()) << 64 | u128::from(SystemRandom.next_u64())
+}
+
+/// Every character of GSM-7, the extension table included.
+fn gsm7_characters() -> String {
+    let mut all: String = (0..128)
+        .filter(|septet| *septet != 0x1B)
+        .map(|septet| sms_core::text::gsm7::decode(&[septet]))
+        .collect();
+    all.push_str("^{}\\[~]|€\u{C}");
+    all
+}
+
+#[tokio::test]
+#[ignore = "needs a running Jasmin"]
+async fn single_texts_pass_in_every_character() {
+    let mut way = Way::through(&[]).await;
+    for words in [&gsm7_characters()[..], "@", "x@", "Привет 👋🏽 ça va"] {
+        assert_eq!(way.ids(words).await.len(), 1);
+        let seen = way.smsc.event("text").await;
+        assert_eq!(seen["words"], words);
+        assert_eq!((&seen["from"], &seen["to"]), (&json!("447700900001"), &json!("447700900123")));
+        println!("{seen}");
+    }
+    let named = OutboundText { sender: Some("Bistro".to_owned()), ..text("x") };
+    assert!(matches!(way.send(&[named]).await[0], HandOver::Submitted { .. }));
+    let seen = way.smsc.event("text").await;
+    assert_eq!((&seen["from"], &seen["from_ton"]), (&json!("Bistro"), &json!(5)));
+    way.end().await;
+}
+
+fn numbers(value: &Value) -> Vec<u64> {
+    value.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
+}
+
+/// The words of so many parts, put together by the places that the peer behind Jasmin saw.
+async fn joined(smsc: &mut Smsc, parts: usize) -> String {
+    let mut seen = Vec::new();
+    for _ in 0..parts {
+        let event = smsc.event("text").await;
+        let place: [u64; 3] = if event["sar"].is_array() {
+            numbers(&event["sar"]).try_into().unwrap()
+        } else {
+            match numbers(&event["udh"])[..] {
+                [0, 3, reference, total, number] => [reference, total, number],
+                [8, 4, high, low, total, number] => [high * 256 + low, total, number],
+                _ => panic!("{event}"),
+            }
+        };
+        let [reference, total, number] = place;
+        assert_eq!(total, parts as u64);
+        seen.push((reference, number, event["words"].as_str().unwrap().to_owned()));
+    }
+    seen.sort();
+    assert!(seen.iter().all(|(reference, ..)| *reference == seen[0].0));
+    seen.into_iter().map(|(.., words)| words).collect()
+}
+
+#[tokio::test]
+#[ignore = "needs a running Jasmin"]
+async fn ten_parts_pass_in_either_alphabet_however_they_are_marked() {
+    let gsm = gsm7_characters().repeat(20).chars().take(1_380).collect::<String>();
+    let ucs = "Привет 👋 ".repeat(80).chars().take(600).collect::<String>();
+    let mut way = Way::through(&[]).await;
+    for style in ["udh8", "udh16", "sar"] {
+        way = way.again(&[("LONG_TEXTS", style), ("WINDOW", "20")]).await;
+        for body in [&gsm, &ucs] {
+            let parts = way.ids(body).await;
+            assert!(parts.len() >= 9, "{parts:?}");
+            let words = joined(&mut way.smsc, parts.len()).await;
+            println!("{style}: {} parts, as sent: {}", parts.len(), &words == body);
+            assert_eq!(&words, body, "{style}");
+        }
+    }
+    way.end().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a running Jasmin"]
+async fn a_whole_text_passes_in_a_payload() {
+    let mut way = Way::through(&[("LONG_TEXTS", "payload")]).await;
+    let body = "Привет 👋 ".repeat(60);
+    assert_eq!(way.ids(&body).await.len(), 1);
+    assert_eq!(way.smsc.event("text").await["words"], body.as_str());
+    way.end().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a running Jasmin"]
+async fn receipts_come_back_under_the_ids_that_were_given() {
+    let mut way = Way::through(&[]).await;
+    for form in ["text", "tlv", "both"] {
+        way.smsc.answers(json!({ "after": form })).await;
+        let given = way.ids("x").await;
+        let report = way.report().await;
+        println!("{form}: given {given:?}, reported {report:?}");
+        assert_eq!(
+            report,
+            NetworkReport { id: given[0].clone(), status: ReceiptStatus::Delivered }
+        );
+    }
+    way.smsc.answers(json!({ "after": "text" })).await;
+    let mut given = way.ids(&"long ".repeat(300)).await;
+    let mut reported = Vec::new();
+    for _ in &given {
+        reported.push(way.report().await.id);
+    }
+    given.sort();
+    reported.sort();
+    assert_eq!(given, reported);
+    way.end().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a running Jasmin"]
+async fn a_receipt_that_it_was_not_delivered_says_so() {
+    let mut way = Way::through(&[]).await;
+    let given = way.ids("x").await;
+    let id = way.smsc.event("text").await["id"].clone();
+    let told = json!({ "id": id, "state": "UNDELIV", "form": "text", "err": "006" });
+    way.smsc.order(json!({ "receipt": told })).await;
+    let report = way.report().await;
+    println!("{report:?}");
+    assert_eq!(report.id, given[0]);
+    let absent = ReceiptStatus::Undelivered(ErrorCode::AbsentSubscriber);
+    let unknown = ReceiptStatus::Undelivered(ErrorCode::NetworkError);
+    assert!(report.status == absent || report.status == unknown);
+    way.end().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a running Jasmin"]
+async fn texts_for_us_pass_in_every_alphabet_and_in_parts() {
+    let mut way = Way::through(&[]).await;
+    let from_to = |fields: Value| {
+        let mut whole = json!({
+            "source_addr": "447700900123", "source_addr_ton": 1, "source_addr_npi": 1,
+            "destination_addr": "447700900001", "dest_addr_ton": 1, "dest_addr_npi": 1,
+        });
+        for (name, value) in fields.as_object().unwrap() {
+            whole[name] = value.clone();
+        }
+        json!({ "deliver": whole })
+    };
+    let cases = [
+        (json!({ "data_coding": 0, "octets": [0x00, 0x1B, 0x65, 0x41] }), "@€A"),
+        (json!({ "data_coding": 3, "octets": [0x63, 0xE9] }), "cé"),
+        (json!({ "data_coding": 8, "octets": [0x04, 0x34, 0xD8, 0x3D, 0xDC, 0x4B] }), "д👋"),
+    ];
+    for (fields, words) in cases {
+        way.smsc.order(from_to(fields)).await;
+        match way.next().await {
+            Came::Text(text) => {
+                assert_eq!(text.from.to_string(), "+447700900123");
+                assert_eq!(text.to.to_string(), "+447700900001");
+                assert_eq!(text.body.as_str(), words);
+            }
+            other => panic!("no text: {other:?}"),
+        }
+    }
+    // Whether a gateway joins a text's parts or passes each on is its own affair.
+    let marked =
+        |number: u8| json!({ "esm_class": 0x40, "octets": [5, 0, 3, 9, 2, number, 0x40 + number] });
+    let valued = |number: u8| {
+        json!({
+            "sar_msg_ref_num": 300, "sar_total_segments": 2, "sar_segment_seqnum": number,
+            "octets": [0x40 + number],
+        })
+    };
+    for parts in [[marked(1), marked(2)], [valued(1), valued(2)]] {
+        for part in parts {
+            way.smsc.order(from_to(part)).await;
+        }
+        let mut words = String::new();
+        while words.len() < 2 {
+            match way.next().await {
+                Came::Text(text) => words.push_str(text.body.as_str()),
+                Came::Part(part) => words.push_str(part.body.as_str()),
+                Came::Report(report) => panic!("{report:?}"),
+            }
+            println!("so far {words:?}");
+        }
+        assert_eq!(words, "AB");
+    }
+    way.end().await;
+}
+
+#[tokio::test]
+#[ignore = "needs a running Jasmin"]
+async fn a_wrong_password_is_never_bound() {
+    let smsc = Smsc::start().await;
+    jasmin::pass_on_to(smsc.port).await;
+    let route = Arc::new(route("wrong", &[]));
+    let (tell, _) = unbounded_channel();
+    let kept = Arc::clone(&route);
+    let task = tokio::spawn(async move { kept.run(Arc::new(Kept(tell))).await });
+    let bind = timeout(Duration::from_secs(3), bound(&route, 1)).await;
+    assert!(bind.is_err());
+    task.abort();
+    jasmin::leave(smsc.port).await;
+}
+
+#[tokio::test]
+#[ignore = "needs a running Jasmin"]
+async fn unbound_by_the_peer_the_route_binds_again() {
+    let mut way = Way::through(&[]).await;
+    jasmin::unbind().await;
+    bound(&way.route, 0).await;
+    bound(&way.route, 1).await;
+    way.ids("x").await;
+    assert_eq!(way.smsc.event("text").await["words"], "x");
+    way.end().await;
+}
+
+/// Figures rather than a promise: what passes with a window of 10, and of 100.
+#[tokio::test]
+#[ignore = "needs a running Jasmin"]
+async fn how_much_passes() {
+    let mut way = Way::through(&[]).await;
+    for window in ["10", "100"] {
+        way = way.again(&[("WINDOW", window)]).await;
+        let texts: Vec<OutboundText> = (0..1_000).map(|_| text("Your table is ready")).collect();
+        let start = Instant::now();
+        let results = way.send(&texts).await;
+        let taken = results.iter().filter(|it| matches!(it, HandOver::Submitted { .. })).count();
+        let to = start.elapsed();
+        for _ in 0..taken {
+            way.smsc.event("text").await;
+        }
+        let through = start.elapsed();
+        println!("window {window}: {taken} taken in {to:?}, through in {through:?}");
+        assert_eq!(taken, texts.len());
+    }
+    way.end().await;
+}
