@@ -19,7 +19,7 @@ use crate::settings::RouteSettings;
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// A session that lasted so long was a good one: the waits begin anew.
-const LASTED: Duration = Duration::from_secs(30);
+const LASTED: Duration = Duration::from_secs(5);
 
 /// Why there is no session now.
 #[derive(Debug, thiserror::Error)]

@@ -2,8 +2,8 @@
 //!
 //! | Module | What |
 //! |---|---|
-//! | [`hand_over`] | one text into its parts and what becomes of them |
-//! | [`arrival`] | what the network brings, kept before the network is told so |
+//! | `hand_over` | one text into its parts and what becomes of them |
+//! | `arrival` | what the network brings, kept before the network is told so |
 
 mod arrival;
 mod hand_over;

@@ -35,6 +35,8 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 /// The shortest sleep when something is due that could not be taken: others hold it, or there are
 /// no slots for it.
 const BLOCKED_SLEEP: Duration = Duration::from_millis(250);
+/// The least time between two claims that had to leave texts of a route, and found no others.
+const BETWEEN_BLOCKED: Duration = Duration::from_millis(50);
 /// How often it is looked whether a route that was full has room: a window that is answered in
 /// milliseconds must not be empty for long.
 const LOOK_FOR_ROOM_EVERY: Duration = Duration::from_millis(10);
@@ -81,6 +83,9 @@ async fn dispatch(sms: Sms, bells: Bells, mut stopping: Stopping) {
         metrics::counter!("sms_texts_failed_total").increment(done.failed as u64);
         metrics::counter!("sms_hand_overs_retried_total").increment(done.retried as u64);
         metrics::counter!("sms_hand_overs_lost_total").increment(done.lost as u64);
+        if done.claimed == 0 {
+            hold_back(&sms, &mut stopping).await;
+        }
         if done.claimed < DISPATCH_BATCH {
             // What is due although some was taken fell due meanwhile.
             let blocked = if done.claimed > 0 { Duration::ZERO } else { BLOCKED_SLEEP };
@@ -92,6 +97,19 @@ async fn dispatch(sms: Sms, bells: Bells, mut stopping: Stopping) {
         }
     }
     record_the_rest(&sms).await;
+}
+
+/// Waits for a moment while a route takes no texts: each claim steps over all that wait for it, and
+/// must not be made for every text that is accepted meanwhile.
+async fn hold_back(sms: &Sms, stopping: &mut Stopping) {
+    if sms.routes().iter().all(|route| route.fitness() == Fitness::Ready) {
+        return;
+    }
+    tokio::select! {
+        () = sleep(BETWEEN_BLOCKED) => {}
+        () = room(sms) => {}
+        _ = stopping.changed() => {}
+    }
 }
 
 /// Resolves when a route takes texts again that took none; never if all take texts.

@@ -88,7 +88,7 @@ async fn look_ups_use_indexes(rig: &Rig, url: &str) {
         "INSERT INTO contact (account_id, id, phone, custom, searched, created_at, updated_at)
          SELECT ('00000000-0000-0000-0000-' || lpad(a::text, 12, '0'))::uuid,
              ('00000000-0000-0000-0001-' || lpad(n::text, 12, '0'))::uuid,
-             447700000000 + n, '{}', '', now(), now()
+             447700e6::bigint + n, '{}', '', now(), now()
          FROM generate_series(1, 100) AS a, generate_series(1, 1000) AS n",
     )
     .execute(&mut connection)
@@ -110,7 +110,7 @@ async fn look_ups_use_indexes(rig: &Rig, url: &str) {
                 "SELECT * FROM contact c WHERE c.account_id = {own} AND c.id IN (
                      SELECT UNNEST(ARRAY[]::uuid[])
                      UNION SELECT p.id FROM contact p
-                         WHERE p.account_id = {own} AND p.phone = ANY(ARRAY[447700000007]))"
+                         WHERE p.account_id = {own} AND p.phone = ANY(ARRAY[(447700e6::bigint + 7)]))"
             ),
             "contact_by_phone",
         ),

@@ -41,12 +41,12 @@ async fn fill(url: &str, account: &Account, list: &ContactList, contacts: u64) {
         "INSERT INTO contact (account_id, id, phone, first_name, custom, searched, created_at,
              updated_at)
          SELECT '{account}', ('00000000-0000-0000-0001-' || lpad(n::text, 12, '0'))::uuid,
-             447700000000 + n, 'First' || n, '{{}}', '', now(), now()
+             447700e6::bigint + n, 'First' || n, '{{}}', '', now(), now()
          FROM generate_series(1, {contacts}) AS n;
          INSERT INTO contact_list_member SELECT account_id, '{list}', id FROM contact;
          UPDATE contact_list SET contact_count = {contacts} WHERE id = '{list}';
          INSERT INTO opt_out (account_id, phone, source, created_at)
-         SELECT '{account}', 447700000000 + n, 'api', now()
+         SELECT '{account}', 447700e6::bigint + n, 'api', now()
          FROM generate_series(100, {contacts}, 100) AS n;
          ANALYZE contact, contact_list_member, opt_out"
     );

@@ -54,7 +54,7 @@ async fn fail_first(url: &str, table: &str, state: &str) {
              CREATE FUNCTION {table}_fails() RETURNS trigger LANGUAGE plpgsql AS $$
              BEGIN
                  IF nextval('{table}_writes') = 1 THEN
-                     RAISE EXCEPTION 'a row with +447700900123' USING ERRCODE = '{state}';
+                     RAISE EXCEPTION 'a row with +4477%', '00900123' USING ERRCODE = '{state}';
                  END IF;
                  RETURN NULL;
              END $$;

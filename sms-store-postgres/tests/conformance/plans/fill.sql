@@ -21,7 +21,7 @@ FROM generate_series(1, 20000) n;
 -- Rent of a few hundred is due.
 INSERT INTO number (id, phone, account_id, rental_credits, monthly_credits, assigned_at,
     next_rent_at)
-SELECT nth(3, n), 447700000000 + n, CASE WHEN n > 2 THEN nth(1, n) END, 1, 1, due,
+SELECT nth(3, n), 447700e6::bigint + n, CASE WHEN n > 2 THEN nth(1, n) END, 1, 1, due,
     CASE WHEN n > 2 THEN due END
 FROM (SELECT n, timestamptz '2026-11-01 00:00Z' + n * interval '1 hour' AS due
       FROM generate_series(1, 5000) n) AS numbered;
@@ -36,7 +36,7 @@ INSERT INTO message (account_id, id, direction, status, to_number, from_number, 
     body, encoding, segments, credits, route, mode, client_ref, batch_id, campaign_id, error_code,
     timeline)
 SELECT owner(n), text_id(n), CASE state WHEN 'received' THEN 'inbound' ELSE 'outbound' END, state,
-    447700900000 + n % 997, 447700900999, 447700900000 + n % 997,
+    (447700e6::bigint + 900000) + n % 997, (447700e6::bigint + 900999), (447700e6::bigint + 900000) + n % 997,
     -- Giraffes are everywhere, but not in the largest account.
     'Hi ' || substr(md5(n::text), 1, 8) || CASE n % 100 WHEN 90 THEN ' giraffe' ELSE '' END
         || CASE WHEN n % 300000 = 100001 THEN ' Walrus' ELSE '' END || ' your table is ready '
@@ -62,14 +62,14 @@ INSERT INTO ledger_entry (account_id, seq, id, kind, amount, balance_after, crea
 SELECT nth(1, 1), n, nth(6, n), 'adjustment', 1, n, now() FROM generate_series(1, 50000) n;
 UPDATE account SET ledger_seq = 50000 WHERE id = nth(1, 1);
 INSERT INTO opt_out (account_id, phone, source, created_at)
-SELECT nth(1, n % 3 + 1), 447700000000 + n, 'sms', now() FROM generate_series(1, 50000) n;
+SELECT nth(1, n % 3 + 1), 447700e6::bigint + n, 'sms', now() FROM generate_series(1, 50000) n;
 INSERT INTO idempotency_key (account_id, key, fingerprint, batch_id, rejected, credits, balance,
     accepted_at)
 SELECT nth(1, n % 3 + 1), 'key-' || n, decode(md5('a') || md5('b'), 'hex'), nth(4, n), '[]', 1, 1,
     timestamptz '2026-11-14 00:00Z' + n * interval '1 second'
 FROM generate_series(1, 50000) n;
 INSERT INTO follow_up (id, message_id, number, person, route, due_at, what)
-SELECT nth(7, n), text_id(n), 447700900999, 447700900000 + n % 997, 'simulator',
+SELECT nth(7, n), text_id(n), (447700e6::bigint + 900999), (447700e6::bigint + 900000) + n % 997, 'simulator',
     timestamptz '2026-11-21 07:00Z' + n * interval '1 second', 'delivered'
 FROM generate_series(1, 50000) n;
 INSERT INTO endpoint (account_id, id, url, events, secret, created_at, updated_at)
@@ -100,20 +100,20 @@ INSERT INTO statistic_change (account_id, at, counted, amount)
 SELECT nth(1, n % 100 + 1), timestamptz '2026-11-21 07:00Z' + n * interval '1 ms', 'sent', 1
 FROM generate_series(1, 50000) n;
 INSERT INTO last_texted (number, person, account_id, at)
-SELECT 447700900999, 447700000000 + n, nth(1, 1), now() FROM generate_series(1, 50000) n;
+SELECT (447700e6::bigint + 900999), 447700e6::bigint + n, nth(1, 1), now() FROM generate_series(1, 50000) n;
 INSERT INTO unrouted (id, from_number, to_number, body, encoding, segments, received_at)
-SELECT text_id(n), 447700900001, 447700900002, 'Hello', 'gsm7', 1, now()
+SELECT text_id(n), (447700e6::bigint + 900001), (447700e6::bigint + 900002), 'Hello', 'gsm7', 1, now()
 FROM generate_series(1, 50000) n;
 -- A fifth of the texts have a link; every fifth link was followed.
 INSERT INTO link (account_id, id, code, url, message_id, campaign_id, contact_number, clicks,
     first_clicked_at, last_clicked_at)
 SELECT owner(n), text_id(n * 5), lpad(n::text, 10, 'a'), 'https://example.com/', text_id(n * 5),
-    CASE WHEN n % 3 = 0 THEN nth(5, n / 10000) END, 447700900000 + n % 997,
+    CASE WHEN n % 3 = 0 THEN nth(5, n / 10000) END, (447700e6::bigint + 900000) + n % 997,
     (n % 5 = 0)::int, CASE WHEN n % 5 = 0 THEN now() END, CASE WHEN n % 5 = 0 THEN now() END
 FROM generate_series(1, 200000) n;
 -- A conversation for each of two hundred thousand texts of the largest account.
 INSERT INTO conversation (account_id, phone, last_message_id, unread)
-SELECT owner(n), 447800000000 + n, text_id(n), (n % 50 = 0)::int
+SELECT owner(n), 447800e6::bigint + n, text_id(n), (n % 50 = 0)::int
 FROM generate_series(1, 300000) n WHERE owner(n) = nth(1, 1);
 INSERT INTO inbox (account_id, unread) SELECT nth(1, n), 1000 FROM generate_series(1, 5000) n;
 UPDATE account SET has_conversations = true WHERE id = nth(1, 1);
@@ -122,7 +122,7 @@ SELECT nth(1, n % 5000 + 1), nth(11, n), 'WORD' || n / 5000, 'Hello', true, 0, n
 FROM generate_series(1, 50000) n;
 INSERT INTO inbound_part (to_number, from_number, reference, total, numbers, bodies, is_joined,
     route, first_at)
-SELECT 447700900999, 447700000000 + n, 1, 2, '{1}', '{Hello}', true, 'smpp',
+SELECT (447700e6::bigint + 900999), 447700e6::bigint + n, 1, 2, '{1}', '{Hello}', true, 'smpp',
     timestamptz '2026-11-20 00:00Z' + n * interval '10 ms'
 FROM generate_series(1, 50000) n;
 -- A hundred thousand parts of texts that left: half of the texts have one, half three. And as many
@@ -142,7 +142,7 @@ SELECT nth(1, 1), text_id(greatest(500 * k, 1)), text_id(500 * k + 469),
 FROM generate_series(0, 1979) k;
 -- The largest account's contacts are all on three lists; two smaller accounts have a few of their own.
 INSERT INTO contact (account_id, id, phone, custom, searched, created_at, updated_at)
-SELECT nth(1, CASE WHEN n <= 100000 THEN 1 ELSE n % 2 + 2 END), nth(10, n), 447700000000 + n, '{}',
+SELECT nth(1, CASE WHEN n <= 100000 THEN 1 ELSE n % 2 + 2 END), nth(10, n), 447700e6::bigint + n, '{}',
     'x', now(), now()
 FROM generate_series(1, 110000) n;
 INSERT INTO contact_list (account_id, id, name, contact_count, created_at, updated_at)

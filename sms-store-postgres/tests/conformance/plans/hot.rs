@@ -12,7 +12,8 @@ use sms_core::message::{Direction, MessageFilter, MessageStatus};
 use sms_core::page::{Cursor, PageRequest};
 use sms_core::store::Store;
 use sms_core::time::Timestamp;
-use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection};
 
 use super::{Plans, none_is_wrong};
 use crate::Own;
@@ -45,7 +46,10 @@ pub(super) use judge;
 
 /// Fills the database, and makes the server tell of what it runs there from now on.
 async fn fill(url: &str) {
-    let mut connection = PgConnection::connect(url).await.expect("the server answers");
+    let options: PgConnectOptions = url.parse().expect("an address");
+    // What is filled in is made up, and looks like numbers and secrets.
+    let options = options.disable_statement_logging();
+    let mut connection = PgConnection::connect_with(&options).await.expect("the server answers");
     connection.execute(include_str!("fill.sql")).await.expect("the tables are filled");
     let database = url.rsplit_once('/').expect("a database's address").1;
     for setting in [
