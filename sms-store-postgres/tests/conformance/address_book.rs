@@ -110,7 +110,8 @@ async fn look_ups_use_indexes(rig: &Rig, url: &str) {
                 "SELECT * FROM contact c WHERE c.account_id = {own} AND c.id IN (
                      SELECT UNNEST(ARRAY[]::uuid[])
                      UNION SELECT p.id FROM contact p
-                         WHERE p.account_id = {own} AND p.phone = ANY(ARRAY[(447700e6::bigint + 7)]))"
+                         WHERE p.account_id = {own}
+                             AND p.phone = ANY(ARRAY[447700e6::bigint + 7]))"
             ),
             "contact_by_phone",
         ),

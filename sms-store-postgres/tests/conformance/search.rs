@@ -46,7 +46,8 @@ async fn write(connection: &mut PgConnection, account: AccountId, texts: &[Text]
     sqlx::query(
         "INSERT INTO message (account_id, id, direction, status, to_number, from_number,
              contact_number, body, encoding, segments, credits, route, mode, timeline)
-         SELECT $1, id, direction, status, (447700e6::bigint + 900001), (447700e6::bigint + 900002), (447700e6::bigint + 900001), body, 'gsm7',
+         SELECT $1, id, direction, status, (447700e6::bigint + 900001),
+             (447700e6::bigint + 900002), (447700e6::bigint + 900001), body, 'gsm7',
              1, 1, 'simulator', 'live', '[]'
          FROM UNNEST($2::uuid[], $3::text[], $4::text[], $5::text[])
               AS new (id, direction, status, body)",
