@@ -27,6 +27,9 @@ pub const VALIDITY: Duration = Duration::from_hours(24);
 /// How long a text of a test key waits before it is `sent`.
 pub const TEST_DELAY: Duration = Duration::from_secs(1);
 
+/// How often texts that expired are looked for among those whose routes cannot take them.
+pub const LOOK_FOR_EXPIRED_EVERY: Duration = Duration::from_secs(10);
+
 /// Less than the 5 s that are promised, to leave a worker time to come round.
 const FIRST_RETRY: Duration = Duration::from_secs(4);
 const LONGEST_RETRY: Duration = Duration::from_mins(5);
@@ -72,11 +75,39 @@ pub struct ClaimPlan {
     pub limit: usize,
     /// The hold it takes.
     pub lease: Lease,
-    /// Routes that cannot take more now: their texts are left in the queue, unless they are no
-    /// longer valid.
-    pub without: Vec<RouteName>,
+    /// Which of those that are due.
+    pub wanted: Wanted,
     /// Ids for what claiming makes.
     pub ids: Ids,
+}
+
+/// Which of the texts that are due a claim takes. Each kind reads the texts that it takes, and not
+/// those it leaves, however many wait: but for the second, which is rare.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// Those of all routes but these, which cannot take more now.
+    AllBut(Vec<RouteName>),
+    /// Those of these routes that are no longer valid: nobody else takes them while their routes
+    /// cannot.
+    ExpiredOf(Vec<RouteName>),
+}
+
+impl Wanted {
+    /// Whether any text of this route may be among them.
+    pub fn concerns(&self, route: &RouteName) -> bool {
+        match self {
+            Self::AllBut(left) => !left.contains(route),
+            Self::ExpiredOf(of) => of.contains(route),
+        }
+    }
+
+    /// Whether a text that is due, of a route that this concerns, is among them at `at`.
+    pub fn takes(&self, entry: &QueueEntry, at: Timestamp) -> bool {
+        match self {
+            Self::AllBut(_) => true,
+            Self::ExpiredOf(_) => entry.expires_at <= at,
+        }
+    }
 }
 
 /// What a claim depends on, for one text.

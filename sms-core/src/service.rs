@@ -68,6 +68,7 @@ struct Inner {
     link_base: LinkBase,
     /// Held while texts are claimed.
     claiming: Mutex<()>,
+    expired: work::ExpiredLook,
     leases: work::HeldLeases,
     unrecorded: work::Unrecorded,
     validity: Duration,
@@ -254,6 +255,7 @@ impl SmsBuilder {
             wake,
             link_base,
             claiming: Mutex::default(),
+            expired: work::ExpiredLook::default(),
             leases: work::HeldLeases::default(),
             unrecorded: work::Unrecorded::default(),
             validity,

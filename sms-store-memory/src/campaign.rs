@@ -173,7 +173,7 @@ impl State {
             }
         }
         for message in texts {
-            self.queue.put(plan.queue_entry(&message));
+            self.queue.insert(plan.queue_entry(&message), &message.route);
             let line = plan.accepted(&message);
             self.insert_message(message, vec![line]);
         }

@@ -18,13 +18,8 @@ impl DispatchStore for MemoryStore {
     async fn dispatch_claim(&self, mut plan: ClaimPlan) -> Result<Claimed, StoreError> {
         let mut state = self.state();
         let mut claimed = Claimed::default();
-        let (without, messages) = (&plan.without, &state.messages);
-        let wanted = |entry: &QueueEntry| {
-            let route = messages.get(&entry.message).map(|stored| &stored.message.route);
-            route.is_none_or(|route| !without.contains(route)) || entry.expires_at <= plan.at
-        };
         let mut events = Vec::new();
-        for entry in state.queue.claimable(plan.at, plan.limit, wanted) {
+        for entry in state.queue.claimable(plan.at, plan.limit, &plan.wanted) {
             events.extend(state.claim(entry, &mut plan, &mut claimed));
         }
         // Named by the ids that are left once all is settled, as every store does.
@@ -92,7 +87,7 @@ impl State {
         match plan.settle(facts) {
             ClaimVerdict::Take { changed, text, entry } => {
                 let events = changed.map(|changed| self.write_change(*changed));
-                self.queue.put(entry);
+                self.queue.replace(entry);
                 claimed.texts.push(text);
                 events.unwrap_or_default()
             }
@@ -130,7 +125,7 @@ impl State {
                 recorded
             }
             OutcomeVerdict::Retry { entry, note } => {
-                self.queue.put(entry);
+                self.queue.replace(entry);
                 if let Some(stored) = self.messages.get_mut(&plan.message) {
                     stored.timeline.extend(note);
                 }

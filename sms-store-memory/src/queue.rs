@@ -2,52 +2,94 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sms_core::dispatch::{FollowUp, LeaseToken, QueueEntry};
+use sms_core::dispatch::{FollowUp, LeaseToken, QueueEntry, Wanted};
 use sms_core::ids::{FollowUpId, MessageId};
+use sms_core::route::RouteName;
 use sms_core::time::Timestamp;
 
-/// The queue of texts.
+/// The queue of texts, each route's by time: a route that takes nothing holds up no other, however
+/// many wait for it.
 #[derive(Default)]
 pub(crate) struct Queue {
-    entries: BTreeMap<MessageId, QueueEntry>,
-    by_time: BTreeSet<(Timestamp, MessageId)>,
+    entries: BTreeMap<MessageId, Waiting>,
+    routes: Vec<(RouteName, ByTime)>,
     by_lease: BTreeSet<(LeaseToken, MessageId)>,
 }
 
+type ByTime = BTreeSet<(Timestamp, MessageId)>;
+
+/// An entry, and the place of its route among those there are.
+#[derive(Clone, Copy)]
+struct Waiting {
+    entry: QueueEntry,
+    route: usize,
+}
+
 impl Queue {
-    /// Writes an entry in place of the one there was.
-    pub(crate) fn put(&mut self, entry: QueueEntry) {
-        self.remove(entry.message);
-        self.by_time.insert((entry.claimable_at, entry.message));
+    /// Puts a text of this route in.
+    pub(crate) fn insert(&mut self, entry: QueueEntry, route: &RouteName) {
+        let known = self.routes.iter().position(|(name, _)| name == route);
+        let route = known.unwrap_or_else(|| {
+            self.routes.push((route.clone(), ByTime::new()));
+            self.routes.len() - 1
+        });
+        self.take(entry.message);
+        self.put(Waiting { entry, route });
+    }
+
+    /// Writes an entry in place of the one there was, if there was one.
+    pub(crate) fn replace(&mut self, entry: QueueEntry) {
+        if let Some(before) = self.take(entry.message) {
+            self.put(Waiting { entry, ..before });
+        }
+    }
+
+    fn put(&mut self, waiting: Waiting) {
+        let Waiting { entry, route } = waiting;
+        if let Some((_, by_time)) = self.routes.get_mut(route) {
+            by_time.insert((entry.claimable_at, entry.message));
+        }
         if let Some(token) = entry.lease {
             self.by_lease.insert((token, entry.message));
         }
-        self.entries.insert(entry.message, entry);
+        self.entries.insert(entry.message, waiting);
     }
 
     pub(crate) fn remove(&mut self, message: MessageId) {
-        if let Some(entry) = self.entries.remove(&message) {
-            self.by_time.remove(&(entry.claimable_at, message));
-            if let Some(token) = entry.lease {
-                self.by_lease.remove(&(token, message));
-            }
+        self.take(message);
+    }
+
+    fn take(&mut self, message: MessageId) -> Option<Waiting> {
+        let waiting = self.entries.remove(&message)?;
+        if let Some((_, by_time)) = self.routes.get_mut(waiting.route) {
+            by_time.remove(&(waiting.entry.claimable_at, message));
         }
+        if let Some(token) = waiting.entry.lease {
+            self.by_lease.remove(&(token, message));
+        }
+        Some(waiting)
     }
 
     pub(crate) fn get(&self, message: MessageId) -> Option<&QueueEntry> {
-        self.entries.get(&message)
+        self.entries.get(&message).map(|waiting| &waiting.entry)
     }
 
-    /// Up to `limit` entries claimable at `at` that are `wanted`, the longest due first.
+    /// Up to `limit` entries claimable at `at` that are wanted, the longest due first.
     pub(crate) fn claimable(
         &self,
         at: Timestamp,
         limit: usize,
-        wanted: impl Fn(&QueueEntry) -> bool,
+        wanted: &Wanted,
     ) -> Vec<QueueEntry> {
-        let due = self.by_time.iter().take_while(|(time, _)| *time <= at);
-        let entries = due.filter_map(|(_, message)| self.entries.get(message));
-        entries.filter(|entry| wanted(entry)).take(limit).copied().collect()
+        let mut found = Vec::new();
+        for (_, by_time) in self.routes.iter().filter(|(route, _)| wanted.concerns(route)) {
+            let due = by_time.iter().take_while(|(time, _)| *time <= at);
+            let entries = due.filter_map(|(_, message)| self.get(*message));
+            found.extend(entries.filter(|entry| wanted.takes(entry, at)).take(limit).copied());
+        }
+        found.sort_unstable_by_key(|entry| (entry.claimable_at, entry.message));
+        found.truncate(limit);
+        found
     }
 
     /// Holds what carries the token until `until`; how many there are.
@@ -57,15 +99,16 @@ impl Queue {
         let held: Vec<MessageId> =
             self.by_lease.range(first..=last).map(|(_, message)| *message).collect();
         for message in &held {
-            if let Some(entry) = self.entries.get(message).copied() {
-                self.put(QueueEntry { claimable_at: until, ..entry });
+            if let Some(entry) = self.get(*message).copied() {
+                self.replace(QueueEntry { claimable_at: until, ..entry });
             }
         }
         held.len()
     }
 
     pub(crate) fn next(&self) -> Option<Timestamp> {
-        self.by_time.first().map(|(time, _)| *time)
+        let firsts = self.routes.iter().filter_map(|(_, by_time)| by_time.first());
+        firsts.map(|(time, _)| *time).min()
     }
 }
 

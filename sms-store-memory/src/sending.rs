@@ -120,7 +120,7 @@ impl State {
 
     fn write_send(&mut self, plan: SendPlan, balance: sms_core::credits::Credits) -> Sent {
         for message in &plan.messages {
-            self.queue.put(plan.queue_entry(message));
+            self.queue.insert(plan.queue_entry(message), &message.route);
             self.insert_message(message.clone(), vec![plan.accepted(message)]);
         }
         let SendPlan {

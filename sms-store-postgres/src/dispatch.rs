@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use sms_core::dispatch::store::DispatchStore;
 use sms_core::dispatch::{
     ClaimFacts, ClaimPlan, ClaimVerdict, Claimed, FollowUp, LeaseToken, OutcomePlan,
-    OutcomeRecorded, OutcomeVerdict, QueueEntry,
+    OutcomeRecorded, OutcomeVerdict, QueueEntry, Wanted,
 };
 use sms_core::ids::MessageId;
 use sms_core::message::{Body, ErrorCode, Message};
@@ -23,6 +23,17 @@ use crate::error::{failed, overtaken};
 use crate::row::{self, Read, digits, time, token, uuid, uuids};
 use crate::sent_part::Staged;
 use crate::{PgStore, message_columns};
+
+/// The routes that texts wait for, `named`: found by leaps through the index, and nothing at the end.
+macro_rules! queue_routes {
+    () => {
+        "WITH RECURSIVE named AS (
+             (SELECT route FROM queue ORDER BY route LIMIT 1)
+             UNION ALL
+             SELECT (SELECT q.route FROM queue q WHERE q.route > n.route ORDER BY q.route LIMIT 1)
+             FROM named n WHERE n.route IS NOT NULL)"
+    };
+}
 
 const RECORDING: &str = "recording outcomes";
 
@@ -61,12 +72,16 @@ impl DispatchStore for PgStore {
 
     async fn dispatch_next(&self) -> Result<Option<Timestamp>, StoreError> {
         let doing = failed("looking for the next text");
-        let row =
-            sqlx::query("SELECT claimable_at AS next FROM queue ORDER BY claimable_at LIMIT 1")
-                .fetch_optional(&self.pool)
-                .await
-                .map_err(&doing)?;
-        row.map(|row| row.at("next")).transpose().map_err(&doing)
+        let row = sqlx::query(concat!(
+            queue_routes!(),
+            " SELECT min((SELECT q.claimable_at FROM queue q WHERE q.route = n.route
+                          ORDER BY q.claimable_at LIMIT 1)) AS next
+              FROM named n"
+        ))
+        .fetch_one(&self.pool)
+        .await
+        .map_err(&doing)?;
+        row.maybe_at("next").map_err(&doing)
     }
 
     async fn follow_ups_due(
@@ -178,35 +193,72 @@ impl PgStore {
     }
 }
 
+/// What a claim reads of a text, whose place in the queue is `q`.
+macro_rules! claimed_columns {
+    () => {
+        concat!(
+            message_columns!(),
+            ", q.claimable_at, q.expires_at, q.attempt, q.lease, a.status AS account_status,
+             -- Not EXISTS, which the planner may answer by reading all opt-outs.
+             COALESCE((SELECT true FROM opt_out o
+                       WHERE o.account_id = m.account_id AND o.phone = m.to_number), false)
+                 AS opted_out,
+             CASE WHEN m.campaign_id IS NULL THEN false ELSE
+                 COALESCE((SELECT c.cancelled_at IS NOT NULL FROM campaign c
+                           WHERE c.account_id = m.account_id AND c.id = m.campaign_id),
+                          false) END AS campaign_cancelled"
+        )
+    };
+}
+
+/// The longest due of each route but some: the head of each one's queue is read, so that what waits
+/// for a route that takes nothing is not stepped over.
+const ALL_BUT: &str = concat!(
+    queue_routes!(),
+    ", due AS MATERIALIZED (
+         SELECT q.* FROM named n CROSS JOIN LATERAL (
+             SELECT * FROM queue q
+             WHERE q.route = n.route AND q.claimable_at <= $1
+             ORDER BY q.claimable_at, q.message_id LIMIT $2
+             -- What another worker or a cancel holds is left to it.
+             FOR UPDATE SKIP LOCKED) q
+         WHERE n.route IS NOT NULL AND n.route <> ALL($3)
+         ORDER BY q.claimable_at, q.message_id LIMIT $2
+     ) SELECT ",
+    claimed_columns!(),
+    " FROM due q
+      JOIN message m ON m.account_id = q.account_id AND m.id = q.message_id
+      JOIN account a ON a.id = q.account_id
+      ORDER BY q.claimable_at, q.message_id
+      FOR UPDATE OF m SKIP LOCKED"
+);
+
+/// What expired of some routes: all that waits for them is read.
+const EXPIRED_OF: &str = concat!(
+    "SELECT ",
+    claimed_columns!(),
+    " FROM queue q
+      JOIN message m ON m.account_id = q.account_id AND m.id = q.message_id
+      JOIN account a ON a.id = q.account_id
+      WHERE q.route = ANY($3) AND q.claimable_at <= $1 AND q.expires_at <= $1
+      ORDER BY q.claimable_at, q.message_id
+      LIMIT $2
+      FOR UPDATE OF q, m SKIP LOCKED"
+);
+
 async fn claim(tx: &mut PgConnection, mut plan: ClaimPlan) -> Result<Claimed, StoreError> {
     let doing = failed("claiming texts");
-    let rows = sqlx::query(concat!(
-        "SELECT ",
-        message_columns!(),
-        ", q.claimable_at, q.expires_at, q.attempt, q.lease, a.status AS account_status,
-                    -- Not EXISTS, which the planner may answer by reading all opt-outs.
-                    COALESCE((SELECT true FROM opt_out o
-                              WHERE o.account_id = m.account_id AND o.phone = m.to_number), false)
-                        AS opted_out,
-                    CASE WHEN m.campaign_id IS NULL THEN false ELSE
-                        COALESCE((SELECT c.cancelled_at IS NOT NULL FROM campaign c
-                                  WHERE c.account_id = m.account_id AND c.id = m.campaign_id),
-                                 false) END AS campaign_cancelled
-             FROM queue q
-             JOIN message m ON m.account_id = q.account_id AND m.id = q.message_id
-             JOIN account a ON a.id = q.account_id
-             WHERE q.claimable_at <= $1 AND (q.route <> ALL($3) OR q.expires_at <= $1)
-             ORDER BY q.claimable_at, q.message_id
-             LIMIT $2
-             -- What another worker or a cancel holds is left to it.
-             FOR UPDATE OF q, m SKIP LOCKED"
-    ))
-    .bind(time(plan.at))
-    .bind(i64::try_from(plan.limit).unwrap_or(i64::MAX))
-    .bind(plan.without.iter().map(RouteName::as_str).collect::<Vec<_>>())
-    .fetch_all(&mut *tx)
-    .await
-    .map_err(&doing)?;
+    let (sql, routes) = match &plan.wanted {
+        Wanted::AllBut(routes) => (ALL_BUT, routes),
+        Wanted::ExpiredOf(routes) => (EXPIRED_OF, routes),
+    };
+    let rows = sqlx::query(sql)
+        .bind(time(plan.at))
+        .bind(i64::try_from(plan.limit).unwrap_or(i64::MAX))
+        .bind(routes.iter().map(RouteName::as_str).collect::<Vec<_>>())
+        .fetch_all(&mut *tx)
+        .await
+        .map_err(&doing)?;
     if rows.is_empty() {
         return Ok(Claimed::default());
     }

@@ -22,7 +22,7 @@ pub(crate) async fn run(pool: &PgPool) -> Result<(), ConnectFailed> {
 }
 
 /// Every change of the schema, in order: version, name, statements.
-const MIGRATIONS: [(i64, &str, &str); 23] = [
+const MIGRATIONS: [(i64, &str, &str); 24] = [
     (
         20_261_121_100_000,
         "account and credits",
@@ -85,6 +85,11 @@ const MIGRATIONS: [(i64, &str, &str); 23] = [
         20_261_122_000_100,
         "queue by route",
         include_str!("../migrations/20261122000100_queue_by_route.sql"),
+    ),
+    (
+        20_261_122_010_000,
+        "queue claims",
+        include_str!("../migrations/20261122010000_queue_claims.sql"),
     ),
 ];
 

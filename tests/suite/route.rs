@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use futures_util::{FutureExt, poll};
 use sms_core::clock::ManualClock;
+use sms_core::dispatch::VALIDITY;
 use sms_core::ids::MessageId;
 use sms_core::number::Number;
 use sms_core::prelude::*;
@@ -131,6 +132,35 @@ fn texts_of_a_route_that_is_down_go_through_the_next_and_back_when_it_is_up_agai
         assert_eq!((main.carried(), backup.carried()), carried, "{fitness:?}");
         assert_eq!(stage.status(id), MessageStatus::Sent);
     }
+}
+
+#[test]
+fn texts_that_expire_while_their_route_takes_nothing_are_failed_within_seconds() {
+    let main = Told::new("main", Answers::All);
+    let stage = Stage::with(&[&main]);
+    let id = stage.send();
+    main.is(Fitness::Full);
+    stage.clock.advance(VALIDITY - Duration::from_secs(1));
+    let done = now(stage.sms.dispatch_due(10)).unwrap();
+    assert_eq!((done.claimed, done.routes_left), (0, 1));
+    for (seconds, failed) in [(1, 0), (8, 0), (1, 1)] {
+        stage.clock.advance(Duration::from_secs(seconds));
+        let done = now(stage.sms.dispatch_due(10)).unwrap();
+        assert_eq!((done.claimed, done.failed), (failed, failed), "after {seconds} s more");
+    }
+    assert_eq!(stage.status(id), MessageStatus::Failed);
+    assert_eq!(main.carried(), 0);
+}
+
+#[test]
+fn all_that_expired_is_failed_at_once_however_much_it_is() {
+    let main = Told::new("main", Answers::All);
+    let stage = Stage::with(&[&main]);
+    let ids = [(); 25].map(|()| stage.send());
+    main.is(Fitness::Full);
+    stage.clock.advance(VALIDITY);
+    assert_eq!([(); 4].map(|()| stage.dispatch()), [10, 10, 5, 0]);
+    assert!(ids.iter().all(|id| stage.status(*id) == MessageStatus::Failed));
 }
 
 #[test]

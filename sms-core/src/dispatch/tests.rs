@@ -36,7 +36,8 @@ fn held(token: LeaseToken) -> QueueEntry {
 
 fn claim(facts: ClaimFacts<'_>) -> ClaimVerdict {
     let lease = Lease { token: OURS, until: seconds(30) };
-    ClaimPlan { at: now(), limit: 10, lease, without: Vec::new(), ids: ids() }.settle(facts)
+    ClaimPlan { at: now(), limit: 10, lease, wanted: Wanted::AllBut(Vec::new()), ids: ids() }
+        .settle(facts)
 }
 
 fn facts<'a>(message: &'a Message, entry: &'a QueueEntry) -> ClaimFacts<'a> {
@@ -400,7 +401,7 @@ fn a_text_is_looked_at_again_when_it_expires_and_fails_then() {
     let (entry, _) = retried(&QueueEntry { expires_at: seconds(3), ..held(OURS) });
     let lease = Lease { token: ANOTHERS, until: seconds(33) };
     let at = entry.claimable_at;
-    let verdict = ClaimPlan { at, limit: 1, lease, without: Vec::new(), ids: ids() }
+    let verdict = ClaimPlan { at, limit: 1, lease, wanted: Wanted::AllBut(Vec::new()), ids: ids() }
         .settle(facts(&message, &entry));
     assert_eq!(in_a_word(verdict), "expired");
 }
@@ -436,7 +437,7 @@ proptest! {
         let end = loop {
             let at = entry.claimable_at;
             let lease = Lease { token: OURS, until: at.plus(LEASE) };
-            let mut claim = ClaimPlan { at, limit: 1, lease, without: Vec::new(), ids: ids() };
+            let mut claim = ClaimPlan { at, limit: 1, lease, wanted: Wanted::AllBut(Vec::new()), ids: ids() };
             entry = match claim.settle(facts(&message, &entry)) {
                 ClaimVerdict::Take { entry, .. } => entry,
                 ClaimVerdict::Fail(changed) => break changed,

@@ -12,7 +12,10 @@ use futures_util::future::{BoxFuture, join_all};
 use futures_util::{FutureExt, StreamExt};
 
 use super::Sms;
-use crate::dispatch::{ClaimPlan, FollowUp, LeaseToken, OutcomePlan, OutcomeRecorded};
+use crate::dispatch::{
+    ClaimPlan, Claimed, FollowUp, LOOK_FOR_EXPIRED_EVERY, LeaseToken, OutcomePlan, OutcomeRecorded,
+    Wanted,
+};
 use crate::error::Error;
 use crate::inbound::part::InboundPart;
 use crate::inbound::{InboundText, Origin, SHARED_REACH};
@@ -72,9 +75,17 @@ pub struct Dispatched {
     pub retried: usize,
     /// Those whose outcome no longer counted: a receipt had come first, or the lease had run out.
     pub lost: usize,
+    /// Routes whose texts were left in the queue, as what carries them could not take more.
+    pub routes_left: usize,
 }
 
 impl Dispatched {
+    fn count_claimed(&mut self, claimed: &Claimed) {
+        let failed = claimed.failed as usize;
+        self.failed += failed;
+        self.claimed += claimed.texts.len() + failed + claimed.cancelled as usize;
+    }
+
     fn count(&mut self, outcome: OutcomeRecorded) {
         let counted = match outcome {
             OutcomeRecorded::Done(MessageStatus::Failed) => &mut self.failed,
@@ -111,6 +122,27 @@ impl Unrecorded {
     }
 }
 
+/// When texts that expired were last looked for among those whose routes cannot take them.
+#[derive(Debug, Default)]
+pub(super) struct ExpiredLook(Mutex<Option<Timestamp>>);
+
+impl ExpiredLook {
+    /// Whether it is time to look; whoever is told so does it.
+    fn is_due(&self, now: Timestamp) -> bool {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = last.is_none_or(|last| now.since(last) >= LOOK_FOR_EXPIRED_EVERY);
+        if is_due {
+            *last = Some(now);
+        }
+        is_due
+    }
+
+    /// There may be more.
+    fn look_again(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
 /// Forgets a lease when the work under it ends, also when it is dropped.
 struct Held<'a>(&'a HeldLeases, LeaseToken);
 
@@ -128,26 +160,17 @@ impl Sms {
     /// anything new.
     pub async fn dispatch_due(&self, limit: usize) -> Result<Dispatched, Error> {
         self.record_kept().await?;
+        let expired = self.fail_expired(limit).await?;
         // One after the other: each is to find in hand what the ones before it took, lest all
         // workers of a program take texts of a route that is slow.
         let claiming = self.inner.claiming.lock().await;
-        let at = self.now();
-        let lease = self.lease(at, self.inner.lease);
-        let without = self.routes_that_wait();
-        let plan = ClaimPlan { at, limit, lease, without, ids: self.ids(at) };
-        let leases = &self.inner.leases;
-        leases.with(|tokens| tokens.insert(lease.token));
-        let _held = Held(leases, lease.token);
-        let claimed = self.store().dispatch_claim(plan).await?;
-        let failed = claimed.failed as usize;
-        if failed > 0 {
-            self.wake(Work::Webhooks);
-        }
-        let fell_due = claimed.texts.len() + failed + claimed.cancelled as usize;
-        let mut done = Dispatched { claimed: fell_due, failed, ..Dispatched::default() };
+        let left = self.routes_that_wait();
+        let routes_left = left.len();
+        let (claimed, held) = self.claim(Wanted::AllBut(left), limit).await?;
+        let mut done = Dispatched { routes_left, ..expired };
+        done.count_claimed(&claimed);
         let groups = group_by_route(claimed.texts, |name| self.carrier(name));
-        let hand_overs: Vec<_> =
-            groups.iter().map(|group| self.hand_over(group, lease.token)).collect();
+        let hand_overs: Vec<_> = groups.iter().map(|group| self.hand_over(group, held.1)).collect();
         drop(claiming);
         let mut result = Ok(());
         for recorded in join_all(hand_overs).await.into_iter().flatten() {
@@ -159,9 +182,38 @@ impl Sms {
         result.map(|()| done)
     }
 
+    /// Fails what expired while nothing took its route's texts, now and then: nobody claims those.
+    async fn fail_expired(&self, limit: usize) -> Result<Dispatched, Error> {
+        let (mut done, of) = (Dispatched::default(), self.routes_that_wait());
+        if of.is_empty() || !self.inner.expired.is_due(self.now()) {
+            return Ok(done);
+        }
+        let (claimed, _) = self.claim(Wanted::ExpiredOf(of), limit).await?;
+        done.count_claimed(&claimed);
+        if done.claimed >= limit {
+            self.inner.expired.look_again();
+        }
+        Ok(done)
+    }
+
+    /// Takes up to `limit` texts that are due, and holds them until the hold is dropped.
+    async fn claim(&self, wanted: Wanted, limit: usize) -> Result<(Claimed, Held<'_>), Error> {
+        let at = self.now();
+        let lease = self.lease(at, self.inner.lease);
+        let plan = ClaimPlan { at, limit, lease, wanted, ids: self.ids(at) };
+        let leases = &self.inner.leases;
+        leases.with(|tokens| tokens.insert(lease.token));
+        let held = Held(leases, lease.token);
+        let claimed = self.store().dispatch_claim(plan).await?;
+        if claimed.failed > 0 {
+            self.wake(Work::Webhooks);
+        }
+        Ok((claimed, held))
+    }
+
     /// Routes whose texts have to wait in the queue: what carries them has no room for more, or is
     /// down.
-    fn routes_that_wait(&self) -> Vec<RouteName> {
+    pub fn routes_that_wait(&self) -> Vec<RouteName> {
         let waits = |route: &&Arc<dyn Route>| {
             let carrier = self.carrier(route.name());
             carrier.is_some_and(|carrier| carrier.fitness() != Fitness::Ready)

@@ -2,10 +2,11 @@
 //! sleeps until a bell rings, something falls due, or a short while has passed.
 
 use std::future::pending;
+use std::pin::pin;
 use std::time::Duration;
 
 use sms_core::number::rent::RentsCharged;
-use sms_core::route::{Fitness, RouteName};
+use sms_core::route::RouteName;
 use sms_core::service::Work;
 use sms_core::{Error, Sms};
 use tokio::sync::watch;
@@ -40,6 +41,9 @@ const BETWEEN_BLOCKED: Duration = Duration::from_millis(50);
 /// How often it is looked whether a route that was full has room: a window that is answered in
 /// milliseconds must not be empty for long.
 const LOOK_FOR_ROOM_EVERY: Duration = Duration::from_millis(10);
+/// So often at first, and then more rarely.
+const SOON: usize = 100;
+const LOOK_LATER_EVERY: Duration = Duration::from_millis(50);
 /// How long to wait after the store failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// Leases are renewed so many times in their length.
@@ -83,52 +87,42 @@ async fn dispatch(sms: Sms, bells: Bells, mut stopping: Stopping) {
         metrics::counter!("sms_texts_failed_total").increment(done.failed as u64);
         metrics::counter!("sms_hand_overs_retried_total").increment(done.retried as u64);
         metrics::counter!("sms_hand_overs_lost_total").increment(done.lost as u64);
-        if done.claimed == 0 {
-            hold_back(&sms, &mut stopping).await;
-        }
-        if done.claimed < DISPATCH_BATCH {
-            // What is due although some was taken fell due meanwhile.
-            let blocked = if done.claimed > 0 { Duration::ZERO } else { BLOCKED_SLEEP };
-            let pause = Pause { longest: LONGEST_SLEEP, blocked };
-            rest_for(&sms, &bells, Work::Dispatch, pause, room(&sms), &mut stopping).await;
-        } else {
+        if done.claimed == DISPATCH_BATCH {
             // There may be more than one worker can take.
             bells.bell(Work::Dispatch).notify_one();
+            continue;
         }
+        // What is due although some was taken fell due meanwhile.
+        let blocked = if done.claimed > 0 { Duration::ZERO } else { BLOCKED_SLEEP };
+        let pause = Pause { longest: LONGEST_SLEEP, blocked };
+        if done.routes_left == 0 {
+            rest_for(&sms, &bells, Work::Dispatch, pause, pending(), &mut stopping).await;
+            continue;
+        }
+        // Texts were left: they are taken as soon as there is room, and until then no claim is made
+        // for every single text that is accepted meanwhile.
+        let mut room = pin!(room(&sms, done.routes_left));
+        if done.claimed == 0 {
+            tokio::select! {
+                () = &mut room => continue,
+                () = sleep(BETWEEN_BLOCKED) => {}
+                _ = stopping.changed() => continue,
+            }
+        }
+        rest_for(&sms, &bells, Work::Dispatch, pause, room, &mut stopping).await;
     }
     record_the_rest(&sms).await;
 }
 
-/// Waits for a moment while a route takes no texts: each claim steps over all that wait for it, and
-/// must not be made for every text that is accepted meanwhile.
-async fn hold_back(sms: &Sms, stopping: &mut Stopping) {
-    if sms.routes().iter().all(|route| route.fitness() == Fitness::Ready) {
-        return;
-    }
-    tokio::select! {
-        () = sleep(BETWEEN_BLOCKED) => {}
-        () = room(sms) => {}
-        _ = stopping.changed() => {}
-    }
-}
-
-/// Resolves when a route takes texts again that took none; never if all take texts.
-async fn room(sms: &Sms) {
-    let ready = || {
-        let routes = sms.routes().iter();
-        routes.filter(|route| route.fitness() == Fitness::Ready).count()
-    };
-    let mut before = ready();
-    if before == sms.routes().len() {
-        pending::<()>().await;
-    }
-    loop {
-        sleep(LOOK_FOR_ROOM_EVERY).await;
-        let now = ready();
-        if now > before {
-            return;
-        }
-        before = now;
+/// Resolves when fewer routes leave their texts in the queue than did.
+async fn room(sms: &Sms, before: usize) {
+    let mut looks = 0;
+    while sms.routes_that_wait().len() >= before {
+        // A window that is answered in milliseconds must not be empty for long; a network that has
+        // been away for a while need not be looked at as often.
+        let pause = if looks < SOON { LOOK_FOR_ROOM_EVERY } else { LOOK_LATER_EVERY };
+        sleep(pause).await;
+        looks += 1;
     }
 }
 

@@ -359,7 +359,13 @@ async fn a_cancel_takes_back_what_has_not_left() {
     let until = at.plus(Duration::from_secs(30));
     let lease = sms_core::dispatch::Lease { token: sms_core::dispatch::LeaseToken(1), until };
     let ids = sms_core::ids::IdSource::default().draw(at, &sms_core::random::SeededRandom::new(5));
-    let plan = sms_core::dispatch::ClaimPlan { at, limit: 2, lease, without: Vec::new(), ids };
+    let plan = sms_core::dispatch::ClaimPlan {
+        at,
+        limit: 2,
+        lease,
+        wanted: sms_core::dispatch::Wanted::AllBut(Vec::new()),
+        ids,
+    };
     assert_eq!(rig.sms.store().dispatch_claim(plan).await.unwrap().texts.len(), 2);
     let reply = cancel(&account.live, &made).await.assert(200);
     assert_eq!(reply.json["meta"], json!({ "cancelled_messages": 3 }));

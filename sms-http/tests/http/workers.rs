@@ -12,6 +12,7 @@ use sms_core::account::Mode;
 use sms_core::ids::AccountId;
 use sms_core::route::{Fitness, HandOver, OutboundText, Route, RouteName, RouteSink};
 use sms_core::sending::request::SendRequest;
+use sms_core::service::SmsBuilder;
 use sms_core::service::operator::{NewAccountInput, NumberInput};
 use sms_http::server::wake::Bells;
 use sms_http::server::work;
@@ -119,10 +120,14 @@ struct Service {
 
 impl Service {
     fn new(networks: &[&Arc<Network>]) -> Self {
-        let bells = Bells::default();
-        let builder = Sms::builder(Arc::new(MemoryStore::new())).wake(Arc::new(bells.clone()));
+        let builder = Sms::builder(Arc::new(MemoryStore::new()));
         let routes = networks.iter().map(|network| Arc::clone(network) as Arc<dyn Route>);
-        let sms = routes.fold(builder, sms_core::service::SmsBuilder::route).build();
+        Self::over(routes.fold(builder, SmsBuilder::route))
+    }
+
+    fn over(builder: SmsBuilder) -> Self {
+        let bells = Bells::default();
+        let sms = builder.wake(Arc::new(bells.clone())).build();
         Self { sms, bells, stopper: watch::Sender::new(()), loops: JoinSet::new() }
     }
 
@@ -204,4 +209,56 @@ async fn a_route_is_closed_while_it_runs_and_what_it_said_last_is_recorded() {
     let next = sms.next_work(sms_core::service::Work::Dispatch).await.unwrap().unwrap();
     let wait = next.since(sms.now());
     assert!(wait < Duration::from_secs(5), "{wait:?}: not held, but to be tried again");
+}
+
+/// A network that has many texts under way at once and answers each 20 ms later.
+#[derive(Debug)]
+struct Quick {
+    name: RouteName,
+    in_hand: AtomicUsize,
+    carried: AtomicUsize,
+}
+
+#[async_trait]
+impl Route for Quick {
+    fn name(&self) -> &RouteName {
+        &self.name
+    }
+
+    async fn hand_over(&self, texts: &[OutboundText], _sink: &dyn RouteSink) -> Vec<HandOver> {
+        self.in_hand.fetch_add(texts.len(), Ordering::SeqCst);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        self.in_hand.fetch_sub(texts.len(), Ordering::SeqCst);
+        self.carried.fetch_add(texts.len(), Ordering::SeqCst);
+        vec![HandOver::Taken { simulated: Vec::new() }; texts.len()]
+    }
+
+    fn fitness(&self) -> Fitness {
+        let has_room = self.in_hand.load(Ordering::SeqCst) < ENOUGH;
+        if has_room { Fitness::Ready } else { Fitness::Full }
+    }
+
+    async fn run(&self, _sink: Arc<dyn RouteSink>) {}
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_route_that_was_full_gets_texts_as_soon_as_it_has_room() {
+    let (in_hand, carried) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let route = Arc::new(Quick { name: RouteName::new("quick"), in_hand, carried });
+    let mut service =
+        Service::over(Sms::builder(Arc::new(MemoryStore::new())).route(route.clone()));
+    let account = service.account("07700 900001", "quick").await;
+    for _ in 0..10 {
+        service.send(account, 900).await;
+    }
+    let begin = tokio::time::Instant::now();
+    service.start();
+    while route.carried.load(Ordering::SeqCst) < 9_000 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    // By a clock that stands still while anything is done: at most 18 claims, one after the other,
+    // 20 ms for the answers of each and up to 10 until somebody looks.
+    let took = begin.elapsed();
+    assert!(took <= Duration::from_millis(18 * 31), "{took:?}");
+    service.stop().await;
 }

@@ -4,7 +4,7 @@ use crate::account::AccountStatus;
 use crate::conformance::Rig;
 use crate::conformance::rig::{event_of, millis, request, seconds, taken};
 use crate::credits::ledger::Kind;
-use crate::dispatch::{ClaimPlan, LEASE, TEST_DELAY, VALIDITY};
+use crate::dispatch::{ClaimPlan, LEASE, TEST_DELAY, VALIDITY, Wanted};
 use crate::event::EventType;
 use crate::message::{ErrorCode, MessageStatus};
 use crate::route::{OutboundText, RouteName};
@@ -36,7 +36,7 @@ scenarios! { dispatch;
         rig.advance(TEST_DELAY);
         let claim = async |without: &[&RouteName]| {
             let without = without.iter().map(|&route| route.clone()).collect();
-            let plan = ClaimPlan { without, ..rig.claim_plan(2) };
+            let plan = ClaimPlan { wanted: Wanted::AllBut(without), ..rig.claim_plan(2) };
             let texts = rig.store().dispatch_claim(plan).await.expect("texts are claimed").texts;
             texts.into_iter().map(|text| text.mode.is_test()).collect::<Vec<_>>()
         };
@@ -47,18 +47,25 @@ scenarios! { dispatch;
         assert_eq!(claim(&[&test.route, &RouteName::new("unknown")]).await, [false]);
     }
 
-    /// A text that is no longer valid fails and is refunded, though its route has no room.
+    /// A text that is no longer valid fails and is refunded, though its route has no room: by a
+    /// claim that looks for just those.
     async fn a_text_expires_though_its_route_has_no_room(rig: &Rig) {
         let account = rig.account(20).await;
         let text = rig.text(&account, 1).await;
-        let claim = async || {
-            let plan = ClaimPlan { without: vec![text.route.clone()], ..rig.claim_plan(10) };
-            rig.store().dispatch_claim(plan).await.expect("claimed").failed
+        let test = rig.send_test(&account, &request([2])).await.messages.remove(0);
+        let claim = async |wanted: Wanted| {
+            let plan = ClaimPlan { wanted, ..rig.claim_plan(10) };
+            let claimed = rig.store().dispatch_claim(plan).await.expect("claimed");
+            (claimed.texts.len(), claimed.failed)
         };
+        let of = |route: &RouteName| vec![route.clone()];
         rig.advance(VALIDITY - millis(1));
-        assert_eq!(claim().await, 0);
+        assert_eq!(claim(Wanted::ExpiredOf(of(&text.route))).await, (0, 0));
         rig.advance(millis(1));
-        assert_eq!((claim().await, rig.balance(&account).await), (1, 20));
+        assert_eq!(claim(Wanted::AllBut(vec![text.route.clone(), test.route])).await, (0, 0));
+        assert_eq!(claim(Wanted::ExpiredOf(of(&RouteName::new("unknown")))).await, (0, 0));
+        assert_eq!(claim(Wanted::ExpiredOf(of(&text.route))).await, (0, 1), "and no test text");
+        assert_eq!(rig.balance(&account).await, 20);
         assert_eq!(rig.message(&account, text.id).await.error, Some(ErrorCode::Expired));
     }
 

@@ -3,7 +3,7 @@
 use super::{Rig, person};
 use crate::account::Account;
 use crate::dispatch::{
-    ClaimPlan, Claimed, FollowUp, LEASE, Lease, LeaseToken, OutcomePlan, OutcomeRecorded,
+    ClaimPlan, Claimed, FollowUp, LEASE, Lease, LeaseToken, OutcomePlan, OutcomeRecorded, Wanted,
 };
 use crate::ids::MessageId;
 use crate::message::{ErrorCode, Message, MessageStatus};
@@ -66,8 +66,8 @@ impl Rig {
 
     /// A worker's wish for up to `limit` texts.
     pub fn claim_plan(&self, limit: usize) -> ClaimPlan {
-        let without = Vec::new();
-        ClaimPlan { at: self.now(), limit, lease: self.lease(), without, ids: self.ids() }
+        let wanted = Wanted::AllBut(Vec::new());
+        ClaimPlan { at: self.now(), limit, lease: self.lease(), wanted, ids: self.ids() }
     }
 
     /// Claims up to `limit` texts.

@@ -52,11 +52,12 @@ DO $$ DECLARE definition text; BEGIN
     FOR definition IN SELECT indexdef FROM rebuilt LOOP EXECUTE definition; END LOOP;
 END $$;
 
--- A hundred thousand wait: a thousand are due, the others scheduled for later.
+-- A hundred thousand wait: a thousand are due, forty thousand are due for a route that is slow, the
+-- others are scheduled for later.
 INSERT INTO queue (message_id, account_id, claimable_at, expires_at, route)
 SELECT text_id(n), owner(n),
-    CASE WHEN n > 999000 THEN timestamptz '2026-11-21 07:00Z' ELSE '2027-01-01 00:00Z' END,
-    '2027-02-01', 'simulator'
+    CASE WHEN n > 959000 THEN timestamptz '2026-11-21 07:00Z' ELSE '2027-01-01 00:00Z' END,
+    '2027-02-01', CASE WHEN n BETWEEN 959001 AND 999000 THEN 'slow' ELSE 'simulator' END
 FROM generate_series(900001, 1000000) n;
 INSERT INTO ledger_entry (account_id, seq, id, kind, amount, balance_after, created_at)
 SELECT nth(1, 1), n, nth(6, n), 'adjustment', 1, n, now() FROM generate_series(1, 50000) n;

@@ -4,12 +4,13 @@ use sms_core::account::api_key::KeyHash;
 use sms_core::conformance::rig::{key, person, request, request_with_key, taken};
 use sms_core::contact::filter::ContactSearch;
 use sms_core::conversation::{ConversationFilter, ReadState};
-use sms_core::dispatch::VALIDITY;
+use sms_core::dispatch::{ClaimPlan, VALIDITY, Wanted};
 use sms_core::ids::{AccountId, BatchId, CampaignId, EndpointId, MessageId};
 use sms_core::inbound::part::GiveUpPlan;
 use sms_core::message::filter::Search;
 use sms_core::message::{Direction, MessageFilter, MessageStatus};
 use sms_core::page::{Cursor, PageRequest};
+use sms_core::route::RouteName;
 use sms_core::store::Store;
 use sms_core::time::Timestamp;
 use sqlx::postgres::PgConnectOptions;
@@ -342,8 +343,8 @@ async fn workers(store: &dyn Store, rig: &sms_core::conformance::Rig, account: A
     judge!(
         store,
         "the next text",
-        ["queue_by_time"],
-        1.0,
+        ["queue_by_route"],
+        5.0,
         store.dispatch_next().await.expect("read")
     );
     judge!(
@@ -367,11 +368,17 @@ async fn workers(store: &dyn Store, rig: &sms_core::conformance::Rig, account: A
         100.0,
         store.follow_ups_due(rig.now(), 100).await.expect("read")
     );
-    judge!(store, "a claim of texts", ["queue_by_time", "queue_pkey", "queue_by_lease"], 300.0, {
+    judge!(store, "a claim of texts", ["queue_by_route", "queue_pkey", "queue_by_lease"], 300.0, {
         let hand = rig.claim(100).await;
         assert_eq!(hand.texts.len(), 100);
         store.dispatch_renew(hand.token, rig.now()).await.expect("renewed");
         rig.finish(&hand, &taken()).await
+    });
+    judge!(store, "a claim past a route that takes nothing", ["queue_by_route"], 300.0, {
+        let wanted = Wanted::AllBut(vec![RouteName::new("slow")]);
+        let plan = ClaimPlan { wanted, ..rig.claim_plan(100) };
+        let claimed = store.dispatch_claim(plan).await.expect("claimed").texts;
+        assert_eq!(claimed.len(), 100);
     });
     judge!(
         store,
