@@ -1,7 +1,10 @@
 //! How many requests a key may make, whatever the number of programs that take them.
 //!
 //! **The law.** In any window of `T` seconds at most `burst + rate × T` requests of a key are
-//! admitted, by all programs (*replicas*) over one store together.
+//! admitted, by all programs (*replicas*) over one store together. `T` is measured by the store's
+//! clock, and by a replica's own while it counts alone. Where the store goes by a wall clock, a
+//! step of it forward by `S` seconds admits up to `rate × S` more, as though they had passed; a
+//! step back by more than a lease may leave two counters side by side while a lease is trusted.
 //!
 //! A generic cell rate algorithm ([`Gcra`]) keeps it with one number per key, the *theoretical
 //! arrival time*. A replica that is alone keeps the numbers itself. Several keep them in the store
@@ -31,7 +34,8 @@
 //! proof takes the moment of the grant, which lies between the two.
 //!
 //! All times are nanoseconds: those of a replica by its own monotonic clock, those of the store by
-//! the store's. The two are never compared, only durations cross.
+//! the store's. The two are never compared, only durations cross. The proof takes each to go on at
+//! the pace of time; what a step of the store's clock does is said with the law.
 
 pub mod membership;
 pub mod replica;

@@ -1,9 +1,9 @@
 //! When a connection has been slow or silent for too long.
 //!
-//! The HTTP library has one timer, for heads, and none while it finds out the version, between
-//! requests apart from heads, or while a client does not read its answer. So the connection is
-//! watched from outside: [`Watched`] notes what goes over the socket, the server notes requests
-//! and answers, and [`Pulse`] works out until when the connection may go on as it does.
+//! The HTTP library has one timer, for heads, and none between requests apart from heads, or while
+//! a client does not read its answer. So the connection is watched from outside: [`Watched`] notes
+//! what goes over the socket, the server notes requests and answers, and [`Pulse`] works out until
+//! when the connection may go on as it does.
 //! Accepting and cutting off is done in [`crate::serve`].
 
 use std::io;
@@ -53,8 +53,6 @@ enum Phase {
     Busy,
     /// The last answer is written and nothing has come since.
     Idle,
-    /// The same over HTTP/2, where bytes that come are not always a head.
-    IdleHttp2,
 }
 
 impl Pulse {
@@ -87,18 +85,18 @@ impl Pulse {
     }
 
     /// Notes that a request's head is complete. Dropping the guard notes its end.
-    pub(crate) fn request_began(self: &Arc<Self>, version: hyper::Version) -> RequestGuard {
+    pub(crate) fn request_began(self: &Arc<Self>) -> RequestGuard {
         let mut state = self.state();
         state.requests += 1;
         state.phase = Phase::Busy;
-        RequestGuard { pulse: Arc::clone(self), http2: version == hyper::Version::HTTP_2 }
+        RequestGuard { pulse: Arc::clone(self) }
     }
 
-    fn request_ended(&self, phase: Phase) {
+    fn request_ended(&self) {
         let mut state = self.state();
         state.requests -= 1;
         if state.requests == 0 {
-            state.phase = phase;
+            state.phase = Phase::Idle;
             state.since = Instant::now();
             drop(state);
             self.sooner.notify_one();
@@ -132,7 +130,7 @@ impl Pulse {
         let state = self.state();
         let of_phase = match state.phase {
             Phase::Head => Some(state.since + self.patience.head),
-            Phase::Idle | Phase::IdleHttp2 => Some(state.since + self.patience.idle),
+            Phase::Idle => Some(state.since + self.patience.idle),
             Phase::Busy => None,
         };
         let of_reader = state.unread_since.map(|since| since + self.patience.unread);
@@ -149,13 +147,11 @@ impl Pulse {
 #[derive(Debug)]
 pub(crate) struct RequestGuard {
     pulse: Arc<Pulse>,
-    http2: bool,
 }
 
 impl Drop for RequestGuard {
     fn drop(&mut self) {
-        let phase = if self.http2 { Phase::IdleHttp2 } else { Phase::Idle };
-        self.pulse.request_ended(phase);
+        self.pulse.request_ended();
     }
 }
 

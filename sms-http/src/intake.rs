@@ -1,15 +1,16 @@
 //! The outermost endpoint: what happens to every request, whatever it asks for.
 //!
-//! In this order: the request gets its id; its body is read whole, within a size and a time; then
-//! the handler runs as a task of its own, which a client that hangs up cannot cancel half-way; its
-//! error becomes an envelope; and the request is logged in one line and counted. A handler that
-//! takes too long is answered for with 503 while it runs on; one that panics with a 500.
+//! In this order: the request gets its id; the door before its path lets it in, by its head alone
+//! (key and rate limit); its body is read whole, within a size and a time; then the handler runs;
+//! its error becomes an envelope; and the request is logged in one line and counted. Doors and
+//! handlers run as tasks of their own, which a client that hangs up cannot cancel half-way. What
+//! takes too long is answered for with 503 while it runs on; what panics with a 500.
 //!
-//! Connections and heads are bounded before this, in [`crate::serve`]. Keys and rate limits come
-//! after it, in the handlers. Bodies of *answers* are not waited for: a stream goes on while the
-//! client reads.
+//! Connections and heads are bounded before this, in [`crate::serve`]. Bodies of *answers* are not
+//! waited for: a stream goes on while the client reads.
 
 mod body;
+pub mod door;
 mod record;
 
 use std::sync::Arc;
@@ -22,9 +23,11 @@ use poem::{Endpoint, EndpointExt, IntoEndpoint, Request, Response};
 use tokio::sync::{Semaphore, watch};
 use tracing::Instrument;
 
-use self::body::{BodyLimit, WholeRequest};
+use self::body::{BodyLimit, UnreadBody, WholeBody};
+use self::door::{Door, Doors, Way};
 use self::record::RequestRecord;
 use crate::error::ApiError;
+use crate::rate_limit::{Tell, Verdict};
 use crate::request_id::{CountedRequestIds, REQUEST_ID_HEADER, RequestId, RequestIds};
 use crate::route::{RoutePattern, RouteTable};
 
@@ -74,6 +77,8 @@ impl Default for IntakeLimits {
 pub struct Intake {
     inner: Arc<dyn DynEndpoint<Output = Response>>,
     routes: Arc<RouteTable>,
+    /// Without them every request is let in, and may have a body.
+    doors: Option<Arc<Doors>>,
     limits: Arc<IntakeLimits>,
     body_room: Arc<Semaphore>,
     new_ids: Arc<dyn RequestIds>,
@@ -90,11 +95,19 @@ impl Intake {
         Self {
             inner: Arc::new(ToDynEndpoint(endpoint.into_endpoint().map_to_response())),
             routes: Arc::new(routes),
+            doors: None,
             body_room: Arc::new(Semaphore::new(limits.body_bytes_in_all)),
             limits: Arc::new(limits),
             new_ids: Arc::new(CountedRequestIds::new()),
             running: RunningHandlers::new(),
         }
+    }
+
+    /// The same behind doors. Only what a door lets in may have a body.
+    #[must_use]
+    pub fn with_doors(mut self, doors: Doors) -> Self {
+        self.doors = Some(Arc::new(doors));
+        self
     }
 
     /// The same with another source of request ids.
@@ -109,7 +122,7 @@ impl Intake {
         self.running.clone()
     }
 
-    async fn answer(&self, request: Request, route: Option<&RoutePattern>) -> Response {
+    async fn answer(&self, mut request: Request, route: Option<&RoutePattern>) -> Response {
         let allowed = route.map(RoutePattern::methods).unwrap_or_default();
         let limit = BodyLimit {
             bytes: self.limits.body_limit(request.method(), route),
@@ -117,34 +130,89 @@ impl Intake {
             room: Arc::clone(&self.body_room),
         };
         let patience = self.limits.handler_timeout(request.method(), route);
-        let result = match body::read_whole(request, limit).await {
-            Ok(request) => self.handle(request, patience).await,
-            Err(refused) => Err(refused.into()),
+        let body = UnreadBody::of(&mut request);
+        let mut verdict = None;
+        let way = self.doors.as_deref().map(|doors| doors.before(request.uri().path()));
+        let result = match way {
+            None => self.with_body(request, body, limit, patience).await,
+            Some(Way::Open) => {
+                body.put_aside(limit.timeout);
+                self.handle(request, WholeBody::default(), patience).await
+            }
+            Some(Way::Door(door)) => match self.admit(door, request, patience).await {
+                Ok((request, told)) => {
+                    verdict = told;
+                    self.with_body(request, body, limit, patience).await
+                }
+                Err(refused) => {
+                    body.put_aside(limit.timeout);
+                    Err(refused)
+                }
+            },
         };
-        result.unwrap_or_else(|error| {
-            if error.is_from_response() {
-                return error.into_response();
-            }
-            let ours = ApiError::from_poem(&error, allowed);
-            if ours.status().is_server_error() && !error.is::<ApiError>() {
-                // The text of an unforeseen error may quote its input, so only its kind is told.
-                tracing::error!(status = ours.status().as_u16(), "unforeseen error in a handler");
-            }
-            poem::IntoResponse::into_response(ours)
-        })
+        let mut response = result.unwrap_or_else(|error| in_envelope(error, allowed));
+        if let Some(verdict) = verdict {
+            verdict.describe_in(response.headers_mut());
+        }
+        response
     }
 
-    /// Runs the handler where a client that hangs up cannot reach it.
-    async fn handle(&self, whole: WholeRequest, patience: Duration) -> poem::Result<Response> {
+    /// Asks the door. It gives the request back if it lets it in.
+    async fn admit(
+        &self,
+        door: &Arc<dyn Door>,
+        mut request: Request,
+        patience: Duration,
+    ) -> poem::Result<(Request, Option<Verdict>)> {
+        let door = Arc::clone(door);
+        let asking = async move {
+            let verdict = door.admit(&mut request).await?;
+            Ok((request, verdict))
+        };
+        self.apart(asking, patience).await
+    }
+
+    async fn with_body(
+        &self,
+        request: Request,
+        body: UnreadBody,
+        limit: BodyLimit,
+        patience: Duration,
+    ) -> poem::Result<Response> {
+        let body = body.read(limit).await?;
+        self.handle(request, body, patience).await
+    }
+
+    async fn handle(
+        &self,
+        mut request: Request,
+        body: WholeBody,
+        patience: Duration,
+    ) -> poem::Result<Response> {
         let inner = Arc::clone(&self.inner);
-        let running = self.running.enter();
+        let WholeBody { bytes, room } = body;
+        request.set_body(bytes);
         let handler = async move {
-            let WholeRequest { request, room } = whole;
             let result = inner.call(request).await;
-            drop((room, running));
+            drop(room);
             result
         };
-        let task = tokio::spawn(handler.instrument(tracing::Span::current()));
+        self.apart(handler, patience).await
+    }
+
+    /// Does something where a client that hangs up cannot reach it, and waits so long for it.
+    async fn apart<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = poem::Result<T>> + Send + 'static,
+        patience: Duration,
+    ) -> poem::Result<T> {
+        let running = self.running.enter();
+        let work = async move {
+            let result = work.await;
+            drop(running);
+            result
+        };
+        let task = tokio::spawn(work.instrument(tracing::Span::current()));
         match tokio::time::timeout(patience, task).await {
             Ok(Ok(result)) => result,
             Ok(Err(ended)) if ended.is_panic() => {
@@ -158,6 +226,19 @@ impl Intake {
             }
         }
     }
+}
+
+/// The answer that an error is, where the path has these methods.
+fn in_envelope(error: poem::Error, allowed: &[Method]) -> Response {
+    if error.is_from_response() {
+        return error.into_response();
+    }
+    let ours = ApiError::from_poem(&error, allowed);
+    if ours.status().is_server_error() && !error.is::<ApiError>() {
+        // The text of an unforeseen error may quote its input, so only its kind is told.
+        tracing::error!(status = ours.status().as_u16(), "unforeseen error in a handler");
+    }
+    poem::IntoResponse::into_response(ours)
 }
 
 impl std::fmt::Debug for Intake {

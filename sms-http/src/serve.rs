@@ -5,23 +5,28 @@
 //! heads have a size, and the number of connections is bounded. When asked to stop, the loop
 //! accepts nothing more, lets requests under way end, and cuts off what takes too long.
 //!
+//! HTTP/1 is all that is spoken: the proxy in front speaks whatever its clients do. Over HTTP/2 a
+//! client could hold a place by granting no window, or by a head that never ends, while it answers
+//! every ping. One that begins with it is closed at once.
+//!
 //! What a request may contain and how long its handler may take is decided in [`crate::intake`].
 //! There is no TLS here; it ends at a proxy in front.
 
 use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::body::Incoming;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use poem::endpoint::{DynEndpoint, ToDynEndpoint};
 use poem::http::uri::Scheme;
 use poem::web::{LocalAddr, RemoteAddr};
 use poem::{Addr, Endpoint, EndpointExt, IntoEndpoint, Response};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
@@ -29,6 +34,10 @@ use crate::connection::{GuardedBody, Patience, Pulse, Watched};
 
 /// How long to wait after a failed accept, as when file handles have run out.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
+
+/// How many connections may wait to be accepted, as far as the system allows: with fewer, clients
+/// that come at one moment would be turned away by a server that has places for them.
+const BACKLOG: u32 = 4_096;
 
 /// What one client may hold of the server, and for how long.
 #[derive(Debug, Clone)]
@@ -42,14 +51,8 @@ pub struct ServeLimits {
     pub unread_timeout: Duration,
     /// The largest head in bytes; over it the answer is 431. At least 8,192.
     pub head_bytes: usize,
-    /// The most headers of an HTTP/1 request; over it the answer is 431.
+    /// The most headers of a request; over it the answer is 431.
     pub headers: usize,
-    /// The most requests at once on an HTTP/2 connection.
-    pub http2_streams: u32,
-    /// The most requests that an HTTP/2 client may open and abandon before it is cut off.
-    pub http2_pending_resets: usize,
-    /// How often an HTTP/2 connection is asked whether it is still there.
-    pub http2_ping_interval: Duration,
     /// The most connections at once; more wait to be accepted.
     pub connections: usize,
     /// How long requests under way may take once the server is asked to stop.
@@ -64,9 +67,6 @@ impl Default for ServeLimits {
             unread_timeout: Duration::from_secs(30),
             head_bytes: 16 * 1_024,
             headers: 64,
-            http2_streams: 100,
-            http2_pending_resets: 20,
-            http2_ping_interval: Duration::from_secs(20),
             connections: 10_000,
             shutdown_timeout: Duration::from_secs(8),
         }
@@ -80,6 +80,15 @@ pub enum Stopped {
     InOrder,
     /// This many connections were cut off when the time for it had run out.
     CutOff(usize),
+}
+
+/// Listens on an address. To be called inside a runtime.
+pub fn listen(addr: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if addr.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // A server that is started again must not wait until its last connections are forgotten.
+    socket.set_reuseaddr(true)?;
+    socket.bind(addr)?;
+    socket.listen(BACKLOG)
 }
 
 /// Serves `endpoint` on `listener` until `shutdown` resolves, and then until the last request
@@ -100,7 +109,7 @@ where
     let (stop, stopping) = watch::channel(());
     let server = Arc::new(Server {
         endpoint: Arc::new(ToDynEndpoint(endpoint.into_endpoint().map_to_response())),
-        protocols: protocols(&limits),
+        protocol: protocol(&limits),
         patience: Patience {
             head: limits.head_timeout,
             idle: limits.idle_timeout,
@@ -128,29 +137,21 @@ where
 
 struct Server {
     endpoint: Arc<dyn DynEndpoint<Output = Response>>,
-    protocols: auto::Builder<TokioExecutor>,
+    protocol: http1::Builder,
     patience: Patience,
     local_addr: LocalAddr,
     /// Changes, by its sender being dropped, when the server is to stop.
     stopping: watch::Receiver<()>,
 }
 
-fn protocols(limits: &ServeLimits) -> auto::Builder<TokioExecutor> {
-    let mut builder = auto::Builder::new(TokioExecutor::new());
+fn protocol(limits: &ServeLimits) -> http1::Builder {
+    let mut builder = http1::Builder::new();
     builder
-        .http1()
         .timer(TokioTimer::new())
         // The pulse tells a slow head from an idle connection, this timer does not.
         .header_read_timeout(None)
         .max_buf_size(limits.head_bytes)
         .max_headers(limits.headers);
-    builder
-        .http2()
-        .timer(TokioTimer::new())
-        .max_concurrent_streams(limits.http2_streams)
-        .max_pending_accept_reset_streams(limits.http2_pending_resets)
-        .max_header_list_size(u32::try_from(limits.head_bytes).unwrap_or(u32::MAX))
-        .keep_alive_interval(limits.http2_ping_interval);
     builder
 }
 
@@ -198,7 +199,7 @@ impl Server {
         let socket = TokioIo::new(Watched { socket, pulse: Arc::clone(&pulse) });
         let remote_addr = RemoteAddr(remote.into());
         let service = hyper::service::service_fn(|request: hyper::Request<Incoming>| {
-            let guard = pulse.request_began(request.version());
+            let guard = pulse.request_began();
             let origin = (self.local_addr.clone(), remote_addr.clone(), Scheme::HTTP);
             let request = poem::Request::from((request, origin.0, origin.1, origin.2));
             let endpoint = Arc::clone(&self.endpoint);
@@ -208,7 +209,7 @@ impl Server {
                 Ok::<_, Infallible>(response.map(|body| GuardedBody { body, _guard: guard }))
             }
         });
-        let mut serving = pin!(self.protocols.serve_connection(socket, service));
+        let mut serving = pin!(self.protocol.serve_connection(socket, service));
         let mut too_slow = pin!(pulse.stopped());
         let mut stopping = self.stopping.clone();
         let mut asked_to_stop = false;

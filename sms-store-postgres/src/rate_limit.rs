@@ -21,9 +21,10 @@ use crate::begin::{again_on_conflict, begin};
 use crate::error::failed;
 use crate::row::uuid;
 
-/// One connection for check-ins, which must not be late, and one for reservations.
-const CONNECTIONS: u32 = 2;
-/// The longest to wait for either; a replica has its own answer by then.
+/// One connection for check-ins, which must not be late, one for reservations, and one for tidying
+/// or for a check-in that is made again while the first still waits for the disk.
+const CONNECTIONS: u32 = 3;
+/// The longest to wait for one of them; a replica has its own answer by then.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// A key that has been idle for so long counts as one that was never there.
 const IDLE: u64 = 3_600 * SECOND;

@@ -8,3 +8,4 @@ mod simulation;
 mod simulation_postgres;
 mod store_failure;
 mod tidy;
+mod workers;

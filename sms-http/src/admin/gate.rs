@@ -1,10 +1,13 @@
-//! The operator's token, asked for before every handler.
+//! The operator's token, asked for before a body is read, and before every handler.
 
+use async_trait::async_trait;
 use poem::{Endpoint, IntoResponse, Middleware, Request, Response};
 use sha2::{Digest, Sha256};
 
 use crate::api::gate::bearer;
 use crate::error::ApiError;
+use crate::intake::door::Door;
+use crate::rate_limit::Verdict;
 
 /// The operator's token. `Debug` does not show it.
 #[derive(Clone)]
@@ -23,11 +26,23 @@ impl OperatorToken {
         let given: [u8; 32] = Sha256::digest(token.as_bytes()).into();
         given == self.hash
     }
+
+    fn check(&self, request: &Request) -> Result<(), ApiError> {
+        let token = bearer(request).ok_or_else(ApiError::unauthorized)?;
+        if self.is(token) { Ok(()) } else { Err(ApiError::unauthorized()) }
+    }
 }
 
 impl std::fmt::Debug for OperatorToken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("OperatorToken(…)")
+    }
+}
+
+#[async_trait]
+impl Door for OperatorToken {
+    async fn admit(&self, request: &mut Request) -> Result<Option<Verdict>, ApiError> {
+        self.check(request).map(|()| None)
     }
 }
 
@@ -50,10 +65,7 @@ impl<E: Endpoint> Endpoint for OperatorOnly<E> {
     type Output = Response;
 
     async fn call(&self, request: Request) -> poem::Result<Response> {
-        let token = bearer(&request).ok_or_else(ApiError::unauthorized)?;
-        if !self.token.is(token) {
-            return Err(ApiError::unauthorized().into());
-        }
+        self.token.check(&request)?;
         Ok(self.inner.call(request).await?.into_response())
     }
 }

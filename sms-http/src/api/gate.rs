@@ -2,19 +2,23 @@
 //!
 //! A request without a valid key is 401 whatever it asks for; the API's own document is served
 //! beside the gate. The answers for a missing, malformed, unknown and revoked key are the same.
+//! The intake asks the gate before it reads a body.
 
 use std::sync::Arc;
 use std::time::Instant;
 
+use async_trait::async_trait;
 use poem::http::header::AUTHORIZATION;
 use poem::{Endpoint, IntoResponse, Middleware, Request, Response};
 use sms_core::Sms;
+use sms_core::service::Caller;
 
 use crate::error::ApiError;
-use crate::rate_limit::{Limiter, Tell};
+use crate::intake::door::Door;
+use crate::rate_limit::{Limiter, Tell, Verdict};
 
-/// The gate before the API's handlers. They take the [`Caller`](sms_core::service::Caller) that it
-/// found from the request's data.
+/// The gate before the API's handlers. They take the [`Caller`] that it found from the request's
+/// data.
 #[derive(Debug, Clone)]
 pub struct Gate {
     sms: Sms,
@@ -56,42 +60,45 @@ impl std::fmt::Debug for Stopwatch {
     }
 }
 
-impl<E: Endpoint> Middleware<E> for Gate {
-    type Output = Gated<E>;
-
-    fn transform(&self, inner: E) -> Gated<E> {
-        Gated { gate: self.clone(), inner }
+#[async_trait]
+impl Door for Gate {
+    async fn admit(&self, request: &mut Request) -> Result<Option<Verdict>, ApiError> {
+        let token = bearer(request).ok_or_else(ApiError::unauthorized)?;
+        let caller = self.sms.authenticate(token).await.map_err(ApiError::from)?;
+        let caller = caller.ok_or_else(ApiError::unauthorized)?;
+        let verdict = self.limiter.judge(caller.key, self.stopwatch.now()).await;
+        verdict.admit()?;
+        request.set_data(caller);
+        Ok(Some(verdict))
     }
 }
 
-/// An endpoint behind a [`Gate`].
+/// Keeps out whom no gate has let in, should a request ever get past the intake in another way.
+#[derive(Debug, Clone, Copy)]
+pub struct CallersOnly;
+
+impl<E: Endpoint> Middleware<E> for CallersOnly {
+    type Output = ForCallers<E>;
+
+    fn transform(&self, inner: E) -> ForCallers<E> {
+        ForCallers { inner }
+    }
+}
+
+/// An endpoint for callers that a [`Gate`] has let in.
 #[derive(Debug)]
-pub struct Gated<E> {
-    gate: Gate,
+pub struct ForCallers<E> {
     inner: E,
 }
 
-impl<E: Endpoint> Endpoint for Gated<E> {
+impl<E: Endpoint> Endpoint for ForCallers<E> {
     type Output = Response;
 
-    async fn call(&self, mut request: Request) -> poem::Result<Response> {
-        let token = bearer(&request).ok_or_else(ApiError::unauthorized)?;
-        let caller = self.gate.sms.authenticate(token).await.map_err(ApiError::from)?;
-        let caller = caller.ok_or_else(ApiError::unauthorized)?;
-        let verdict = self.gate.limiter.judge(caller.key, self.gate.stopwatch.now()).await;
-        verdict.admit()?;
-        request.set_data(caller);
-        let answer = self.inner.call(request).await;
-        let mut response = match answer {
-            Ok(output) => output.into_response(),
-            Err(error) if error.is::<ApiError>() || error.is_from_response() => {
-                error.into_response()
-            }
-            // Left to the intake, which knows the route's methods and writes the envelope.
-            Err(error) => return Err(error),
-        };
-        verdict.describe_in(response.headers_mut());
-        Ok(response)
+    async fn call(&self, request: Request) -> poem::Result<Response> {
+        if request.data::<Caller>().is_none() {
+            return Err(ApiError::unauthorized().into());
+        }
+        Ok(self.inner.call(request).await?.into_response())
     }
 }
 

@@ -1,12 +1,13 @@
-//! Reads the whole body of a request before its handler starts, within a size and a time.
+//! The body of a request: read whole before its handler starts, within a size and a time, or put
+//! aside when nobody is going to read it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
-use poem::Request;
 use poem::http::header::{CONTENT_LENGTH, EXPECT};
+use poem::{Body, Request};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
@@ -14,7 +15,7 @@ use super::RETRY_AFTER_SECONDS;
 use crate::error::ApiError;
 use crate::field_error::{FieldCode, FieldError};
 
-/// How much of a body that is too large is read and thrown away, so that the client gets to read
+/// How much of a body that nobody takes is read and thrown away, so that the client gets to read
 /// the answer: a connection closed with bytes unread is reset, and the answer is lost with it.
 const DISCARDED_BYTES: usize = 16 * 1_048_576;
 
@@ -29,50 +30,75 @@ pub(super) struct BodyLimit {
     pub room: Arc<Semaphore>,
 }
 
-/// A request with its body in memory.
-pub(super) struct WholeRequest {
-    pub request: Request,
-    /// The room that the body takes, given back when dropped.
+/// A body in memory.
+#[derive(Default)]
+pub(super) struct WholeBody {
+    pub bytes: Bytes,
+    /// The room that it takes, given back when dropped.
     pub room: Option<OwnedSemaphorePermit>,
 }
 
-/// The request with its body in memory, or what is wrong with the body.
-pub(super) async fn read_whole(
-    mut request: Request,
-    limit: BodyLimit,
-) -> Result<WholeRequest, ApiError> {
-    let body = request.take_body();
-    if body.is_empty() {
-        return Ok(WholeRequest { request, room: None });
+/// A body of which nothing has been read.
+pub(super) struct UnreadBody {
+    body: Body,
+    declared: Option<usize>,
+    /// Whether the client waits for a word before it sends.
+    asks_first: bool,
+}
+
+impl UnreadBody {
+    /// Takes it from its request.
+    pub(super) fn of(request: &mut Request) -> Self {
+        Self {
+            body: request.take_body(),
+            declared: declared_length(request),
+            asks_first: request.headers().contains_key(EXPECT),
+        }
     }
-    let deadline = Instant::now() + limit.timeout;
-    let declared = declared_length(&request).unwrap_or(0);
-    if declared > limit.bytes && request.headers().contains_key(EXPECT) {
-        // The client asks before it sends: say no, and it will not.
-        return Err(ApiError::payload_too_large(limit.bytes));
+
+    /// The body in memory, or what is wrong with it.
+    pub(super) async fn read(self, limit: BodyLimit) -> Result<WholeBody, ApiError> {
+        let Self { body, declared, asks_first } = self;
+        if body.is_empty() {
+            return Ok(WholeBody::default());
+        }
+        let deadline = Instant::now() + limit.timeout;
+        let declared = declared.unwrap_or(0);
+        if declared > limit.bytes && asks_first {
+            // The client asks before it sends: say no, and it will not.
+            return Err(ApiError::payload_too_large(limit.bytes));
+        }
+        let mut chunks = std::pin::pin!(body.into_bytes_stream());
+        let read = read_to_end(chunks.as_mut(), &limit, declared);
+        match tokio::time::timeout_at(deadline, read).await {
+            Ok(Ok((bytes, room))) => Ok(WholeBody { bytes, room }),
+            Ok(Err(Refused::TooLarge)) => {
+                // Whether the rest came in time makes no difference to the answer.
+                let _ = tokio::time::timeout_at(deadline, discard(chunks)).await;
+                Err(ApiError::payload_too_large(limit.bytes))
+            }
+            Ok(Err(Refused::NoRoom)) => {
+                tracing::warn!("no room for another body");
+                Err(ApiError::unavailable(RETRY_AFTER_SECONDS))
+            }
+            Ok(Err(Refused::BrokenOff)) => Err(ApiError::validation(vec![FieldError::new(
+                "",
+                FieldCode::MalformedJson,
+                "the body broke off or is not framed as HTTP asks",
+            )])),
+            Err(_too_slow) => Err(ApiError::request_timeout()),
+        }
     }
-    let mut chunks = std::pin::pin!(body.into_bytes_stream());
-    let read = read_to_end(chunks.as_mut(), &limit, declared);
-    match tokio::time::timeout_at(deadline, read).await {
-        Ok(Ok((bytes, room))) => {
-            request.set_body(bytes);
-            Ok(WholeRequest { request, room })
+
+    /// Throws it away as it comes, for so long at most, while the answer is under way: a client
+    /// that reads only when it has sent everything gets its answer, and may use the connection
+    /// again. It takes no room. After that time the rest stays unread, which ends the connection.
+    pub(super) fn put_aside(self, time: Duration) {
+        // A client that asks before it sends will not send when it has its answer.
+        if !self.body.is_empty() && !self.asks_first {
+            let discarding = async move { discard(self.body.into_bytes_stream()).await };
+            tokio::spawn(tokio::time::timeout(time, discarding));
         }
-        Ok(Err(Refused::TooLarge)) => {
-            // Whether the rest came in time makes no difference to the answer.
-            let _ = tokio::time::timeout_at(deadline, discard(chunks)).await;
-            Err(ApiError::payload_too_large(limit.bytes))
-        }
-        Ok(Err(Refused::NoRoom)) => {
-            tracing::warn!("no room for another body");
-            Err(ApiError::unavailable(RETRY_AFTER_SECONDS))
-        }
-        Ok(Err(Refused::BrokenOff)) => Err(ApiError::validation(vec![FieldError::new(
-            "",
-            FieldCode::MalformedJson,
-            "the body broke off or is not framed as HTTP asks",
-        )])),
-        Err(_too_slow) => Err(ApiError::request_timeout()),
     }
 }
 
@@ -110,7 +136,8 @@ async fn read_to_end(
     Ok((whole.freeze(), room))
 }
 
-async fn discard(mut chunks: impl Stream<Item = std::io::Result<Bytes>> + Unpin) {
+async fn discard(chunks: impl Stream<Item = std::io::Result<Bytes>>) {
+    let mut chunks = std::pin::pin!(chunks);
     let mut discarded = 0;
     while let Some(Ok(chunk)) = chunks.next().await {
         discarded += chunk.len();

@@ -7,14 +7,15 @@
 //!
 //! A store that does not answer shuts nobody out: the server then lets through what its own count
 //! allows, and several servers let through the sum. What costs credits is refused by the ledger as
-//! long as the store is away.
+//! long as the store is away. Check-ins and reservations are told apart in this: a check-in waits
+//! for a disk and a reservation does not, so one may be late while the other is answered.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use sms_core::ids::ApiKeyId;
 use sms_core::random::{Random, SystemRandom};
@@ -26,12 +27,15 @@ use sms_core::rate_limit::store::SharedLimits;
 use sms_core::rate_limit::{Gcra, Verdict};
 use sms_core::store::StoreError;
 use tokio::sync::{Notify, mpsc, oneshot};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::domain_error::causes;
 
-/// The longest the store may take over an answer.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// The longest the store may take over a check-in: a second one still fits into the time for which
+/// a lease is trusted.
+const CHECK_IN_PATIENCE: Duration = Duration::from_millis(500);
+/// The longest the store may take over reservations.
+const RESERVATION_PATIENCE: Duration = Duration::from_secs(1);
 /// The longest a request waits for the server to get a footing: longer than the lease of one that
 /// died.
 const LONGEST_WAIT: Duration = Duration::from_secs(3);
@@ -56,8 +60,16 @@ struct Inner {
     asked: tokio::sync::Mutex<mpsc::UnboundedReceiver<Ask>>,
     /// Rung after each check-in.
     checked_in: Notify,
+    check_ins: Answers,
+    reservations: Answers,
+}
+
+/// Whether what is asked of the store in one way is answered.
+struct Answers {
+    what: &'static str,
+    patience: Duration,
     /// Whether the store failed when it was last asked.
-    is_away: AtomicBool,
+    are_away: AtomicBool,
 }
 
 /// A request that waits for a token.
@@ -80,7 +92,8 @@ impl SharedLimiter {
             asks,
             asked: tokio::sync::Mutex::new(asked),
             checked_in: Notify::new(),
-            is_away: AtomicBool::new(false),
+            check_ins: Answers::new("check-ins", CHECK_IN_PATIENCE),
+            reservations: Answers::new("reservations", RESERVATION_PATIENCE),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -105,7 +118,8 @@ impl SharedLimiter {
         checked_in.as_mut().enable();
         match self.inner.with(|replica, now| replica.judge(key, now)) {
             Judged::Said(verdict) => Some(verdict),
-            _ if self.inner.is_away.load(Ordering::Relaxed) => Some(self.judge_by_itself(key)),
+            Judged::Ask if self.inner.reservations.are_away() => Some(self.judge_by_itself(key)),
+            Judged::Wait if self.inner.check_ins.are_away() => Some(self.judge_by_itself(key)),
             Judged::Ask => {
                 let (answer, answered) = oneshot::channel();
                 // A closed queue drops the sender, which reads as no answer below.
@@ -120,8 +134,11 @@ impl SharedLimiter {
     }
 
     fn judge_by_itself(&self, key: ApiKeyId) -> Verdict {
-        metrics::counter!("sms_rate_limit_unshared_total").increment(1);
-        self.inner.with(|replica, now| replica.judge_by_itself(key, now))
+        let verdict = self.inner.with(|replica, now| replica.judge_by_itself(key, now));
+        if verdict.retry_after.is_none() {
+            metrics::counter!("sms_rate_limit_unshared_total").increment(1);
+        }
+        verdict
     }
 
     /// Checks in once, so that the first request need not wait for it.
@@ -140,7 +157,7 @@ impl SharedLimiter {
     pub async fn leave(&self) {
         let check_in = self.inner.with(|replica, _| replica.leave());
         // Should it fail, the lease runs out by itself.
-        let _ = timeout(PATIENCE, self.inner.limits.check_in(check_in)).await;
+        let _ = timeout(CHECK_IN_PATIENCE, self.inner.limits.check_in(check_in)).await;
     }
 }
 
@@ -167,29 +184,12 @@ impl Inner {
     async fn check_in(&self) -> Option<Standing> {
         let (check_in, asked): (CheckIn, u64) =
             self.with(|replica, now| (replica.check_in(now), now));
-        let answer = self.patiently(self.limits.check_in(check_in)).await;
+        let answer = self.check_ins.wait_for(self.limits.check_in(check_in)).await;
         if let Some(standing) = answer {
             self.with(|replica, now| replica.checked_in(check_in, standing, asked, now));
         }
         self.checked_in.notify_waiters();
         answer
-    }
-
-    /// Waits for the store, and notes whether it answered.
-    async fn patiently<T>(&self, answer: impl Future<Output = Result<T, StoreError>>) -> Option<T> {
-        let answer = timeout(PATIENCE, answer).await;
-        let is_away = !matches!(answer, Ok(Ok(_)));
-        if self.is_away.swap(is_away, Ordering::Relaxed) != is_away {
-            match &answer {
-                Ok(Err(error)) => {
-                    let error = causes(error);
-                    tracing::warn!(%error, "requests are counted by this server alone for now");
-                }
-                Err(_) => tracing::warn!("requests are counted by this server alone for now"),
-                Ok(Ok(_)) => tracing::info!("requests are counted with the other servers' again"),
-            }
-        }
-        answer.ok()?.ok()
     }
 
     async fn keep_reserving(&self) {
@@ -202,6 +202,29 @@ impl Inner {
                 waiting.entry(next.key).or_default().push(next);
             }
             self.reserve(waiting).await;
+            if self.reservations.are_away() {
+                self.regain_reservations(&mut asked).await;
+            }
+        }
+    }
+
+    /// Asks for nothing until there is an answer. Who asks meanwhile is judged again: by this
+    /// server alone.
+    async fn regain_reservations(&self, asked: &mut mpsc::UnboundedReceiver<Ask>) {
+        let answered = async {
+            while self.reservations.are_away() {
+                sleep(AFTER_FAILURE).await;
+                self.reservations.wait_for(self.limits.reserve(Vec::new())).await;
+            }
+        };
+        let turned_away = async {
+            while let Some(ask) = asked.recv().await {
+                let _ = ask.answer.send(None);
+            }
+        };
+        tokio::select! {
+            () = answered => {}
+            () = turned_away => {}
         }
     }
 
@@ -220,7 +243,7 @@ impl Inner {
             return;
         }
         let reservations = asked.iter().map(|(asked, _)| asked.reservation).collect();
-        let granted = self.patiently(self.limits.reserve(reservations)).await;
+        let granted = self.reservations.wait_for(self.limits.reserve(reservations)).await;
         let mut granted = granted.unwrap_or_default().into_iter();
         for (asked, asks) in asked {
             // Without an answer they are judged again: by this server alone.
@@ -243,6 +266,34 @@ impl Inner {
     }
 }
 
+impl Answers {
+    fn new(what: &'static str, patience: Duration) -> Self {
+        Self { what, patience, are_away: AtomicBool::new(false) }
+    }
+
+    fn are_away(&self) -> bool {
+        self.are_away.load(Ordering::Relaxed)
+    }
+
+    /// Waits for the store, and notes whether it answered.
+    async fn wait_for<T>(&self, answer: impl Future<Output = Result<T, StoreError>>) -> Option<T> {
+        let answer = timeout(self.patience, answer).await;
+        let are_away = !matches!(answer, Ok(Ok(_)));
+        if self.are_away.swap(are_away, Ordering::Relaxed) != are_away {
+            let what = self.what;
+            match &answer {
+                Ok(Err(error)) => {
+                    let error = causes(error);
+                    tracing::warn!(what, %error, "the store of the rate limit fails");
+                }
+                Err(_) => tracing::warn!(what, "the store of the rate limit does not answer"),
+                Ok(Ok(_)) => tracing::info!(what, "the store of the rate limit answers again"),
+            }
+        }
+        answer.ok()?.ok()
+    }
+}
+
 fn answer(asks: Vec<Ask>, verdicts: impl Iterator<Item = Option<Verdict>>) {
     for (ask, verdict) in asks.into_iter().zip(verdicts) {
         // Whoever waited may have given up; the token is lost then.
@@ -257,58 +308,4 @@ impl fmt::Debug for SharedLimiter {
 }
 
 #[cfg(test)]
-mod tests {
-    use async_trait::async_trait;
-    use sms_core::ids::Id;
-    use sms_core::rate_limit::reservation::{Granted, Reservation};
-
-    use super::*;
-
-    /// Gives a footing, and then no more answers.
-    #[derive(Debug)]
-    struct Broken(Option<Standing>);
-
-    #[async_trait]
-    impl SharedLimits for Broken {
-        async fn check_in(&self, _check_in: CheckIn) -> Result<Standing, StoreError> {
-            self.0.ok_or(StoreError::Unavailable { doing: "checking in", source: None })
-        }
-
-        async fn reserve(&self, _asked: Vec<Reservation>) -> Result<Vec<Granted>, StoreError> {
-            Err(StoreError::Unavailable { doing: "reserving requests", source: None })
-        }
-
-        async fn tidy(&self, _limit: usize) -> Result<usize, StoreError> {
-            Ok(0)
-        }
-    }
-
-    async fn passed_of(limiter: &SharedLimiter, requests: usize) -> usize {
-        let mut passed = 0;
-        for _ in 0..requests {
-            let verdict = limiter.judge(Id::from_u128(1)).await;
-            passed += usize::from(verdict.retry_after.is_none());
-        }
-        passed
-    }
-
-    #[tokio::test]
-    async fn a_store_that_is_away_leaves_each_server_its_own_count() {
-        for broken in [None, Some(Standing::Shared { others: 1 })] {
-            // One request in a long time, so that none comes back while this runs.
-            let gcra = Gcra::new(1, 300);
-            let limiter = SharedLimiter::new(Arc::new(Broken(broken)), gcra);
-            limiter.join().await;
-            let passed = tokio::select! {
-                () = limiter.run() => unreachable!(),
-                passed = passed_of(&limiter, 200) => passed,
-            };
-            assert_eq!(passed, 200);
-            let passed = tokio::select! {
-                () = limiter.run() => unreachable!(),
-                passed = passed_of(&limiter, 1_000) => passed,
-            };
-            assert!((100..900).contains(&passed), "{passed}");
-        }
-    }
-}
+mod tests;

@@ -12,9 +12,10 @@ use sms_core::store::StoreError;
 
 use super::sandbox::Sandbox;
 use crate::admin::gate::OperatorToken;
-use crate::api::gate::{Gate, Stopwatch};
+use crate::api::gate::{CallersOnly, Gate, Stopwatch};
 use crate::docs_page::docs_page;
 use crate::error::ApiError;
+use crate::intake::door::Doors;
 use crate::intake::{Intake, IntakeLimits};
 use crate::openapi::DOCUMENT_PATH;
 use crate::rate_limit::{Gcra, Limiter, RateLimiter, SharedLimiter};
@@ -54,10 +55,11 @@ impl std::fmt::Debug for MetricsPage {
     }
 }
 
-/// Routes and the patterns they are known by.
+/// Routes, the patterns they are known by, and the doors before them.
 struct Routes {
     route: Route,
     table: RouteTable,
+    doors: Doors,
 }
 
 /// Everything on one listener.
@@ -87,7 +89,7 @@ pub fn operator_document(sms: &Sms) -> Value {
 
 impl Routes {
     fn new() -> Self {
-        Self { route: Route::new(), table: RouteTable::new() }
+        Self { route: Route::new(), table: RouteTable::new(), doors: Doors::new() }
     }
 
     /// Adds an endpoint that answers GET.
@@ -98,6 +100,7 @@ impl Routes {
         Self {
             route: self.route.at(path, get(endpoint)),
             table: self.table.with(path, &[Method::GET]),
+            doors: self.doors,
         }
     }
 }
@@ -112,11 +115,13 @@ fn with_public(routes: Routes, parts: &AppParts) -> Routes {
     };
     let gate = Gate::new(parts.sms.clone(), limiter, stopwatch);
     let table = routes.table.with_document(&document, api::PREFIX);
-    let route = routes.route.nest(api::PREFIX, service.with(gate));
+    let route = routes.route.nest(api::PREFIX, service.with(CallersOnly));
     let open = format!("{}{}", api::PREFIX, DOCUMENT_PATH);
+    let doors = routes.doors.with(api::PREFIX, gate).with_open(&open);
     let table = table.with(short_link::PATTERN, &[Method::GET]);
     let route = route.at(short_link::PATH, short_link::short_links(&parts.sms));
-    Routes { route, table }.page(&open, json_page(&document)).page("/docs", docs_page(&document))
+    let routes = Routes { route, table, doors };
+    routes.page(&open, json_page(&document)).page("/docs", docs_page(&document))
 }
 
 fn with_admin(routes: Routes, parts: &AppParts) -> Routes {
@@ -126,7 +131,8 @@ fn with_admin(routes: Routes, parts: &AppParts) -> Routes {
     let route = routes.route.nest(admin::PREFIX, service.with(parts.token.clone()));
     let own = format!("{}{}", admin::PREFIX, DOCUMENT_PATH);
     let page = json_page(&document).with(parts.token.clone());
-    let routes = Routes { route, table }.page(&own, page);
+    let doors = routes.doors.with(admin::PREFIX, parts.token.clone());
+    let routes = Routes { route, table, doors }.page(&own, page);
     match parts.metrics.clone() {
         Some(MetricsPage(handle)) => routes.page(
             "/metrics",
@@ -143,8 +149,8 @@ fn finish(routes: Routes, parts: &AppParts) -> Intake {
         let sms = sms.clone();
         async move { readiness(&sms.store().health_check().await) }
     });
-    let Routes { route, table } = routes.page("/healthz", alive).page("/readyz", ready);
-    Intake::new(route.boxed(), table, parts.limits.clone())
+    let Routes { route, table, doors } = routes.page("/healthz", alive).page("/readyz", ready);
+    Intake::new(route.boxed(), table, parts.limits.clone()).with_doors(doors)
 }
 
 /// What `/readyz` answers when the store said this of its health.

@@ -34,7 +34,7 @@ use crate::admin::gate::OperatorToken;
 use crate::api::gate::Stopwatch;
 use crate::domain_error::causes;
 use crate::intake::IntakeLimits;
-use crate::serve::{ServeLimits, serve};
+use crate::serve::{self, ServeLimits, serve};
 
 /// How long everything may take to stop, from the signal on.
 const TIME_TO_STOP: Duration = Duration::from_secs(9);
@@ -116,7 +116,7 @@ pub async fn run_with(
     let route_lines: Vec<String> = own.chain(plans.iter().map(RoutePlan::to_string)).collect();
     let bells = Bells::default();
     let backing = Backing::open(&settings, &bells).await?;
-    let listener = listen(settings.addr).await?;
+    let listener = listen(settings.addr)?;
     let addr = listener.local_addr().unwrap_or(settings.addr);
     let public_url = settings.public_url(addr);
     let movable = settings.sandbox.then(|| Arc::new(MovableClock::new(backing.clock.clone())));
@@ -136,7 +136,7 @@ pub async fn run_with(
         metrics: Some(install_metrics()?),
     };
     let admin = match settings.admin_addr {
-        Some(admin_addr) => Some(listen(admin_addr).await?),
+        Some(admin_addr) => Some(listen(admin_addr)?),
         None => None,
     };
     let wants_demo = settings.wants_demo();
@@ -235,8 +235,8 @@ fn operator_token(settings: &Settings) -> (String, bool) {
     (words.concat(), true)
 }
 
-async fn listen(addr: SocketAddr) -> Result<TcpListener, StartFailed> {
-    TcpListener::bind(addr).await.map_err(|source| StartFailed::Listen { addr, source })
+fn listen(addr: SocketAddr) -> Result<TcpListener, StartFailed> {
+    serve::listen(addr).map_err(|source| StartFailed::Listen { addr, source })
 }
 
 fn install_metrics() -> Result<MetricsPage, StartFailed> {

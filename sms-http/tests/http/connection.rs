@@ -1,9 +1,8 @@
-//! Connections over real sockets: slow and silent clients, sizes, HTTP/2, stopping in order.
+//! Connections over real sockets: slow and silent clients, sizes, crowds, stopping in order.
 
 use std::time::Duration;
 
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use sms_http::serve::{ServeLimits, Stopped};
+use sms_http::serve::{ServeLimits, Stopped, listen};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::time::Instant;
@@ -20,7 +19,7 @@ fn short_head() -> ServeLimits {
 
 #[tokio::test]
 async fn a_connection_that_says_nothing_is_closed() {
-    let server = Server::start(Sample::new().app, short_head()).await;
+    let server = Server::start(Sample::new().app, short_head());
     let start = Instant::now();
     let came = server.connect().await.closed().await;
     assert_eq!(came, "");
@@ -28,9 +27,9 @@ async fn a_connection_that_says_nothing_is_closed() {
 }
 
 #[tokio::test]
-async fn half_a_head_or_preface_is_cut_off() {
-    let server = Server::start(Sample::new().app, short_head()).await;
-    for start in ["G", "PRI * HTTP", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET / HTTP/1.1\r\nHos"] {
+async fn half_a_head_is_cut_off() {
+    let server = Server::start(Sample::new().app, short_head());
+    for start in ["G", "PRI * HTTP", "GET / HTTP/1.1\r\nHos"] {
         let mut client = server.connect().await;
         client.send(start).await;
         client.closed().await;
@@ -39,7 +38,7 @@ async fn half_a_head_or_preface_is_cut_off() {
 
 #[tokio::test]
 async fn a_head_that_trickles_is_cut_off() {
-    let server = Server::start(Sample::new().app, short_head()).await;
+    let server = Server::start(Sample::new().app, short_head());
     let mut client = server.connect().await;
     client.send("GET / HTTP/1.1\r\n").await;
     let trickle = async {
@@ -55,7 +54,7 @@ async fn a_head_that_trickles_is_cut_off() {
 
 #[tokio::test]
 async fn the_second_head_on_a_connection_is_bounded_too() {
-    let server = Server::start(Sample::new().app, short_head()).await;
+    let server = Server::start(Sample::new().app, short_head());
     let mut client = server.connect().await;
     client.send(GET).await;
     assert_eq!(client.answer().await.status, 200);
@@ -70,7 +69,7 @@ async fn an_idle_connection_is_kept_longer_than_a_slow_head_and_then_closed() {
         idle_timeout: Duration::from_secs(1),
         ..ServeLimits::default()
     };
-    let server = Server::start(Sample::new().app, limits).await;
+    let server = Server::start(Sample::new().app, limits);
     let mut client = server.connect().await;
     client.send(GET).await;
     assert_eq!(client.answer().await.status, 200);
@@ -82,7 +81,7 @@ async fn an_idle_connection_is_kept_longer_than_a_slow_head_and_then_closed() {
 
 #[tokio::test]
 async fn a_connection_serves_many_requests_also_pipelined() {
-    let server = Server::start(Sample::new().app, short_head()).await;
+    let server = Server::start(Sample::new().app, short_head());
     let mut client = server.connect().await;
     client.send(GET.repeat(3)).await;
     for _ in 0..3 {
@@ -93,7 +92,7 @@ async fn a_connection_serves_many_requests_also_pipelined() {
 #[tokio::test]
 async fn a_handler_may_take_longer_than_a_head() {
     let sample = Sample::new();
-    let server = Server::start(sample.app.clone(), short_head()).await;
+    let server = Server::start(sample.app.clone(), short_head());
     let mut client = server.connect().await;
     client.send("POST /api/v1/messages/wait HTTP/1.1\r\nHost: x\r\n\r\n").await;
     bounded(sample.gate.entered.notified()).await;
@@ -108,7 +107,7 @@ async fn a_client_that_does_not_read_is_cut_off() {
     let limits =
         ServeLimits { unread_timeout: Duration::from_millis(200), ..ServeLimits::default() };
     let large = poem::endpoint::make_sync(|_| vec![b'x'; 64 * 1_048_576]);
-    let server = Server::start(large, limits).await;
+    let server = Server::start(large, limits);
     let mut client = server.connect().await;
     client.send(GET).await;
     // Nothing is read, so only writing can tell that the server has closed the connection.
@@ -122,7 +121,7 @@ async fn a_client_that_does_not_read_is_cut_off() {
 
 #[tokio::test]
 async fn heads_are_bounded_in_bytes_and_in_headers() {
-    let server = Server::start(Sample::new().app, ServeLimits::default()).await;
+    let server = Server::start(Sample::new().app, ServeLimits::default());
     let large = format!("GET / HTTP/1.1\r\nHost: x\r\nX: {}\r\n\r\n", "y".repeat(20_000));
     assert_eq!(server.ask(large).await.status, 431);
     let headers = |count: usize| format!("GET / HTTP/1.1\r\n{}\r\n", "X: y\r\n".repeat(count));
@@ -133,7 +132,7 @@ async fn heads_are_bounded_in_bytes_and_in_headers() {
 #[tokio::test]
 async fn the_number_of_connections_is_bounded() {
     let limits = ServeLimits { connections: 1, ..ServeLimits::default() };
-    let server = Server::start(Sample::new().app, limits).await;
+    let server = Server::start(Sample::new().app, limits);
     let mut first = server.connect().await;
     first.send(GET).await;
     assert_eq!(first.answer().await.status, 200);
@@ -148,57 +147,41 @@ async fn the_number_of_connections_is_bounded() {
     }
 }
 
-async fn http2(server: &Server) -> hyper::client::conn::http2::SendRequest<String> {
-    let socket = TokioIo::new(TcpStream::connect(server.addr).await.unwrap());
-    let executor = TokioExecutor::new();
-    let (sender, connection) =
-        hyper::client::conn::http2::handshake(executor, socket).await.unwrap();
-    tokio::spawn(connection);
-    sender
-}
-
-fn http2_get(path: &str) -> hyper::Request<String> {
-    let uri = format!("http://localhost{path}");
-    hyper::Request::get(uri).body(String::new()).unwrap()
+#[tokio::test]
+async fn who_begins_with_http2_is_closed_at_once() {
+    let hour = Duration::from_hours(1);
+    let limits = ServeLimits { head_timeout: hour, idle_timeout: hour, ..ServeLimits::default() };
+    let server = Server::start(Sample::new().app, limits);
+    // The preface, and settings that grant no window.
+    let preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    let settings = [0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0];
+    let mut client = server.connect().await;
+    client.send([preface.as_slice(), &settings].concat()).await;
+    let came = client.closed().await;
+    assert!(came.is_empty() || came.starts_with("HTTP/1.1 400 "), "{came}");
+    // The same in two parts, of which the first is a head by itself.
+    let mut client = server.connect().await;
+    client.send(&preface[..18]).await;
+    let came = client.closed().await;
+    assert!(came.starts_with("HTTP/1.1 400 "), "{came}");
 }
 
 #[tokio::test]
-async fn http2_is_spoken_with_prior_knowledge() {
-    let server = Server::start(Sample::new().app, ServeLimits::default()).await;
-    let mut sender = http2(&server).await;
-    for (path, status) in [("/api/v1/messages/msg_1", 200), ("/nowhere", 404)] {
-        let response = bounded(sender.send_request(http2_get(path))).await.unwrap();
-        assert_eq!(response.status(), status);
-        assert!(response.headers().contains_key("x-request-id"));
+async fn a_crowd_that_comes_at_one_moment_is_not_turned_away() {
+    // Nobody accepts: all of them wait in the line.
+    let listener = listen("127.0.0.1:0".parse().unwrap()).unwrap();
+    let addr = listener.local_addr().unwrap();
+    let mut crowd = Vec::new();
+    for _ in 0..1_000 {
+        crowd.push(bounded(TcpStream::connect(addr)).await.unwrap());
     }
-    let large = hyper::Request::get("http://localhost/")
-        .header("x", "y".repeat(20_000))
-        .body(String::new())
-        .unwrap();
-    let response = bounded(sender.send_request(large)).await.unwrap();
-    assert_eq!(response.status(), 431);
-}
-
-#[tokio::test]
-async fn an_idle_http2_connection_is_closed() {
-    let limits = ServeLimits { idle_timeout: Duration::from_millis(100), ..ServeLimits::default() };
-    let server = Server::start(Sample::new().app, limits).await;
-    let mut sender = http2(&server).await;
-    let response = bounded(sender.send_request(http2_get("/nowhere"))).await.unwrap();
-    assert_eq!(response.status(), 404);
-    drop(response);
-    bounded(async {
-        while !sender.is_closed() {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await;
+    drop(listener);
 }
 
 #[tokio::test]
 async fn stopping_lets_requests_under_way_end() {
     let sample = Sample::new();
-    let mut server = Server::start(sample.app.clone(), ServeLimits::default()).await;
+    let mut server = Server::start(sample.app.clone(), ServeLimits::default());
     let mut idle = server.connect().await;
     idle.send(GET).await;
     assert_eq!(idle.answer().await.status, 200);
@@ -224,7 +207,7 @@ async fn stopping_does_not_wait_for_ever() {
     let sample = Sample::new();
     let limits =
         ServeLimits { shutdown_timeout: Duration::from_millis(100), ..ServeLimits::default() };
-    let mut server = Server::start(sample.app.clone(), limits).await;
+    let mut server = Server::start(sample.app.clone(), limits);
     let mut busy = server.connect().await;
     busy.send("POST /api/v1/messages/wait HTTP/1.1\r\nHost: x\r\n\r\n").await;
     bounded(sample.gate.entered.notified()).await;

@@ -52,7 +52,7 @@ async fn head_is_answered_as_get_without_the_body() {
 
 #[tokio::test]
 async fn odd_requests_over_a_socket_get_an_envelope_too() {
-    let server = Server::start(Sample::new().app, ServeLimits::default()).await;
+    let server = Server::start(Sample::new().app, ServeLimits::default());
     let long = "a".repeat(9_000);
     for (line, status, code) in [
         ("BREW /api/v1/messages HTTP/1.1", 405, "method_not_allowed"),
@@ -74,7 +74,7 @@ async fn odd_requests_over_a_socket_get_an_envelope_too() {
 
 #[tokio::test]
 async fn what_is_no_http_is_refused_before_there_is_a_request() {
-    let server = Server::start(Sample::new().app, ServeLimits::default()).await;
+    let server = Server::start(Sample::new().app, ServeLimits::default());
     let answer = server.ask("NONSENSE\r\n\r\n").await;
     assert_eq!(answer.status, 400);
 }

@@ -9,13 +9,14 @@ use sms_http::intake::IntakeLimits;
 use sms_http::serve::ServeLimits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::process::{Process, TOKEN};
 use crate::rig::Rig;
 use crate::server_postgres::account;
-use crate::socket::{Client, Server, bounded};
+use crate::socket::{BOUND, Client, Server, bounded};
 
 /// How a socket is slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,25 +27,36 @@ enum Slowness {
     Idle,
     /// A head that comes a line at a time and never ends.
     Head,
-    /// A body that comes a byte at a time and never ends.
+    /// A body with a key that comes a byte at a time and never ends.
     Body,
+    /// The same without a key.
+    Stranger,
 }
 
-const ALL: [Slowness; 4] = [Slowness::Silent, Slowness::Idle, Slowness::Head, Slowness::Body];
+const ALL: [Slowness; 5] =
+    [Slowness::Silent, Slowness::Idle, Slowness::Head, Slowness::Body, Slowness::Stranger];
 
 /// Between two pieces of what comes slowly.
 const DRIP: Duration = Duration::from_millis(50);
 
+/// A socket that the server has closed.
+#[derive(Debug)]
+struct Held {
+    kind: Slowness,
+    connected: Instant,
+    ended: Instant,
+}
+
 impl Slowness {
-    fn first(self) -> &'static str {
+    fn first(self, key: &str) -> String {
+        let post = "POST /api/v1/messages HTTP/1.1\r\nHost: x\r\n";
+        let body = "Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n{\"to\":\"";
         match self {
-            Self::Silent => "",
-            Self::Idle => "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
-            Self::Head => "POST /api/v1/messages HTTP/1.1\r\nHost: x\r\n",
-            Self::Body => {
-                "POST /api/v1/messages HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
-                 Content-Length: 100000\r\n\r\n{\"to\":\""
-            }
+            Self::Silent => String::new(),
+            Self::Idle => "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n".to_owned(),
+            Self::Head => post.to_owned(),
+            Self::Body => format!("{post}Authorization: Bearer {key}\r\n{body}"),
+            Self::Stranger => format!("{post}{body}"),
         }
     }
 
@@ -52,14 +64,22 @@ impl Slowness {
         match self {
             Self::Silent | Self::Idle => None,
             Self::Head => Some("X: y\r\n"),
-            Self::Body => Some("0"),
+            Self::Body | Self::Stranger => Some("0"),
         }
     }
 
     /// Holds a socket in this way until the server closes it.
-    async fn hold(self, addr: SocketAddr) {
+    async fn hold(self, addr: SocketAddr, key: String, connected: mpsc::Sender<()>) -> Held {
         let mut socket = TcpStream::connect(addr).await.unwrap();
-        if socket.write_all(self.first().as_bytes()).await.is_err() {
+        let since = Instant::now();
+        connected.send(()).await.unwrap();
+        drop(connected);
+        self.hold_on(&mut socket, &key).await;
+        Held { kind: self, connected: since, ended: Instant::now() }
+    }
+
+    async fn hold_on(self, socket: &mut TcpStream, key: &str) {
+        if socket.write_all(self.first(key).as_bytes()).await.is_err() {
             return;
         }
         let mut answer = [0; 4_096];
@@ -78,21 +98,55 @@ impl Slowness {
     }
 }
 
-/// So many sockets, some of each kind.
-fn flood(addr: SocketAddr, kinds: &[Slowness], of_each: usize) -> JoinSet<()> {
-    let mut sockets = JoinSet::new();
-    for _ in 0..of_each {
-        for kind in kinds {
-            sockets.spawn(kind.hold(addr));
-        }
-    }
-    sockets
+/// Sockets that are held.
+struct Flood {
+    sockets: JoinSet<Held>,
+    /// How many of each kind are held still.
+    left: Vec<(Slowness, usize)>,
 }
 
-/// All sockets of a flood are cut off.
-async fn all_cut_off(mut flood: JoinSet<()>) {
-    while let Some(ended) = bounded(flood.join_next()).await {
-        ended.unwrap();
+impl Flood {
+    /// So many sockets of each kind, all of which have connected when this returns.
+    async fn start(addr: SocketAddr, key: &str, kinds: &[Slowness], of_each: usize) -> Self {
+        let (connected, mut all_connected) = mpsc::channel(1);
+        let mut sockets = JoinSet::new();
+        for _ in 0..of_each {
+            for kind in kinds {
+                sockets.spawn(kind.hold(addr, key.to_owned(), connected.clone()));
+            }
+        }
+        drop(connected);
+        while bounded(all_connected.recv()).await.is_some() {}
+        Self { sockets, left: kinds.iter().map(|kind| (*kind, of_each)).collect() }
+    }
+
+    fn count_off(&mut self, closed: &Held) {
+        let Held { kind, connected, ended } = *closed;
+        let held = ended - connected;
+        assert!(held < BOUND, "{kind:?} was held for {held:?}; left: {:?}", self.left);
+        for (_, left) in self.left.iter_mut().filter(|(of, _)| *of == kind) {
+            *left -= 1;
+        }
+    }
+
+    /// Counts off those that were closed since.
+    fn look(&mut self) {
+        while let Some(ended) = self.sockets.try_join_next() {
+            self.count_off(&ended.unwrap());
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.sockets.is_empty()
+    }
+
+    /// Waits until all are closed.
+    async fn over(mut self) {
+        while !self.is_over() {
+            let ended = timeout(BOUND, self.sockets.join_next()).await;
+            let Ok(ended) = ended else { panic!("never cut off: {:?}", self.left) };
+            self.count_off(&ended.unwrap().unwrap());
+        }
     }
 }
 
@@ -126,17 +180,36 @@ fn short() -> (IntakeLimits, ServeLimits) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_asks_properly_is_served_during_a_flood_and_the_flood_is_cut_off() {
+    let (intake, serve) = short();
+    let rig = Rig::with_limits(intake).await;
+    let account = rig.account(100_000).await;
+    let key = account.live.token.clone().unwrap();
+    let server = Server::start(rig.app.clone(), serve);
+    let mut flood = Flood::start(server.addr, &key, &ALL, 80).await;
+    let start = Instant::now();
+    loop {
+        ask_properly(&mut server.connect().await, &key).await;
+        flood.look();
+        if flood.is_over() || start.elapsed() > BOUND {
+            break;
+        }
+    }
+    flood.over().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_flood_that_takes_every_place_is_cut_off_and_who_waits_is_served() {
     let (intake, serve) = short();
     let rig = Rig::with_limits(intake).await;
     let account = rig.account(100).await;
     let key = account.live.token.clone().unwrap();
-    let server = Server::start(rig.app.clone(), ServeLimits { connections: 40, ..serve }).await;
-    // More than there are places, so that it comes after all of them.
-    let flood = flood(server.addr, &ALL, 25);
+    let server = Server::start(rig.app.clone(), ServeLimits { connections: 40, ..serve });
+    // More than there are places, all of them in the line before the one that asks properly.
+    let flood = Flood::start(server.addr, &key, &ALL, 14).await;
     let mut client = server.connect().await;
     ask_properly(&mut client, &key).await;
-    all_cut_off(flood).await;
+    flood.over().await;
 }
 
 /// Prints how long requests to a server with its usual limits take before and during each flood:
@@ -171,15 +244,15 @@ async fn figures_of_floods() {
     measure("nothing else").await;
     for kind in ALL {
         let start = Instant::now();
-        let mut flood = flood(addr, &[kind], 300);
+        let mut flood = Flood::start(addr, &key, &[kind], 300).await;
         measure(&format!("300 sockets {kind:?}")).await;
-        assert_eq!(flood.len(), 300);
+        assert_eq!(flood.sockets.len(), 300);
         if kind == Slowness::Idle {
             // These may stay for a minute.
-            flood.shutdown().await;
+            flood.sockets.shutdown().await;
             continue;
         }
-        all_cut_off(flood).await;
+        flood.over().await;
         println!("{:<22} {:>8.1} s until all were cut off", "", start.elapsed().as_secs_f64());
     }
     measure("nothing else").await;

@@ -35,7 +35,7 @@ async fn a_sane_request_id_comes_back_and_another_does_not() {
 
 #[tokio::test]
 async fn a_declared_body_over_the_limit_is_413() {
-    let server = Server::start(Sample::new().app, ServeLimits::default()).await;
+    let server = Server::start(Sample::new().app, ServeLimits::default());
     let mut client = server.connect().await;
     // More than the buffers between the two hold: unread, it would cost the client the answer.
     let length = 12 * MEGABYTE;
@@ -47,7 +47,7 @@ async fn a_declared_body_over_the_limit_is_413() {
 
 #[tokio::test]
 async fn a_chunked_body_over_the_limit_is_413() {
-    let server = Server::start(Sample::new().app, ServeLimits::default()).await;
+    let server = Server::start(Sample::new().app, ServeLimits::default());
     let mut client = server.connect().await;
     client.send(post("/api/v1/messages", "Transfer-Encoding: chunked\r\n")).await;
     for _ in 0..32 {
@@ -60,7 +60,7 @@ async fn a_chunked_body_over_the_limit_is_413() {
 
 #[tokio::test]
 async fn a_client_that_asks_first_is_told_at_once() {
-    let server = Server::start(Sample::new().app, ServeLimits::default()).await;
+    let server = Server::start(Sample::new().app, ServeLimits::default());
     let headers = format!("Content-Length: {}\r\nExpect: 100-continue\r\n", 2 * MEGABYTE);
     let refused = server.ask(post("/api/v1/messages", &headers)).await;
     assert_eq!(refused.status, 413);
@@ -124,14 +124,14 @@ async fn answers_are_not_to_be_kept_or_guessed_at() {
 #[tokio::test]
 async fn a_body_that_does_not_arrive_is_408() {
     let limits = IntakeLimits { body_timeout: Duration::from_millis(100), ..limits() };
-    let server = Server::start(Sample::with_limits(limits).app, ServeLimits::default()).await;
+    let server = Server::start(Sample::with_limits(limits).app, ServeLimits::default());
     let answer = server.ask(post("/api/v1/messages", "Content-Length: 10\r\n") + "{").await;
     assert_eq!((answer.status, answer.code().as_str()), (408, "request_timeout"));
 }
 
 #[tokio::test]
 async fn a_body_framed_wrongly_is_refused() {
-    let server = Server::start(Sample::new().app, ServeLimits::default()).await;
+    let server = Server::start(Sample::new().app, ServeLimits::default());
     let request = post("/api/v1/messages", "Transfer-Encoding: chunked\r\n") + "xyz\r\n";
     let answer = server.ask(request).await;
     assert_eq!((answer.status, answer.code().as_str()), (422, "validation_failed"));
@@ -164,7 +164,7 @@ async fn a_panic_is_a_500_that_tells_nothing() {
 #[tokio::test]
 async fn a_client_that_hangs_up_does_not_cancel_the_handler() {
     let sample = Sample::new();
-    let server = Server::start(sample.app.clone(), ServeLimits::default()).await;
+    let server = Server::start(sample.app.clone(), ServeLimits::default());
     let mut client = server.connect().await;
     client.send(post("/api/v1/messages/wait", "Content-Length: 0\r\n")).await;
     bounded(sample.gate.entered.notified()).await;

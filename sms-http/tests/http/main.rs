@@ -25,6 +25,7 @@ mod delivery;
 mod described;
 mod docs_page;
 mod document;
+mod door;
 mod endpoints;
 mod error;
 mod flood;

@@ -176,7 +176,7 @@ type Seen = (String, HeaderMap, Vec<u8>);
 
 /// An endpoint that refuses whatever comes, asks the server behind `addr` what its clock shows, and
 /// passes both on.
-async fn refusing(addr: Arc<OnceLock<std::net::SocketAddr>>) -> (Server, UnboundedReceiver<Seen>) {
+fn refusing(addr: Arc<OnceLock<std::net::SocketAddr>>) -> (Server, UnboundedReceiver<Seen>) {
     let (sender, seen) = unbounded_channel();
     let endpoint = poem::endpoint::make(move |mut request: poem::Request| {
         let (sender, addr) = (sender.clone(), addr.clone());
@@ -188,7 +188,7 @@ async fn refusing(addr: Arc<OnceLock<std::net::SocketAddr>>) -> (Server, Unbound
             Ok::<_, poem::Error>(StatusCode::INTERNAL_SERVER_ERROR)
         }
     });
-    (Server::start(endpoint, ServeLimits::default()).await, seen)
+    (Server::start(endpoint, ServeLimits::default()), seen)
 }
 
 fn data(answer: &Answer) -> Value {
@@ -220,7 +220,7 @@ async fn a_tester_lives_through_the_retries_of_a_webhook_in_moments() {
     let key = server.said("Live key");
     let addr = Arc::new(OnceLock::new());
     addr.set(server.addr()).unwrap();
-    let (receiver, mut seen) = refusing(addr).await;
+    let (receiver, mut seen) = refusing(addr);
     let url = format!("http://{}/hook", receiver.addr);
     let hook = json!({ "url": url, "events": ["message.sent"] });
     let hook = data(&server.call("POST", "/api/v1/webhooks", &key, &hook).await);
@@ -272,7 +272,7 @@ async fn a_move_waits_for_an_attempt_under_way_and_does_not_make_it_again() {
             Ok::<_, poem::Error>(StatusCode::INTERNAL_SERVER_ERROR)
         }
     });
-    let receiver = Server::start(endpoint, ServeLimits::default()).await;
+    let receiver = Server::start(endpoint, ServeLimits::default());
     let url = format!("http://{}/hook", receiver.addr);
     let hook = json!({ "url": url, "events": ["message.sent"] });
     let hook = data(&server.call("POST", "/api/v1/webhooks", &key, &hook).await);

@@ -20,7 +20,7 @@ pub(crate) async fn receiver() -> (Server, UnboundedReceiver<(HeaderMap, Vec<u8>
             Ok::<_, poem::Error>("thank you")
         }
     });
-    (Server::start(endpoint, ServeLimits::default()).await, received)
+    (Server::start(endpoint, ServeLimits::default()), received)
 }
 
 fn data(answer: &Answer) -> Value {

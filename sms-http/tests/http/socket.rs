@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use poem::{EndpointExt, IntoEndpoint};
-use sms_http::serve::{ServeLimits, Stopped, serve};
+use sms_http::serve::{ServeLimits, Stopped, listen, serve};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -21,12 +21,12 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) async fn start<E>(endpoint: E, limits: ServeLimits) -> Self
+    pub(crate) fn start<E>(endpoint: E, limits: ServeLimits) -> Self
     where
         E: IntoEndpoint,
         E::Endpoint: 'static,
     {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = listen("127.0.0.1:0".parse().unwrap()).unwrap();
         let addr = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel();
         let endpoint = endpoint.into_endpoint().map_to_response().boxed();

@@ -120,6 +120,14 @@ async fn counters_that_a_crash_has_emptied_begin_with_the_burst_spent() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_asks_for_nothing_learns_that_there_are_answers() {
+    let database = Database::new().await;
+    let limits = limits(&database).await;
+    assert_eq!(reserve(&limits, Vec::new()).await, []);
+    database.drop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keys_that_have_been_idle_for_an_hour_are_forgotten() {
     let database = Database::new().await;
     let limits = limits(&database).await;

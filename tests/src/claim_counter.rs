@@ -1,0 +1,53 @@
+//! A store that counts how often it is asked for texts to hand over.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use sms_core::store::Store;
+
+use crate::layer::{Layer, Layered, Pass, passes_on};
+
+/// A store before another one, to which it passes everything on, but claims beyond a number.
+pub type ClaimCounter = Layered<Claims>;
+
+/// The claims so far.
+#[derive(Debug)]
+pub struct Claims {
+    inner: Arc<dyn Store>,
+    count: AtomicUsize,
+    most: usize,
+}
+
+impl ClaimCounter {
+    /// Refuses claims after `most`, as a store that cannot be reached: whoever makes them in a
+    /// circle comes to an end.
+    pub fn new(inner: Arc<dyn Store>, most: usize) -> Self {
+        Self(Claims { inner, count: AtomicUsize::new(0), most })
+    }
+
+    /// How many claims were made, those refused included.
+    pub fn claims(&self) -> usize {
+        self.0.count.load(Ordering::SeqCst)
+    }
+}
+
+impl Layer for Claims {
+    fn below(&self) -> &dyn Store {
+        &*self.inner
+    }
+
+    async fn before(&self, call: &'static str) -> Pass {
+        if call != "dispatch_claim" || self.count.fetch_add(1, Ordering::SeqCst) < self.most {
+            return Pass::Through;
+        }
+        Pass::Fails
+    }
+}
+
+passes_on! {
+    Claims:
+    AccountLayer ApiKeyLayer CampaignLayer ContactLayer ConversationLayer CreditLayer
+    DispatchLayer HealthLayer InboundLayer LinkLayer KeywordLayer ListLayer MessageLayer
+    NumberLayer OptOutLayer ReceiptLayer SenderNameLayer SendingLayer StatisticsLayer
+    TemplateLayer WebhookLayer
+}

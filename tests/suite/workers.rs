@@ -1,0 +1,86 @@
+//! How often the server's workers ask the store. They run on the runtime's own clock, which stands
+//! still while there is something to do.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sms_core::prelude::*;
+use sms_core::route::{Fitness, HandOver, OutboundText, Route, RouteName, RouteSink};
+use sms_http::server::wake::Bells;
+use sms_http::server::work;
+use sms_store_memory::MemoryStore;
+use sms_tests::claim_counter::ClaimCounter;
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+
+/// Texts that are accepted while the route is full, one every five milliseconds.
+const ACCEPTED: usize = 400;
+const EVERY: Duration = Duration::from_millis(5);
+
+/// A network that is full, and counts how often that is asked.
+#[derive(Debug)]
+struct Full {
+    name: RouteName,
+    looks: AtomicUsize,
+}
+
+#[async_trait]
+impl Route for Full {
+    fn name(&self) -> &RouteName {
+        &self.name
+    }
+
+    async fn hand_over(&self, texts: &[OutboundText], _sink: &dyn RouteSink) -> Vec<HandOver> {
+        panic!("{} texts for a route that is full", texts.len());
+    }
+
+    fn fitness(&self) -> Fitness {
+        self.looks.fetch_add(1, Ordering::SeqCst);
+        Fitness::Full
+    }
+
+    async fn run(&self, _sink: Arc<dyn RouteSink>) {
+        std::future::pending::<()>().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn texts_that_are_accepted_for_a_full_route_are_not_asked_for_one_by_one() {
+    sms_test_log::watch();
+    let store = Arc::new(ClaimCounter::new(Arc::new(MemoryStore::new()), ACCEPTED));
+    let route = Arc::new(Full { name: RouteName::new("full"), looks: AtomicUsize::new(0) });
+    let bells = Bells::default();
+    let sms = Sms::builder(store.clone())
+        .wake(Arc::new(bells.clone()))
+        .route(route.clone() as Arc<dyn Route>)
+        .build();
+    let operator = sms.operator();
+    operator.number_create(NumberInput::shared("07700 900001")).await.unwrap();
+    let account = operator.account_create(NewAccountInput::active("Bistro", 10_000)).await.unwrap();
+    let account = sms.account(account.id, Mode::Live);
+    let accept = async || {
+        account.send(SendRequest::new("Hello").to("07700 900123")).await.unwrap();
+    };
+    accept().await;
+    let stopper = watch::Sender::new(());
+    let mut loops = work::start(&sms, &bells, &stopper.subscribe());
+    let looked_at = async {
+        while route.looks.load(Ordering::SeqCst) == 0 || store.claims() == 0 {
+            sleep(EVERY).await;
+        }
+    };
+    timeout(Duration::from_mins(1), looked_at).await.expect("workers that work");
+    let before = store.claims();
+    for _ in 0..ACCEPTED {
+        accept().await;
+        sleep(EVERY).await;
+    }
+    let claims = store.claims() - before;
+    // Each claim steps over all that wait.
+    assert!((1..ACCEPTED / 2).contains(&claims), "{claims} claims for {ACCEPTED} texts");
+    drop(stopper);
+    let ended = async { while loops.join_next().await.is_some() {} };
+    timeout(Duration::from_mins(1), ended).await.expect("workers that stop");
+}
