@@ -66,7 +66,6 @@ mod smpp_inbound;
 mod smpp_send;
 mod smpp_stop;
 mod smpp_world;
-mod smsc;
 mod socket;
 mod statistics;
 mod template;
