@@ -1,10 +1,12 @@
 //! All connections of one route: which of them carries a text, at what pace, and how it stands
 //! with them.
 
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::future::select_all;
 use sms_core::random::Random;
 use sms_core::route::RouteName;
 use tokio::sync::mpsc;
@@ -62,6 +64,10 @@ impl Carrier {
     }
 
     /// Keeps all connections until dropped, and passes on what arrives through any of them.
+    ///
+    /// # Panics
+    ///
+    /// When what keeps a connection does: the connection would not be made again.
     pub async fn run(&self, arrivals: mpsc::Sender<Arrival>) {
         let mut tasks = JoinSet::new();
         for link in &self.links {
@@ -73,7 +79,16 @@ impl Carrier {
         loop {
             self.note_standing();
             let changes = watches.iter_mut().map(|watch| Box::pin(watch.changed()));
-            first(changes).await;
+            tokio::select! {
+                _ = select_all(changes) => {}
+                Some(ended) = tasks.join_next() => {
+                    if let Err(error) = ended
+                        && let Ok(reason) = error.try_into_panic()
+                    {
+                        resume_unwind(reason);
+                    }
+                }
+            }
         }
     }
 
@@ -81,10 +96,6 @@ impl Carrier {
         let is_up = self.senders().next().is_some();
         let mut down_since = self.down_since.lock().unwrap_or_else(PoisonError::into_inner);
         *down_since = if is_up { None } else { Some(down_since.unwrap_or_else(Instant::now)) };
-        let bound = self.links.iter().filter(|link| link.session().is_some()).count();
-        let route = self.name.as_str().to_owned();
-        #[expect(clippy::cast_precision_loss, reason = "there are few")]
-        metrics::gauge!("sms_smpp_bound", "route" => route).set(bound as f64);
     }
 
     /// Open sessions that carry texts from us.
@@ -173,20 +184,6 @@ impl Carrier {
         }
         while tasks.join_next().await.is_some() {}
     }
-}
-
-/// Waits for the first of several to end.
-async fn first<F: Future + Unpin>(futures: impl Iterator<Item = F>) {
-    let mut futures: Vec<F> = futures.collect();
-    std::future::poll_fn(|context| {
-        for future in &mut futures {
-            if std::pin::Pin::new(future).poll(context).is_ready() {
-                return std::task::Poll::Ready(());
-            }
-        }
-        std::task::Poll::Pending
-    })
-    .await;
 }
 
 #[cfg(test)]

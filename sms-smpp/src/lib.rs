@@ -16,6 +16,7 @@
 //! | [`carrier`] | all connections of a route |
 //! | [`route`] | the core's route over them: texts handed over, receipts and texts taken in |
 //! | [`settings`] | how a route is set up |
+//! | [`trust`] | which authorities may vouch for a peer over TLS |
 //! | [`pace`] | texts a second, and slowing down when the peer asks for it |
 
 #![deny(missing_docs)]
@@ -35,3 +36,4 @@ mod scripted_peer;
 pub mod session;
 pub mod settings;
 pub mod submit;
+pub mod trust;

@@ -112,7 +112,7 @@ impl Link {
     }
 
     async fn begin(&self) -> Result<(Session, mpsc::Receiver<Arrival>), LinkFailed> {
-        let RouteSettings { peer, bind, window, patience, idle, .. } = &*self.settings;
+        let RouteSettings { peer, roots, bind, window, patience, idle, .. } = &*self.settings;
         let settings = Settings {
             mode: self.mode,
             bind: bind.clone(),
@@ -120,7 +120,7 @@ impl Link {
             patience: *patience,
             idle: *idle,
         };
-        let stream = connect::connect(peer, *patience).await?;
+        let stream = connect::connect(peer, roots, *patience).await?;
         Ok(crate::session::bind(stream, settings).await?)
     }
 }

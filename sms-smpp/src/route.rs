@@ -18,10 +18,11 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use sms_core::clock::Clock;
 use sms_core::random::Random;
 use sms_core::route::{Connections, Fitness, HandOver, OutboundText, Route, RouteName, RouteSink};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
+use self::hand_over::Patience;
 use crate::carrier::Carrier;
 use crate::settings::RouteSettings;
 
@@ -47,6 +48,9 @@ struct Inner {
     /// Texts that were handed over and of which nothing was said yet.
     in_hand: AtomicUsize,
     closing: watch::Sender<bool>,
+    patience: Patience,
+    /// Places of texts that are on their way into the store.
+    keeping: Semaphore,
 }
 
 impl fmt::Debug for SmppRoute {
@@ -70,7 +74,10 @@ impl SmppRoute {
         let settings = Arc::new(settings);
         let carrier = Carrier::new(name.clone(), &settings, random);
         let (in_hand, closing) = (AtomicUsize::new(0), watch::Sender::new(false));
-        Self { inner: Arc::new(Inner { name, settings, clock, carrier, in_hand, closing }) }
+        let keeping = Semaphore::new(arrival::TEXTS_AT_ONCE);
+        let patience = Patience::default();
+        let inner = Inner { name, settings, clock, carrier, in_hand, closing, patience, keeping };
+        Self { inner: Arc::new(inner) }
     }
 
     /// Tells the core from time to time that the network is there.

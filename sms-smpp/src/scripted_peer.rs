@@ -5,10 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bytes::BytesMut;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use rustls::ServerConfig;
+use sms_test_smsc::{PASSWORD, route_variables};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpListener;
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
 
 use crate::pdu::{self, BindMode, BindResp, Body, Pdu, ShortMessage, Status};
 use crate::settings::RouteSettings;
@@ -23,9 +26,6 @@ pub(crate) enum Say {
     /// Hangs up instead.
     HangUp,
 }
-
-/// Known by no word of a log.
-const PASSWORD: &str = "gr8 duck";
 
 /// A peer that listens on a port of its own.
 pub(crate) struct Peer {
@@ -47,6 +47,15 @@ struct Known {
 
 impl Peer {
     pub(crate) async fn start(script: &[Say]) -> Self {
+        Self::start_with(script, None).await
+    }
+
+    /// One that speaks over TLS.
+    pub(crate) async fn start_over_tls(config: Arc<ServerConfig>) -> Self {
+        Self::start_with(&[], Some(TlsAcceptor::from(config))).await
+    }
+
+    async fn start_with(script: &[Say], tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let known = Arc::new(Known::default());
@@ -59,7 +68,19 @@ impl Peer {
             while let Ok((stream, _)) = listener.accept().await {
                 let share = Arc::new(AtomicUsize::new(0));
                 shared.shares.lock().unwrap().push(Arc::clone(&share));
-                connections.spawn(serve(stream, Arc::clone(&shared), share, all.subscribe()));
+                let (shared, delivers) = (Arc::clone(&shared), all.subscribe());
+                let tls = tls.clone();
+                connections.spawn(async move {
+                    match tls {
+                        None => serve(stream, shared, share, delivers).await,
+                        Some(tls) => {
+                            // A handshake that fails is looked at from the other side.
+                            if let Ok(stream) = tls.accept(stream).await {
+                                serve(stream, shared, share, delivers).await;
+                            }
+                        }
+                    }
+                });
             }
         });
         Self { port, known, delivers, _listening: listening }
@@ -106,57 +127,62 @@ impl Peer {
 
 /// Waits until something holds; not for ever.
 pub(crate) async fn until(mut holds: impl FnMut() -> bool) {
-    let all = async {
-        while !holds() {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(std::time::Duration::from_secs(30), all).await.expect("it holds in time");
+    sms_test_smsc::until("something to hold", async || holds().then_some(())).await;
 }
 
 /// The settings of a route to a port of this machine.
 pub(crate) fn settings_of(port: u16, settings: &[(&str, &str)]) -> RouteSettings {
-    sms_test_log::watch();
-    sms_test_log::secret(PASSWORD);
-    let url = format!("smpp://example@127.0.0.1:{port}");
-    let variables = |name: &str| {
-        let setting = name.strip_prefix("SMS_ROUTE_MAIN_")?;
-        let told = settings.iter().find(|(known, _)| *known == setting);
-        match setting {
-            "URL" => Some(url.clone()),
-            "PASSWORD" => Some(PASSWORD.to_owned()),
-            _ => told.map(|(_, value)| (*value).to_owned()),
-        }
-    };
-    RouteSettings::read("main", &variables).unwrap()
+    settings_at(&format!("smpp://example@127.0.0.1:{port}"), settings)
 }
 
-async fn serve(
-    mut stream: TcpStream,
+/// The settings of a route to this address.
+pub(crate) fn settings_at(url: &str, settings: &[(&str, &str)]) -> RouteSettings {
+    RouteSettings::read("main", &route_variables(url, PASSWORD, settings)).unwrap()
+}
+
+/// The next unit; `None` at the end of the stream. Dropped, it has lost nothing.
+pub(crate) async fn read<S: AsyncRead + Unpin>(
+    stream: &mut S,
+    unread: &mut BytesMut,
+) -> Option<Pdu> {
+    loop {
+        let length = pdu::length(unread).unwrap();
+        if let Some(length) = length.filter(|length| *length <= unread.len()) {
+            return Some(pdu::read(unread.split_to(length).freeze()).unwrap());
+        }
+        if stream.read_buf(unread).await.unwrap_or(0) == 0 {
+            return None;
+        }
+    }
+}
+
+pub(crate) async fn write<S: AsyncWrite + Unpin>(stream: &mut S, pdu: &Pdu) -> std::io::Result<()> {
+    let mut octets = BytesMut::new();
+    pdu::write(pdu, &mut octets);
+    stream.write_all(&octets).await?;
+    stream.flush().await
+}
+
+async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
+    mut stream: S,
     known: Arc<Known>,
     share: Arc<AtomicUsize>,
     mut delivers: broadcast::Receiver<Pdu>,
 ) {
     let mut unread = BytesMut::new();
     loop {
-        let length = pdu::length(&unread).unwrap();
-        let Some(length) = length.filter(|length| *length <= unread.len()) else {
-            tokio::select! {
-                read = stream.read_buf(&mut unread) => {
-                    if read.unwrap_or(0) == 0 {
-                        return;
-                    }
+        let Pdu { sequence, status, body } = tokio::select! {
+            asked = read(&mut stream, &mut unread) => match asked {
+                Some(asked) => asked,
+                None => return,
+            },
+            Ok(deliver) = delivers.recv() => {
+                if write(&mut stream, &deliver).await.is_err() {
+                    return;
                 }
-                Ok(deliver) = delivers.recv() => {
-                    if write(&mut stream, &deliver).await.is_err() {
-                        return;
-                    }
-                }
+                continue;
             }
-            continue;
         };
-        let whole = pdu::read(unread.split_to(length).freeze()).unwrap();
-        let Pdu { sequence, status, body } = whole;
         let answer = match body {
             Body::Bind(mode, _) => {
                 known.binds.lock().unwrap().push(mode);
@@ -189,10 +215,4 @@ async fn serve(
             return;
         }
     }
-}
-
-async fn write(stream: &mut TcpStream, pdu: &Pdu) -> std::io::Result<()> {
-    let mut octets = BytesMut::new();
-    pdu::write(pdu, &mut octets);
-    stream.write_all(&octets).await
 }

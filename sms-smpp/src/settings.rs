@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `URL` | required | `smpp://system_id@host:port`, or `smpps://` for TLS; port 2775 or 3550 |
 //! | `PASSWORD`, `PASSWORD_FILE` | required | the password, or a file with it |
+//! | `CA_FILE` | public ones | with TLS: a PEM file of the authorities to trust, and no others |
 //! | `SYSTEM_TYPE` | none | the kind of client, where the peer wants one |
 //! | `VERSION` | 3.4 | the version spoken: `3.4` or `5.0` |
 //! | `BIND` | transceiver | `transceiver`, or `separate` for a transmitter and a receiver |
@@ -25,12 +26,15 @@ use crate::coding::Septets;
 use crate::pdu::Bind;
 use crate::report::IdForm;
 use crate::submit::{LongTexts, Style};
+use crate::trust::Roots;
 
 /// How a route is set up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouteSettings {
     /// Where the peer listens.
     pub peer: Peer,
+    /// Which authorities may vouch for it, where the connection is protected by TLS.
+    pub roots: Roots,
     /// Who we are.
     pub bind: Bind,
     /// Which connections there are.
@@ -69,7 +73,7 @@ pub struct Peer {
 pub enum Transport {
     /// Not at all.
     Plain,
-    /// By TLS, with the certificate checked against the public roots.
+    /// By TLS, with the certificate and its name checked.
     Tls,
 }
 
@@ -162,8 +166,10 @@ impl RouteSettings {
         let time = |setting, default| {
             reader.or(setting, Duration::from_secs(default), "is 100ms to 10m", duration)
         };
+        let roots = reader.roots(peer.transport)?;
         Ok(Self {
             peer,
+            roots,
             bind: Bind { system_id, password, system_type, version },
             binds: reader.or("BIND", transceivers, "is transceiver or separate", is_bound_as)?,
             window: reader.or("WINDOW", 10, "is 1 to 1000", |text| within(text, 1, 1_000))?,
@@ -237,6 +243,16 @@ impl Reader<'_> {
             None => Ok(default),
             Some(value) => read(value.trim()).ok_or_else(|| self.bad(setting, problem)),
         }
+    }
+
+    fn roots(&self, transport: Transport) -> Result<Roots, BadSetting> {
+        let Some(path) = self.get("CA_FILE") else { return Ok(Roots::public()) };
+        let bad = |problem| self.bad("CA_FILE", problem);
+        if transport == Transport::Plain {
+            return Err(bad("is of use with smpps:// only"));
+        }
+        let file = std::fs::read(path).map_err(|_| bad("cannot be read"))?;
+        Roots::from_pem(&file).map_err(|refused| bad(refused.problem()))
     }
 
     fn password(&self) -> Result<String, BadSetting> {

@@ -139,12 +139,15 @@ mod tests {
     fn a_missing_or_wrong_setting_is_told_by_its_variable_and_never_by_its_value() {
         let wrong = ("SMS_ROUTE_MAIN_WINDOW", "canary");
         let file = [MAIN[0], ("SMS_ROUTE_MAIN_PASSWORD_FILE", "/canary/canary")];
+        let over_tls = ("SMS_ROUTE_MAIN_URL", "smpps://example@smsc.example.com");
+        let authorities = [over_tls, MAIN[1], ("SMS_ROUTE_MAIN_CA_FILE", "/canary/canary")];
         for (set, variable) in [
             (&[][..], "SMS_ROUTE_MAIN_URL"),
             (&MAIN[..1], "SMS_ROUTE_MAIN_PASSWORD"),
             (&MAIN[1..], "SMS_ROUTE_MAIN_URL"),
             (&[&MAIN[..], &[wrong]].concat(), "SMS_ROUTE_MAIN_WINDOW"),
             (&file, "SMS_ROUTE_MAIN_PASSWORD_FILE"),
+            (&authorities, "SMS_ROUTE_MAIN_CA_FILE"),
         ] {
             let told = read_with("simulator,main", set).unwrap_err();
             assert!(told.starts_with(variable), "{told}");

@@ -67,7 +67,6 @@ mod smpp_inbound;
 mod smpp_send;
 mod smpp_stop;
 mod smpp_world;
-mod smsc;
 mod socket;
 mod statistics;
 mod template;

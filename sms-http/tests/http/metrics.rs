@@ -5,10 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::json;
+use sms_test_smsc::{Smsc, until};
 
 use crate::process::ask;
 use crate::smpp_world::World;
-use crate::smsc::{Smsc, until};
 
 const TABLE: &str = include_str!("../../../docs/metrics.md");
 

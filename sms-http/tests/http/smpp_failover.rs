@@ -1,10 +1,10 @@
 //! Routes that are down: their texts wait, or the next route carries them.
 
 use serde_json::{Value, json};
+use sms_test_smsc::{PASSWORD, Smsc, until};
 
 use crate::process::{TOKEN, run};
-use crate::smpp_world::{World, history, on_both_stores, smpp_url};
-use crate::smsc::{Smsc, until};
+use crate::smpp_world::{World, history, on_both_stores};
 
 on_both_stores! {
     while_a_route_is_down_the_next_one_carries_its_texts_and_their_receipts
@@ -17,11 +17,12 @@ async fn while_a_route_is_down_the_next_one_carries_its_texts_and_their_receipts
     let (main, backup) = (Smsc::start().await, Smsc::start().await);
     let settings = [
         ("SMS_ROUTES", "main,backup"),
-        ("SMS_ROUTE_BACKUP_URL", &smpp_url(backup.port)),
-        ("SMS_ROUTE_BACKUP_PASSWORD", "gr8 duck"),
+        ("SMS_ROUTE_BACKUP_URL", &backup.url()),
+        ("SMS_ROUTE_BACKUP_PASSWORD", PASSWORD),
         ("SMS_ROUTE_MAIN_FAILOVER", "1s"),
     ];
     let world = World::new(store, &main, &settings).await;
+    world.until_route(0, "ready").await;
     let first = world.send_one("by the first").await;
     world.until(&first, "sent").await;
     main.id_of("by the first").await;
@@ -30,7 +31,7 @@ async fn while_a_route_is_down_the_next_one_carries_its_texts_and_their_receipts
     world.until(&late, "sent").await;
     let id = main.id_of("waits").await;
 
-    main.dies().await;
+    main.dies();
     let down = world.until_route(0, "down").await;
     assert_eq!((&down["name"], &down["default"]), (&json!("main"), &json!(true)));
     assert_eq!(down["connections"]["up"], 0);

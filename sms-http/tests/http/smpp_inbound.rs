@@ -1,11 +1,11 @@
 //! Texts that come in through a real SMSC.
 
 use serde_json::{Value, json};
+use sms_test_smsc::{PASSWORD, Smsc, until};
 
 use crate::process::TOKEN;
 use crate::server_postgres::data;
 use crate::smpp_world::{NUMBER, World, on_both_stores};
-use crate::smsc::{Smsc, until};
 
 on_both_stores! {
     a_long_text_whose_parts_come_in_any_order_is_one_text_of_its_conversation
@@ -62,7 +62,7 @@ async fn a_keyword_is_answered_through_the_smsc(store: Option<&str>) {
 async fn a_number_is_online_while_its_route_is_bound(store: Option<&str>) {
     let smsc = Smsc::start().await;
     let gone = ("SMS_ROUTE_BACKUP_URL", "smpp://example@127.0.0.1:1");
-    let backup = [("SMS_ROUTES", "main,backup"), gone, ("SMS_ROUTE_BACKUP_PASSWORD", "gr8 duck")];
+    let backup = [("SMS_ROUTES", "main,backup"), gone, ("SMS_ROUTE_BACKUP_PASSWORD", PASSWORD)];
     let world = World::new(store, &smsc, &backup).await;
     let is_online = async |phone: &str| {
         let numbers = world.operator("/numbers").await;

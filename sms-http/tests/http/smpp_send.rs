@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use sms_core::clock::{Clock, SystemClock};
+use sms_test_smsc::Smsc;
 
 use crate::server::receiver;
 use crate::smpp_world::{NUMBER, World, history, on_both_stores};
-use crate::smsc::Smsc;
 use crate::socket::bounded;
 
 on_both_stores! {

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use serde_json::json;
+use sms_test_smsc::{Smsc, until};
 
 use crate::smpp_world::{Database, World, history, start};
-use crate::smsc::{Smsc, until};
 
 fn numbers(count: usize) -> String {
     (0..count).map(|n| format!("07700 9001{n:02}")).collect::<Vec<_>>().join(",")
@@ -15,7 +15,8 @@ fn numbers(count: usize) -> String {
 async fn a_server_that_stops_has_its_window_answered_unbinds_and_leaves_the_rest_to_the_next() {
     let database = Database::new().await;
     let smsc = Smsc::start().await;
-    smsc.answers(json!({ "delay": 400 })).await;
+    // Longer than anything here is held up, and well below what a stop may take.
+    smsc.answers(json!({ "delay": 2_000 })).await;
     let world = World::new(Some(&database.url), &smsc, &[]).await;
     let ids = world.send(&numbers(30), "Hello").await;
     smsc.until("text", 5).await;
@@ -29,7 +30,7 @@ async fn a_server_that_stops_has_its_window_answered_unbinds_and_leaves_the_rest
     assert!((5..30).contains(&before), "{before} left before it stopped");
 
     smsc.answers(json!({ "after": "text" })).await;
-    let world = World { server: start(Some(&database.url), smsc.port, &[]), key };
+    let world = World { server: start(Some(&database.url), &smsc, &[]), key };
     smsc.until("text", 30).await;
     for id in &ids {
         until("all to be sent", async || {
@@ -56,7 +57,7 @@ async fn a_receipt_that_comes_after_a_kill_and_a_restart_finds_its_text() {
     world.server.signal("-KILL");
     smsc.until("closed", 1).await;
 
-    let server = start(Some(&database.url), smsc.port, &[]);
+    let server = start(Some(&database.url), &smsc, &[]);
     let world = World { server, key: world.key };
     smsc.until("bind", 2).await;
     smsc.receipt(json!({ "id": taken, "state": "DELIVRD", "form": "text" })).await;
@@ -73,7 +74,7 @@ async fn a_receipt_that_comes_to_another_server_finds_its_text() {
     // One network, two ways in: each server is bound to its own.
     let (here, there) = (Smsc::start().await, Smsc::start().await);
     let world = World::new(Some(&database.url), &here, &[]).await;
-    let other = start(Some(&database.url), there.port, &[]);
+    let other = start(Some(&database.url), &there, &[]);
     here.until("bind", 1).await;
     there.until("bind", 1).await;
     let id = world.send_one(&"Two parts. ".repeat(20)).await;
@@ -95,7 +96,8 @@ async fn a_receipt_that_comes_to_another_server_finds_its_text() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_on_memory_unbinds_before_it_ends_as_well() {
     let smsc = Smsc::start().await;
-    smsc.answers(json!({ "delay": 400 })).await;
+    // Longer than anything here is held up, and well below what a stop may take.
+    smsc.answers(json!({ "delay": 2_000 })).await;
     let world = World::new(None, &smsc, &[]).await;
     world.send(&numbers(30), "Hello").await;
     smsc.until("text", 5).await;

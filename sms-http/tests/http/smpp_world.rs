@@ -1,10 +1,10 @@
 //! A server whose texts leave through an SMSC, with an account that sends them.
 
 use serde_json::{Value, json};
+use sms_test_smsc::{PASSWORD, Smsc, until};
 
 use crate::process::{Process, TOKEN, ask, run};
 use crate::server_postgres::{account, cluster, data};
-use crate::smsc::{Smsc, until};
 
 /// The number that texts come from: shared, and behind the first route.
 pub(crate) const NUMBER: &str = "447700900000";
@@ -49,14 +49,9 @@ impl Database {
     }
 }
 
-/// The address of a route's SMSC.
-pub(crate) fn smpp_url(port: u16) -> String {
-    format!("smpp://example@127.0.0.1:{port}")
-}
-
-/// A server whose route `main` leads to this port, with more settings.
-pub(crate) fn start(store: Option<&str>, port: u16, settings: &[(&str, &str)]) -> Process {
-    let main = smpp_url(port);
+/// A server whose route `main` leads to this SMSC, with more settings.
+pub(crate) fn start(store: Option<&str>, smsc: &Smsc, settings: &[(&str, &str)]) -> Process {
+    let main = smsc.url();
     let mut all = vec![
         ("SMS_ADMIN_TOKEN", TOKEN),
         ("SMS_DEMO", "false"),
@@ -65,7 +60,7 @@ pub(crate) fn start(store: Option<&str>, port: u16, settings: &[(&str, &str)]) -
         ("SMS_WEBHOOK_ALLOW_PRIVATE", "true"),
         ("SMS_ROUTES", "main"),
         ("SMS_ROUTE_MAIN_URL", main.as_str()),
-        ("SMS_ROUTE_MAIN_PASSWORD", "gr8 duck"),
+        ("SMS_ROUTE_MAIN_PASSWORD", PASSWORD),
     ];
     all.extend(store.map(|url| ("DATABASE_URL", url)));
     all.retain(|(name, _)| settings.iter().all(|(given, _)| given != name));
@@ -81,7 +76,7 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn new(store: Option<&str>, smsc: &Smsc, more: &[(&str, &str)]) -> Self {
-        Self::of(start(store, smsc.port, more)).await
+        Self::of(start(store, smsc, more)).await
     }
 
     /// With an account made at this server.

@@ -17,10 +17,10 @@ use sms_core::service::operator::{NewAccountInput, NumberInput};
 use sms_http::server::wake::Bells;
 use sms_http::server::work;
 use sms_store_memory::MemoryStore;
+use sms_test_smsc::until;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-use crate::smsc::until;
 use crate::socket::bounded;
 
 /// So many texts in hand are enough for a network.

@@ -3,6 +3,7 @@
 use sms_core::random::SeededRandom;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use super::*;
 use crate::address::Address;
@@ -11,9 +12,17 @@ use crate::scripted_peer::{Peer, Say, settings_of, until};
 
 /// A route to a port, kept by a task.
 fn route(port: u16, settings: &[(&str, &str)]) -> (Arc<Carrier>, JoinHandle<()>) {
-    let settings = Arc::new(settings_of(port, settings));
     let random: Arc<dyn Random> = Arc::new(SeededRandom::new(7));
-    let carrier = Arc::new(Carrier::new(RouteName::new("main"), &settings, &random));
+    route_with(&random, port, settings)
+}
+
+fn route_with(
+    random: &Arc<dyn Random>,
+    port: u16,
+    settings: &[(&str, &str)],
+) -> (Arc<Carrier>, JoinHandle<()>) {
+    let settings = Arc::new(settings_of(port, settings));
+    let carrier = Arc::new(Carrier::new(RouteName::new("main"), &settings, random));
     let kept = Arc::clone(&carrier);
     let (arrivals, _) = mpsc::channel(1);
     let task = tokio::spawn(async move { kept.run(arrivals).await });
@@ -108,6 +117,28 @@ async fn unbinding_ends_every_connection_in_order() {
     assert_eq!(carrier.submit(text()).await, Submitted::NotWritten);
     assert_eq!(peer.binds().len(), 2);
     task.abort();
+}
+
+/// Nothing random is to be had from it.
+#[derive(Debug)]
+struct Broken;
+
+impl Random for Broken {
+    fn fill(&self, _bytes: &mut [u8]) {
+        panic!("broken on purpose");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_nobody_keeps_any_more_ends_the_route_with_the_reason() {
+    let peer = Peer::start(&[Say::HangUp]).await;
+    let random: Arc<dyn Random> = Arc::new(Broken);
+    let (carrier, task) = route_with(&random, peer.port, &[("BINDS", "2")]);
+    bound(&carrier, 2).await;
+    // How long to wait before it is made again is a matter of chance.
+    assert_eq!(carrier.submit(text()).await, Submitted::Unanswered);
+    let reason = timeout(Duration::from_secs(30), task).await.unwrap().unwrap_err().into_panic();
+    assert_eq!(reason.downcast_ref(), Some(&"broken on purpose"));
 }
 
 #[tokio::test]

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use crate::settings::{Peer, Transport};
+use crate::trust::Roots;
 
 /// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
@@ -36,12 +37,13 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 /// Connects within `patience`.
 pub(super) async fn connect(
     peer: &Peer,
+    roots: &Roots,
     patience: Duration,
 ) -> Result<Box<dyn Stream>, ConnectFailed> {
-    timeout(patience, open(peer)).await.map_err(|_| ConnectFailed::Late)?
+    timeout(patience, open(peer, roots)).await.map_err(|_| ConnectFailed::Late)?
 }
 
-async fn open(peer: &Peer) -> Result<Box<dyn Stream>, ConnectFailed> {
+async fn open(peer: &Peer, roots: &Roots) -> Result<Box<dyn Stream>, ConnectFailed> {
     let stream = TcpStream::connect((peer.host.as_str(), peer.port)).await?;
     // Answers are small and waited for.
     stream.set_nodelay(true)?;
@@ -49,16 +51,18 @@ async fn open(peer: &Peer) -> Result<Box<dyn Stream>, ConnectFailed> {
         Transport::Plain => Ok(Box::new(stream)),
         Transport::Tls => {
             let name = ServerName::try_from(peer.host.clone()).map_err(|_| ConnectFailed::Name)?;
-            let connector = TlsConnector::from(Arc::new(tls()?));
+            let connector = TlsConnector::from(Arc::new(tls(roots)?));
             Ok(Box::new(connector.connect(name, stream).await?))
         }
     }
 }
 
-fn tls() -> Result<ClientConfig, rustls::Error> {
-    let roots: RootCertStore = webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect();
+fn tls(roots: &Roots) -> Result<ClientConfig, rustls::Error> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config =
         ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    Ok(config.with_root_certificates(roots).with_no_client_auth())
+    Ok(config.with_root_certificates(roots.store()).with_no_client_auth())
 }
+
+#[cfg(test)]
+mod tests;

@@ -21,6 +21,9 @@ use crate::session::{Answer, Arrival};
 const TOGETHER: usize = 500;
 /// How many such lots may be on their way into the store; more are left with the peers.
 const LOTS: usize = 4;
+/// How many texts of all lots may be: each is a commit, which wants a connection to the database
+/// that others want as well.
+pub(super) const TEXTS_AT_ONCE: usize = 8;
 
 /// Takes in what arrives, until nothing can arrive any more.
 pub(super) async fn take_in(
@@ -87,6 +90,8 @@ impl Inner {
     }
 
     async fn keep_text(&self, text: TextFor, answer: Answer, sink: &dyn RouteSink) {
+        // Places are given in the order in which texts came.
+        let Ok(_place) = self.keeping.acquire().await else { return };
         let TextFor { from, to, words, place } = text;
         let (body, route) = (Body::new(words), self.name.clone());
         let place = place.and_then(|it| Some((it.reference, Place::new(it.number, it.total)?)));

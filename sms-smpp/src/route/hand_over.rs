@@ -20,11 +20,25 @@ use crate::session::Submitted;
 use crate::settings::Unanswered;
 use crate::submit::submits;
 
-/// How long a first part is tried for here, before its text goes back into the queue: longer than a
-/// connection takes to be made again.
-const FIRST_PART: Duration = Duration::from_secs(10);
-/// How long a later one is: what has left of the text already is of no use without it.
-const LATER_PART: Duration = Duration::from_mins(1);
+/// How long a part is tried for here, from the first time it is turned away: until then it may wait
+/// long for a place in the window, and for its turn at the route's pace.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patience {
+    /// For a first part, before its text goes back into the queue: longer than a connection takes
+    /// to be made again.
+    pub(super) first_part: Duration,
+    /// For a later one: what has left of the text already is of no use without it.
+    pub(super) later_part: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { first_part: Duration::from_secs(10), later_part: Duration::from_mins(1) }
+    }
+}
+
+/// How often it is tried at the least, where its turns come seldom.
+const AT_LEAST: usize = 3;
 /// How long to wait before the same part again. The pace slows down by itself.
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
 
@@ -48,8 +62,9 @@ impl Inner {
         let total = parts.len();
         let mut ids = Vec::with_capacity(total);
         for part in parts {
-            let patience = if ids.is_empty() { FIRST_PART } else { LATER_PART };
-            match self.carry_part(part, Instant::now() + patience).await {
+            let Patience { first_part, later_part } = self.patience;
+            let patience = if ids.is_empty() { first_part } else { later_part };
+            match self.carry_part(part, patience).await {
                 Ok(id) => ids.push(self.settings.ids.of_answer(&id)),
                 Err(stopped) => return self.stopped(&stopped, ids.len(), total),
             }
@@ -57,8 +72,10 @@ impl Inner {
         self.submitted(ids)
     }
 
-    async fn carry_part(&self, part: ShortMessage, until: Instant) -> Result<String, Stopped> {
+    async fn carry_part(&self, part: ShortMessage, patience: Duration) -> Result<String, Stopped> {
+        let (mut tries, mut until) = (0, None);
         loop {
+            tries += 1;
             let stopped = match self.carrier.submit(part.clone()).await {
                 Submitted::Accepted { id } => return Ok(id),
                 Submitted::Unanswered => return Err(Stopped::Unanswered),
@@ -68,7 +85,10 @@ impl Inner {
                     Remedy::SlowDown | Remedy::TryLater => Stopped::TurnedAway(status),
                 },
             };
-            if *self.closing.borrow() || Instant::now() + AGAIN_AFTER > until {
+            let now = Instant::now();
+            let until = *until.get_or_insert(now + patience);
+            let is_over = tries >= AT_LEAST && now + AGAIN_AFTER > until;
+            if is_over || *self.closing.borrow() {
                 return Err(stopped);
             }
             sleep(AGAIN_AFTER).await;
@@ -106,6 +126,11 @@ impl Inner {
             }
             Stopped::TurnedAway(_) | Stopped::NoConnection if !in_part => {
                 HandOver::TryLater { detail }
+            }
+            // It was not tried for its time. No part is in doubt, so nothing is to be given up: all
+            // of them go again, whatever the setting.
+            Stopped::TurnedAway(_) | Stopped::NoConnection if is_closing => {
+                HandOver::Unanswered { detail }
             }
             _ => match self.settings.unanswered {
                 // With the same reference: a handset takes the parts that it has for repeats.

@@ -5,10 +5,14 @@ use sms_core::Sms;
 use sms_core::account::Mode;
 use sms_core::clock::SystemClock;
 use sms_core::ids::MessageId;
+use sms_core::inbound::InboundText;
+use sms_core::inbound::part::InboundPart;
 use sms_core::message::{ErrorCode, Message, MessageFilter, MessageStatus};
 use sms_core::page::PageRequest;
 use sms_core::phone::parse_any;
 use sms_core::random::SystemRandom;
+use sms_core::receipt::Receipt;
+use sms_core::receipt::report::NetworkReport;
 use sms_core::sending::SendRequest;
 use sms_core::service::AccountHandle;
 use sms_core::service::operator::{NewAccountInput, NumberInput};
@@ -34,11 +38,18 @@ impl Drop for Stage {
     }
 }
 
+fn route(settings: RouteSettings) -> SmppRoute {
+    let random: Arc<dyn Random> = Arc::new(SystemRandom);
+    SmppRoute::new(RouteName::new("main"), settings, Arc::new(SystemClock), &random)
+}
+
 impl Stage {
     async fn over(settings: RouteSettings) -> Self {
-        let name = RouteName::new("main");
-        let random: Arc<dyn Random> = Arc::new(SystemRandom);
-        let route = Arc::new(SmppRoute::new(name, settings, Arc::new(SystemClock), &random));
+        Self::of(route(settings)).await
+    }
+
+    async fn of(route: SmppRoute) -> Self {
+        let route = Arc::new(route);
         let sms = Sms::builder(Arc::new(MemoryStore::new())).route(route.clone()).build();
         let input = NewAccountInput::active("Bistro", 100);
         let account = sms.operator().account_create(input).await.unwrap();
@@ -50,9 +61,12 @@ impl Stage {
     }
 
     async fn bound_to(peer: &Peer, settings: &[(&str, &str)]) -> Self {
-        let stage = Self::over(peer.settings(settings)).await;
-        until(|| stage.route.fitness() == Fitness::Ready).await;
-        stage
+        Self::over(peer.settings(settings)).await.ready().await
+    }
+
+    async fn ready(self) -> Self {
+        until(|| self.route.fitness() == Fitness::Ready).await;
+        self
     }
 
     async fn send(&self, body: &str) -> MessageId {
@@ -70,14 +84,8 @@ impl Stage {
     }
 
     async fn becomes(&self, id: MessageId, status: MessageStatus) -> Message {
-        for _ in 0..6_000 {
-            let message = self.message(id).await;
-            if message.status == status {
-                return message;
-            }
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        panic!("{} does not become {status}", self.message(id).await.status);
+        let look = async || Some(self.message(id).await).filter(|it| it.status == status);
+        sms_test_smsc::until(&format!("the text to be {status}"), look).await
     }
 
     async fn inbox(&self) -> Vec<Message> {
@@ -154,16 +162,53 @@ async fn a_refused_text_fails_and_is_refunded_and_one_refused_in_part_is_undeliv
 }
 
 #[tokio::test]
-async fn a_throttled_text_leaves_by_the_same_hand_over_and_none_is_lost() {
+async fn throttled_texts_leave_in_the_end_and_each_leaves_once() {
     let throttled = Say::Refuse(Status::THROTTLED);
     let peer = Peer::start(&[throttled, throttled, Say::Refuse(Status::QUEUE_FULL)]).await;
     let stage = Stage::bound_to(&peer, &[("WINDOW", "1")]).await;
     for _ in 0..5 {
         stage.send("hello").await;
     }
-    let done = stage.sms.dispatch_due(10).await.unwrap();
-    assert_eq!((done.sent, done.retried), (5, 0));
+    let mut sent = 0;
+    sms_test_smsc::until("all to be sent", async || {
+        sent += stage.sms.dispatch_due(10).await.unwrap().sent;
+        (sent == 5).then_some(())
+    })
+    .await;
     assert_eq!(peer.texts().len(), 8);
+}
+
+#[tokio::test]
+async fn a_later_part_whose_turns_come_seldom_is_tried_again_all_the_same() {
+    let throttled = Say::Refuse(Status::THROTTLED);
+    let peer = Peer::start(&[Say::Accept, throttled, throttled]).await;
+    // Half a second and more between two turns, and less than that to try a part again.
+    let mut route = route(peer.settings(&[("RATE", "2")]));
+    let patience = Patience { later_part: Duration::from_millis(300), ..Patience::default() };
+    Arc::get_mut(&mut route.inner).unwrap().patience = patience;
+    let stage = Stage::of(route).await.ready().await;
+    let id = stage.send(&"two ".repeat(50)).await;
+    stage.sms.dispatch_due(10).await.unwrap();
+    assert_eq!(stage.message(id).await.status, MessageStatus::Sent);
+    assert_eq!(peer.texts().len(), 4, "the second part left at its third try");
+}
+
+#[tokio::test]
+async fn a_text_that_a_close_stops_between_two_parts_goes_again_whatever_the_setting() {
+    for setting in ["again", "undelivered"] {
+        let peer = Peer::start(&[]).await;
+        let stage = Stage::bound_to(&peer, &[("RATE", "1"), ("UNANSWERED", setting)]).await;
+        let id = stage.send(&"long ".repeat(300)).await;
+        let sms = stage.sms.clone();
+        let dispatching = tokio::spawn(async move { sms.dispatch_due(10).await.unwrap() });
+        until(|| !peer.texts().is_empty()).await;
+        stage.route.close().await;
+        let done = dispatching.await.unwrap();
+        assert_eq!((done.sent, done.retried), (0, 1), "{setting}");
+        assert_eq!(stage.message(id).await.status, MessageStatus::Sending);
+        let told = stage.details(id).await.pop().unwrap();
+        assert!(told.contains("parts left; the next: the route is being closed"), "{told}");
+    }
 }
 
 #[tokio::test]
@@ -220,6 +265,68 @@ async fn texts_for_us_are_kept_before_the_peer_is_told_so_and_parts_are_joined()
     assert_eq!(received.unwrap().body.as_str(), "ola world");
 }
 
+/// A store that keeps texts one by one, each when it is let, and counts those that it has in hand.
+struct Slow {
+    in_hand: AtomicUsize,
+    most: AtomicUsize,
+    kept: AtomicUsize,
+    let_in: Semaphore,
+}
+
+#[async_trait]
+impl RouteSink for Slow {
+    async fn receipt(&self, _receipt: Receipt) -> Result<(), sms_core::Error> {
+        Ok(())
+    }
+
+    async fn reports(&self, reports: Vec<NetworkReport>) -> Vec<Result<(), sms_core::Error>> {
+        reports.iter().map(|_| Ok(())).collect()
+    }
+
+    async fn inbound(&self, _text: InboundText) -> Result<(), sms_core::Error> {
+        let now = self.in_hand.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(now, Ordering::SeqCst);
+        self.let_in.acquire().await.unwrap().forget();
+        self.in_hand.fetch_sub(1, Ordering::SeqCst);
+        self.kept.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+
+    async fn inbound_part(&self, _part: InboundPart) -> Result<(), sms_core::Error> {
+        Ok(())
+    }
+
+    async fn connected(&self, _route: &RouteName) -> Result<(), sms_core::Error> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn however_many_texts_come_at_once_the_store_is_given_a_few_at_a_time() {
+    let peer = Peer::start(&[]).await;
+    let route = Arc::new(route(peer.settings(&[])));
+    let [in_hand, most, kept] = [0; 3].map(AtomicUsize::new);
+    let sink = Arc::new(Slow { in_hand, most, kept, let_in: Semaphore::new(0) });
+    let (kept, to) = (Arc::clone(&route), Arc::clone(&sink));
+    let task = tokio::spawn(async move { kept.run(to).await });
+    until(|| route.fitness() == Fitness::Ready).await;
+    for sequence in 1..=60 {
+        let mut text = between("07700 900123", "07700 900001");
+        text.short_message = Bytes::from_static(b"menu");
+        peer.deliver(sequence, text);
+    }
+    for kept in 1..=60 {
+        sink.let_in.add_permits(1);
+        until(|| sink.kept.load(Ordering::SeqCst) == kept).await;
+    }
+    for sequence in 1..=60 {
+        assert_eq!(peer.answer_to(sequence).await, Status::OK);
+    }
+    let most = sink.most.load(Ordering::SeqCst);
+    assert!(most <= arrival::TEXTS_AT_ONCE, "{most} at once");
+    task.abort();
+}
+
 #[tokio::test]
 async fn what_cannot_be_read_is_answered_and_changes_nothing() {
     let peer = Peer::start(&[]).await;
@@ -241,14 +348,11 @@ async fn what_cannot_be_read_is_answered_and_changes_nothing() {
 async fn the_numbers_behind_a_bound_route_are_online() {
     let peer = Peer::start(&[]).await;
     let stage = Stage::bound_to(&peer, &[]).await;
-    for _ in 0..6_000 {
+    sms_test_smsc::until("the number to be online", async || {
         let numbers = stage.sms.operator().number_list().await.unwrap();
-        if numbers[0].is_online(stage.sms.now()) {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    panic!("the number does not come online");
+        numbers[0].is_online(stage.sms.now()).then_some(())
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+use sms_test_smsc::PASSWORD;
+use tokio::io::{AsyncWriteExt, DuplexStream, duplex};
 
 use super::*;
 use crate::address::Address;
 use crate::pdu::{self, BindResp, Body, Pdu};
-
-const PASSWORD: &str = "gr8 duck";
+use crate::scripted_peer;
 
 /// The other side of the connection.
 struct Peer {
@@ -19,15 +19,7 @@ struct Peer {
 
 impl Peer {
     async fn read(&mut self) -> Option<Pdu> {
-        loop {
-            let length = pdu::length(&self.unread).unwrap();
-            if let Some(length) = length.filter(|length| *length <= self.unread.len()) {
-                return Some(pdu::read(self.unread.split_to(length).freeze()).unwrap());
-            }
-            if self.stream.read_buf(&mut self.unread).await.unwrap_or(0) == 0 {
-                return None;
-            }
-        }
+        scripted_peer::read(&mut self.stream, &mut self.unread).await
     }
 
     /// The next text, its number and its words.
@@ -41,9 +33,7 @@ impl Peer {
     }
 
     async fn say(&mut self, pdu: Pdu) {
-        let mut octets = BytesMut::new();
-        pdu::write(&pdu, &mut octets);
-        self.stream.write_all(&octets).await.unwrap();
+        scripted_peer::write(&mut self.stream, &pdu).await.unwrap();
     }
 
     async fn accept(&mut self, sequence: u32, id: &str) {

@@ -101,6 +101,30 @@ fn a_password_may_come_from_a_file() {
 }
 
 #[test]
+fn a_file_of_authorities_that_is_missing_empty_or_broken_is_told_at_once() {
+    let path = std::env::temp_dir().join(format!("sms-smpp-ca-{}.pem", std::process::id()));
+    let file = path.display().to_string();
+    let over_tls = ("URL", "smpps://example@smsc.example.com");
+    let told = |settings: &[(&str, &str)]| read(settings).unwrap_err().to_string();
+    let missing = told(&[over_tls, ("CA_FILE", &file)]);
+    assert_eq!(missing, "SMS_ROUTE_MAIN_CA_FILE: cannot be read");
+    let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+    for (content, problem) in [
+        ("", "holds no certificate in PEM"),
+        ("no certificate", "holds no certificate in PEM"),
+        (broken, "holds a certificate that cannot be read"),
+        (&broken[..40], "holds a certificate that cannot be read"),
+    ] {
+        std::fs::write(&path, content).unwrap();
+        let told = told(&[over_tls, ("CA_FILE", &file)]);
+        assert_eq!(told, format!("SMS_ROUTE_MAIN_CA_FILE: {problem}"), "{content}");
+    }
+    std::fs::remove_file(&path).unwrap();
+    let plain = told(&[("CA_FILE", &file)]);
+    assert_eq!(plain, "SMS_ROUTE_MAIN_CA_FILE: is of use with smpps:// only");
+}
+
+#[test]
 fn a_route_has_variables_of_its_own() {
     assert_eq!(prefix("main"), "SMS_ROUTE_MAIN_");
     assert_eq!(prefix("backup-2"), "SMS_ROUTE_BACKUP_2_");

@@ -1,18 +1,17 @@
 //! A route's connections against node-smpp, an SMSC that nobody here wrote: what it understands of
-//! our texts, and what we understand of its receipts and texts, with faults on the way.
+//! our texts, and what we understand of its receipts and texts, with faults on the way. [`jasmin`]
+//! is another, which has to be there already.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests are tests as well")]
 
-mod smsc;
+mod jasmin;
+mod texts;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
-use sms_core::account::Mode;
-use sms_core::ids::MessageId;
-use sms_core::message::Body;
-use sms_core::phone::parse_any;
+use serde_json::json;
+use sms_core::clock::{Clock, SystemClock};
 use sms_core::random::{Random, SystemRandom};
 use sms_core::receipt::ReceiptStatus;
 use sms_core::route::{OutboundText, RouteName};
@@ -27,13 +26,13 @@ use sms_smpp::report::Report;
 use sms_smpp::session::{Arrival, Submitted};
 use sms_smpp::settings::RouteSettings;
 use sms_smpp::submit::submits;
-use smsc::Smsc;
+use sms_test_smsc::{PASSWORD, Smsc, route_variables, until};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// As long as the protocol lets it be, and the one that the peer takes.
-const PASSWORD: &str = "gr8 duck";
+use crate::texts::{gsm7_characters, joined, numbers, ten_parts, text};
+
 const BOUND: Duration = Duration::from_secs(30);
 
 /// A route to the peer and what arrives through it.
@@ -53,18 +52,8 @@ impl Drop for Route {
 impl Route {
     /// A route whose connections are all bound.
     async fn to(smsc: &Smsc, settings: &[(&str, &str)]) -> Self {
-        sms_test_log::watch();
-        sms_test_log::secret(PASSWORD);
-        let url = format!("smpp://example@127.0.0.1:{}", smsc.port);
-        let variables = |name: &str| {
-            let setting = name.strip_prefix("SMS_ROUTE_MAIN_")?;
-            let told = settings.iter().find(|(known, _)| *known == setting);
-            match setting {
-                "URL" => Some(url.clone()),
-                "PASSWORD" => Some(PASSWORD.to_owned()),
-                _ => told.map(|(_, value)| (*value).to_owned()),
-            }
-        };
+        let url = smsc.url();
+        let variables = route_variables(&url, PASSWORD, settings);
         let settings = Arc::new(RouteSettings::read("main", &variables).unwrap());
         let random: Arc<dyn Random> = Arc::new(SystemRandom);
         let carrier = Arc::new(Carrier::new(RouteName::new("main"), &settings, &random));
@@ -77,12 +66,11 @@ impl Route {
     }
 
     async fn bound(&self) {
-        let all = async {
-            while self.carrier.standing().bound < self.carrier.standing().wanted {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        };
-        timeout(BOUND, all).await.expect("bound in time");
+        until("all to be bound", async || {
+            let standing = self.carrier.standing();
+            (standing.bound == standing.wanted).then_some(())
+        })
+        .await;
     }
 
     /// Sends a text, all its parts at once.
@@ -125,24 +113,7 @@ impl Route {
 }
 
 fn now() -> Timestamp {
-    Timestamp::from_millis(1_795_244_830_123)
-}
-
-fn text(body: &str) -> OutboundText {
-    let measured = measure(body);
-    OutboundText {
-        message: MessageId::from_u128(1),
-        to: parse_any("07700 900123").unwrap(),
-        from: parse_any("07700 900001").unwrap(),
-        sender: None,
-        body: Body::new(body),
-        encoding: measured.encoding,
-        segments: measured.segments,
-        route: RouteName::new("main"),
-        mode: Mode::Live,
-        attempt: 0,
-        expires_at: now().plus(Duration::from_hours(24)),
-    }
+    SystemClock.now()
 }
 
 fn ids(results: &[Submitted]) -> Vec<String> {
@@ -153,25 +124,15 @@ fn ids(results: &[Submitted]) -> Vec<String> {
     results.iter().map(id).collect()
 }
 
-/// Every character of GSM-7, the extension table included.
-fn gsm7_characters() -> String {
-    let mut all: String = (0..128)
-        .filter(|septet| *septet != 0x1B)
-        .map(|septet| sms_core::text::gsm7::decode(&[septet]))
-        .collect();
-    all.push_str("^{}\\[~]|€\u{C}");
-    all
-}
-
 #[tokio::test]
 async fn the_peer_reads_every_character_of_gsm_7() {
-    let mut smsc = Smsc::start().await;
+    let smsc = Smsc::start().await;
     let route = Route::to(&smsc, &[]).await;
     let all = gsm7_characters();
     for characters in [&all[..], "@", "£5 @ noon?", "x@"] {
         assert_eq!(measure(characters).segments.get(), 1);
         route.send(characters).await;
-        let seen = smsc.event("text").await;
+        let seen = smsc.next("text").await;
 
         assert_eq!(seen["words"], characters);
         assert_eq!((&seen["data_coding"], &seen["registered"]), (&json!(0), &json!(1)));
@@ -180,42 +141,23 @@ async fn the_peer_reads_every_character_of_gsm_7() {
 
 #[tokio::test]
 async fn the_peer_reads_emoji_and_who_it_is_from_and_for() {
-    let mut smsc = Smsc::start().await;
+    let smsc = Smsc::start().await;
     let route = Route::to(&smsc, &[]).await;
     route.send("Привет 👋🏽 ça va").await;
-    let seen = smsc.event("text").await;
+    let seen = smsc.next("text").await;
     assert_eq!(seen["words"], "Привет 👋🏽 ça va");
     assert_eq!((&seen["from"], &seen["to"]), (&json!("447700900001"), &json!("447700900123")));
     let named = OutboundText { sender: Some("Bistro".to_owned()), ..text("x") };
     let submit = submits(&named, route.settings.style, 1, now()).remove(0);
     assert!(matches!(route.carrier.submit(submit).await, Submitted::Accepted { .. }));
-    let seen = smsc.event("text").await;
+    let seen = smsc.next("text").await;
     assert_eq!((&seen["from"], &seen["from_ton"]), (&json!("Bistro"), &json!(5)));
-}
-
-/// The words of so many parts, put together by the places that the peer saw.
-async fn joined(smsc: &mut Smsc, parts: usize, place: impl Fn(&Value) -> [u64; 3]) -> String {
-    let mut seen = Vec::new();
-    for _ in 0..parts {
-        let event = smsc.event("text").await;
-        let [reference, total, number] = place(&event);
-        assert_eq!(total, parts as u64);
-        seen.push((reference, number, event["words"].as_str().unwrap().to_owned()));
-    }
-    seen.sort();
-    assert!(seen.iter().all(|(reference, ..)| *reference == seen[0].0));
-    seen.into_iter().map(|(.., words)| words).collect()
-}
-
-fn numbers(value: &Value) -> Vec<u64> {
-    value.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
 }
 
 #[tokio::test]
 async fn the_peer_joins_ten_parts_in_either_alphabet_however_they_are_marked() {
-    let gsm = gsm7_characters().repeat(20).chars().take(1_380).collect::<String>();
-    let ucs = "Привет 👋 ".repeat(80).chars().take(600).collect::<String>();
-    let mut smsc = Smsc::start().await;
+    let [gsm, ucs] = ten_parts();
+    let smsc = Smsc::start().await;
     for (style, body) in [
         ("udh8", &gsm),
         ("udh8", &ucs),
@@ -228,39 +170,24 @@ async fn the_peer_joins_ten_parts_in_either_alphabet_however_they_are_marked() {
         let parts = measure(body).segments.get() as usize;
         assert!(parts >= 9, "{parts}");
         assert_eq!(ids(&route.send(body).await).len(), parts);
-        let words = joined(&mut smsc, parts, |event| {
-            let (udh, sar) = (&event["udh"], &event["sar"]);
-            if sar.is_array() {
-                return numbers(sar).try_into().unwrap();
-            }
-            match numbers(udh)[..] {
-                [0, 3, reference, total, number] => [reference, total, number],
-                [8, 4, high, low, total, number] => [high * 256 + low, total, number],
-                _ => panic!("{udh}"),
-            }
-        });
-        assert_eq!(&words.await, body, "{style}");
+        assert_eq!(&joined(&smsc, parts).await, body, "{style}");
     }
 }
 
 #[tokio::test]
 async fn the_peer_reads_a_whole_text_out_of_a_payload() {
-    let mut smsc = Smsc::start().await;
+    let smsc = Smsc::start().await;
     let route = Route::to(&smsc, &[("LONG_TEXTS", "payload")]).await;
     let body = "Привет 👋 ".repeat(60);
     assert_eq!(route.send(&body).await.len(), 1);
-    assert_eq!(smsc.event("text").await["words"], body.as_str());
+    assert_eq!(smsc.next("text").await["words"], body.as_str());
 }
 
 #[tokio::test]
 async fn a_wrong_password_is_never_bound() {
-    let mut smsc = Smsc::start().await;
-    let url = format!("smpp://example@127.0.0.1:{}", smsc.port);
-    let variables = |name: &str| match name.strip_prefix("SMS_ROUTE_MAIN_")? {
-        "URL" => Some(url.clone()),
-        "PASSWORD" => Some("wrong".to_owned()),
-        _ => None,
-    };
+    let smsc = Smsc::start().await;
+    let url = smsc.url();
+    let variables = route_variables(&url, "canary", &[]);
     let settings = Arc::new(RouteSettings::read("main", &variables).unwrap());
     let random: Arc<dyn Random> = Arc::new(SystemRandom);
     let carrier = Arc::new(Carrier::new(RouteName::new("main"), &settings, &random));
@@ -268,15 +195,15 @@ async fn a_wrong_password_is_never_bound() {
     let (arrivals, _) = mpsc::channel(1);
     let task = tokio::spawn(async move { kept.run(arrivals).await });
     // It is tried again, and stays down.
-    smsc.event("bind").await;
-    smsc.event("bind").await;
+    smsc.next("bind").await;
+    smsc.next("bind").await;
     assert_eq!(carrier.standing().bound, 0);
     task.abort();
 }
 
 #[tokio::test]
 async fn answers_that_are_late_out_of_order_and_repeated_find_their_texts() {
-    let mut smsc = Smsc::start().await;
+    let smsc = Smsc::start().await;
     for manner in [json!({ "delay": 300 }), json!({ "reorder": 3 }), json!({ "repeat": true })] {
         smsc.answers(manner.clone()).await;
         let route = Route::to(&smsc, &[]).await;
@@ -284,7 +211,7 @@ async fn answers_that_are_late_out_of_order_and_repeated_find_their_texts() {
         let given = ids(&route.send(&body).await);
         let mut seen: Vec<(u64, String)> = Vec::new();
         for _ in 0..3 {
-            let event = smsc.event("text").await;
+            let event = smsc.next("text").await;
             seen.push((numbers(&event["udh"])[4], event["id"].to_string()));
         }
         seen.sort();
@@ -295,7 +222,7 @@ async fn answers_that_are_late_out_of_order_and_repeated_find_their_texts() {
 
 #[tokio::test]
 async fn throttled_texts_say_so_and_the_route_slows_down() {
-    let mut smsc = Smsc::start().await;
+    let smsc = Smsc::start().await;
     smsc.answers(json!({ "throttle": 2 })).await;
     let route = Route::to(&smsc, &[]).await;
     let throttled = [Submitted::Refused(Status::THROTTLED)];
@@ -307,8 +234,8 @@ async fn throttled_texts_say_so_and_the_route_slows_down() {
 
 #[tokio::test]
 async fn a_connection_cut_in_the_middle_of_a_window_leaves_no_text_in_doubt_but_those_written() {
-    let mut smsc = Smsc::start().await;
-    smsc.answers(json!({ "drop_after": 3, "delay": 100 })).await;
+    let smsc = Smsc::start().await;
+    smsc.answers(json!({ "drop_after": 3 })).await;
     let route = Route::to(&smsc, &[("WINDOW", "4")]).await;
     let sends: Vec<_> = (0..10)
         .map(|_| {
@@ -330,15 +257,15 @@ async fn a_connection_cut_in_the_middle_of_a_window_leaves_no_text_in_doubt_but_
     // No more than the window can be in doubt, and all that the peer saw are.
     assert!((3..=4).contains(&in_doubt), "{in_doubt}");
     assert_eq!(in_doubt + unwritten, 10);
-    smsc.event("bind").await;
-    smsc.event("bind").await;
+    smsc.next("bind").await;
+    smsc.next("bind").await;
     route.bound().await;
     assert_eq!(ids(&route.send("again").await).len(), 1);
 }
 
 #[tokio::test]
 async fn receipts_are_read_in_every_form_before_and_after_the_answer() {
-    let mut smsc = Smsc::start().await;
+    let smsc = Smsc::start().await;
     let mut route = Route::to(&smsc, &[]).await;
     for (when, form) in [
         ("after", "text"),
@@ -353,13 +280,13 @@ async fn receipts_are_read_in_every_form_before_and_after_the_answer() {
         let report = route.report().await;
         assert_eq!(report.id, given[0], "{manner}");
         assert_eq!(report.outcome(), Some(ReceiptStatus::Delivered));
-        assert_eq!(smsc.event("answered").await["status"], 0);
+        assert_eq!(smsc.next("answered").await["status"], 0);
     }
 }
 
 #[tokio::test]
 async fn ids_that_answers_and_receipts_spell_differently_meet() {
-    let mut smsc = Smsc::start().await;
+    let smsc = Smsc::start().await;
     smsc.answers(json!({ "id": "hex", "after": "text" })).await;
     let mut route = Route::to(&smsc, &[("IDS", "hex-decimal")]).await;
     // Past nine the two spellings differ.
@@ -375,7 +302,7 @@ async fn ids_that_answers_and_receipts_spell_differently_meet() {
 
 #[tokio::test]
 async fn a_corrupt_receipt_is_of_no_use_and_harms_nothing() {
-    let mut smsc = Smsc::start().await;
+    let smsc = Smsc::start().await;
     let mut route = Route::to(&smsc, &[]).await;
     let receipt = |form: &str| {
         let told = json!({ "id": 7, "state": "UNDELIV", "form": form, "err": "006" });
@@ -391,18 +318,8 @@ async fn a_corrupt_receipt_is_of_no_use_and_harms_nothing() {
 
 #[tokio::test]
 async fn texts_for_us_arrive_in_every_alphabet_and_in_parts() {
-    let mut smsc = Smsc::start().await;
+    let smsc = Smsc::start().await;
     let mut route = Route::to(&smsc, &[("BIND", "separate")]).await;
-    let from_to = |fields: Value| {
-        let mut whole = json!({
-            "source_addr": "447700900123", "source_addr_ton": 1, "source_addr_npi": 1,
-            "destination_addr": "447700900001", "dest_addr_ton": 1, "dest_addr_npi": 1,
-        });
-        for (name, value) in fields.as_object().unwrap() {
-            whole[name] = value.clone();
-        }
-        json!({ "deliver": whole })
-    };
     let cases = [
         (json!({ "data_coding": 0, "octets": [0x00, 0x1B, 0x65, 0x41] }), "@€A", None),
         (json!({ "data_coding": 3, "octets": [0x63, 0xE9] }), "cé", None),
@@ -418,7 +335,7 @@ async fn texts_for_us_arrive_in_every_alphabet_and_in_parts() {
         ),
     ];
     for (fields, words, place) in cases {
-        smsc.order(from_to(fields)).await;
+        smsc.deliver(fields).await;
         let text = route.text().await;
         assert_eq!((text.from.to_string(), text.to.to_string()), {
             ("+447700900123".to_owned(), "+447700900001".to_owned())
@@ -426,14 +343,14 @@ async fn texts_for_us_arrive_in_every_alphabet_and_in_parts() {
         assert_eq!(text.words, words);
         let place = place.map(|(reference, total, number)| Place { reference, total, number });
         assert_eq!(text.place, place);
-        assert_eq!(smsc.event("answered").await["status"], 0);
+        assert_eq!(smsc.next("answered").await["status"], 0);
     }
 }
 
 #[tokio::test]
 async fn at_the_end_the_route_unbinds() {
-    let mut smsc = Smsc::start().await;
+    let smsc = Smsc::start().await;
     let route = Route::to(&smsc, &[]).await;
     route.carrier.unbind().await;
-    smsc.event("unbind").await;
+    smsc.next("unbind").await;
 }

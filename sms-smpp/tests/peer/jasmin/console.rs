@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use sms_test_smsc::{PASSWORD, until};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -9,9 +10,8 @@ use tokio::time::timeout;
 /// More than any command takes.
 const BOUND: Duration = Duration::from_secs(30);
 
-/// The user that binds.
+/// The user that binds; its password is that of the peer.
 pub(crate) const USER: &str = "example";
-pub(crate) const PASSWORD: &str = "secret";
 
 /// The address of a part of Jasmin: its variable, else where it listens by default.
 fn place(variable: &str, default: &str) -> String {
@@ -70,7 +70,7 @@ pub(crate) async fn pass_on_to(port: u16) {
             "host 127.0.0.1",
             &to,
             "username example",
-            "password secret",
+            &word,
             "bind transceiver",
             "submit_throughput 0",
             "requeue_delay 1",
@@ -86,16 +86,12 @@ pub(crate) async fn pass_on_to(port: u16) {
         console(&lines(step)).await;
     }
     console(&[format!("smppccm -1 {connector}")]).await;
-    let bound = async {
-        while !console(&lines(&["smppccm --list"]))
-            .await
-            .lines()
-            .any(|line| line.contains(&connector) && line.contains("BOUND_TRX"))
-        {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    timeout(BOUND, bound).await.expect("Jasmin binds to the peer");
+    until("Jasmin to bind to the peer", async || {
+        let listed = console(&lines(&["smppccm --list"])).await;
+        let is_bound = |line: &str| line.contains(&connector) && line.contains("BOUND_TRX");
+        listed.lines().any(is_bound).then_some(())
+    })
+    .await;
 }
 
 /// Lets it forget the peer.

@@ -2,36 +2,32 @@
 //! passes them on to node-smpp, and brings back receipts and texts. `benches/peers/README.md` says
 //! how to run these; they need a Jasmin (`SMS_JASMIN_SMPP`, `SMS_JASMIN_CLI`), and one at a time.
 
-#![expect(clippy::unwrap_used, reason = "the helpers of tests are tests as well")]
-
-mod jasmin;
-#[path = "../peer/smsc.rs"]
-mod smsc;
+mod console;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use serde_json::{Value, json};
-use sms_core::account::Mode;
+use serde_json::json;
 use sms_core::clock::SystemClock;
-use sms_core::ids::MessageId;
 use sms_core::inbound::InboundText;
 use sms_core::inbound::part::InboundPart;
-use sms_core::message::{Body, ErrorCode};
-use sms_core::phone::parse_any;
+use sms_core::message::ErrorCode;
 use sms_core::random::{Random, SystemRandom};
 use sms_core::receipt::report::{NetworkId, NetworkReport};
 use sms_core::receipt::{Receipt, ReceiptStatus};
 use sms_core::route::{HandOver, OutboundText, Route, RouteName, RouteSink};
-use sms_core::text::measure;
-use sms_core::time::Timestamp;
+use sms_smpp::pdu::Bind;
 use sms_smpp::route::SmppRoute;
+use sms_smpp::session::{BindFailed, Settings, bind};
 use sms_smpp::settings::RouteSettings;
-use smsc::Smsc;
+use sms_test_smsc::{PASSWORD, Smsc, route_variables, until};
+use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+
+use crate::texts::{gsm7_characters, joined, ten_parts, text};
 
 const BOUND: Duration = Duration::from_mins(1);
 
@@ -94,13 +90,16 @@ impl Drop for Way {
 impl Way {
     async fn through(settings: &[(&str, &str)]) -> Self {
         let smsc = Smsc::start().await;
-        jasmin::pass_on_to(smsc.port).await;
+        // Jasmin remembers whose the ids of the SMSCs before this one were.
+        let fresh = SystemRandom.next_u64() >> 16;
+        smsc.order(json!({ "count_from": fresh })).await;
+        console::pass_on_to(smsc.port).await;
         Self::over(smsc, settings).await
     }
 
     async fn over(smsc: Smsc, settings: &[(&str, &str)]) -> Self {
         let (tell, came) = unbounded_channel();
-        let route = Arc::new(route(jasmin::PASSWORD, settings));
+        let route = Arc::new(route(settings));
         let sink = Arc::new(Kept(tell));
         let (kept, to) = (Arc::clone(&route), Arc::clone(&sink));
         let task = tokio::spawn(async move { kept.run(to).await });
@@ -113,8 +112,7 @@ impl Way {
         self.route.close().await;
         self.task.abort();
         let (tell, came) = unbounded_channel();
-        (self.route, self.sink) =
-            (Arc::new(route(jasmin::PASSWORD, settings)), Arc::new(Kept(tell)));
+        (self.route, self.sink) = (Arc::new(route(settings)), Arc::new(Kept(tell)));
         self.came = came;
         let (kept, to) = (Arc::clone(&self.route), Arc::clone(&self.sink));
         self.task = tokio::spawn(async move { kept.run(to).await });
@@ -147,125 +145,55 @@ impl Way {
 
     async fn end(self) {
         self.route.close().await;
-        jasmin::leave(self.smsc.port).await;
+        console::leave(self.smsc.port).await;
     }
 }
 
-fn route(password: &str, settings: &[(&str, &str)]) -> SmppRoute {
-    let variables = |name: &str| {
-        let setting = name.strip_prefix("SMS_ROUTE_MAIN_")?;
-        let told = settings.iter().find(|(known, _)| *known == setting);
-        match setting {
-            "URL" => Some(format!("smpp://{}@{}", jasmin::USER, jasmin::smpp())),
-            "PASSWORD" => Some(password.to_owned()),
-            _ => told.map(|(_, value)| (*value).to_owned()),
-        }
-    };
-    let settings = RouteSettings::read("main", &variables).unwrap();
+fn settings(more: &[(&str, &str)]) -> RouteSettings {
+    let url = format!("smpp://{}@{}", console::USER, console::smpp());
+    RouteSettings::read("main", &route_variables(&url, PASSWORD, more)).unwrap()
+}
+
+fn route(more: &[(&str, &str)]) -> SmppRoute {
     let random: Arc<dyn Random> = Arc::new(SystemRandom);
-    SmppRoute::new(RouteName::new("main"), settings, Arc::new(SystemClock), &random)
+    SmppRoute::new(RouteName::new("main"), settings(more), Arc::new(SystemClock), &random)
 }
 
 async fn bound(route: &SmppRoute, connections: usize) {
-    let all = async {
-        while route.connections().unwrap().up != connections {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    timeout(BOUND, all).await.expect("bound in time");
-}
-
-fn text(body: &str) -> OutboundText {
-    use sms_core::clock::Clock;
-    let measured = measure(body);
-    OutboundText {
-        message: MessageId::from_u128(rand()),
-        to: parse_any("07700 900123").unwrap(),
-        from: parse_any("07700 900001").unwrap(),
-        sender: None,
-        body: Body::new(body),
-        encoding: measured.encoding,
-        segments: measured.segments,
-        route: RouteName::new("main"),
-        mode: Mode::Live,
-        attempt: 0,
-        expires_at: Timestamp::plus(SystemClock.now(), Duration::from_hours(24)),
-    }
-}
-
-fn rand() -> u128 {
-    u128::from(SystemRandom.next_u64()) << 64 | u128::from(SystemRandom.next_u64())
-}
-
-/// Every character of GSM-7, the extension table included.
-fn gsm7_characters() -> String {
-    let mut all: String = (0..128)
-        .filter(|septet| *septet != 0x1B)
-        .map(|septet| sms_core::text::gsm7::decode(&[septet]))
-        .collect();
-    all.push_str("^{}\\[~]|€\u{C}");
-    all
+    let is_there = async || (route.connections().unwrap().up == connections).then_some(());
+    until("its connections", is_there).await;
 }
 
 #[tokio::test]
 #[ignore = "needs a running Jasmin"]
 async fn single_texts_pass_in_every_character() {
-    let mut way = Way::through(&[]).await;
+    let way = Way::through(&[]).await;
     for words in [&gsm7_characters()[..], "@", "x@", "Привет 👋🏽 ça va"] {
         assert_eq!(way.ids(words).await.len(), 1);
-        let seen = way.smsc.event("text").await;
+        let seen = way.smsc.next("text").await;
         assert_eq!(seen["words"], words);
         assert_eq!((&seen["from"], &seen["to"]), (&json!("447700900001"), &json!("447700900123")));
         println!("{seen}");
     }
     let named = OutboundText { sender: Some("Bistro".to_owned()), ..text("x") };
     assert!(matches!(way.send(&[named]).await[0], HandOver::Submitted { .. }));
-    let seen = way.smsc.event("text").await;
+    let seen = way.smsc.next("text").await;
     assert_eq!((&seen["from"], &seen["from_ton"]), (&json!("Bistro"), &json!(5)));
     way.end().await;
-}
-
-fn numbers(value: &Value) -> Vec<u64> {
-    value.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
-}
-
-/// The words of so many parts, put together by the places that the peer behind Jasmin saw.
-async fn joined(smsc: &mut Smsc, parts: usize) -> String {
-    let mut seen = Vec::new();
-    for _ in 0..parts {
-        let event = smsc.event("text").await;
-        let place: [u64; 3] = if event["sar"].is_array() {
-            numbers(&event["sar"]).try_into().unwrap()
-        } else {
-            match numbers(&event["udh"])[..] {
-                [0, 3, reference, total, number] => [reference, total, number],
-                [8, 4, high, low, total, number] => [high * 256 + low, total, number],
-                _ => panic!("{event}"),
-            }
-        };
-        let [reference, total, number] = place;
-        assert_eq!(total, parts as u64);
-        seen.push((reference, number, event["words"].as_str().unwrap().to_owned()));
-    }
-    seen.sort();
-    assert!(seen.iter().all(|(reference, ..)| *reference == seen[0].0));
-    seen.into_iter().map(|(.., words)| words).collect()
 }
 
 #[tokio::test]
 #[ignore = "needs a running Jasmin"]
 async fn ten_parts_pass_in_either_alphabet_however_they_are_marked() {
-    let gsm = gsm7_characters().repeat(20).chars().take(1_380).collect::<String>();
-    let ucs = "Привет 👋 ".repeat(80).chars().take(600).collect::<String>();
     let mut way = Way::through(&[]).await;
     for style in ["udh8", "udh16", "sar"] {
         way = way.again(&[("LONG_TEXTS", style), ("WINDOW", "20")]).await;
-        for body in [&gsm, &ucs] {
-            let parts = way.ids(body).await;
+        for body in ten_parts() {
+            let parts = way.ids(&body).await;
             assert!(parts.len() >= 9, "{parts:?}");
-            let words = joined(&mut way.smsc, parts.len()).await;
-            println!("{style}: {} parts, as sent: {}", parts.len(), &words == body);
-            assert_eq!(&words, body, "{style}");
+            let words = joined(&way.smsc, parts.len()).await;
+            println!("{style}: {} parts, as sent: {}", parts.len(), words == body);
+            assert_eq!(words, body, "{style}");
         }
     }
     way.end().await;
@@ -274,10 +202,10 @@ async fn ten_parts_pass_in_either_alphabet_however_they_are_marked() {
 #[tokio::test]
 #[ignore = "needs a running Jasmin"]
 async fn a_whole_text_passes_in_a_payload() {
-    let mut way = Way::through(&[("LONG_TEXTS", "payload")]).await;
+    let way = Way::through(&[("LONG_TEXTS", "payload")]).await;
     let body = "Привет 👋 ".repeat(60);
     assert_eq!(way.ids(&body).await.len(), 1);
-    assert_eq!(way.smsc.event("text").await["words"], body.as_str());
+    assert_eq!(way.smsc.next("text").await["words"], body.as_str());
     way.end().await;
 }
 
@@ -312,7 +240,7 @@ async fn receipts_come_back_under_the_ids_that_were_given() {
 async fn a_receipt_that_it_was_not_delivered_says_so() {
     let mut way = Way::through(&[]).await;
     let given = way.ids("x").await;
-    let id = way.smsc.event("text").await["id"].clone();
+    let id = way.smsc.next("text").await["id"].clone();
     let told = json!({ "id": id, "state": "UNDELIV", "form": "text", "err": "006" });
     way.smsc.order(json!({ "receipt": told })).await;
     let report = way.report().await;
@@ -328,23 +256,13 @@ async fn a_receipt_that_it_was_not_delivered_says_so() {
 #[ignore = "needs a running Jasmin"]
 async fn texts_for_us_pass_in_every_alphabet_and_in_parts() {
     let mut way = Way::through(&[]).await;
-    let from_to = |fields: Value| {
-        let mut whole = json!({
-            "source_addr": "447700900123", "source_addr_ton": 1, "source_addr_npi": 1,
-            "destination_addr": "447700900001", "dest_addr_ton": 1, "dest_addr_npi": 1,
-        });
-        for (name, value) in fields.as_object().unwrap() {
-            whole[name] = value.clone();
-        }
-        json!({ "deliver": whole })
-    };
     let cases = [
         (json!({ "data_coding": 0, "octets": [0x00, 0x1B, 0x65, 0x41] }), "@€A"),
         (json!({ "data_coding": 3, "octets": [0x63, 0xE9] }), "cé"),
         (json!({ "data_coding": 8, "octets": [0x04, 0x34, 0xD8, 0x3D, 0xDC, 0x4B] }), "д👋"),
     ];
     for (fields, words) in cases {
-        way.smsc.order(from_to(fields)).await;
+        way.smsc.deliver(fields).await;
         match way.next().await {
             Came::Text(text) => {
                 assert_eq!(text.from.to_string(), "+447700900123");
@@ -365,7 +283,7 @@ async fn texts_for_us_pass_in_every_alphabet_and_in_parts() {
     };
     for parts in [[marked(1), marked(2)], [valued(1), valued(2)]] {
         for part in parts {
-            way.smsc.order(from_to(part)).await;
+            way.smsc.deliver(part).await;
         }
         let mut words = String::new();
         while words.len() < 2 {
@@ -383,28 +301,30 @@ async fn texts_for_us_pass_in_every_alphabet_and_in_parts() {
 
 #[tokio::test]
 #[ignore = "needs a running Jasmin"]
-async fn a_wrong_password_is_never_bound() {
-    let smsc = Smsc::start().await;
-    jasmin::pass_on_to(smsc.port).await;
-    let route = Arc::new(route("wrong", &[]));
-    let (tell, _) = unbounded_channel();
-    let kept = Arc::clone(&route);
-    let task = tokio::spawn(async move { kept.run(Arc::new(Kept(tell))).await });
-    let bind = timeout(Duration::from_secs(3), bound(&route, 1)).await;
-    assert!(bind.is_err());
-    task.abort();
-    jasmin::leave(smsc.port).await;
+async fn a_wrong_password_is_refused_and_the_right_one_is_not() {
+    let way = Way::through(&[]).await;
+    let right = settings(&[]).bind;
+    let wrong = Bind { password: "wrong".to_owned(), ..right.clone() };
+    let ask = async |who| {
+        let stream = TcpStream::connect(console::smpp()).await.unwrap();
+        bind(stream, Settings::new(who)).await.map(|(session, _)| session)
+    };
+    let refused = ask(wrong).await.unwrap_err();
+    println!("{refused}");
+    assert!(matches!(refused, BindFailed::Refused(_)), "{refused}");
+    ask(right).await.unwrap().unbind().await;
+    way.end().await;
 }
 
 #[tokio::test]
 #[ignore = "needs a running Jasmin"]
 async fn unbound_by_the_peer_the_route_binds_again() {
-    let mut way = Way::through(&[]).await;
-    jasmin::unbind().await;
+    let way = Way::through(&[]).await;
+    console::unbind().await;
     bound(&way.route, 0).await;
     bound(&way.route, 1).await;
     way.ids("x").await;
-    assert_eq!(way.smsc.event("text").await["words"], "x");
+    assert_eq!(way.smsc.next("text").await["words"], "x");
     way.end().await;
 }
 
@@ -421,7 +341,7 @@ async fn how_much_passes() {
         let taken = results.iter().filter(|it| matches!(it, HandOver::Submitted { .. })).count();
         let to = start.elapsed();
         for _ in 0..taken {
-            way.smsc.event("text").await;
+            way.smsc.next("text").await;
         }
         let through = start.elapsed();
         println!("window {window}: {taken} taken in {to:?}, through in {through:?}");

@@ -1,9 +1,11 @@
 // An SMSC over node-smpp, an implementation that nobody here wrote. It listens on a free port of
-// loopback, tells what happens as lines of JSON, and does as the lines it is given say:
+// loopback, takes the password that it is started with, tells what happens as lines of JSON, and
+// does as the lines it is given say:
 //
 //   {"submit": {...}}    how it answers texts from now on (see `manner`)
 //   {"receipt": {...}}   sends a receipt: {id, state, form, err}
 //   {"deliver": {...}}   sends these fields as a deliver_sm
+//   {"count_from": n}    gives texts ids after this number; from the start it is after 0
 //   {"drop": true}       cuts every connection
 //
 // It ends when its input does.
@@ -16,7 +18,8 @@ const sessions = new Set();
 let texts = 0;
 let held = [];
 // throttle: how many texts it turns away first; refuse: the status with which it refuses all;
-// drop_after: cuts the connection after so many, unanswered; delay: milliseconds before an answer;
+// drop_after: answers none, and cuts the connection after so many;
+// delay: milliseconds before an answer;
 // reorder: answers so many together, the last first; repeat: says each answer twice; id: how it
 // spells ids; receipt: form of a receipt sent for each text, `before` the answer or `after` it.
 let manner = {};
@@ -80,7 +83,7 @@ const server = smpp.createServer((session) => {
     tell({ event: 'closed' });
   });
   const bind = (kind) => (pdu) => {
-    const status = pdu.password === 'gr8 duck' ? smpp.ESME_ROK : smpp.ESME_RINVPASWD;
+    const status = pdu.password === process.argv[2] ? smpp.ESME_ROK : smpp.ESME_RINVPASWD;
     session.takes = kind !== 'transmitter';
     tell({ event: 'bind', kind, version: pdu.interface_version });
     session.send(pdu.response({ command_status: status, system_id: 'peer' }));
@@ -121,7 +124,9 @@ const server = smpp.createServer((session) => {
       registered: pdu.registered_delivery,
       validity: pdu.validity_period,
     });
-    if (manner.drop_after !== undefined && manner.drop_after-- <= 1) {
+    if (manner.drop_after !== undefined) {
+      manner.drop_after -= 1;
+      if (manner.drop_after > 0) return;
       delete manner.drop_after;
       session.socket.destroy();
       return;
@@ -134,6 +139,7 @@ readline.createInterface({ input: process.stdin })
   .on('line', (line) => {
     const command = JSON.parse(line);
     if (command.submit) manner = command.submit;
+    if (command.count_from) texts = command.count_from;
     if (command.receipt) receipt(command.receipt);
     if (command.deliver) {
       const fields = command.deliver;

@@ -1,0 +1,200 @@
+//! An SMSC that nobody here wrote: node-smpp, in a process of its own. `smsc.js` says what it does
+//! and what it can be told to do.
+
+#![deny(missing_docs)]
+#![expect(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::missing_panics_doc,
+    reason = "a test fails by panicking"
+)]
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// The password that it takes: as long as the protocol lets one be.
+pub const PASSWORD: &str = "gr8 duck";
+
+/// Looks again and again until there is what is looked for, within a minute: a text that may have
+/// left waits for some seconds before it leaves again.
+pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let looking = async {
+        loop {
+            if let Some(found) = look().await {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    let found = tokio::time::timeout(Duration::from_mins(1), looking).await;
+    found.unwrap_or_else(|_| panic!("waited in vain for {what}"))
+}
+
+/// The variables of a route `main` to this address, with more settings by their short names. From
+/// now on no log may hold the password.
+pub fn route_variables<'a>(
+    url: &'a str,
+    password: &'a str,
+    settings: &'a [(&'a str, &'a str)],
+) -> impl Fn(&str) -> Option<String> + 'a {
+    sms_test_log::watch();
+    sms_test_log::secret(password);
+    move |name| {
+        let setting = name.strip_prefix("SMS_ROUTE_MAIN_")?;
+        let told = settings.iter().find(|(known, _)| *known == setting).map(|(_, value)| *value);
+        let value = match setting {
+            "URL" => Some(url),
+            "PASSWORD" => Some(password),
+            _ => told,
+        };
+        value.map(str::to_owned)
+    }
+}
+
+/// It runs until it is dropped, and writes down all that happens to it.
+#[derive(Debug)]
+pub struct Smsc {
+    /// Where it listens, on loopback.
+    pub port: u16,
+    process: Child,
+    orders: Mutex<ChildStdin>,
+    seen: Arc<Mutex<Vec<Value>>>,
+    /// How much of it [`next`](Smsc::next) has passed over.
+    passed: Mutex<usize>,
+}
+
+impl Smsc {
+    /// Starts one on a free port.
+    pub async fn start() -> Self {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        assert!(
+            folder.join("node_modules/smpp").is_dir(),
+            "the SMSC is not installed: run scripts/test once, or `npm ci` in {}",
+            folder.display()
+        );
+        let mut command = Command::new("node");
+        command.args(["smsc.js", PASSWORD]).current_dir(folder);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = command.spawn().expect("node runs: scripts/test installs it");
+        let orders = Mutex::new(process.stdin.take().unwrap());
+        let told = BufReader::new(process.stdout.take().unwrap());
+        let seen: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let writer = Arc::clone(&seen);
+        std::thread::spawn(move || {
+            for line in told.lines().map_while(Result::ok) {
+                let event = serde_json::from_str(&line).expect("a line of JSON");
+                writer.lock().unwrap().push(event);
+            }
+        });
+        let mut smsc = Self { port: 0, process, orders, seen, passed: Mutex::new(0) };
+        let listening = smsc.until("listening", 1).await;
+        smsc.port = u16::try_from(listening[0]["port"].as_u64().unwrap()).unwrap();
+        smsc
+    }
+
+    /// Its address, as a route names it.
+    pub fn url(&self) -> String {
+        format!("smpp://example@127.0.0.1:{}", self.port)
+    }
+
+    /// All that happened of a kind.
+    pub fn seen(&self, kind: &str) -> Vec<Value> {
+        let seen = self.seen.lock().unwrap();
+        seen.iter().filter(|event| event["event"] == kind).cloned().collect()
+    }
+
+    /// Waits until so much happened of a kind; all of it.
+    pub async fn until(&self, kind: &str, count: usize) -> Vec<Value> {
+        let what = format!("{count} times {kind}");
+        until(&what, async || Some(self.seen(kind)).filter(|seen| seen.len() >= count)).await
+    }
+
+    /// The next thing of a kind that happens; others on the way are passed over.
+    pub async fn next(&self, kind: &str) -> Value {
+        until(kind, async || {
+            let (seen, mut passed) = (self.seen.lock().unwrap(), self.passed.lock().unwrap());
+            let ahead = seen[*passed..].iter().position(|event| event["event"] == kind)?;
+            *passed += ahead + 1;
+            Some(seen[*passed - 1].clone())
+        })
+        .await
+    }
+
+    /// The id under which it took the text whose words begin so.
+    pub async fn id_of(&self, words: &str) -> u64 {
+        let begins = |text: &Value| text["words"].as_str().is_some_and(|it| it.starts_with(words));
+        let found = until(words, async || self.seen("text").into_iter().find(begins)).await;
+        found["id"].as_u64().unwrap()
+    }
+
+    /// Gives an order, and waits until it is carried out.
+    pub async fn order(&self, order: Value) {
+        let done = self.seen("done").len();
+        writeln!(self.orders.lock().unwrap(), "{order}").unwrap();
+        self.until("done", done + 1).await;
+    }
+
+    /// How it answers texts from now on.
+    pub async fn answers(&self, manner: Value) {
+        self.order(json!({ "submit": manner })).await;
+    }
+
+    /// Sends a receipt, with fields such as `id`, `state`, `form`, `err`, and waits until it is
+    /// kept.
+    pub async fn receipt(&self, receipt: Value) {
+        self.is_kept(json!({ "receipt": receipt })).await;
+    }
+
+    /// Sends a text, or a part of one with this header, and waits until it is kept.
+    pub async fn text(&self, to: &str, header: &[u8], words: &str) {
+        let octets = [header, words.as_bytes()].concat();
+        let class = if header.is_empty() { 0 } else { 0x40 };
+        let fields = json!({ "destination_addr": to, "esm_class": class, "octets": octets });
+        self.is_kept(text_with(fields)).await;
+    }
+
+    /// Sends a text with these fields, of the words in `octets`.
+    pub async fn deliver(&self, fields: Value) {
+        self.order(text_with(fields)).await;
+    }
+
+    /// Sends something to whoever is bound, and waits until it is answered: what is answered well
+    /// is kept.
+    async fn is_kept(&self, order: Value) {
+        let answered = self.seen("answered").len();
+        self.order(order).await;
+        let answers = self.until("answered", answered + 1).await;
+        assert_eq!(answers[answered]["status"], 0, "it is kept");
+    }
+
+    /// Ends it, and with it all its connections.
+    pub fn dies(self) {
+        drop(self);
+    }
+}
+
+/// The order to send a text; what the fields do not say is as usual.
+fn text_with(fields: Value) -> Value {
+    let mut text = json!({
+        "source_addr": "447700900123", "source_addr_ton": 1, "source_addr_npi": 1,
+        "destination_addr": "447700900001", "dest_addr_ton": 1, "dest_addr_npi": 1,
+        "data_coding": 0,
+    });
+    if let Value::Object(fields) = fields {
+        text.as_object_mut().unwrap().extend(fields);
+    }
+    json!({ "deliver": text })
+}
+
+impl Drop for Smsc {
+    fn drop(&mut self) {
+        // Whether it runs still or not, it is gone after this.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
