@@ -22,7 +22,7 @@ pub(crate) async fn run(pool: &PgPool) -> Result<(), ConnectFailed> {
 }
 
 /// Every change of the schema, in order: version, name, statements.
-const MIGRATIONS: [(i64, &str, &str); 23] = [
+const MIGRATIONS: [(i64, &str, &str); 26] = [
     (
         20_261_121_100_000,
         "account and credits",
@@ -85,6 +85,17 @@ const MIGRATIONS: [(i64, &str, &str); 23] = [
         20_261_122_000_100,
         "queue by route",
         include_str!("../migrations/20261122000100_queue_by_route.sql"),
+    ),
+    (20_261_122_020_000, "unanswered", include_str!("../migrations/20261122020000_unanswered.sql")),
+    (
+        20_261_122_020_100,
+        "queue route default",
+        include_str!("../migrations/20261122020100_queue_route_default.sql"),
+    ),
+    (
+        20_261_122_020_200,
+        "early report",
+        include_str!("../migrations/20261122020200_early_report.sql"),
     ),
 ];
 

@@ -21,9 +21,11 @@ use crate::message::filter::SETTLED_AFTER;
 use crate::number::rent::RentsCharged;
 use crate::receipt::report::{self, NetworkReport, ReportPlan, Reported};
 use crate::receipt::{Receipt, ReceiptPlan};
-use crate::route::{Comeback, Fitness, HandOver, OutboundText, Route, RouteName, RouteSink};
+use crate::route::{
+    Comeback, Fitness, HandOver, OutboundText, Route, RouteKind, RouteName, RouteSink,
+};
 use crate::sending::idempotency;
-use crate::sending::settle::TEST_WINDOW;
+use crate::sending::settle::TEST_TEXTS_KEPT;
 use crate::time::Timestamp;
 use crate::webhook::delivery;
 
@@ -64,7 +66,7 @@ impl Wake for NoWake {
 pub struct Dispatched {
     /// Texts that fell due: handed to a route, or failed or cancelled on the spot.
     pub claimed: usize,
-    /// Those that left.
+    /// Those that left, or left perhaps and were given up.
     pub sent: usize,
     /// Those that failed, refunded.
     pub failed: usize,
@@ -83,6 +85,23 @@ impl Dispatched {
             OutcomeRecorded::LeaseLost => &mut self.lost,
         };
         *counted += 1;
+    }
+}
+
+/// Some of what [`Sms::dispatch_due`] meant to do could not be done.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
+pub struct DispatchFailed {
+    /// What it did besides, to be counted.
+    pub done: Dispatched,
+    /// What went wrong last.
+    #[source]
+    pub error: Error,
+}
+
+impl From<DispatchFailed> for Error {
+    fn from(failed: DispatchFailed) -> Self {
+        failed.error
     }
 }
 
@@ -111,6 +130,14 @@ impl Unrecorded {
     }
 }
 
+/// What a claim holds its texts under.
+#[derive(Debug, Clone, Copy)]
+struct Hold {
+    token: LeaseToken,
+    /// When it was made.
+    since: Timestamp,
+}
+
 /// Forgets a lease when the work under it ends, also when it is dropped.
 struct Held<'a>(&'a HeldLeases, LeaseToken);
 
@@ -125,9 +152,17 @@ impl Sms {
     /// of them. Routes work side by side: a slow one does not hold up another's records.
     ///
     /// Outcomes that could not be recorded are kept and recorded by the next call, before it takes
-    /// anything new.
-    pub async fn dispatch_due(&self, limit: usize) -> Result<Dispatched, Error> {
-        self.record_kept().await?;
+    /// anything new, and counted by it.
+    pub async fn dispatch_due(&self, limit: usize) -> Result<Dispatched, DispatchFailed> {
+        let mut done = Dispatched::default();
+        match self.hand_over_due(limit, &mut done).await {
+            Ok(()) => Ok(done),
+            Err(error) => Err(DispatchFailed { done, error }),
+        }
+    }
+
+    async fn hand_over_due(&self, limit: usize, done: &mut Dispatched) -> Result<(), Error> {
+        self.record_kept_into(done).await?;
         // One after the other: each is to find in hand what the ones before it took, lest all
         // workers of a program take texts of a route that is slow.
         let claiming = self.inner.claiming.lock().await;
@@ -139,15 +174,17 @@ impl Sms {
         leases.with(|tokens| tokens.insert(lease.token));
         let _held = Held(leases, lease.token);
         let claimed = self.store().dispatch_claim(plan).await?;
-        let failed = claimed.failed as usize;
-        if failed > 0 {
+        let [failed, given_up, cancelled] =
+            [claimed.failed, claimed.given_up, claimed.cancelled].map(|count| count as usize);
+        if failed + given_up > 0 {
             self.wake(Work::Webhooks);
         }
-        let fell_due = claimed.texts.len() + failed + claimed.cancelled as usize;
-        let mut done = Dispatched { claimed: fell_due, failed, ..Dispatched::default() };
+        done.claimed += claimed.texts.len() + failed + given_up + cancelled;
+        done.failed += failed;
+        done.sent += given_up;
+        let hold = Hold { token: lease.token, since: at };
         let groups = group_by_route(claimed.texts, |name| self.carrier(name));
-        let hand_overs: Vec<_> =
-            groups.iter().map(|group| self.hand_over(group, lease.token)).collect();
+        let hand_overs: Vec<_> = groups.iter().map(|group| self.hand_over(group, hold)).collect();
         drop(claiming);
         let mut result = Ok(());
         for recorded in join_all(hand_overs).await.into_iter().flatten() {
@@ -156,7 +193,7 @@ impl Sms {
                 Err(error) => result = Err(error),
             }
         }
-        result.map(|()| done)
+        result
     }
 
     /// Routes whose texts have to wait in the queue: what carries them has no room for more, or is
@@ -170,13 +207,16 @@ impl Sms {
     }
 
     /// The route that carries the texts of the one named: itself, unless it is down and another of
-    /// those that carry live texts is not; then the next one after it.
+    /// those that carry live texts to a network is not; then the next one after it. One that only
+    /// simulates stands in for nobody, and nobody for it.
     fn carrier(&self, name: &RouteName) -> Option<&Arc<dyn Route>> {
         let routes = self.routes();
         let place = routes.iter().position(|route| route.name() == name)?;
-        let test = RouteName::test();
         let rest = routes[place + 1..].iter().chain(&routes[..place]);
-        let stand_ins = rest.filter(|route| *name != test && *route.name() != test);
+        let is_live = |route: &dyn Route| {
+            route.kind() == RouteKind::Real && *route.name() != RouteName::test()
+        };
+        let stand_ins = rest.filter(|route| is_live(&*routes[place]) && is_live(&***route));
         std::iter::once(&routes[place])
             .chain(stand_ins)
             .find(|route| route.fitness() != Fitness::Down)
@@ -188,13 +228,13 @@ impl Sms {
     fn hand_over<'a>(
         &'a self,
         group: &'a Group<'_>,
-        token: LeaseToken,
+        hold: Hold,
     ) -> BoxFuture<'a, Vec<Result<Vec<OutcomeRecorded>, Error>>> {
         let Group { texts, carrier } = group;
         let Some(route) = carrier else {
             let unknown = texts.iter().map(|text| {
                 let detail = format!("route {} is not configured", text.route);
-                self.outcome(text, token, HandOver::TryLater { detail })
+                self.outcome(text, hold, HandOver::TryLater { detail })
             });
             let unknown = unknown.collect();
             return async move { vec![self.record(unknown).await] }.boxed();
@@ -204,7 +244,7 @@ impl Sms {
             .ready_chunks(texts.len())
             .map(move |outcomes| {
                 let plans = outcomes.into_iter().filter_map(|(place, result)| {
-                    Some(self.outcome(texts.get(place)?, token, result))
+                    Some(self.outcome(texts.get(place)?, hold, result))
                 });
                 self.record(plans.collect())
             })
@@ -213,9 +253,10 @@ impl Sms {
             .boxed()
     }
 
-    fn outcome(&self, text: &OutboundText, token: LeaseToken, result: HandOver) -> OutcomePlan {
-        let at = self.now();
-        OutcomePlan { message: text.message, token, result, at, ids: self.ids(at) }
+    fn outcome(&self, text: &OutboundText, hold: Hold, result: HandOver) -> OutcomePlan {
+        let (at, message) = (self.now(), text.message);
+        let Hold { token, since: claimed_at } = hold;
+        OutcomePlan { message, token, claimed_at, result, at, ids: self.ids(at) }
     }
 
     /// Records outcomes; keeps them, and the hold on their texts, should the store fail.
@@ -234,8 +275,12 @@ impl Sms {
     /// kept on. [`dispatch_due`](Sms::dispatch_due) begins with this. A program that stops calls it
     /// as its last work, until it succeeds: what it does not record, others hand over again.
     pub async fn record_kept(&self) -> Result<(), Error> {
+        self.record_kept_into(&mut Dispatched::default()).await
+    }
+
+    async fn record_kept_into(&self, done: &mut Dispatched) -> Result<(), Error> {
         while let Some(plans) = self.inner.unrecorded.with(Vec::pop) {
-            self.record(plans).await?;
+            self.record(plans).await?.into_iter().for_each(|outcome| done.count(outcome));
         }
         Ok(())
     }
@@ -304,7 +349,7 @@ impl Sms {
 
     /// Removes up to `limit` each of what is past its keep: webhook deliveries and contacts on
     /// shared numbers after 30 days, idempotency keys and networks' ids after 7, test sends after
-    /// an hour. Takes in
+    /// two hours. Takes in
     /// what came of long texts whose parts are a day old, folds what is counted of campaigns, and
     /// cancels what is left of those cancelled. Returns how many.
     pub async fn tidy(&self, limit: usize) -> Result<usize, Error> {
@@ -313,7 +358,7 @@ impl Sms {
         let deliveries = store.deliveries_tidy(now.minus(delivery::KEPT_FOR), limit).await?;
         let keys = store.idempotency_tidy(now.minus(idempotency::KEPT_FOR), limit).await?;
         let contacts = store.last_texted_tidy(now.minus(SHARED_REACH), limit).await?;
-        let tests = store.test_sends_tidy(now.minus(TEST_WINDOW), limit).await?;
+        let tests = store.test_sends_tidy(now.minus(TEST_TEXTS_KEPT), limit).await?;
         let parts = self.give_up_parts(limit).await?;
         let campaigns = self.campaigns_tidy(now, limit).await?;
         let ids = store.reports_tidy(now.minus(report::KEPT_FOR), limit).await?;
