@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use sms_core::prelude::*;
 use sms_core::receipt::{Receipt, ReceiptStatus};
-use sms_core::route::{HandOver, OutboundText, Route, RouteName, RouteSink};
+use sms_core::route::{HandOver, OutboundText, Route, RouteKind, RouteName, RouteSink};
 use sms_store_memory::MemoryStore;
 
 #[derive(Debug)]
@@ -19,6 +19,10 @@ struct Printer {
 impl Route for Printer {
     fn name(&self) -> &RouteName {
         &self.name
+    }
+
+    fn kind(&self) -> RouteKind {
+        RouteKind::Real
     }
 
     async fn hand_over(&self, texts: &[OutboundText], _sink: &dyn RouteSink) -> Vec<HandOver> {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use sms_core::Sms;
 use sms_core::account::Mode;
-use sms_core::route::{HandOver, OutboundText, Route, RouteName, RouteSink};
+use sms_core::route::{HandOver, OutboundText, Route, RouteKind, RouteName, RouteSink};
 use sms_core::sending::request::SendRequest;
 use sms_store_postgres::{PgSettings, PgStore};
 use sms_test_postgres::Server as Postgres;
@@ -32,6 +32,10 @@ impl Taker {
 impl Route for Taker {
     fn name(&self) -> &RouteName {
         &self.0
+    }
+
+    fn kind(&self) -> RouteKind {
+        RouteKind::Real
     }
 
     async fn hand_over(&self, texts: &[OutboundText], _sink: &dyn RouteSink) -> Vec<HandOver> {

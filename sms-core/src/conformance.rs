@@ -149,6 +149,7 @@ pub fn all() -> impl Iterator<Item = Scenario> {
         dispatch::outcome::SCENARIOS,
         dispatch::race::SCENARIOS,
         dispatch::retry::SCENARIOS,
+        dispatch::unanswered::SCENARIOS,
         inbound::answer::SCENARIOS,
         inbound::opt_out::SCENARIOS,
         inbound::part::SCENARIOS,

@@ -5,6 +5,9 @@
 //! that was suspended, a text that is no longer valid. A worker that dies leaves its lease to run
 //! out, and another takes the texts; one that was merely slow carries a token that no longer
 //! matches, and changes nothing.
+//!
+//! A hand-over that brings no answer leaves it open whether the text left. From then on the text is
+//! not refunded, whatever ends it.
 
 use std::time::Duration;
 
@@ -14,7 +17,7 @@ use crate::message::change::{Changed, News, change, tidy_detail};
 use crate::message::status::Trigger;
 use crate::message::{ErrorCode, Message, MessageStatus, TimelineEntry};
 use crate::phone::E164;
-use crate::receipt::report::{self, EarlyReports, NetworkId, SentPart};
+use crate::receipt::report::{self, CLOCKS_DIFFER, EarlyReport, EarlyReports, NetworkId, SentPart};
 use crate::route::{Comeback, HandOver, OutboundText, RouteName, Simulated};
 use crate::time::Timestamp;
 
@@ -33,6 +36,9 @@ pub const LOOK_FOR_EXPIRED_EVERY: Duration = Duration::from_secs(10);
 /// Less than the 5 s that are promised, to leave a worker time to come round.
 const FIRST_RETRY: Duration = Duration::from_secs(4);
 const LONGEST_RETRY: Duration = Duration::from_mins(5);
+/// How often a text is handed over again because a hand-over brought no answer: the person texted
+/// perhaps has it each time.
+pub const AGAIN_UNANSWERED: u32 = 3;
 /// Refused hand-overs that the timeline tells of; a text throttled all day would fill it.
 const RETRIES_TOLD: u32 = 5;
 
@@ -64,6 +70,24 @@ pub struct QueueEntry {
     pub attempt: u32,
     /// The lease of the worker that has it.
     pub lease: Option<LeaseToken>,
+    /// How many of its hand-overs brought no answer.
+    pub unanswered: u32,
+}
+
+/// What is known of whether a text that waits in the queue has left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// Nothing of it: where it ends, it failed and is refunded.
+    Nothing,
+    /// It did perhaps: where it ends, it is undelivered and is not refunded.
+    Perhaps,
+}
+
+impl QueueEntry {
+    /// Whether the text has left.
+    pub fn left(&self) -> Left {
+        if self.unanswered == 0 { Left::Nothing } else { Left::Perhaps }
+    }
 }
 
 /// A worker's wish for work.
@@ -141,6 +165,8 @@ pub enum ClaimVerdict {
     },
     /// It must not leave: it failed, and is refunded.
     Fail(Box<Changed>),
+    /// It left perhaps, and must not leave again: it is undelivered, and not refunded.
+    GiveUp(Box<Changed>),
     /// It must not leave: its campaign was cancelled before any worker took it.
     Cancel(Box<Changed>),
     /// It is past being claimed; its place in the queue was left over.
@@ -170,11 +196,12 @@ impl ClaimPlan {
             None
         };
         if let Some(error) = obstacle {
-            let news = News::failed(error, self.at);
-            return match change(message, &news, &mut self.ids) {
-                Some(changed) => ClaimVerdict::Fail(Box::new(changed)),
-                None => ClaimVerdict::Drop,
+            let (news, verdict): (_, fn(Box<Changed>) -> ClaimVerdict) = match entry.left() {
+                Left::Nothing => (News::failed(error, self.at), ClaimVerdict::Fail),
+                Left::Perhaps => (not_again(error, self.at), ClaimVerdict::GiveUp),
             };
+            let changed = change(message, &news, &mut self.ids);
+            return changed.map_or(ClaimVerdict::Drop, |changed| verdict(Box::new(changed)));
         }
         let news = News::new(Trigger::Claim, self.at);
         ClaimVerdict::Take {
@@ -187,6 +214,18 @@ impl ClaimPlan {
             },
         }
     }
+}
+
+/// The end of a text that left perhaps, and cannot be handed over again for this reason.
+fn not_again(obstacle: ErrorCode, at: Timestamp) -> News {
+    let (error, why) = match obstacle {
+        ErrorCode::Expired => (obstacle, "it is no longer valid"),
+        // These codes say that nothing left; what is known is that no answer came.
+        ErrorCode::OptedOut => (ErrorCode::NetworkError, "the number opted out since"),
+        ErrorCode::AccountSuspended => (ErrorCode::NetworkError, "the account was suspended since"),
+        other => (other, other.message()),
+    };
+    News::undelivered(error, at).with_detail(Some(format!("it left perhaps; {why}")))
 }
 
 fn outbound(message: &Message, entry: &QueueEntry) -> OutboundText {
@@ -212,8 +251,18 @@ pub struct Claimed {
     pub texts: Vec<OutboundText>,
     /// How many fell due but had to fail.
     pub failed: u32,
+    /// How many fell due that left perhaps, and were given up.
+    pub given_up: u32,
     /// How many fell due after their campaign was cancelled.
     pub cancelled: u32,
+}
+
+impl Claimed {
+    /// How many texts fell due.
+    pub fn count(&self) -> usize {
+        let ended = [self.failed, self.given_up, self.cancelled];
+        self.texts.len() + ended.map(|count| count as usize).iter().sum::<usize>()
+    }
 }
 
 /// What became of one hand-over, to be recorded.
@@ -223,6 +272,8 @@ pub struct OutcomePlan {
     pub message: MessageId,
     /// The lease under which it was handed over.
     pub token: LeaseToken,
+    /// When the worker claimed it for this hand-over: no report of a part that left by it is older.
+    pub claimed_at: Timestamp,
     /// What the route did.
     pub result: HandOver,
     /// When.
@@ -235,7 +286,7 @@ pub struct OutcomePlan {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a verdict has to be written by the store"]
 pub enum OutcomeVerdict {
-    /// The text left or failed, and leaves the queue.
+    /// The text left, perhaps, or failed, and leaves the queue.
     Done {
         /// What changes about it, in order: that it left, and what was reported of it before.
         changes: Vec<Changed>,
@@ -301,9 +352,14 @@ impl OutcomePlan {
             HandOver::Taken { .. } | HandOver::Submitted { .. } => {
                 News::new(Trigger::Leave, self.at)
             }
-            HandOver::Refused { error, detail } => {
-                News::failed(*error, self.at).with_detail(detail.clone())
-            }
+            HandOver::Refused { error, detail } => match entry.left() {
+                Left::Nothing => News::failed(*error, self.at).with_detail(detail.clone()),
+                Left::Perhaps => {
+                    let said = detail.as_deref().unwrap_or(error.message());
+                    let detail = format!("an earlier hand-over left perhaps; {said}");
+                    News::undelivered(*error, self.at).with_detail(Some(detail))
+                }
+            },
             HandOver::Abandoned { error, detail } => {
                 News::undelivered(*error, self.at).with_detail(Some(detail.clone()))
             }
@@ -311,8 +367,15 @@ impl OutcomePlan {
                 let note = (entry.attempt < RETRIES_TOLD).then_some(detail);
                 return self.retry(entry, note);
             }
-            // Always told: whoever gets it twice will ask.
-            HandOver::Unanswered { detail } => return self.retry(entry, Some(detail)),
+            HandOver::Unanswered { detail } if entry.unanswered < AGAIN_UNANSWERED => {
+                let entry = QueueEntry { unanswered: entry.unanswered + 1, ..*entry };
+                // Always told: whoever gets it twice will ask.
+                return self.retry(&entry, Some(detail));
+            }
+            HandOver::Unanswered { detail } => {
+                let detail = format!("{}; will not be tried again", tidy_detail(detail));
+                News::undelivered(ErrorCode::NetworkError, self.at).with_detail(Some(detail))
+            }
         };
         let Some(changed) = change(message, &news, &mut self.ids) else {
             return OutcomeVerdict::LeaseLost;
@@ -350,14 +413,20 @@ impl OutcomePlan {
             id: id.clone(),
             message: self.message,
             total: ids.len(),
-            report: early.get(id).copied(),
+            report: early.get(id).filter(|early| self.is_of_this(early)).map(|early| early.status),
             at: self.at,
         };
         ids.iter().map(part).collect()
     }
 
+    /// Whether an early report can be of a part that left by this hand-over. A network that counts
+    /// its ids anew gives one again that another part had, whose report is still there.
+    fn is_of_this(&self, early: &EarlyReport) -> bool {
+        early.at >= self.claimed_at.minus(CLOCKS_DIFFER)
+    }
+
     fn retry(&self, entry: &QueueEntry, told: Option<&String>) -> OutcomeVerdict {
-        // Never later than it is valid: the claim at that moment fails and refunds it.
+        // Never later than it is valid: the claim at that moment ends it.
         let again_at = self.at.plus(retry_delay(entry.attempt)).min(entry.expires_at);
         let note = told.map(|detail| TimelineEntry {
             status: MessageStatus::Sending,

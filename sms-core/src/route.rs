@@ -109,8 +109,10 @@ pub enum HandOver {
         /// What stood in the way, for people.
         detail: String,
     },
-    /// It left perhaps: the connection was lost before the network said. It is handed over again,
-    /// and the person texted perhaps gets it twice.
+    /// It left perhaps, or some parts of it did: no answer came. It is handed over again, up to
+    /// [so many](crate::dispatch::AGAIN_UNANSWERED) times, and the person texted perhaps gets it
+    /// more than once; then it ends as with [`Abandoned`](Self::Abandoned). Whatever ends it from
+    /// now on, it is not refunded.
     Unanswered {
         /// What happened, for people.
         detail: String,
@@ -181,6 +183,16 @@ pub enum Fitness {
     Down,
 }
 
+/// What a route leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RouteKind {
+    /// A network, which brings texts to people.
+    Real,
+    /// Nothing: what comes back is made up. It stands in for no route that is down, lest live texts
+    /// be told as delivered that never left.
+    Simulated,
+}
+
 /// How a route's connections stand, for the operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connections {
@@ -201,6 +213,9 @@ pub struct Connections {
 pub trait Route: Send + Sync + fmt::Debug {
     /// The name it is configured under.
     fn name(&self) -> &RouteName;
+
+    /// What it leads to.
+    fn kind(&self) -> RouteKind;
 
     /// Hands texts to the network and says, in the order given, what became of each.
     ///

@@ -17,7 +17,9 @@ use async_trait::async_trait;
 use futures_util::stream::{self, BoxStream, StreamExt};
 use sms_core::clock::Clock;
 use sms_core::random::Random;
-use sms_core::route::{Connections, Fitness, HandOver, OutboundText, Route, RouteName, RouteSink};
+use sms_core::route::{
+    Connections, Fitness, HandOver, OutboundText, Route, RouteKind, RouteName, RouteSink,
+};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
@@ -122,6 +124,10 @@ impl Drop for InHand {
 impl Route for SmppRoute {
     fn name(&self) -> &RouteName {
         &self.inner.name
+    }
+
+    fn kind(&self) -> RouteKind {
+        RouteKind::Real
     }
 
     async fn hand_over(&self, texts: &[OutboundText], sink: &dyn RouteSink) -> Vec<HandOver> {

@@ -95,6 +95,10 @@ impl State {
                 claimed.failed += 1;
                 self.write_change(*changed)
             }
+            ClaimVerdict::GiveUp(changed) => {
+                claimed.given_up += 1;
+                self.write_change(*changed)
+            }
             ClaimVerdict::Cancel(changed) => {
                 claimed.cancelled += 1;
                 self.write_change(*changed)

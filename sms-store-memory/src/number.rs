@@ -5,6 +5,7 @@ use sms_core::ids::{AccountId, NumberId};
 use sms_core::number::rent::{RentPlan, RentScope, RentVerdict, RentsCharged};
 use sms_core::number::store::{NumberCreated, NumberStore};
 use sms_core::number::{Holder, Number};
+use sms_core::phone::E164;
 use sms_core::route::RouteName;
 use sms_core::store::StoreError;
 use sms_core::time::Timestamp;
@@ -30,6 +31,11 @@ impl NumberStore for MemoryStore {
 
     async fn number_list(&self) -> Result<Vec<Number>, StoreError> {
         Ok(self.state().numbers.values().rev().cloned().collect())
+    }
+
+    async fn number_by_phone(&self, phone: E164) -> Result<Option<Number>, StoreError> {
+        let state = self.state();
+        Ok(state.number_ids.get(&phone).and_then(|id| state.numbers.get(id)).cloned())
     }
 
     async fn numbers_for(&self, account: AccountId) -> Result<Vec<Number>, StoreError> {

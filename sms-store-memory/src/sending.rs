@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use sms_core::ids::AccountId;
 use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey};
 use sms_core::sending::plan::SendPlan;
-use sms_core::sending::settle::{Replay, SendFacts, SendRefused, SendVerdict, Sent, TEST_WINDOW};
+use sms_core::sending::settle::{
+    Replay, SendFacts, SendRefused, SendVerdict, Sent, TEST_TEXTS_KEPT, TEST_WINDOW,
+};
 use sms_core::sending::store::SendingStore;
 use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
@@ -169,7 +171,7 @@ pub(crate) fn recent(made: &VecDeque<(Timestamp, u32)>, now: Timestamp) -> Vec<(
 }
 
 pub(crate) fn forget_old(made: &mut VecDeque<(Timestamp, u32)>, now: Timestamp) {
-    while made.front().is_some_and(|(at, _)| now.since(*at) >= TEST_WINDOW) {
+    while made.front().is_some_and(|(at, _)| now.since(*at) >= TEST_TEXTS_KEPT) {
         made.pop_front();
     }
 }

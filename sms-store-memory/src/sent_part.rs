@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sms_core::ids::MessageId;
 use sms_core::receipt::ReceiptStatus;
-use sms_core::receipt::report::{EarlyReports, NetworkId, SentPart};
+use sms_core::receipt::report::{EarlyReport, EarlyReports, NetworkId, SentPart};
 use sms_core::route::RouteName;
 use sms_core::time::Timestamp;
 
@@ -13,14 +13,14 @@ use sms_core::time::Timestamp;
 enum Known {
     Part(SentPart),
     /// A report of a part that was not recorded yet.
-    Early(ReceiptStatus, Timestamp),
+    Early(EarlyReport),
 }
 
 impl Known {
     fn at(&self) -> Timestamp {
         match self {
             Self::Part(part) => part.at,
-            Self::Early(_, at) => *at,
+            Self::Early(report) => report.at,
         }
     }
 }
@@ -50,7 +50,7 @@ impl SentParts {
     /// What was reported of these before they were recorded.
     pub(crate) fn early(&self, ids: &[NetworkId]) -> EarlyReports {
         let report = |id: &NetworkId| match self.known.get(id) {
-            Some(Known::Early(status, _)) => Some((id.clone(), *status)),
+            Some(Known::Early(report)) => Some((id.clone(), *report)),
             _ => None,
         };
         ids.iter().filter_map(report).collect()
@@ -58,8 +58,9 @@ impl SentParts {
 
     /// Keeps a report until its part is recorded.
     pub(crate) fn keep_early(&mut self, id: NetworkId, status: ReceiptStatus, at: Timestamp) {
-        if !matches!(self.known.get(&id), Some(Known::Early(ReceiptStatus::Delivered, _))) {
-            self.put(id, Known::Early(status, at));
+        match self.known.get(&id) {
+            Some(Known::Early(report)) if !report.gives_way(at) => {}
+            _ => self.put(id, Known::Early(EarlyReport { status, at })),
         }
     }
 

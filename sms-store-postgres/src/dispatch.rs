@@ -198,7 +198,8 @@ macro_rules! claimed_columns {
     () => {
         concat!(
             message_columns!(),
-            ", q.claimable_at, q.expires_at, q.attempt, q.lease, a.status AS account_status,
+            ", q.claimable_at, q.expires_at, q.attempt, q.lease, q.unanswered,
+             a.status AS account_status,
              -- Not EXISTS, which the planner may answer by reading all opt-outs.
              COALESCE((SELECT true FROM opt_out o
                        WHERE o.account_id = m.account_id AND o.phone = m.to_number), false)
@@ -287,6 +288,10 @@ async fn claim(tx: &mut PgConnection, mut plan: ClaimPlan) -> Result<Claimed, St
                 changes.add_more(*changed, &plan.ids);
                 claimed.failed += 1;
             }
+            ClaimVerdict::GiveUp(changed) => {
+                changes.add_more(*changed, &plan.ids);
+                claimed.given_up += 1;
+            }
             ClaimVerdict::Cancel(changed) => {
                 changes.add_more(*changed, &plan.ids);
                 claimed.cancelled += 1;
@@ -311,7 +316,7 @@ async fn locked(
     let rows = sqlx::query(concat!(
         "SELECT ",
         message_columns!(),
-        ", q.claimable_at, q.expires_at, q.attempt, q.lease
+        ", q.claimable_at, q.expires_at, q.attempt, q.lease, q.unanswered
          FROM queue q JOIN message m ON m.account_id = q.account_id AND m.id = q.message_id
          WHERE q.message_id = ANY($1)
          ORDER BY q.message_id
@@ -332,19 +337,22 @@ async fn put_entries(connection: &mut PgConnection, entries: Vec<QueueEntry>) ->
     if entries.is_empty() {
         return Ok(());
     }
-    let attempts: Vec<i32> =
-        entries.iter().map(|entry| i32::try_from(entry.attempt).unwrap_or(i32::MAX)).collect();
+    let counts = |of: fn(&QueueEntry) -> u32| -> Vec<i32> {
+        entries.iter().map(|entry| i32::try_from(of(entry)).unwrap_or(i32::MAX)).collect()
+    };
     let update = sqlx::query(
         "UPDATE queue q
-         SET claimable_at = new.claimable_at, attempt = new.attempt, lease = new.lease
-         FROM UNNEST($1::uuid[], $2::timestamptz[], $3::integer[], $4::uuid[])
-              AS new (message_id, claimable_at, attempt, lease)
+         SET claimable_at = new.claimable_at, attempt = new.attempt, lease = new.lease,
+             unanswered = new.unanswered
+         FROM UNNEST($1::uuid[], $2::timestamptz[], $3::integer[], $4::uuid[], $5::integer[])
+              AS new (message_id, claimable_at, attempt, lease, unanswered)
          WHERE q.message_id = new.message_id",
     )
     .bind(uuids(entries.iter().map(|entry| entry.message)))
     .bind(entries.iter().map(|entry| time(entry.claimable_at)).collect::<Vec<_>>())
-    .bind(attempts)
-    .bind(entries.iter().map(|entry| entry.lease.map(token)).collect::<Vec<_>>());
+    .bind(counts(|entry| entry.attempt))
+    .bind(entries.iter().map(|entry| entry.lease.map(token)).collect::<Vec<_>>())
+    .bind(counts(|entry| entry.unanswered));
     update.execute(connection).await.map(|_| ())
 }
 

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
-use sms_core::event::Event;
 use sms_core::ids::{AccountId, LinkId, LinkKind};
 use sms_core::link::store::LinkStore;
-use sms_core::link::{CampaignClicks, ClickPlan, Clicked, Link, LinkCode, LinkFilter};
+use sms_core::link::{CampaignClicks, ClickPlan, Link, LinkCode, LinkFilter};
 use sms_core::page::{Page, PageRequest};
 use sms_core::store::StoreError;
 use sqlx::postgres::PgRow;
@@ -107,21 +106,20 @@ impl Shared for Clicks {
         let mut links = locked(&mut tx, &plans).await.map_err(&doing)?;
         let mut counted = Vec::with_capacity(plans.len());
         let mut written = Vec::with_capacity(plans.len());
+        let mut events = Vec::with_capacity(plans.len());
         for plan in &mut plans {
             let clicked = links.get(&plan.code).map(|link| plan.settle(link));
             counted.push(clicked.as_ref().map(|clicked| clicked.link.clone()));
             if let Some(clicked) = clicked {
                 links.insert(plan.code, clicked.link.clone());
+                events.push((vec![clicked.event.clone()], plan.ids.clone()));
                 written.push(clicked);
             }
         }
-        if let Some(plan) = plans.last().filter(|_| !written.is_empty()) {
+        if !written.is_empty() {
             update(&mut tx, &links).await.map_err(&doing)?;
             campaign::add_clicks(&mut tx, &CampaignClicks::of(&written)).await.map_err(&doing)?;
-            let events: Vec<Event> =
-                written.into_iter().map(|Clicked { event, .. }| event).collect();
-            // The ids that the last plan has left name the deliveries.
-            event::raise(&mut tx, events, &plan.ids).await.map_err(&doing)?;
+            event::raise_all(&mut tx, events).await.map_err(&doing)?;
         }
         tx.commit().await.map_err(&doing)?;
         Ok(counted)

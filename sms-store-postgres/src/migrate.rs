@@ -22,7 +22,7 @@ pub(crate) async fn run(pool: &PgPool) -> Result<(), ConnectFailed> {
 }
 
 /// Every change of the schema, in order: version, name, statements.
-const MIGRATIONS: [(i64, &str, &str); 24] = [
+const MIGRATIONS: [(i64, &str, &str); 27] = [
     (
         20_261_121_100_000,
         "account and credits",
@@ -90,6 +90,17 @@ const MIGRATIONS: [(i64, &str, &str); 24] = [
         20_261_122_010_000,
         "queue claims",
         include_str!("../migrations/20261122010000_queue_claims.sql"),
+    ),
+    (20_261_122_020_000, "unanswered", include_str!("../migrations/20261122020000_unanswered.sql")),
+    (
+        20_261_122_020_100,
+        "queue route default",
+        include_str!("../migrations/20261122020100_queue_route_default.sql"),
+    ),
+    (
+        20_261_122_020_200,
+        "early report",
+        include_str!("../migrations/20261122020200_early_report.sql"),
     ),
 ];
 

@@ -5,6 +5,7 @@ use sms_core::ids::{AccountId, NumberId};
 use sms_core::number::rent::{RentPlan, RentsCharged};
 use sms_core::number::store::{NumberCreated, NumberStore};
 use sms_core::number::{Holder, Number};
+use sms_core::phone::E164;
 use sms_core::route::RouteName;
 use sms_core::store::StoreError;
 use sms_core::time::Timestamp;
@@ -72,6 +73,16 @@ impl NumberStore for PgStore {
             .await
             .map_err(&doing)?;
         rows.iter().map(number).collect::<sqlx::Result<_>>().map_err(&doing)
+    }
+
+    async fn number_by_phone(&self, phone: E164) -> Result<Option<Number>, StoreError> {
+        let doing = failed("finding a number");
+        let row = sqlx::query("SELECT * FROM number WHERE phone = $1")
+            .bind(digits(phone))
+            .fetch_optional(&self.pool)
+            .await
+            .map_err(&doing)?;
+        row.as_ref().map(number).transpose().map_err(&doing)
     }
 
     async fn numbers_for(&self, account: AccountId) -> Result<Vec<Number>, StoreError> {

@@ -201,5 +201,6 @@ pub(crate) fn queue_entry(row: &PgRow) -> sqlx::Result<QueueEntry> {
         expires_at: row.at("expires_at")?,
         attempt: row.count("attempt")?,
         lease: row.maybe_token("lease")?,
+        unanswered: row.count("unanswered")?,
     })
 }

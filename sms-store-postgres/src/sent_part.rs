@@ -1,16 +1,17 @@
 //! Parts that networks took, by the networks' ids, and what was reported of them.
 //!
-//! A row is written with its text locked, and after it. There are two exceptions: an early report
-//! has no text, and is written by a statement of its own, before anything is locked; and an id that
-//! a network uses again is taken from its former text, whose holder finds it gone. Rows are written
-//! in the order of their keys.
+//! A row is written while its text is locked, before what changes about the text is. There are
+//! three exceptions: an early report has no text, and is written by a statement of its own, before
+//! anything is locked; an id that a network uses again is taken from its former text, whose holder
+//! finds it gone; and what is past its keep is removed with nothing else locked, but for rows that
+//! somebody holds. Rows are written in the order of their keys.
 
 use std::collections::BTreeMap;
 
 use sms_core::dispatch::OutcomePlan;
 use sms_core::ids::MessageId;
 use sms_core::receipt::ReceiptStatus;
-use sms_core::receipt::report::{EarlyReports, NetworkId, SentPart};
+use sms_core::receipt::report::{EARLY_FOR, EarlyReport, EarlyReports, NetworkId, SentPart};
 use sms_core::route::RouteName;
 use sms_core::time::Timestamp;
 use sqlx::postgres::PgRow;
@@ -62,7 +63,7 @@ impl Staged {
         let early = take(connection, &written).await?;
         for (id, report) in &early {
             if let Some(part) = written.get_mut(id) {
-                part.report = Some(*report);
+                part.report = Some(report.status);
             }
         }
         Ok(Self { written, settled: BTreeMap::new(), early })
@@ -88,7 +89,7 @@ impl Staged {
     }
 
     /// Writes the reports that are not as they were written: those of an id that two texts of one
-    /// call have.
+    /// call have, and those that are too old to be of this part.
     pub(crate) async fn finish(self, connection: &mut PgConnection) -> sqlx::Result<()> {
         let Self { written, settled, early: _ } = self;
         let same = |part: &SentPart| written.get(&part.id).is_some_and(|was| was == part);
@@ -114,8 +115,9 @@ async fn take(
                  $5::timestamptz[])
              ON CONFLICT (route, network_id) DO UPDATE
              SET message_id = excluded.message_id, total = excluded.total, at = excluded.at,
-                 report = CASE WHEN p.message_id IS NULL THEN p.report END
-             RETURNING route, network_id, report)
+                 report = CASE WHEN p.message_id IS NULL THEN p.report END,
+                 early_at = CASE WHEN p.message_id IS NULL THEN p.at END
+             RETURNING route, network_id, report, early_at)
          SELECT * FROM taken WHERE report IS NOT NULL",
     )
     .bind(routes)
@@ -125,7 +127,10 @@ async fn take(
     .bind(parts.values().map(|part| time(part.at)).collect::<Vec<_>>())
     .fetch_all(connection)
     .await?;
-    let read = |row| Ok((network_id(row)?, report(row)?.ok_or_else(|| impossible("report"))?));
+    let read = |row| {
+        let status = report(row)?.ok_or_else(|| impossible("report"))?;
+        Ok((network_id(row)?, EarlyReport { status, at: row.at("early_at")? }))
+    };
     rows.iter().map(read).collect()
 }
 
@@ -152,28 +157,34 @@ pub(crate) async fn places(
 /// answered. A part that is just being recorded is waited for. Must be called with nothing locked.
 pub(crate) async fn keep_early(
     pool: &PgPool,
-    reports: &BTreeMap<&NetworkId, (ReceiptStatus, Timestamp)>,
+    reports: &BTreeMap<&NetworkId, EarlyReport>,
 ) -> sqlx::Result<BTreeMap<NetworkId, Place>> {
     if reports.is_empty() {
         return Ok(BTreeMap::new());
     }
     let (routes, ids) = keys(reports.keys().copied());
+    // As `EarlyReport::gives_way` has it. Where it does not, the row is written as it was, to be
+    // held and answered.
     let rows = sqlx::query(
         "WITH kept AS (
              INSERT INTO sent_part AS p (route, network_id, report, at)
              SELECT * FROM UNNEST($1::text[], $2::text[], $3::text[], $4::timestamptz[])
              ON CONFLICT (route, network_id) DO UPDATE
-             SET report = CASE WHEN p.message_id IS NULL AND p.report <> 'delivered'
-                               THEN excluded.report ELSE p.report END,
-                 at = CASE WHEN p.message_id IS NULL AND p.report <> 'delivered'
-                           THEN excluded.at ELSE p.at END
+             SET (report, at) = (
+                 SELECT CASE WHEN gives_way THEN excluded.report ELSE p.report END,
+                     CASE WHEN gives_way THEN excluded.at ELSE p.at END
+                 FROM (SELECT p.message_id IS NULL
+                           AND (p.report <> 'delivered'
+                                OR p.at <= excluded.at - make_interval(secs => $5)) AS gives_way)
+                     AS it)
              RETURNING route, network_id, message_id, total)
          SELECT * FROM kept WHERE message_id IS NOT NULL",
     )
     .bind(routes)
     .bind(ids)
-    .bind(reports.values().map(|(report, _)| column(*report)).collect::<Vec<_>>())
-    .bind(reports.values().map(|(_, at)| time(*at)).collect::<Vec<_>>())
+    .bind(reports.values().map(|report| column(report.status)).collect::<Vec<_>>())
+    .bind(reports.values().map(|report| time(report.at)).collect::<Vec<_>>())
+    .bind(EARLY_FOR.as_secs_f64())
     .fetch_all(pool)
     .await?;
     read_places(&rows)

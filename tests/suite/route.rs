@@ -11,7 +11,7 @@ use sms_core::dispatch::VALIDITY;
 use sms_core::ids::MessageId;
 use sms_core::number::Number;
 use sms_core::prelude::*;
-use sms_core::route::{Fitness, HandOver, OutboundText, Route, RouteName, RouteSink};
+use sms_core::route::{Fitness, HandOver, OutboundText, Route, RouteKind, RouteName, RouteSink};
 use sms_core::service::AccountHandle;
 use sms_core::time::Timestamp;
 use sms_store_memory::MemoryStore;
@@ -20,6 +20,7 @@ use sms_store_memory::MemoryStore;
 #[derive(Debug)]
 struct Told {
     name: RouteName,
+    kind: RouteKind,
     fitness: Mutex<Fitness>,
     carried: Mutex<Vec<MessageId>>,
     /// Of texts to hand over, only the first is ever answered.
@@ -36,6 +37,10 @@ enum Answers {
 impl Route for Told {
     fn name(&self) -> &RouteName {
         &self.name
+    }
+
+    fn kind(&self) -> RouteKind {
+        self.kind
     }
 
     async fn hand_over(&self, texts: &[OutboundText], _sink: &dyn RouteSink) -> Vec<HandOver> {
@@ -65,8 +70,12 @@ impl Route for Told {
 
 impl Told {
     fn new(name: &str, answers: Answers) -> Arc<Self> {
+        Self::of_kind(RouteKind::Real, name, answers)
+    }
+
+    fn of_kind(kind: RouteKind, name: &str, answers: Answers) -> Arc<Self> {
         let (fitness, carried) = (Mutex::new(Fitness::Ready), Mutex::default());
-        Arc::new(Self { name: RouteName::new(name), fitness, carried, answers })
+        Arc::new(Self { name: RouteName::new(name), kind, fitness, carried, answers })
     }
 
     fn is(&self, fitness: Fitness) {
@@ -176,6 +185,24 @@ fn texts_wait_in_the_queue_while_their_route_is_full_or_every_route_is_down() {
     assert_eq!(stage.status(id), MessageStatus::Queued);
     main.is(Fitness::Ready);
     assert_eq!((stage.dispatch(), main.carried()), (1, 1));
+}
+
+#[test]
+fn a_route_that_only_simulates_stands_in_for_no_other_and_no_other_for_it() {
+    let [main, backup] = ["main", "backup"].map(|name| Told::new(name, Answers::All));
+    let simulator = Told::of_kind(RouteKind::Simulated, "simulator", Answers::All);
+    let stage = Stage::with(&[&main, &simulator, &backup]);
+    let id = stage.send();
+    main.is(Fitness::Down);
+    backup.is(Fitness::Down);
+    assert_eq!((stage.dispatch(), simulator.carried()), (0, 0));
+    assert_eq!(stage.status(id), MessageStatus::Queued);
+    backup.is(Fitness::Ready);
+    assert_eq!((stage.dispatch(), simulator.carried(), backup.carried()), (1, 0, 1));
+    let stage = Stage::with(&[&simulator, &backup]);
+    simulator.is(Fitness::Down);
+    stage.send();
+    assert_eq!((stage.dispatch(), backup.carried()), (0, 1));
 }
 
 #[test]

@@ -44,6 +44,7 @@ fn all_that_the_simulation_means_to_try_happens() {
         claims,
         takeovers,
         refunds,
+        doubtful,
         receipts,
         inbound,
         ..
@@ -58,6 +59,7 @@ fn all_that_the_simulation_means_to_try_happens() {
         (claims, "a claim"),
         (takeovers, "a claim after a lost lease"),
         (refunds, "a refund"),
+        (doubtful, "an end of a text that left perhaps"),
         (receipts, "a receipt"),
         (inbound, "a text that comes in"),
         (joined, "a text joined from its parts"),

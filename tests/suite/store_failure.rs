@@ -8,8 +8,9 @@ use futures_util::FutureExt;
 use sms_core::clock::ManualClock;
 use sms_core::prelude::*;
 use sms_core::random::SeededRandom;
-use sms_core::route::{HandOver, OutboundText, Route, RouteName, RouteSink};
+use sms_core::route::{HandOver, OutboundText, Route, RouteKind, RouteName, RouteSink};
 use sms_core::service::AccountHandle;
+use sms_core::service::work::DispatchFailed;
 use sms_core::time::Timestamp;
 use sms_store_memory::MemoryStore;
 use sms_tests::failing_store::FailingStore;
@@ -25,6 +26,10 @@ struct Counting {
 impl Route for Counting {
     fn name(&self) -> &RouteName {
         &self.name
+    }
+
+    fn kind(&self) -> RouteKind {
+        RouteKind::Real
     }
 
     async fn hand_over(&self, texts: &[OutboundText], _sink: &dyn RouteSink) -> Vec<HandOver> {
@@ -109,6 +114,32 @@ fn outcomes_that_could_not_be_recorded_are_recorded_before_anything_is_handed_ov
         }
     }
     let done = now(sms.dispatch_due(10)).unwrap();
-    assert_eq!(done.claimed, 0);
+    assert_eq!((done.claimed, done.sent), (0, 2), "those that are recorded late are counted");
+    stage.assert_sent_once();
+}
+
+#[test]
+fn what_was_recorded_is_told_although_something_else_could_not_be() {
+    let stage = Stage::new();
+    let other = RouteName::new("other");
+    let route = Arc::new(Counting { name: other.clone(), taken: Mutex::new(0) });
+    let sms = Sms::builder(stage.store.clone()).clock(stage.clock.clone());
+    let sms = sms.route(stage.route.clone()).route(route).build();
+    let input = NewAccountInput::active("Trattoria", 10);
+    let account = now(sms.operator().account_create(input)).unwrap().id;
+    let number = NumberInput::dedicated("07700 900002", account);
+    let number = NumberInput { route: Some(other), ..number };
+    let number = now(sms.operator().number_create(number)).unwrap();
+    now(sms.operator().number_check_in(number.id)).unwrap();
+    let request = SendRequest::new("hello").to("07700 900123");
+    now(sms.account(account, Mode::Live).send(request)).unwrap();
+    // Of two routes' records, one: which of them comes first does not matter.
+    stage.store.refuse_outcomes(1);
+    let DispatchFailed { done, error } = now(sms.dispatch_due(10)).unwrap_err();
+    assert!(matches!(error, Error::Store(_)), "{error:?}");
+    assert_eq!(done.claimed, 3);
+    assert!((1..3).contains(&done.sent), "{done:?}");
+    let rest = now(sms.dispatch_due(10)).unwrap();
+    assert_eq!((rest.claimed, done.sent + rest.sent), (0, 3));
     stage.assert_sent_once();
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use sms_core::prelude::*;
-use sms_core::route::{Fitness, HandOver, OutboundText, Route, RouteName, RouteSink};
+use sms_core::route::{Fitness, HandOver, OutboundText, Route, RouteKind, RouteName, RouteSink};
 use sms_http::server::wake::Bells;
 use sms_http::server::work;
 use sms_store_memory::MemoryStore;
@@ -28,6 +28,10 @@ struct Full {
 
 #[async_trait]
 impl Route for Full {
+    fn kind(&self) -> RouteKind {
+        RouteKind::Real
+    }
+
     fn name(&self) -> &RouteName {
         &self.name
     }

@@ -39,6 +39,23 @@ scenarios! { number;
         assert_eq!(list(rig).await, [number]);
     }
 
+    /// A number is found by the number that people know, as it is then, and by no other.
+    async fn a_number_is_found_by_its_phone_number(rig: &Rig) {
+        let account = rig.account(0).await;
+        let by_phone = async |n| rig.store().number_by_phone(person(n)).await.expect("read");
+        assert_eq!(by_phone(901).await, None);
+        let shared = rig.shared_number(person(901)).await;
+        let held = Number {
+            route: Some(RouteName::new("backup")),
+            ..rig.new_number(person(902), Holder::Dedicated(account.id))
+        };
+        create(rig, &held).await;
+        assert_eq!((by_phone(901).await, by_phone(903).await), (Some(shared.clone()), None));
+        assert_eq!(by_phone(902).await, Some(held));
+        assert!(rig.store().number_delete(shared.id).await.expect("removed"));
+        assert_eq!(by_phone(901).await, None);
+    }
+
     /// A number exists once, whoever holds it; when it is removed it can be made again.
     async fn a_number_exists_once(rig: &Rig) {
         let account = rig.account(0).await;

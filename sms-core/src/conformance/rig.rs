@@ -30,7 +30,7 @@ mod statistics;
 mod webhook;
 
 pub use contact::{named, with_fields};
-pub use dispatch::{Hand, refused, taken, taken_with, try_later};
+pub use dispatch::{Hand, refused, taken, taken_with, try_later, unanswered};
 pub use link::tracked;
 pub use sending::{key, refusal_of, request, request_with_key};
 pub use webhook::{event_of, secret};

@@ -14,6 +14,8 @@ use crate::samples::{
     account_id, ids, message, message_id, millis, now, our_number, person, seconds, test_message,
 };
 
+mod unanswered;
+
 const OURS: LeaseToken = LeaseToken(1);
 const ANOTHERS: LeaseToken = LeaseToken(2);
 
@@ -25,6 +27,7 @@ fn entry() -> QueueEntry {
         expires_at: seconds(3_600),
         attempt: 0,
         lease: None,
+        unanswered: 0,
     }
 }
 
@@ -64,6 +67,7 @@ fn in_a_word(verdict: ClaimVerdict) -> String {
             assert_eq!(changed.message.status, Failed);
             changed.message.error.unwrap().to_string()
         }
+        ClaimVerdict::GiveUp(changed) => panic!("{changed:?}"),
     }
 }
 
@@ -191,9 +195,19 @@ fn a_text_that_must_not_leave_is_refunded_unless_it_cost_nothing() {
 
 // ---- outcomes ------------------------------------------------------------------------------
 
+fn outcome(result: HandOver) -> OutcomePlan {
+    OutcomePlan {
+        message: message_id(),
+        token: OURS,
+        claimed_at: now(),
+        result,
+        at: now(),
+        ids: ids(),
+    }
+}
+
 fn record(result: HandOver, found: Option<(&Message, &QueueEntry)>) -> OutcomeVerdict {
-    let plan = OutcomePlan { message: message_id(), token: OURS, result, at: now(), ids: ids() };
-    { plan }.settle(found, &EarlyReports::new())
+    outcome(result).settle(found, &EarlyReports::new())
 }
 
 fn taken() -> HandOver {
@@ -242,16 +256,11 @@ fn a_text_that_was_refused_is_failed_and_refunded_with_what_the_network_said() {
 fn parts_that_a_network_took_are_kept_with_what_was_reported_of_them_before() {
     let id = |text: &str| NetworkId::new(RouteName::new("main"), text);
     let submitted = HandOver::Submitted { parts: vec![id("a"), id("b")] };
-    let plan = OutcomePlan {
-        message: message_id(),
-        token: OURS,
-        result: submitted,
-        at: now(),
-        ids: ids(),
-    };
+    let plan = outcome(submitted);
     let message = message(Sending);
     let settle = |early: &[(NetworkId, ReceiptStatus)]| {
-        let early = early.iter().cloned().collect();
+        let report = |status| EarlyReport { status, at: now() };
+        let early = early.iter().map(|(id, status)| (id.clone(), report(*status))).collect();
         match plan.clone().settle(Some((&message, &held(OURS))), &early) {
             OutcomeVerdict::Done { changes, parts, .. } => (changes, parts),
             other => panic!("{other:?}"),
@@ -278,22 +287,6 @@ fn a_text_that_is_given_up_is_undelivered_and_not_refunded() {
     assert_eq!(changed.message.status, MessageStatus::Undelivered);
     assert_eq!(changed.message.error, Some(ErrorCode::NetworkError));
     assert_eq!((changed.refund, changed.message.times.sent_at), (None, Some(now())));
-}
-
-#[test]
-fn that_a_text_left_perhaps_is_told_however_often_it_was_tried() {
-    let message = message(Sending);
-    for attempt in [0, 4, 5, 400] {
-        let entry = QueueEntry { attempt, ..held(OURS) };
-        let perhaps = HandOver::Unanswered { detail: "no answer".to_owned() };
-        for (result, told) in [(perhaps, true), (later(), attempt < 5)] {
-            let OutcomeVerdict::Retry { note, .. } = record(result, Some((&message, &entry)))
-            else {
-                panic!("not tried again")
-            };
-            assert_eq!(note.is_some(), told, "{attempt}");
-        }
-    }
 }
 
 #[test]
@@ -441,11 +434,11 @@ proptest! {
             entry = match claim.settle(facts(&message, &entry)) {
                 ClaimVerdict::Take { entry, .. } => entry,
                 ClaimVerdict::Fail(changed) => break changed,
-                ClaimVerdict::Cancel(_) | ClaimVerdict::Drop => panic!("lost"),
+                ClaimVerdict::GiveUp(_) | ClaimVerdict::Cancel(_) | ClaimVerdict::Drop => {
+                    panic!("lost")
+                }
             };
-            let id = message.id;
-            let mut plan =
-                OutcomePlan { message: id, token: OURS, result: later(), at, ids: ids() };
+            let mut plan = OutcomePlan { at, claimed_at: at, ..outcome(later()) };
             entry = match plan.settle(Some((&message, &entry)), &EarlyReports::new()) {
                 OutcomeVerdict::Retry { entry, .. } => entry,
                 other => panic!("{other:?}"),

@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use super::Number;
 use super::rent::{RentPlan, RentsCharged};
 use crate::ids::{AccountId, NumberId};
+use crate::phone::E164;
 use crate::route::RouteName;
 use crate::store::StoreError;
 use crate::time::Timestamp;
@@ -28,6 +29,9 @@ pub trait NumberStore: Send + Sync {
 
     /// All numbers, newest first.
     async fn number_list(&self) -> Result<Vec<Number>, StoreError>;
+
+    /// The operator's number that people know by `phone`.
+    async fn number_by_phone(&self, phone: E164) -> Result<Option<Number>, StoreError>;
 
     /// The numbers an account's texts may come from: its own and the shared ones, for planning its
     /// sends. What another program wrote within the last 5 s may be missing; what was written

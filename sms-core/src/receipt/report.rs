@@ -22,6 +22,14 @@ use crate::time::Timestamp;
 /// How long ids are kept, and reports that nothing is known of: longer than a network tries.
 pub const KEPT_FOR: Duration = Duration::from_hours(7 * 24);
 
+/// After this time a report of an id that is not known is taken for one of another part than the
+/// report before: a network that counts its ids anew gives one again.
+pub const EARLY_FOR: Duration = Duration::from_hours(1);
+
+/// By how much the clocks of two programs may differ: the one that a report comes to, and the one
+/// that handed over.
+pub const CLOCKS_DIFFER: Duration = Duration::from_secs(10);
+
 /// What a network calls a part that it took.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NetworkId {
@@ -68,8 +76,25 @@ pub struct SentPart {
     pub at: Timestamp,
 }
 
+/// A report of a part that was not recorded yet when it came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EarlyReport {
+    /// What it says.
+    pub status: ReceiptStatus,
+    /// When it came.
+    pub at: Timestamp,
+}
+
+impl EarlyReport {
+    /// Whether a report of the same id that comes at `at` takes this one's place: not if this one
+    /// says delivered, unless it is [old](EARLY_FOR).
+    pub fn gives_way(&self, at: Timestamp) -> bool {
+        self.status != ReceiptStatus::Delivered || at.since(self.at) >= EARLY_FOR
+    }
+}
+
 /// Reports of parts that were not recorded yet when these came.
-pub type EarlyReports = BTreeMap<NetworkId, ReceiptStatus>;
+pub type EarlyReports = BTreeMap<NetworkId, EarlyReport>;
 
 /// What the reports of parts say of the whole text; `None` while some are missing.
 pub fn of_whole(

@@ -22,8 +22,9 @@ pub trait ReceiptStore: Send + Sync {
     /// Records reports of parts in the order given, as
     /// [`receipts_record`](Self::receipts_record) does receipts, each by
     /// [`ReportPlan::settle`] against its text and the parts of it that are kept. A report of an id
-    /// that no part has is kept, the latest in place of one before, but never in place of one that
-    /// says delivered; the commit that records the part finds it (see
+    /// that no part has is kept, the latest in place of one before that
+    /// [gives way](super::report::EarlyReport::gives_way); the commit that records the part finds
+    /// it (see
     /// [`dispatch_record`](crate::dispatch::store::DispatchStore::dispatch_record)), however close
     /// together the two come.
     async fn reports_record(&self, plans: Vec<ReportPlan>) -> Vec<Result<Reported, StoreError>>;

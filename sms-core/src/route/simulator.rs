@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::{Comeback, HandOver, OutboundText, Route, RouteName, RouteSink, Simulated};
+use super::{Comeback, HandOver, OutboundText, Route, RouteKind, RouteName, RouteSink, Simulated};
 use crate::message::{Body, ErrorCode};
 use crate::phone::E164;
 use crate::receipt::{Receipt, ReceiptStatus};
@@ -96,6 +96,10 @@ impl Simulator {
 impl Route for Simulator {
     fn name(&self) -> &RouteName {
         &self.name
+    }
+
+    fn kind(&self) -> RouteKind {
+        RouteKind::Simulated
     }
 
     async fn hand_over(&self, texts: &[OutboundText], sink: &dyn RouteSink) -> Vec<HandOver> {

@@ -20,6 +20,9 @@ pub const TEST_NUMBERS_PER_REQUEST: usize = 50;
 pub const TEST_TEXTS_PER_HOUR: u32 = 300;
 /// The hour in which they are counted.
 pub const TEST_WINDOW: Duration = Duration::from_hours(1);
+/// How long it is remembered that test texts were made: longer than they count, as what was made
+/// later may be committed earlier.
+pub const TEST_TEXTS_KEPT: Duration = TEST_WINDOW.saturating_mul(2);
 
 /// What the verdict depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,8 +37,8 @@ pub struct SendFacts {
     pub opted_out: bool,
     /// Whether any code that the plan drew for a link is another link's already.
     pub codes_taken: bool,
-    /// For a test send: when the account made test texts within the last hour, and how many, oldest
-    /// first. Empty for a live send.
+    /// For a test send: when the account made test texts within the last hour, and how many, in any
+    /// order. Empty for a live send.
     pub test_texts: Vec<(Timestamp, u32)>,
 }
 
@@ -160,12 +163,14 @@ pub(crate) fn test_wait(
     let wanted = u32::try_from(wanted).unwrap_or(u32::MAX);
     // The edge of the hour is settled here: a text made exactly an hour ago counts no more, or
     // who waits as long as told would be refused again.
-    let counts = || made.iter().filter(|(at, _)| now.since(*at) < TEST_WINDOW);
-    let mut used: u32 = counts().map(|(_, count)| count).sum();
+    let counts = made.iter().filter(|(at, _)| now.since(*at) < TEST_WINDOW);
+    let mut counts: Vec<(Timestamp, u32)> = counts.copied().collect();
+    counts.sort_unstable();
+    let mut used: u32 = counts.iter().map(|(_, count)| count).sum();
     if used.saturating_add(wanted) <= TEST_TEXTS_PER_HOUR {
         return None;
     }
-    for (at, count) in counts() {
+    for (at, count) in counts {
         used -= count;
         if used.saturating_add(wanted) <= TEST_TEXTS_PER_HOUR {
             return Some(at.plus(TEST_WINDOW).since(now).max(Duration::from_secs(1)));

@@ -45,7 +45,8 @@ pub trait SendingStore: Send + Sync {
     /// Removes up to `limit` idempotency keys accepted before `before`. Returns how many.
     async fn idempotency_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
 
-    /// Forgets up to `limit` sends with test keys made before `before`, which count for no
-    /// [limit](super::settle::TEST_WINDOW) any more. Returns how many.
+    /// Forgets up to `limit` sends with test keys made before `before`. Returns how many. An
+    /// accepted one may forget those of its account that were made
+    /// [so long](super::settle::TEST_TEXTS_KEPT) before it, and none later.
     async fn test_sends_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
 }

@@ -78,6 +78,7 @@ impl Timing {
             expires_at: self.expires_at,
             attempt: 0,
             lease: None,
+            unanswered: 0,
         }
     }
 }

@@ -309,8 +309,7 @@ impl Operator {
         to: E164,
         body: impl Into<String>,
     ) -> Result<Option<Message>, Error> {
-        let numbers = self.sms.store().number_list().await?;
-        let number = numbers.into_iter().find(|number| number.phone == to);
+        let number = self.sms.store().number_by_phone(to).await?;
         let route = number.and_then(|number| number.route);
         let route = route.unwrap_or_else(|| self.sms.default_route().clone());
         let text = InboundText { from, to, body: Body::new(body.into()), route };

@@ -24,9 +24,11 @@ use crate::message::filter::SETTLED_AFTER;
 use crate::number::rent::RentsCharged;
 use crate::receipt::report::{self, NetworkReport, ReportPlan, Reported};
 use crate::receipt::{Receipt, ReceiptPlan};
-use crate::route::{Comeback, Fitness, HandOver, OutboundText, Route, RouteName, RouteSink};
+use crate::route::{
+    Comeback, Fitness, HandOver, OutboundText, Route, RouteKind, RouteName, RouteSink,
+};
 use crate::sending::idempotency;
-use crate::sending::settle::TEST_WINDOW;
+use crate::sending::settle::TEST_TEXTS_KEPT;
 use crate::time::Timestamp;
 use crate::webhook::delivery;
 
@@ -67,7 +69,7 @@ impl Wake for NoWake {
 pub struct Dispatched {
     /// Texts that fell due: handed to a route, or failed or cancelled on the spot.
     pub claimed: usize,
-    /// Those that left.
+    /// Those that left, or left perhaps and were given up.
     pub sent: usize,
     /// Those that failed, refunded.
     pub failed: usize,
@@ -81,9 +83,9 @@ pub struct Dispatched {
 
 impl Dispatched {
     fn count_claimed(&mut self, claimed: &Claimed) {
-        let failed = claimed.failed as usize;
-        self.failed += failed;
-        self.claimed += claimed.texts.len() + failed + claimed.cancelled as usize;
+        self.claimed += claimed.count();
+        self.failed += claimed.failed as usize;
+        self.sent += claimed.given_up as usize;
     }
 
     fn count(&mut self, outcome: OutcomeRecorded) {
@@ -94,6 +96,23 @@ impl Dispatched {
             OutcomeRecorded::LeaseLost => &mut self.lost,
         };
         *counted += 1;
+    }
+}
+
+/// Some of what [`Sms::dispatch_due`] meant to do could not be done.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
+pub struct DispatchFailed {
+    /// What it did besides, to be counted.
+    pub done: Dispatched,
+    /// What went wrong last.
+    #[source]
+    pub error: Error,
+}
+
+impl From<DispatchFailed> for Error {
+    fn from(failed: DispatchFailed) -> Self {
+        failed.error
     }
 }
 
@@ -143,12 +162,23 @@ impl ExpiredLook {
     }
 }
 
+/// What a claim holds its texts under.
+#[derive(Debug, Clone, Copy)]
+struct Hold {
+    token: LeaseToken,
+    /// When it was made.
+    since: Timestamp,
+}
+
 /// Forgets a lease when the work under it ends, also when it is dropped.
-struct Held<'a>(&'a HeldLeases, LeaseToken);
+struct Held<'a> {
+    leases: &'a HeldLeases,
+    hold: Hold,
+}
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        self.0.with(|tokens| tokens.remove(&self.1));
+        self.leases.with(|tokens| tokens.remove(&self.hold.token));
     }
 }
 
@@ -157,20 +187,28 @@ impl Sms {
     /// of them. Routes work side by side: a slow one does not hold up another's records.
     ///
     /// Outcomes that could not be recorded are kept and recorded by the next call, before it takes
-    /// anything new.
-    pub async fn dispatch_due(&self, limit: usize) -> Result<Dispatched, Error> {
-        self.record_kept().await?;
-        let expired = self.fail_expired(limit).await?;
+    /// anything new, and counted by it.
+    pub async fn dispatch_due(&self, limit: usize) -> Result<Dispatched, DispatchFailed> {
+        let mut done = Dispatched::default();
+        match self.hand_over_due(limit, &mut done).await {
+            Ok(()) => Ok(done),
+            Err(error) => Err(DispatchFailed { done, error }),
+        }
+    }
+
+    async fn hand_over_due(&self, limit: usize, done: &mut Dispatched) -> Result<(), Error> {
+        self.record_kept_into(done).await?;
+        self.fail_expired(limit, done).await?;
         // One after the other: each is to find in hand what the ones before it took, lest all
         // workers of a program take texts of a route that is slow.
         let claiming = self.inner.claiming.lock().await;
         let left = self.routes_that_wait();
-        let routes_left = left.len();
+        done.routes_left = left.len();
         let (claimed, held) = self.claim(Wanted::AllBut(left), limit).await?;
-        let mut done = Dispatched { routes_left, ..expired };
         done.count_claimed(&claimed);
         let groups = group_by_route(claimed.texts, |name| self.carrier(name));
-        let hand_overs: Vec<_> = groups.iter().map(|group| self.hand_over(group, held.1)).collect();
+        let hand_overs: Vec<_> =
+            groups.iter().map(|group| self.hand_over(group, held.hold)).collect();
         drop(claiming);
         let mut result = Ok(());
         for recorded in join_all(hand_overs).await.into_iter().flatten() {
@@ -179,21 +217,21 @@ impl Sms {
                 Err(error) => result = Err(error),
             }
         }
-        result.map(|()| done)
+        result
     }
 
     /// Fails what expired while nothing took its route's texts, now and then: nobody claims those.
-    async fn fail_expired(&self, limit: usize) -> Result<Dispatched, Error> {
-        let (mut done, of) = (Dispatched::default(), self.routes_that_wait());
+    async fn fail_expired(&self, limit: usize, done: &mut Dispatched) -> Result<(), Error> {
+        let of = self.routes_that_wait();
         if of.is_empty() || !self.inner.expired.is_due(self.now()) {
-            return Ok(done);
+            return Ok(());
         }
         let (claimed, _) = self.claim(Wanted::ExpiredOf(of), limit).await?;
-        done.count_claimed(&claimed);
-        if done.claimed >= limit {
+        if claimed.count() >= limit {
             self.inner.expired.look_again();
         }
-        Ok(done)
+        done.count_claimed(&claimed);
+        Ok(())
     }
 
     /// Takes up to `limit` texts that are due, and holds them until the hold is dropped.
@@ -203,9 +241,9 @@ impl Sms {
         let plan = ClaimPlan { at, limit, lease, wanted, ids: self.ids(at) };
         let leases = &self.inner.leases;
         leases.with(|tokens| tokens.insert(lease.token));
-        let held = Held(leases, lease.token);
+        let held = Held { leases, hold: Hold { token: lease.token, since: at } };
         let claimed = self.store().dispatch_claim(plan).await?;
-        if claimed.failed > 0 {
+        if claimed.failed + claimed.given_up > 0 {
             self.wake(Work::Webhooks);
         }
         Ok((claimed, held))
@@ -222,13 +260,16 @@ impl Sms {
     }
 
     /// The route that carries the texts of the one named: itself, unless it is down and another of
-    /// those that carry live texts is not; then the next one after it.
+    /// those that carry live texts to a network is not; then the next one after it. One that only
+    /// simulates stands in for nobody, and nobody for it.
     fn carrier(&self, name: &RouteName) -> Option<&Arc<dyn Route>> {
         let routes = self.routes();
         let place = routes.iter().position(|route| route.name() == name)?;
-        let test = RouteName::test();
         let rest = routes[place + 1..].iter().chain(&routes[..place]);
-        let stand_ins = rest.filter(|route| *name != test && *route.name() != test);
+        let is_live = |route: &dyn Route| {
+            route.kind() == RouteKind::Real && *route.name() != RouteName::test()
+        };
+        let stand_ins = rest.filter(|route| is_live(&*routes[place]) && is_live(&***route));
         std::iter::once(&routes[place])
             .chain(stand_ins)
             .find(|route| route.fitness() != Fitness::Down)
@@ -240,13 +281,13 @@ impl Sms {
     fn hand_over<'a>(
         &'a self,
         group: &'a Group<'_>,
-        token: LeaseToken,
+        hold: Hold,
     ) -> BoxFuture<'a, Vec<Result<Vec<OutcomeRecorded>, Error>>> {
         let Group { texts, carrier } = group;
         let Some(route) = carrier else {
             let unknown = texts.iter().map(|text| {
                 let detail = format!("route {} is not configured", text.route);
-                self.outcome(text, token, HandOver::TryLater { detail })
+                self.outcome(text, hold, HandOver::TryLater { detail })
             });
             let unknown = unknown.collect();
             return async move { vec![self.record(unknown).await] }.boxed();
@@ -256,7 +297,7 @@ impl Sms {
             .ready_chunks(texts.len())
             .map(move |outcomes| {
                 let plans = outcomes.into_iter().filter_map(|(place, result)| {
-                    Some(self.outcome(texts.get(place)?, token, result))
+                    Some(self.outcome(texts.get(place)?, hold, result))
                 });
                 self.record(plans.collect())
             })
@@ -265,9 +306,10 @@ impl Sms {
             .boxed()
     }
 
-    fn outcome(&self, text: &OutboundText, token: LeaseToken, result: HandOver) -> OutcomePlan {
-        let at = self.now();
-        OutcomePlan { message: text.message, token, result, at, ids: self.ids(at) }
+    fn outcome(&self, text: &OutboundText, hold: Hold, result: HandOver) -> OutcomePlan {
+        let (at, message) = (self.now(), text.message);
+        let Hold { token, since: claimed_at } = hold;
+        OutcomePlan { message, token, claimed_at, result, at, ids: self.ids(at) }
     }
 
     /// Records outcomes; keeps them, and the hold on their texts, should the store fail.
@@ -286,8 +328,12 @@ impl Sms {
     /// kept on. [`dispatch_due`](Sms::dispatch_due) begins with this. A program that stops calls it
     /// as its last work, until it succeeds: what it does not record, others hand over again.
     pub async fn record_kept(&self) -> Result<(), Error> {
+        self.record_kept_into(&mut Dispatched::default()).await
+    }
+
+    async fn record_kept_into(&self, done: &mut Dispatched) -> Result<(), Error> {
         while let Some(plans) = self.inner.unrecorded.with(Vec::pop) {
-            self.record(plans).await?;
+            self.record(plans).await?.into_iter().for_each(|outcome| done.count(outcome));
         }
         Ok(())
     }
@@ -356,7 +402,7 @@ impl Sms {
 
     /// Removes up to `limit` each of what is past its keep: webhook deliveries and contacts on
     /// shared numbers after 30 days, idempotency keys and networks' ids after 7, test sends after
-    /// an hour. Takes in
+    /// two hours. Takes in
     /// what came of long texts whose parts are a day old, folds what is counted of campaigns, and
     /// cancels what is left of those cancelled. Returns how many.
     pub async fn tidy(&self, limit: usize) -> Result<usize, Error> {
@@ -365,7 +411,7 @@ impl Sms {
         let deliveries = store.deliveries_tidy(now.minus(delivery::KEPT_FOR), limit).await?;
         let keys = store.idempotency_tidy(now.minus(idempotency::KEPT_FOR), limit).await?;
         let contacts = store.last_texted_tidy(now.minus(SHARED_REACH), limit).await?;
-        let tests = store.test_sends_tidy(now.minus(TEST_WINDOW), limit).await?;
+        let tests = store.test_sends_tidy(now.minus(TEST_TEXTS_KEPT), limit).await?;
         let parts = self.give_up_parts(limit).await?;
         let campaigns = self.campaigns_tidy(now, limit).await?;
         let ids = store.reports_tidy(now.minus(report::KEPT_FOR), limit).await?;

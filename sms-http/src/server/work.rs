@@ -8,6 +8,7 @@ use std::time::Duration;
 use sms_core::number::rent::RentsCharged;
 use sms_core::route::RouteName;
 use sms_core::service::Work;
+use sms_core::service::work::DispatchFailed;
 use sms_core::{Error, Sms};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -76,18 +77,19 @@ fn dispatchers(sms: &Sms) -> usize {
 
 async fn dispatch(sms: Sms, bells: Bells, mut stopping: Stopping) {
     while !stopped(&stopping) {
-        let done = match sms.dispatch_due(DISPATCH_BATCH).await {
-            Ok(done) => done,
-            Err(error) => {
-                failed("handing over texts", &error, &mut stopping).await;
-                continue;
-            }
+        let (done, error) = match sms.dispatch_due(DISPATCH_BATCH).await {
+            Ok(done) => (done, None),
+            Err(DispatchFailed { done, error }) => (done, Some(error)),
         };
         metrics::counter!("sms_texts_sent_total").increment(done.sent as u64);
         metrics::counter!("sms_texts_failed_total").increment(done.failed as u64);
         metrics::counter!("sms_hand_overs_retried_total").increment(done.retried as u64);
         metrics::counter!("sms_hand_overs_lost_total").increment(done.lost as u64);
-        if done.claimed == DISPATCH_BATCH {
+        if let Some(error) = error {
+            failed("handing over texts", &error, &mut stopping).await;
+            continue;
+        }
+        if done.claimed >= DISPATCH_BATCH {
             // There may be more than one worker can take.
             bells.bell(Work::Dispatch).notify_one();
             continue;

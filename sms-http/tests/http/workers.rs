@@ -10,7 +10,7 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use sms_core::Sms;
 use sms_core::account::Mode;
 use sms_core::ids::AccountId;
-use sms_core::route::{Fitness, HandOver, OutboundText, Route, RouteName, RouteSink};
+use sms_core::route::{Fitness, HandOver, OutboundText, Route, RouteKind, RouteName, RouteSink};
 use sms_core::sending::request::SendRequest;
 use sms_core::service::SmsBuilder;
 use sms_core::service::operator::{NewAccountInput, NumberInput};
@@ -70,6 +70,10 @@ impl Drop for Running<'_> {
 impl Route for Network {
     fn name(&self) -> &RouteName {
         &self.name
+    }
+
+    fn kind(&self) -> RouteKind {
+        RouteKind::Real
     }
 
     async fn hand_over(&self, texts: &[OutboundText], _sink: &dyn RouteSink) -> Vec<HandOver> {
@@ -202,6 +206,10 @@ struct Quick {
 
 #[async_trait]
 impl Route for Quick {
+    fn kind(&self) -> RouteKind {
+        RouteKind::Real
+    }
+
     fn name(&self) -> &RouteName {
         &self.name
     }

@@ -103,9 +103,7 @@ impl Inner {
             Stopped::TurnedAway(status) => format!("turned away by the network: {status}"),
             Stopped::NoConnection if is_closing => "the route is being closed".to_owned(),
             Stopped::NoConnection => "no connection to the network".to_owned(),
-            Stopped::Unanswered => {
-                "the connection was lost before the network answered; it left perhaps".to_owned()
-            }
+            Stopped::Unanswered => "no answer came from the network; it left perhaps".to_owned(),
         };
         let in_part = left > 0;
         let detail = if in_part {

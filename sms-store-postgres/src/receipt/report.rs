@@ -11,10 +11,9 @@ use async_trait::async_trait;
 use sms_core::ids::MessageId;
 use sms_core::receipt::ReceiptStatus;
 use sms_core::receipt::report::{
-    NetworkId, NetworkReport, ReportPlan, ReportVerdict, Reported, SentPart,
+    EarlyReport, NetworkId, NetworkReport, ReportPlan, ReportVerdict, Reported, SentPart,
 };
 use sms_core::store::StoreError;
-use sms_core::time::Timestamp;
 use sqlx::{PgConnection, PgPool};
 
 use super::locked;
@@ -87,17 +86,18 @@ impl Shared for Reports {
 async fn places(pool: &PgPool, plans: &[ReportPlan]) -> sqlx::Result<BTreeMap<NetworkId, Place>> {
     let ids: BTreeSet<&NetworkId> = plans.iter().map(|plan| &plan.report.id).collect();
     let mut places = sent_part::places(pool, ids.into_iter()).await?;
-    let mut early: BTreeMap<&NetworkId, (ReceiptStatus, Timestamp)> = BTreeMap::new();
+    let mut early: BTreeMap<&NetworkId, EarlyReport> = BTreeMap::new();
     for ReportPlan { report: NetworkReport { id, status }, at, ids: _ } in plans {
         if places.contains_key(id) {
             continue;
         }
+        let report = EarlyReport { status: *status, at: *at };
         match early.entry(id) {
             Entry::Vacant(entry) => {
-                entry.insert((*status, *at));
+                entry.insert(report);
             }
-            Entry::Occupied(mut entry) if entry.get().0 != ReceiptStatus::Delivered => {
-                entry.insert((*status, *at));
+            Entry::Occupied(mut entry) if entry.get().gives_way(report.at) => {
+                entry.insert(report);
             }
             Entry::Occupied(_) => {}
         }

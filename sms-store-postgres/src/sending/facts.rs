@@ -11,7 +11,9 @@ use sms_core::ids::{AccountId, BatchId};
 use sms_core::phone::E164;
 use sms_core::sending::idempotency::{EarlierSend, Fingerprint, IdempotencyKey};
 use sms_core::sending::plan::SendPlan;
-use sms_core::sending::settle::{SendFacts, SendRefused, SendVerdict, TEST_WINDOW};
+use sms_core::sending::settle::{
+    SendFacts, SendRefused, SendVerdict, TEST_TEXTS_KEPT, TEST_WINDOW,
+};
 use sms_core::sending::{Rejection, RejectionReason};
 use sms_core::store::CommitError;
 use sms_core::time::Timestamp;
@@ -287,7 +289,7 @@ pub(crate) async fn write_tests(
     let Some(newest) = tested.iter().map(|(_, _, at, _)| *at).max() else { return Ok(()) };
     sqlx::query("DELETE FROM test_send WHERE account_id = ANY($1) AND made_at < $2")
         .bind(uuids(tested.iter().map(|(account, _, _, _)| *account)))
-        .bind(time(newest.minus(TEST_WINDOW * 2)))
+        .bind(time(newest.minus(TEST_TEXTS_KEPT)))
         .execute(&mut *connection)
         .await?;
     let texts: Vec<i32> =

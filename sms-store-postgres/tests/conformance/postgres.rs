@@ -162,10 +162,8 @@ async fn bad_delivery_among_attempts(rig: &Rig, url: &str) {
 /// Two large sends wait for an account that somebody has locked; one of another account goes.
 async fn large_sends_hold_up_nobody(rig: &Rig, url: &str) {
     let (large, small) = (rig.account(20_000).await, rig.account(1).await);
-    let mut blocker = connect(url).await;
-    blocker.execute("BEGIN").await.expect("begun");
     let lock = format!("SELECT FROM account WHERE id = '{}' FOR UPDATE", uuid(large.id));
-    blocker.execute(AssertSqlSafe(lock)).await.expect("locked");
+    let blocker = Blocker::holding(url, lock).await;
     let mut waiting = Vec::new();
     for _ in 0..2 {
         // More together than share a commit.
@@ -177,8 +175,7 @@ async fn large_sends_hold_up_nobody(rig: &Rig, url: &str) {
     let sent = rig.send(&small, &request([1])).await;
     assert_eq!(sent.messages.len(), 1);
     assert!(waiting.iter().all(|large| !large.is_finished()));
-    blocker.execute("ROLLBACK").await.expect("let go");
-    blocker.close().await.expect("the connection ends");
+    blocker.let_go().await;
     for answers in join_all(waiting).await {
         let answers = answers.expect("it ends");
         let texts = answers.into_iter().map(|sent| sent.expect("accepted").messages.len());
@@ -192,23 +189,19 @@ async fn receipts_share_a_commit(rig: &Rig, url: &str) {
     let sent = rig.send(&account, &request(1..=102)).await;
     rig.leave_all().await;
     let plan = |n: usize| vec![rig.receipt(sent.messages[n].id, ReceiptStatus::Delivered)];
-    let mut blocker = connect(url).await;
-    blocker.execute("BEGIN").await.expect("begun");
-    for message in &sent.messages[..2] {
-        let lock = format!("SELECT FROM message WHERE id = '{}' FOR UPDATE", uuid(message.id));
-        blocker.execute(AssertSqlSafe(lock)).await.expect("locked");
-    }
+    let [one, other] = [0, 1].map(|n: usize| uuid(sent.messages[n].id));
+    let locks = format!("SELECT FROM message WHERE id IN ('{one}', '{other}') FOR UPDATE");
+    let blocker = Blocker::holding(url, locks).await;
     let mut first = Vec::new();
-    for n in 0..2 {
+    for (n, waiting) in [(0, 1), (1, 2)] {
         let (store, plans) = (Arc::clone(rig.store()), plan(n));
         first.push(tokio::spawn(async move { store.receipts_record(plans).await }));
-        wait_for_locks(url, n + 1).await;
+        wait_for_locks(url, waiting).await;
     }
     let mut rest = join_all((2..102).map(|n| rig.store().receipts_record(plan(n))));
     // They wait from now on: both committers are busy.
     assert!(poll_immediate(&mut rest).await.is_none());
-    blocker.execute("ROLLBACK").await.expect("let go");
-    blocker.close().await.expect("the connection ends");
+    blocker.let_go().await;
     for answers in rest.await {
         assert!(matches!(all_recorded(answers)[..], [Recorded::Changed(_)]));
     }
@@ -221,16 +214,40 @@ async fn receipts_share_a_commit(rig: &Rig, url: &str) {
     assert_eq!(commits, 3, "two that had to wait, and one for all the others");
 }
 
-async fn wait_for_locks(url: &str, wanted: usize) {
+/// Somebody who holds something until told otherwise.
+pub(crate) struct Blocker(PgConnection);
+
+impl Blocker {
+    /// Holds what this statement takes.
+    pub(crate) async fn holding(url: &str, what: impl Into<String>) -> Self {
+        let mut connection = connect(url).await;
+        connection.execute("BEGIN").await.expect("begun");
+        connection.execute(AssertSqlSafe(what.into())).await.expect("held");
+        Self(connection)
+    }
+
+    /// Lets go of all of it.
+    pub(crate) async fn let_go(mut self) {
+        self.0.execute("ROLLBACK").await.expect("let go");
+        self.0.close().await.expect("the connection ends");
+    }
+}
+
+/// Waits until so many transactions wait for locks, for 30 s at most.
+pub(crate) async fn wait_for_locks(url: &str, wanted: i64) {
+    let mut connection = connect(url).await;
     let waiting = "SELECT count(*) FROM pg_stat_activity
                    WHERE datname = current_database() AND wait_event_type = 'Lock'";
-    for _ in 0..500 {
-        if count(url, waiting).await >= i64::try_from(wanted).expect("a few") {
+    for _ in 0..3_000 {
+        let found: i64 =
+            sqlx::query_scalar(waiting).fetch_one(&mut connection).await.expect("counted");
+        if found >= wanted {
+            connection.close().await.expect("the connection ends");
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("{wanted} commits do not come to wait");
+    panic!("{wanted} do not come to wait");
 }
 
 async fn impossible_values(rig: &Rig, url: &str) {

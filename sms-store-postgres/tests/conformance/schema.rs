@@ -2,6 +2,7 @@
 
 use sms_core::conformance::Rig;
 use sms_core::conformance::rig::{request, taken};
+use sms_core::dispatch::{ClaimPlan, OutcomeRecorded};
 use sms_core::message::MessageStatus;
 use sms_core::store::{CommitError, StoreError};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
@@ -12,6 +13,9 @@ use crate::postgres::Act;
 pub(crate) const TESTS: &[(&str, Act)] = &[
     ("schema::every_table_index_and_constraint_says_what_it_is_for", |rig, url| {
         Box::pin(everything_is_commented(rig, url))
+    }),
+    ("schema::a_server_from_before_the_newest_columns_may_still_write_places", |rig, url| {
+        Box::pin(older_places(rig, url))
     }),
     ("error::what_cannot_be_put_in_a_row_with_others_is_run_again", |rig, url| {
         Box::pin(run_again(rig, url))
@@ -44,6 +48,24 @@ async fn everything_is_commented(_rig: &Rig, url: &str) {
     .expect("the catalogue is read");
     connection.close().await.expect("the connection ends");
     assert_eq!(bare, Vec::<String>::new(), "say what these are for: COMMENT ON … IS …");
+}
+
+/// Places in the queue as a server wrote them before it knew of routes and unanswered hand-overs.
+async fn older_places(rig: &Rig, url: &str) {
+    let account = rig.account(10).await;
+    let text = rig.text(&account, 1).await;
+    let sql = "WITH was AS (DELETE FROM queue RETURNING *)
+               INSERT INTO queue (message_id, account_id, claimable_at, expires_at)
+               SELECT message_id, account_id, claimable_at, expires_at FROM was";
+    run(url, sql.to_owned()).await;
+    // Whichever route has no room: theirs is not known.
+    let without = vec![text.route.clone()];
+    let plan = ClaimPlan { without, ..rig.claim_plan(10) };
+    let token = plan.lease.token;
+    let claimed = rig.store().dispatch_claim(plan).await.expect("claimed");
+    assert_eq!(claimed.texts.len(), 1);
+    let recorded = rig.record(text.id, token, taken()).await;
+    assert_eq!(recorded, OutcomeRecorded::Done(MessageStatus::Sent));
 }
 
 /// Lets the first statement that writes to this table fail with this SQLSTATE.

@@ -2,7 +2,6 @@
 //! however a report and the record of its part meet.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use sms_core::account::Account;
 use sms_core::conformance::Rig;
@@ -13,10 +12,10 @@ use sms_core::message::{ErrorCode, MessageStatus};
 use sms_core::receipt::ReceiptStatus::{self, Delivered, Undelivered};
 use sms_core::receipt::report::{NetworkId, NetworkReport, ReportPlan, Reported};
 use sms_core::route::{HandOver, RouteName};
-use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
+use sqlx::{Connection, Executor, PgConnection};
 use tokio::task::JoinHandle;
 
-use crate::postgres::Act;
+use crate::postgres::{Act, Blocker, wait_for_locks};
 
 /// The tests by name.
 pub(crate) const TESTS: &[(&str, Act)] = &[
@@ -78,43 +77,10 @@ fn reporting(rig: &Rig, plans: Vec<ReportPlan>) -> JoinHandle<Vec<Reported>> {
     tokio::spawn(async move { all_recorded(store.reports_record(plans).await) })
 }
 
-/// Somebody who holds something until told otherwise.
-struct Blocker(PgConnection);
-
-impl Blocker {
-    async fn holding(url: &str, what: impl Into<String>) -> Self {
-        let mut connection = PgConnection::connect(url).await.expect("the server answers");
-        connection.execute("BEGIN").await.expect("begun");
-        connection.execute(AssertSqlSafe(what.into())).await.expect("held");
-        Self(connection)
-    }
-
-    async fn let_go(mut self) {
-        self.0.execute("ROLLBACK").await.expect("let go");
-        self.0.close().await.expect("the connection ends");
-    }
-}
-
 async fn run(url: &str, sql: &'static str) {
     let mut connection = PgConnection::connect(url).await.expect("the server answers");
     connection.execute(sql).await.expect("the server does it");
     connection.close().await.expect("the connection ends");
-}
-
-async fn wait_for_locks(url: &str, wanted: i64) {
-    let mut connection = PgConnection::connect(url).await.expect("the server answers");
-    let waiting = "SELECT count(*) FROM pg_stat_activity
-                   WHERE datname = current_database() AND wait_event_type = 'Lock'";
-    for _ in 0..300 {
-        let found: i64 =
-            sqlx::query_scalar(waiting).fetch_one(&mut connection).await.expect("counted");
-        if found >= wanted {
-            connection.close().await.expect("the connection ends");
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("{wanted} do not come to wait");
 }
 
 /// The record has written the part and is not committed yet when the report comes.

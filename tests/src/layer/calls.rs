@@ -134,6 +134,7 @@ macro_rules! store_calls {
             NumberStore as NumberLayer {
                 number_create(number: Number) -> Result<NumberCreated, StoreError>;
                 number_list() -> Result<Vec<Number>, StoreError>;
+                number_by_phone(phone: E164) -> Result<Option<Number>, StoreError>;
                 numbers_for(account: AccountId) -> Result<Vec<Number>, StoreError>;
                 numbers_held(account: AccountId) -> Result<Vec<Number>, StoreError>;
                 number_delete(id: NumberId) -> Result<bool, StoreError>;

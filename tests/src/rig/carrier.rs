@@ -14,7 +14,9 @@ use sms_core::clock::{Clock, SystemClock};
 use sms_core::message::ErrorCode;
 use sms_core::phone::E164;
 use sms_core::receipt::{Receipt, ReceiptStatus};
-use sms_core::route::{Comeback, HandOver, OutboundText, Route, RouteName, RouteSink, Simulated};
+use sms_core::route::{
+    Comeback, HandOver, OutboundText, Route, RouteKind, RouteName, RouteSink, Simulated,
+};
 use tokio::time::sleep;
 
 /// How long the network takes for a batch, so that kills find texts on their way.
@@ -109,6 +111,10 @@ impl Carrier {
 impl Route for Carrier {
     fn name(&self) -> &RouteName {
         &self.name
+    }
+
+    fn kind(&self) -> RouteKind {
+        RouteKind::Real
     }
 
     async fn hand_over(&self, texts: &[OutboundText], sink: &dyn RouteSink) -> Vec<HandOver> {

@@ -118,6 +118,8 @@ pub struct Tally {
     pub takeovers: u64,
     /// Texts refunded.
     pub refunds: u64,
+    /// Texts that left perhaps and were given up.
+    pub doubtful: u64,
     /// Receipts that changed a text.
     pub receipts: u64,
     /// Texts that came in.
@@ -158,6 +160,7 @@ impl Tally {
             claims: self.claims + other.claims,
             takeovers: self.takeovers + other.takeovers,
             refunds: self.refunds + other.refunds,
+            doubtful: self.doubtful + other.doubtful,
             receipts: self.receipts + other.receipts,
             inbound: self.inbound + other.inbound,
             joined: self.joined + other.joined,

@@ -16,7 +16,7 @@ use sms_core::message::{Body, ErrorCode};
 use sms_core::phone::E164;
 use sms_core::receipt::{Receipt, ReceiptStatus};
 use sms_core::route::simulator::Simulator;
-use sms_core::route::{HandOver, OutboundText, Route, RouteName, RouteSink};
+use sms_core::route::{HandOver, OutboundText, Route, RouteKind, RouteName, RouteSink};
 use sms_core::time::Timestamp;
 
 use super::dice::Dice;
@@ -107,15 +107,23 @@ enum Fate {
     Stall { after: Duration },
     /// It is turned away.
     Later,
+    /// It leaves, and the answer never comes.
+    LeaveUntold,
+    /// It stays, and no answer comes.
+    StayUntold,
     /// It is refused.
     Refuse,
 }
 
 impl Fate {
-    fn draw(dice: &mut Dice, weather: Weather) -> Self {
+    fn draw(dice: &mut Dice, weather: Weather, message: MessageId) -> Self {
         let none = Duration::ZERO;
         if weather == Weather::Calm {
             return Self::Leave { turns: 0, after: none };
+        }
+        // One text in forty is never answered, however often it is tried.
+        if message.as_u128().is_multiple_of(40) {
+            return if dice.percent(50) { Self::LeaveUntold } else { Self::StayUntold };
         }
         let millis = |dice: &mut Dice, low, high| Duration::from_millis(dice.between(low, high));
         match dice.below(100) {
@@ -125,7 +133,9 @@ impl Fate {
             80..83 => Self::LeaveUnheard { after: millis(dice, 20_000, 120_000) },
             83..84 => Self::LeaveUnheard { after: millis(dice, 300_000, 4_000_000) },
             84..87 => Self::Stall { after: millis(dice, 20_000, 120_000) },
-            87..95 => Self::Later,
+            87..91 => Self::Later,
+            91..93 => Self::LeaveUntold,
+            93..95 => Self::StayUntold,
             _ => Self::Refuse,
         }
     }
@@ -134,7 +144,9 @@ impl Fate {
         match self {
             Self::Leave { turns, after } => (turns, after),
             Self::LeaveUnheard { after } | Self::Stall { after } => (0, after),
-            Self::Later | Self::Refuse => (0, Duration::ZERO),
+            Self::Later | Self::LeaveUntold | Self::StayUntold | Self::Refuse => {
+                (0, Duration::ZERO)
+            }
         }
     }
 
@@ -145,6 +157,9 @@ impl Fate {
             }
             Self::Stall { .. } | Self::Later => {
                 HandOver::TryLater { detail: "the network is busy".to_owned() }
+            }
+            Self::LeaveUntold | Self::StayUntold => {
+                HandOver::Unanswered { detail: "no answer came".to_owned() }
             }
             Self::Refuse => HandOver::Refused { error: ErrorCode::RejectedByNetwork, detail: None },
         }
@@ -170,8 +185,11 @@ impl Network {
         let now = self.world.now();
         let fate = self.world.with(|state| {
             state.air.handed += 1;
-            let fate = Fate::draw(&mut state.dice, state.weather);
-            if matches!(fate, Fate::Leave { .. } | Fate::LeaveUnheard { .. }) {
+            let fate = Fate::draw(&mut state.dice, state.weather, text.message);
+            let leaves = |fate| {
+                matches!(fate, Fate::Leave { .. } | Fate::LeaveUnheard { .. } | Fate::LeaveUntold)
+            };
+            if leaves(fate) {
                 promise_receipts(state, text.message, now);
             }
             fate
@@ -185,6 +203,10 @@ impl Network {
 impl Route for Network {
     fn name(&self) -> &RouteName {
         &self.name
+    }
+
+    fn kind(&self) -> RouteKind {
+        RouteKind::Real
     }
 
     async fn hand_over(&self, texts: &[OutboundText], _sink: &dyn RouteSink) -> Vec<HandOver> {
@@ -280,6 +302,10 @@ impl Watched {
 impl Route for Watched {
     fn name(&self) -> &RouteName {
         self.inner.name()
+    }
+
+    fn kind(&self) -> RouteKind {
+        self.inner.kind()
     }
 
     async fn hand_over(&self, texts: &[OutboundText], sink: &dyn RouteSink) -> Vec<HandOver> {

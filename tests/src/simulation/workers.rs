@@ -68,7 +68,7 @@ impl Chore {
 
     async fn attempt(self, world: &World, sms: &Sms) -> Result<(), Error> {
         match self {
-            Self::Dispatch(limit) => sms.dispatch_due(limit).await.map(drop),
+            Self::Dispatch(limit) => sms.dispatch_due(limit).await.map(drop).map_err(Error::from),
             Self::Deliver(limit) => sms.deliver_webhooks(limit).await.map(drop),
             Self::DeliverByRoom(total) => {
                 let (failing, each) = (total.div_ceil(2), total.div_ceil(3));

@@ -6,8 +6,9 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use crate::conformance::Rig;
-use crate::conformance::rig::{event_of, millis, tracked};
+use crate::conformance::rig::{all_recorded, event_of, millis, tracked};
 use crate::event::EventType;
+use crate::ids::DeliveryKind;
 use crate::link::{Link, LinkCode, LinkFilter};
 use crate::webhook::endpoint::Endpoint;
 
@@ -88,6 +89,24 @@ scenarios! { link;
             let now = rig.link_now(account.id, link.id).await.expect("there");
             assert_eq!(now.clicks, clicks);
         }
+    }
+
+    /// The deliveries of hits of one call are named each by the ids that its own hit has left.
+    async fn deliveries_of_hits_are_named_by_their_own_hits(rig: &Rig) {
+        let account = rig.account(10).await;
+        let endpoint = rig.endpoint(&account, &[EventType::LinkClicked]).await;
+        let (a, b) = (rig.link(&account, 1).await, rig.link(&account, 2).await);
+        let plans: Vec<_> = [&a, &b].map(|link| rig.click_plan(link.code)).into();
+        let named = plans.iter().zip([&a, &b]).map(|(plan, link)| {
+            let mut plan = plan.clone();
+            let event = plan.settle(link).event.id;
+            (event, plan.ids.next::<DeliveryKind>())
+        });
+        let named: BTreeSet<_> = named.collect();
+        all_recorded(rig.store().links_click(plans).await);
+        let made = rig.deliveries(&endpoint).await;
+        let made: BTreeSet<_> = made.iter().map(|one| (one.event_id, one.id)).collect();
+        assert_eq!(made, named);
     }
 
     /// A hit that is written later than one after it does not turn the times back.

@@ -23,6 +23,8 @@ pub struct Hand {
     pub texts: Vec<OutboundText>,
     /// How many fell due but had to fail.
     pub failed: u32,
+    /// How many fell due that left perhaps, and were given up.
+    pub given_up: u32,
 }
 
 impl Hand {
@@ -45,6 +47,11 @@ pub fn taken_with(simulated: impl Into<Vec<Simulated>>) -> HandOver {
 /// The network refused a text.
 pub fn refused() -> HandOver {
     HandOver::Refused { error: ErrorCode::RejectedByNetwork, detail: None }
+}
+
+/// The network never answered.
+pub fn unanswered() -> HandOver {
+    HandOver::Unanswered { detail: "no answer came".to_owned() }
 }
 
 /// The network was too busy for a text.
@@ -75,10 +82,10 @@ impl Rig {
         let plan = self.claim_plan(limit);
         let token = plan.lease.token;
         let claimed = self.store().dispatch_claim(plan).await.expect("texts are claimed");
-        let Claimed { texts, failed, cancelled } = claimed;
-        let fell_due = texts.len() + failed as usize + cancelled as usize;
+        let Claimed { texts, failed, given_up, cancelled } = claimed;
+        let fell_due = texts.len() + (failed + given_up + cancelled) as usize;
         assert!(fell_due <= limit, "a claim takes more than it may");
-        Hand { token, texts, failed }
+        Hand { token, texts, failed, given_up }
     }
 
     /// Claims every text that is due.
@@ -86,9 +93,10 @@ impl Rig {
         self.claim(ALL).await
     }
 
-    /// What became of one hand-over.
+    /// What became of one hand-over, of a text claimed at this moment.
     pub fn outcome(&self, message: MessageId, token: LeaseToken, result: HandOver) -> OutcomePlan {
-        OutcomePlan { message, token, result, at: self.now(), ids: self.ids() }
+        let (claimed_at, at) = (self.now(), self.now());
+        OutcomePlan { message, token, claimed_at, result, at, ids: self.ids() }
     }
 
     /// Records what became of one hand-over.

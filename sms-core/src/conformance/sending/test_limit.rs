@@ -86,6 +86,22 @@ scenarios! { sending;
         assert_eq!(try_test(rig, &two, 100).await, Ok(()));
     }
 
+    /// A send that is committed after one that was made later still counts what was made within the
+    /// hour before itself.
+    async fn a_send_that_comes_late_counts_the_hour_before_itself(rig: &Rig) {
+        let account = rig.account(0).await;
+        assert_eq!(try_test(rig, &account, 300).await, Ok(()));
+        rig.advance(minutes(30));
+        let late = rig.test_plan(&account, &request([1]));
+        rig.advance(minutes(31));
+        assert_eq!(try_test(rig, &account, 1).await, Ok(()));
+        let refused = refusal_of(rig.accept(late).await);
+        let SendRefused::TestTextsUsedUp { retry_after } = refused else { panic!("{refused}") };
+        assert_eq!(retry_after, minutes(30));
+        let another = rig.test_plan(&account, &request([1]));
+        assert!(rig.accept(another).await.is_ok());
+    }
+
     /// A test text that was cancelled or has left was made all the same.
     async fn a_test_text_counts_whatever_became_of_it(rig: &Rig) {
         let account = rig.account(0).await;

@@ -367,6 +367,7 @@ fn a_text_waits_in_the_queue_untried_and_unheld() {
         expires_at: seconds(60 + 24 * 3_600),
         attempt: 0,
         lease: None,
+        unanswered: 0,
     };
     assert_eq!(plan.queue_entry(&plan.messages[0]), entry);
     let other = Message { id: message_id(), ..plan.messages[0].clone() };

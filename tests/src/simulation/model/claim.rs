@@ -49,7 +49,8 @@ impl Model {
         }
         ensure!(texts.len() == answer.texts.len(), "one claim took a text twice");
         let due = self.due_texts(seen.at, seen.limit);
-        let taken = answer.texts.len() + answer.failed as usize + answer.cancelled as usize;
+        let ended = answer.failed + answer.given_up + answer.cancelled;
+        let taken = answer.texts.len() + ended as usize;
         ensure!(
             taken == seen.limit.min(due.len()),
             "a claim of {} took {taken} where {} were due",
@@ -58,7 +59,7 @@ impl Model {
         );
         let mut commit = Commit::default();
         commit.plan(seen.ids);
-        let (mut failed, mut cancelled) = (0, 0);
+        let (mut failed, mut given_up, mut cancelled) = (0, 0, 0);
         for (at, id) in &due {
             let step = if texts.contains_key(id) {
                 self.taken(moment, &mut commit, *id, seen.at)?;
@@ -69,13 +70,23 @@ impl Model {
             };
             let account = step.last.account;
             let status = read(moment.books.message_get(account, *id))?.map(|(text, _)| text.status);
+            let left_perhaps = step.unanswered > 0;
             if status == Some(MessageStatus::Failed) {
                 let errors = self.obstacles(*id, seen.at)?;
                 ensure!(!errors.is_empty(), "{id} failed for no reason");
+                ensure!(!left_perhaps, "{id} failed, and left perhaps");
                 let path = [MessageStatus::Failed];
                 let step = TextStep { path: &path, at: seen.at, errors: &errors };
                 self.text_moved(moment, &mut commit, *id, step)?;
                 failed += 1;
+            } else if status == Some(MessageStatus::Undelivered) {
+                let errors = self.obstacles(*id, seen.at)?;
+                ensure!(!errors.is_empty() && left_perhaps, "{id} was given up for no reason");
+                let path = [MessageStatus::Sent, MessageStatus::Undelivered];
+                let errors = [ErrorCode::Expired, ErrorCode::NetworkError];
+                let step = TextStep { path: &path, at: seen.at, errors: &errors };
+                self.text_moved(moment, &mut commit, *id, step)?;
+                given_up += 1;
             } else if status == Some(MessageStatus::Cancelled) {
                 ensure!(self.is_called_off(*id), "{id} was cancelled by a worker for no reason");
                 let path = [MessageStatus::Cancelled];
@@ -88,6 +99,8 @@ impl Model {
             }
         }
         ensure!(failed == answer.failed, "{failed} texts failed and {} were told", answer.failed);
+        ensure!(given_up == answer.given_up, "{given_up} were given up: {answer:?}");
+        self.tally.doubtful += u64::from(given_up);
         ensure!(cancelled == answer.cancelled, "{cancelled} were cancelled: {answer:?}");
         let claim = Claim { task: moment.task, step: moment.step, texts };
         self.claims.insert(seen.token, claim);

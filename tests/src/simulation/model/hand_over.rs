@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sms_core::dispatch::{OutcomePlan, OutcomeRecorded};
-use sms_core::message::MessageStatus;
+use sms_core::message::{ErrorCode, MessageStatus};
 use sms_core::route::{HandOver, OutboundText};
 
 use super::text::TextStep;
@@ -12,6 +12,8 @@ use super::{Check, Commit, Model, Moment, read};
 /// Within the 5 s that are promised, less the second a worker may take to come round.
 const FIRST_RETRY: Duration = Duration::from_secs(4);
 const LONGEST_RETRY: Duration = Duration::from_mins(5);
+/// How often a text is tried again because no answer came.
+const AGAIN_UNANSWERED: u32 = 3;
 
 impl Model {
     /// A route was given a text by the task of this moment.
@@ -85,24 +87,34 @@ impl Model {
         plan: &OutcomePlan,
     ) -> Result<OutcomeRecorded, String> {
         let id = plan.message;
-        let (status, errors) = match &plan.result {
+        let unanswered = self.text(id)?.unanswered;
+        let given_up: &[_] = &[MessageStatus::Sent, MessageStatus::Undelivered];
+        let (path, errors) = match &plan.result {
             HandOver::Taken { simulated } => {
                 *self.comebacks.entry(id).or_default() += simulated.len();
-                (MessageStatus::Sent, Vec::new())
+                (&given_up[..1], Vec::new())
             }
-            HandOver::Submitted { .. } | HandOver::Unanswered { .. } => {
-                return Err(format!("{id}: the simulated network gives no ids, and answers"));
+            HandOver::Submitted { .. } => {
+                return Err(format!("{id}: the simulated network gives no ids"));
             }
-            HandOver::Abandoned { error, .. } => (MessageStatus::Undelivered, vec![*error]),
-            HandOver::Refused { error, .. } => (MessageStatus::Failed, vec![*error]),
+            HandOver::Abandoned { error, .. } => (given_up, vec![*error]),
+            HandOver::Refused { error, .. } if unanswered > 0 => (given_up, vec![*error]),
+            HandOver::Refused { error, .. } => (&[MessageStatus::Failed][..], vec![*error]),
             HandOver::TryLater { .. } => {
                 self.turned_away(moment, plan)?;
                 return Ok(OutcomeRecorded::Retry);
             }
+            HandOver::Unanswered { .. } if unanswered < AGAIN_UNANSWERED => {
+                self.turned_away(moment, plan)?;
+                self.requeue(id, |text| text.unanswered += 1);
+                return Ok(OutcomeRecorded::Retry);
+            }
+            HandOver::Unanswered { .. } => (given_up, vec![ErrorCode::NetworkError]),
         };
-        let step = TextStep { path: &[status], at: plan.at, errors: &errors };
+        self.tally.doubtful += u64::from(path == given_up);
+        let step = TextStep { path, at: plan.at, errors: &errors };
         self.text_moved(moment, commit, id, step)?;
-        Ok(OutcomeRecorded::Done(status))
+        Ok(OutcomeRecorded::Done(path[path.len() - 1]))
     }
 
     /// It is tried again within 5 s, then after twice as long each time, up to 5 minutes, and

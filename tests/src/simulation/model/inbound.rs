@@ -211,6 +211,7 @@ impl Model {
             ready_at: arrival.at,
             expires_at: arrival.at,
             attempt: 0,
+            unanswered: 0,
             lease: None,
             receipts: 0,
         };

@@ -270,6 +270,7 @@ impl Model {
             ready_at: if message.mode.is_test() { due.plus(TEST_DELAY) } else { due },
             expires_at: due.plus(VALIDITY),
             attempt: 0,
+            unanswered: 0,
             lease: None,
             receipts: 0,
         };

@@ -24,6 +24,8 @@ pub struct TextModel {
     pub expires_at: Timestamp,
     /// How often it was turned away.
     pub attempt: u32,
+    /// How often no answer came: it left perhaps.
+    pub unanswered: u32,
     /// The worker that has it, and until when.
     pub lease: Option<(LeaseToken, Timestamp)>,
     /// Receipts that came while it was on its way or later.

@@ -1,0 +1,126 @@
+//! Hand-overs that brought no answer: the text left perhaps.
+
+use super::*;
+
+fn perhaps() -> HandOver {
+    HandOver::Unanswered { detail: "no answer came".to_owned() }
+}
+
+fn left_perhaps() -> QueueEntry {
+    QueueEntry { unanswered: 1, ..held(OURS) }
+}
+
+fn undelivered(changed: &Changed) -> (ErrorCode, &str) {
+    let message = &changed.message;
+    assert_eq!((message.status, changed.refund.as_ref()), (Undelivered, None));
+    assert_eq!((message.times.sent_at, message.times.failed_at), (Some(now()), Some(now())));
+    assert_eq!(changed.events.len(), 2, "that it was sent, and that it was not delivered");
+    let last = changed.timeline.last().unwrap();
+    (message.error.unwrap(), last.detail.as_deref().unwrap())
+}
+
+#[test]
+fn a_text_is_handed_over_again_three_times_without_an_answer_and_then_given_up() {
+    let message = message(Sending);
+    // However often it was throttled before.
+    for attempt in [0, 400] {
+        let mut entry = QueueEntry { attempt, ..held(OURS) };
+        for unanswered in 1..=3 {
+            let OutcomeVerdict::Retry { entry: next, note } =
+                record(perhaps(), Some((&message, &entry)))
+            else {
+                panic!("not tried again after {unanswered}")
+            };
+            let told = note.unwrap().detail.unwrap();
+            assert_eq!(told, "no answer came; will be tried again");
+            assert_eq!((next.unanswered, next.left()), (unanswered, Left::Perhaps));
+            assert_eq!((next.attempt, next.lease), (entry.attempt + 1, None));
+            entry = QueueEntry { lease: Some(OURS), ..next };
+        }
+        let OutcomeVerdict::Done { changes, .. } = record(perhaps(), Some((&message, &entry)))
+        else {
+            panic!("tried again")
+        };
+        let told = "no answer came; will not be tried again";
+        assert_eq!(undelivered(&changes[0]), (ErrorCode::NetworkError, told));
+    }
+}
+
+#[test]
+fn a_text_that_left_perhaps_is_undelivered_and_not_refunded_where_it_cannot_leave_again() {
+    let message = message(Sending);
+    let (alive, expired) = (left_perhaps(), QueueEntry { expires_at: now(), ..left_perhaps() });
+    let free = facts(&message, &alive);
+    let suspended = ClaimFacts { account_status: AccountStatus::Suspended, ..free };
+    let network_error = ErrorCode::NetworkError;
+    for (facts, error, why) in [
+        (ClaimFacts { opted_out: true, ..free }, network_error, "the number opted out since"),
+        (suspended, network_error, "the account was suspended since"),
+        (facts(&message, &expired), ErrorCode::Expired, "it is no longer valid"),
+    ] {
+        let ClaimVerdict::GiveUp(changed) = claim(facts) else { panic!("{why}") };
+        let told = format!("it left perhaps; {why}");
+        assert_eq!(undelivered(&changed), (error, told.as_str()));
+    }
+    assert_eq!(in_a_word(claim(free)), "take");
+}
+
+#[test]
+fn a_text_that_left_perhaps_and_is_refused_later_is_undelivered_and_not_refunded() {
+    let message = message(Sending);
+    let silent = HandOver::Refused { error: ErrorCode::UnknownSubscriber, detail: None };
+    for (result, error, said) in [
+        (refused(), ErrorCode::RejectedByNetwork, "ESME_RINVDSTADR"),
+        (silent, ErrorCode::UnknownSubscriber, "The network knows no such number."),
+    ] {
+        let OutcomeVerdict::Done { changes, .. } =
+            record(result, Some((&message, &left_perhaps())))
+        else {
+            panic!("not done")
+        };
+        let told = format!("an earlier hand-over left perhaps; {said}");
+        assert_eq!(undelivered(&changes[0]), (error, told.as_str()));
+    }
+}
+
+#[test]
+fn that_a_text_left_perhaps_is_not_forgotten_while_it_is_claimed_and_turned_away() {
+    let message = message(Sending);
+    let (entry, _) = retried(&left_perhaps());
+    assert_eq!(entry.left(), Left::Perhaps);
+    let ClaimVerdict::Take { entry, .. } = claim(facts(&message, &entry)) else {
+        panic!("not taken")
+    };
+    assert_eq!(entry.unanswered, 1);
+}
+
+#[test]
+fn an_early_report_is_of_a_part_only_if_it_came_after_the_text_was_claimed() {
+    let id = NetworkId::new(RouteName::new("main"), "a");
+    let message = message(Sending);
+    for (at, taken) in [
+        (seconds(-3_600), None),
+        (millis(-30_001), None),
+        // By so much may two programs' clocks differ.
+        (seconds(-30), Some(ReceiptStatus::Delivered)),
+        (now(), Some(ReceiptStatus::Delivered)),
+    ] {
+        let result = HandOver::Submitted { parts: vec![id.clone()] };
+        let mut plan = OutcomePlan { claimed_at: seconds(-20), ..outcome(result) };
+        let report = EarlyReport { status: ReceiptStatus::Delivered, at };
+        let early = EarlyReports::from([(id.clone(), report)]);
+        let verdict = plan.settle(Some((&message, &held(OURS))), &early);
+        let OutcomeVerdict::Done { changes, parts, .. } = verdict else { panic!("{verdict:?}") };
+        assert_eq!(parts[0].report, taken, "{at}");
+        assert_eq!(changes.len(), if taken.is_some() { 2 } else { 1 });
+    }
+}
+
+#[test]
+fn an_early_report_of_a_delivery_gives_way_only_when_it_is_old() {
+    let delivered = EarlyReport { status: ReceiptStatus::Delivered, at: now() };
+    assert!(!delivered.gives_way(seconds(3_599)));
+    assert!(delivered.gives_way(seconds(3_600)));
+    let status = ReceiptStatus::Undelivered(ErrorCode::AbsentSubscriber);
+    assert!(EarlyReport { status, at: now() }.gives_way(now()));
+}
