@@ -34,8 +34,8 @@ pub struct SendFacts {
     pub opted_out: bool,
     /// Whether any code that the plan drew for a link is another link's already.
     pub codes_taken: bool,
-    /// For a test send: when the account made test texts within the last hour, and how many, oldest
-    /// first. Empty for a live send.
+    /// For a test send: when the account made test texts within the last hour, and how many, in any
+    /// order. Empty for a live send.
     pub test_texts: Vec<(Timestamp, u32)>,
 }
 
@@ -165,7 +165,9 @@ pub(crate) fn test_wait(
     if used.saturating_add(wanted) <= TEST_TEXTS_PER_HOUR {
         return None;
     }
-    for (at, count) in counts() {
+    let mut oldest_first: Vec<(Timestamp, u32)> = counts().copied().collect();
+    oldest_first.sort_unstable();
+    for (at, count) in oldest_first {
         used -= count;
         if used.saturating_add(wanted) <= TEST_TEXTS_PER_HOUR {
             return Some(at.plus(TEST_WINDOW).since(now).max(Duration::from_secs(1)));

@@ -304,16 +304,15 @@ impl Sms {
 
     /// Removes up to `limit` each of what is past its keep: webhook deliveries and contacts on
     /// shared numbers after 30 days, idempotency keys and networks' ids after 7, test sends after
-    /// an hour. Takes in
-    /// what came of long texts whose parts are a day old, folds what is counted of campaigns, and
-    /// cancels what is left of those cancelled. Returns how many.
+    /// two hours. Takes in what came of long texts whose parts are a day old, folds what is counted
+    /// of campaigns, and cancels what is left of those cancelled. Returns how many.
     pub async fn tidy(&self, limit: usize) -> Result<usize, Error> {
         let now = self.now();
         let store = self.store();
         let deliveries = store.deliveries_tidy(now.minus(delivery::KEPT_FOR), limit).await?;
         let keys = store.idempotency_tidy(now.minus(idempotency::KEPT_FOR), limit).await?;
         let contacts = store.last_texted_tidy(now.minus(SHARED_REACH), limit).await?;
-        let tests = store.test_sends_tidy(now.minus(TEST_WINDOW), limit).await?;
+        let tests = store.test_sends_tidy(now.minus(TEST_WINDOW * 2), limit).await?;
         let parts = self.give_up_parts(limit).await?;
         let campaigns = self.campaigns_tidy(now, limit).await?;
         let ids = store.reports_tidy(now.minus(report::KEPT_FOR), limit).await?;

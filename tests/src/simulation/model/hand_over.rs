@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sms_core::dispatch::{OutcomePlan, OutcomeRecorded};
-use sms_core::message::MessageStatus;
+use sms_core::message::{MessageStatus, TimelineEntry};
 use sms_core::route::{HandOver, OutboundText};
 
 use super::text::TextStep;
@@ -12,6 +12,8 @@ use super::{Check, Commit, Model, Moment, read};
 /// Within the 5 s that are promised, less the second a worker may take to come round.
 const FIRST_RETRY: Duration = Duration::from_secs(4);
 const LONGEST_RETRY: Duration = Duration::from_mins(5);
+/// Of how many retries a text's history tells.
+const TIMES_TOLD: u32 = 5;
 
 impl Model {
     /// A route was given a text by the task of this moment.
@@ -20,10 +22,6 @@ impl Model {
         let last = &self.text(id)?.last;
         let due = last.due_at();
         ensure!(moment.now >= due, "{id} was handed over at {}, before {due}", moment.now);
-        ensure!(
-            (last.to, &last.body, last.mode) == (text.to, &text.body, text.mode),
-            "{id} was handed over changed"
-        );
         let test_route = text.route.as_str() == "test";
         ensure!(test_route == text.mode.is_test(), "{id} ({}) is on {}", text.mode, text.route);
         let opted_out = self.accounts.get(&last.account).and_then(|own| own.opt_outs.get(&last.to));
@@ -36,8 +34,10 @@ impl Model {
             opted_out.is_none_or(|since| since >= claim.step),
             "{id} was handed over although its number had opted out"
         );
-        let times = claim.texts.get_mut(&id);
-        let times = times.ok_or_else(|| format!("{id} was handed over and not claimed"))?;
+        let claimed = claim.texts.get_mut(&id);
+        let (claimed, times) =
+            claimed.ok_or_else(|| format!("{id} was handed over and not claimed"))?;
+        ensure!(text == claimed, "{text:?} was handed over for {claimed:?}");
         *times += 1;
         ensure!(*times == 1, "{id} was handed over twice under one lease");
         Ok(())
@@ -85,29 +85,33 @@ impl Model {
         plan: &OutcomePlan,
     ) -> Result<OutcomeRecorded, String> {
         let id = plan.message;
-        let (status, errors) = match &plan.result {
+        let (status, errors, detail) = match &plan.result {
             HandOver::Taken { simulated } => {
                 *self.comebacks.entry(id).or_default() += simulated.len();
-                (MessageStatus::Sent, Vec::new())
+                (MessageStatus::Sent, Vec::new(), None)
             }
             HandOver::Submitted { .. } | HandOver::Unanswered { .. } => {
                 return Err(format!("{id}: the simulated network gives no ids, and answers"));
             }
-            HandOver::Abandoned { error, .. } => (MessageStatus::Undelivered, vec![*error]),
-            HandOver::Refused { error, .. } => (MessageStatus::Failed, vec![*error]),
-            HandOver::TryLater { .. } => {
-                self.turned_away(moment, plan)?;
+            HandOver::Abandoned { error, detail } => {
+                (MessageStatus::Undelivered, vec![*error], Some(detail.as_str()))
+            }
+            HandOver::Refused { error, detail } => {
+                (MessageStatus::Failed, vec![*error], detail.as_deref())
+            }
+            HandOver::TryLater { detail } => {
+                self.turned_away(moment, plan, detail)?;
                 return Ok(OutcomeRecorded::Retry);
             }
         };
-        let step = TextStep { path: &[status], at: plan.at, errors: &errors };
+        let step = TextStep { path: &[status], at: plan.at, errors: &errors, detail };
         self.text_moved(moment, commit, id, step)?;
         Ok(OutcomeRecorded::Done(status))
     }
 
     /// It is tried again within 5 s, then after twice as long each time, up to 5 minutes, and
-    /// looked at once more when it is no longer valid.
-    fn turned_away(&mut self, moment: &Moment<'_>, plan: &OutcomePlan) -> Check {
+    /// looked at once more when it is no longer valid. Of the first few times its history tells.
+    fn turned_away(&mut self, moment: &Moment<'_>, plan: &OutcomePlan, detail: &str) -> Check {
         let id = plan.message;
         let text = self.text(id)?;
         let factor = 1_u32.checked_shl(text.attempt.min(20)).unwrap_or(u32::MAX);
@@ -117,8 +121,13 @@ impl Model {
         let (stored, lines) = found.ok_or_else(|| format!("{id} vanished"))?;
         ensure!(stored == text.last, "{id} was turned away, and changed");
         let told = lines.get(text.lines..).unwrap_or_default();
-        let sending = told.iter().all(|line| line.status == MessageStatus::Sending);
-        ensure!(told.len() <= 1 && sending, "{id} was turned away, and tells {told:?}");
+        let line = TimelineEntry {
+            status: MessageStatus::Sending,
+            detail: Some(format!("{detail}; will be tried again")),
+            at: plan.at,
+        };
+        let must = if text.attempt < TIMES_TOLD { vec![line] } else { Vec::new() };
+        ensure!(told == must, "{id} was turned away, and tells {told:?} and not {must:?}");
         let count = lines.len();
         self.requeue(id, |text| {
             text.ready_at = ready_at;
