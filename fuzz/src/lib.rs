@@ -8,6 +8,7 @@ pub mod links;
 pub mod merge;
 pub mod parts;
 pub mod phone;
+mod refusal;
 pub mod requests;
 mod service;
 pub mod smpp_incoming;

@@ -16,7 +16,7 @@ use sms_core::prelude::*;
 use sms_core::service::AccountHandle;
 use sms_core::text::{self, MergeFields, NumberOnly, Template, custom_names, is_custom_name};
 
-use crate::{service, text_of};
+use crate::{refusal, service, text_of};
 
 /// Tries the laws on a body and one contact's values.
 pub fn check(input: &[u8]) {
@@ -72,7 +72,7 @@ fn is_name(name: &str) -> bool {
 }
 
 /// A body, each of its fields replaced by what `value` says; a field that it does not know stays.
-fn filled(body: &str, value: impl Fn(&str) -> Option<String>) -> String {
+pub(crate) fn filled(body: &str, value: impl Fn(&str) -> Option<String>) -> String {
     let mut pieces = body.split('{');
     let mut whole = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
@@ -220,10 +220,16 @@ fn sent_to_each_their_own(body: &str, person: &Person) {
     let none = String::new;
     let nobody = Person { first: none(), last: none(), email: none(), points: none() };
     let people = [&person, &other, &nobody];
-    for message in &sent.messages {
-        let number = message.to.to_string();
-        let at = NUMBERS.iter().position(|known| *known == number).expect("one of them");
-        let expected = filled(body, |name| value_of(people[at], &number, name));
-        assert_eq!(message.body.as_str(), expected, "{body:?} to {at}");
+    let (mut texts, mut rejected) = (sent.messages.iter(), sent.rejected.iter());
+    for (number, person) in NUMBERS.into_iter().zip(people) {
+        let expected = filled(body, |name| value_of(person, number, name));
+        if let Some(reason) = refusal::of(&expected, &expected) {
+            let told = rejected.next().map(|told| (told.to.as_str(), told.reason));
+            assert_eq!(told, Some((number, reason)), "{body:?}");
+        } else {
+            let message = texts.next().expect("whoever can get a text does");
+            assert_eq!(message.to.to_string(), number);
+            assert_eq!(message.body.as_str(), expected, "{body:?} to {number}");
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Parts: as many as are counted, joined they are the text, each within its limits and as full as
 //! it can be; what goes over SMPP in any style is read as the same words.
+//!
+//! An input is a text, or a number, `*` and a text, which then stands there so many times.
 
 use std::thread_local;
 
@@ -12,19 +14,22 @@ use sms_core::message::Body;
 use sms_core::phone::E164;
 use sms_core::route::{OutboundText, RouteName};
 use sms_core::sending::SendRequest;
+use sms_core::sending::recipients::RejectionReason;
 use sms_core::service::AccountHandle;
-use sms_core::text::{self, Encoding, check_length, gsm7, is_blank, measure, split};
+use sms_core::text::{self, Encoding, ShortText, check_length, gsm7, is_blank, measure, split};
 use sms_core::time::Timestamp;
 use sms_smpp::coding::Septets;
 use sms_smpp::incoming::{Incoming, TextFor};
 use sms_smpp::pdu::{self, Pdu, ShortMessage};
 use sms_smpp::submit::{LongTexts, Style, submits};
 
-use crate::{service, text_of};
+use crate::merge::filled;
+use crate::{refusal, service, text_of};
 
 /// Tries the laws on a text.
 pub fn check(input: &[u8]) {
-    let text = text_of(input);
+    let repeated = repeated(text_of(input));
+    let text = repeated.as_deref().unwrap_or(text_of(input));
     counted_as_cut(text);
     parts_fit_the_air(text);
     limits_hold(text);
@@ -36,6 +41,17 @@ pub fn check(input: &[u8]) {
     }
 }
 
+/// More than 255 parts hold, and no more than can be tried.
+const MOST_CHARACTERS: usize = 60_000;
+
+/// The text that an input says in short, if it does.
+fn repeated(input: &str) -> Option<String> {
+    let (times, text) = input.split_once('*')?;
+    let times: usize = times.parse().ok()?;
+    let most = MOST_CHARACTERS / text.len().max(1);
+    Some(text.repeat(times.min(most)))
+}
+
 /// 3GPP TS 23.038, 6.2.1, but for the escape.
 const ONE_SEPTET: &str = concat!(
     "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?",
@@ -44,7 +60,7 @@ const ONE_SEPTET: &str = concat!(
 const TWO_SEPTETS: &str = "\u{c}^{}\\[~]|€";
 
 /// Units of each character, and how many fit a part that is alone and one that is not.
-fn widths(text: &str) -> (Encoding, Vec<usize>, usize, usize) {
+pub(crate) fn widths(text: &str) -> (Encoding, Vec<usize>, usize, usize) {
     let wide = |c: char| TWO_SEPTETS.contains(c);
     if text.chars().all(|c| ONE_SEPTET.contains(c) || wide(c)) {
         let widths = text.chars().map(|c| 1 + usize::from(wide(c))).collect();
@@ -150,7 +166,7 @@ fn carried_whole(text: &str) {
             assert_eq!(units.len(), count, "as many as were charged");
             let mut whole = String::new();
             for (index, unit) in units.into_iter().enumerate() {
-                let part = delivered(unit, septets);
+                let part = delivered(&unit, septets);
                 let told = part.place.map(|place| (usize::from(place.total), place.number));
                 let place = is_cut.then(|| (count, u8::try_from(index + 1).unwrap_or_default()));
                 assert_eq!(told, place, "{long_texts:?}");
@@ -167,13 +183,13 @@ fn carried_whole(text: &str) {
 }
 
 /// The unit written, read again, and taken in as though it had come to us.
-fn delivered(unit: ShortMessage, septets: Septets) -> TextFor {
+fn delivered(unit: &ShortMessage, septets: Septets) -> TextFor {
     assert!(unit.short_message.len() <= 254);
     let mut octets = BytesMut::new();
     pdu::write(&Pdu::request(1, pdu::Body::DeliverSm(Box::new(unit.clone()))), &mut octets);
     let read = pdu::read(Bytes::from(octets)).expect("what is written can be read");
     assert_eq!(read.body, pdu::Body::DeliverSm(Box::new(unit.clone())));
-    match Incoming::read(&unit, septets) {
+    match Incoming::read(unit, septets) {
         Incoming::Text(text) => text,
         other => panic!("{other:?}"),
     }
@@ -184,11 +200,19 @@ thread_local! {
         block_on(async { service::account(&service::empty().await, 0).await });
 }
 
-/// A quote takes a credit for each part of the text that it shows.
+/// A quote shows the text that would be sent, if it could be, and takes a credit for each part.
 fn quoted_as_cut(text: &str) {
+    let rendered = filled(text, |name| match name {
+        "phone" => Some("+447700900123".to_owned()),
+        "first_name" | "last_name" | "full_name" | "email" => Some(String::new()),
+        _ => None,
+    });
+    let short = ShortText::of(&rendered, &format!("{}/l/", service::PUBLIC_URL));
+    let short = short.map(|short| short.text);
+    let with_line = format!("{}\nReply STOP to opt out", short.as_ref().unwrap_or(&rendered));
     let plain = SendRequest::new(text).to("07700 900123");
     let tracked = plain.clone().track_links().append_opt_out();
-    for request in [plain, tracked] {
+    for (request, whole) in [(plain, &rendered), (tracked, &with_line)] {
         let quote = ACCOUNT.with(|account| block_on(account.quote(request)));
         if text.contains('\0') {
             assert!(matches!(quote, Err(Error::Invalid(_))), "no store keeps U+0000");
@@ -197,9 +221,12 @@ fn quoted_as_cut(text: &str) {
         let quote = quote.expect("a well-formed request");
         let parts = quote.preview.as_deref().map_or(0, |shown| split(shown).len());
         assert_eq!(quote.credits.get(), parts as u64, "{text:?}");
-        assert_eq!(quote.recipients + quote.rejected.len(), 1);
+        let reasons: Vec<RejectionReason> = quote.rejected.iter().map(|one| one.reason).collect();
+        let refused = refusal::of(&rendered, whole);
+        assert_eq!(reasons, refused.into_iter().collect::<Vec<_>>(), "{text:?}");
+        assert_eq!(quote.recipients + reasons.len(), 1);
+        assert_eq!(quote.preview.as_ref(), refused.is_none().then_some(whole), "{text:?}");
         if let Some(shown) = &quote.preview {
-            assert!(check_length(shown).is_ok() && !is_blank(shown));
             assert_eq!(quote.encoding, measure(shown).encoding);
         }
     }

@@ -1,14 +1,15 @@
 //! What a `deliver_sm` brings: a receipt is one only if it says so, a part has a place that can be,
 //! and no word of a text is lost or made up.
 //!
-//! An input is the body of a `deliver_sm`.
+//! An input is the body of a `deliver_sm`; besides, it says what a receipt shall be.
 
 use bytes::{BufMut, Bytes, BytesMut};
-use sms_core::phone::parse_any;
+use sms_core::phone::{E164, parse_any};
+use sms_smpp::address::Address;
 use sms_smpp::coding::{Coding, Septets};
 use sms_smpp::incoming::{Incoming, TextFor, Useless};
 use sms_smpp::joining::{Place, user_data};
-use sms_smpp::pdu::{self, Body, CommandId, ShortMessage, Tag};
+use sms_smpp::pdu::{self, Body, CommandId, ShortMessage, Tag, Tlvs};
 use sms_smpp::report::{IdForm, Report, State};
 
 /// Tries the laws on the body of a `deliver_sm`.
@@ -18,6 +19,7 @@ pub fn check(input: &[u8]) {
     octets.put_u32(CommandId::DELIVER_SM.0);
     octets.put_slice(&[0; 8]);
     octets.put_slice(input);
+    receipts_are_read_as_written(input);
     let Ok(pdu) = pdu::read(octets.freeze()) else { return };
     let Body::DeliverSm(message) = pdu.body else { panic!("no deliver_sm") };
     places_can_be(&message);
@@ -28,6 +30,91 @@ pub fn check(input: &[u8]) {
             Incoming::Useless(useless) => useless_for_a_reason(&message, useless),
         }
     }
+}
+
+/// The words for states, as peers spell them (appendix B, and what else is met), and the states.
+const STATES: [(&str, State); 17] = [
+    ("ENROUTE", State::EnRoute),
+    ("BUFFERED", State::EnRoute),
+    ("SCHEDULED", State::EnRoute),
+    ("DELIVRD", State::Delivered),
+    ("DELIVERED", State::Delivered),
+    ("EXPIRED", State::Expired),
+    ("DELETED", State::Deleted),
+    ("UNDELIV", State::Undeliverable),
+    ("UNDELIVERABLE", State::Undeliverable),
+    ("UNDELIVERED", State::Undeliverable),
+    ("FAILED", State::Undeliverable),
+    ("ACCEPTD", State::Accepted),
+    ("ACCEPTED", State::Accepted),
+    ("UNKNOWN", State::Unknown),
+    ("REJECTD", State::Rejected),
+    ("REJECTED", State::Rejected),
+    ("nonsense", State::Unknown),
+];
+/// The states by their numbers, from 1 (5.2.28).
+const NUMBERED: [State; 8] = [
+    State::EnRoute,
+    State::Delivered,
+    State::Expired,
+    State::Deleted,
+    State::Undeliverable,
+    State::Accepted,
+    State::Unknown,
+    State::Rejected,
+];
+
+fn address() -> Address {
+    Address::number(E164::from_digits(447_700_900_123).expect("a number"))
+}
+
+/// A receipt made of an input: each of its first bytes says something of it, the rest are its id
+/// and its words.
+fn receipts_are_read_as_written(input: &[u8]) {
+    let Some(([parts, word, number, error, other, case], rest)) = input.split_first_chunk() else {
+        return;
+    };
+    let has = |bit: u8| parts & (1 << bit) != 0;
+    let (is_marked, line, id, state, code) = (has(0), has(1), has(2), has(3), has(4));
+    let mut chars = rest.iter().map(|byte| char::from(b'0' + byte % 10));
+    let written: String = chars.by_ref().take(1 + usize::from(*word) % 16).collect();
+    let told: String = chars.take(12).collect();
+    let place = usize::from(*word) % STATES.len();
+    let (spelling, meaning) = STATES[place];
+    let is_word = place + 1 < STATES.len();
+    let spelling = if case & 1 == 0 { spelling.to_owned() } else { spelling.to_lowercase() };
+    let names = if case & 2 == 0 { ["id", "stat", "err"] } else { ["Id", "STAT", "Err"] };
+    let date = "sub:001 dlvrd:001 submit date:2611210707 done date:2611210708";
+    let text = String::from_utf8_lossy(rest);
+    let words = format!(
+        "{}:{written} {date} {}:{spelling} {}:{error:03} text:{text} id:forged stat:DELIVRD",
+        names[0], names[1], names[2]
+    );
+    let mut message = ShortMessage::between(address(), address());
+    message.esm_class = if is_marked { 0b0000_0100 } else { 0 };
+    if line {
+        message.short_message = Bytes::from(words.into_bytes());
+    }
+    let mut tlvs = Tlvs::default();
+    let told_id = (id && !told.is_empty()).then(|| told.clone());
+    if id {
+        tlvs = tlvs.with(Tag::RECEIPTED_MESSAGE_ID, Bytes::from(format!("{told}\0")));
+    }
+    let told_state = NUMBERED.get(usize::from(*number).wrapping_sub(1)).filter(|_| state);
+    if state {
+        tlvs = tlvs.with(Tag::MESSAGE_STATE, vec![*number]);
+    }
+    if code {
+        tlvs = tlvs.with(Tag::NETWORK_ERROR_CODE, vec![3, *error, *other]);
+    }
+    message.tlvs = tlvs;
+    let is_one = is_marked || (told_id.is_some() && state);
+    let id = told_id.or_else(|| (line && !written.is_empty()).then_some(written));
+    let state = told_state.copied().or((line && is_word).then_some(meaning));
+    let told_error = code.then(|| (u32::from(*error) * 256 + u32::from(*other)).to_string());
+    let error = told_error.or_else(|| line.then(|| format!("{error:03}"))).unwrap_or_default();
+    let must = id.zip(state).filter(|_| is_one).map(|(id, state)| Report { id, state, error });
+    assert_eq!(Report::read(&message), must);
 }
 
 /// Bits 5 to 2 of `esm_class` (5.2.12).

@@ -184,7 +184,7 @@ impl Pieces {
             }
             1 => {
                 let mode = self.mode();
-                let version = (self.octet() % 2 == 0).then(|| self.octet());
+                let version = self.octet().is_multiple_of(2).then(|| self.octet());
                 Body::BindResp(mode, BindResp { system_id: self.text(15), version })
             }
             2 => Body::Unbind,

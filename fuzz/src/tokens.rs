@@ -9,7 +9,7 @@ use sms_core::account::Mode;
 use sms_core::account::api_key::ApiKey;
 use sms_core::ids::{
     AccountId, AccountKind, ApiKeyId, BatchId, CampaignId, ContactId, DeliveryId, EndpointId,
-    EventId, Id, Kind, LedgerEntryId, LinkId, ListId, MessageId, MessageKind, NumberId,
+    EventId, Id, KeywordId, Kind, LedgerEntryId, LinkId, ListId, MessageId, MessageKind, NumberId,
     SenderNameId, TemplateId,
 };
 use sms_core::link::LinkCode;
@@ -54,6 +54,7 @@ fn ids_are_what_they_say(text: &str) {
     id::<DeliveryId>(text, "whd_");
     id::<EndpointId>(text, "whk_");
     id::<EventId>(text, "evt_");
+    id::<KeywordId>(text, "kw_");
     id::<LedgerEntryId>(text, "led_");
     id::<LinkId>(text, "lnk_");
     id::<ListId>(text, "lst_");

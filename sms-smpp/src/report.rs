@@ -82,13 +82,15 @@ impl Report {
     pub fn read(message: &ShortMessage) -> Option<Self> {
         let words = String::from_utf8_lossy(message.octets()).into_owned();
         let id = message.tlvs.text(Tag::RECEIPTED_MESSAGE_ID).map(|id| id.trim().to_owned());
-        let id = id.filter(|id| !id.is_empty());
+        // One of which nothing is kept names no text.
+        let names_one = |id: &String| !plain(id).is_empty();
+        let id = id.filter(names_one);
         let number = message.tlvs.number(Tag::MESSAGE_STATE);
         if !(message.is_marked_as_receipt() || (id.is_some() && number.is_some())) {
             return None;
         }
         let written = Written::read(&words);
-        let id = id.or(written.id)?;
+        let id = id.or(written.id).filter(names_one)?;
         let state = number.and_then(State::of_number);
         let state = state.or_else(|| State::of_word(&written.state?))?;
         let error = network_error(message).or(written.error).unwrap_or_default();

@@ -170,8 +170,7 @@ pub(crate) fn recent(made: &VecDeque<(Timestamp, u32)>, now: Timestamp) -> Vec<(
     made.iter().filter(|(at, _)| now.since(*at) < TEST_WINDOW).copied().collect()
 }
 
+/// Twice the hour is kept: another plan, made before this one, may be committed after it.
 pub(crate) fn forget_old(made: &mut VecDeque<(Timestamp, u32)>, now: Timestamp) {
-    while made.front().is_some_and(|(at, _)| now.since(*at) >= TEST_TEXTS_KEPT) {
-        made.pop_front();
-    }
+    made.retain(|(at, _)| now.since(*at) < TEST_TEXTS_KEPT);
 }

@@ -41,6 +41,7 @@ pub mod ending;
 pub mod executor;
 pub mod fault;
 pub mod inventory;
+pub mod measure;
 pub mod model;
 pub mod network;
 pub mod receiver;

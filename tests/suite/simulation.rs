@@ -50,7 +50,7 @@ fn all_that_the_simulation_means_to_try_happens() {
         ..
     } = total.tally;
     let Tally { joined, given_up, matches, throttled, replies, links, hits, .. } = total.tally;
-    let Tally { rents, deliveries, attempts, .. } = total.tally;
+    let Tally { rents, deliveries, attempts, unanswered, used_up, .. } = total.tally;
     for (count, what) in [
         (sends, "a send"),
         (replays, "a repeated request"),
@@ -67,6 +67,8 @@ fn all_that_the_simulation_means_to_try_happens() {
         (matches, "a match of a keyword"),
         (throttled, "a keyword that answered too often"),
         (replies, "an answer of a keyword"),
+        (unanswered, "a keyword from one of our own numbers"),
+        (used_up, "too many test texts"),
         (links, "a tracked link"),
         (hits, "a hit on a link"),
         (rents, "rent"),
@@ -179,6 +181,24 @@ fn an_unread_text_that_is_taken_for_read_is_seen() {
 fn a_text_that_is_joined_twice_is_seen() {
     let what = violation(Sabotage::JoinsTwice).what;
     let place = what.contains("is kept and must be") || what.contains("texts came or went");
-    let event = what.contains("does not tell of") || what.contains("events made");
+    let event = what.contains("must tell") || what.contains("events made");
     assert!(place || event || what.contains("the next delivery"), "{what}");
+}
+
+#[test]
+fn a_text_that_lost_its_callers_reference_is_seen() {
+    let what = violation(Sabotage::LosesReferences).what;
+    assert!(what.contains("was made, and must be") && what.contains("order"), "{what}");
+}
+
+#[test]
+fn a_campaign_that_leaves_somebody_out_is_seen() {
+    let what = violation(Sabotage::LeavesSomebodyOut).what;
+    assert!(what.contains("people and had to go to") || what.contains("NoRecipients"), "{what}");
+}
+
+#[test]
+fn a_text_that_came_by_another_route_than_is_kept_is_seen() {
+    let what = violation(Sabotage::MixesUpRoutes).what;
+    assert!(what.starts_with("an inbound text became") && what.contains("another"), "{what}");
 }

@@ -155,8 +155,8 @@ pub struct LaunchFacts {
     pub status: AccountStatus,
     /// What it can spend.
     pub balance: Credits,
-    /// With a test key: when the account made test texts within the last hour, and how many, oldest
-    /// first. Empty with a live one.
+    /// With a test key: when the account made test texts within the last hour, and how many, in any
+    /// order. Empty with a live one.
     pub test_texts: Vec<(Timestamp, u32)>,
 }
 

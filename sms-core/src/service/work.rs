@@ -402,9 +402,8 @@ impl Sms {
 
     /// Removes up to `limit` each of what is past its keep: webhook deliveries and contacts on
     /// shared numbers after 30 days, idempotency keys and networks' ids after 7, test sends after
-    /// two hours. Takes in
-    /// what came of long texts whose parts are a day old, folds what is counted of campaigns, and
-    /// cancels what is left of those cancelled. Returns how many.
+    /// two hours. Takes in what came of long texts whose parts are a day old, folds what is counted
+    /// of campaigns, and cancels what is left of those cancelled. Returns how many.
     pub async fn tidy(&self, limit: usize) -> Result<usize, Error> {
         let now = self.now();
         let store = self.store();

@@ -78,6 +78,17 @@ fn an_id_of_white_space_is_none() {
 }
 
 #[test]
+fn an_id_of_characters_that_are_not_kept_is_none() {
+    let nothing = |words: &str| {
+        let tlvs = Tlvs::default().with(Tag::RECEIPTED_MESSAGE_ID, b"\x03\0".to_vec());
+        Report::read(&deliver(4, words, tlvs.with(Tag::MESSAGE_STATE, vec![2])))
+    };
+    assert_eq!(nothing("id:7 stat:DELIVRD err:000").unwrap().id, "7", "the words have one");
+    assert_eq!(nothing(""), None);
+    assert_eq!(nothing("id:\u{1} stat:DELIVRD"), None);
+}
+
+#[test]
 fn a_text_is_no_receipt_and_a_receipt_without_id_or_state_is_of_no_use() {
     for words in ["Hello", "my id:7 stat:DELIVRD", "", "stat:DELIVRD"] {
         assert_eq!(Report::read(&deliver(0, words, Tlvs::default())), None, "{words}");

@@ -2,7 +2,7 @@
 
 use sms_core::conformance::Rig;
 use sms_core::conformance::rig::{request, taken};
-use sms_core::dispatch::{ClaimPlan, OutcomeRecorded};
+use sms_core::dispatch::{ClaimPlan, OutcomeRecorded, Wanted};
 use sms_core::message::MessageStatus;
 use sms_core::store::{CommitError, StoreError};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
@@ -59,8 +59,8 @@ async fn older_places(rig: &Rig, url: &str) {
                SELECT message_id, account_id, claimable_at, expires_at FROM was";
     run(url, sql.to_owned()).await;
     // Whichever route has no room: theirs is not known.
-    let without = vec![text.route.clone()];
-    let plan = ClaimPlan { without, ..rig.claim_plan(10) };
+    let wanted = Wanted::AllBut(vec![text.route.clone()]);
+    let plan = ClaimPlan { wanted, ..rig.claim_plan(10) };
     let token = plan.lease.token;
     let claimed = rig.store().dispatch_claim(plan).await.expect("claimed");
     assert_eq!(claimed.texts.len(), 1);

@@ -20,7 +20,7 @@ use super::dice::Dice;
 use super::executor::{Executor, Label, Polled, Role};
 use super::fault::Shaky;
 use super::inventory::read_all;
-use super::network::{Network, News, Watched, bring, send_insistence};
+use super::network::{Network, News, Watched, bring, by_which, send_insistence};
 use super::receiver::Receiver;
 use super::sabotage::{Sabotage, Saboteur};
 use super::stage::Stage;
@@ -263,7 +263,7 @@ impl Driver {
                 return None;
             }
             let body = Body::new(Answer::draw(dice));
-            Some(InboundText { from, to, body, route: RouteName::new("network") })
+            Some(InboundText { from, to, body, route: by_which(dice) })
         });
         text.map_or(Ok(()), |text| self.start_bringing(News::Inbound(text)))
     }

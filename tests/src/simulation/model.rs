@@ -18,6 +18,7 @@ use sms_core::inbound::part::PartKey;
 use sms_core::link::{Link, LinkCode};
 use sms_core::number::Holder;
 use sms_core::phone::E164;
+use sms_core::route::RouteName;
 use sms_core::sender_name::SenderName;
 use sms_core::store::{Store, StoreError};
 use sms_core::time::Timestamp;
@@ -39,6 +40,7 @@ macro_rules! ensure {
 pub(super) use ensure;
 
 mod account;
+mod allowance;
 mod audit;
 mod book;
 mod campaign;
@@ -53,6 +55,8 @@ mod inbound;
 mod keyword;
 mod link;
 mod lookup;
+mod message;
+mod reading;
 mod rent;
 mod sender_name;
 mod sending;
@@ -66,6 +70,7 @@ pub use comeback::CancelSeen;
 pub use commit::Commit;
 pub use delivery::DeliveryModel;
 pub use inbound::PartsModel;
+pub use reading::Reading;
 pub use sending::SendSeen;
 pub use text::TextModel;
 
@@ -83,14 +88,16 @@ pub struct Moment<'a> {
 }
 
 /// One of the operator's numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnNumber {
     /// The number itself.
     pub phone: E164,
     /// Who may use it.
     pub holder: Holder,
-    /// Since when.
-    pub since: Timestamp,
+    /// The route behind it, if it names one.
+    pub route: Option<RouteName>,
+    /// When its gateway last checked in.
+    pub checked_in_at: Option<Timestamp>,
     /// What a period costs, from the moment of the assignment on.
     pub rent: i64,
     /// When it was assigned.
@@ -108,6 +115,8 @@ pub struct Tally {
     pub sends: u64,
     /// Sends answered from memory.
     pub replays: u64,
+    /// Sends and launches refused, as there were too many test texts within the hour.
+    pub used_up: u64,
     /// Campaigns launched.
     pub launches: u64,
     /// Texts accepted.
@@ -132,6 +141,8 @@ pub struct Tally {
     pub matches: u64,
     /// Those that a keyword would have answered, had there not been so many answers lately.
     pub throttled: u64,
+    /// Those that a keyword would have answered, had they not come from one of our numbers.
+    pub unanswered: u64,
     /// Those that a keyword answered.
     pub replies: u64,
     /// Tracked links made.
@@ -155,6 +166,7 @@ impl Tally {
         Self {
             sends: self.sends + other.sends,
             replays: self.replays + other.replays,
+            used_up: self.used_up + other.used_up,
             launches: self.launches + other.launches,
             texts: self.texts + other.texts,
             claims: self.claims + other.claims,
@@ -167,6 +179,7 @@ impl Tally {
             given_up: self.given_up + other.given_up,
             matches: self.matches + other.matches,
             throttled: self.throttled + other.throttled,
+            unanswered: self.unanswered + other.unanswered,
             replies: self.replies + other.replies,
             links: self.links + other.links,
             hits: self.hits + other.hits,
@@ -195,6 +208,8 @@ pub struct Model {
     pub claim_of: BTreeMap<TaskId, LeaseToken>,
     /// What the sends under way mean, by task.
     pub meanings: BTreeMap<TaskId, Meaning>,
+    /// What tasks read for what they are about to commit.
+    pub readings: BTreeMap<TaskId, Reading>,
     /// The operator's numbers.
     pub numbers: BTreeMap<NumberId, OwnNumber>,
     /// By our number and the person: who texted last, and when.

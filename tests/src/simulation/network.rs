@@ -22,6 +22,7 @@ use sms_core::time::Timestamp;
 use super::dice::Dice;
 use super::sabotage::Sabotage;
 use super::trace::Detail;
+use super::users::our_number;
 use super::wish::person;
 use super::world::{State, Weather, World};
 
@@ -75,7 +76,8 @@ impl Air {
         for part in parts {
             // No two parts come at the same moment, so that one of them is the older.
             self.part_at = now.max(self.part_at.plus(Duration::from_millis(1)));
-            let part = InboundPart { received_at: self.part_at, ..part };
+            let route = by_which(dice);
+            let part = InboundPart { received_at: self.part_at, route, ..part };
             for _ in 0..dice.weighted(&[(7, 1), (2, 2), (1, 3)]) {
                 let after = dice.weighted(&[(3, 50), (3, 5_000), (1, 10_000_000)]);
                 let at = now.plus(Duration::from_millis(dice.between(0, after)));
@@ -274,14 +276,20 @@ pub fn send_insistence(dice: &mut Dice, state: &mut State, now: Timestamp) {
         .flat_map(|(phone, own)| own.keywords.values().map(move |keyword| (phone, keyword)))
         .map(|(phone, keyword)| (phone, keyword.word.as_str().to_owned()))
         .collect();
-    let from = person(dice);
+    let from = if dice.percent(10) { our_number(dice, state) } else { Some(person(dice)) };
+    let Some(from) = from else { return };
     let Some((to, word)) = words.get(dice.below(words.len())).cloned() else { return };
     for _ in 0..14 {
         let body = Body::new(word.clone());
-        let text = InboundText { from, to, body, route: RouteName::new("network") };
+        let text = InboundText { from, to, body, route: by_which(dice) };
         let at = now.plus(Duration::from_millis(dice.between(0, 1_500_000)));
         state.air.send(at, News::Inbound(text));
     }
+}
+
+/// The route that brings a text: not always the one behind the number.
+pub fn by_which(dice: &mut Dice) -> RouteName {
+    RouteName::new(if dice.percent(80) { "network" } else { "simulator" })
 }
 
 /// The service's own simulator, with every hand-over checked.

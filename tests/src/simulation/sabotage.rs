@@ -8,16 +8,17 @@ use std::time::Duration;
 use clap::ValueEnum;
 use sms_core::credits::ledger::{Cause, Draft};
 use sms_core::event::EventType;
-use sms_core::ids::BatchId;
+use sms_core::ids::{BatchId, IdSource};
 use sms_core::inbound::{InboundText, Origin};
 use sms_core::message::{ErrorCode, MessageStatus};
 use sms_core::number::rent;
-use sms_core::route::OutboundText;
+use sms_core::random::SeededRandom;
+use sms_core::route::{OutboundText, RouteName};
 
 use crate::layer::prelude::*;
 use crate::layer::{
-    DispatchLayer, InboundLayer, Layer, LinkLayer, MessageLayer, NumberLayer, ReceiptLayer,
-    SendingLayer, WebhookLayer, passes_on,
+    CampaignLayer, DispatchLayer, InboundLayer, Layer, LinkLayer, MessageLayer, NumberLayer,
+    ReceiptLayer, SendingLayer, WebhookLayer, passes_on,
 };
 
 /// What is broken.
@@ -49,6 +50,12 @@ pub enum Sabotage {
     LosesUnread,
     /// The store takes a text in twice, once its parts are joined.
     JoinsTwice,
+    /// The store leaves out one text's reference in ten.
+    LosesReferences,
+    /// The store launches a campaign to all but one of its list.
+    LeavesSomebodyOut,
+    /// The store keeps one text in ten that comes in as brought by another route.
+    MixesUpRoutes,
 }
 
 /// A store that does one thing wrong.
@@ -157,12 +164,15 @@ impl Layer for Saboteur {
 
 passes_on! {
     Saboteur:
-    AccountLayer ApiKeyLayer CampaignLayer ContactLayer ConversationLayer CreditLayer HealthLayer
+    AccountLayer ApiKeyLayer ContactLayer ConversationLayer CreditLayer HealthLayer
     KeywordLayer ListLayer OptOutLayer SenderNameLayer StatisticsLayer TemplateLayer
 }
 
 impl InboundLayer for Saboteur {
     async fn inbound_take(&self, mut plan: InboundPlan) -> Result<TakenIn, StoreError> {
+        if self.does(Sabotage::MixesUpRoutes) && self.one_in(10) {
+            plan.text.route = RouteName::new("another");
+        }
         let again = plan.clone();
         let taken = self.inner.inbound_take(plan.clone()).await?;
         match &taken {
@@ -266,7 +276,45 @@ impl NumberLayer for Saboteur {
     }
 }
 
+impl CampaignLayer for Saboteur {
+    async fn campaign_launch(
+        &self,
+        plan: LaunchPlan,
+    ) -> Result<Campaign, CommitError<LaunchRefused>> {
+        let (account, list, at) = (plan.account(), plan.draft.list, plan.at);
+        let mut left_out = None;
+        if self.does(Sabotage::LeavesSomebodyOut) {
+            let filter = ContactFilter { list_id: Some(list), search: None };
+            let members = self.inner.contact_list(account, &filter, PageRequest::default()).await?;
+            left_out = members.items.first().map(|contact| contact.id);
+        }
+        if let Some(contact) = left_out {
+            self.inner.list_leave(account, list, contact).await?;
+        }
+        let launched = self.inner.campaign_launch(plan).await;
+        let contacts: Vec<ContactId> = left_out.into_iter().collect();
+        if !contacts.is_empty() {
+            let ids = IdSource::default().draw(at, &SeededRandom::new(0));
+            let back = JoinPlan { account, list, contacts, phones: Vec::new(), ids, at };
+            let _ = self.inner.list_join(back).await;
+        }
+        launched
+    }
+}
+
 impl SendingLayer for Saboteur {
+    async fn send_accept(
+        &self,
+        mut plans: Vec<SendPlan>,
+    ) -> Vec<Result<Sent, CommitError<SendRefused>>> {
+        for text in plans.iter_mut().flat_map(|plan| &mut plan.messages) {
+            if self.does(Sabotage::LosesReferences) && self.one_in(10) {
+                text.client_ref = None;
+            }
+        }
+        self.inner.send_accept(plans).await
+    }
+
     async fn send_replay(
         &self,
         account: AccountId,

@@ -86,8 +86,12 @@ impl AccountLayer for Stage {
         at: Timestamp,
     ) -> Result<Option<Account>, StoreError> {
         self.before("account_update").await;
+        let asked = change.clone();
         let answer = self.inner.account_update(id, change, at).await?;
-        self.after(|model, _| model.saw_account_update(id, answer.as_ref())).await;
+        self.after(|model, moment| {
+            model.saw_account_update(moment, id, asked, at, answer.as_ref())
+        })
+        .await;
         Ok(answer)
     }
 }
@@ -211,7 +215,21 @@ impl NumberLayer for Stage {
         self.before("number_create").await;
         let made = number.clone();
         let answer = self.inner.number_create(number).await?;
-        self.after(|model, moment| model.saw_number(moment, &made, answer)).await;
+        self.after(|model, _| model.saw_number(&made, answer)).await;
+        Ok(answer)
+    }
+
+    async fn numbers_for(&self, account: AccountId) -> Result<Vec<Number>, StoreError> {
+        self.before("numbers_for").await;
+        let answer = self.inner.numbers_for(account).await?;
+        self.world.judge(|model, moment| model.saw_numbers(moment, account, &answer));
+        Ok(answer)
+    }
+
+    async fn number_check_in(&self, id: NumberId, at: Timestamp) -> Result<bool, StoreError> {
+        self.before("number_check_in").await;
+        let answer = self.inner.number_check_in(id, at).await?;
+        self.after(|model, _| model.saw_check_in(id, at, answer)).await;
         Ok(answer)
     }
 

@@ -35,7 +35,7 @@ pub const KEYWORDS: [&str; 5] = ["pizza", "Menu", "remove", "TABLE", "stop"];
 
 /// What keywords answer, and how many parts that takes; none: nothing is left to send, or it is
 /// too long. The last begins with a keyword, so that an echo of it matches again.
-const REPLIES: [(&str, usize, Option<u64>); 6] = [
+const REPLIES: [(&str, usize, Option<u32>); 6] = [
     ("Two for one tonight", 1, Some(1)),
     ("Dear {first_name}, see you soon", 1, Some(1)),
     ("x", 200, Some(2)),
@@ -98,7 +98,7 @@ pub fn draw_reply(dice: &mut Dice) -> String {
 
 /// What somebody of this first name is answered, and how many parts that takes; `None` when it
 /// cannot be sent.
-pub fn reply_to(words: &str, first_name: &str) -> Option<(String, u64)> {
+pub fn reply_to(words: &str, first_name: &str) -> Option<(String, u32)> {
     let known = REPLIES.iter().find(|(unit, times, _)| unit.repeat(*times) == words);
     let parts = known.and_then(|(_, _, parts)| *parts)?;
     Some((words.replace("{first_name}", first_name), parts))

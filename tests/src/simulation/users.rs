@@ -87,6 +87,8 @@ pub enum Deed {
         /// Whether a quote is asked for first.
         quoted: bool,
     },
+    /// Sends test texts to everybody, again and again.
+    Rehearse(AccountId),
     /// Launches a campaign, to a list of its own.
     Launch(AccountId, Spread),
     /// Cancels a campaign.
@@ -170,6 +172,7 @@ impl Deed {
             (5, 21),
             (2, 22),
             (3, 23),
+            (1, 24),
         ]);
         world.with(|state| {
             let accounts: Vec<AccountId> = state.model.accounts.keys().copied().collect();
@@ -182,7 +185,6 @@ impl Deed {
                     if choice == 1 { Self::Cancel(who, id) } else { Self::Read(who, id) }
                 }
                 3 => Self::List(account?, dice.pick(&[1, 7, 25, 100])?),
-                4 => Self::Look(account?),
                 5 if accounts.len() < MOST_ACCOUNTS => {
                     Self::AccountCreate(status(dice), dice.pick(&[0, 10, 500])?)
                 }
@@ -226,6 +228,8 @@ impl Deed {
                 }
                 21 if dice.percent(5) => Self::Follow("0123456789".parse().ok()?),
                 21 => Self::Follow(dice.pick(state.model.recent_links.items())?),
+                24 if dice.percent(40) => Self::Rehearse(account?),
+                4 | 24 => Self::Look(account?),
                 _ => {
                     let (owner, endpoint, delivery) =
                         dice.pick(state.model.recent_deliveries.items())?;
@@ -242,6 +246,7 @@ impl Deed {
             Self::Send { key: Some(_), .. } => "send with a key",
             Self::Send { quoted: true, .. } => "quote and send",
             Self::Send { .. } => "send",
+            Self::Rehearse(_) => "send tests again and again",
             Self::Launch(..) => "launch a campaign",
             Self::CampaignCancel(..) => "cancel a campaign",
             Self::Cancel(..) => "cancel",
@@ -274,6 +279,7 @@ impl Deed {
             Self::Send { account, meaning, key, quoted } => {
                 caller.send(account, meaning, key, quoted).await;
             }
+            Self::Rehearse(account) => caller.rehearse(account).await,
             Self::Launch(account, spread) => caller.launch(account, spread).await,
             Self::CampaignCancel(account, id) => caller.campaign_cancel(account, id).await,
             Self::Cancel(account, id) => caller.cancel(account, id).await,

@@ -4,10 +4,12 @@
 //! code under test: two wishes are the same request if and only if they are equal, however their
 //! numbers are written.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use sms_core::account::Mode;
 use sms_core::phone::E164;
+use sms_core::sending::recipients::{Rejection, RejectionReason};
 use sms_core::sending::{IdempotencyKey, SendRequest};
 use sms_core::time::Timestamp;
 
@@ -18,24 +20,32 @@ const ORDINARY: u64 = 16;
 /// How many numbers force an outcome: 07700 900901 and on.
 const SPECIAL: u64 = 11;
 
-/// The words of texts, and how many parts they take, alone and with the opt-out line. None: the
-/// text is refused for every recipient.
-const BODIES: [(Words, Option<u64>, Option<u64>); 9] = [
-    (Words::Plain("Your table is ready"), Some(1), Some(1)),
-    (Words::Plain("Caf\u{e9} open now \u{1F355}"), Some(1), Some(1)),
-    (Words::Many("x", 150), Some(1), Some(2)),
-    (Words::Many("x", 161), Some(2), Some(2)),
-    (Words::Many("\u{434}", 71), Some(2), Some(2)),
-    (Words::Plain("A parcel waits for {phone}"), Some(1), Some(1)),
-    (Words::Plain(" \t "), None, None),
-    (Words::Many("\u{434}", 701), None, None),
-    (Words::Plain("The menu: https://example.com/menu, see you"), Some(1), Some(1)),
+/// The words of texts, and how many parts they take, alone and with the opt-out line; or why
+/// nobody gets them.
+const BODIES: [(Words, Parts); 9] = [
+    (Words::Plain("Your table is ready"), Ok((1, 1))),
+    (Words::Plain("Caf\u{e9} open now \u{1F355}"), Ok((1, 1))),
+    (Words::Many("x", 150), Ok((1, 2))),
+    (Words::Many("x", 161), Ok((2, 2))),
+    (Words::Many("\u{434}", 71), Ok((2, 2))),
+    (Words::Plain("A parcel waits for {phone}"), Ok((1, 1))),
+    (Words::Plain(" \t "), Err(RejectionReason::EmptyBody)),
+    (Words::Many("\u{434}", 701), Err(RejectionReason::TooLong)),
+    (Words::Plain("The menu: https://example.com/menu, see you"), Ok((1, 1))),
 ];
+
+type Parts = Result<(u32, u32), RejectionReason>;
+
+/// What is put below a text that can be answered, and below one that shows a name.
+const OPT_OUT_LINES: [&str; 2] = ["Reply STOP to opt out", "Text STOP to {number} to opt out"];
+
+/// The words of campaigns. They take one part.
+pub const CAMPAIGN: &str = "The new menu: https://example.com/menu";
 
 /// Names that accounts ask for; the first two are the same.
 pub const SENDERS: [&str; 3] = ["Bistro", "BISTRO", "Garage Ltd"];
 
-/// The URL in the last of them.
+/// The URL in the last of the bodies.
 pub const URL: &str = "https://example.com/menu";
 /// What short URLs begin with.
 pub const SHORT_URLS: &str = "http://127.0.0.1:8080/l/";
@@ -44,6 +54,15 @@ pub const SHORT_URLS: &str = "http://127.0.0.1:8080/l/";
 enum Words {
     Plain(&'static str),
     Many(&'static str, usize),
+}
+
+impl Words {
+    fn write(self) -> String {
+        match self {
+            Self::Plain(text) => text.to_owned(),
+            Self::Many(text, count) => text.repeat(count),
+        }
+    }
 }
 
 /// One of the people's numbers.
@@ -128,6 +147,21 @@ impl Wish {
         Self { to, body, opt_out_line, tracked, sender, schedule_at, client_ref }
     }
 
+    /// A short text to everybody at once.
+    pub fn for_all() -> Self {
+        let ordinary = (0..ORDINARY).map(|person| 447_700_900_100 + person);
+        let special = (0..SPECIAL).map(|person| 447_700_900_901 + person);
+        Self {
+            to: ordinary.chain(special).map(|digits| Entry::Person(number(digits))).collect(),
+            body: 0,
+            opt_out_line: false,
+            tracked: false,
+            sender: None,
+            schedule_at: None,
+            client_ref: None,
+        }
+    }
+
     /// The same with one thing changed.
     #[must_use]
     pub fn changed(&self, dice: &mut Dice) -> Self {
@@ -144,11 +178,7 @@ impl Wish {
 
     /// The request as somebody might write it.
     pub fn request(&self, key: Option<IdempotencyKey>, dice: &mut Dice) -> SendRequest {
-        let body = match BODIES[self.body].0 {
-            Words::Plain(text) => text.to_owned(),
-            Words::Many(text, count) => text.repeat(count),
-        };
-        let mut request = SendRequest::new(body);
+        let mut request = SendRequest::new(BODIES[self.body].0.write());
         for entry in &self.to {
             let text = entry.write(dice);
             match request.to.last_mut() {
@@ -163,20 +193,35 @@ impl Wish {
         request.track_links = self.tracked;
         request.sender = self.sender.map(str::to_owned);
         request.schedule_at = self.schedule_at;
-        request.client_ref = self.client_ref.map(|number| format!("order {number}"));
+        request.client_ref = self.client_ref();
         request.idempotency_key = key;
         request
     }
 
-    /// How many parts each of its texts takes; `None` when nobody can get it.
-    pub fn parts(&self) -> Option<u64> {
-        let (_, alone, with_line) = BODIES[self.body];
-        if self.opt_out_line { with_line } else { alone }
+    /// How many parts each of its texts takes, or why nobody gets one.
+    pub fn parts(&self) -> Result<u32, RejectionReason> {
+        let (_, parts) = BODIES[self.body];
+        parts.map(|(alone, with_line)| if self.opt_out_line { with_line } else { alone })
     }
 
-    /// Whether its links are tracked; `None` when it has none.
-    pub fn links(&self) -> Option<bool> {
-        (self.body == BODIES.len() - 1).then_some(self.tracked)
+    /// What is to be read by one of the people who can get it, but that its link is not shortened.
+    pub fn words(&self, to: E164, from: E164) -> String {
+        let words = BODIES[self.body].0.write().replace("{phone}", &to.to_string());
+        if !self.opt_out_line {
+            return words;
+        }
+        let line = OPT_OUT_LINES[usize::from(self.sender.is_some())];
+        format!("{words}\n{}", line.replace("{number}", &from.to_string()))
+    }
+
+    /// Whether links in it are tracked.
+    pub fn tracked(&self) -> bool {
+        self.tracked
+    }
+
+    /// The caller's own reference.
+    pub fn client_ref(&self) -> Option<String> {
+        self.client_ref.map(|number| format!("order {number}"))
     }
 
     /// The sender name that it asks for.
@@ -184,22 +229,30 @@ impl Wish {
         self.sender
     }
 
-    /// How many entries its `to` has.
-    pub fn entries(&self) -> usize {
-        self.to.len()
-    }
-
-    /// The people it is for, in order, each once.
-    pub fn people(&self) -> Vec<E164> {
-        let mut people = Vec::new();
-        for entry in &self.to {
-            if let Entry::Person(number) = entry
-                && !people.contains(number)
-            {
-                people.push(*number);
+    /// Who gets a text, and who does not and why, each in order, if these had opted out.
+    pub fn people(&self, opted_out: &BTreeSet<E164>) -> (Vec<E164>, Vec<Rejection>) {
+        let (mut people, mut rejected) = (Vec::new(), Vec::new());
+        for (place, entry) in self.to.iter().enumerate() {
+            let is_again = *entry != Entry::Junk && self.to[..place].contains(entry);
+            let reason = match entry {
+                _ if is_again => Some(RejectionReason::Duplicate),
+                Entry::Landline => Some(RejectionReason::NotMobile),
+                Entry::Foreign => Some(RejectionReason::UnsupportedDestination),
+                Entry::Junk => Some(RejectionReason::InvalidNumber),
+                Entry::Person(number) if opted_out.contains(number) => {
+                    Some(RejectionReason::OptedOut)
+                }
+                Entry::Person(_) => self.parts().err(),
+            };
+            match (entry, reason) {
+                (Entry::Person(number), None) => people.push(*number),
+                (_, reason) => {
+                    let reason = reason.unwrap_or(RejectionReason::InvalidNumber);
+                    rejected.push(Rejection { to: entry.as_read(), reason });
+                }
             }
         }
-        people
+        (people, rejected)
     }
 
     /// When it shall leave, if not at once.
@@ -215,6 +268,16 @@ impl Entry {
             1 => Self::Foreign,
             2 => Self::Junk,
             _ => Self::Person(person(dice)),
+        }
+    }
+
+    /// In E.164 where it is a number.
+    fn as_read(self) -> String {
+        match self {
+            Self::Landline => "+442079460018".to_owned(),
+            Self::Foreign => "+33639980012".to_owned(),
+            Self::Junk => "nobody".to_owned(),
+            Self::Person(number) => number.to_string(),
         }
     }
 

@@ -226,6 +226,8 @@ fn an_account_makes_300_test_texts_an_hour_and_the_301st_waits_for_the_oldest_to
         (&[(3_000, 1), (600, 299)], 1, after(600)),
         // The first to pass makes room for one, but two are wanted.
         (&[(3_000, 1), (1_200, 1), (600, 298)], 2, after(2_400)),
+        // Two may be committed in the other order than they were planned in.
+        (&[(600, 200), (3_000, 100)], 50, after(600)),
         // A second at least, though the room is there sooner.
         (&[(3_599, 300)], 1, after(1)),
         // What is an hour old counts no more.

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use sms_core::account::{Account, AccountStatus};
+use sms_core::account::{Account, AccountChange, AccountStatus};
+use sms_core::credits::Credits;
 use sms_core::credits::ledger::{Cause, Entry};
 use sms_core::ids::{AccountId, EndpointId, KeywordId, LedgerEntryId, MessageId};
 use sms_core::keyword::{Keyword, Listening};
@@ -19,6 +20,8 @@ use super::{Check, Model, Moment, read};
 /// An account as it must be.
 #[derive(Debug)]
 pub struct AccountModel {
+    /// As it was made or changed last; its status and balance are kept beside it.
+    shown: Account,
     /// Whether it may send.
     pub status: AccountStatus,
     /// What it can spend.
@@ -47,6 +50,8 @@ pub struct AccountModel {
     pub texts: BTreeSet<MessageId>,
     /// The first answers to requests with a key.
     pub sends: BTreeMap<IdempotencyKey, FirstSend>,
+    /// Those whose key was used again after its time.
+    pub replaced_sends: Vec<FirstSend>,
     /// When test texts were made, and how many.
     pub test_texts: VecDeque<(Timestamp, usize)>,
     /// Every entry of its ledger, in order.
@@ -66,6 +71,7 @@ impl AccountModel {
             ledger.push((Cause::TopUp, balance));
         }
         Self {
+            shown: account.clone(),
             status: account.status,
             balance,
             granted: balance,
@@ -80,6 +86,7 @@ impl AccountModel {
             endpoints: BTreeSet::new(),
             texts: BTreeSet::new(),
             sends: BTreeMap::new(),
+            replaced_sends: Vec::new(),
             test_texts: VecDeque::new(),
             ledger,
             compared: 0,
@@ -91,6 +98,12 @@ impl AccountModel {
     pub fn answers_to(&self, word: &str) -> bool {
         let listens = |keyword: &Keyword| keyword.listening == Listening::On;
         self.keywords.values().any(|keyword| keyword.word.as_str() == word && listens(keyword))
+    }
+
+    /// As it must be shown.
+    fn as_shown(&self) -> Account {
+        let balance = Credits::new(self.balance.unsigned_abs()).unwrap_or(Credits::MAX);
+        Account { status: self.status, balance, ..self.shown.clone() }
     }
 
     /// Books an entry.
@@ -174,15 +187,23 @@ impl Model {
     }
 
     /// The operator changed an account.
-    pub fn saw_account_update(&mut self, id: AccountId, answer: Option<&Account>) -> Check {
+    pub fn saw_account_update(
+        &mut self,
+        moment: &Moment<'_>,
+        id: AccountId,
+        change: AccountChange,
+        at: Timestamp,
+        answer: Option<&Account>,
+    ) -> Check {
         let own = self.accounts.get_mut(&id);
-        ensure!(own.is_some() == answer.is_some(), "an update finds {answer:?} for {id}");
-        if let (Some(own), Some(account)) = (own, answer) {
-            own.status = account.status;
-            let balance = amount(account.balance.get());
-            ensure!(own.balance == balance, "a change of {id} changed its balance to {balance}");
-        }
-        Ok(())
+        let must = own.map(|own| {
+            own.status = change.status.unwrap_or(own.status);
+            own.shown.name = change.name.unwrap_or_else(|| own.shown.name.clone());
+            own.shown.updated_at = at;
+            own.as_shown()
+        });
+        ensure!(answer == must.as_ref(), "{id} became {answer:?} and must become {must:?}");
+        if must.is_some() { self.check_ledger(moment, id) } else { Ok(()) }
     }
 
     /// The operator changed a balance, or was refused.
@@ -212,9 +233,9 @@ impl Model {
     pub fn check_ledger(&mut self, moment: &Moment<'_>, id: AccountId) -> Check {
         let own = self.accounts.get_mut(&id).ok_or_else(|| format!("no account {id}"))?;
         let kept = read(moment.books.account_get(id))?.ok_or_else(|| format!("{id} vanished"))?;
-        ensure!(kept.status == own.status, "{id} is {} and must be {}", kept.status, own.status);
         let balance = amount(kept.balance.get());
         ensure!(balance == own.balance, "{id} has {balance} credits and must have {}", own.balance);
+        ensure!(kept == own.as_shown(), "{kept:?} is kept for {:?}", own.as_shown());
         ensure!(own.balance >= 0, "{id} has {} credits", own.balance);
         ensure!(
             own.balance + own.reserved + own.spent + own.rented == own.granted,

@@ -35,18 +35,11 @@ impl BookModel {
         Some(ContactList { contact_count: members.len() as u64, ..list.clone() })
     }
 
-    /// Whether this refusal of a change is true. `id` is the contact to be changed, `phone` the
-    /// number that it shall have.
-    fn refuses(&self, reason: &BookRefused, id: ContactId, phone: Option<E164>) -> bool {
-        match reason {
-            BookRefused::NoSuchContact => !self.contacts.contains_key(&id),
-            BookRefused::ContactExists(other) => {
-                let holder = self.contacts.get(other).filter(|_| *other != id);
-                holder.is_some_and(|holder| Some(holder.phone) == phone)
-            }
-            BookRefused::NoSuchList(list) => !self.lists.contains_key(list),
-            BookRefused::Invalid(_) => false,
-        }
+    /// Why a contact must not get this number, if it must not.
+    fn refuses(&self, id: ContactId, phone: Option<E164>) -> Option<BookRefused> {
+        let holder = phone.and_then(|phone| self.of_number(phone));
+        let holder = holder.filter(|holder| holder.id != id);
+        holder.map(|holder| BookRefused::ContactExists(holder.id))
     }
 }
 
@@ -59,6 +52,21 @@ impl AccountModel {
 
 type Changed<T> = Result<T, CommitError<BookRefused>>;
 
+/// What a change of a book answers, if it was made, which it was unless it had to be refused.
+fn allowed<'a, T>(
+    doing: &str,
+    must: Option<&BookRefused>,
+    answer: &'a Changed<T>,
+) -> Result<Option<&'a T>, String> {
+    let (made, told) = match answer {
+        Ok(made) => (Some(made), None),
+        Err(CommitError::Refused(reason)) => (None, Some(reason)),
+        Err(error) => return Err(format!("{doing} failed: {error}")),
+    };
+    ensure!(told == must, "{doing} meets {told:?} and must meet {must:?}");
+    Ok(made)
+}
+
 impl Model {
     fn own(&mut self, id: AccountId) -> Result<&mut AccountModel, String> {
         self.accounts.get_mut(&id).ok_or_else(|| format!("no account {id}"))
@@ -67,17 +75,10 @@ impl Model {
     /// A contact was made, or refused.
     pub fn saw_contact(&mut self, plan: &CreatePlan, answer: &Changed<Contact>) -> Check {
         let own = self.own(plan.account)?;
-        let contact = match answer {
-            Ok(contact) => contact,
-            Err(CommitError::Refused(reason)) => {
-                let holds = own.book.refuses(reason, plan.id, Some(plan.phone));
-                ensure!(holds, "a contact was refused: {reason}");
-                return Ok(());
-            }
-            Err(error) => return Err(format!("making a contact failed: {error}")),
+        let must = own.book.refuses(plan.id, Some(plan.phone));
+        let Some(contact) = allowed("making a contact", must.as_ref(), answer)? else {
+            return Ok(());
         };
-        let free = own.book.of_number(plan.phone).is_none();
-        ensure!(free, "a number became a contact twice");
         let expected = own.shown(&Contact {
             id: plan.id,
             account: plan.account,
@@ -96,14 +97,12 @@ impl Model {
     pub fn saw_contact_update(&mut self, plan: &UpdatePlan, answer: &Changed<Contact>) -> Check {
         let own = self.own(plan.account)?;
         let change = &plan.change;
-        let contact = match answer {
-            Ok(contact) => contact,
-            Err(CommitError::Refused(reason)) => {
-                let holds = own.book.refuses(reason, plan.id, change.phone);
-                ensure!(holds, "a change of a contact was refused: {reason}");
-                return Ok(());
-            }
-            Err(error) => return Err(format!("changing a contact failed: {error}")),
+        let must = match own.book.contacts.get(&plan.id) {
+            None => Some(BookRefused::NoSuchContact),
+            Some(_) => own.book.refuses(plan.id, change.phone),
+        };
+        let Some(contact) = allowed("changing a contact", must.as_ref(), answer)? else {
+            return Ok(());
         };
         let before = own.book.contacts.get(&plan.id).ok_or("a contact came from nowhere")?;
         let mut after = Contact { updated_at: plan.at, ..before.clone() };
@@ -124,8 +123,8 @@ impl Model {
         for (_, members) in book.lists.values_mut() {
             members.remove(&plan.id);
         }
-        ensure!(answer.is_ok() == known, "removing a contact answers {answer:?}: {known}");
-        Ok(())
+        let must = (!known).then_some(BookRefused::NoSuchContact);
+        allowed("removing a contact", must.as_ref(), answer).map(|_| ())
     }
 
     /// A list was made.
@@ -174,17 +173,9 @@ impl Model {
         answer: &Changed<Joined>,
     ) -> Check {
         let book = &self.own(plan.account)?.book;
-        let joined = match answer {
-            Ok(joined) => joined,
-            Err(CommitError::Refused(reason)) => {
-                let holds = matches!(reason, BookRefused::NoSuchList(list) if *list == plan.list)
-                    && !book.lists.contains_key(&plan.list);
-                ensure!(holds, "joining a list was refused: {reason}");
-                return Ok(());
-            }
-            Err(error) => return Err(format!("joining a list failed: {error}")),
-        };
-        ensure!(book.lists.contains_key(&plan.list), "a list that is gone was joined");
+        let is_gone = !book.lists.contains_key(&plan.list);
+        let must = is_gone.then_some(BookRefused::NoSuchList(plan.list));
+        let Some(joined) = allowed("joining a list", must.as_ref(), answer)? else { return Ok(()) };
         let unknown: BTreeSet<ContactId> =
             plan.contacts.iter().copied().filter(|id| !book.contacts.contains_key(id)).collect();
         ensure!(joined.unknown == unknown, "{joined:?} does not know {unknown:?}");

@@ -2,20 +2,28 @@
 
 use std::collections::BTreeSet;
 
-use sms_core::account::{AccountStatus, Mode};
+use sms_core::account::Mode;
 use sms_core::campaign::cancel::{CancelPlan, CancelRefused, SweepPlan, Swept};
 use sms_core::campaign::launch::{LaunchPlan, LaunchRefused};
-use sms_core::campaign::{Campaign, Counts};
+use sms_core::campaign::{Campaign, Counts, Launch, LinkTotals};
+use sms_core::contact::Contact;
+use sms_core::credits::Credits;
 use sms_core::credits::ledger::Cause;
-use sms_core::ids::{AccountId, BatchId, CampaignId, MessageId};
-use sms_core::message::{MessageFilter, MessageStatus};
+use sms_core::ids::{AccountId, BatchId, ContactId, ListId, MessageId};
+use sms_core::message::{Message, MessageFilter, MessageStatus};
 use sms_core::page::{Limit, PageRequest};
+use sms_core::phone::E164;
+use sms_core::route::RouteName;
 use sms_core::store::CommitError;
 use sms_core::time::Timestamp;
 
 use super::account::amount;
+use super::message::Draft;
 use super::text::TextStep;
-use super::{Check, Commit, Model, Moment, read};
+use super::{AccountModel, Check, Commit, Model, Moment, read};
+
+/// How many people one request of a test key may text.
+const MOST_OF_A_TEST: usize = 50;
 
 /// A launched campaign as it must be.
 #[derive(Debug)]
@@ -29,28 +37,26 @@ pub struct CampaignModel {
 }
 
 /// What a launch asked the store to commit.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct LaunchSeen {
-    account: AccountId,
-    campaign: CampaignId,
+    draft: Campaign,
     batch: BatchId,
     mode: Mode,
-    tracked: bool,
     at: Timestamp,
 }
 
 impl LaunchSeen {
-    /// What matters of a plan.
+    /// What matters of a plan. No launch here asks for other than its draft says.
     pub fn of(plan: &LaunchPlan) -> Self {
-        Self {
-            account: plan.account(),
-            campaign: plan.draft.id,
-            batch: plan.batch,
-            mode: plan.mode,
-            tracked: plan.draft.track_links,
-            at: plan.at,
-        }
+        Self { draft: plan.draft.clone(), batch: plan.batch, mode: plan.mode, at: plan.at }
     }
+}
+
+/// Why a launch is not committed.
+#[derive(Debug, PartialEq, Eq)]
+enum Obstacle {
+    Refused(LaunchRefused),
+    Stale,
 }
 
 impl Model {
@@ -58,77 +64,123 @@ impl Model {
     pub fn saw_launch(
         &mut self,
         moment: &Moment<'_>,
-        seen: LaunchSeen,
+        seen: &LaunchSeen,
         answer: &Result<Campaign, CommitError<LaunchRefused>>,
     ) -> Check {
-        let account = self.accounts.get(&seen.account);
-        let account = account.ok_or_else(|| format!("no account {}", seen.account))?;
-        let launched = self.campaigns.contains_key(&seen.campaign);
-        let may_send = match account.status {
-            AccountStatus::Active => true,
-            AccountStatus::Pending => seen.mode.is_test(),
-            AccountStatus::Suspended => false,
-        };
-        let campaign = match answer {
-            Ok(campaign) => campaign,
-            Err(CommitError::Refused(reason)) => {
-                let holds = match reason {
-                    LaunchRefused::AlreadyLaunched => launched,
-                    LaunchRefused::MayNotSend(_) => !launched && !may_send,
-                    LaunchRefused::InsufficientCredit { needed, balance } => {
-                        amount(balance.get()) == account.balance && needed > balance
-                    }
-                    LaunchRefused::TestTextsUsedUp { .. } => seen.mode.is_test(),
-                    LaunchRefused::NoRecipients => !launched,
-                    LaunchRefused::NoSuchList(list) => !account.book.lists.contains_key(list),
-                    _ => false,
-                };
-                ensure!(holds, "the launch of {} was refused: {reason}", seen.campaign);
-                return Ok(());
-            }
-            Err(CommitError::Stale) => return Ok(()),
+        let told = match answer {
+            Ok(_) => None,
+            Err(CommitError::Refused(reason)) => Some(Obstacle::Refused(*reason)),
+            Err(CommitError::Stale) => Some(Obstacle::Stale),
             Err(CommitError::Store(error)) => return Err(format!("a launch failed: {error}")),
         };
-        ensure!(!launched, "{} was launched twice", seen.campaign);
-        ensure!(may_send, "an account that is {} launches", account.status);
-        self.launched(moment, seen, campaign)
+        let draft = &seen.draft;
+        let account = self.accounts.get(&draft.account);
+        let account = account.ok_or_else(|| format!("no account {}", draft.account))?;
+        let must = if self.campaigns.contains_key(&draft.id) {
+            Some(Obstacle::Refused(LaunchRefused::AlreadyLaunched))
+        } else if answer.is_err()
+            && read(moment.books.campaign_get(draft.account, draft.id))?.as_ref() != Some(draft)
+        {
+            Some(Obstacle::Stale)
+        } else {
+            launch_obstacle(moment, account, seen, told.as_ref()).map(Obstacle::Refused)
+        };
+        let id = draft.id;
+        ensure!(told == must, "the launch of {id} meets {told:?} and must meet {must:?}");
+        let is_used_up =
+            matches!(told, Some(Obstacle::Refused(LaunchRefused::TestTextsUsedUp { .. })));
+        self.tally.used_up += u64::from(is_used_up);
+        answer.as_ref().map_or(Ok(()), |campaign| self.launched(moment, seen, campaign))
     }
 
-    fn launched(&mut self, moment: &Moment<'_>, seen: LaunchSeen, campaign: &Campaign) -> Check {
-        let filter = MessageFilter { campaign_id: Some(seen.campaign), ..MessageFilter::default() };
+    fn launched(&mut self, moment: &Moment<'_>, seen: &LaunchSeen, campaign: &Campaign) -> Check {
+        let LaunchSeen { draft, batch, mode, at } = seen;
+        let account = self.accounts.get(&draft.account).ok_or("an account vanished")?;
+        let (people, rejected) = on_list(account, draft.list);
+        let filter = MessageFilter { campaign_id: Some(draft.id), ..MessageFilter::default() };
         let all = PageRequest { limit: Limit::EXPORT, after: None };
-        let mut texts = read(moment.books.message_list(seen.account, &filter, all))?.items;
+        let mut texts = read(moment.books.message_list(draft.account, &filter, all))?.items;
         texts.reverse();
+        let (told, must) = (texts.len(), people.len());
+        ensure!(told == must, "{} went to {told} people and had to go to {must}", draft.id);
         let launch = campaign.launch.as_ref().ok_or("a launched campaign is a draft")?;
-        ensure!(launch.recipients == texts.len() as u64, "{launch:?} made {}", texts.len());
-        let taken: i64 = texts.iter().map(|text| amount(text.credits.get())).sum();
-        ensure!(amount(launch.credits.get()) == taken, "{launch:?} took {taken}");
-        ensure!(!seen.mode.is_test() || taken == 0, "a test took {taken}");
-        let account = self.accounts.get_mut(&seen.account).ok_or("an account vanished")?;
-        ensure!(account.balance >= taken, "{taken} were taken of {}", account.balance);
+        let scheduled_at = launch.scheduled_at;
+        ensure!(scheduled_at.is_none_or(|due| due > *at), "{launch:?} is for a time that passed");
+        let is_tracked = draft.track_links;
+        for (text, (to, contact)) in texts.iter().zip(&people) {
+            let words = draft.body.as_str().to_owned();
+            let words = self.links_made(moment, text, words, is_tracked)?;
+            let reading = self.readings.get(&moment.task);
+            // One of two launches side by side may have read another number than the other.
+            let mut senders = reading.into_iter().flat_map(|reading| reading.senders(*at));
+            let sender = senders.find(|(from, _)| *from == text.from);
+            let (from, route) = sender.ok_or("a campaign comes from nobody's number")?;
+            let route = if mode.is_test() { RouteName::test() } else { route };
+            let (id, account, mode, to) = (text.id, draft.account, *mode, *to);
+            let plain = Draft { id, account, mode, from, to, words: &words, route: &route };
+            let must = Message {
+                status: match scheduled_at {
+                    Some(_) => MessageStatus::Scheduled,
+                    None => MessageStatus::Queued,
+                },
+                batch_id: Some(*batch),
+                campaign_id: Some(draft.id),
+                contact_id: Some(*contact),
+                scheduled_at,
+                ..plain.outbound()
+            };
+            ensure!(*text == must, "{text:?} was made of a campaign, and must be {must:?}");
+        }
+        let credits = price(people.len(), *mode);
+        let links = if is_tracked && !mode.is_test() { texts.len() as u64 } else { 0 };
+        let launch = Launch {
+            at: *at,
+            scheduled_at,
+            cancelled_at: None,
+            batch: *batch,
+            recipients: people.len() as u64,
+            rejected,
+            credits,
+            counts: Counts::count(&texts),
+            last_settled_at: None,
+        };
+        let must = Campaign {
+            launch: Some(launch),
+            links: LinkTotals { links, ..LinkTotals::default() },
+            updated_at: *at,
+            ..draft.clone()
+        };
+        ensure!(*campaign == must, "a launch made {campaign:?} and must make {must:?}");
+        self.write_launch(moment, seen, &texts, amount(credits.get()))
+    }
+
+    fn write_launch(
+        &mut self,
+        moment: &Moment<'_>,
+        seen: &LaunchSeen,
+        texts: &[Message],
+        taken: i64,
+    ) -> Check {
+        let (id, owner) = (seen.draft.id, seen.draft.account);
+        let account = self.accounts.get_mut(&owner).ok_or("an account vanished")?;
         if taken > 0 {
-            let cause = Cause::Send { batch: seen.batch, campaign: Some(seen.campaign) };
+            let cause = Cause::Send { batch: seen.batch, campaign: Some(id) };
             account.book_entry(cause, -taken);
             account.reserved += taken;
         }
         if seen.mode.is_test() {
-            account.test_texts.push_back((seen.at, texts.len()));
+            account.tested(seen.at, texts.len());
         }
         self.tally.launches += 1;
-        self.tally.texts += launch.recipients;
-        let ids = texts.iter().map(|text| text.id).collect();
-        let own = CampaignModel { account: seen.account, texts: ids, cancelled: false };
-        self.campaigns.insert(seen.campaign, own);
-        for text in &texts {
-            let right = text.batch_id == Some(seen.batch)
-                && text.mode == seen.mode
-                && text.scheduled_at == launch.scheduled_at;
-            ensure!(right, "{text:?} was made by {launch:?}");
+        self.tally.texts += texts.len() as u64;
+        let own = texts.iter().map(|text| text.id).collect();
+        let own = CampaignModel { account: owner, texts: own, cancelled: false };
+        self.campaigns.insert(id, own);
+        for text in texts {
             self.write_text(moment, text, seen.at)?;
-            self.links_made(moment, text, seen.tracked)?;
         }
-        self.recent_campaigns.push((seen.account, seen.campaign));
-        self.check_ledger(moment, seen.account)?;
+        self.recent_campaigns.push((owner, id));
+        self.check_ledger(moment, owner)?;
         self.check_heads(moment)
     }
 
@@ -165,7 +217,12 @@ impl Model {
         let mut commit = Commit::default();
         commit.plan(plan.ids.clone());
         for id in swept {
-            let step = TextStep { path: &[MessageStatus::Cancelled], at: plan.at, errors: &[] };
+            let step = TextStep {
+                path: &[MessageStatus::Cancelled],
+                at: plan.at,
+                errors: &[],
+                detail: None,
+            };
             self.text_moved(moment, &mut commit, id, step)?;
         }
         self.close(moment, commit)
@@ -209,4 +266,56 @@ impl Model {
         ensure!(told == totals, "{campaign:?} counts {told:?} of its links for {totals:?}");
         Ok(())
     }
+}
+
+/// Who is on a list, the oldest contact first, but for those who opted out; and how many those are.
+fn on_list(account: &AccountModel, list: ListId) -> (Vec<(E164, ContactId)>, u64) {
+    let members = account.book.lists.get(&list).into_iter().flat_map(|(_, members)| members);
+    let contacts = members.filter_map(|id| account.book.contacts.get(id));
+    let is_out = |contact: &&Contact| account.opt_outs.contains_key(&contact.phone);
+    let (out, people): (Vec<&Contact>, Vec<&Contact>) = contacts.partition(is_out);
+    let people = people.into_iter().map(|contact| (contact.phone, contact.id));
+    (people.collect(), out.len() as u64)
+}
+
+/// What a campaign to so many people takes.
+fn price(people: usize, mode: Mode) -> Credits {
+    let each = u64::from(!mode.is_test());
+    Credits::new(people as u64 * each).unwrap_or(Credits::MAX)
+}
+
+/// Why the draft must not be launched, if it must not; the first reason of all.
+fn launch_obstacle(
+    moment: &Moment<'_>,
+    account: &AccountModel,
+    seen: &LaunchSeen,
+    told: Option<&Obstacle>,
+) -> Option<LaunchRefused> {
+    let LaunchSeen { draft, mode, at, .. } = seen;
+    if !account.book.lists.contains_key(&draft.list) {
+        return Some(LaunchRefused::NoSuchList(draft.list));
+    }
+    let (people, rejected) = on_list(account, draft.list);
+    if mode.is_test() && people.len() + usize::try_from(rejected).ok()? > MOST_OF_A_TEST {
+        return Some(LaunchRefused::TestLimitExceeded);
+    }
+    if people.is_empty() {
+        return Some(LaunchRefused::NoRecipients);
+    }
+    if let Some(reason) = account.forbids(*mode) {
+        return Some(LaunchRefused::MayNotSend(reason));
+    }
+    let told = match told {
+        Some(Obstacle::Refused(LaunchRefused::TestTextsUsedUp { retry_after })) => {
+            Some(*retry_after)
+        }
+        _ => None,
+    };
+    let asked = (*mode, people.len());
+    if let Some(retry_after) = account.test_wait_at(moment, asked, *at, told) {
+        return Some(LaunchRefused::TestTextsUsedUp { retry_after });
+    }
+    let balance = Credits::new(account.balance.unsigned_abs()).unwrap_or(Credits::MAX);
+    let needed = price(people.len(), *mode);
+    (needed > balance).then_some(LaunchRefused::InsufficientCredit { needed, balance })
 }

@@ -35,8 +35,8 @@ pub struct Claim {
     pub task: TaskId,
     /// The step in which it got them.
     pub step: u64,
-    /// Its texts, and how often it handed each to a route.
-    pub texts: BTreeMap<MessageId, u32>,
+    /// Its texts as it got them, and how often it handed each to a route.
+    pub texts: BTreeMap<MessageId, (OutboundText, u32)>,
 }
 
 impl Model {
@@ -45,7 +45,7 @@ impl Model {
         let mut texts = BTreeMap::new();
         for text in &answer.texts {
             self.may_be_taken(text, seen.at)?;
-            texts.insert(text.message, 0);
+            texts.insert(text.message, (text.clone(), 0));
         }
         ensure!(texts.len() == answer.texts.len(), "one claim took a text twice");
         let due = self.due_texts(seen.at, seen.limit);
@@ -76,21 +76,33 @@ impl Model {
                 ensure!(!errors.is_empty(), "{id} failed for no reason");
                 ensure!(!left_perhaps, "{id} failed, and left perhaps");
                 let path = [MessageStatus::Failed];
-                let step = TextStep { path: &path, at: seen.at, errors: &errors };
+                let step = TextStep { path: &path, at: seen.at, errors: &errors, detail: None };
                 self.text_moved(moment, &mut commit, *id, step)?;
                 failed += 1;
             } else if status == Some(MessageStatus::Undelivered) {
                 let errors = self.obstacles(*id, seen.at)?;
                 ensure!(!errors.is_empty() && left_perhaps, "{id} was given up for no reason");
                 let path = [MessageStatus::Sent, MessageStatus::Undelivered];
-                let errors = [ErrorCode::Expired, ErrorCode::NetworkError];
-                let step = TextStep { path: &path, at: seen.at, errors: &errors };
+                let (error, why) = match errors[0] {
+                    ErrorCode::OptedOut => (ErrorCode::NetworkError, "the number opted out since"),
+                    ErrorCode::AccountSuspended => {
+                        (ErrorCode::NetworkError, "the account was suspended since")
+                    }
+                    other => (other, "it is no longer valid"),
+                };
+                let detail = format!("it left perhaps; {why}");
+                let step = TextStep {
+                    path: &path,
+                    at: seen.at,
+                    errors: &[error],
+                    detail: Some(detail.as_str()),
+                };
                 self.text_moved(moment, &mut commit, *id, step)?;
                 given_up += 1;
             } else if status == Some(MessageStatus::Cancelled) {
                 ensure!(self.is_called_off(*id), "{id} was cancelled by a worker for no reason");
                 let path = [MessageStatus::Cancelled];
-                let step = TextStep { path: &path, at: seen.at, errors: &[] };
+                let step = TextStep { path: &path, at: seen.at, errors: &[], detail: None };
                 self.text_moved(moment, &mut commit, *id, step)?;
                 cancelled += 1;
             } else {
@@ -121,7 +133,7 @@ impl Model {
         due
     }
 
-    /// What stands in the way of a text that is due.
+    /// What stands in the way of a text that is due, the worst first.
     fn obstacles(&self, id: MessageId, at: Timestamp) -> Result<Vec<ErrorCode>, String> {
         let text = self.text(id)?;
         let account = self.accounts.get(&text.last.account);
@@ -187,7 +199,7 @@ impl Model {
         if sending {
             return self.text_stayed(moment, id);
         }
-        let step = TextStep { path: &[MessageStatus::Sending], at, errors: &[] };
+        let step = TextStep { path: &[MessageStatus::Sending], at, errors: &[], detail: None };
         self.text_moved(moment, commit, id, step)
     }
 

@@ -82,7 +82,12 @@ impl Model {
             return Ok(());
         }
         self.tally.receipts += 1;
-        self.text_moved(moment, commit, id, TextStep { path, at: plan.at, errors: &errors })?;
+        self.text_moved(
+            moment,
+            commit,
+            id,
+            TextStep { path, at: plan.at, errors: &errors, detail: None },
+        )?;
         let kept = Recorded::Changed(self.text(id)?.last.clone());
         ensure!(*answer == kept, "a receipt for {id} answers {answer:?}");
         Ok(())
@@ -122,7 +127,7 @@ impl Model {
         let mut commit = Commit::default();
         commit.plan(seen.ids.clone());
         let path = [MessageStatus::Cancelled];
-        let step = TextStep { path: &path, at: seen.at, errors: &[] };
+        let step = TextStep { path: &path, at: seen.at, errors: &[], detail: None };
         self.text_moved(moment, &mut commit, id, step)?;
         let last = &self.text(id)?.last;
         ensure!(answer == Ok(last), "cancelling {id} answers {answer:?}");

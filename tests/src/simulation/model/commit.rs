@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sms_core::event::EventType;
+use serde_json::{Value, json};
+use sms_core::event::{EventData, EventType};
 use sms_core::ids::{AccountId, DeliveryKind, EndpointId, Id, Ids};
 use sms_core::page::{Cursor, Limit, PageRequest};
 use sms_core::time::Timestamp;
@@ -18,8 +19,8 @@ pub struct Owed {
     pub account: AccountId,
     /// Its kind.
     pub kind: EventType,
-    /// An id or number that its body must name.
-    pub subject: String,
+    /// What its body must tell.
+    pub data: EventData,
     /// When it happened.
     pub at: Timestamp,
 }
@@ -165,15 +166,14 @@ fn check_new(delivery: &Delivery, event: &Owed) -> Check {
         ..delivery.clone()
     };
     ensure!(*delivery == expected, "a new delivery is {delivery:?} for {event:?}");
-    let id = delivery.event_id.to_string();
-    let body = delivery.body.as_str();
-    let names = body.contains(&id) && body.contains(event.kind.as_str());
-    ensure!(
-        names && body.contains(&event.subject),
-        "delivery {} does not tell of {} {}",
-        delivery.id,
-        event.kind,
-        event.subject
-    );
+    let told: Result<Value, _> = serde_json::from_str(delivery.body.as_str());
+    let must = json!({
+        "id": delivery.event_id.to_string(),
+        "type": event.kind.as_str(),
+        "created_at": event.at.to_string(),
+        "data": event.data,
+    });
+    let right = told.as_ref().is_ok_and(|told| *told == must);
+    ensure!(right, "delivery {} tells {told:?} and must tell {must}", delivery.id);
     Ok(())
 }

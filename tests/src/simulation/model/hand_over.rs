@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sms_core::dispatch::{OutcomePlan, OutcomeRecorded};
-use sms_core::message::{ErrorCode, MessageStatus};
+use sms_core::message::{ErrorCode, MessageStatus, TimelineEntry};
 use sms_core::route::{HandOver, OutboundText};
 
 use super::text::TextStep;
@@ -14,6 +14,8 @@ const FIRST_RETRY: Duration = Duration::from_secs(4);
 const LONGEST_RETRY: Duration = Duration::from_mins(5);
 /// How often a text is tried again because no answer came.
 const AGAIN_UNANSWERED: u32 = 3;
+/// Of how many retries a text's history tells.
+const TIMES_TOLD: u32 = 5;
 
 impl Model {
     /// A route was given a text by the task of this moment.
@@ -22,10 +24,6 @@ impl Model {
         let last = &self.text(id)?.last;
         let due = last.due_at();
         ensure!(moment.now >= due, "{id} was handed over at {}, before {due}", moment.now);
-        ensure!(
-            (last.to, &last.body, last.mode) == (text.to, &text.body, text.mode),
-            "{id} was handed over changed"
-        );
         let test_route = text.route.as_str() == "test";
         ensure!(test_route == text.mode.is_test(), "{id} ({}) is on {}", text.mode, text.route);
         let opted_out = self.accounts.get(&last.account).and_then(|own| own.opt_outs.get(&last.to));
@@ -38,8 +36,10 @@ impl Model {
             opted_out.is_none_or(|since| since >= claim.step),
             "{id} was handed over although its number had opted out"
         );
-        let times = claim.texts.get_mut(&id);
-        let times = times.ok_or_else(|| format!("{id} was handed over and not claimed"))?;
+        let claimed = claim.texts.get_mut(&id);
+        let (claimed, times) =
+            claimed.ok_or_else(|| format!("{id} was handed over and not claimed"))?;
+        ensure!(text == claimed, "{text:?} was handed over for {claimed:?}");
         *times += 1;
         ensure!(*times == 1, "{id} was handed over twice under one lease");
         Ok(())
@@ -89,37 +89,52 @@ impl Model {
         let id = plan.message;
         let unanswered = self.text(id)?.unanswered;
         let given_up: &[_] = &[MessageStatus::Sent, MessageStatus::Undelivered];
-        let (path, errors) = match &plan.result {
+        let (path, errors, detail) = match &plan.result {
             HandOver::Taken { simulated } => {
                 *self.comebacks.entry(id).or_default() += simulated.len();
-                (&given_up[..1], Vec::new())
+                (&given_up[..1], Vec::new(), None)
             }
             HandOver::Submitted { .. } => {
                 return Err(format!("{id}: the simulated network gives no ids"));
             }
-            HandOver::Abandoned { error, .. } => (given_up, vec![*error]),
-            HandOver::Refused { error, .. } if unanswered > 0 => (given_up, vec![*error]),
-            HandOver::Refused { error, .. } => (&[MessageStatus::Failed][..], vec![*error]),
-            HandOver::TryLater { .. } => {
-                self.turned_away(moment, plan)?;
+            HandOver::Abandoned { error, detail } => (given_up, vec![*error], Some(detail.clone())),
+            HandOver::Refused { error, detail } if unanswered > 0 => {
+                let said = detail.as_deref().unwrap_or(error.message());
+                let detail = format!("an earlier hand-over left perhaps; {said}");
+                (given_up, vec![*error], Some(detail))
+            }
+            HandOver::Refused { error, detail } => {
+                (&[MessageStatus::Failed][..], vec![*error], detail.clone())
+            }
+            HandOver::TryLater { detail } => {
+                let told = self.text(id)?.attempt < TIMES_TOLD;
+                self.turned_away(moment, plan, told.then_some(detail))?;
                 return Ok(OutcomeRecorded::Retry);
             }
-            HandOver::Unanswered { .. } if unanswered < AGAIN_UNANSWERED => {
-                self.turned_away(moment, plan)?;
+            HandOver::Unanswered { detail } if unanswered < AGAIN_UNANSWERED => {
+                self.turned_away(moment, plan, Some(detail))?;
                 self.requeue(id, |text| text.unanswered += 1);
                 return Ok(OutcomeRecorded::Retry);
             }
-            HandOver::Unanswered { .. } => (given_up, vec![ErrorCode::NetworkError]),
+            HandOver::Unanswered { detail } => {
+                let detail = format!("{detail}; will not be tried again");
+                (given_up, vec![ErrorCode::NetworkError], Some(detail))
+            }
         };
         self.tally.doubtful += u64::from(path == given_up);
-        let step = TextStep { path, at: plan.at, errors: &errors };
+        let step = TextStep { path, at: plan.at, errors: &errors, detail: detail.as_deref() };
         self.text_moved(moment, commit, id, step)?;
         Ok(OutcomeRecorded::Done(path[path.len() - 1]))
     }
 
     /// It is tried again within 5 s, then after twice as long each time, up to 5 minutes, and
-    /// looked at once more when it is no longer valid.
-    fn turned_away(&mut self, moment: &Moment<'_>, plan: &OutcomePlan) -> Check {
+    /// looked at once more when it is no longer valid. Of the first few times its history tells.
+    fn turned_away(
+        &mut self,
+        moment: &Moment<'_>,
+        plan: &OutcomePlan,
+        told: Option<&String>,
+    ) -> Check {
         let id = plan.message;
         let text = self.text(id)?;
         let factor = 1_u32.checked_shl(text.attempt.min(20)).unwrap_or(u32::MAX);
@@ -128,9 +143,14 @@ impl Model {
         let found = read(moment.books.message_get(text.last.account, id))?;
         let (stored, lines) = found.ok_or_else(|| format!("{id} vanished"))?;
         ensure!(stored == text.last, "{id} was turned away, and changed");
-        let told = lines.get(text.lines..).unwrap_or_default();
-        let sending = told.iter().all(|line| line.status == MessageStatus::Sending);
-        ensure!(told.len() <= 1 && sending, "{id} was turned away, and tells {told:?}");
+        let new = lines.get(text.lines..).unwrap_or_default();
+        let line = |detail| TimelineEntry {
+            status: MessageStatus::Sending,
+            detail: Some(format!("{detail}; will be tried again")),
+            at: plan.at,
+        };
+        let must: Vec<_> = told.map(line).into_iter().collect();
+        ensure!(new == must, "{id} was turned away, and tells {new:?} and not {must:?}");
         let count = lines.len();
         self.requeue(id, |text| {
             text.ready_at = ready_at;

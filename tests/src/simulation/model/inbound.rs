@@ -4,18 +4,22 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use sms_core::account::Mode;
-use sms_core::event::EventType;
+use sms_core::event::{EventData, EventType};
 use sms_core::ids::{AccountId, Ids};
 use sms_core::inbound::part::{GaveUp, GiveUpPlan, PartKey, PartPlan, PartTaken};
-use sms_core::inbound::{InboundPlan, Origin, TakenIn};
-use sms_core::message::{Direction, Message, MessageStatus};
+use sms_core::inbound::{InboundPlan, InboundText, Origin, TakenIn, Unrouted};
+use sms_core::message::{Body, Message};
 use sms_core::number::Holder;
+use sms_core::opt_out::{OptOut, OptOutSource};
 use sms_core::phone::E164;
+use sms_core::route::RouteName;
 use sms_core::time::Timestamp;
 
 use super::commit::Owed;
+use super::message::Draft;
 use super::text::TextModel;
 use super::{Check, Commit, Model, Moment};
+use crate::simulation::measure::measure;
 use crate::simulation::talk::{Answer, first_word};
 
 /// How long a text from a shared number leads the answer to its account.
@@ -27,6 +31,7 @@ pub(super) struct Arrival<'a> {
     pub from: E164,
     pub to: E164,
     pub body: &'a str,
+    pub route: &'a RouteName,
     pub at: Timestamp,
     pub ids: &'a Ids,
 }
@@ -38,7 +43,9 @@ pub struct PartsModel {
     joined: bool,
     /// Their words.
     parts: BTreeMap<u8, String>,
-    /// When the first of them came.
+    /// The route that brought the first of them.
+    route: RouteName,
+    /// When that one came.
     first_at: Timestamp,
 }
 
@@ -62,11 +69,15 @@ impl Model {
                 ensure!(*answer == TakenIn::AlreadyDone, "{follow_up} was fulfilled twice");
                 return Ok(());
             }
-            let text = self.text(to)?;
-            answered = Some((text.last.account, text.last.mode));
+            let text = &self.text(to)?.last;
+            let InboundText { from, to, body: _, route } = &plan.text;
+            let right = (*from, *to, route) == (text.to, text.from, &text.route);
+            ensure!(right, "{text:?} is answered by {:?}", plan.text);
+            answered = Some((text.account, text.mode));
         }
-        let (from, to, body) = (plan.text.from, plan.text.to, plan.text.body.as_str());
-        let arrival = Arrival { from, to, body, at: plan.at, ids: &plan.ids };
+        let InboundText { from, to, body, route } = &plan.text;
+        let (from, to, body) = (*from, *to, body.as_str());
+        let arrival = Arrival { from, to, body, route, at: plan.at, ids: &plan.ids };
         self.arrived(moment, &arrival, answered, answer)
     }
 
@@ -86,19 +97,20 @@ impl Model {
         let fresh = || PartsModel {
             joined: false,
             parts: BTreeMap::new(),
+            route: plan.part.route.clone(),
             first_at: plan.part.received_at,
         };
         let mut gathered = kept.filter(|kept| !kept.joined).cloned().unwrap_or_else(fresh);
         gathered.parts.insert(number, words);
         gathered.joined = gathered.parts.len() == usize::from(key.total);
-        let (joined, words) = (gathered.joined, gathered.words());
+        let (joined, words, route) = (gathered.joined, gathered.words(), gathered.route.clone());
         self.parts.insert(key, gathered);
         match answer {
             PartTaken::Waiting if !joined => Ok(()),
             PartTaken::Joined(taken) if joined => {
                 self.tally.joined += 1;
-                let (from, to) = (key.from, key.to);
-                let arrival = Arrival { from, to, body: &words, at: plan.at, ids: &plan.ids };
+                let (from, to, body, route) = (key.from, key.to, words.as_str(), &route);
+                let arrival = Arrival { from, to, body, route, at: plan.at, ids: &plan.ids };
                 self.arrived(moment, &arrival, None, taken)
             }
             _ => Err(format!("part {number} of {} became {answer:?}: {joined}", key.total)),
@@ -124,8 +136,9 @@ impl Model {
             GaveUp::Forgotten if parts.joined => Ok(()),
             GaveUp::TakenIn(taken) if !parts.joined => {
                 self.tally.given_up += 1;
-                let words = parts.words();
-                let arrival = Arrival { from, to, body: &words, at: plan.at, ids: &plan.ids };
+                let (words, route) = (parts.words(), &parts.route);
+                let body = words.as_str();
+                let arrival = Arrival { from, to, body, route, at: plan.at, ids: &plan.ids };
                 self.arrived(moment, &arrival, None, taken)
             }
             _ => Err(format!("{parts:?} was given up as {answer:?}")),
@@ -148,9 +161,17 @@ impl Model {
                 self.taken_in(moment, arrival, owner, message, Some(reply))
             }
             (TakenIn::Unrouted(text), None) => {
-                let right = (text.from, text.to, text.body.as_str(), text.received_at)
-                    == (arrival.from, arrival.to, arrival.body, arrival.at);
-                ensure!(right, "a text of nobody's became {text:?}");
+                let (encoding, segments) = measure(arrival.body);
+                let must = Unrouted {
+                    id: text.id,
+                    from: arrival.from,
+                    to: arrival.to,
+                    body: Body::new(arrival.body),
+                    encoding,
+                    segments,
+                    received_at: arrival.at,
+                };
+                ensure!(*text == must, "a text of nobody's became {text:?}, not {must:?}");
                 self.unrouted.insert(text.id);
                 Ok(())
             }
@@ -192,17 +213,11 @@ impl Model {
             _ => None,
         };
         let contact = matched.as_ref().map(|matched| matched.contact).or(known);
-        let told = (message.account, message.mode, message.direction, message.status);
-        let expected = (account, mode, Direction::Inbound, MessageStatus::Received);
-        ensure!(told == expected, "an inbound text became {message:?}");
-        ensure!(
-            (message.from, message.to, message.body.as_str())
-                == (arrival.from, arrival.to, arrival.body)
-                && message.credits.get() == 0
-                && message.times.received_at == Some(arrival.at)
-                && message.contact_id == contact,
-            "an inbound text became {message:?}, from {contact:?}"
-        );
+        let Arrival { from, to, body: words, route, at, .. } = *arrival;
+        let draft = Draft { id: message.id, account, mode, from, to, words, route };
+        let must = Message { contact_id: contact, ..draft.inbound() };
+        ensure!(*message == must, "an inbound text became {message:?} and must be {must:?}");
+        ensure!(message.created_at() == at, "{} came at {at}", message.id);
         let mut commit = Commit::default();
         commit.plan(arrival.ids.clone());
         let made = TextModel {
@@ -216,10 +231,13 @@ impl Model {
             receipts: 0,
         };
         self.text_made(moment, made)?;
-        let owe = |kind, subject| Owed { account, kind, subject, at: arrival.at };
-        commit.owe(owe(EventType::MessageReceived, message.id.to_string()));
-        if self.opt(moment, account, arrival.from, wish) {
-            commit.owe(owe(EventType::OptOutCreated, arrival.from.to_string()));
+        let owe = |kind, data| Owed { account, kind, data, at };
+        let data = EventData::MessageReceived(Box::new(must));
+        commit.owe(owe(EventType::MessageReceived, data));
+        if self.opt(moment, account, from, wish) {
+            let opt_out =
+                OptOut { phone: from, source: OptOutSource::Sms, note: None, created_at: at };
+            commit.owe(owe(EventType::OptOutCreated, EventData::OptOutCreated(opt_out)));
         }
         let reply = (matched.as_ref(), reply);
         let must = matched.is_some() && !opted_out;

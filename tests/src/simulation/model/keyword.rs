@@ -7,11 +7,12 @@ use sms_core::credits::ledger::Cause;
 use sms_core::ids::{AccountId, ContactId, KeywordId};
 use sms_core::keyword::save::{KeywordRefused, Save, SavePlan};
 use sms_core::keyword::{Keyword, Listening};
-use sms_core::message::{Message, MessageStatus};
+use sms_core::message::Message;
+use sms_core::route::RouteName;
 use sms_core::store::CommitError;
 
 use super::inbound::Arrival;
-use super::sending::{TEST_TEXTS, TEST_WINDOW, may_send};
+use super::message::Draft;
 use super::{Check, Commit, Model, Moment, read};
 use crate::simulation::talk::reply_to;
 
@@ -24,7 +25,7 @@ pub(super) struct Match {
     /// The sender as a contact.
     pub contact: ContactId,
     /// The answer's words and parts, if it may be sent.
-    reply: Option<(String, u64)>,
+    reply: Option<(String, u32)>,
 }
 
 impl Model {
@@ -48,20 +49,23 @@ impl Model {
         let no_list = list.is_some_and(|list| !own.book.lists.contains_key(&list));
         let before = own.keywords.get(&plan.id).cloned();
         let missing = plan.save == Save::Change && before.is_none();
+        let refusal = if missing {
+            Some(KeywordRefused::NoSuchKeyword)
+        } else if let Some(list) = list.filter(|_| no_list) {
+            Some(KeywordRefused::NoSuchList(list))
+        } else {
+            taken.then_some(KeywordRefused::KeywordExists)
+        };
         let saved = match answer {
             Ok(keyword) => keyword,
             Err(CommitError::Refused(reason)) => {
-                let holds = match reason {
-                    KeywordRefused::NoSuchKeyword => missing,
-                    KeywordRefused::NoSuchList(id) => no_list && Some(*id) == list,
-                    KeywordRefused::KeywordExists => taken,
-                };
-                ensure!(holds, "a keyword was refused: {reason}");
+                let first = refusal == Some(*reason);
+                ensure!(first, "a keyword was refused: {reason}, and had to be: {refusal:?}");
                 return Ok(());
             }
             Err(error) => return Err(format!("saving a keyword failed: {error}")),
         };
-        ensure!(!taken && !no_list && !missing, "a keyword was saved against the rules: {plan:?}");
+        ensure!(refusal.is_none(), "a keyword was saved in spite of {refusal:?}: {plan:?}");
         let blank = Keyword {
             id: plan.id,
             account: plan.account,
@@ -132,6 +136,7 @@ impl Model {
         let recent = recent.filter(|at| arrival.at.since(**at) < REPLY_WINDOW).count();
         self.tally.throttled += u64::from(recent >= MOST_REPLIES && reply.is_some());
         let is_ours = self.numbers.values().any(|number| number.phone == arrival.from);
+        self.tally.unanswered += u64::from(is_ours && reply.is_some());
         let own = self.accounts.get(&account).ok_or("an account vanished")?;
         let may = recent < MOST_REPLIES
             && !is_ours
@@ -158,33 +163,35 @@ impl Model {
             return Ok(());
         };
         let own = self.accounts.get(&account).ok_or("an account vanished")?;
-        let cost = if mode.is_test() { 0 } else { i64::try_from(*parts).unwrap_or(i64::MAX) };
-        let made = own.test_texts.iter();
-        let made = made.filter(|(at, _)| arrival.at.since(*at) < TEST_WINDOW);
-        let room = made.map(|(_, count)| count).sum::<usize>() < TEST_TEXTS;
-        let can = may_send(own.status, mode) && own.balance >= cost && (room || !mode.is_test());
+        let cost = if mode.is_test() { 0 } else { i64::from(*parts) };
+        let told = answer.is_none().then_some(Duration::ZERO);
+        let room = own.test_wait_at(moment, (mode, 1), arrival.at, told).is_none();
+        let can = own.forbids(mode).is_none() && own.balance >= cost && room;
         let Some(reply) = answer else {
             ensure!(!can, "a text that begins with a keyword was not answered");
             return Ok(());
         };
         ensure!(can, "a text was answered although the account could not send");
-        let right = (reply.account, reply.mode, reply.from, reply.to)
-            == (account, mode, arrival.to, arrival.from)
-            && reply.body.as_str() == words
-            && (reply.contact_id, reply.scheduled_at, reply.sender.as_ref())
-                == (Some(contact), None, None)
-            && u64::from(reply.segments.get()) == *parts
-            && super::account::amount(reply.credits.get()) == cost
-            && reply.status == MessageStatus::Queued;
-        ensure!(right, "a keyword answered with {reply:?}");
         let batch = reply.batch_id.ok_or("a reply has no batch")?;
+        let own_route = self.numbers.values().find(|number| number.phone == arrival.to);
+        let own_route = own_route.and_then(|number| number.route.as_ref());
+        let route = match mode {
+            Mode::Test => RouteName::test(),
+            Mode::Live => own_route.unwrap_or(arrival.route).clone(),
+        };
+        let (id, from, to, route) = (reply.id, arrival.to, arrival.from, &route);
+        let draft = Draft { id, account, mode, from, to, words, route };
+        let (batch_id, contact_id) = (Some(batch), Some(contact));
+        let must = Message { batch_id, contact_id, ..draft.outbound() };
+        let right = *reply == must && reply.segments.get() == *parts;
+        ensure!(right, "a keyword answered with {reply:?} and must answer with {must:?}");
         let own = self.accounts.get_mut(&account).ok_or("an account vanished")?;
         if cost > 0 {
             own.book_entry(Cause::Send { batch, campaign: None }, -cost);
             own.reserved += cost;
         }
         if mode.is_test() {
-            own.test_texts.push_back((arrival.at, 1));
+            own.tested(arrival.at, 1);
         }
         let thread = own.inbox.threads.get_mut(&arrival.from).ok_or("a conversation vanished")?;
         // What is an hour old by then is forgotten, also for a text that came before this one and

@@ -1,6 +1,6 @@
 //! Tracked links: one for each URL and recipient, and every hit counted once.
 
-use sms_core::event::EventType;
+use sms_core::event::{EventData, EventType, LinkClick};
 use sms_core::ids::CampaignId;
 use sms_core::link::{ClickPlan, Link, LinkFilter};
 use sms_core::message::Message;
@@ -11,26 +11,23 @@ use super::{Check, Commit, Model, Moment, read};
 use crate::simulation::wish::{SHORT_URLS, URL};
 
 impl Model {
-    /// A text that holds a URL was accepted. Where links are tracked it has one link, and the short
-    /// URL in place of the long one; else it has none.
+    /// A text of these words was accepted. Where links are tracked it has one link, and the short
+    /// URL in place of the long one; else it has none. Returns the words that were to be sent.
     pub(super) fn links_made(
         &mut self,
         moment: &Moment<'_>,
         message: &Message,
+        words: String,
         tracked: bool,
-    ) -> Check {
+    ) -> Result<String, String> {
         let filter = LinkFilter { message: Some(message.id), ..LinkFilter::default() };
         let page = moment.books.link_list(message.account, filter, PageRequest::default());
         let mut links = read(page)?.items;
-        let (words, id) = (message.body.as_str(), message.id);
-        let expected = usize::from(tracked && !message.mode.is_test());
+        let id = message.id;
+        let expected = usize::from(tracked && !message.mode.is_test() && words.contains(URL));
         ensure!(links.len() == expected, "{id} has {} links, not {expected}", links.len());
-        let Some(link) = links.pop() else {
-            ensure!(!words.contains(SHORT_URLS), "{id} holds a short URL that nobody asked for");
-            return Ok(());
-        };
-        let short = format!("{SHORT_URLS}{}", link.code.as_str());
-        ensure!(words.contains(&short) && !words.contains(URL), "{id} does not hold its short URL");
+        let Some(link) = links.pop() else { return Ok(words) };
+        let words = words.replace(URL, &format!("{SHORT_URLS}{}", link.code.as_str()));
         let must = Link {
             id: link.id,
             account: message.account,
@@ -49,7 +46,7 @@ impl Model {
         self.recent_links.push(link.code);
         self.tally.links += 1;
         self.links.insert(link.id, link);
-        Ok(())
+        Ok(words)
     }
 
     /// Hits were counted.
@@ -77,8 +74,18 @@ impl Model {
             ensure!(kept.as_ref() == Some(&link), "{kept:?} is kept for {link:?}");
             self.tally.hits += 1;
             commit.plan(plan.ids);
-            let (kind, subject) = (EventType::LinkClicked, link.id.to_string());
-            commit.owe(Owed { account: link.account, kind, subject, at });
+            let (account, kind) = (link.account, EventType::LinkClicked);
+            let data = EventData::LinkClicked(LinkClick {
+                link_id: link.id,
+                code: link.code.as_str().to_owned(),
+                url: link.url,
+                message_id: Some(link.message),
+                campaign_id: link.campaign,
+                contact_number: Some(link.contact_number),
+                clicks: link.clicks,
+                clicked_at: at,
+            });
+            commit.owe(Owed { account, kind, data, at });
         }
         self.close(moment, commit)
     }

@@ -8,7 +8,7 @@ use sms_core::number::store::NumberCreated;
 use sms_core::number::{Holder, Number};
 
 use super::account::amount;
-use super::{Check, Model, Moment, OwnNumber};
+use super::{Check, Model, OwnNumber};
 
 impl Model {
     /// A key was made.
@@ -47,12 +47,7 @@ impl Model {
     }
 
     /// A number was added, or was there already.
-    pub fn saw_number(
-        &mut self,
-        moment: &Moment<'_>,
-        number: &Number,
-        answer: NumberCreated,
-    ) -> Check {
+    pub fn saw_number(&mut self, number: &Number, answer: NumberCreated) -> Check {
         let known = self.numbers.values().any(|own| own.phone == number.phone);
         ensure!((answer == NumberCreated::Created) != known, "a new number answers {answer:?}");
         if !known {
@@ -63,7 +58,8 @@ impl Model {
             let own = OwnNumber {
                 phone: number.phone,
                 holder: number.holder,
-                since: moment.now,
+                route: number.route.clone(),
+                checked_in_at: None,
                 rent,
                 assigned_at: number.assigned_at,
                 periods: 0,

@@ -96,7 +96,7 @@ impl Model {
             kept.next_rent_at,
             own.next_rent_at
         );
-        ensure!(amount(kept.rental_credits.get()) >= own.rent, "the rent of {id} changed");
+        ensure!(amount(kept.rental_credits.get()) == own.rent, "the rent of {id} changed");
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use sms_core::ids::AccountId;
 use sms_core::sender_name::{Decision, ReviewPlan, ReviewRefused, ReviewStatus, SenderName};
 use sms_core::store::CommitError;
 
-use super::{Check, Model};
+use super::{Check, Model, Moment};
 
 impl Model {
     /// Whether another name of the account with the same letters is approved or waits.
@@ -34,12 +34,22 @@ impl Model {
         answer: &Result<SenderName, CommitError<ReviewRefused>>,
     ) -> Check {
         let own = self.sender_names.get(&plan.id);
-        let Ok(name) = answer else {
-            let approved = plan.decision == Decision::Approve;
-            let refused = own.is_none_or(|own| approved && self.is_taken(own));
-            ensure!(refused, "a review of {own:?} answers {answer:?}");
-            return Ok(());
+        let refusal = match own {
+            None => Some(ReviewRefused::NoSuchSenderName),
+            Some(own) if plan.decision == Decision::Approve && self.is_taken(own) => {
+                Some(ReviewRefused::AskedForAgain)
+            }
+            Some(_) => None,
         };
+        let name = match answer {
+            Ok(name) => name,
+            Err(CommitError::Refused(reason)) => {
+                ensure!(refusal == Some(*reason), "a review of {own:?} is refused: {reason}");
+                return Ok(());
+            }
+            Err(error) => return Err(format!("a review failed: {error}")),
+        };
+        ensure!(refusal.is_none(), "a review of {own:?} made {name:?} in spite of {refusal:?}");
         let own = own.ok_or("a name came from nowhere")?;
         let status = match plan.decision {
             Decision::Approve => ReviewStatus::Approved,
@@ -52,14 +62,17 @@ impl Model {
             ..own.clone()
         };
         ensure!(*name == must, "a review made {name:?} and must make {must:?}");
-        let taken = status == ReviewStatus::Approved && self.is_taken(&must);
-        ensure!(!taken, "{name:?} was approved beside another");
         self.sender_names.insert(plan.id, must);
         Ok(())
     }
 
     /// The names that an account may use were read.
-    pub fn saw_approved(&self, account: AccountId, answer: &[SenderName]) -> Check {
+    pub fn saw_approved(
+        &mut self,
+        moment: &Moment<'_>,
+        account: AccountId,
+        answer: &[SenderName],
+    ) -> Check {
         let own = self.sender_names.values().filter(|name| name.account == account);
         let own = own.filter(|name| name.status == ReviewStatus::Approved);
         let mut own: Vec<&SenderName> = own.collect();
@@ -67,6 +80,8 @@ impl Model {
         own.sort_by_key(|name| name.id);
         told.sort_by_key(|name| name.id);
         ensure!(told == own, "{account} may use {told:?}, and must be able to use {own:?}");
+        let names = own.into_iter().map(|name| name.value.as_str().to_owned()).collect();
+        self.readings.entry(moment.task).or_default().names = names;
         Ok(())
     }
 }

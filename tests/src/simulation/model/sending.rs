@@ -1,28 +1,31 @@
 //! Sends: what may be accepted, what it takes, and what a repeated request answers.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use sms_core::account::{AccountStatus, Mode};
+use sms_core::account::Mode;
+use sms_core::credits::Credits;
 use sms_core::credits::ledger::Cause;
 use sms_core::ids::{AccountId, BatchId, MessageId};
 use sms_core::message::{Message, MessageStatus};
 use sms_core::phone::E164;
+use sms_core::route::RouteName;
 use sms_core::sending::idempotency::EarlierSend;
+use sms_core::sending::recipients::Rejection;
 use sms_core::sending::settle::{Replay, SendRefused, Sent};
 use sms_core::sending::{IdempotencyKey, SendPlan};
 use sms_core::store::CommitError;
 use sms_core::time::Timestamp;
 
 use super::account::amount;
+use super::message::Draft;
 use super::text::TextModel;
-use super::{Check, Model, Moment};
+use super::{Check, Model, Moment, Reading};
 use crate::simulation::wish::Meaning;
 
 const KEPT_FOR: Duration = Duration::from_hours(7 * 24);
 const VALIDITY: Duration = Duration::from_hours(24);
 const TEST_DELAY: Duration = Duration::from_secs(1);
-pub(super) const TEST_WINDOW: Duration = Duration::from_hours(1);
-pub(super) const TEST_TEXTS: usize = 300;
 
 /// What a send asked the store to commit.
 #[derive(Debug, Clone)]
@@ -32,7 +35,6 @@ pub struct SendSeen {
     batch: BatchId,
     key: Option<IdempotencyKey>,
     texts: Vec<(MessageId, E164)>,
-    charge: i64,
     at: Timestamp,
 }
 
@@ -45,7 +47,6 @@ impl SendSeen {
             batch: plan.batch,
             key: plan.idempotency.as_ref().map(|claim| claim.key.clone()),
             texts: plan.messages.iter().map(|text| (text.id, text.to)).collect(),
-            charge: amount(plan.charge.get()),
             at: plan.at,
         }
     }
@@ -91,7 +92,7 @@ impl Model {
         Ok(())
     }
 
-    /// An earlier answer was repeated.
+    /// An earlier answer was repeated; its key may have been used again since it was looked up.
     pub fn saw_replay(
         &mut self,
         moment: &Moment<'_>,
@@ -101,9 +102,11 @@ impl Model {
     ) -> Check {
         self.tally.replays += 1;
         let account = self.accounts.get(&account);
-        let mut sends = account.into_iter().flat_map(|account| account.sends.values());
-        // One that was replaced since cannot be compared any more.
-        let Some(first) = sends.find(|first| first.sent.batch == batch) else { return Ok(()) };
+        let sends = account
+            .into_iter()
+            .flat_map(|account| account.sends.values().chain(&account.replaced_sends));
+        let first = sends.into_iter().find(|first| first.sent.batch == batch);
+        let first = first.ok_or_else(|| format!("{batch}, which nobody sent, is repeated"))?;
         first.check_replay(self.meanings.get(&moment.task), answer)
     }
 
@@ -128,6 +131,7 @@ impl Model {
         answer: &Result<Sent, CommitError<SendRefused>>,
     ) -> Check {
         let meaning = self.meanings.get(&moment.task).cloned();
+        let reading = self.readings.remove(&moment.task).unwrap_or_default();
         let account = self.accounts.get(&seen.account);
         let account = account.ok_or_else(|| format!("no account {}", seen.account))?;
         let earlier = seen.key.as_ref().and_then(|key| account.sends.get(key));
@@ -148,85 +152,87 @@ impl Model {
         }
         let fading = kept.is_none_or(|first| first.fading);
         ensure!(fading, "a key was used again, and the answer is {answer:?}");
-        match answer {
-            Ok(sent) => self.accepted(moment, seen, meaning, sent),
-            Err(error) => self.refused(seen, error),
-        }
-    }
-
-    /// A refusal has to be true.
-    fn refused(&self, seen: &SendSeen, error: &CommitError<SendRefused>) -> Check {
-        let account = &self.accounts[&seen.account];
-        let holds = match error {
-            CommitError::Refused(SendRefused::MayNotSend(_)) => {
-                !may_send(account.status, seen.mode)
-            }
-            CommitError::Refused(SendRefused::InsufficientCredit { needed, balance }) => {
-                amount(needed.get()) == seen.charge
-                    && amount(balance.get()) == account.balance
-                    && seen.charge > account.balance
-            }
-            CommitError::Refused(SendRefused::TestTextsUsedUp { .. }) => {
-                seen.mode.is_test() && self.test_texts(seen, seen.at) > TEST_TEXTS
-            }
-            CommitError::Stale => {
-                seen.texts.iter().any(|(_, to)| account.opt_outs.contains_key(to))
-            }
-            CommitError::Refused(SendRefused::NoSuchAccount | SendRefused::IdempotencyConflict)
-            | CommitError::Store(_) => false,
+        let meaning = meaning.ok_or("a send that nobody asked for")?;
+        let wanted = Wanted::of(&meaning, &reading, seen)?;
+        let told = match answer {
+            Ok(_) => None,
+            Err(CommitError::Refused(reason)) => Some(Obstacle::Refused(*reason)),
+            Err(CommitError::Stale) => Some(Obstacle::Stale),
+            Err(CommitError::Store(error)) => return Err(format!("a send failed: {error}")),
         };
-        ensure!(holds, "a send of {} credits was refused with {error:?}", seen.charge);
-        Ok(())
+        let must = self.send_obstacle(moment, seen, &wanted, told.as_ref());
+        let wants = wanted.people.len();
+        ensure!(told == must, "a send of {wants} texts meets {told:?} and must meet {must:?}");
+        let is_used_up =
+            matches!(told, Some(Obstacle::Refused(SendRefused::TestTextsUsedUp { .. })));
+        self.tally.used_up += u64::from(is_used_up);
+        let made = answer.as_ref();
+        made.map_or(Ok(()), |sent| self.accepted(moment, seen, (meaning, wanted), sent))
     }
 
-    /// Test texts of the hour before `now`, with those of this send.
-    fn test_texts(&self, seen: &SendSeen, now: Timestamp) -> usize {
-        let made = &self.accounts[&seen.account].test_texts;
-        let recent = made.iter().filter(|(at, _)| now.since(*at) < TEST_WINDOW);
-        recent.map(|(_, count)| count).sum::<usize>() + seen.texts.len()
+    /// What stands in the way of a send, the first of all that does.
+    fn send_obstacle(
+        &self,
+        moment: &Moment<'_>,
+        seen: &SendSeen,
+        wanted: &Wanted,
+        told: Option<&Obstacle>,
+    ) -> Option<Obstacle> {
+        let account = &self.accounts[&seen.account];
+        if let Some(reason) = account.forbids(seen.mode) {
+            return Some(Obstacle::Refused(SendRefused::MayNotSend(reason)));
+        }
+        if wanted.people.iter().any(|to| account.opt_outs.contains_key(to)) {
+            return Some(Obstacle::Stale);
+        }
+        let told = match told {
+            Some(Obstacle::Refused(SendRefused::TestTextsUsedUp { retry_after })) => {
+                Some(*retry_after)
+            }
+            _ => None,
+        };
+        let asked = (seen.mode, wanted.people.len());
+        if let Some(retry_after) = account.test_wait_at(moment, asked, seen.at, told) {
+            return Some(Obstacle::Refused(SendRefused::TestTextsUsedUp { retry_after }));
+        }
+        let balance = Credits::new(account.balance.unsigned_abs()).unwrap_or(Credits::MAX);
+        let needed = wanted.charge;
+        (needed > balance)
+            .then_some(Obstacle::Refused(SendRefused::InsufficientCredit { needed, balance }))
     }
 
     fn accepted(
         &mut self,
         moment: &Moment<'_>,
         seen: &SendSeen,
-        meaning: Option<Meaning>,
+        (meaning, wanted): (Meaning, Wanted),
         sent: &Sent,
     ) -> Check {
-        let account = &self.accounts[&seen.account];
-        ensure!(may_send(account.status, seen.mode), "an account that is {} sends", account.status);
-        for (_, to) in &seen.texts {
-            let opted_out = account.opt_outs.contains_key(to);
-            ensure!(!opted_out, "a send was accepted for a number that had opted out");
-        }
-        // A plan made an hour ago is measured by its own hour; nobody gets more by waiting.
-        let texts = self.test_texts(seen, seen.at).min(self.test_texts(seen, moment.now));
-        ensure!(!seen.mode.is_test() || texts <= TEST_TEXTS, "{texts} test texts in one hour");
-        ensure!(sent.batch == seen.batch, "a send has the batch of another");
         let told = sent.messages.iter().map(|text| (text.id, text.to));
         ensure!(told.eq(seen.texts.iter().copied()), "a send answers with other texts");
-        if let Some(meaning) = &meaning {
-            check_meaning(meaning, sent, seen.at)?;
+        for text in &sent.messages {
+            let words = meaning.wish.words(text.to, wanted.from);
+            let words = self.links_made(moment, text, words, meaning.wish.tracked())?;
+            let must = wanted.text(&meaning, seen, text, &words);
+            let encoding = meaning.wish.parts() == Ok(text.segments.get());
+            ensure!(*text == must && encoding, "{text:?} was made, and must be {must:?}");
         }
-        let taken = sent.messages.iter().map(|text| amount(text.credits.get())).sum::<i64>();
-        ensure!(taken == seen.charge, "{} credits were taken for {taken}", seen.charge);
-        ensure!(amount(sent.credits.get()) == taken, "{} credits were told", sent.credits);
+        let taken = amount(wanted.charge.get());
         self.write_send(moment, seen, sent, taken)?;
-        if let Some(tracked) = meaning.as_ref().and_then(|meaning| meaning.wish.links()) {
-            for message in &sent.messages {
-                self.links_made(moment, message, tracked)?;
-            }
-        }
         let account = self.accounts.get_mut(&seen.account).ok_or("an account vanished")?;
-        ensure!(
-            amount(sent.balance.get()) == account.balance,
-            "a send tells a balance of {} and leaves {}",
-            sent.balance,
-            account.balance
-        );
+        let must = Sent {
+            batch: seen.batch,
+            messages: sent.messages.clone(),
+            rejected: wanted.rejected,
+            credits: wanted.charge,
+            balance: Credits::new(account.balance.unsigned_abs()).unwrap_or(Credits::MAX),
+            replay: Replay::First,
+        };
+        ensure!(*sent == must, "a send answers {sent:?} and must answer {must:?}");
         if let Some(key) = &seen.key {
+            let meaning = Some(meaning);
             let first = FirstSend { meaning, sent: sent.clone(), at: seen.at, fading: false };
-            account.sends.insert(key.clone(), first);
+            account.replaced_sends.extend(account.sends.insert(key.clone(), first));
         }
         self.check_ledger(moment, seen.account)?;
         self.check_heads(moment)
@@ -247,7 +253,7 @@ impl Model {
             account.reserved += taken;
         }
         if seen.mode.is_test() && !sent.messages.is_empty() {
-            account.test_texts.push_back((seen.at, sent.messages.len()));
+            account.tested(seen.at, sent.messages.len());
         }
         for message in &sent.messages {
             self.write_text(moment, message, seen.at)?;
@@ -262,7 +268,8 @@ impl Model {
         message: &Message,
         at: Timestamp,
     ) -> Check {
-        self.check_sender(message, at)?;
+        let made_at = message.created_at();
+        ensure!(made_at == at, "{} was made at {at} and says {made_at}", message.id);
         let due = message.scheduled_at.unwrap_or(at);
         let text = TextModel {
             last: message.clone(),
@@ -277,18 +284,6 @@ impl Model {
         self.text_made(moment, text)
     }
 
-    /// A text comes from a number that the account could use when the text was planned.
-    fn check_sender(&self, message: &Message, planned_at: Timestamp) -> Check {
-        let mut numbers = self.numbers.values();
-        let number = numbers.find(|own| own.phone == message.from && own.since < planned_at);
-        if let Some(account) = number.and_then(|own| own.holder.account()) {
-            ensure!(account == message.account, "{} comes from another's number", message.id);
-        }
-        let test = message.route.as_str() == "test";
-        ensure!(test == message.mode.is_test(), "{} takes route {}", message.id, message.route);
-        Ok(())
-    }
-
     /// Keys older than a week may be forgotten from now on.
     pub fn saw_keys_tidied(&mut self, before: Timestamp) {
         for account in self.accounts.values_mut() {
@@ -299,41 +294,68 @@ impl Model {
     }
 }
 
-pub(super) fn may_send(status: AccountStatus, mode: Mode) -> bool {
-    match status {
-        AccountStatus::Active => true,
-        AccountStatus::Pending => mode.is_test(),
-        AccountStatus::Suspended => false,
-    }
+/// What stands in the way of a send.
+#[derive(Debug, PartialEq, Eq)]
+enum Obstacle {
+    Refused(SendRefused),
+    Stale,
 }
 
-/// The answer is what the wish asks for, by the simulation's own knowledge of it.
-fn check_meaning(meaning: &Meaning, sent: &Sent, at: Timestamp) -> Check {
-    let Meaning { wish, mode } = meaning;
-    ensure!(
-        sent.messages.len() + sent.rejected.len() == wish.entries(),
-        "{} entries became {} texts and {} rejections",
-        wish.entries(),
-        sent.messages.len(),
-        sent.rejected.len()
-    );
-    let mut people = wish.people().into_iter();
-    let scheduled_at = wish.schedule_at().filter(|scheduled| *scheduled > at);
-    let status =
-        if scheduled_at.is_some() { MessageStatus::Scheduled } else { MessageStatus::Queued };
-    for text in &sent.messages {
-        ensure!(people.any(|person| person == text.to), "{} is for nobody asked for", text.id);
-        let parts = u64::from(text.segments.get());
-        ensure!(wish.parts() == Some(parts), "{} takes {parts} parts", text.id);
-        let credits = if mode.is_test() { 0 } else { parts };
-        ensure!(text.credits.get() == credits, "{} takes {} credits", text.id, text.credits);
-        ensure!(
-            (text.status, text.scheduled_at, text.mode) == (status, scheduled_at, *mode),
-            "{text:?} was made of {meaning:?}"
-        );
-        let sender = text.sender.as_ref().map(|sender| sender.to_lowercase());
-        let wanted = wish.sender().map(str::to_lowercase);
-        ensure!(sender == wanted, "{} shows {sender:?} for {wanted:?}", text.id);
+/// What a send has to make, by the simulation's own knowledge of it and by what its task read.
+#[derive(Debug)]
+struct Wanted {
+    people: Vec<E164>,
+    rejected: Vec<Rejection>,
+    charge: Credits,
+    from: E164,
+    route: RouteName,
+    /// The approved name that is shown.
+    sender: Option<String>,
+    reading: Reading,
+}
+
+impl Wanted {
+    fn of(meaning: &Meaning, reading: &Reading, seen: &SendSeen) -> Result<Self, String> {
+        let Meaning { wish, mode } = meaning;
+        let known = reading.opted_out.as_ref();
+        let (people, rejected) = wish.people(known.unwrap_or(&BTreeSet::new()));
+        // That somebody has opted out is told before anything about the words.
+        let refused = wish.parts().err();
+        let about_words = rejected.iter().any(|rejection| Some(rejection.reason) == refused);
+        ensure!(!about_words || known.is_some(), "who has opted out was not asked");
+        let (from, route) = reading.senders(seen.at).last().ok_or("a text comes from nowhere")?;
+        let sender = wish.sender().map(|name| reading.approved(name).ok_or(name));
+        let sender = sender.transpose().map_err(|name| format!("{name} is not approved"))?;
+        let parts = if mode.is_test() { 0 } else { u64::from(wish.parts().unwrap_or_default()) };
+        let charge = Credits::new(people.len() as u64 * parts).unwrap_or(Credits::MAX);
+        let route = if mode.is_test() { RouteName::test() } else { route };
+        let reading = reading.clone();
+        Ok(Self { people, rejected, charge, from, route, sender, reading })
     }
-    Ok(())
+
+    /// One of the texts, whose id alone is taken over.
+    fn text(&self, meaning: &Meaning, seen: &SendSeen, text: &Message, words: &str) -> Message {
+        let scheduled_at = meaning.wish.schedule_at().filter(|scheduled| *scheduled > seen.at);
+        let draft = Draft {
+            id: text.id,
+            account: seen.account,
+            mode: meaning.mode,
+            from: self.from,
+            to: text.to,
+            words,
+            route: &self.route,
+        };
+        Message {
+            status: match scheduled_at {
+                Some(_) => MessageStatus::Scheduled,
+                None => MessageStatus::Queued,
+            },
+            sender: self.sender.clone(),
+            client_ref: meaning.wish.client_ref(),
+            batch_id: Some(seen.batch),
+            contact_id: self.reading.contacts.get(&text.to).copied(),
+            scheduled_at,
+            ..draft.outbound()
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use sms_core::credits::ledger::Cause;
 use sms_core::dispatch::LeaseToken;
-use sms_core::event::EventType;
+use sms_core::event::{EventData, EventType};
 use sms_core::ids::MessageId;
 use sms_core::message::{ErrorCode, Message, MessageStatus, TimelineEntry};
 use sms_core::time::Timestamp;
@@ -57,8 +57,10 @@ pub struct TextStep<'a> {
     pub path: &'a [MessageStatus],
     /// When.
     pub at: Timestamp,
-    /// Why it may have gone wrong, if it did.
+    /// What stands in its way, if it goes wrong; the first is told.
     pub errors: &'a [ErrorCode],
+    /// What its history says besides.
+    pub detail: Option<&'a str>,
 }
 
 /// The arrows of the specification.
@@ -145,7 +147,9 @@ impl Model {
         let found = read(moment.books.message_get(text.last.account, id))?;
         let (stored, lines) = found.ok_or_else(|| format!("{id} was made and is not there"))?;
         ensure!(stored == text.last, "{stored:?} is kept for {:?}", text.last);
-        ensure!(lines.len() == 1, "{id} is new and has {} lines", lines.len());
+        let TextModel { last: Message { status, .. }, .. } = text;
+        let line = TimelineEntry { status, detail: None, at: text.last.created_at() };
+        ensure!(lines == [line], "{id} is new and tells {lines:?} of itself");
         if let Some(at) = text.claimable_at() {
             self.queue.insert((at, id));
         }
@@ -188,16 +192,18 @@ impl Model {
         let leaves = step.path.contains(&MessageStatus::Sent);
         let due = if leaves { text.last.due_at() } else { step.at };
         let step = TextStep { at: step.at.max(latest(&text.last)).max(due), ..step };
+        let why = step.errors.first().copied();
         let mut expected = text.last.clone();
+        let mut told = Vec::new();
         for status in step.path {
             let from = expected.status;
             ensure!(is_arrow(from, *status), "{id} went from {from} to {status}");
-            let why = stored.error.filter(|error| step.errors.contains(error));
             enter(&mut expected, *status, step.at, why);
+            told.extend(event_of(*status).map(|kind| (kind, expected.clone())));
         }
         check_order(&stored)?;
         ensure!(stored == expected, "{stored:?} is kept, and must be {expected:?}");
-        self.check_lines(id, &lines, step.path)?;
+        self.check_lines(id, &lines, step)?;
         self.requeue(id, |text| {
             text.last = stored.clone();
             text.lines = lines.len();
@@ -207,9 +213,9 @@ impl Model {
         });
         commit.touch(stored.account);
         self.settle_credits(&stored, before);
-        for kind in step.path.iter().filter_map(|status| event_of(*status)) {
-            let subject = id.to_string();
-            commit.owe(Owed { account: stored.account, kind, subject, at: step.at });
+        for (kind, text) in told {
+            let (account, data) = (stored.account, EventData::MessageSent(Box::new(text)));
+            commit.owe(Owed { account, kind, data, at: step.at });
         }
         if step.path.contains(&MessageStatus::Sent) && !stored.mode.is_test() {
             let last = self.last_texted.entry((stored.from, stored.to));
@@ -231,11 +237,18 @@ impl Model {
         Ok(())
     }
 
-    fn check_lines(&self, id: MessageId, lines: &[TimelineEntry], path: &[MessageStatus]) -> Check {
+    /// Each status it took has a line; the last says what is known besides, or why it went wrong.
+    fn check_lines(&self, id: MessageId, lines: &[TimelineEntry], step: TextStep<'_>) -> Check {
         let known = self.text(id)?.lines;
         let new = lines.get(known..).unwrap_or_default();
-        let told = new.iter().map(|line| line.status);
-        ensure!(told.eq(path.iter().copied()), "{id} took {path:?} and tells {new:?}");
+        let line =
+            |status: &MessageStatus| TimelineEntry { status: *status, detail: None, at: step.at };
+        let mut must: Vec<TimelineEntry> = step.path.iter().map(line).collect();
+        if let Some(last) = must.last_mut() {
+            let why = step.errors.first().map(|error| error.message());
+            last.detail = step.detail.or(why).map(str::to_owned);
+        }
+        ensure!(new == must, "{id} tells {new:?} of itself and must tell {must:?}");
         Ok(())
     }
 

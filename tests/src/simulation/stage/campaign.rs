@@ -16,7 +16,7 @@ impl CampaignLayer for Stage {
         self.before("campaign_launch").await;
         let seen = LaunchSeen::of(&plan);
         let answer = self.inner.campaign_launch(plan).await;
-        self.after(|model, moment| model.saw_launch(moment, seen, &answer)).await;
+        self.after(|model, moment| model.saw_launch(moment, &seen, &answer)).await;
         answer
     }
 

@@ -27,6 +27,17 @@ impl ContactLayer for Stage {
         self.after(|model, _| model.saw_contact_gone(plan, &answer)).await;
         answer
     }
+
+    async fn contacts_by_phone(
+        &self,
+        account: AccountId,
+        phones: &[E164],
+    ) -> Result<Vec<Contact>, StoreError> {
+        self.before("contacts_by_phone").await;
+        let answer = self.inner.contacts_by_phone(account, phones).await?;
+        self.world.judge(|model, moment| model.saw_contacts_of(moment, account, phones, &answer));
+        Ok(answer)
+    }
 }
 
 impl ListLayer for Stage {
@@ -81,6 +92,17 @@ impl ListLayer for Stage {
 }
 
 impl OptOutLayer for Stage {
+    async fn opt_outs_among(
+        &self,
+        account: AccountId,
+        numbers: &[E164],
+    ) -> Result<BTreeSet<E164>, StoreError> {
+        self.before("opt_outs_among").await;
+        let answer = self.inner.opt_outs_among(account, numbers).await?;
+        self.world.judge(|model, moment| model.saw_opt_outs(moment, account, numbers, &answer));
+        Ok(answer)
+    }
+
     async fn opt_out_create(
         &self,
         account: AccountId,

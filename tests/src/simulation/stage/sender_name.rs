@@ -23,7 +23,7 @@ impl SenderNameLayer for Stage {
     ) -> Result<Vec<SenderName>, StoreError> {
         self.before("sender_names_approved").await;
         let answer = self.inner.sender_names_approved(account).await?;
-        self.world.judge(|model, _| model.saw_approved(account, &answer));
+        self.world.judge(|model, moment| model.saw_approved(moment, account, &answer));
         Ok(answer)
     }
 

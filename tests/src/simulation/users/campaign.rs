@@ -13,7 +13,7 @@ use sms_core::time::Timestamp;
 
 use super::Caller;
 use crate::simulation::dice::Dice;
-use crate::simulation::wish::{URL, person};
+use crate::simulation::wish::{CAMPAIGN, number, person};
 
 /// A campaign to be launched.
 #[derive(Debug, Clone)]
@@ -40,6 +40,15 @@ impl Spread {
             tracked: dice.percent(50),
             twice: dice.percent(20),
         }
+    }
+}
+
+impl Spread {
+    /// A test, for at once.
+    pub(super) fn rehearsal() -> Self {
+        let people = vec![number(447_700_900_100), number(447_700_900_101)];
+        let (mode, ignore_quiet_hours) = (Mode::Test, true);
+        Self { people, mode, schedule_at: None, ignore_quiet_hours, tracked: false, twice: false }
     }
 }
 
@@ -75,7 +84,7 @@ impl Caller {
         let input = CampaignInput {
             ignore_quiet_hours,
             track_links: Some(tracked),
-            ..CampaignInput::new("Spring", format!("The new menu: {URL}"), list.id)
+            ..CampaignInput::new("Spring", CAMPAIGN, list.id)
         };
         let made = self.expect("campaign_create", handle.campaign_create(input).await, &gone);
         let Some(campaign) = made else { return };

@@ -9,8 +9,8 @@ use sms_core::sending::settle::Replay;
 use sms_core::sending::{IdempotencyKey, Quote, SendRequest, Sent};
 use sms_core::time::Timestamp;
 
-use super::Caller;
-use crate::simulation::wish::Meaning;
+use super::{Caller, Spread};
+use crate::simulation::wish::{Meaning, Wish};
 
 /// What a send may be refused with.
 const REFUSALS: [&str; 9] = [
@@ -24,6 +24,9 @@ const REFUSALS: [&str; 9] = [
     "unavailable",
     "validation_failed",
 ];
+
+/// So many sends of test texts to everybody are too many for an hour.
+const REHEARSALS: usize = 14;
 
 impl Caller {
     /// Sends, perhaps after a quote, which then has to be right.
@@ -47,10 +50,13 @@ impl Caller {
         if quoted {
             quote = self.quote(account, &meaning, request.clone()).await;
         }
+        let begin = || self.world.with(|state| state.model.begins_to_plan(task));
+        begin();
         let mut answer = handle.send(request.clone()).await;
         // Whoever hears no answer asks again, and is charged once.
         for _ in 0..3 {
             if asked.is_some() && matches!(&answer, Err(error) if error.code() == "unavailable") {
+                begin();
                 answer = handle.send(request.clone()).await;
             }
         }
@@ -70,6 +76,15 @@ impl Caller {
         {
             self.check_quote(&quote, &sent, meaning.mode);
         }
+    }
+
+    /// Sends test texts until there are too many within the hour, and on, and then a campaign.
+    pub(super) async fn rehearse(&self, account: AccountId) {
+        for _ in 0..REHEARSALS {
+            let meaning = Meaning { wish: Wish::for_all(), mode: Mode::Test };
+            self.send(account, meaning, None, false).await;
+        }
+        self.launch(account, Spread::rehearsal()).await;
     }
 
     /// Whatever was asked again led to one batch, the one that the key leads to.

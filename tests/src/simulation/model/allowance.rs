@@ -1,0 +1,68 @@
+//! What an account may send: by its state, by its balance, and for nothing.
+
+use std::time::Duration;
+
+use sms_core::account::status::MayNotSend;
+use sms_core::account::{AccountStatus, Mode};
+use sms_core::time::Timestamp;
+
+use super::{AccountModel, Moment};
+
+/// How many test texts an account may make within [`TEST_WINDOW`].
+const TEST_TEXTS: usize = 300;
+const TEST_WINDOW: Duration = Duration::from_hours(1);
+/// How long they are kept: a plan may be committed up to an hour late.
+const TEST_TEXTS_KEPT: Duration = Duration::from_hours(2);
+const LATEST: Duration = Duration::from_hours(1);
+const LEAST_WAIT: Duration = Duration::from_secs(1);
+
+impl AccountModel {
+    /// Why the account's state forbids it to send, if it does.
+    pub(super) fn forbids(&self, mode: Mode) -> Option<MayNotSend> {
+        match self.status {
+            AccountStatus::Active => None,
+            AccountStatus::Pending => (!mode.is_test()).then_some(MayNotSend::Pending),
+            AccountStatus::Suspended => Some(MayNotSend::Suspended),
+        }
+    }
+
+    /// How long so many more texts have to wait at `at`, if they are test texts and there are too
+    /// many already: until enough of those of the last hour are an hour old.
+    pub(super) fn test_wait(&self, mode: Mode, more: usize, at: Timestamp) -> Option<Duration> {
+        if !mode.is_test() {
+            return None;
+        }
+        let made = self.test_texts.iter().filter(|(made_at, _)| at.since(*made_at) < TEST_WINDOW);
+        let mut made: Vec<(Timestamp, usize)> = made.copied().collect();
+        made.sort_unstable();
+        let fits = |made: &[(Timestamp, usize)]| {
+            made.iter().map(|(_, count)| count).sum::<usize>() + more <= TEST_TEXTS
+        };
+        if fits(&made) {
+            return None;
+        }
+        let enough = (1..=made.len()).find(|gone| fits(&made[*gone..]));
+        let last = enough.and_then(|gone| made.get(gone - 1)).map(|(made_at, _)| *made_at);
+        let wait = last.map_or(TEST_WINDOW, |last| last.plus(TEST_WINDOW).since(at));
+        Some(wait.max(LEAST_WAIT))
+    }
+
+    /// The same at a commit, which answered `told`. What a plan that is committed more than an hour
+    /// late would have to wait for may be forgotten.
+    pub(super) fn test_wait_at(
+        &self,
+        moment: &Moment<'_>,
+        (mode, more): (Mode, usize),
+        planned_at: Timestamp,
+        told: Option<Duration>,
+    ) -> Option<Duration> {
+        let is_late = moment.now.since(planned_at) > LATEST;
+        if is_late && mode.is_test() { told } else { self.test_wait(mode, more, planned_at) }
+    }
+
+    /// So many test texts were made.
+    pub(super) fn tested(&mut self, at: Timestamp, count: usize) {
+        self.test_texts.retain(|(made_at, _)| at.since(*made_at) <= TEST_TEXTS_KEPT);
+        self.test_texts.push_back((at, count));
+    }
+}
