@@ -36,10 +36,11 @@ impl CreditStore for MemoryStore {
         let position = page
             .after
             .map_or(usize::MAX, |cursor| usize::try_from(cursor.position()).unwrap_or(usize::MAX));
-        let end = position.min(ledger.len());
+        // Entries are numbered from 1, and a cursor names the last one shown, in every store.
+        let end = position.saturating_sub(1).min(ledger.len());
         let start = end.saturating_sub(page.limit.get());
         let items = ledger[start..end].iter().rev().cloned().collect();
-        let next = (start > 0).then(|| Cursor::after_position(start as u64));
+        let next = (start > 0).then(|| Cursor::after_position(start as u64 + 1));
         Ok(Page { items, next })
     }
 }

@@ -58,9 +58,9 @@ impl SendingStore for MemoryStore {
                 let is_same = |earlier: &EarlierSend| earlier.accepted_at == accepted_at;
                 if room.earlier.get(&key).is_some_and(is_same) {
                     room.earlier.remove(&key);
+                    removed += 1;
                 }
             }
-            removed += 1;
         }
         Ok(removed)
     }

@@ -24,7 +24,7 @@ use crate::row::{self, Read, digits, time, token, uuid, uuids};
 use crate::sent_part::Staged;
 use crate::{PgStore, message_columns};
 
-/// The routes that texts wait for, `named`: found by leaps through the index, and nothing at the end.
+/// The routes that texts wait for, `named`: found by leaps through the index; the last is nothing.
 macro_rules! queue_routes {
     () => {
         "WITH RECURSIVE named AS (

@@ -149,9 +149,11 @@ fn texts_that_expire_while_their_route_takes_nothing_are_failed_within_seconds()
     let stage = Stage::with(&[&main]);
     let id = stage.send();
     main.is(Fitness::Full);
-    stage.clock.advance(VALIDITY - Duration::from_secs(1));
     let done = now(stage.sms.dispatch_due(10)).unwrap();
     assert_eq!((done.claimed, done.routes_left), (0, 1));
+    // The last look before its end was a second before.
+    stage.clock.advance(VALIDITY.saturating_sub(Duration::from_secs(1)));
+    assert_eq!(stage.dispatch(), 0);
     for (seconds, failed) in [(1, 0), (8, 0), (1, 1)] {
         stage.clock.advance(Duration::from_secs(seconds));
         let done = now(stage.sms.dispatch_due(10)).unwrap();

@@ -5,6 +5,7 @@ use crate::conformance::rig::{credits, millis, read_all, refusal_of, refused, re
 use crate::credits::Change;
 use crate::credits::adjust::AdjustRefused;
 use crate::credits::ledger::{Cause, DoesNotFit, Entry, Kind};
+use crate::page::{Cursor, Limit, PageRequest};
 
 scenarios! { credits;
     /// Credits that are added are a top-up, credits that are taken back an adjustment, each is an
@@ -91,6 +92,19 @@ scenarios! { credits;
             page
         };
         assert_eq!(read_all(2, read).await, before);
+    }
+
+    /// A cursor of the ledger is the number of the last entry shown, counted from the first, 1.
+    async fn a_cursor_of_the_ledger_names_the_last_entry_shown(rig: &Rig) {
+        let account = rig.account(5).await;
+        for amount in [10, -1, 20, -2] {
+            rig.adjust(&account, amount).await.expect("fits");
+        }
+        let wanted = PageRequest { limit: Limit::new(2).expect("a limit"), after: None };
+        let page = rig.store().ledger_list(account.id, wanted).await.expect("read");
+        assert_eq!(page.next, Some(Cursor::after_position(4)), "5 entries: 5 and 4 are shown");
+        let rest = PageRequest { after: page.next, ..wanted };
+        assert_eq!(rig.store().ledger_list(account.id, rest).await.expect("read").items.len(), 2);
     }
 
     /// An account's ledger holds its own entries only.

@@ -430,7 +430,8 @@ proptest! {
         let end = loop {
             let at = entry.claimable_at;
             let lease = Lease { token: OURS, until: at.plus(LEASE) };
-            let mut claim = ClaimPlan { at, limit: 1, lease, wanted: Wanted::AllBut(Vec::new()), ids: ids() };
+            let wanted = Wanted::AllBut(Vec::new());
+            let mut claim = ClaimPlan { at, limit: 1, lease, wanted, ids: ids() };
             entry = match claim.settle(facts(&message, &entry)) {
                 ClaimVerdict::Take { entry, .. } => entry,
                 ClaimVerdict::Fail(changed) => break changed,

@@ -3,19 +3,17 @@
 //! Any number of programs may run these at once over one store. A call that is dropped at any
 //! point loses nothing: what it held is taken again when its lease runs out.
 
-use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures_util::future::{BoxFuture, join_all};
 use futures_util::{FutureExt, StreamExt};
 
+pub(super) use self::held::{ExpiredLook, HeldLeases, Unrecorded};
+use self::held::{Held, Hold};
 use super::Sms;
-use crate::dispatch::{
-    ClaimPlan, Claimed, FollowUp, LOOK_FOR_EXPIRED_EVERY, LeaseToken, OutcomePlan, OutcomeRecorded,
-    Wanted,
-};
+use crate::dispatch::{ClaimPlan, Claimed, FollowUp, OutcomePlan, OutcomeRecorded, Wanted};
 use crate::error::Error;
 use crate::inbound::part::InboundPart;
 use crate::inbound::{InboundText, Origin, SHARED_REACH};
@@ -31,6 +29,8 @@ use crate::sending::idempotency;
 use crate::sending::settle::TEST_TEXTS_KEPT;
 use crate::time::Timestamp;
 use crate::webhook::delivery;
+
+mod held;
 
 /// A kind of work that a commit may have made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,68 +119,6 @@ impl From<DispatchFailed> for Error {
 /// Commits that record one hand-over's outcomes side by side. While they are under way, further
 /// outcomes gather for the next.
 const RECORDS_AT_ONCE: usize = 2;
-
-/// The leases of claims whose texts are being handed over by this program.
-#[derive(Debug, Default)]
-pub(super) struct HeldLeases(Mutex<BTreeSet<LeaseToken>>);
-
-impl HeldLeases {
-    fn with<T>(&self, act: impl FnOnce(&mut BTreeSet<LeaseToken>) -> T) -> T {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-/// Outcomes that the store could not record when they came. The texts have left: they are kept, and
-/// held, until they are recorded, lest another worker hands them over again.
-#[derive(Debug, Default)]
-pub(super) struct Unrecorded(Mutex<Vec<Vec<OutcomePlan>>>);
-
-impl Unrecorded {
-    fn with<T>(&self, act: impl FnOnce(&mut Vec<Vec<OutcomePlan>>) -> T) -> T {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-/// When texts that expired were last looked for among those whose routes cannot take them.
-#[derive(Debug, Default)]
-pub(super) struct ExpiredLook(Mutex<Option<Timestamp>>);
-
-impl ExpiredLook {
-    /// Whether it is time to look; whoever is told so does it.
-    fn is_due(&self, now: Timestamp) -> bool {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_due = last.is_none_or(|last| now.since(last) >= LOOK_FOR_EXPIRED_EVERY);
-        if is_due {
-            *last = Some(now);
-        }
-        is_due
-    }
-
-    /// There may be more.
-    fn look_again(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-}
-
-/// What a claim holds its texts under.
-#[derive(Debug, Clone, Copy)]
-struct Hold {
-    token: LeaseToken,
-    /// When it was made.
-    since: Timestamp,
-}
-
-/// Forgets a lease when the work under it ends, also when it is dropped.
-struct Held<'a> {
-    leases: &'a HeldLeases,
-    hold: Hold,
-}
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        self.leases.with(|tokens| tokens.remove(&self.hold.token));
-    }
-}
 
 impl Sms {
     /// Takes up to `limit` texts that are due, hands them to their routes, and records what became

@@ -208,7 +208,8 @@ scenarios! { sending;
         let second = rig.send(&account, &request).await;
         assert_eq!(second.replay, Replay::First);
         let before = rig.now().minus(KEPT_FOR);
-        rig.store().idempotency_tidy(before, 100).await.expect("tidied");
+        let removed = rig.store().idempotency_tidy(before, 100).await.expect("tidied");
+        assert_eq!(removed, 0, "the first use is gone already");
         let again = rig.send(&account, &request).await;
         assert_eq!((again.replay, again.batch), (Replay::Repeated, second.batch));
     }

@@ -26,7 +26,7 @@ const REFUSALS: [&str; 9] = [
 ];
 
 /// So many sends of test texts to everybody are too many for an hour.
-const REHEARSALS: usize = 14;
+const REHEARSALS: usize = 24;
 
 impl Caller {
     /// Sends, perhaps after a quote, which then has to be right.
