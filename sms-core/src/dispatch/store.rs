@@ -11,8 +11,7 @@ use crate::time::Timestamp;
 pub trait DispatchStore: Send + Sync {
     /// Takes texts whose `claimable_at` is not after `plan.at`, the longest due first, and settles
     /// each by [`ClaimPlan::settle`](super::ClaimPlan::settle) in one commit. Two claims at once
-    /// never take the same text. Those of routes in [`ClaimPlan::without`] are left, unless they
-    /// are no longer valid.
+    /// never take the same text. Which of them [`ClaimPlan::wanted`] says.
     async fn dispatch_claim(&self, plan: ClaimPlan) -> Result<Claimed, StoreError>;
 
     /// Records what became of texts, each by [`OutcomePlan::settle`] against the text and its place
