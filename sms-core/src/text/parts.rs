@@ -220,19 +220,39 @@ fn segments(text: &str, encoding: Encoding, count: Count) -> usize {
 }
 
 /// Where the first joined part of a text ends, in bytes; after one character at least.
+///
+/// Most of it is counted in blocks, and only its end character by character.
 fn cut(text: &str, encoding: Encoding) -> usize {
     let room = encoding.joined_units() as usize;
-    let mut used = 0;
-    for (at, c) in text.char_indices() {
+    let (whole, mut used) = match encoding {
+        Encoding::Gsm7 => gsm7::beginning(text, room),
+        Encoding::Ucs2 => utf16_beginning(text, room),
+    };
+    for (at, c) in text[whole..].char_indices() {
         used += match encoding {
             Encoding::Gsm7 => gsm7::width(c).unwrap_or(1),
             Encoding::Ucs2 => c.len_utf16(),
         };
         if used > room {
-            return at;
+            return whole + at;
         }
     }
     text.len()
+}
+
+/// A beginning of a text that takes `room` code units at most: its length in bytes, and the units.
+/// No character takes more units than bytes, so as many bytes as units are left always fit.
+fn utf16_beginning(text: &str, room: usize) -> (usize, usize) {
+    let (mut length, mut units) = (0, 0);
+    while room - units > 8 {
+        let more = &text[length..text.floor_char_boundary(length + room - units)];
+        if more.is_empty() {
+            break;
+        }
+        length += more.len();
+        units += count_utf16(more).units;
+    }
+    (length, units)
 }
 
 /// Texts beyond four thousand million units do not reach this program.
