@@ -132,9 +132,9 @@ impl NumberStore for PgStore {
             .bind(time(at))
             .execute(&self.pool)
             .await
-            .map_err(failed("checking a number in"))?;
+            .map_err(failed("checking a number in"));
         self.caches.numbers.forget_where(|numbers| numbers.iter().any(|number| number.id == id));
-        Ok(updated.rows_affected() == 1)
+        Ok(updated?.rows_affected() == 1)
     }
 
     async fn numbers_check_in(
@@ -162,7 +162,11 @@ impl NumberStore for PgStore {
     }
 
     async fn rents_charge(&self, plan: RentPlan) -> Result<RentsCharged, StoreError> {
-        again_on_conflict!(rent::charge(&self.pool, plan.clone()))
+        let charged = again_on_conflict!(rent::charge(&self.pool, plan.clone()));
+        self.caches
+            .numbers
+            .forget_where(|numbers| numbers.iter().any(|number| number.next_rent_at.is_some()));
+        charged
     }
 
     async fn rents_next(&self) -> Result<Option<Timestamp>, StoreError> {

@@ -329,6 +329,12 @@ impl LaunchPlan {
         !self.mode.is_test() && size.saturating_mul(each) > facts.balance.get()
     }
 
+    /// The plan with placeholders in the place of links' codes. Planned to the end it is refused
+    /// for the reasons that the plan itself is; it draws nothing, and has nothing to write.
+    pub fn rehearsal(&self) -> Self {
+        Self { writer: self.writer.clone().showing_only(), ..self.clone() }
+    }
+
     /// Decides, once every page is planned. Between reading the facts and writing the verdict no
     /// other commit of the account may run, nor one that changes the campaign.
     pub fn settle(&self, facts: &LaunchFacts) -> Result<LaunchVerdict, Refused> {

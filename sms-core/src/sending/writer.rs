@@ -145,6 +145,11 @@ impl TextWriter {
         }
     }
 
+    /// A writer of the same texts that draws no codes for their links.
+    pub fn showing_only(self) -> Self {
+        Self { random: None, ..self }
+    }
+
     /// Writes the text for one recipient, and its tracked links into `links`; or says why there is
     /// none.
     pub fn write(

@@ -127,7 +127,7 @@ async fn settle(
     plan.begin(&facts)?;
     if plan.is_doubtful(&facts) {
         // Refused, it leaves no dead rows behind.
-        let mut dry = plan.clone();
+        let mut dry = plan.rehearsal();
         pages(connection, &mut dry, Writing::Nothing, started).await?;
         let _foreseen = dry.settle(&facts)?;
     }

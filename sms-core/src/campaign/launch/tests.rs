@@ -115,6 +115,20 @@ fn links_are_tracked_for_each_recipient_unless_it_is_a_test() {
 }
 
 #[test]
+fn a_rehearsal_comes_to_the_same_price_and_draws_no_codes() {
+    let draft = Campaign { track_links: true, ..draft_of("https://example.com/menu") };
+    let mut live = plan(&draft, Mode::Live);
+    let mut rehearsed = live.rehearsal();
+    assert_eq!(rehearsed.page(&people(3)).links, []);
+    let written = live.page(&people(3));
+    let untouched = plan(&draft, Mode::Live).page(&people(3));
+    assert_eq!(written, untouched, "codes are those of a plan that was not rehearsed");
+    assert_eq!(rehearsed.totals(), Totals { links: 0, ..live.totals() });
+    let poor = LaunchFacts { balance: credits(2), ..facts(&draft, 3) };
+    assert_eq!(refused(rehearsed.settle(&poor)), refused(live.settle(&poor)));
+}
+
+#[test]
 fn those_who_get_no_text_are_counted_and_cost_nothing() {
     let mut contacts = people(4);
     contacts[0].opted_out = true;

@@ -42,10 +42,16 @@ async fn next(rig: &Rig) -> Option<Timestamp> {
     rig.store().rents_next().await.expect("answered")
 }
 
-/// The number as it is now.
+/// The number as it is now, to its account and to what picks a number for a text.
 async fn number_now(rig: &Rig, account: &Account, id: NumberId) -> Number {
     let held = rig.store().numbers_held(account.id).await.expect("read");
-    held.into_iter().find(|number| number.id == id).expect("the number is there")
+    let usable = rig.store().numbers_for(account.id).await.expect("read");
+    let the_one = |numbers: Vec<Number>| {
+        numbers.into_iter().find(|number| number.id == id).expect("the number is there")
+    };
+    let number = the_one(held);
+    assert_eq!(the_one(usable), number, "nothing that was read before is told again");
+    number
 }
 
 /// When the periods fell due whose rent was taken, in the order booked.
@@ -71,6 +77,7 @@ scenarios! { number;
         let account = rig.account(100).await;
         let number = rented(rig, 1, &account, 30).await;
         assert_eq!(next(rig).await, Some(number.assigned_at));
+        assert_eq!(number_now(rig, &account, number.id).await, number);
         assert_eq!(charge(rig, 10).await, taken(1));
         assert_eq!(charge(rig, 10).await, taken(0));
         let second = number.assigned_at.plus(PERIOD);
