@@ -11,6 +11,7 @@ use sms_core::webhook::delivery::Delivery;
 pub(crate) struct Deliveries {
     rows: BTreeMap<DeliveryId, Delivery>,
     by_endpoint: BTreeSet<(EndpointId, DeliveryId)>,
+    by_age: BTreeSet<(Timestamp, DeliveryId)>,
     /// What can be claimed, endpoint by endpoint, so that none hides another's.
     claimable: BTreeMap<EndpointId, BTreeSet<(Timestamp, DeliveryId)>>,
     /// When each endpoint's first delivery can be claimed.
@@ -22,6 +23,7 @@ impl Deliveries {
     pub(crate) fn put(&mut self, delivery: Delivery) {
         self.remove(delivery.id);
         self.by_endpoint.insert((delivery.endpoint, delivery.id));
+        self.by_age.insert((delivery.created_at, delivery.id));
         if let Some(at) = delivery.claimable_at() {
             let (endpoint, id) = (delivery.endpoint, delivery.id);
             self.change_claimable(endpoint, |waiting| waiting.insert((at, id)));
@@ -32,6 +34,7 @@ impl Deliveries {
     pub(crate) fn remove(&mut self, id: DeliveryId) {
         let Some(delivery) = self.rows.remove(&id) else { return };
         self.by_endpoint.remove(&(delivery.endpoint, id));
+        self.by_age.remove(&(delivery.created_at, id));
         if let Some(at) = delivery.claimable_at() {
             self.change_claimable(delivery.endpoint, |waiting| waiting.remove(&(at, id)));
         }
@@ -87,10 +90,10 @@ impl Deliveries {
         }
     }
 
-    /// Removes up to `limit` deliveries made before `before`; how many.
+    /// Removes up to `limit` deliveries made before `before`, the oldest first; how many.
     pub(crate) fn tidy(&mut self, before: Timestamp, limit: usize) -> usize {
-        let old = self.rows.values().take_while(|delivery| delivery.created_at < before);
-        let ids: Vec<DeliveryId> = old.take(limit).map(|delivery| delivery.id).collect();
+        let old = self.by_age.iter().take_while(|(made, _)| *made < before);
+        let ids: Vec<DeliveryId> = old.take(limit).map(|(_, id)| *id).collect();
         for id in &ids {
             self.remove(*id);
         }

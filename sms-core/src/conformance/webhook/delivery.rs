@@ -130,4 +130,19 @@ scenarios! { webhook;
         assert_eq!(tidy(rig, 100).await, 1);
         assert_eq!(rig.deliveries(&endpoint).await, []);
     }
+
+    /// Ids rise even when a clock is put back; what is old is told by the clock.
+    async fn tidying_finds_the_old_behind_the_younger(rig: &Rig) {
+        let (_, endpoint) = rig.listener(person(900)).await;
+        let taken = test_of(rig, &endpoint, Ok(()));
+        let ahead = Delivery { created_at: rig.now().plus(millis(1)), ..taken };
+        let behind = test_of(rig, &endpoint, Ok(()));
+        assert!(ahead.id < behind.id);
+        for test in [&ahead, &behind] {
+            rig.store().delivery_log(test.clone()).await.expect("kept");
+        }
+        rig.advance(KEPT_FOR.saturating_add(millis(1)));
+        assert_eq!(tidy(rig, 100).await, 1);
+        assert_eq!(rig.deliveries(&endpoint).await, [ahead]);
+    }
 }
