@@ -1,4 +1,5 @@
-//! Reading numbers as people type them, beside reading the canonical form.
+//! Reading numbers as people type them, beside reading the canonical form, and beside a port of
+//! libphonenumber.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -30,4 +31,19 @@ pub(crate) fn numbers(during: Duration) {
     };
     let turns = by_turns(during, FORMS.len() as f64, ours, canonical);
     print(&turns.row("numbers read/s, six forms", "in the canonical form/s"));
+    #[cfg(feature = "peers")]
+    beside_a_port(during, ours);
+}
+
+/// Ours tells mobile numbers from others as well, which is a further question to the port.
+#[cfg(feature = "peers")]
+fn beside_a_port(during: Duration, ours: impl FnMut()) {
+    let uk = Some(phonenumber::country::Id::GB);
+    let theirs = || {
+        for form in FORMS {
+            let _ = black_box(phonenumber::parse(uk, black_box(form)));
+        }
+    };
+    let turns = by_turns(during, FORMS.len() as f64, ours, theirs);
+    print(&turns.row("numbers read/s, six forms", "by phonenumber 0.3.10/s"));
 }

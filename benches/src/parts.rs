@@ -1,4 +1,4 @@
-//! Counting parts: bytes a second, beside a scan for one byte.
+//! Counting parts: bytes a second, beside a scan for one byte and beside another crate.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -49,5 +49,32 @@ pub(crate) fn parts(during: Duration) {
         };
         let turns = by_turns(during, gigabytes, ours, scan);
         print(&turns.row(format!("GB/s of texts counted: {what}"), "GB/s scanned by memchr"));
+        #[cfg(feature = "peers")]
+        beside_a_splitter(during, what, &texts);
     }
+}
+
+/// The other crate cuts each text to count it, and takes it as a `String`; so ours cuts too.
+#[cfg(feature = "peers")]
+fn beside_a_splitter(during: Duration, what: &str, texts: &[String]) {
+    use sms_core::text::split;
+    use sms_splitter::SplitSms;
+
+    let ours = || {
+        for text in texts {
+            black_box(split(black_box(text)).len());
+        }
+    };
+    let theirs = || {
+        for text in texts {
+            black_box(SplitSms::default().split(black_box(text).clone()).parts.len());
+        }
+    };
+    let turns = by_turns(during, texts.len() as f64, ours, theirs);
+    let row = turns.row(format!("texts/s cut: {what}"), "by sms_splitter 0.1.9/s");
+    let is_same = |text: &&String| {
+        SplitSms::default().split((*text).clone()).parts.len() == split(text).len()
+    };
+    let same = texts.iter().filter(is_same).count();
+    print(&row.note(format!("as many parts in {same} of {} texts", texts.len())));
 }

@@ -146,6 +146,7 @@ impl TextWriter {
     }
 
     /// A writer of the same texts that draws no codes for their links.
+    #[must_use]
     pub fn showing_only(self) -> Self {
         Self { random: None, ..self }
     }

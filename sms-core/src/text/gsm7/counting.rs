@@ -112,9 +112,9 @@ static ADDS: [[u32; 256]; ROWS.len()] = adds();
 
 const fn after() -> [u8; 256] {
     let mut rows = [0; 256];
-    let mut row = 1;
-    while row < ROWS.len() {
-        rows[ROWS[row] as usize] = row as u8;
+    let mut row = 1_u8;
+    while (row as usize) < ROWS.len() {
+        rows[ROWS[row as usize] as usize] = row;
         row += 1;
     }
     rows

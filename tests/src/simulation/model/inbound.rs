@@ -179,6 +179,17 @@ impl Model {
         }
     }
 
+    /// Who texted somebody on a shared number was forgotten: all that was old, for a run never has
+    /// more of it than a portion takes. A text that a worker took in before and is late with
+    /// belongs to nobody then.
+    pub fn saw_last_texted_tidied(&mut self, before: Timestamp, answer: usize) -> Check {
+        let known = self.last_texted.len();
+        self.last_texted.retain(|_, (_, at)| *at >= before);
+        let old = known - self.last_texted.len();
+        ensure!(answer == old, "{answer} of {old} that were texted long ago were forgotten");
+        Ok(())
+    }
+
     /// Whose a text from a network is.
     fn owner(&self, arrival: &Arrival<'_>) -> Option<(AccountId, Mode)> {
         let number = self.numbers.values().find(|own| own.phone == arrival.to)?;

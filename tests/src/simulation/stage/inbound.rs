@@ -28,4 +28,11 @@ impl InboundLayer for Stage {
         self.after(|model, moment| model.saw_parts_given_up(moment, &seen, &answer)).await;
         Ok(answer)
     }
+
+    async fn last_texted_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        self.before("last_texted_tidy").await;
+        let answer = self.inner.last_texted_tidy(before, limit).await?;
+        self.after(|model, _| model.saw_last_texted_tidied(before, answer)).await;
+        Ok(answer)
+    }
 }
