@@ -4,6 +4,8 @@
 //! after and instead of routing: under which pattern a request is logged and counted (a raw path
 //! can hold a phone number), which methods a path has (`Allow`), how large its body may be.
 
+use std::collections::BTreeMap;
+use std::str::Split;
 use std::sync::Arc;
 
 use poem::http::Method;
@@ -16,21 +18,22 @@ pub const UNMATCHED: &str = "unmatched";
 #[derive(Debug, Clone)]
 pub struct RoutePattern {
     pattern: Arc<str>,
-    segments: Vec<Segment>,
     methods: Vec<Method>,
 }
 
-/// Ordered so that a literal comes before a parameter in the same place.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Segment {
-    Literal(String),
-    Parameter,
-}
-
-/// All patterns of a server.
+/// All patterns of a server, as a tree of their segments: every request is looked up here.
 #[derive(Debug, Clone, Default)]
 pub struct RouteTable {
-    routes: Vec<RoutePattern>,
+    root: Node,
+}
+
+/// What may follow after some segments.
+#[derive(Debug, Clone, Default)]
+struct Node {
+    literals: BTreeMap<String, Node>,
+    parameter: Option<Box<Node>>,
+    /// The pattern that ends here.
+    route: Option<RoutePattern>,
 }
 
 impl RouteTable {
@@ -64,18 +67,35 @@ impl RouteTable {
             methods.push(Method::HEAD);
         }
         methods.sort_by(|one, other| one.as_str().cmp(other.as_str()));
-        self.routes.push(RoutePattern {
-            pattern: pattern.into(),
-            segments: pattern.split('/').map(Segment::of_pattern).collect(),
-            methods,
-        });
-        self.routes.sort_by(|one, other| one.segments.cmp(&other.segments));
+        let end = pattern.split('/').fold(&mut self.root, Node::child);
+        end.route.get_or_insert_with(|| RoutePattern { pattern: pattern.into(), methods });
         self
     }
 
     /// The pattern that a path belongs to. `/messages/quote` goes before `/messages/{id}`.
     pub fn find(&self, path: &str) -> Option<&RoutePattern> {
-        self.routes.iter().find(|route| route.matches(path))
+        self.root.find(path.split('/'))
+    }
+}
+
+impl Node {
+    /// What may follow after one segment of a pattern more.
+    fn child(&mut self, segment: &str) -> &mut Self {
+        if segment.starts_with('{') && segment.ends_with('}') {
+            self.parameter.get_or_insert_default()
+        } else {
+            self.literals.entry(segment.to_owned()).or_default()
+        }
+    }
+
+    /// The pattern of the rest of a path. A literal that leads nowhere may still be a parameter.
+    fn find(&self, mut rest: Split<'_, char>) -> Option<&RoutePattern> {
+        let Some(segment) = rest.next() else { return self.route.as_ref() };
+        let literal = self.literals.get(segment);
+        literal.and_then(|node| node.find(rest.clone())).or_else(|| {
+            let parameter = self.parameter.as_ref().filter(|_| !segment.is_empty())?;
+            parameter.find(rest)
+        })
     }
 }
 
@@ -88,31 +108,6 @@ impl RoutePattern {
     /// The methods of the path, in alphabetical order.
     pub fn methods(&self) -> &[Method] {
         &self.methods
-    }
-
-    fn matches(&self, path: &str) -> bool {
-        let mut segments = path.split('/');
-        self.segments
-            .iter()
-            .all(|segment| segments.next().is_some_and(|text| segment.matches(text)))
-            && segments.next().is_none()
-    }
-}
-
-impl Segment {
-    fn of_pattern(text: &str) -> Self {
-        if text.starts_with('{') && text.ends_with('}') {
-            Self::Parameter
-        } else {
-            Self::Literal(text.to_owned())
-        }
-    }
-
-    fn matches(&self, text: &str) -> bool {
-        match self {
-            Self::Literal(literal) => literal == text,
-            Self::Parameter => !text.is_empty(),
-        }
     }
 }
 
@@ -160,6 +155,9 @@ mod tests {
         let one = pattern("/api/v1/messages/msg_1");
         assert_eq!(one.as_deref(), Some("/api/v1/messages/{id}"));
         assert_eq!(pattern("/l/aZ09").as_deref(), Some("/l/{code}"));
+        // The literal has nothing below it, so that it is an id like any other.
+        let named = pattern("/api/v1/messages/quote/cancel");
+        assert_eq!(named.as_deref(), Some("/api/v1/messages/{id}/cancel"));
     }
 
     #[test]
