@@ -16,6 +16,7 @@ use tracing_subscriber::layer::Context;
 
 mod book;
 mod counted;
+mod grown;
 mod hot;
 mod reports;
 
@@ -94,6 +95,25 @@ impl Plans {
             Some(serde_json::from_str(plan).expect("a plan is JSON"))
         });
         Self(plans.collect())
+    }
+
+    /// No step of the statements that say `words` touches more than so many rows.
+    fn judge_those_of(&self, words: &str, what: &str, most_rows: f64) {
+        let mut wrong = Vec::new();
+        let says = |plan: &&Value| plan["Query Text"].as_str().unwrap_or_default().contains(words);
+        let those: Vec<&Value> = self.0.iter().filter(says).collect();
+        for plan in &those {
+            let mut most = 0.0_f64;
+            each_node(&plan["Plan"], &mut |node| most = most.max(rows_touched(node)));
+            if most > most_rows {
+                wrong.push(format!("{what}: a step touches {most} rows: {plan:#}"));
+            }
+        }
+        if those.is_empty() {
+            wrong.push(format!("{what}: the server told no plan"));
+        }
+        wrong.truncate(2);
+        WRONG.lock().unwrap_or_else(PoisonError::into_inner).extend(wrong);
     }
 
     /// The statements read these indexes, no large table whole, and no more than so many rows in
