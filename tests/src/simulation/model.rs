@@ -191,6 +191,15 @@ impl Tally {
     }
 }
 
+/// Who texted whom on shared numbers, as far as a store forgot it in portions that were full.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Forgotten {
+    /// Those that were texted last before this may be forgotten.
+    pub before: Option<Timestamp>,
+    /// How many of those still known here are.
+    pub of: usize,
+}
+
 /// A second account of everything.
 #[derive(Debug, Default)]
 pub struct Model {
@@ -214,6 +223,8 @@ pub struct Model {
     pub numbers: BTreeMap<NumberId, OwnNumber>,
     /// By our number and the person: who texted last, and when.
     pub last_texted: BTreeMap<(E164, E164), (AccountId, Timestamp)>,
+    /// What a store has forgotten of it without a word of which.
+    pub forgotten: Forgotten,
     /// Simulated comebacks owed, by text.
     pub comebacks: BTreeMap<MessageId, usize>,
     /// Simulated comebacks that were fulfilled.

@@ -152,7 +152,9 @@ impl Model {
         answered: Option<(AccountId, Mode)>,
         answer: &TakenIn,
     ) -> Check {
-        let owner = answered.or_else(|| self.owner(arrival));
+        let is_unrouted = matches!(answer, TakenIn::Unrouted(_));
+        let is_forgotten = is_unrouted && self.may_be_forgotten(arrival);
+        let owner = answered.or_else(|| self.owner(arrival).filter(|_| !is_forgotten));
         match (answer, owner) {
             (TakenIn::Routed(message), Some(owner)) => {
                 self.taken_in(moment, arrival, owner, message, None)
@@ -179,15 +181,36 @@ impl Model {
         }
     }
 
-    /// Who texted somebody on a shared number was forgotten: all that was old, for a run never has
-    /// more of it than a portion takes. A text that a worker took in before and is late with
-    /// belongs to nobody then.
-    pub fn saw_last_texted_tidied(&mut self, before: Timestamp, answer: usize) -> Check {
-        let known = self.last_texted.len();
-        self.last_texted.retain(|_, (_, at)| *at >= before);
-        let old = known - self.last_texted.len();
-        ensure!(answer == old, "{answer} of {old} that were texted long ago were forgotten");
+    /// Who texted somebody on a shared number long ago was forgotten, in portions. Which ones a
+    /// portion took is not told, so that those of the last one that was full may be known or not.
+    pub fn saw_last_texted_tidied(
+        &mut self,
+        before: Timestamp,
+        limit: usize,
+        answer: usize,
+    ) -> Check {
+        let old = self.last_texted.values().filter(|(_, at)| *at < before).count();
+        let least = limit.min(old.saturating_sub(self.forgotten.of));
+        ensure!(
+            (least..=limit.min(old)).contains(&answer),
+            "{answer} of {old} texted long ago were forgotten, and at least {least} had to be"
+        );
+        if answer < limit || answer == old {
+            self.last_texted.retain(|_, (_, at)| *at >= before);
+            self.forgotten.of = 0;
+        } else {
+            self.forgotten.of += answer;
+            self.forgotten.before = self.forgotten.before.max(Some(before));
+        }
         Ok(())
+    }
+
+    /// Whether it may have been forgotten who texted this person on a shared number.
+    fn may_be_forgotten(&self, arrival: &Arrival<'_>) -> bool {
+        let mut shared = self.numbers.values().filter(|own| own.holder == Holder::Shared);
+        let last = self.last_texted.get(&(arrival.to, arrival.from));
+        shared.any(|own| own.phone == arrival.to)
+            && last.is_some_and(|(_, at)| Some(*at) < self.forgotten.before)
     }
 
     /// Whose a text from a network is.

@@ -32,7 +32,7 @@ impl InboundLayer for Stage {
     async fn last_texted_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
         self.before("last_texted_tidy").await;
         let answer = self.inner.last_texted_tidy(before, limit).await?;
-        self.after(|model, _| model.saw_last_texted_tidied(before, answer)).await;
+        self.after(|model, _| model.saw_last_texted_tidied(before, limit, answer)).await;
         Ok(answer)
     }
 }
