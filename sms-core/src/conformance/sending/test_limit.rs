@@ -95,11 +95,22 @@ scenarios! { sending;
         let late = rig.test_plan(&account, &request([1]));
         rig.advance(minutes(31));
         assert_eq!(try_test(rig, &account, 1).await, Ok(()));
+        let retry_after = minutes(30);
         let refused = refusal_of(rig.accept(late).await);
-        let SendRefused::TestTextsUsedUp { retry_after } = refused else { panic!("{refused}") };
-        assert_eq!(retry_after, minutes(30));
+        assert_eq!(refused, SendRefused::TestTextsUsedUp { retry_after });
         let another = rig.test_plan(&account, &request([1]));
         assert!(rig.accept(another).await.is_ok());
+    }
+
+    /// A send that was committed after a younger one is forgotten before it.
+    async fn a_send_that_came_late_is_forgotten_in_its_time(rig: &Rig) {
+        let account = rig.account(0).await;
+        let late = rig.test_plan(&account, &request([1]));
+        let younger = rig.advance(minutes(10));
+        assert_eq!(try_test(rig, &account, 1).await, Ok(()));
+        assert!(rig.accept(late).await.is_ok());
+        let tidy = async || rig.store().test_sends_tidy(younger, 10).await.expect("tidied");
+        assert_eq!([tidy().await, tidy().await], [1, 0]);
     }
 
     /// A test text that was cancelled or has left was made all the same.
