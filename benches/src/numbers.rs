@@ -31,12 +31,12 @@ pub(crate) fn numbers(during: Duration) {
     };
     let turns = by_turns(during, FORMS.len() as f64, ours, canonical);
     print(&turns.row("numbers read/s, six forms", "in the canonical form/s"));
-    #[cfg(feature = "peers")]
+    #[cfg(feature = "other-crates")]
     beside_a_port(during, ours);
 }
 
 /// Ours tells mobile numbers from others as well, which is a further question to the port.
-#[cfg(feature = "peers")]
+#[cfg(feature = "other-crates")]
 fn beside_a_port(during: Duration, ours: impl FnMut()) {
     let uk = Some(phonenumber::country::Id::GB);
     let theirs = || {

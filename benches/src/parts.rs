@@ -49,13 +49,13 @@ pub(crate) fn parts(during: Duration) {
         };
         let turns = by_turns(during, gigabytes, ours, scan);
         print(&turns.row(format!("GB/s of texts counted: {what}"), "GB/s scanned by memchr"));
-        #[cfg(feature = "peers")]
+        #[cfg(feature = "other-crates")]
         beside_a_splitter(during, what, &texts);
     }
 }
 
 /// The other crate cuts each text to count it, and takes it as a `String`; so ours cuts too.
-#[cfg(feature = "peers")]
+#[cfg(feature = "other-crates")]
 fn beside_a_splitter(during: Duration, what: &str, texts: &[String]) {
     use sms_core::text::split;
     use sms_splitter::SplitSms;

@@ -163,9 +163,10 @@ impl NumberStore for PgStore {
 
     async fn rents_charge(&self, plan: RentPlan) -> Result<RentsCharged, StoreError> {
         let charged = again_on_conflict!(rent::charge(&self.pool, plan.clone()));
-        self.caches
-            .numbers
-            .forget_where(|numbers| numbers.iter().any(|number| number.next_rent_at.is_some()));
+        if !matches!(charged, Ok(RentsCharged { taken: 0, unpaid: 0 })) {
+            let is_rented = |number: &Number| number.next_rent_at.is_some();
+            self.caches.numbers.forget_where(|numbers| numbers.iter().any(is_rented));
+        }
         charged
     }
 

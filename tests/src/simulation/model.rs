@@ -194,10 +194,10 @@ impl Tally {
 /// Who texted whom on shared numbers, as far as a store forgot it in portions that were full.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Forgotten {
-    /// Those that were texted last before this may be forgotten.
+    /// Whoever was texted last before this may be forgotten.
     pub before: Option<Timestamp>,
-    /// How many of those still known here are.
-    pub of: usize,
+    /// How many of those that are still known here have been.
+    pub count: usize,
 }
 
 /// A second account of everything.

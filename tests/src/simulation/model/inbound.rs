@@ -190,16 +190,16 @@ impl Model {
         answer: usize,
     ) -> Check {
         let old = self.last_texted.values().filter(|(_, at)| *at < before).count();
-        let least = limit.min(old.saturating_sub(self.forgotten.of));
+        let least = limit.min(old.saturating_sub(self.forgotten.count));
         ensure!(
             (least..=limit.min(old)).contains(&answer),
             "{answer} of {old} texted long ago were forgotten, and at least {least} had to be"
         );
         if answer < limit || answer == old {
             self.last_texted.retain(|_, (_, at)| *at >= before);
-            self.forgotten.of = 0;
+            self.forgotten.count = 0;
         } else {
-            self.forgotten.of += answer;
+            self.forgotten.count += answer;
             self.forgotten.before = self.forgotten.before.max(Some(before));
         }
         Ok(())

@@ -41,9 +41,7 @@ impl Spread {
             twice: dice.percent(20),
         }
     }
-}
 
-impl Spread {
     /// A test, for at once.
     pub(super) fn rehearsal() -> Self {
         let people = vec![number(447_700_900_100), number(447_700_900_101)];
