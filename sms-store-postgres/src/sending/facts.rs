@@ -216,8 +216,10 @@ pub(super) async fn read_earlier(
         return Ok(BTreeMap::new());
     }
     let rows = sqlx::query(
-        "SELECT k.* FROM idempotency_key k
-         JOIN UNNEST($1::uuid[], $2::text[]) AS want (account_id, key) USING (account_id, key)",
+        // Each is looked up, however few keys the plan was made for.
+        "SELECT k.* FROM UNNEST($1::uuid[], $2::text[]) AS want (account_id, key),
+             LATERAL (SELECT * FROM idempotency_key i
+                      WHERE i.account_id = want.account_id AND i.key = want.key LIMIT 1) k",
     )
     .bind(uuids(claims.iter().map(|(account, _)| *account)))
     .bind(claims.iter().map(|(_, key)| *key).collect::<Vec<_>>())
