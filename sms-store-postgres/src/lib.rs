@@ -71,9 +71,11 @@ pub use wake::PgWake;
 /// How a store connects.
 #[derive(Debug, Clone)]
 pub struct PgSettings {
-    /// The most connections of the store, but for those that commit sends and launch campaigns,
-    /// two each. Three of eight are kept for workers. A program that also wakes others and shares the rate limit with them has three
-    /// more: one that listens, two that count.
+    /// The most connections for what is asked and for what workers claim, a quarter of them for the
+    /// latter. What shares commits has connections of its own, each ended when it has had nothing
+    /// to do for 10 s: two each for sends, receipts, reports of parts, webhook attempts and hits on
+    /// links, one for large sends, two for launches of campaigns. A program that also wakes others
+    /// and shares the rate limit with them has three more: one that listens, two that count.
     pub connections: u32,
 }
 

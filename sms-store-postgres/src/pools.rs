@@ -7,9 +7,7 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{Connection, PgConnection, PgPool};
 
 use crate::PgSettings;
-
-/// A connection that was used less long ago is taken for alive.
-const FRESH: Duration = Duration::from_secs(1);
+use crate::wire::FRESH;
 
 /// Statements of workers and of sends look up what they are about by its key, whatever the size of
 /// tables and batches. So each is planned once a connection, not anew for each size of a batch,
@@ -37,7 +35,7 @@ pub(crate) async fn connect(url: &str, settings: PgSettings) -> sqlx::Result<(Pg
         // reads a range whole first, which is wrong just where a range is long.
         ("enable_bitmapscan", "off"),
     ]);
-    let workers = (settings.connections * 3 / 8).max(1);
+    let workers = (settings.connections / 4).max(1);
     let askers = settings.connections.saturating_sub(workers).max(1);
     let pool = of(askers).connect_with(options.clone()).await?;
     let work = of(workers).connect_lazy_with(options.options(BY_KEY));
