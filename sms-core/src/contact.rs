@@ -156,6 +156,12 @@ mod tests {
             ["points", "town"].contains(&name)
         });
         assert_eq!(template.render(&contact), "Ann//+447700900123/5//{x}");
+        let details = Details {
+            last_name: Some("Example".to_owned()),
+            ..details(None, Some("a@b.example"), &[])
+        };
+        let contact = Contact { details, ..contact };
+        assert_eq!(template.render(&contact), "Example/a@b.example/+447700900123///{x}");
     }
 
     #[test]

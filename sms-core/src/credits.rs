@@ -121,6 +121,7 @@ mod tests {
         assert_eq!(ten.checked_apply(Change(-11)), None);
         assert_eq!(Credits::MAX.checked_apply(Change(1)), None);
         assert_eq!(Credits::MAX.checked_add(ten), None);
+        assert_eq!(Credits::MOST_TOPPED_UP.get(), (1 << 52) - 1);
         assert!(Credits::new(1 << 53).is_err());
         assert_eq!(Change::new(i64::MIN), None);
     }

@@ -318,6 +318,70 @@ mod tests {
     }
 
     #[test]
+    fn ids_of_one_millisecond_rise_with_their_free_bits_to_the_last_one() {
+        for bit in 0..RANDOM_BITS {
+            let above = uuid_v7(7, 1 << bit);
+            assert!(above > uuid_v7(7, (1 << bit) - 1), "{bit}");
+            assert!(above < uuid_v7(8, 0), "{bit}");
+        }
+        let all = uuid_v7(0x0123_4567_89AB, (1 << RANDOM_BITS) - 1);
+        assert_eq!(all, 0x0123_4567_89AB_7FFF_BFFF_FFFF_FFFF_FFFF);
+    }
+
+    #[test]
+    fn thousands_of_runs_in_one_millisecond_carry_it() {
+        let (source, random) = (IdSource::default(), SeededRandom::new(5));
+        for _ in 0..5_000 {
+            assert_eq!(source.draw(Timestamp::from_millis(7), &random).timestamp().as_millis(), 7);
+        }
+    }
+
+    /// The same byte, again and again.
+    #[derive(Debug)]
+    struct Same(u8);
+
+    impl Random for Same {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill(self.0);
+        }
+    }
+
+    #[test]
+    fn runs_of_one_millisecond_never_meet_whatever_chance_says() {
+        for random in [Same(0), Same(0xFF)] {
+            let source = IdSource::default();
+            let mut last = EventId::from_u128(0);
+            for _ in 0..3 {
+                let mut ids = source.draw(Timestamp::from_millis(7), &random);
+                for _ in 0..1_000 {
+                    let id: EventId = ids.next();
+                    assert!(id > last, "{random:?}");
+                    last = id;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_run_of_a_millisecond_begins_anywhere_in_the_lower_half() {
+        let (source, random) = (IdSource::default(), SeededRandom::new(6));
+        let begins = (1..100).map(|at| source.draw(Timestamp::from_millis(at), &random).free);
+        let half = (1 << (RANDOM_BITS - 1)) - 1;
+        let (ever, always) = begins.fold((0, half), |(ever, always), at| (ever | at, always & at));
+        assert_eq!((ever, always), (half, 0));
+    }
+
+    #[test]
+    fn no_two_ids_of_a_run_are_one_even_where_chance_adds_nothing() {
+        // The first number of this seed is 1, whose upper bits are none.
+        let spread = SplitMix::new(0xF836_4607_E9C9_49BD);
+        assert_eq!(spread.clone().next_u64(), 1);
+        let mut ids = Ids { millis: 7, free: 0, spread };
+        let id: EventId = ids.next();
+        assert!(id.as_u128() > uuid_v7(7, 0));
+    }
+
+    #[test]
     fn the_text_of_an_id_reads_back_and_nothing_else_does() {
         let mut ids = IdSource::default().draw(Timestamp::from_millis(7), &SeededRandom::new(3));
         let id: BatchId = ids.next();

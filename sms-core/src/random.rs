@@ -95,6 +95,16 @@ mod tests {
     }
 
     #[test]
+    fn the_systems_randomness_is_never_the_same_again() {
+        let drawn = [(); 2].map(|()| {
+            let mut bytes = [0; 32];
+            SystemRandom.fill(&mut bytes);
+            bytes
+        });
+        assert_ne!(drawn[0], drawn[1]);
+    }
+
+    #[test]
     fn splitmix_is_the_published_generator() {
         let mut numbers = SplitMix::new(0);
         assert_eq!(numbers.next_u64(), 0xE220_A839_7B1D_CDAF);

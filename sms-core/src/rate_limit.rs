@@ -161,6 +161,16 @@ mod tests {
         assert_eq!(gcra.judge(&mut arrival, 333_333_334).retry_after, None);
     }
 
+    #[test]
+    fn an_eighth_of_the_burst_is_taken_ahead_and_no_more_than_comes_back_in_a_quarter_second() {
+        for (rate, burst, most) in [(20, 40, 5), (20, 7, 0), (20, 8, 1), (20, 400, 5), (100, 40, 5)]
+        {
+            let gcra = Gcra::new(rate, burst);
+            assert_eq!(gcra.most_ahead(), most, "{rate} {burst}");
+            assert_eq!(gcra.hold(), most * SECOND / u64::from(rate), "{rate} {burst}");
+        }
+    }
+
     proptest! {
         /// However the requests come, no window holds more than the burst and its share.
         #[test]

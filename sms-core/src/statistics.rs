@@ -244,6 +244,7 @@ mod tests {
         let expected = [(Counted::Sent, seconds(1), 1), (Counted::Delivered, seconds(9), 1)];
         assert_eq!(lines(&tally), expected);
         assert!(tally.counts().all(|count| count.account == account_id()));
+        assert!(!tally.is_empty());
         let failed = [News::failed(ErrorCode::Expired, seconds(2))];
         assert_eq!(lines(&history(&text, &failed)), [(Counted::Failed, seconds(2), 1)]);
         let cancelled = [News::new(Trigger::Cancel, seconds(2))];
@@ -311,7 +312,7 @@ mod tests {
     #[test]
     fn what_is_counted_has_a_name_that_reads_back() {
         for counted in Counted::ALL {
-            assert_eq!(counted.as_str().parse(), Ok(counted));
+            assert_eq!(counted.to_string().parse(), Ok(counted));
             let mut counts = Counts::default();
             counts.add(counted, 3);
             counts += counts;

@@ -165,6 +165,8 @@ fn checksum(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU8, Ordering};
+
     use super::*;
     use crate::random::SeededRandom;
 
@@ -178,6 +180,37 @@ mod tests {
             assert_eq!(read.mode(), mode);
             assert_eq!(read.hash(), key.hash());
             assert!(!format!("{key:?} {:?}", key.hash()).contains(&key.reveal()[8..]));
+        }
+    }
+
+    #[test]
+    fn a_key_that_is_out_stays_valid_and_a_list_shows_its_end() {
+        let out = "cc_live_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdef4ZbDGk";
+        let key = ApiKey::parse(out).unwrap();
+        assert_eq!((key.reveal(), key.mode()), (out, Mode::Live));
+        assert_eq!(key.last_four(), "bDGk");
+        assert_eq!(KeyHash::from_bytes(*key.hash().as_bytes()), key.hash());
+        assert_eq!(key.hash().as_bytes(), &<[u8; 32]>::from(Sha256::digest(out)));
+    }
+
+    /// Every byte in its turn, again and again.
+    #[derive(Debug, Default)]
+    struct Turns(AtomicU8);
+
+    impl Random for Turns {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill_with(|| self.0.fetch_add(1, Ordering::Relaxed));
+        }
+    }
+
+    #[test]
+    fn every_character_of_a_key_is_as_likely() {
+        let mut text = String::new();
+        push_random_base62(&mut text, 2 * 248, &Turns::default());
+        assert_eq!(text.len(), 2 * 248);
+        for character in BASE62 {
+            let times = text.bytes().filter(|byte| byte == character).count();
+            assert_eq!(times, 8, "{}", char::from(*character));
         }
     }
 

@@ -76,7 +76,7 @@ mod tests {
         ] {
             assert_eq!(status.may_send(Mode::Live), live);
             assert_eq!(status.may_send(Mode::Test), test);
-            assert_eq!(status.as_str().parse(), Ok(status));
+            assert_eq!(status.to_string().parse(), Ok(status));
         }
     }
 }

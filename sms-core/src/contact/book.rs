@@ -51,13 +51,6 @@ pub struct BookChange {
 }
 
 impl BookChange {
-    /// Writes nothing.
-    pub fn is_empty(&self) -> bool {
-        let Self { removed, updated, created, joined, uses: _ } = self;
-        let nobody_joined = joined.as_ref().is_none_or(|(_, contacts)| contacts.is_empty());
-        removed.is_empty() && updated.is_empty() && created.is_empty() && nobody_joined
-    }
-
     pub(super) fn create(&mut self, contact: Contact) {
         self.uses.count(&CustomFields::new(), &contact.details.custom);
         self.created.push(contact);

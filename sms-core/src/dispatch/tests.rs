@@ -35,6 +35,12 @@ fn held(token: LeaseToken) -> QueueEntry {
     QueueEntry { lease: Some(token), claimable_at: seconds(30), ..entry() }
 }
 
+#[test]
+fn all_that_fell_due_is_counted_however_it_ended() {
+    let claimed = Claimed { failed: 2, given_up: 3, cancelled: 4, ..Claimed::default() };
+    assert_eq!(claimed.count(), 9);
+}
+
 // ---- claiming ------------------------------------------------------------------------------
 
 fn claim(facts: ClaimFacts<'_>) -> ClaimVerdict {

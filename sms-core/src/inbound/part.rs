@@ -317,6 +317,18 @@ mod tests {
     }
 
     #[test]
+    fn what_answers_a_text_in_parts_waits_for_a_route_as_long_as_is_set() {
+        let validity = VALIDITY / 2;
+        let plan = PartPlan { validity, ..part(1, 1, "a") };
+        let key = plan.key();
+        let PartVerdict::Join(whole, plan) = plan.settle(None) else { panic!("it is whole") };
+        assert_eq!(plan.validity, validity);
+        let waiting = Gathered { state: Gathering::Waiting, ..whole };
+        let plan = GiveUpPlan { before: now(), validity, at: now(), ids: ids() };
+        assert_eq!(plan.settle(key, &waiting).unwrap().validity, validity);
+    }
+
+    #[test]
     fn no_part_holds_the_character_u_0000() {
         assert_eq!(part(1, 2, "a\0b").part.body.as_str(), "ab");
     }

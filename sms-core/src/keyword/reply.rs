@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn a_sender_who_is_a_contact_stays_as_it_is_and_is_put_on_the_list_once() {
         let (matched, contact_now) = settled(&MatchFacts { book: known(), ..facts() });
-        assert!(matched.book.is_empty());
+        assert_eq!(matched.book, BookChange::default());
         assert_eq!(contact_now, Some(contact()));
         let list = ListId::from_u128(7);
         let with_list = Keyword { add_to_list_id: Some(list), ..keyword() };
@@ -285,7 +285,7 @@ mod tests {
         let (matched, contact) =
             settle(&Occasion { from, ..occasion(&route) }, &facts(), &mut ids());
         assert_eq!((matched.keyword.match_count, contact), (1, None));
-        assert!(matched.book.is_empty() && matched.reply.is_none());
+        assert_eq!((matched.book, matched.reply), (BookChange::default(), None));
     }
 
     #[test]

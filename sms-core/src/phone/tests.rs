@@ -248,6 +248,12 @@ fn lists_of_recipients_are_cut_and_trimmed() {
     }
 }
 
+#[test]
+fn what_is_no_number_is_refused_in_json_by_what_was_wanted() {
+    let refused = serde_json::from_str::<E164>("447700900123").unwrap_err();
+    assert!(refused.to_string().contains("a phone number in E.164 form"), "{refused}");
+}
+
 proptest! {
     #[test]
     fn no_text_makes_reading_panic(text in any::<String>()) {

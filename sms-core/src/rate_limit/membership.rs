@@ -317,3 +317,74 @@ impl Membership {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_that_is_to_give_way_has_no_more_time_for_it() {
+        let now = 10 * SECOND;
+        let lease = |id, footing, until| {
+            let replica = ReplicaId(id);
+            Lease { replica, footing, until, spent: None, turn: 1 }
+        };
+        let mine = lease(1, Footing::Alone, now + 1);
+        let leases = vec![mine, lease(2, Footing::Waiting, now + LEASE)];
+        let check_in = CheckIn { replica: mine.replica, wish: Wish::Alone, turn: 2 };
+        let told = check_in.settle(CheckInFacts { leases, ends: Ends::default(), now });
+        assert_eq!(told.standing, Standing::GiveWay);
+        assert_eq!(told.lease, Some(Lease { turn: 2, ..mine }));
+    }
+
+    #[test]
+    fn nothing_is_left_of_one_that_leaves_but_until_when_it_counted() {
+        let now = 10 * SECOND;
+        let replica = ReplicaId(1);
+        let (until, spent) = (now + 1, None);
+        let leases = vec![Lease { replica, footing: Footing::Alone, until, spent, turn: 1 }];
+        let check_in = CheckIn { replica, wish: Wish::Leave, turn: 2 };
+        let told = check_in.settle(CheckInFacts { leases, ends: Ends::default(), now });
+        assert_eq!((told.standing, told.lease), (Standing::Left, None));
+        assert_eq!(told.ends, Ends { alone: Some(now), shared: None });
+    }
+
+    #[test]
+    fn a_lease_lasts_to_its_end_and_one_that_ends_too_late_was_written_by_another_clock() {
+        let now = 10 * SECOND;
+        let (ended, holds) = (Standing::Alone { spent: Some(0) }, Standing::Waiting);
+        let check_in = CheckIn { replica: ReplicaId(1), wish: Wish::Alone, turn: 1 };
+        for (until, standing) in
+            [(now, ended), (now + 1, holds), (now + 2 * LEASE, holds), (now + 2 * LEASE + 1, ended)]
+        {
+            let (replica, footing) = (ReplicaId(2), Footing::Alone);
+            let leases = vec![Lease { replica, footing, until, spent: None, turn: 1 }];
+            let told = check_in.settle(CheckInFacts { leases, ends: Ends::default(), now });
+            assert_eq!(told.standing, standing);
+            assert_eq!(told.gone.contains(&replica), standing == ended);
+        }
+    }
+
+    #[test]
+    fn one_counts_on_in_the_store_for_ten_seconds_after_it_had_company() {
+        let began = 10 * SECOND;
+        for (others, later, wish) in [
+            (0, 1, Wish::Alone),
+            (1, COMPANY - 1, Wish::Shared),
+            (1, COMPANY, Wish::Alone),
+            (2, COMPANY - 1, Wish::Shared),
+        ] {
+            let mut membership = Membership::new(ReplicaId(1));
+            let asked = membership.check_in(began);
+            membership.checked_in(asked, Standing::Shared { others }, began, began);
+            assert_eq!(membership.check_in(began + later).wish, wish, "{others} {later}");
+        }
+    }
+
+    #[test]
+    fn a_replica_trusts_its_lease_for_less_long_than_the_store_keeps_it() {
+        let times = [TRUST, LEASE, COMPANY].map(Duration::from_nanos);
+        assert_eq!(times.map(|time| time.as_millis()), [1_500, 2_000, 10_000]);
+        assert!(3 * CHECK_IN_EVERY < times[0], "one that fails leaves time for another");
+    }
+}

@@ -212,3 +212,134 @@ pub fn make_room<K: Eq + Hash, V, S: BuildHasher>(
         keys.retain(|_, value| arrival(value) > median);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::SECOND;
+    use super::super::reservation::ReservationFacts;
+    use super::*;
+    use crate::ids::Id;
+
+    const NOW: u64 = 1_000 * SECOND;
+    const MILLI: u64 = SECOND / 1_000;
+
+    /// A replica that counts in the store, and the store's count of the one key.
+    struct Rig {
+        replica: Replica,
+        arrival: Option<u64>,
+    }
+
+    fn key() -> ApiKeyId {
+        Id::from_u128(1)
+    }
+
+    impl Rig {
+        fn new() -> Self {
+            let mut replica = Replica::new(ReplicaId(1), Gcra::new(20, 40));
+            let check_in = replica.check_in(NOW);
+            replica.checked_in(check_in, Standing::Shared { others: 1 }, NOW, NOW);
+            Self { replica, arrival: None }
+        }
+
+        fn ask(&mut self, waiting: u64, now: u64) -> Asked {
+            self.replica.reservation(key(), waiting, now).unwrap()
+        }
+
+        fn facts(&self, now: u64) -> ReservationFacts {
+            ReservationFacts { arrival: self.arrival, start: Some(0), now }
+        }
+
+        fn answer(&mut self, asked: Asked, now: u64) {
+            let granted = asked.reservation.settle(self.facts(now));
+            self.arrival = Some(granted.arrival);
+            self.replica.reserved(asked, granted, now).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_key_that_comes_again_within_twice_the_time_that_tokens_keep_is_given_some_ahead() {
+        for (later, ahead) in [(500 * MILLI, 3), (500 * MILLI + 1, 0)] {
+            let mut rig = Rig::new();
+            let asked = rig.ask(3, NOW);
+            assert_eq!(asked.reservation.ahead, 0, "nothing is known of it yet");
+            rig.answer(asked, NOW);
+            assert_eq!(rig.ask(1, NOW + later).reservation.ahead, ahead, "{later}");
+        }
+    }
+
+    #[test]
+    fn of_too_many_keys_the_less_busy_half_is_forgotten() {
+        let numbered = |n: u64| -> ApiKeyId { Id::from_u128(n.into()) };
+        let mut replica = Rig::new().replica;
+        let most = MAX_KEYS as u64;
+        for n in 0..most {
+            replica.judge_by_itself(numbered(n), NOW + n);
+        }
+        assert_eq!(replica.keys.len(), MAX_KEYS);
+        replica.judge_by_itself(numbered(0), NOW + most);
+        assert_eq!(replica.keys.len(), MAX_KEYS, "there is room for one that is known");
+        replica.judge_by_itself(numbered(most), NOW + most);
+        assert_eq!(replica.keys.len(), MAX_KEYS / 2);
+        for (n, is_kept) in [(0, true), (1, false), (most / 2, false), (most - 1, true)] {
+            assert_eq!(replica.keys.contains_key(&numbered(n)), is_kept, "{n}");
+        }
+    }
+
+    #[test]
+    fn the_idle_go_first_and_then_the_less_busy_half_if_more_than_half_is_left() {
+        for (now, kept) in [
+            (0, vec![5, 6]),
+            (1, vec![5, 6]),
+            (2, vec![6]),
+            (3, vec![4, 5, 6]),
+            (5, vec![6]),
+            (6, vec![]),
+        ] {
+            let mut keys: HashMap<u64, u64> = (1..=6).map(|n| (n, n)).collect();
+            make_room(&mut keys, 6, now, |arrival| *arrival);
+            let mut left: Vec<u64> = keys.into_keys().collect();
+            left.sort_unstable();
+            assert_eq!(left, kept, "{now}");
+        }
+    }
+
+    #[test]
+    fn what_the_store_refuses_is_refused_whatever_is_known_of_it() {
+        let gcra = Gcra::new(20, 40);
+        assert_eq!(gcra.refused(NOW, NOW).retry_after, Some(1));
+        assert_eq!(gcra.refused(NOW + 5 * SECOND, NOW).retry_after, Some(4));
+    }
+
+    #[test]
+    fn tokens_that_are_there_ahead_remain_to_be_used_until_the_footing_is_lost() {
+        let mut rig = Rig::new();
+        for waiting in [5, 1] {
+            let asked = rig.ask(waiting, NOW);
+            rig.answer(asked, NOW);
+        }
+        // Eleven are charged, of which five are not used yet.
+        let Judged::Said(verdict) = rig.replica.judge(key(), NOW) else { panic!("one is there") };
+        assert_eq!((verdict.retry_after, verdict.remaining), (None, 40 - 11 + 4));
+        let early = rig.ask(1, NOW);
+        for standing in [Standing::Overtaken, Standing::Shared { others: 1 }] {
+            let check_in = rig.replica.check_in(NOW);
+            rig.replica.checked_in(check_in, standing, NOW, NOW + 1);
+        }
+        assert_eq!(rig.replica.judge(key(), NOW + 1), Judged::Ask);
+        let granted = early.reservation.settle(rig.facts(NOW + 1));
+        assert_eq!(rig.replica.reserved(early, granted, NOW + 1), None, "it was asked before");
+    }
+
+    #[test]
+    fn an_answer_with_no_tokens_ahead_takes_none_away() {
+        let mut rig = Rig::new();
+        let asked = rig.ask(5, NOW);
+        rig.answer(asked, NOW);
+        let (some, none) = (rig.ask(1, NOW + 1), rig.ask(1, NOW + 2));
+        assert_eq!((some.reservation.ahead, none.reservation.ahead), (5, 0));
+        rig.answer(some, NOW + 3);
+        rig.answer(none, NOW + 4);
+        let judged = rig.replica.judge(key(), NOW + 5);
+        assert!(matches!(judged, Judged::Said(Verdict { retry_after: None, .. })), "{judged:?}");
+    }
+}

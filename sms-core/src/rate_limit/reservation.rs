@@ -110,6 +110,13 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_wanted_ahead_is_not_charged() {
+        let granted = ask(1, 0).settle(facts(None));
+        assert_eq!((granted.waiting, granted.ahead), (1, 0));
+        assert_eq!(granted.arrival, NOW + 50 * MILLI);
+    }
+
+    #[test]
     fn nothing_is_given_ahead_when_half_the_burst_is_gone() {
         let granted = ask(18, 5).settle(facts(None));
         assert_eq!((granted.waiting, granted.ahead), (18, 2));
@@ -130,5 +137,10 @@ mod tests {
     fn a_clock_that_was_set_back_locks_nobody_out() {
         let granted = ask(1, 0).settle(facts(Some(NOW + 3_600 * SECOND)));
         assert_eq!((granted.waiting, granted.arrival), (0, NOW + 2 * SECOND));
+        // A second more than the burst is what clocks may differ by.
+        for (ahead, kept) in [(3 * SECOND, 3 * SECOND), (3 * SECOND + 1, 2 * SECOND)] {
+            let granted = ask(0, 0).settle(facts(Some(NOW + ahead)));
+            assert_eq!(granted.arrival, NOW + kept);
+        }
     }
 }

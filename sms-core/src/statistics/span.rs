@@ -196,6 +196,18 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_is_counted_is_in_its_moment_its_minute_and_its_hour() {
+        let at = "2026-11-21T07:30:10.500Z".parse().unwrap();
+        let mut totals = Totals::default();
+        totals.add(Count { account: account_id(), at, counted: Counted::Sent, amount: 3 });
+        let lines = totals.iter().map(|(span, at, counts)| {
+            format!("{} {} {}", span.as_str(), &at.to_string()[11..23], counts.of(Counted::Sent))
+        });
+        let expected = ["moment 07:30:10.500 3", "minute 07:30:00.000 3", "hour 07:00:00.000 3"];
+        assert_eq!(lines.collect::<Vec<_>>(), expected);
+    }
+
     /// Moments close together, so that they meet in minutes and hours, before and after the epoch.
     fn moment() -> impl Strategy<Value = Timestamp> {
         prop_oneof![

@@ -328,6 +328,8 @@ mod tests {
             "{first_name\n}",
         ] {
             assert_eq!(rendered(body, &values()), body);
+            let template = Template::parse(body, |name| name != "unknown");
+            assert_eq!((template.body(), template.has_fields()), (body, false));
         }
     }
 

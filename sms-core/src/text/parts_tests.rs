@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::encoding::Encoding::{self, Gsm7, Ucs2};
 use super::encoding::Segments;
 use super::gsm7;
-use super::parts::{Measure, concat_udh, measure, split};
+use super::parts::{Measure, measure, split};
 
 /// A counter written for clarity only: it lists the width of every character, then fills parts.
 mod reference {
@@ -162,8 +162,20 @@ fn headers_number_the_parts_from_one() {
     let text = "a".repeat(400);
     let headers: Vec<_> =
         split(&text).iter().map(|part| part.user_data(0xAB).unwrap().header).collect();
-    let expected = [1, 2, 3].map(|number| Some(concat_udh(0xAB, 3, number)));
+    let expected = [1, 2, 3].map(|number| Some([5, 0, 3, 0xAB, 3, number]));
     assert_eq!(headers, expected);
+}
+
+#[test]
+fn on_the_air_a_part_is_its_header_and_its_words() {
+    let octets = |text: &str| -> Vec<Vec<u8>> {
+        split(text).iter().map(|part| part.user_data(7).unwrap().octets()).collect()
+    };
+    assert_eq!(octets("hello"), [[0xE8, 0x32, 0x9B, 0xFD, 0x06]]);
+    assert_eq!(octets("д€"), [[0x04, 0x34, 0x20, 0xAC]]);
+    let joined = octets(&"д".repeat(71));
+    assert_eq!(joined.iter().map(Vec::len).collect::<Vec<_>>(), [140, 14]);
+    assert_eq!(joined[1][..8], [5, 0, 3, 7, 2, 2, 0x04, 0x34]);
 }
 
 #[test]

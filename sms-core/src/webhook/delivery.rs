@@ -204,6 +204,11 @@ mod tests {
         assert_eq!(all.map(|status| status.to_string()), ["pending", "delivered", "given_up"]);
     }
 
+    #[test]
+    fn a_delivery_is_kept_for_30_days() {
+        assert_eq!(KEPT_FOR.as_secs(), 30 * 24 * 60 * 60);
+    }
+
     fn event() -> Event {
         let data = EventData::MessageSent(Box::new(message(MessageStatus::Sent)));
         Event::new(account_id(), data, now(), &mut ids())

@@ -29,6 +29,11 @@ fn plan(n: usize, status: ReceiptStatus) -> ReportPlan {
 }
 
 #[test]
+fn what_a_network_calls_a_part_is_kept_for_7_days() {
+    assert_eq!(KEPT_FOR.as_secs(), 7 * 24 * 60 * 60);
+}
+
+#[test]
 fn a_whole_text_is_what_its_parts_are() {
     type Row = (usize, &'static [Option<ReceiptStatus>], Option<ReceiptStatus>);
     let table: [Row; 8] = [

@@ -184,6 +184,7 @@ fn numbers_outside_the_drama_range_are_delivered() {
 #[test]
 fn a_simulator_goes_by_the_name_it_is_given_and_has_nothing_to_run() {
     let simulator = Simulator::new(RouteName::new("spare"));
+    assert_eq!(simulator.name().to_string(), "spare");
     assert_eq!(simulator.name().as_str(), "spare");
     block_on(simulator.run(Arc::new(Recorder::default())));
 }

@@ -68,3 +68,17 @@ impl Drop for Held<'_> {
         self.leases.with(|tokens| tokens.remove(&self.hold.token));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_is_forgotten_when_the_work_under_it_ends() {
+        let (leases, since) = (HeldLeases::default(), Timestamp::from_millis(7));
+        let (ends, stays) = (LeaseToken(1), LeaseToken(2));
+        leases.with(|tokens| tokens.extend([ends, stays]));
+        drop(Held { leases: &leases, hold: Hold { token: ends, since } });
+        assert_eq!(leases.with(|tokens| tokens.clone()), [stays].into());
+    }
+}

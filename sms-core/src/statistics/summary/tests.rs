@@ -148,3 +148,16 @@ fn a_change_is_in_percent_with_one_decimal_and_none_where_there_was_nothing() {
         assert_eq!(Change::between(before, now).map(Change::tenths), tenths, "{before} {now}");
     }
 }
+
+#[test]
+fn a_thing_is_compared_with_itself_in_the_period_before() {
+    let counts = |sent| {
+        let mut counts = Counts::default();
+        counts.add(Counted::Sent, sent);
+        counts
+    };
+    let period = period("2026-11-21T00:00:00Z", "2026-11-22T00:00:00Z");
+    let summary = Summary { period, counts: counts(9), previous: counts(8) };
+    assert_eq!(summary.change(Counted::Sent).map(Change::tenths), Some(125));
+    assert_eq!(summary.change(Counted::Failed), None);
+}
