@@ -40,8 +40,8 @@ const COMMITTERS: usize = 2;
 /// The most texts that share a commit. Larger sends go by a way of their own, so that none of them
 /// holds up the others.
 const MOST_TEXTS: usize = 5_000;
-/// So many texts are worth a commit: what a commit costs whatever it holds is little beside them, so
-/// that the next need not wait for others to share it.
+/// So many texts are worth a commit: what each commit costs is little beside them, so that the next
+/// need not wait for others to share it.
 const WORTH_A_COMMIT: usize = 256;
 /// The most sends that share a commit.
 const MOST_SENDS: usize = 500;
