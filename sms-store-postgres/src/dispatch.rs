@@ -64,7 +64,7 @@ impl DispatchStore for PgStore {
         )
         .bind(token(lease))
         .bind(time(until))
-        .execute(&self.work)
+        .execute(&self.pool)
         .await
         .map_err(&doing)?;
         Ok(usize::try_from(renewed.rows_affected()).unwrap_or(usize::MAX))
@@ -78,7 +78,7 @@ impl DispatchStore for PgStore {
                           ORDER BY q.claimable_at LIMIT 1)) AS next
               FROM named n"
         ))
-        .fetch_one(&self.work)
+        .fetch_one(&self.pool)
         .await
         .map_err(&doing)?;
         row.maybe_at("next").map_err(&doing)
@@ -94,7 +94,7 @@ impl DispatchStore for PgStore {
             sqlx::query("SELECT * FROM follow_up WHERE due_at <= $1 ORDER BY due_at, id LIMIT $2")
                 .bind(time(at))
                 .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-                .fetch_all(&self.work)
+                .fetch_all(&self.pool)
                 .await
                 .map_err(&doing)?;
         rows.iter().map(follow_up).collect::<sqlx::Result<_>>().map_err(&doing)
@@ -103,7 +103,7 @@ impl DispatchStore for PgStore {
     async fn follow_ups_next(&self) -> Result<Option<Timestamp>, StoreError> {
         let doing = failed("looking for what a simulated network owes next");
         let row = sqlx::query("SELECT due_at AS next FROM follow_up ORDER BY due_at LIMIT 1")
-            .fetch_optional(&self.work)
+            .fetch_optional(&self.pool)
             .await
             .map_err(&doing)?;
         row.map(|row| row.at("next")).transpose().map_err(&doing)
@@ -119,7 +119,7 @@ impl PgStore {
         not_leaving: &mut BTreeSet<usize>,
     ) -> Result<Vec<OutcomeRecorded>, StoreError> {
         let doing = failed(RECORDING);
-        let mut tx = begin(&self.work).await.map_err(&doing)?;
+        let mut tx = begin(&self.pool).await.map_err(&doing)?;
         let ids = uuids(plans.iter().map(|plan| plan.message));
         let mut found = locked(&mut tx, ids).await.map_err(&doing)?;
         let leaving = plans.iter().enumerate().filter(|(place, plan)| {
@@ -181,7 +181,7 @@ impl PgStore {
 
     async fn claim_once(&self, plan: ClaimPlan) -> Result<Claimed, StoreError> {
         let doing = failed("claiming texts");
-        let mut tx = begin(&self.work).await.map_err(&doing)?;
+        let mut tx = begin(&self.pool).await.map_err(&doing)?;
         match claim(&mut tx, plan).await {
             Ok(claimed) => tx.commit().await.map(|()| claimed).map_err(&doing),
             Err(error) => {

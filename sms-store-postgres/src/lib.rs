@@ -22,6 +22,7 @@ use async_trait::async_trait;
 use cache::Caches;
 use sms_core::store::{Health, StoreError};
 use sqlx::PgPool;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use tokio::sync::Semaphore;
 
 mod account;
@@ -48,7 +49,6 @@ mod migrate;
 mod new_text;
 mod number;
 mod opt_out;
-mod pools;
 mod rate_limit;
 mod receipt;
 mod row;
@@ -71,11 +71,9 @@ pub use wake::PgWake;
 /// How a store connects.
 #[derive(Debug, Clone)]
 pub struct PgSettings {
-    /// The most connections for what is asked and for what workers claim, a quarter of them for the
-    /// latter. What shares commits has connections of its own, each ended when it has had nothing
-    /// to do for 10 s: two each for sends, receipts, reports of parts, webhook attempts and hits on
-    /// links, one for large sends, two for launches of campaigns. A program that also wakes others
-    /// and shares the rate limit with them has three more: one that listens, two that count.
+    /// The most connections of the store, but for those that commit sends and launch campaigns,
+    /// two each. A program that also wakes others and shares the rate limit with them has three
+    /// more: one that listens, two that count.
     pub connections: u32,
 }
 
@@ -88,10 +86,7 @@ impl Default for PgSettings {
 /// Keeps everything in PostgreSQL 15 or later. Clones share the connections.
 #[derive(Clone)]
 pub struct PgStore {
-    /// For what is asked, and what is changed now and then.
     pool: PgPool,
-    /// For what is written with every text: see [`pools`].
-    work: PgPool,
     sends: sending::Sends,
     receipts: shared_commit::Commits<receipt::Receipts>,
     reports: shared_commit::Commits<receipt::report::Reports>,
@@ -109,21 +104,38 @@ impl PgStore {
     ///
     /// When the address is no such address, or nothing answers there.
     pub async fn connect(url: &str, settings: PgSettings) -> Result<Self, ConnectFailed> {
-        let (pool, work) = pools::connect(url, settings).await.map_err(ConnectFailed::new)?;
-        let sends = sending::Sends::start(&work);
-        let receipts = shared_commit::Commits::start(&work);
-        let reports = shared_commit::Commits::start(&work);
-        let attempts = shared_commit::Commits::start(&work);
-        let clicks = shared_commit::Commits::start(&work);
+        let options: PgConnectOptions = url.parse().map_err(ConnectFailed::new)?;
+        // Nothing may hold a transaction open, or a lock, for long: a stuck one would stop others.
+        let options = options.application_name("sms-store-postgres").options([
+            ("idle_in_transaction_session_timeout", "10s"),
+            ("statement_timeout", "10s"),
+            ("lock_timeout", "5s"),
+            ("tcp_keepalives_idle", "30"),
+            ("tcp_keepalives_interval", "10"),
+            ("tcp_keepalives_count", "3"),
+            // Every query is a look-up or the beginning of an index's range, in its order. A bitmap
+            // reads a range whole first, which is wrong just where a range is long.
+            ("enable_bitmapscan", "off"),
+        ]);
+        let pool = PgPoolOptions::new()
+            .max_connections(settings.connections)
+            .acquire_timeout(std::time::Duration::from_secs(5))
+            .connect_with(options)
+            .await
+            .map_err(ConnectFailed::new)?;
+        let sends = sending::Sends::start(&pool);
+        let receipts = shared_commit::Commits::start(&pool);
+        let reports = shared_commit::Commits::start(&pool);
+        let attempts = shared_commit::Commits::start(&pool);
+        let clicks = shared_commit::Commits::start(&pool);
         let launches = Arc::new(Semaphore::new(campaign::launch::SIDE_BY_SIDE));
         let caches = Arc::new(Caches::new());
-        Ok(Self { pool, work, sends, receipts, reports, attempts, clicks, launches, caches })
+        Ok(Self { pool, sends, receipts, reports, attempts, clicks, launches, caches })
     }
 
     /// Ends all connections, once what is under way has ended. The store answers nothing then.
     pub async fn close(&self) {
         self.pool.close().await;
-        self.work.close().await;
     }
 
     /// Brings the tables up to date. Several programs may do so at once: one does it.

@@ -9,13 +9,13 @@ use sms_core::link::{CampaignClicks, ClickPlan, Link, LinkCode, LinkFilter};
 use sms_core::page::{Page, PageRequest};
 use sms_core::store::StoreError;
 use sqlx::postgres::PgRow;
-use sqlx::{PgConnection, QueryBuilder, Row};
+use sqlx::{PgConnection, PgPool, QueryBuilder, Row};
 use uuid::Uuid;
 
+use crate::begin::begin;
 use crate::error::failed;
 use crate::row::{Read, digits, impossible, time, uuid, uuids};
-use crate::shared_commit::{LONGEST, Shared};
-use crate::wire::{Wire, within};
+use crate::shared_commit::Shared;
 use crate::{PgStore, campaign, event};
 
 /// The command that counts hits.
@@ -98,39 +98,32 @@ impl Shared for Clicks {
     const DOING: &'static str = "counting hits on links";
 
     async fn commit(
-        wire: &mut Wire,
-        plans: Vec<ClickPlan>,
+        pool: &PgPool,
+        mut plans: Vec<ClickPlan>,
     ) -> Result<Vec<Option<Link>>, StoreError> {
         let doing = failed(Self::DOING);
-        let connection = wire.begin().await.map_err(&doing)?;
-        let counted = within(LONGEST, count(connection, plans)).await;
-        wire.end(counted).await.map_err(&doing)
-    }
-}
-
-async fn count(
-    connection: &mut PgConnection,
-    mut plans: Vec<ClickPlan>,
-) -> sqlx::Result<Vec<Option<Link>>> {
-    let mut links = locked(connection, &plans).await?;
-    let mut counted = Vec::with_capacity(plans.len());
-    let mut written = Vec::with_capacity(plans.len());
-    let mut events = Vec::with_capacity(plans.len());
-    for plan in &mut plans {
-        let clicked = links.get(&plan.code).map(|link| plan.settle(link));
-        counted.push(clicked.as_ref().map(|clicked| clicked.link.clone()));
-        if let Some(clicked) = clicked {
-            links.insert(plan.code, clicked.link.clone());
-            events.push((vec![clicked.event.clone()], plan.ids.clone()));
-            written.push(clicked);
+        let mut tx = begin(pool).await.map_err(&doing)?;
+        let mut links = locked(&mut tx, &plans).await.map_err(&doing)?;
+        let mut counted = Vec::with_capacity(plans.len());
+        let mut written = Vec::with_capacity(plans.len());
+        let mut events = Vec::with_capacity(plans.len());
+        for plan in &mut plans {
+            let clicked = links.get(&plan.code).map(|link| plan.settle(link));
+            counted.push(clicked.as_ref().map(|clicked| clicked.link.clone()));
+            if let Some(clicked) = clicked {
+                links.insert(plan.code, clicked.link.clone());
+                events.push((vec![clicked.event.clone()], plan.ids.clone()));
+                written.push(clicked);
+            }
         }
+        if !written.is_empty() {
+            update(&mut tx, &links).await.map_err(&doing)?;
+            campaign::add_clicks(&mut tx, &CampaignClicks::of(&written)).await.map_err(&doing)?;
+            event::raise_all(&mut tx, events).await.map_err(&doing)?;
+        }
+        tx.commit().await.map_err(&doing)?;
+        Ok(counted)
     }
-    if !written.is_empty() {
-        update(connection, &links).await?;
-        campaign::add_clicks(connection, &CampaignClicks::of(&written)).await?;
-        event::raise_all(connection, events).await?;
-    }
-    Ok(counted)
 }
 
 /// The links that are hit, locked in the order of their ids.

@@ -10,14 +10,14 @@ use sms_core::receipt::store::ReceiptStore;
 use sms_core::receipt::{ReceiptPlan, Recorded};
 use sms_core::store::StoreError;
 use sms_core::time::Timestamp;
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
+use crate::begin::begin;
 use crate::change::Changes;
 use crate::error::failed;
 use crate::row::{self, Read, uuids};
-use crate::shared_commit::{LONGEST, Shared};
-use crate::wire::{Wire, within};
+use crate::shared_commit::Shared;
 use crate::{PgStore, sent_part};
 
 pub(crate) mod report;
@@ -47,44 +47,40 @@ impl Shared for Receipts {
     type Answer = Recorded;
     const DOING: &'static str = "recording receipts";
 
-    async fn commit(wire: &mut Wire, plans: Vec<ReceiptPlan>) -> Result<Vec<Recorded>, StoreError> {
+    async fn commit(
+        pool: &PgPool,
+        mut plans: Vec<ReceiptPlan>,
+    ) -> Result<Vec<Recorded>, StoreError> {
         let doing = failed(Self::DOING);
-        let connection = wire.begin().await.map_err(&doing)?;
-        let recorded = within(LONGEST, record(connection, plans)).await;
-        wire.end(recorded).await.map_err(&doing)
-    }
-}
-
-async fn record(
-    connection: &mut PgConnection,
-    mut plans: Vec<ReceiptPlan>,
-) -> sqlx::Result<Vec<Recorded>> {
-    let ids = uuids(plans.iter().map(|plan| plan.receipt.message));
-    let mut texts = locked(connection, ids).await?;
-    let owed = uuids(plans.iter().filter_map(|plan| plan.follow_up));
-    let mut owed = take_follow_ups(connection, owed).await?;
-    let mut changes = Changes::default();
-    let mut recorded = Vec::with_capacity(plans.len());
-    for plan in &mut plans {
-        if plan.follow_up.is_some_and(|id| !owed.remove(&id)) {
-            recorded.push(Recorded::AlreadyDone);
-            continue;
-        }
-        let Some(message) = texts.get_mut(&plan.receipt.message) else {
-            recorded.push(Recorded::NoSuchMessage);
-            continue;
-        };
-        recorded.push(match plan.settle(message) {
-            None => Recorded::Unchanged(message.clone()),
-            Some(changed) => {
-                *message = changed.message.clone();
-                changes.add(changed, &plan.ids);
-                Recorded::Changed(message.clone())
+        let mut tx = begin(pool).await.map_err(&doing)?;
+        let ids = uuids(plans.iter().map(|plan| plan.receipt.message));
+        let mut texts = locked(&mut tx, ids).await.map_err(&doing)?;
+        let owed = uuids(plans.iter().filter_map(|plan| plan.follow_up));
+        let mut owed = take_follow_ups(&mut tx, owed).await.map_err(&doing)?;
+        let mut changes = Changes::default();
+        let mut recorded = Vec::with_capacity(plans.len());
+        for plan in &mut plans {
+            if plan.follow_up.is_some_and(|id| !owed.remove(&id)) {
+                recorded.push(Recorded::AlreadyDone);
+                continue;
             }
-        });
+            let Some(message) = texts.get_mut(&plan.receipt.message) else {
+                recorded.push(Recorded::NoSuchMessage);
+                continue;
+            };
+            recorded.push(match plan.settle(message) {
+                None => Recorded::Unchanged(message.clone()),
+                Some(changed) => {
+                    *message = changed.message.clone();
+                    changes.add(changed, &plan.ids);
+                    Recorded::Changed(message.clone())
+                }
+            });
+        }
+        changes.write(&mut tx).await.map_err(&doing)?;
+        tx.commit().await.map_err(&doing)?;
+        Ok(recorded)
     }
-    changes.write(connection).await?;
-    Ok(recorded)
 }
 
 /// Removes a simulated comeback; says whether it was still there.

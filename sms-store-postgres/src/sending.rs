@@ -16,7 +16,7 @@ use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
 use sqlx::{PgConnection, PgPool};
 use tokio::sync::{Mutex, OwnedMutexGuard, mpsc, oneshot};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use commit::Committer;
 use doubtful::Doubtful;
@@ -40,14 +40,15 @@ const COMMITTERS: usize = 2;
 /// The most texts that share a commit. Larger sends go by a way of their own, so that none of them
 /// holds up the others.
 const MOST_TEXTS: usize = 5_000;
-/// So many texts are worth a commit: what each commit costs is little beside them, so that the next
-/// need not wait for others to share it.
-const WORTH_A_COMMIT: usize = 256;
+/// So many texts are worth a commit; others need not wait to share it.
+const WORTH_A_COMMIT: usize = 16;
 /// The most sends that share a commit.
 const MOST_SENDS: usize = 500;
 
 /// How long a send may wait for its turn; less than a caller waits for an answer.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
+/// A committer that has nothing to do for so long ends its connection.
+const IDLE: Duration = Duration::from_secs(10);
 
 /// Plans of one call, which are settled in their order.
 struct Waiting {
@@ -123,10 +124,17 @@ type Queue = Arc<Mutex<Inbox>>;
 
 /// Takes all that waits, commits it, answers, and begins again; ends with the store.
 async fn commit_what_waits(pool: PgPool, waiting: Queue) {
-    let mut committer = Committer { wire: Wire::new(pool), doubtful: Doubtful::default() };
+    let mut committer = Committer { wire: Wire::new(pool.clone()), doubtful: Doubtful::default() };
     loop {
-        let brought = committer.wire.waits_for(|| next(&waiting)).await;
-        let Some((taken, turn)) = brought else { return };
+        let taken = tokio::select! {
+            taken = timeout(IDLE, next(&waiting)) => taken,
+            () = pool.close_event() => Ok(None),
+        };
+        let Ok(taken) = taken else {
+            committer.wire.close().await;
+            continue;
+        };
+        let Some((taken, turn)) = taken else { return committer.wire.close().await };
         let mut callers = Vec::with_capacity(taken.len());
         let mut plans = Vec::with_capacity(taken.len());
         for Waiting { plans: more, answer, since } in taken {

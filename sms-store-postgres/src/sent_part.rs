@@ -136,7 +136,7 @@ async fn take(
 
 /// The texts that have these parts, as far as they are known.
 pub(crate) async fn places(
-    connection: &mut PgConnection,
+    pool: &PgPool,
     ids: impl Iterator<Item = &NetworkId>,
 ) -> sqlx::Result<BTreeMap<NetworkId, Place>> {
     let (routes, ids) = keys(ids);
@@ -148,7 +148,7 @@ pub(crate) async fn places(
     )
     .bind(routes)
     .bind(ids)
-    .fetch_all(connection)
+    .fetch_all(pool)
     .await?;
     read_places(&rows)
 }
@@ -156,7 +156,7 @@ pub(crate) async fn places(
 /// Keeps reports of parts that are not known, but for those that have become known: these are
 /// answered. A part that is just being recorded is waited for. Must be called with nothing locked.
 pub(crate) async fn keep_early(
-    connection: &mut PgConnection,
+    pool: &PgPool,
     reports: &BTreeMap<&NetworkId, EarlyReport>,
 ) -> sqlx::Result<BTreeMap<NetworkId, Place>> {
     if reports.is_empty() {
@@ -185,7 +185,7 @@ pub(crate) async fn keep_early(
     .bind(reports.values().map(|report| column(report.status)).collect::<Vec<_>>())
     .bind(reports.values().map(|report| time(report.at)).collect::<Vec<_>>())
     .bind(EARLY_FOR.as_secs_f64())
-    .fetch_all(connection)
+    .fetch_all(pool)
     .await?;
     read_places(&rows)
 }

@@ -3,7 +3,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use sms_core::store::StoreError;
@@ -12,16 +11,12 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 
 use crate::begin::again_on_conflict;
 use crate::error::is_gone;
-use crate::wire::Wire;
 
 /// Commits of one kind that run side by side. A second one works while the first waits for its
 /// disk.
 const COMMITTERS: usize = 2;
 /// The most plans that share a commit; one call may bring more by itself.
 const MOST_PLANS: usize = 500;
-/// How long settling may take before the server is taken for gone: each statement has its own limit
-/// there.
-pub(crate) const LONGEST: Duration = Duration::from_secs(30);
 
 /// A command that takes plans and can settle several in one transaction.
 #[async_trait]
@@ -34,10 +29,8 @@ pub(crate) trait Shared: 'static {
     const DOING: &'static str;
 
     /// Settles plans in their order, in one transaction; answers in that order.
-    async fn commit(
-        wire: &mut Wire,
-        plans: Vec<Self::Plan>,
-    ) -> Result<Vec<Self::Answer>, StoreError>;
+    async fn commit(pool: &PgPool, plans: Vec<Self::Plan>)
+    -> Result<Vec<Self::Answer>, StoreError>;
 }
 
 type Answers<C> = Vec<Result<<C as Shared>::Answer, StoreError>>;
@@ -89,19 +82,25 @@ fn out_of_reach<C: Shared>(count: usize) -> Answers<C> {
     (0..count).map(|_| Err(error())).collect()
 }
 
-type Queue<C> = Arc<Mutex<mpsc::UnboundedReceiver<Waiting<C>>>>;
-
 /// Takes all that waits, commits it, answers, and begins again; ends with the store.
-async fn commit_what_waits<C: Shared>(pool: PgPool, waiting: Queue<C>) {
-    let mut wire = Wire::new(pool);
-    while let Some(taken) = wire.waits_for(|| next(&waiting)).await {
-        let mut callers = Vec::with_capacity(taken.len());
+async fn commit_what_waits<C: Shared>(
+    pool: PgPool,
+    waiting: Arc<Mutex<mpsc::UnboundedReceiver<Waiting<C>>>>,
+) {
+    loop {
+        let mut callers = Vec::new();
         let mut plans = Vec::new();
-        for Waiting { plans: more, answer } in taken {
-            callers.push((more.len(), answer));
-            plans.extend(more);
+        {
+            let mut waiting = waiting.lock().await;
+            let Some(first) = waiting.recv().await else { return };
+            let mut next = Some(first);
+            while let Some(Waiting { plans: more, answer }) = next {
+                callers.push((more.len(), answer));
+                plans.extend(more);
+                next = if plans.len() < MOST_PLANS { waiting.try_recv().ok() } else { None };
+            }
         }
-        let mut answers = commit::<C>(&mut wire, plans).await.into_iter();
+        let mut answers = commit::<C>(&pool, plans).await.into_iter();
         for (count, caller) in callers {
             // The caller may have gone; what was committed stays committed.
             let _ = caller.send(answers.by_ref().take(count).collect());
@@ -109,30 +108,14 @@ async fn commit_what_waits<C: Shared>(pool: PgPool, waiting: Queue<C>) {
     }
 }
 
-/// All that waits, once something does; nothing once the store is gone. Dropped while it waits, it
-/// has taken nothing.
-async fn next<C: Shared>(waiting: &Queue<C>) -> Option<Vec<Waiting<C>>> {
-    let mut waiting = waiting.lock().await;
-    let first = waiting.recv().await?;
-    let mut plans = first.plans.len();
-    let mut taken = vec![first];
-    while plans < MOST_PLANS
-        && let Ok(next) = waiting.try_recv()
-    {
-        plans += next.plans.len();
-        taken.push(next);
-    }
-    Some(taken)
-}
-
 /// Commits plans together; what fails is halved until it is known which plans are in the way, so
 /// that none fails for another's sake.
-async fn commit<C: Shared>(wire: &mut Wire, plans: Vec<C::Plan>) -> Answers<C> {
+async fn commit<C: Shared>(pool: &PgPool, plans: Vec<C::Plan>) -> Answers<C> {
     let mut answers = Vec::with_capacity(plans.len());
     // The part to be tried next is the last.
     let mut parts = vec![plans];
     while let Some(mut part) = parts.pop() {
-        match again_on_conflict!(C::commit(wire, part.clone())) {
+        match again_on_conflict!(C::commit(pool, part.clone())) {
             Ok(settled) => answers.extend(settled.into_iter().map(Ok)),
             Err(error) if part.len() == 1 => answers.push(Err(error)),
             // What became of this part may be unknown, and the rest would only wait as long.

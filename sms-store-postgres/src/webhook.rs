@@ -142,7 +142,7 @@ impl WebhookStore for PgStore {
         &self,
         plan: DeliveryClaimPlan,
     ) -> Result<Vec<ClaimedDelivery>, StoreError> {
-        again_on_conflict!(claim::claim(&self.work, plan.clone()))
+        again_on_conflict!(claim::claim(&self.pool, plan.clone()))
     }
 
     async fn deliveries_record(
@@ -248,6 +248,6 @@ impl WebhookStore for PgStore {
 
     async fn deliveries_next(&self) -> Result<Option<Timestamp>, StoreError> {
         let doing = failed("looking for the next webhook delivery");
-        claim::next(&self.work).await.map_err(doing)
+        claim::next(&self.pool).await.map_err(doing)
     }
 }

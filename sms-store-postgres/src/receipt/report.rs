@@ -14,15 +14,15 @@ use sms_core::receipt::report::{
     EarlyReport, NetworkId, NetworkReport, ReportPlan, ReportVerdict, Reported, SentPart,
 };
 use sms_core::store::StoreError;
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 
 use super::locked;
+use crate::begin::begin;
 use crate::change::Changes;
 use crate::error::{failed, overtaken};
 use crate::row::uuids;
 use crate::sent_part::{self, Place, Siblings};
-use crate::shared_commit::{LONGEST, Shared};
-use crate::wire::{Wire, within};
+use crate::shared_commit::Shared;
 
 /// The command that records reports of parts.
 pub(crate) struct Reports;
@@ -33,70 +33,59 @@ impl Shared for Reports {
     type Answer = Reported;
     const DOING: &'static str = "recording reports of parts";
 
-    async fn commit(wire: &mut Wire, plans: Vec<ReportPlan>) -> Result<Vec<Reported>, StoreError> {
+    async fn commit(
+        pool: &PgPool,
+        mut plans: Vec<ReportPlan>,
+    ) -> Result<Vec<Reported>, StoreError> {
         let doing = failed(Self::DOING);
-        let connection = wire.connected().await.map_err(&doing)?;
-        let places = within(LONGEST, places(connection, &plans)).await;
-        let places = wire.kept(places).map_err(&doing)?;
+        let places = places(pool, &plans).await.map_err(&doing)?;
         if places.is_empty() {
             return Ok(plans.iter().map(|_| Reported::Early).collect());
         }
-        let connection = wire.begin().await.map_err(&doing)?;
-        let reported = within(LONGEST, record(connection, plans, &places)).await;
-        let reported = wire.end(reported).await.map_err(&doing)?;
-        reported.ok_or_else(|| overtaken(Self::DOING))
-    }
-}
-
-/// Nothing was written if a part was given to another text meanwhile.
-async fn record(
-    connection: &mut PgConnection,
-    mut plans: Vec<ReportPlan>,
-    places: &BTreeMap<NetworkId, Place>,
-) -> sqlx::Result<Option<Vec<Reported>>> {
-    let wanted: BTreeSet<MessageId> = places.values().map(|place| place.message).collect();
-    let mut texts = locked(connection, uuids(wanted.iter().copied())).await?;
-    let mut parts = Parts::read(connection, places).await?;
-    let mut changes = Changes::default();
-    let mut reported = Vec::with_capacity(plans.len());
-    for plan in &mut plans {
-        let id = plan.report.id.clone();
-        if !places.contains_key(&id) {
-            reported.push(Reported::Early);
-            continue;
+        let wanted: BTreeSet<MessageId> = places.values().map(|place| place.message).collect();
+        let mut tx = begin(pool).await.map_err(&doing)?;
+        let ids = uuids(wanted.iter().copied());
+        let mut texts = locked(&mut tx, ids).await.map_err(&doing)?;
+        let mut parts = Parts::read(&mut tx, &places).await.map_err(&doing)?;
+        let mut changes = Changes::default();
+        let mut reported = Vec::with_capacity(plans.len());
+        for plan in &mut plans {
+            let id = plan.report.id.clone();
+            if !places.contains_key(&id) {
+                reported.push(Reported::Early);
+                continue;
+            }
+            let holder = parts.holder(&id).filter(|holder| wanted.contains(holder));
+            let Some(holder) = holder else { return Err(overtaken(Self::DOING)) };
+            let Some(message) = texts.get_mut(&holder) else {
+                reported.push(Reported::Repeat);
+                continue;
+            };
+            reported.push(match plan.settle(message, parts.of(holder)) {
+                ReportVerdict::Repeat => Reported::Repeat,
+                ReportVerdict::Keep(status) => {
+                    parts.report(&id, status);
+                    Reported::Kept
+                }
+                ReportVerdict::Change(status, changed) => {
+                    parts.report(&id, status);
+                    *message = changed.message.clone();
+                    changes.add(*changed, &plan.ids);
+                    Reported::Changed(message.clone())
+                }
+            });
         }
-        let holder = parts.holder(&id).filter(|holder| wanted.contains(holder));
-        let Some(holder) = holder else { return Ok(None) };
-        let Some(message) = texts.get_mut(&holder) else {
-            reported.push(Reported::Repeat);
-            continue;
-        };
-        reported.push(match plan.settle(message, parts.of(holder)) {
-            ReportVerdict::Repeat => Reported::Repeat,
-            ReportVerdict::Keep(status) => {
-                parts.report(&id, status);
-                Reported::Kept
-            }
-            ReportVerdict::Change(status, changed) => {
-                parts.report(&id, status);
-                *message = changed.message.clone();
-                changes.add(*changed, &plan.ids);
-                Reported::Changed(message.clone())
-            }
-        });
+        parts.write(&mut tx).await.map_err(&doing)?;
+        changes.write(&mut tx).await.map_err(&doing)?;
+        tx.commit().await.map_err(&doing)?;
+        Ok(reported)
     }
-    parts.write(connection).await?;
-    changes.write(connection).await?;
-    Ok(Some(reported))
 }
 
 /// The texts that the reports are about. Reports of parts that none has are kept.
-async fn places(
-    connection: &mut PgConnection,
-    plans: &[ReportPlan],
-) -> sqlx::Result<BTreeMap<NetworkId, Place>> {
+async fn places(pool: &PgPool, plans: &[ReportPlan]) -> sqlx::Result<BTreeMap<NetworkId, Place>> {
     let ids: BTreeSet<&NetworkId> = plans.iter().map(|plan| &plan.report.id).collect();
-    let mut places = sent_part::places(connection, ids.into_iter()).await?;
+    let mut places = sent_part::places(pool, ids.into_iter()).await?;
     let mut early: BTreeMap<&NetworkId, EarlyReport> = BTreeMap::new();
     for ReportPlan { report: NetworkReport { id, status }, at, ids: _ } in plans {
         if places.contains_key(id) {
@@ -113,7 +102,7 @@ async fn places(
             Entry::Occupied(_) => {}
         }
     }
-    let known_meanwhile = sent_part::keep_early(connection, &early).await?;
+    let known_meanwhile = sent_part::keep_early(pool, &early).await?;
     places.extend(known_meanwhile);
     Ok(places)
 }

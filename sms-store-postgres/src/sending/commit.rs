@@ -100,7 +100,18 @@ impl Committer {
         let settling = settle_all(connection, plans, now, &mut self.doubtful);
         let settled = within(longest(plans), settling).await;
         *turn = None;
-        self.wire.end(settled).await.map_err(&doing)
+        let done = match settled {
+            Ok(outcomes) => self.wire.commit().await.map(|()| outcomes),
+            Err(error @ sqlx::Error::Io(_)) => {
+                self.wire.give_up();
+                Err(error)
+            }
+            Err(error) => {
+                self.wire.roll_back().await;
+                Err(error)
+            }
+        };
+        done.map_err(&doing)
     }
 }
 

@@ -9,15 +9,15 @@ use sms_core::time::Timestamp;
 use sms_core::webhook::attempt::{AttemptPlan, AttemptVerdict};
 use sms_core::webhook::delivery::Delivery;
 use sms_core::webhook::endpoint::Endpoint;
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
 use super::{endpoint, power};
+use crate::begin::begin;
 use crate::delivery::{self, deliveries_and_endpoints, delivery_columns};
 use crate::error::failed;
 use crate::row::uuids;
-use crate::shared_commit::{LONGEST, Shared};
-use crate::wire::{Wire, within};
+use crate::shared_commit::Shared;
 
 /// The command that records attempts.
 pub(crate) struct Attempts;
@@ -29,25 +29,18 @@ impl Shared for Attempts {
     const DOING: &'static str = "recording webhook attempts";
 
     async fn commit(
-        wire: &mut Wire,
+        pool: &PgPool,
         plans: Vec<AttemptPlan>,
     ) -> Result<Vec<AttemptVerdict>, StoreError> {
         let doing = failed(Self::DOING);
-        let connection = wire.begin().await.map_err(&doing)?;
-        let recorded = within(LONGEST, record(connection, &plans)).await;
-        wire.end(recorded).await.map_err(&doing)
+        let mut tx = begin(pool).await.map_err(&doing)?;
+        let ids = uuids(plans.iter().map(|plan| plan.delivery));
+        let mut found = Found::lock(&mut tx, &ids).await.map_err(&doing)?;
+        let verdicts = plans.iter().map(|plan| found.settle(plan)).collect();
+        found.write(&mut tx).await.map_err(&doing)?;
+        tx.commit().await.map_err(&doing)?;
+        Ok(verdicts)
     }
-}
-
-async fn record(
-    connection: &mut PgConnection,
-    plans: &[AttemptPlan],
-) -> sqlx::Result<Vec<AttemptVerdict>> {
-    let ids = uuids(plans.iter().map(|plan| plan.delivery));
-    let mut found = Found::lock(connection, &ids).await?;
-    let verdicts = plans.iter().map(|plan| found.settle(plan)).collect();
-    found.write(connection).await?;
-    Ok(verdicts)
 }
 
 /// Deliveries and their endpoints, locked, as the attempts settled so far leave them.

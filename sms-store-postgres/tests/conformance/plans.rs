@@ -19,7 +19,6 @@ mod counted;
 mod grown;
 mod hot;
 mod reports;
-mod small;
 
 pub(crate) use hot::hot_queries_use_the_indexes_meant_for_them;
 

@@ -91,7 +91,6 @@ pub(crate) async fn hot_queries_use_the_indexes_meant_for_them(own: Own) {
     let store = connected().await;
     let mut connection = connect(&own.url).await;
     let rig = own.rig(&store);
-    super::small::plans_stay_right_as_tables_grow(&rig, &mut connection).await;
     super::grown::texts_that_were_not_counted_are_looked_up(&store, &rig, &mut connection).await;
     store.close().await;
     connection.execute("TRUNCATE account CASCADE").await.expect("the tables are emptied");
