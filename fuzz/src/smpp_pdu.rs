@@ -99,15 +99,22 @@ fn is_within_limits(pdu: &Pdu) -> bool {
     }
 }
 
-/// `Debug` ends up in logs.
+/// `Debug` ends up in logs. Words that it says of a unit without any are its own.
 fn shows_no_words(pdu: &Pdu) {
     if let Body::SubmitSm(text) | Body::DeliverSm(text) = &pdu.body {
-        let shown = format!("{pdu:?}");
+        let mut bare = pdu.clone();
+        if let Body::SubmitSm(bare) | Body::DeliverSm(bare) = &mut bare.body {
+            bare.source.text = "".into();
+            bare.destination.text = "".into();
+            bare.short_message = Bytes::default();
+        }
+        let (shown, own) = (format!("{pdu:?}"), format!("{bare:?}"));
+        let is_told = |words: &str| shown.contains(words) && !own.contains(words);
         for words in [&text.source.text, &text.destination.text] {
-            assert!(words.len() < 8 || !shown.contains(&**words), "{shown}");
+            assert!(words.len() < 8 || !is_told(words), "{shown}");
         }
         let words = String::from_utf8_lossy(&text.short_message);
-        assert!(words.len() < 16 || !shown.contains(&*words), "{shown}");
+        assert!(words.len() < 16 || !is_told(&words), "{shown}");
     }
 }
 
