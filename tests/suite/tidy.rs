@@ -30,14 +30,15 @@ fn rust_files() -> Vec<PathBuf> {
 }
 
 #[test]
-fn every_file_that_the_readme_names_is_there() {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let (_, table) = readme.split_once("## Where things live").expect("the table is there");
+fn every_file_that_the_map_names_is_there() {
+    let map = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let (_, table) = map.split_once("## Where things live").expect("the table is there");
+    let table = table.split("\n## ").next().unwrap();
     let is_path = |text: &&str| text.contains('/') && Path::new(text).extension().is_some();
     let named: Vec<&str> = table.split('`').filter(is_path).collect();
     assert!(named.len() > 20, "the table is read");
     for path in named {
-        assert!(root().join(path).is_file(), "README.md names {path}, which is not there");
+        assert!(root().join(path).is_file(), "ARCHITECTURE.md names {path}, which is not there");
     }
 }
 
