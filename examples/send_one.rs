@@ -1,5 +1,5 @@
-//! The shortest program that sends a text: an account, a number, a send, and a look at what became
-//! of it. The network is simulated; nothing leaves this machine.
+//! The shortest program that sends a message: it creates an account and a number, sends, and
+//! prints the message's timeline. The network is simulated; nothing leaves this machine.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use sms_store_memory::MemoryStore;
 
 fn main() -> Result<(), Error> {
     futures_executor::block_on(async {
-        // A clock that is moved by hand, so that the example need not wait for the receipt.
+        // The program moves this clock itself, so that it need not wait for the receipt.
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_795_000_000_000)));
         let sms = Sms::builder(Arc::new(MemoryStore::new())).clock(clock.clone()).build();
         let account = sms.operator().account_create(NewAccountInput::active("Bistro", 100)).await?;
@@ -20,9 +20,13 @@ fn main() -> Result<(), Error> {
 
         let request = SendRequest::new("Your table is ready").to("07700 900123");
         let sent = account.send(request).await?;
-        println!("{} text(s), {} credit(s) left", sent.messages.len(), sent.balance);
+        println!(
+            "{} message(s) accepted, balance: {} credit(s)",
+            sent.messages.len(),
+            sent.balance
+        );
 
-        // A server calls these in loops; a small program or a test steps them by hand.
+        // A server calls these in loops. A small program or a test calls them itself.
         sms.dispatch_due(100).await?;
         clock.advance(Duration::from_secs(2));
         sms.simulate_due(100).await?;

@@ -1,11 +1,11 @@
-//! How a program that sends texts is tested: an in-memory store, a clock moved by hand, and numbers
-//! whose outcome is known. `cargo test -p sms-examples --examples` runs the tests below.
+//! How to test a program that sends messages: an in-memory store, a clock that the test moves, and
+//! numbers with a known outcome. `cargo test -p sms-examples --examples` runs the tests below.
 
 use std::sync::Arc;
 
 use sms_core::prelude::*;
 
-/// What a program of yours might do: remind somebody once, however often it is asked to.
+/// What your program might do: remind a customer once, even if it is called again.
 async fn remind(sms: &Sms, account: sms_core::ids::AccountId, booking: u32) -> Result<Sent, Error> {
     let key: IdempotencyKey = format!("reminder-{booking}")
         .parse()
@@ -59,7 +59,7 @@ mod tests {
             assert_eq!(again.replay, Replay::Repeated);
             assert_eq!(again.messages, first.messages);
 
-            // 07700 900902 cannot be delivered to: see sms_core::route::simulator.
+            // The simulator never delivers to 07700 900902: see sms_core::route::simulator.
             sms.dispatch_due(10).await.unwrap();
             clock.advance(Duration::from_secs(2));
             sms.simulate_due(10).await.unwrap();

@@ -1,5 +1,5 @@
-//! A receiver of webhooks. Start the server with `SMS_WEBHOOK_ALLOW_PRIVATE=true`, make an endpoint
-//! with the URL http://127.0.0.1:9000/, and run this with the secret that the answer shows:
+//! A receiver of webhooks. Start the server with `SMS_WEBHOOK_ALLOW_PRIVATE=true`, create an
+//! endpoint with the URL http://127.0.0.1:9000/, and run this with the secret from the answer:
 //!
 //! `cargo run -p sms-examples --example verify_a_webhook -- whsec_…`
 
@@ -13,12 +13,12 @@ use poem::{Request, Route, Server, post};
 use sms_webhooks::{DELIVERY_HEADER, SIGNATURE_HEADER, verify};
 
 async fn receive(mut request: Request, secret: Arc<str>) -> poem::Result<StatusCode> {
-    // The body exactly as received: parsing it first and writing it again may change its bytes.
+    // Verify the body exactly as received: parsing and serialising it may change its bytes.
     let body = request.take_body().into_vec().await?;
     let header = |name: &str| request.header(name).unwrap_or_default();
     match verify(&secret, header(SIGNATURE_HEADER), &body, now()) {
         Ok(()) => {
-            // The same delivery may come twice; remember the body's `id` and skip what you know.
+            // A delivery may arrive twice: store the body's `id`, and skip an `id` you have seen.
             println!("{}: {}", header(DELIVERY_HEADER), String::from_utf8_lossy(&body));
             Ok(StatusCode::NO_CONTENT)
         }

@@ -1,5 +1,5 @@
-//! A route of your own: whatever carries texts to a network implements `Route`. This one prints
-//! them, and reports a receipt for each through the sink, as a real network would later.
+//! A route of your own. A type that submits messages to a network implements `Route`. This one
+//! prints each message and reports its receipt through the sink, as a real network would later.
 
 use std::sync::{Arc, Mutex};
 
@@ -30,19 +30,19 @@ impl Route for Printer {
             .iter()
             .map(|text| {
                 println!("to {}: {}", text.to, text.body.as_str());
-                self.printed.lock().expect("nobody panicked").push(text.message);
+                self.printed.lock().expect("the lock is not poisoned").push(text.message);
                 HandOver::Taken { simulated: Vec::new() }
             })
             .collect()
     }
 
-    /// A real route would keep its connection here, and report what comes back until dropped.
+    /// A real route keeps its connection here and reports what arrives, until it is dropped.
     async fn run(&self, sink: Arc<dyn RouteSink>) {
-        let printed = std::mem::take(&mut *self.printed.lock().expect("nobody panicked"));
+        let printed = std::mem::take(&mut *self.printed.lock().expect("the lock is not poisoned"));
         for message in printed {
             let receipt = Receipt::new(message, ReceiptStatus::Delivered);
             if let Err(error) = sink.receipt(receipt).await {
-                eprintln!("the receipt was not kept: {error}");
+                eprintln!("the receipt was not stored: {error}");
             }
         }
     }

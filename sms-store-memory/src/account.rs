@@ -1,4 +1,4 @@
-//! Accounts and their keys.
+//! Accounts and their API keys.
 
 use async_trait::async_trait;
 use sms_core::account::api_key::{KeyHash, KeyRecord};

@@ -1,4 +1,4 @@
-//! One account's contacts and lists, and the one way in which they are changed.
+//! One account's contacts and lists, and the one function that changes them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -19,18 +19,18 @@ type OptOuts = BTreeMap<E164, OptOut>;
 /// Contacts and lists of one account.
 #[derive(Default)]
 pub(crate) struct AddressBook {
-    /// Whether a number has opted out is filled in when they are read.
+    /// Without `opted_out`, which [`read`] fills in.
     pub(crate) contacts: BTreeMap<ContactId, Contact>,
     pub(crate) by_phone: BTreeMap<E164, ContactId>,
     pub(crate) lists: BTreeMap<ListId, ContactList>,
     members: BTreeSet<(ListId, ContactId)>,
     lists_of: BTreeSet<(ContactId, ListId)>,
-    /// How many contacts use a custom name; none of them 0.
+    /// How many contacts use each custom field name. Never 0.
     pub(crate) uses: BTreeMap<String, i64>,
 }
 
 impl AddressBook {
-    /// The contacts of a list made before another, oldest first.
+    /// The contacts of a list with ids below `before`, oldest first; all of them for `None`.
     fn on_list_before(
         &self,
         list: ListId,
@@ -41,7 +41,7 @@ impl AddressBook {
         range.filter_map(|(_, id)| self.contacts.get(id))
     }
 
-    /// The contacts of a list made after another, oldest first.
+    /// The contacts of a list with ids above `after`, oldest first; all of them for `None`.
     pub(crate) fn on_list_after(
         &self,
         list: ListId,
@@ -53,12 +53,12 @@ impl AddressBook {
         range.filter_map(|(_, id)| self.contacts.get(id))
     }
 
-    /// The contact with a number.
+    /// The contact that has this number.
     pub(crate) fn of_number(&self, number: E164) -> Option<&Contact> {
         self.contacts.get(self.by_phone.get(&number)?)
     }
 
-    /// Newest first.
+    /// The lists of a contact, newest first.
     pub(crate) fn lists_of(&self, contact: ContactId) -> Vec<ListId> {
         let all = (contact, ListId::from_u128(0))..=(contact, ListId::from_u128(u128::MAX));
         self.lists_of.range(all).rev().map(|(_, list)| *list).collect()
@@ -143,7 +143,7 @@ impl AddressBook {
         }
     }
 
-    /// False when the contact was not on the list.
+    /// Removes a contact from a list. Returns false if it was not on the list.
     pub(crate) fn leave(&mut self, list: ListId, contact: ContactId) -> bool {
         let was_there = self.members.remove(&(list, contact));
         if was_there {
@@ -165,13 +165,13 @@ impl AddressBook {
     }
 }
 
-/// A contact as a reading tells it.
+/// A contact with `opted_out` filled in.
 pub(crate) fn read(contact: &Contact, opt_outs: &OptOuts) -> Contact {
     Contact { opted_out: opt_outs.contains_key(&contact.phone), ..contact.clone() }
 }
 
 impl State {
-    /// Commits a plan.
+    /// Settles a plan and writes its change.
     pub(crate) fn change_book<P: BookPlan>(
         &mut self,
         plan: &P,
@@ -183,7 +183,7 @@ impl State {
         Ok(answer)
     }
 
-    /// The contacts that `pick` takes from the book of an account, as readings tell them.
+    /// The contacts that `pick` selects from an account's address book, with `opted_out` filled in.
     pub(crate) fn read_book<'a, I: Iterator<Item = &'a Contact>>(
         &'a self,
         account: AccountId,

@@ -19,22 +19,23 @@ use crate::state::{AccountState, State};
 #[derive(Default)]
 pub(crate) struct Inbox {
     by_number: BTreeMap<E164, Place>,
-    /// By their newest text.
+    /// Ordered by the id of the newest message.
     by_activity: BTreeMap<MessageId, E164>,
-    /// The sum of what is unread.
+    /// The number of unread messages in all conversations.
     unread: u64,
 }
 
-/// Where a conversation stands.
+/// What is stored of one conversation.
 struct Place {
     last: MessageId,
     unread: u64,
-    /// When the number was answered automatically, lately.
+    /// The times of the latest automatic replies to the number.
     replied: Vec<Timestamp>,
 }
 
 impl Inbox {
-    /// Takes note of a text that was written. `newest` is the newest one from or to its number.
+    /// Updates the conversation of a message that was written. `newest` is the newest message from
+    /// or to its number.
     pub(crate) fn note(&mut self, message: &Message, newest: MessageId) {
         let number = message.contact_number();
         let is_new = message.direction == Direction::Inbound;
@@ -49,7 +50,7 @@ impl Inbox {
         self.by_activity.insert(newest, number);
     }
 
-    /// When a number was answered automatically, lately.
+    /// The times of the latest automatic replies to a number.
     pub(crate) fn replied(&self, number: E164) -> Vec<Timestamp> {
         self.by_number.get(&number).map(|place| place.replied.clone()).unwrap_or_default()
     }
@@ -114,7 +115,7 @@ impl ConversationStore for MemoryStore {
 }
 
 impl State {
-    /// The conversation at this place, if it is wanted.
+    /// The conversation at this position, if it passes the filter.
     fn conversation(
         &self,
         room: &AccountState,

@@ -1,4 +1,4 @@
-//! The operator's changes of balances, and the ledger.
+//! Credit adjustments by the operator, and the ledger.
 
 use async_trait::async_trait;
 use sms_core::credits::adjust::{AdjustPlan, AdjustRefused, Adjusted};
@@ -36,7 +36,7 @@ impl CreditStore for MemoryStore {
         let position = page
             .after
             .map_or(usize::MAX, |cursor| usize::try_from(cursor.position()).unwrap_or(usize::MAX));
-        // Entries are numbered from 1, and a cursor names the last one shown, in every store.
+        // In every store, entries are numbered from 1 and a cursor names the last one shown.
         let end = position.saturating_sub(1).min(ledger.len());
         let start = end.saturating_sub(page.limit.get());
         let items = ledger[start..end].iter().rev().cloned().collect();

@@ -1,11 +1,11 @@
-//! The parts of long texts that came.
+//! The segments of long inbound messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use sms_core::inbound::part::{Gathered, PartKey};
 use sms_core::time::Timestamp;
 
-/// What came of each text, and which came first.
+/// The segments that arrived, by message, and the order in which the messages began.
 #[derive(Default)]
 pub(crate) struct Parts {
     by_key: BTreeMap<PartKey, Gathered>,
@@ -27,7 +27,7 @@ impl Parts {
         }
     }
 
-    /// Takes out the oldest, if its first part came before `before`.
+    /// Removes and returns the oldest message, if its first segment came before `before`.
     pub(crate) fn take_older(&mut self, before: Timestamp) -> Option<(PartKey, Gathered)> {
         let (_, key) = *self.by_age.first().filter(|(first_at, _)| *first_at < before)?;
         self.by_age.pop_first();

@@ -21,7 +21,7 @@ pub(crate) struct Keywords {
 }
 
 impl Keywords {
-    /// The keyword that answers to a word.
+    /// The keyword that matches a word.
     pub(crate) fn listening(&self, word: &Word) -> Option<&Keyword> {
         let keyword = self.by_id.get(self.by_word.get(word)?)?;
         (keyword.listening == Listening::On).then_some(keyword)

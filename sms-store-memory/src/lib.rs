@@ -1,12 +1,12 @@
 //! The in-memory store: every store trait of `sms-core` over one lock and ordered maps.
 //!
-//! It is the reference a reader can check by eye: each command takes the lock, reads its facts,
-//! asks the core to settle, and then only makes writes that cannot fail. So nothing is ever half
-//! done and there is no way back to be programmed. What it decides itself is nothing.
+//! It is the reference for other stores, simple enough to check by reading. Each command takes the
+//! lock, reads its facts, asks the core to settle, and then makes writes that cannot fail. So a
+//! command is never half done, and no code has to undo one. The store decides nothing.
 //!
-//! Pages, claims and look-ups go through indexes and never scan everything, but for three: a search
-//! for words reads what the rest of the filter leaves, a list of unread conversations passes over
-//! those that are read, and a list of opt-outs reads all of its account's.
+//! Pages, claims and lookups use indexes, with three exceptions: a search for words reads every
+//! message that passes the rest of the filter, a list of unread conversations skips the read ones,
+//! and a list of opt-outs reads all opt-outs of its account.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -53,7 +53,7 @@ mod webhook;
 
 use state::State;
 
-/// Keeps everything in memory; nothing outlives it.
+/// A store that keeps everything in memory and loses it when dropped.
 #[derive(Default)]
 pub struct MemoryStore {
     state: Mutex<State>,
@@ -65,9 +65,9 @@ impl MemoryStore {
         Self::default()
     }
 
-    /// The whole state. Held for one command, and never over an `await`.
+    /// Locks the whole state. A command holds the lock to its end, and never across an `await`.
     fn state(&self) -> MutexGuard<'_, State> {
-        // A command that panicked did so before its writes, which cannot fail.
+        // A poisoned lock is safe: writes cannot panic, so a command that panicked wrote nothing.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

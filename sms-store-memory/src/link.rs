@@ -1,4 +1,4 @@
-//! Tracked links, by id, by code, by text and by campaign.
+//! Tracked links, by id, code, message and campaign.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    /// Writes a link that was not there before.
+    /// Adds a new link.
     pub(crate) fn insert(&mut self, link: Link) {
         let (account, id) = (link.account, link.id);
         self.by_code.insert(link.code, (account, id));
@@ -33,7 +33,7 @@ impl Links {
         self.rows.insert((account, id), link);
     }
 
-    /// Whether these links cannot all be written: two have one code, or one has that of another.
+    /// Whether any code is used twice among these links, or already belongs to another link.
     pub(crate) fn has_code_of(&self, new: &[Link]) -> bool {
         let mut codes = BTreeSet::new();
         new.iter().any(|link| !codes.insert(link.code) || self.by_code.contains_key(&link.code))
@@ -43,8 +43,8 @@ impl Links {
         self.rows.get(self.by_code.get(&code)?)
     }
 
-    /// An account's links older than `before`, newest first, from the index that leaves the fewest
-    /// for this filter. What it leaves has still to pass the filter.
+    /// An account's links with ids below `before`, newest first, from the most selective index for
+    /// this filter. The caller still applies the filter.
     fn newest_first<'a>(
         &'a self,
         account: AccountId,

@@ -1,4 +1,4 @@
-//! Single texts: reading, listing, cancelling.
+//! Single messages: reading, listing, cancelling.
 
 use async_trait::async_trait;
 use sms_core::ids::{AccountId, MessageId, MessageKind};
@@ -36,7 +36,7 @@ impl MessageStore for MemoryStore {
         let oldest = filter.since.map_or(0, |since| MessageId::first_at(since).as_u128());
         let until = filter.until.map(|until| MessageId::first_at(until).as_u128());
         let after = page.after.map(|cursor| cursor.id::<MessageKind>().as_u128());
-        // Both ends are exclusive; the smaller one counts.
+        // Both upper bounds are exclusive. The smaller one applies.
         let newest = match until.unwrap_or(u128::MAX).min(after.unwrap_or(u128::MAX)) {
             0 => return Ok(Page { items: Vec::new(), next: None }),
             end => end - 1,
@@ -67,7 +67,7 @@ impl MessageStore for MemoryStore {
     }
 
     async fn search_prepare(&self, _: Timestamp, _: usize) -> Result<usize, StoreError> {
-        // Every body is at hand.
+        // Bodies are in memory, so searches need no preparation.
         Ok(0)
     }
 }

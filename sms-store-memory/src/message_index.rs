@@ -1,4 +1,4 @@
-//! The ways to find an account's texts, newest first.
+//! Indexes over an account's messages, newest first.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -8,7 +8,7 @@ use sms_core::message::filter::Search;
 use sms_core::message::{Direction, Message, MessageFilter, MessageStatus};
 use sms_core::phone::E164;
 
-/// Sets of (what, id): a range of one of them is what a filter leaves, in order.
+/// Sets of (key, id). A range of one set lists the messages with one key, in order.
 #[derive(Default)]
 pub(crate) struct MessageIndex {
     all: BTreeSet<MessageId>,
@@ -49,14 +49,14 @@ impl MessageIndex {
         self.by_batch.range(range).map(|(_, id)| *id)
     }
 
-    /// The texts from and to a number, oldest first.
+    /// The messages from and to a number, oldest first.
     pub(crate) fn of_number(&self, number: E164) -> impl DoubleEndedIterator<Item = MessageId> {
         let range = (number, MessageId::from_u128(0))..=(number, MessageId::from_u128(u128::MAX));
         self.by_number.range(range).map(|(_, id)| *id)
     }
 
-    /// Ids within the range, newest first, from the index that leaves the fewest for this filter.
-    /// What it leaves has still to pass the filter.
+    /// Ids within the range, newest first, from the most selective index for this filter. The
+    /// caller still applies the filter.
     pub(crate) fn newest_first<'a>(
         &'a self,
         filter: &'a MessageFilter,

@@ -1,4 +1,4 @@
-//! Texts that wait to leave, and simulated things that wait to come back, by time.
+//! Messages that wait to be handed over, and the simulated network's follow-ups, by time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,8 +7,8 @@ use sms_core::ids::{FollowUpId, MessageId};
 use sms_core::route::RouteName;
 use sms_core::time::Timestamp;
 
-/// The queue of texts, each route's by time: a route that takes nothing holds up no other, however
-/// many wait for it.
+/// The queue of messages, ordered by time within each route. So a route that accepts nothing does
+/// not delay the others, however many messages wait for it.
 #[derive(Default)]
 pub(crate) struct Queue {
     entries: BTreeMap<MessageId, Waiting>,
@@ -18,7 +18,7 @@ pub(crate) struct Queue {
 
 type ByTime = BTreeSet<(Timestamp, MessageId)>;
 
-/// An entry, and the place of its route among those there are.
+/// An entry, and the index of its route in `Queue::routes`.
 #[derive(Clone, Copy)]
 struct Waiting {
     entry: QueueEntry,
@@ -26,7 +26,7 @@ struct Waiting {
 }
 
 impl Queue {
-    /// Puts a text of this route in.
+    /// Adds a message of this route, or replaces its entry.
     pub(crate) fn insert(&mut self, entry: QueueEntry, route: &RouteName) {
         let known = self.routes.iter().position(|(name, _)| name == route);
         let route = known.unwrap_or_else(|| {
@@ -37,7 +37,7 @@ impl Queue {
         self.put(Waiting { entry, route });
     }
 
-    /// Writes an entry in place of the one there was, if there was one.
+    /// Replaces the entry of a message that waits. Does nothing for other messages.
     pub(crate) fn replace(&mut self, entry: QueueEntry) {
         if let Some(before) = self.take(entry.message) {
             self.put(Waiting { entry, ..before });
@@ -74,7 +74,7 @@ impl Queue {
         self.entries.get(&message).map(|waiting| &waiting.entry)
     }
 
-    /// Up to `limit` entries claimable at `at` that are wanted, the longest due first.
+    /// Up to `limit` wanted entries that may be claimed at `at`, the longest due first.
     pub(crate) fn claimable(
         &self,
         at: Timestamp,
@@ -92,7 +92,7 @@ impl Queue {
         found
     }
 
-    /// Holds what carries the token until `until`; how many there are.
+    /// Extends the lease with this token to `until`. Returns the number of its entries.
     pub(crate) fn renew(&mut self, token: LeaseToken, until: Timestamp) -> usize {
         let first = (token, MessageId::from_u128(0));
         let last = (token, MessageId::from_u128(u128::MAX));
@@ -112,7 +112,7 @@ impl Queue {
     }
 }
 
-/// Simulated things that are still to come back.
+/// Follow-ups of the simulated network that are still to come.
 #[derive(Default)]
 pub(crate) struct FollowUps {
     rows: BTreeMap<FollowUpId, FollowUp>,
@@ -125,7 +125,7 @@ impl FollowUps {
         self.rows.insert(follow_up.id, follow_up);
     }
 
-    /// Removes one; says whether it was there.
+    /// Removes a follow-up. Returns whether it existed.
     pub(crate) fn remove(&mut self, id: FollowUpId) -> bool {
         let removed = self.rows.remove(&id);
         removed.is_some_and(|row| self.by_time.remove(&(row.due_at, id)))

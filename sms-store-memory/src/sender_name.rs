@@ -81,13 +81,13 @@ impl State {
         }
     }
 
-    /// An account's names, newest first.
+    /// An account's sender names, newest first.
     fn names_of(&self, account: AccountId) -> impl Iterator<Item = &SenderName> {
         let room = self.accounts.get(&account).into_iter();
         room.flat_map(|room| room.sender_names.values().rev())
     }
 
-    /// The names of the same account that are the same but for their case.
+    /// The account's sender names that equal this one, ignoring case.
     fn same_names(&self, name: &SenderName) -> impl Iterator<Item = &SenderName> {
         let folded = name.value.folded();
         self.names_of(name.account).filter(move |other| other.value.folded() == folded)

@@ -1,4 +1,4 @@
-//! Parts that networks took, and what was reported of them.
+//! Segments that networks accepted, and the reports about them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,11 +8,11 @@ use sms_core::receipt::report::{EarlyReport, EarlyReports, NetworkId, SentPart};
 use sms_core::route::RouteName;
 use sms_core::time::Timestamp;
 
-/// What is known under a network's id.
+/// What is stored under a network's id.
 #[derive(Debug, Clone)]
 enum Known {
     Part(SentPart),
-    /// A report of a part that was not recorded yet.
+    /// A report that came before its segment was recorded.
     Early(EarlyReport),
 }
 
@@ -25,7 +25,7 @@ impl Known {
     }
 }
 
-/// Parts and early reports, by the networks' ids.
+/// Segments and early reports, by network id.
 #[derive(Default)]
 pub(crate) struct SentParts {
     known: BTreeMap<NetworkId, Known>,
@@ -34,7 +34,7 @@ pub(crate) struct SentParts {
 }
 
 impl SentParts {
-    /// The text that has a part of this id, and all its parts.
+    /// The message that has a segment with this id, and all segments of that message.
     pub(crate) fn of(&self, id: &NetworkId) -> Option<(MessageId, Vec<SentPart>)> {
         let Some(Known::Part(SentPart { message, .. })) = self.known.get(id) else { return None };
         let nothing = NetworkId::new(RouteName::new(""), "");
@@ -47,7 +47,7 @@ impl SentParts {
         Some((*message, of_text.filter_map(|(_, id)| part(id)).collect()))
     }
 
-    /// What was reported of these before they were recorded.
+    /// The reports about these segments that came before they were recorded.
     pub(crate) fn early(&self, ids: &[NetworkId]) -> EarlyReports {
         let report = |id: &NetworkId| match self.known.get(id) {
             Some(Known::Early(report)) => Some((id.clone(), *report)),
@@ -56,7 +56,7 @@ impl SentParts {
         ids.iter().filter_map(report).collect()
     }
 
-    /// Keeps a report until its part is recorded.
+    /// Keeps a report until its segment is recorded.
     pub(crate) fn keep_early(&mut self, id: NetworkId, status: ReceiptStatus, at: Timestamp) {
         match self.known.get(&id) {
             Some(Known::Early(report)) if !report.gives_way(at) => {}
@@ -74,7 +74,7 @@ impl SentParts {
         }
     }
 
-    /// Forgets up to `limit` from before `before`; how many.
+    /// Deletes up to `limit` entries from before `before`. Returns how many.
     pub(crate) fn tidy(&mut self, before: Timestamp, limit: usize) -> usize {
         let old = self.by_age.iter().take_while(|(at, _)| *at < before).take(limit);
         let old: Vec<NetworkId> = old.map(|(_, id)| id.clone()).collect();

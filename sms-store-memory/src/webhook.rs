@@ -1,4 +1,4 @@
-//! Webhook endpoints and the attempts to reach them.
+//! Webhook endpoints and attempts to deliver to them.
 
 use async_trait::async_trait;
 use sms_core::ids::{AccountId, DeliveryId, EndpointId};
@@ -167,7 +167,7 @@ impl State {
         self.accounts.get(&account)?.endpoints.get(&id)
     }
 
-    /// The endpoint of a delivery that waits.
+    /// The endpoint of a pending delivery.
     fn endpoint_of(&self, id: EndpointId) -> Option<&Endpoint> {
         let first = self.deliveries.newest_first(id, None).next()?;
         self.endpoint(first.account, id)

@@ -1,5 +1,5 @@
-//! What is quoted is what is charged: whatever is asked for, the quote and the send of the same
-//! request agree, down to who gets none; and who cannot pay pays nothing.
+//! A quote equals the charge. For any request, the quote and the send agree, rejected recipients
+//! included. A send that the balance does not cover takes nothing.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -28,7 +28,7 @@ const CONTACTS: [(&str, &str); 3] = [
     ("07700 900103", "Ёжик"),
 ];
 
-/// An account with so many credits, and what its requests may name.
+/// An account with some credits, and the resources its requests may name.
 struct Stage {
     account: AccountHandle,
     contacts: Vec<ContactId>,
@@ -60,7 +60,7 @@ async fn stage(credits: u32, mode: Mode) -> Stage {
     Stage { account, contacts, list, template }
 }
 
-/// What is asked for, apart from ids.
+/// A request, apart from its ids.
 #[derive(Debug, Clone)]
 struct Wish {
     body: String,
@@ -72,7 +72,7 @@ struct Wish {
 }
 
 impl Wish {
-    /// Without words of its own, those of the template.
+    /// The request itself. With an empty body it uses the template.
     fn request(&self, stage: &Stage) -> SendRequest {
         let mut request = SendRequest::new(self.body.clone());
         request.to.clone_from(&self.numbers);
@@ -138,7 +138,7 @@ async fn texts(stage: &Stage) -> usize {
     stage.account.message_list(&all, PageRequest::default()).await.unwrap().items.len()
 }
 
-/// The law, on an account with so many credits.
+/// Checks the law on an account with this many credits.
 async fn quoted_as_charged(wish: &Wish, credits: u32, mode: Mode) {
     let stage = stage(credits, mode).await;
     let request = wish.request(&stage);

@@ -1,6 +1,6 @@
-//! Runs every scenario of the conformance suite on the memory store, each as a test of its own.
+//! Runs every scenario of the conformance suite on the memory store, each as a separate test.
 //!
-//! `cargo test -p sms-store-memory --test conformance sending::` runs one noun's.
+//! `cargo test -p sms-store-memory --test conformance sending::` runs the scenarios of one noun.
 
 use std::process::ExitCode;
 use std::sync::Arc;
