@@ -68,9 +68,6 @@ pub mod text;
 pub mod time;
 pub mod webhook;
 
-#[cfg(feature = "conformance")]
-pub mod conformance;
-
 #[cfg(test)]
 mod samples;
 

@@ -5,7 +5,7 @@
 //! them, and writes the verdict, all of it or nothing. A store decides nothing itself.
 //!
 //! The traits are object-safe and have no default bodies: a wrong default would be a silent bug.
-//! The `conformance` feature holds the scenarios that every store must pass.
+//! The crate `sms-conformance` holds the scenarios that every store must pass.
 
 use std::fmt;
 

@@ -1,6 +1,7 @@
 //! A route against Jasmin, a gateway that nobody here wrote: its SMPP server takes our texts and
-//! passes them on to node-smpp, and brings back receipts and texts. `benches/peers/README.md` says
-//! how to run these; they need a Jasmin (`SMS_JASMIN_SMPP`, `SMS_JASMIN_CLI`), and one at a time.
+//! passes them on to node-smpp, and brings back receipts and texts. `tests/bench/peers/README.md`
+//! says how to run these; they need a Jasmin (`SMS_JASMIN_SMPP`, `SMS_JASMIN_CLI`), and one at a
+//! time.
 
 mod console;
 

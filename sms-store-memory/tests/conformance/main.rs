@@ -6,17 +6,17 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Trial};
-use sms_core::conformance::{self, ThreadRunner};
+use sms_conformance::{Scenario, ThreadRunner};
 use sms_store_memory::MemoryStore;
 
 fn main() -> ExitCode {
     sms_test_log::watch();
-    let trial = |scenario: conformance::Scenario| {
+    let trial = |scenario: Scenario| {
         Trial::test(scenario.to_string(), move || {
             scenario.run(Arc::new(MemoryStore::new()), Arc::new(ThreadRunner));
             Ok(())
         })
     };
-    let trials = conformance::all().map(trial).collect();
+    let trials = sms_conformance::all().map(trial).collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

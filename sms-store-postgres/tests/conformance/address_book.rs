@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
+use sms_conformance::Rig;
+use sms_conformance::rig::person;
 use sms_core::Sms;
 use sms_core::account::Mode;
 use sms_core::clock::ManualClock;
-use sms_core::conformance::Rig;
-use sms_core::conformance::rig::person;
 use sms_core::contact::import::{MAX_ROWS, RowOutcome};
 use sms_core::contact::{ContactInput, CustomValue};
 use sms_core::sending::SendRequest;

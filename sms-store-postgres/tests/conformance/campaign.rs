@@ -4,13 +4,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use sms_conformance::Rig;
+use sms_conformance::rig::person;
 use sms_core::Sms;
 use sms_core::account::{Account, Mode};
 use sms_core::campaign::launch::LaunchOptions;
 use sms_core::campaign::{Campaign, CampaignStatus, Counts};
 use sms_core::clock::ManualClock;
-use sms_core::conformance::Rig;
-use sms_core::conformance::rig::person;
 use sms_core::ids::CampaignId;
 use sms_core::list::ContactList;
 use sms_core::message::MessageStatus;

@@ -1,8 +1,8 @@
 //! What is promised of conversations beyond what every store shows: a database from before them
 //! gets them when it is brought up to date.
 
-use sms_core::conformance::Rig;
-use sms_core::conformance::rig::{person, request};
+use sms_conformance::Rig;
+use sms_conformance::rig::{person, request};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
 use crate::postgres::Act;

@@ -7,11 +7,11 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
+use sms_conformance::Rig;
+use sms_conformance::rig::{person, request, taken};
 use sms_core::account::{Account, Mode};
 use sms_core::campaign::launch::LaunchPlan;
 use sms_core::campaign::store::CampaignStore;
-use sms_core::conformance::Rig;
-use sms_core::conformance::rig::{person, request, taken};
 use sms_core::credits::store::CreditStore;
 use sms_core::dispatch::store::DispatchStore;
 use sms_core::event::EventType;

@@ -20,7 +20,7 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
 use libtest_mimic::{Arguments, Trial};
-use sms_core::conformance::{self, Rig, Runner};
+use sms_conformance::{Rig, Runner};
 use sms_store_postgres::{PgSettings, PgStore};
 use sms_test_log::{Heard, watch_for};
 use sms_test_postgres::Cluster;
@@ -144,7 +144,7 @@ macro_rules! own {
 }
 
 fn main() -> ExitCode {
-    let everywhere = conformance::all().map(|scenario| {
+    let everywhere = sms_conformance::all().map(|scenario| {
         Trial::test(scenario.to_string(), move || {
             with_store(|store, runner, _| scenario.run(store, runner));
             Ok(())

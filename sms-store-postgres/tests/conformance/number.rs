@@ -1,8 +1,8 @@
 //! What is promised of rent beyond what every store shows: a period cannot be taken twice, whatever
 //! a program believes.
 
-use sms_core::conformance::Rig;
-use sms_core::conformance::rig::{credits, person};
+use sms_conformance::Rig;
+use sms_conformance::rig::{credits, person};
 use sms_core::number::rent::{RentPlan, RentScope};
 use sms_core::number::{Holder, Number};
 use sms_core::store::StoreError;

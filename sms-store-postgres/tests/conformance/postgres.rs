@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all, poll_immediate};
+use sms_conformance::Rig;
+use sms_conformance::rig::{all_recorded, page, person, request};
 use sms_core::account::Account;
-use sms_core::conformance::Rig;
-use sms_core::conformance::rig::{all_recorded, page, person, request};
 use sms_core::ids::Id;
 use sms_core::receipt::{ReceiptStatus, Recorded};
 use sms_core::store::{Store, StoreError};

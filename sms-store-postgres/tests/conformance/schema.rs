@@ -1,7 +1,7 @@
 //! The schema can be read on its own, and errors of the database end up where they should.
 
-use sms_core::conformance::Rig;
-use sms_core::conformance::rig::{request, taken};
+use sms_conformance::Rig;
+use sms_conformance::rig::{request, taken};
 use sms_core::dispatch::{ClaimPlan, OutcomeRecorded, Wanted};
 use sms_core::message::MessageStatus;
 use sms_core::store::{CommitError, StoreError};

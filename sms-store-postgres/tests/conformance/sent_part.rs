@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
+use sms_conformance::Rig;
+use sms_conformance::rig::{Hand, all_recorded, request};
 use sms_core::account::Account;
-use sms_core::conformance::Rig;
-use sms_core::conformance::rig::{Hand, all_recorded, request};
 use sms_core::dispatch::{OutcomePlan, OutcomeRecorded};
 use sms_core::ids::MessageId;
 use sms_core::message::{ErrorCode, MessageStatus};

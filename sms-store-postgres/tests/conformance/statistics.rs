@@ -1,8 +1,8 @@
 //! What is promised of statistics beyond what every store shows: a database that was there before
 //! them gets them.
 
-use sms_core::conformance::Rig;
-use sms_core::conformance::rig::{days, person, refused, request, seconds};
+use sms_conformance::Rig;
+use sms_conformance::rig::{days, person, refused, request, seconds};
 use sms_core::statistics::{Counts, Period};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 

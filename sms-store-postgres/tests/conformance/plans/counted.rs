@@ -82,7 +82,7 @@ pub(super) async fn statistics(store: &dyn Store, account: AccountId) {
     judge!(store, "adding up", [], 310.0, store.statistics_fold(100).await.expect("added"));
 }
 
-pub(super) async fn rents(store: &dyn Store, rig: &sms_core::conformance::Rig) {
+pub(super) async fn rents(store: &dyn Store, rig: &sms_conformance::Rig) {
     let holder = AccountId::from_u128(nth(1, 50));
     judge!(
         store,

@@ -1,7 +1,7 @@
 //! A database that has just grown: its queue has been counted, and its texts have not, so that they
 //! are taken for some of each of two hundred accounts.
 
-use sms_core::conformance::rig::{Rig, request, taken};
+use sms_conformance::rig::{Rig, request, taken};
 use sms_core::store::Store;
 use sqlx::{Executor, PgConnection};
 

@@ -1,7 +1,7 @@
 //! The hot queries, and the index meant for each.
 
+use sms_conformance::rig::{key, person, request, request_with_key, taken};
 use sms_core::account::api_key::KeyHash;
-use sms_core::conformance::rig::{key, person, request, request_with_key, taken};
 use sms_core::contact::filter::ContactSearch;
 use sms_core::conversation::{ConversationFilter, ReadState};
 use sms_core::dispatch::{ClaimPlan, VALIDITY, Wanted};
@@ -301,7 +301,7 @@ async fn look_ups(store: &dyn Store, account: AccountId) {
     );
 }
 
-async fn threads(store: &dyn Store, rig: &sms_core::conformance::Rig, account: AccountId) {
+async fn threads(store: &dyn Store, rig: &sms_conformance::Rig, account: AccountId) {
     let all = ConversationFilter::default();
     let unread = ConversationFilter { state: Some(ReadState::Unread), ..all.clone() };
     let search = ContactSearch::parse("+447800000001");
@@ -352,7 +352,7 @@ async fn threads(store: &dyn Store, rig: &sms_core::conformance::Rig, account: A
     });
 }
 
-async fn workers(store: &dyn Store, rig: &sms_core::conformance::Rig, account: AccountId) {
+async fn workers(store: &dyn Store, rig: &sms_conformance::Rig, account: AccountId) {
     judge!(
         store,
         "the next text",

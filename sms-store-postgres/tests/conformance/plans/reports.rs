@@ -1,7 +1,7 @@
 //! Reports of parts: two hundred thousand rows of parts and of early reports.
 
-use sms_core::conformance::Rig;
-use sms_core::conformance::rig::all_recorded;
+use sms_conformance::Rig;
+use sms_conformance::rig::all_recorded;
 use sms_core::receipt::ReceiptStatus::Delivered;
 use sms_core::receipt::report::{NetworkId, NetworkReport, ReportPlan};
 use sms_core::route::{HandOver, RouteName};

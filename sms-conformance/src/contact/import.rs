@@ -1,0 +1,114 @@
+//! Many contacts at once.
+
+use sms_core::contact::book::BookRefused;
+use sms_core::contact::import::{Imported, RowOutcome};
+use sms_core::contact::{ContactFilter, ContactInput};
+
+use crate::Rig;
+use crate::rig::{millis, named, person, refusal_of, with_fields};
+
+fn outcomes(imported: &Imported) -> Vec<RowOutcome> {
+    imported.rows.iter().map(|row| row.outcome).collect()
+}
+
+scenarios! { contact;
+    /// An import makes contacts, adds to those there are, and tells each row's end.
+    async fn an_import_makes_contacts_and_adds_to_those_there_are(rig: &Rig) {
+        use RowOutcome::{Created, Duplicate, Invalid, Unchanged, Updated};
+
+        let (account, other) = (rig.account(0).await, rig.account(0).await);
+        let known = rig.contact(&account, &with_fields(1, &["town"])).await;
+        let same = rig.contact(&account, &named(2, "Bea")).await;
+        rig.contact(&other, &named(3, "Cem")).await;
+        let now = rig.advance(millis(5));
+        let rows = vec![
+            named(1, "no"),
+            named(3, "Cem"),
+            ContactInput::new("nobody"),
+            ContactInput { email: Some("a@b".to_owned()), ..with_fields(1, &["size"]) },
+            named(2, " "),
+        ];
+        let imported = rig.import(&account, rows, None).await;
+        assert_eq!(outcomes(&imported), [Duplicate, Created, Invalid, Updated, Unchanged]);
+        let listed = rig.contacts(account.id, &ContactFilter::default()).await;
+        let made = &listed[0];
+        assert_eq!((made.phone, made.created_at, made.updated_at), (person(3), now, now));
+        let contacts: Vec<_> = imported.rows.iter().map(|row| row.contact).collect();
+        let expected = [Some(known.id), Some(made.id), None, Some(known.id), Some(same.id)];
+        assert_eq!(contacts, expected);
+        assert_eq!(listed[1], same, "what is unchanged is not touched");
+        let changed = &listed[2];
+        assert_eq!((changed.created_at, changed.updated_at), (known.created_at, now));
+        assert_eq!(changed.details.email.as_deref(), Some("a@b"));
+        assert_eq!(changed.details.first_name, None, "an earlier row does not count");
+        assert_eq!(rig.custom_names(&account).await, ["size", "town"]);
+        assert_eq!(rig.contacts(other.id, &ContactFilter::default()).await.len(), 1);
+    }
+
+    /// An import puts its contacts on a list, old ones and new ones, each once.
+    async fn an_import_puts_its_contacts_on_a_list(rig: &Rig) {
+        let account = rig.account(0).await;
+        let list = rig.list(&account).await;
+        let (on, off) = (
+            rig.contact(&account, &named(1, "Ann")).await,
+            rig.contact(&account, &named(2, "Bea")).await,
+        );
+        rig.join(&list, &[on.id], &[]).await;
+        let rows = vec![named(1, "Ann"), named(2, "Bea"), named(3, "Cem"), named(3, "Cem")];
+        let imported = rig.import(&account, rows.clone(), Some(list.id)).await;
+        assert_eq!(imported.added_to_list, 2);
+        let members = rig.members(&list).await;
+        assert_eq!(members.len(), 3);
+        assert_eq!(members[1..], [off, on]);
+        assert_eq!(rig.import(&account, rows, Some(list.id)).await.added_to_list, 0);
+        assert_eq!(rig.members(&list).await.len(), 3);
+    }
+
+    /// An import to a list that is not there, or is another account's, writes nothing.
+    async fn an_import_to_an_unknown_list_writes_nothing(rig: &Rig) {
+        let (account, other) = (rig.account(0).await, rig.account(0).await);
+        let theirs = rig.list(&other).await;
+        for list in [theirs.id, rig.id()] {
+            let plan = rig.import_plan(&account, vec![with_fields(1, &["a"])], Some(list));
+            let refused = refusal_of(rig.store().contacts_import(plan).await);
+            assert_eq!(refused, BookRefused::NoSuchList(list));
+        }
+        assert_eq!(rig.contacts(account.id, &ContactFilter::default()).await, []);
+        assert_eq!(rig.custom_names(&account).await, [""; 0]);
+    }
+
+    /// Imports of the same people race: each number becomes one contact, on the list once, and
+    /// names are counted right.
+    async fn racing_imports_of_the_same_people_make_each_a_contact_once(rig: &Rig) {
+        let account = rig.account(0).await;
+        let list = rig.list(&account).await;
+        let plans: Vec<_> = (0..6_u16)
+            .map(|n| {
+                let rows = (1..=40).map(|person| with_fields(person, &["a", "b"]));
+                let rows = rows.chain([with_fields(100 + n, &["c"])]).collect();
+                rig.import_plan(&account, rows, Some(list.id))
+            })
+            .collect();
+        let answers = rig.race_each(plans, |store, plan| async move {
+            store.contacts_import(plan).await.expect("imported")
+        });
+        let made: usize = answers.iter().map(|one| one.count(RowOutcome::Created)).sum();
+        let joined: usize = answers.iter().map(|one| one.added_to_list).sum();
+        assert_eq!((made, joined), (46, 46));
+        let members = rig.members(&list).await;
+        assert_eq!(members, rig.contacts(account.id, &ContactFilter::default()).await);
+        for contact in &members {
+            rig.remove_contact(contact).await;
+        }
+        assert_eq!(rig.custom_names(&account).await, [""; 0], "each use was counted once");
+        assert_eq!(rig.members(&list).await, []);
+    }
+
+    /// Nothing to import is an import as well.
+    async fn an_import_of_nothing_does_nothing(rig: &Rig) {
+        let account = rig.account(0).await;
+        let list = rig.list(&account).await;
+        let imported = rig.import(&account, Vec::new(), Some(list.id)).await;
+        assert_eq!((imported.rows, imported.added_to_list), (vec![], 0));
+    }
+}

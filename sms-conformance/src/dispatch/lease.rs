@@ -1,0 +1,128 @@
+//! How long a worker has what it claimed.
+
+use sms_core::dispatch::{LEASE, OutcomeRecorded, retry_delay};
+use sms_core::message::MessageStatus;
+
+use crate::Rig;
+use crate::rig::{millis, refused, request, seconds, taken, try_later};
+
+scenarios! { dispatch;
+    /// What one worker has, no other gets while the lease holds; when it runs out another gets it,
+    /// as the same attempt and without a new line in the timeline.
+    async fn a_text_whose_lease_ran_out_is_claimed_again(rig: &Rig) {
+        let account = rig.account(10).await;
+        let message = rig.text(&account, 1).await;
+        let first = rig.claim_all().await;
+        rig.advance(LEASE - millis(1));
+        assert_eq!(rig.claim_all().await.texts, []);
+        rig.advance(millis(1));
+        let second = rig.claim_all().await;
+        assert_eq!(second.texts, first.texts);
+        assert_eq!(second.texts[0].attempt, 0);
+        let statuses = rig.statuses(&account, message.id).await;
+        assert_eq!(statuses, [MessageStatus::Queued, MessageStatus::Sending]);
+        rig.advance(LEASE - millis(1));
+        assert_eq!(rig.claim_all().await.texts, [], "the second lease holds as long");
+    }
+
+    /// Renewing holds a worker's texts until the new moment.
+    async fn renewing_holds_what_a_worker_has(rig: &Rig) {
+        let account = rig.account(10).await;
+        rig.send(&account, &request([1, 2])).await;
+        let hand = rig.claim_all().await;
+        rig.advance(seconds(20));
+        let until = rig.now().plus(LEASE);
+        let held = rig.store().dispatch_renew(hand.token, until).await.expect("renewed");
+        assert_eq!(held, 2);
+        assert_eq!(rig.next_dispatch().await, Some(until));
+        rig.advance_to(until.minus(millis(1)));
+        assert_eq!(rig.claim_all().await.texts, []);
+        assert_eq!(
+            rig.finish(&hand, &taken()).await,
+            [OutcomeRecorded::Done(MessageStatus::Sent); 2]
+        );
+    }
+
+    /// A lease that was renewed once runs out all the same.
+    async fn a_renewed_lease_runs_out_too(rig: &Rig) {
+        let account = rig.account(10).await;
+        rig.text(&account, 1).await;
+        let hand = rig.claim_all().await;
+        let until = rig.now().plus(seconds(45));
+        rig.store().dispatch_renew(hand.token, until).await.expect("renewed");
+        rig.advance_to(until);
+        assert_eq!(rig.claim_all().await.ids(), hand.ids());
+    }
+
+    /// A token that holds nothing renews nothing.
+    async fn a_foreign_token_renews_nothing(rig: &Rig) {
+        let account = rig.account(10).await;
+        rig.text(&account, 1).await;
+        rig.claim_all().await;
+        let until = rig.now().plus(seconds(60));
+        let held = rig.store().dispatch_renew(rig.token(), until).await.expect("renewed");
+        assert_eq!(held, 0);
+        rig.advance(LEASE);
+        assert_eq!(rig.claim_all().await.texts.len(), 1);
+    }
+
+    /// A worker that lost its texts to another renews none of them.
+    async fn a_worker_that_lost_its_texts_renews_none(rig: &Rig) {
+        let account = rig.account(10).await;
+        rig.send(&account, &request([1, 2])).await;
+        let slow = rig.claim_all().await;
+        rig.advance(LEASE);
+        rig.claim(1).await;
+        let until = rig.now().plus(LEASE);
+        let held = rig.store().dispatch_renew(slow.token, until).await.expect("renewed");
+        assert_eq!(held, 1, "the text that nobody else took is still its own");
+    }
+
+    /// A renewal holds only what is still in hand: neither what left nor what is to be tried again.
+    async fn a_renewal_holds_only_what_is_still_in_hand(rig: &Rig) {
+        let account = rig.account(10).await;
+        rig.send(&account, &request([1, 2, 3])).await;
+        let hand = rig.claim_all().await;
+        rig.record(hand.texts[0].message, hand.token, taken()).await;
+        rig.record(hand.texts[1].message, hand.token, try_later()).await;
+        let until = rig.now().plus(seconds(3_600));
+        let held = rig.store().dispatch_renew(hand.token, until).await.expect("renewed");
+        assert_eq!(held, 1);
+        rig.advance(retry_delay(0));
+        assert_eq!(rig.claim_all().await.ids(), [hand.texts[1].message]);
+    }
+
+    /// An outcome under a lease that another worker has taken over changes nothing.
+    async fn an_outcome_under_a_lost_lease_changes_nothing(rig: &Rig) {
+        let account = rig.account(10).await;
+        let message = rig.text(&account, 1).await;
+        let slow = rig.claim_all().await;
+        rig.advance(LEASE);
+        let other = rig.claim_all().await;
+        for result in [taken(), refused(), try_later()] {
+            let recorded = rig.record(message.id, slow.token, result).await;
+            assert_eq!(recorded, OutcomeRecorded::LeaseLost);
+        }
+        let statuses = rig.statuses(&account, message.id).await;
+        assert_eq!(statuses, [MessageStatus::Queued, MessageStatus::Sending]);
+        assert_eq!(rig.balance(&account).await, 9);
+        let recorded = rig.record(message.id, other.token, refused()).await;
+        assert_eq!(recorded, OutcomeRecorded::Done(MessageStatus::Failed));
+        let recorded = rig.record(message.id, slow.token, taken()).await;
+        assert_eq!(recorded, OutcomeRecorded::LeaseLost);
+        assert_eq!(rig.status(&account, message.id).await, MessageStatus::Failed);
+        assert_eq!(rig.balance(&account).await, 10);
+    }
+
+    /// An outcome that comes after its lease ran out counts while nobody else has taken the text:
+    /// what left is not sent again.
+    async fn a_late_outcome_counts_while_nobody_else_took_the_text(rig: &Rig) {
+        let account = rig.account(10).await;
+        let message = rig.text(&account, 1).await;
+        let hand = rig.claim_all().await;
+        rig.advance(LEASE + seconds(60));
+        let recorded = rig.record(message.id, hand.token, taken()).await;
+        assert_eq!(recorded, OutcomeRecorded::Done(MessageStatus::Sent));
+        assert_eq!(rig.claim_all().await.texts, []);
+    }
+}

@@ -1,0 +1,141 @@
+//! Reading one text, and pages of them.
+
+use sms_core::dispatch::retry_delay;
+use sms_core::ids::MessageId;
+use sms_core::message::{Message, MessageFilter, MessageStatus};
+use sms_core::page::{Cursor, Limit, Page, PageRequest};
+
+use crate::Rig;
+use crate::rig::{millis, page, person, read_all, request, try_later};
+
+const ALL: &MessageFilter = &MessageFilter {
+    direction: None,
+    status: None,
+    search: None,
+    campaign_id: None,
+    batch_id: None,
+    client_ref: None,
+    since: None,
+    until: None,
+};
+
+async fn list(rig: &Rig, of: &Message, wanted: PageRequest) -> Page<Message> {
+    rig.store().message_list(of.account, ALL, wanted).await.expect("texts are listed")
+}
+
+fn ids(texts: &[Message]) -> Vec<MessageId> {
+    texts.iter().map(|text| text.id).collect()
+}
+
+scenarios! { message;
+    /// A text is read through its own account and no other.
+    async fn a_text_is_read_through_its_own_account_only(rig: &Rig) {
+        let (account, other) = (rig.account(5).await, rig.account(5).await);
+        let message = rig.text(&account, 1).await;
+        let own = rig.store().message_get(account.id, message.id).await.expect("read");
+        assert_eq!(own.map(|(text, _)| text), Some(message.clone()));
+        let foreign = rig.store().message_get(other.id, message.id).await.expect("read");
+        assert_eq!(foreign, None);
+        let unknown = rig.store().message_get(account.id, rig.id()).await.expect("read");
+        assert_eq!(unknown, None);
+        assert_eq!(rig.messages(other.id, ALL).await, []);
+    }
+
+    /// The timeline tells every step with its moment, oldest first.
+    async fn the_timeline_tells_every_step(rig: &Rig) {
+        let account = rig.account(5).await;
+        let begin = rig.now();
+        let message = rig.text(&account, 1).await;
+        rig.advance(millis(10));
+        let hand = rig.claim_all().await;
+        rig.advance(millis(10));
+        rig.record(message.id, hand.token, try_later()).await;
+        let later = retry_delay(0);
+        rig.advance(later);
+        rig.leave_all().await;
+        rig.advance(millis(10));
+        rig.deliver(message.id).await;
+        let (_, timeline) = rig.message_and_timeline(account.id, message.id).await;
+        let told: Vec<_> = timeline
+            .iter()
+            .map(|line| (line.status, line.detail.is_some(), line.at.since(begin)))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (MessageStatus::Queued, false, millis(0)),
+                (MessageStatus::Sending, false, millis(10)),
+                (MessageStatus::Sending, true, millis(20)),
+                (MessageStatus::Sent, false, later + millis(20)),
+                (MessageStatus::Delivered, false, later + millis(30)),
+            ]
+        );
+    }
+
+    /// Texts are listed newest first, sent and received ones together, each with its newest state.
+    async fn texts_are_listed_newest_first(rig: &Rig) {
+        let account = rig.account(5).await;
+        let number = rig.dedicated_number(person(900), &account).await;
+        let first = rig.text(&account, 1).await;
+        let second = rig.inbound_routed(1, number.phone, "Hello").await;
+        rig.advance(millis(1));
+        let third = rig.text(&account, 2).await;
+        rig.leave_all().await;
+        let listed = rig.messages(account.id, ALL).await;
+        assert_eq!(ids(&listed), [third.id, second.id, first.id]);
+        let statuses: Vec<_> = listed.iter().map(|text| text.status).collect();
+        assert_eq!(statuses, [MessageStatus::Sent, MessageStatus::Received, MessageStatus::Sent]);
+    }
+
+    /// A page holds as many as its limit, and the last one, full or not, has no next.
+    async fn the_last_page_has_no_next(rig: &Rig) {
+        let account = rig.account(5).await;
+        let sent = rig.send(&account, &request([1, 2, 3, 4])).await;
+        let any = &sent.messages[0];
+        let first = list(rig, any, page(3, None)).await;
+        let second = list(rig, any, page(3, first.next)).await;
+        assert_eq!((first.items.len(), second.items.len(), second.next), (3, 1, None));
+        let first = list(rig, any, page(2, None)).await;
+        let second = list(rig, any, page(2, first.next)).await;
+        assert_eq!((first.items.len(), second.items.len(), second.next), (2, 2, None));
+        let only = list(rig, any, page(4, None)).await;
+        assert_eq!((only.items.len(), only.next), (4, None));
+        let export = list(rig, any, PageRequest { limit: Limit::EXPORT, after: None }).await;
+        assert_eq!((export.items.len(), export.next), (4, None));
+        let after_the_end = Some(Cursor::after(any.id));
+        assert_eq!(
+            list(rig, any, page(2, after_the_end)).await,
+            Page { items: vec![], next: None }
+        );
+    }
+
+    /// Pages neither repeat nor miss a text while newer ones arrive between them.
+    async fn pages_stay_whole_while_newer_texts_arrive(rig: &Rig) {
+        let account = rig.account(100).await;
+        let sent = rig.send(&account, &request(1..=11)).await;
+        let read = async |wanted| {
+            let page = list(rig, &sent.messages[0], wanted).await;
+            rig.send(&account, &request([1, 2])).await;
+            page
+        };
+        let seen = read_all(3, read).await;
+        assert!(seen.iter().rev().eq(&sent.messages));
+    }
+
+    /// Pages of every size together hold the same list.
+    async fn pages_of_every_size_hold_the_same_list(rig: &Rig) {
+        let account = rig.account(100).await;
+        let sent = rig.send(&account, &request(1..=12)).await;
+        for limit in 1..=13 {
+            let read = async |wanted| list(rig, &sent.messages[0], wanted).await;
+            let listed: Vec<Message> = read_all(limit, read).await;
+            assert!(listed.iter().rev().eq(&sent.messages), "by {limit}");
+        }
+    }
+
+    /// An account that does not exist has no texts.
+    async fn an_unknown_account_has_no_texts(rig: &Rig) {
+        rig.account(5).await;
+        assert_eq!(rig.messages(rig.id(), ALL).await, []);
+    }
+}

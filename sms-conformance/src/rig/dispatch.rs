@@ -1,0 +1,167 @@
+//! Claims and outcomes, as a worker makes them.
+
+use sms_core::account::Account;
+use sms_core::dispatch::{
+    ClaimPlan, Claimed, FollowUp, LEASE, Lease, LeaseToken, OutcomePlan, OutcomeRecorded, Wanted,
+};
+use sms_core::ids::MessageId;
+use sms_core::message::{ErrorCode, Message, MessageStatus};
+use sms_core::random::Random;
+use sms_core::route::{HandOver, OutboundText, Simulated};
+use sms_core::time::Timestamp;
+
+use super::{Rig, person};
+
+/// More than any scenario has.
+const ALL: usize = 10_000;
+
+/// What a worker has in hand after a claim.
+#[derive(Debug, Clone)]
+pub struct Hand {
+    /// The hold it has them under.
+    pub token: LeaseToken,
+    /// The texts, the longest due first.
+    pub texts: Vec<OutboundText>,
+    /// How many fell due but had to fail.
+    pub failed: u32,
+    /// How many fell due that left perhaps, and were given up.
+    pub given_up: u32,
+}
+
+impl Hand {
+    /// Which texts they are.
+    pub fn ids(&self) -> Vec<MessageId> {
+        self.texts.iter().map(|text| text.message).collect()
+    }
+}
+
+/// The route took a text.
+pub fn taken() -> HandOver {
+    taken_with([])
+}
+
+/// A simulated route took a text, and something will come back.
+pub fn taken_with(simulated: impl Into<Vec<Simulated>>) -> HandOver {
+    HandOver::Taken { simulated: simulated.into() }
+}
+
+/// The network refused a text.
+pub fn refused() -> HandOver {
+    HandOver::Refused { error: ErrorCode::RejectedByNetwork, detail: None }
+}
+
+/// The network never answered.
+pub fn unanswered() -> HandOver {
+    HandOver::Unanswered { detail: "no answer came".to_owned() }
+}
+
+/// The network was too busy for a text.
+pub fn try_later() -> HandOver {
+    HandOver::TryLater { detail: "throttled by the network".to_owned() }
+}
+
+impl Rig {
+    /// A lease from now on, under a token of its own.
+    pub fn lease(&self) -> Lease {
+        Lease { token: self.token(), until: self.now().plus(LEASE) }
+    }
+
+    /// A token that is nobody else's.
+    pub fn token(&self) -> LeaseToken {
+        let random = self.random();
+        LeaseToken((u128::from(random.next_u64()) << 64) | u128::from(random.next_u64()))
+    }
+
+    /// A worker's wish for up to `limit` texts.
+    pub fn claim_plan(&self, limit: usize) -> ClaimPlan {
+        let wanted = Wanted::AllBut(Vec::new());
+        ClaimPlan { at: self.now(), limit, lease: self.lease(), wanted, ids: self.ids() }
+    }
+
+    /// Claims up to `limit` texts.
+    pub async fn claim(&self, limit: usize) -> Hand {
+        let plan = self.claim_plan(limit);
+        let token = plan.lease.token;
+        let claimed = self.store().dispatch_claim(plan).await.expect("texts are claimed");
+        let Claimed { texts, failed, given_up, cancelled } = claimed;
+        let fell_due = texts.len() + (failed + given_up + cancelled) as usize;
+        assert!(fell_due <= limit, "a claim takes more than it may");
+        Hand { token, texts, failed, given_up }
+    }
+
+    /// Claims every text that is due.
+    pub async fn claim_all(&self) -> Hand {
+        self.claim(ALL).await
+    }
+
+    /// What became of one hand-over, of a text claimed at this moment.
+    pub fn outcome(&self, message: MessageId, token: LeaseToken, result: HandOver) -> OutcomePlan {
+        let (claimed_at, at) = (self.now(), self.now());
+        OutcomePlan { message, token, claimed_at, result, at, ids: self.ids() }
+    }
+
+    /// Records what became of one hand-over.
+    pub async fn record(
+        &self,
+        message: MessageId,
+        token: LeaseToken,
+        result: HandOver,
+    ) -> OutcomeRecorded {
+        self.record_all(vec![self.outcome(message, token, result)]).await.remove(0)
+    }
+
+    /// Records several outcomes in one call.
+    pub async fn record_all(&self, plans: Vec<OutcomePlan>) -> Vec<OutcomeRecorded> {
+        let wanted = plans.len();
+        let recorded = self.store().dispatch_record(plans).await.expect("outcomes are recorded");
+        assert_eq!(recorded.len(), wanted, "every outcome has its answer");
+        recorded
+    }
+
+    /// Records the same outcome for all that a worker has in hand.
+    pub async fn finish(&self, hand: &Hand, result: &HandOver) -> Vec<OutcomeRecorded> {
+        let plan = |text: &OutboundText| self.outcome(text.message, hand.token, result.clone());
+        self.record_all(hand.texts.iter().map(plan).collect()).await
+    }
+
+    /// Has every text leave that is due.
+    pub async fn leave_all(&self) {
+        let hand = self.claim_all().await;
+        for recorded in self.finish(&hand, &taken()).await {
+            assert_eq!(recorded, OutcomeRecorded::Done(MessageStatus::Sent));
+        }
+    }
+
+    /// Sends one live text and has it leave; the text as it is then.
+    pub async fn text_that_left(&self, account: &Account, to: u16) -> Message {
+        let id = self.text(account, to).await.id;
+        self.leave_all().await;
+        let message = self.message(account, id).await;
+        assert_eq!((message.status, message.to), (MessageStatus::Sent, person(to)));
+        message
+    }
+
+    /// Sends one live text, has it leave, and has `simulated` come back for it.
+    pub async fn text_that_brings(
+        &self,
+        account: &Account,
+        to: u16,
+        simulated: impl Into<Vec<Simulated>>,
+    ) -> Message {
+        let id = self.text(account, to).await.id;
+        let hand = self.claim_all().await;
+        self.finish(&hand, &taken_with(simulated)).await;
+        self.message(account, id).await
+    }
+
+    /// Simulated comebacks that are due now.
+    pub async fn follow_ups(&self) -> Vec<FollowUp> {
+        let due = self.store().follow_ups_due(self.now(), ALL).await;
+        due.expect("follow-ups are read")
+    }
+
+    /// When the next text can be claimed.
+    pub async fn next_dispatch(&self) -> Option<Timestamp> {
+        self.store().dispatch_next().await.expect("the queue is read")
+    }
+}

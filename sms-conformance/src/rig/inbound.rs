@@ -1,0 +1,56 @@
+//! Texts that come in, and the opt-outs they make.
+
+use sms_core::account::Account;
+use sms_core::inbound::{InboundPlan, InboundText, Origin, TakenIn};
+use sms_core::message::{Body, Message};
+use sms_core::phone::E164;
+use sms_core::route::RouteName;
+
+use super::{Rig, person};
+
+impl Rig {
+    /// A text from `from` to one of our numbers, to be taken in.
+    pub fn inbound_plan(&self, from: u16, to: E164, body: &str, origin: Origin) -> InboundPlan {
+        let text = InboundText {
+            from: person(from),
+            to,
+            body: Body::new(body),
+            route: RouteName::new("simulator"),
+        };
+        InboundPlan::new(text, origin, self.now(), self.ids())
+    }
+
+    /// Takes in a planned text.
+    pub async fn take_in(&self, plan: InboundPlan) -> TakenIn {
+        self.store().inbound_take(plan).await.expect("the text is taken in")
+    }
+
+    /// Someone texts one of our numbers.
+    pub async fn inbound(&self, from: u16, to: E164, body: &str) -> TakenIn {
+        self.take_in(self.inbound_plan(from, to, body, Origin::Network)).await
+    }
+
+    /// Someone texts one of our numbers, and the text belongs to an account.
+    pub async fn inbound_routed(&self, from: u16, to: E164, body: &str) -> Message {
+        match self.inbound(from, to, body).await {
+            TakenIn::Routed(message) => message,
+            other => panic!("expected the text to belong to an account, not {other:?}"),
+        }
+    }
+
+    /// The person opts out of the account's texts, by a STOP to a number of its own that lasts no
+    /// longer.
+    pub async fn opt_out(&self, account: &Account, from: u16) {
+        let number = self.dedicated_number(person(999), account).await;
+        let message = self.inbound_routed(from, number.phone, "STOP").await;
+        assert_eq!(message.account, account.id);
+        assert!(self.has_opted_out(account, from).await);
+        assert!(self.store().number_delete(number.id).await.expect("the number is removed"));
+    }
+
+    /// Whether the account must not text this person.
+    pub async fn has_opted_out(&self, account: &Account, n: u16) -> bool {
+        let among = self.store().opt_outs_among(account.id, &[person(n)]).await;
+        among.expect("opt-outs are read").contains(&person(n))
+    }
+}

@@ -1,0 +1,111 @@
+//! Which endpoints hear of an event, and what they are sent.
+
+use std::collections::BTreeSet;
+
+use sms_core::event::EventType;
+use sms_core::webhook::attempt::Room;
+use sms_core::webhook::delivery::{Delivery, DeliveryStatus};
+use sms_core::webhook::endpoint::{DisabledReason, EndpointChange, Power};
+
+use crate::Rig;
+use crate::rig::{event_of, person};
+
+scenarios! { webhook;
+    /// An event becomes a delivery for each endpoint that is on and wants it: one event, the same
+    /// bytes, a delivery id of its own for each.
+    async fn an_event_goes_to_every_endpoint_that_wants_it(rig: &Rig) {
+        let (account, first) = rig.listener(person(900)).await;
+        let second = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
+        let deaf =
+            rig.endpoint(&account, &[EventType::MessageSent, EventType::OptOutCreated]).await;
+        let off = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
+        rig.switch(&off, Power::Off(DisabledReason::ByOwner)).await;
+        let (_, stranger) = rig.listener(person(901)).await;
+        let message = rig.inbound_routed(1, person(900), "Grüße 🐦").await;
+        for endpoint in [&deaf, &off, &stranger] {
+            assert_eq!(rig.deliveries(endpoint).await, []);
+        }
+        let one = rig.deliveries(&first).await.remove(0);
+        let two = rig.deliveries(&second).await.remove(0);
+        assert_eq!((one.event_id, &one.body), (two.event_id, &two.body));
+        assert_ne!(one.id, two.id);
+        let event = event_of(&one.body);
+        assert_eq!(event["id"], one.event_id.to_string());
+        assert_eq!(event["type"], "message.received");
+        assert_eq!(event["created_at"], rig.now().to_string());
+        assert_eq!(event["data"], serde_json::to_value(&message).expect("a text is JSON"));
+        assert_eq!(
+            one,
+            Delivery {
+                id: one.id,
+                account: account.id,
+                endpoint: first.id,
+                event_id: one.event_id,
+                event_type: EventType::MessageReceived,
+                body: one.body.clone(),
+                status: DeliveryStatus::Pending,
+                attempts: 0,
+                last_status_code: None,
+                last_error: None,
+                last_attempt_at: None,
+                next_attempt_at: Some(rig.now()),
+                delivered_at: None,
+                lease: None,
+                leased_until: None,
+                created_at: rig.now(),
+            }
+        );
+    }
+
+    /// Endpoints are asked as they are when the event happens.
+    async fn what_an_endpoint_wants_counts_from_its_change_on(rig: &Rig) {
+        let (_, endpoint) = rig.listener(person(900)).await;
+        rig.raise(person(900), 1).await;
+        let events = Some(BTreeSet::from([EventType::OptOutCreated]));
+        rig.update_endpoint(&endpoint, EndpointChange { events, ..Default::default() }).await;
+        rig.raise(person(900), 1).await;
+        rig.inbound_routed(1, person(900), "STOP").await;
+        let kinds = rig.kinds(&endpoint).await;
+        assert_eq!(kinds, [EventType::MessageReceived, EventType::OptOutCreated]);
+    }
+
+    /// What is sent carries the endpoint's address and secret as they are at the attempt, and the
+    /// bytes of the event.
+    async fn an_attempt_uses_the_address_and_secret_of_the_moment(rig: &Rig) {
+        let (account, endpoint) = rig.listener(person(900)).await;
+        rig.raise(person(900), 1).await;
+        let delivery = rig.deliveries(&endpoint).await.remove(0);
+        let new_secret = crate::rig::secret(rig);
+        let change = EndpointChange {
+            url: Some("https://example.com/other".to_owned()),
+            secret: Some(new_secret.clone()),
+            ..EndpointChange::default()
+        };
+        rig.update_endpoint(&endpoint, change).await;
+        let plan = rig.delivery_claim(Room::any(10));
+        let token = plan.lease.token;
+        let claimed = rig.store().deliveries_claim(plan).await.expect("claimed").remove(0);
+        assert_eq!((claimed.account, claimed.endpoint), (account.id, endpoint.id));
+        assert_eq!(claimed.token, token);
+        let request = claimed.request;
+        assert_eq!((request.delivery, request.event_type), (delivery.id, delivery.event_type));
+        assert_eq!(
+            (request.url.as_str(), request.body),
+            ("https://example.com/other", delivery.body)
+        );
+        assert_eq!(request.secret, new_secret);
+    }
+
+    /// Events that happen while an endpoint is off are not kept for it; those after it is on again
+    /// are.
+    async fn events_while_an_endpoint_is_off_are_not_kept_for_it(rig: &Rig) {
+        let (_, endpoint) = rig.listener(person(900)).await;
+        rig.switch(&endpoint, Power::Off(DisabledReason::ByOwner)).await;
+        rig.raise(person(900), 2).await;
+        let on = rig.switch(&endpoint, Power::On).await;
+        assert_eq!((on.power, on.consecutive_failures), (Power::On, 0));
+        assert_eq!(rig.deliveries(&endpoint).await, []);
+        rig.raise(person(900), 1).await;
+        assert_eq!(rig.deliveries(&endpoint).await.len(), 1);
+    }
+}
