@@ -12,7 +12,7 @@
 use std::time::Duration;
 
 use crate::account::AccountStatus;
-use crate::ids::{AccountId, FollowUpId, Ids, MessageId};
+use crate::ids::{FollowUpId, Ids, MessageId};
 use crate::message::change::{Changed, News, change, tidy_detail};
 use crate::message::status::Trigger;
 use crate::message::{ErrorCode, Message, MessageStatus, TimelineEntry};
@@ -21,14 +21,10 @@ use crate::receipt::report::{self, CLOCKS_DIFFER, EarlyReport, EarlyReports, Net
 use crate::route::{Comeback, HandOver, OutboundText, RouteName, Simulated};
 use crate::time::Timestamp;
 
+mod queue;
 pub mod store;
 
-/// How long a claim holds unless it is renewed.
-pub const LEASE: Duration = Duration::from_secs(30);
-/// How long a text may wait for a route, unless set otherwise.
-pub const VALIDITY: Duration = Duration::from_hours(24);
-/// How long a text of a test key waits before it is `sent`.
-pub const TEST_DELAY: Duration = Duration::from_secs(1);
+pub use queue::{LEASE, Lease, LeaseToken, Left, QueueEntry, TEST_DELAY, VALIDITY};
 
 /// How often texts that expired are looked for among those whose routes cannot take them.
 pub const LOOK_FOR_EXPIRED_EVERY: Duration = Duration::from_secs(10);
@@ -41,54 +37,6 @@ const LONGEST_RETRY: Duration = Duration::from_mins(5);
 pub const AGAIN_UNANSWERED: u32 = 3;
 /// Refused hand-overs that the timeline tells of; a text throttled all day would fill it.
 const RETRIES_TOLD: u32 = 5;
-
-/// Proves that a worker still holds what it claimed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LeaseToken(pub u128);
-
-/// A hold on claimed things.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lease {
-    /// Random, so that it is nobody else's.
-    pub token: LeaseToken,
-    /// When it runs out.
-    pub until: Timestamp,
-}
-
-/// A text's place in the queue. It leaves the queue when it is no longer claimable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct QueueEntry {
-    /// Which text.
-    pub message: MessageId,
-    /// Whose text.
-    pub account: AccountId,
-    /// When it may be claimed: when due, when to be tried again, or when its lease runs out.
-    pub claimable_at: Timestamp,
-    /// When it is no longer valid.
-    pub expires_at: Timestamp,
-    /// How often it was tried.
-    pub attempt: u32,
-    /// The lease of the worker that has it.
-    pub lease: Option<LeaseToken>,
-    /// How many of its hand-overs brought no answer.
-    pub unanswered: u32,
-}
-
-/// What is known of whether a text that waits in the queue has left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Left {
-    /// Nothing of it: where it ends, it failed and is refunded.
-    Nothing,
-    /// It did perhaps: where it ends, it is undelivered and is not refunded.
-    Perhaps,
-}
-
-impl QueueEntry {
-    /// Whether the text has left.
-    pub fn left(&self) -> Left {
-        if self.unanswered == 0 { Left::Nothing } else { Left::Perhaps }
-    }
-}
 
 /// A worker's wish for work.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -44,6 +44,7 @@ pub mod credits;
 pub mod dispatch;
 pub mod error;
 pub mod event;
+mod field_error;
 pub mod ids;
 pub mod inbound;
 pub mod keyword;

@@ -23,8 +23,7 @@ use std::str::FromStr;
 use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-use crate::text::is_invisible;
-use scan::Typed;
+use scan::{Typed, trimmed};
 
 /// A phone number in the form of ITU-T E.164: 7 to 15 digits, country code first.
 ///
@@ -251,11 +250,6 @@ const LARGEST: u64 = 999_999_999_999_999;
 
 /// How many digits `Debug` hides at least.
 const HIDDEN: usize = 5;
-
-/// Without white space and invisible characters at the ends.
-fn trimmed(text: &str) -> &str {
-    text.trim_matches(|c: char| c.is_whitespace() || is_invisible(c))
-}
 
 /// Decides which plan the digits follow, and whether they fit it.
 fn interpret(typed: &Typed) -> Option<E164> {

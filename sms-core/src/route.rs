@@ -10,141 +10,17 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::stream::{self, BoxStream, StreamExt};
 
-use crate::account::Mode;
-use crate::ids::MessageId;
 use crate::inbound::InboundText;
 use crate::inbound::part::InboundPart;
-use crate::message::{Body, ErrorCode};
-use crate::phone::E164;
-use crate::receipt::report::{NetworkId, NetworkReport};
-use crate::receipt::{Receipt, ReceiptStatus};
-use crate::text::{Encoding, Segments};
-use crate::time::Timestamp;
+use crate::receipt::Receipt;
+use crate::receipt::report::NetworkReport;
 
+mod hand_over;
+mod name;
 pub mod simulator;
 
-/// The name of a configured route, such as `simulator`; `test` carries the texts of test keys.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RouteName(Arc<str>);
-
-impl RouteName {
-    /// A route of this name.
-    pub fn new(name: impl Into<Arc<str>>) -> Self {
-        Self(name.into())
-    }
-
-    /// The route of test keys.
-    pub fn test() -> Self {
-        Self::new("test")
-    }
-
-    /// The name.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for RouteName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for RouteName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", &self.0)
-    }
-}
-
-/// A text on its way to a route.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OutboundText {
-    /// Which text.
-    pub message: MessageId,
-    /// Who it goes to.
-    pub to: E164,
-    /// The account's number it comes from.
-    pub from: E164,
-    /// The name to show instead of `from`.
-    pub sender: Option<String>,
-    /// Its words.
-    pub body: Body,
-    /// How they are coded.
-    pub encoding: Encoding,
-    /// How many parts they take.
-    pub segments: Segments,
-    /// The route that shall carry it.
-    pub route: RouteName,
-    /// Whether it is real.
-    pub mode: Mode,
-    /// How often it was tried before: 0 the first time.
-    pub attempt: u32,
-    /// Until when it may be delivered.
-    pub expires_at: Timestamp,
-}
-
-/// What a route did with one text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HandOver {
-    /// It left. The route reports what comes back to the [`RouteSink`], by the id of the text.
-    Taken {
-        /// What shall come back from a network that is only simulated.
-        simulated: Vec<Simulated>,
-    },
-    /// It left for a network that reports what comes back by ids of its own
-    /// ([`RouteSink::reports`]).
-    Submitted {
-        /// What the network calls each part.
-        parts: Vec<NetworkId>,
-    },
-    /// The network refuses it for good.
-    Refused {
-        /// Why.
-        error: ErrorCode,
-        /// What the network said, for people; without numbers and words of the text.
-        detail: Option<String>,
-    },
-    /// It did not leave, but may later: throttled, or no connection.
-    TryLater {
-        /// What stood in the way, for people.
-        detail: String,
-    },
-    /// It left perhaps, or some parts of it did: no answer came. It is handed over again, up to
-    /// [so many](crate::dispatch::AGAIN_UNANSWERED) times, and the person texted perhaps gets it
-    /// more than once; then it ends as with [`Abandoned`](Self::Abandoned). Whatever ends it from
-    /// now on, it is not refunded.
-    Unanswered {
-        /// What happened, for people.
-        detail: String,
-    },
-    /// It left perhaps, or some parts of it did, and is not handed over again: it ends as
-    /// `undelivered`, and is not refunded.
-    Abandoned {
-        /// Why.
-        error: ErrorCode,
-        /// What happened, for people.
-        detail: String,
-    },
-}
-
-/// Something that a simulated network brings back after a while. It is kept by the store in the
-/// commit that records the hand-over, so it is neither lost nor done twice.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Simulated {
-    /// How long after the hand-over.
-    pub after: Duration,
-    /// What comes back.
-    pub what: Comeback,
-}
-
-/// What can come back for a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Comeback {
-    /// A receipt.
-    Receipt(ReceiptStatus),
-    /// An answer from the person texted.
-    Reply(Body),
-}
+pub use hand_over::{Comeback, HandOver, OutboundText, Simulated};
+pub use name::RouteName;
 
 /// Where a route reports what comes back from its network.
 #[async_trait]

@@ -11,9 +11,11 @@ use crate::ids::{AccountId, SenderNameId};
 use crate::time::Timestamp;
 
 pub mod review;
+mod status;
 pub mod store;
 
-pub use review::{Decision, ReviewPlan, ReviewRefused, ReviewStatus};
+pub use review::{Decision, ReviewPlan, ReviewRefused};
+pub use status::ReviewStatus;
 
 /// How many characters a name may have: what fits into a text's header.
 pub const VALUE_CHARACTERS: RangeInclusive<usize> = 3..=11;

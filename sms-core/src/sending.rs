@@ -4,6 +4,7 @@
 //! [`plan`] works out every text ([`writer`]) and its price, [`quote`] shows that price, [`settle`]
 //! decides with the account locked, [`idempotency`] knows a request again.
 
+pub mod facts;
 pub mod idempotency;
 pub mod plan;
 pub mod quote;

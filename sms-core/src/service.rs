@@ -11,10 +11,9 @@ use std::time::Duration;
 
 use futures_util::lock::Mutex;
 
-use crate::account::Mode;
 use crate::clock::{Clock, SystemClock};
 use crate::dispatch::{LEASE, VALIDITY};
-use crate::ids::{AccountId, IdSource, Ids};
+use crate::ids::{IdSource, Ids};
 use crate::link::LinkBase;
 use crate::random::{Random, SystemRandom};
 use crate::route::simulator::Simulator;
@@ -43,13 +42,14 @@ pub mod sandbox;
 pub mod sender_name;
 pub mod statistics;
 pub mod template;
+mod wake;
 pub mod webhook;
 pub mod work;
 
 pub use account::AccountHandle;
 pub use authenticate::Caller;
 pub use operator::Operator;
-pub use work::{NoWake, Wake, Work};
+pub use wake::{NoWake, Wake, Work};
 
 /// A running service. Clones share it.
 #[derive(Clone)]
@@ -99,16 +99,6 @@ impl Sms {
             attempt_lease: ATTEMPT_LEASE,
             retries: RetrySchedule::default(),
         }
-    }
-
-    /// Everything of one account, as seen with a live or a test key.
-    pub fn account(&self, id: AccountId, mode: Mode) -> AccountHandle {
-        AccountHandle::new(self.clone(), id, mode)
-    }
-
-    /// The operator's side: accounts, keys, credits, numbers, what came in.
-    pub fn operator(&self) -> Operator {
-        Operator::new(self.clone())
     }
 
     /// What the service's clock shows.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Mode;
+use super::mode::Mode;
 
 /// The state of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

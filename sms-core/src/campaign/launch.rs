@@ -18,7 +18,7 @@ use crate::error::FieldError;
 use crate::ids::{AccountId, BatchId, Ids, LedgerEntryId, ListId};
 use crate::link::Link;
 use crate::message::{Message, MessageStatus, TimelineEntry};
-use crate::sending::plan::PlanFacts;
+use crate::sending::facts::PlanFacts;
 use crate::sending::request::check_schedule;
 use crate::sending::settle::{TEST_NUMBERS_PER_REQUEST, test_wait};
 use crate::sending::writer::{Origin, TextWriter, Timing};

@@ -3,7 +3,6 @@
 //! This part knows where a plus, a bracket, a dash or a space may stand. What the digits mean is
 //! decided by the module above. Nothing here allocates.
 
-use super::trimmed;
 use crate::text::is_invisible;
 
 /// The digits of a number as typed, and what of the punctuation carries meaning.
@@ -41,6 +40,11 @@ impl Typed {
         self.length += 1;
         Some(())
     }
+}
+
+/// Without white space and invisible characters at the ends.
+pub(super) fn trimmed(text: &str) -> &str {
+    text.trim_matches(|c: char| c.is_whitespace() || is_invisible(c))
 }
 
 /// Reads a number as typed; `None` when anything stands where it should not.

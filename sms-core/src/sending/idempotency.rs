@@ -16,36 +16,12 @@ use crate::phone::{PhoneRefused, parse_uk_mobile};
 use crate::sender_name::folded;
 use crate::time::Timestamp;
 
+mod key;
+
+pub use key::{IdempotencyKey, MAX_KEY, NotAnIdempotencyKey};
+
 /// How long a key is kept.
 pub const KEPT_FOR: Duration = Duration::from_hours(7 * 24);
-/// How many characters a key may have.
-pub const MAX_KEY: usize = 200;
-
-/// The caller's name for a request, unique within the account.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct IdempotencyKey(String);
-
-/// The text cannot be a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("an idempotency key is 1 to 200 printable characters")]
-pub struct NotAnIdempotencyKey;
-
-impl std::str::FromStr for IdempotencyKey {
-    type Err = NotAnIdempotencyKey;
-
-    fn from_str(text: &str) -> Result<Self, NotAnIdempotencyKey> {
-        let fits = (1..=MAX_KEY).contains(&text.chars().count());
-        let printable = !text.chars().any(char::is_control);
-        if fits && printable { Ok(Self(text.to_owned())) } else { Err(NotAnIdempotencyKey) }
-    }
-}
-
-impl IdempotencyKey {
-    /// The key as given.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
 
 /// What a request means, in 32 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::plan::{Codes, PlanFacts};
+use super::facts::{Codes, PlanFacts};
 use super::recipients::RejectionReason;
 use crate::account::Mode;
 use crate::contact::Contact;

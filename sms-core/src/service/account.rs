@@ -15,8 +15,9 @@ use crate::page::{Page, PageRequest};
 use crate::phone::E164;
 use crate::route::RouteName;
 use crate::sender_name::SenderValue;
+use crate::sending::facts::{Codes, PlanFacts, Shortening};
 use crate::sending::idempotency::Fingerprint;
-use crate::sending::plan::{Codes, PlanFacts, SendPlan, Shortening, plan};
+use crate::sending::plan::{SendPlan, plan};
 use crate::sending::quote::Quote;
 use crate::sending::recipients::{Recipients, Rejection, RejectionReason};
 use crate::sending::request::SendRequest;
@@ -66,11 +67,14 @@ pub struct AccountHandle {
     pub(super) mode: Mode,
 }
 
-impl AccountHandle {
-    pub(super) fn new(sms: Sms, id: AccountId, mode: Mode) -> Self {
-        Self { sms, id, mode }
+impl Sms {
+    /// Everything of one account, as seen with a live or a test key.
+    pub fn account(&self, id: AccountId, mode: Mode) -> AccountHandle {
+        AccountHandle { sms: self.clone(), id, mode }
     }
+}
 
+impl AccountHandle {
     /// The account's id.
     pub fn id(&self) -> AccountId {
         self.id

@@ -12,7 +12,7 @@ use crate::error::{Error, FieldError};
 use crate::ids::{AccountId, CampaignId, ListId};
 use crate::message::MessageStatus;
 use crate::page::{Page, PageRequest};
-use crate::sending::plan::{Codes, PlanFacts, Shortening};
+use crate::sending::facts::{Codes, PlanFacts, Shortening};
 use crate::store::{CommitError, StoreError};
 use crate::time::Timestamp;
 

@@ -86,11 +86,14 @@ pub struct Operator {
     pub(super) sms: Sms,
 }
 
-impl Operator {
-    pub(super) fn new(sms: Sms) -> Self {
-        Self { sms }
+impl Sms {
+    /// The operator's side: accounts, keys, credits, numbers, what came in.
+    pub fn operator(&self) -> Operator {
+        Operator { sms: self.clone() }
     }
+}
 
+impl Operator {
     /// Makes an account; credits it starts with are its first ledger entry.
     pub async fn account_create(&self, input: NewAccountInput) -> Result<Account, Error> {
         let NewAccountInput { name, status, credits, settings } = input;

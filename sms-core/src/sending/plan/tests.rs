@@ -1,11 +1,18 @@
 mod links;
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
 use proptest::prelude::*;
 
 use super::*;
 use crate::account::Account;
+use crate::link::LinkBase;
 use crate::message::{Body, Direction, MessageStatus, Times};
+use crate::phone::E164;
 use crate::random::{Random, SeededRandom};
+use crate::route::RouteName;
 use crate::samples::{account, ids, message_id, mobile, now, our_number, person, seconds};
 use crate::sending::IdempotencyKey;
 use crate::sending::quote::Quote;

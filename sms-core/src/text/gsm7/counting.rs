@@ -6,7 +6,7 @@
 //! block there is, are classified by comparisons alone, which compilers turn into vector
 //! instructions.
 
-use super::{BASIC, ESCAPE, EXTENSION};
+use super::alphabet::{BASIC, ESCAPE, EXTENSION};
 
 /// What a text comes to in septets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
