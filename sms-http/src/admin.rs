@@ -3,12 +3,16 @@
 //! Same envelope, same errors; its bearer token is the operator's own. The commands of the server
 //! binary call it too.
 
+use std::time::Duration;
+
+use poem::http::Method;
 use poem_openapi::{OpenApiService, Tags};
 use serde_json::Value;
 use sms_core::Sms;
 
-use crate::openapi::{DocumentRules, Failure, OwnPath, Rate, document};
-use crate::server::sandbox::Sandbox;
+use crate::sandbox::Sandbox;
+use crate::web::intake::IntakeLimits;
+use crate::web::openapi::{DocumentRules, Failure, OwnPath, Rate, document};
 
 pub mod account;
 pub mod api_key;
@@ -72,6 +76,12 @@ pub fn service(sms: &Sms, sandbox: Option<&Sandbox>) -> OpenApiService<Apis, ()>
         clock::ClockApi::new(sandbox.cloned()),
     );
     OpenApiService::new(apis, "SMS Messaging Service operator API", "1.0.0").server(PREFIX)
+}
+
+/// These limits, with those of single paths of the operator's API: a move of the sandbox's clock may
+/// take 10 minutes.
+pub fn with_path_limits(limits: IntakeLimits) -> IntakeLimits {
+    limits.with_handler_timeout(Method::POST, format!("{PREFIX}/clock"), Duration::from_mins(10))
 }
 
 /// The OpenAPI 3.1 document of the operator's API.

@@ -3,11 +3,13 @@
 //! [`gate`] stands before every handler: it knows the key, and counts its requests. What a key may
 //! see is decided by the core's account handle, never here.
 
+use poem::http::Method;
 use poem_openapi::{OpenApiService, Tags};
 use serde_json::Value;
 use sms_core::Sms;
 
-use crate::openapi::{DocumentRules, Failure, OwnPath, Rate, document};
+use crate::web::intake::IntakeLimits;
+use crate::web::openapi::{DocumentRules, Failure, OwnPath, Rate, document};
 
 pub mod balance;
 pub mod campaign;
@@ -23,6 +25,7 @@ pub mod link;
 pub mod list;
 pub mod message;
 pub mod message_shape;
+mod moment;
 pub mod number;
 pub mod opt_out;
 pub mod page;
@@ -113,6 +116,11 @@ pub fn service(sms: &Sms, public_url: &str) -> OpenApiService<Apis, ()> {
              error `{ error: { code, message, details } }`.",
         )
         .server(format!("{public_url}{PREFIX}"))
+}
+
+/// These limits, with those of single paths of the API: an import may have 8 MB.
+pub fn with_path_limits(limits: IntakeLimits) -> IntakeLimits {
+    limits.with_body_bytes(Method::POST, format!("{PREFIX}/contacts/import"), 8 * 1_048_576)
 }
 
 /// The OpenAPI 3.1 document of the API.

@@ -1,10 +1,11 @@
 //! From the core's errors to HTTP: the one place that knows which status a code has.
 
 use poem::http::StatusCode;
-use sms_core::Error;
 use sms_core::store::StoreError;
+use sms_core::{Error, FieldError};
 
-use crate::error::ApiError;
+use crate::web::error::ApiError;
+use crate::web::field_error;
 
 /// What a client is told to wait when the store cannot serve.
 const RETRY_AFTER_SECONDS: u64 = 5;
@@ -46,6 +47,12 @@ impl From<Error> for ApiError {
     }
 }
 
+impl From<FieldError> for field_error::FieldError {
+    fn from(FieldError { field, code, message }: FieldError) -> Self {
+        Self { field, code, message }
+    }
+}
+
 /// An error and what caused it, for a log: stores keep values out of their errors.
 pub(crate) fn causes(error: &dyn std::error::Error) -> String {
     let mut told = error.to_string();
@@ -84,7 +91,6 @@ mod tests {
     use std::time::Duration;
 
     use poem::IntoResponse;
-    use sms_core::FieldError;
     use sms_core::account::status::MayNotSend;
     use sms_core::campaign::CampaignStatus;
     use sms_core::credits::Credits;

@@ -14,7 +14,7 @@ use sms_core::ids::ApiKeyId;
 use sms_core::rate_limit::replica::make_room;
 pub use sms_core::rate_limit::{Gcra, Verdict};
 
-use crate::error::ApiError;
+use crate::web::error::ApiError;
 
 pub mod shared;
 

@@ -4,6 +4,7 @@
 pub mod app;
 pub mod backing;
 pub mod banner;
+pub mod cli;
 pub mod command;
 pub mod demo;
 pub mod logging;
@@ -11,7 +12,7 @@ pub mod operator_client;
 pub mod route_gauges;
 pub mod routes;
 pub mod run;
-pub mod sandbox;
+mod sandbox_work;
 pub mod settings;
 pub mod upkeep;
 pub mod wake;

@@ -14,7 +14,7 @@ use sms_core::{Error, Sms};
 use tokio::time::timeout;
 
 use crate::domain_error::causes;
-use crate::error::ApiError;
+use crate::web::error::ApiError;
 
 /// The path, as the router takes it.
 pub const PATH: &str = "/l/:code";

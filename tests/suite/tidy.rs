@@ -54,6 +54,25 @@ fn no_file_needs_a_table_of_contents() {
 }
 
 #[test]
+fn the_web_framework_knows_nothing_of_messages() {
+    let http = root().join("sms-http/src");
+    let framework = http.join("web");
+    let is_framework =
+        |path: &PathBuf| path.starts_with(&framework) || *path == http.join("web.rs");
+    let files: Vec<PathBuf> = rust_files().into_iter().filter(is_framework).collect();
+    assert!(files.len() > 15, "the framework is found");
+    for path in files {
+        let text = fs::read_to_string(&path).unwrap();
+        for (number, line) in text.lines().enumerate() {
+            let mut crate_paths = line.split("crate::").skip(1);
+            let is_own = |path: &str| path.starts_with("web::");
+            let leaves = line.contains("sms_core") || !crate_paths.all(is_own);
+            assert!(!leaves, "{}: line {} leaves `web`: {line}", path.display(), number + 1);
+        }
+    }
+}
+
+#[test]
 fn every_test_that_the_limits_name_is_there() {
     let limits = fs::read_to_string(root().join("docs/limits.md")).unwrap();
     let mut sources = String::new();

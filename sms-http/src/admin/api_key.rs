@@ -8,12 +8,12 @@ use sms_core::account::api_key::{KeyRecord, prefix};
 
 use super::Tag;
 use crate::api::path_id::path_id;
-use crate::body::Body;
-use crate::envelope::{Answer, Created, NoContent};
-use crate::error::ApiError;
-use crate::field_error::checked;
-use crate::fields::{Fields, FromFields, rule};
-use crate::moment::Moment;
+use crate::web::body::Body;
+use crate::web::envelope::{Answer, Created, NoContent};
+use crate::web::error::ApiError;
+use crate::web::field_error::checked;
+use crate::web::fields::{Fields, FromFields, rule};
+use crate::web::moment::Moment;
 
 /// Live or test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]

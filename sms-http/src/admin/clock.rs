@@ -5,13 +5,13 @@ use std::time::Duration;
 use poem_openapi::{Object, OpenApi};
 
 use super::Tag;
-use crate::body::Body;
-use crate::envelope::Answer;
-use crate::error::ApiError;
-use crate::field_error::checked;
-use crate::fields::{Fields, FromFields, rule};
-use crate::moment::Moment;
-use crate::server::sandbox::Sandbox;
+use crate::sandbox::Sandbox;
+use crate::web::body::Body;
+use crate::web::envelope::Answer;
+use crate::web::error::ApiError;
+use crate::web::field_error::checked;
+use crate::web::fields::{Fields, FromFields, rule};
+use crate::web::moment::Moment;
 
 /// The furthest move: 400 days.
 const MAX_ADVANCE: i64 = 34_560_000;

@@ -9,13 +9,13 @@ use sms_core::credits::ledger::{Cause, Entry, Kind};
 use super::{MAX_CREDITS, Tag};
 use crate::api::page::{CursorText, page_answer, page_request};
 use crate::api::path_id::path_id;
-use crate::body::Body;
-use crate::envelope::{Answer, PageMeta};
-use crate::error::ApiError;
-use crate::field_error::{FieldCode, FieldErrors, checked};
-use crate::fields::{Fields, FromFields, rule};
-use crate::moment::Moment;
-use crate::param::{Limit, QueryParam};
+use crate::web::body::Body;
+use crate::web::envelope::{Answer, PageMeta};
+use crate::web::error::ApiError;
+use crate::web::field_error::{FieldCode, FieldErrors, checked};
+use crate::web::fields::{Fields, FromFields, rule};
+use crate::web::moment::Moment;
+use crate::web::param::{Limit, QueryParam};
 
 /// A change of a balance.
 #[derive(Debug, Object)]

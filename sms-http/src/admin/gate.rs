@@ -1,13 +1,13 @@
 //! The operator's token, asked for before a body is read, and before every handler.
 
 use async_trait::async_trait;
+use poem::http::HeaderMap;
 use poem::{Endpoint, IntoResponse, Middleware, Request, Response};
 use sha2::{Digest, Sha256};
 
 use crate::api::gate::bearer;
-use crate::error::ApiError;
-use crate::intake::door::Door;
-use crate::rate_limit::Verdict;
+use crate::web::error::ApiError;
+use crate::web::intake::door::Door;
 
 /// The operator's token. `Debug` does not show it.
 #[derive(Clone)]
@@ -41,8 +41,8 @@ impl std::fmt::Debug for OperatorToken {
 
 #[async_trait]
 impl Door for OperatorToken {
-    async fn admit(&self, request: &mut Request) -> Result<Option<Verdict>, ApiError> {
-        self.check(request).map(|()| None)
+    async fn admit(&self, request: &mut Request) -> Result<HeaderMap, ApiError> {
+        self.check(request).map(|()| HeaderMap::new())
     }
 }
 

@@ -10,13 +10,13 @@ use sms_core::receipt::ReceiptStatus;
 use super::Tag;
 use crate::api::message_shape::{EncodingName, MessageShape};
 use crate::api::page::{CursorText, page_answer, page_request};
-use crate::body::Body;
-use crate::envelope::{Answer, Created, PageMeta};
-use crate::error::ApiError;
-use crate::field_error::{FieldCode, FieldErrors, checked};
-use crate::fields::{Fields, FromFields, rule};
-use crate::moment::Moment;
-use crate::param::{Limit, QueryParam};
+use crate::web::body::Body;
+use crate::web::envelope::{Answer, Created, PageMeta};
+use crate::web::error::ApiError;
+use crate::web::field_error::{FieldCode, FieldErrors, checked};
+use crate::web::fields::{Fields, FromFields, rule};
+use crate::web::moment::Moment;
+use crate::web::param::{Limit, QueryParam};
 
 /// The longest text that a network can bring, joined: 255 parts of 153 septets.
 const MAX_BODY: usize = 39_015;

@@ -11,12 +11,12 @@ use sms_core::time::Timestamp;
 
 use super::{MAX_CREDITS, Tag};
 use crate::api::path_id::path_id;
-use crate::body::Body;
-use crate::envelope::{Answer, Created, NoContent};
-use crate::error::ApiError;
-use crate::field_error::checked;
-use crate::fields::{Fields, FromFields, rule};
-use crate::moment::Moment;
+use crate::web::body::Body;
+use crate::web::envelope::{Answer, Created, NoContent};
+use crate::web::error::ApiError;
+use crate::web::field_error::checked;
+use crate::web::fields::{Fields, FromFields, rule};
+use crate::web::moment::Moment;
 
 /// A new number.
 #[derive(Debug, Object)]

@@ -5,8 +5,8 @@ use sms_core::Sms;
 use sms_core::route::{Connections, Fitness, Route, RouteName};
 
 use super::Tag;
-use crate::envelope::Answer;
-use crate::error::ApiError;
+use crate::web::envelope::Answer;
+use crate::web::error::ApiError;
 
 /// Whether a route carries texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]

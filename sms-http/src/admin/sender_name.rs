@@ -9,12 +9,12 @@ use super::Tag;
 use crate::api::page::{CursorText, page_answer, page_request};
 use crate::api::path_id::path_id;
 use crate::api::sender_name::{SenderNameShape, StatusName};
-use crate::body::OptionalBody;
-use crate::envelope::{Answer, PageMeta};
-use crate::error::ApiError;
-use crate::field_error::{FieldErrors, checked};
-use crate::fields::{Fields, FromFields, rule};
-use crate::param::{Choice, Limit, QueryParam};
+use crate::web::body::OptionalBody;
+use crate::web::envelope::{Answer, PageMeta};
+use crate::web::error::ApiError;
+use crate::web::field_error::{FieldErrors, checked};
+use crate::web::fields::{Fields, FromFields, rule};
+use crate::web::param::{Choice, Limit, QueryParam};
 
 /// What goes with a decision.
 #[derive(Debug, Object)]

@@ -7,8 +7,8 @@ use sms_core::account::AccountStatus;
 use sms_core::service::Caller;
 
 use super::Tag;
-use crate::envelope::Answer;
-use crate::error::ApiError;
+use crate::web::envelope::Answer;
+use crate::web::error::ApiError;
 
 /// Whether an account may send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]

@@ -14,11 +14,11 @@ use super::campaign_shape::{
 };
 use super::page::{CursorText, page_request};
 use super::path_id::path_id;
-use crate::body::{Body, OptionalBody};
-use crate::envelope::{Answer, Created, NoContent, PageMeta};
-use crate::error::ApiError;
-use crate::field_error::{FieldErrors, checked};
-use crate::param::{Limit, QueryParam};
+use crate::web::body::{Body, OptionalBody};
+use crate::web::envelope::{Answer, Created, NoContent, PageMeta};
+use crate::web::error::ApiError;
+use crate::web::field_error::{FieldErrors, checked};
+use crate::web::param::{Limit, QueryParam};
 
 /// The handlers of `/campaigns`.
 #[derive(Debug)]

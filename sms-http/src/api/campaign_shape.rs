@@ -13,9 +13,9 @@ use sms_core::message::{Body as Words, MessageStatus};
 use sms_core::time::Timestamp;
 
 use super::contact_shape::given;
-use crate::envelope::Meta;
-use crate::fields::{Fields, FromFields, Given, Patch, rule};
-use crate::moment::Moment;
+use crate::web::envelope::Meta;
+use crate::web::fields::{Fields, FromFields, Given, Patch, rule};
+use crate::web::moment::Moment;
 
 /// How many characters an id may have; more cannot be one.
 const MAX_ID: usize = 100;

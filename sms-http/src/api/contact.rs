@@ -12,11 +12,11 @@ use super::Tag;
 use super::contact_shape::{ContactBody, ContactPatchBody, ContactShape, ContactWithLists};
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
-use crate::body::Body;
-use crate::envelope::{Answer, Created, NoContent, PageMeta};
-use crate::error::ApiError;
-use crate::field_error::FieldErrors;
-use crate::param::{Limit, QueryParam, Text};
+use crate::web::body::Body;
+use crate::web::envelope::{Answer, Created, NoContent, PageMeta};
+use crate::web::error::ApiError;
+use crate::web::field_error::FieldErrors;
+use crate::web::param::{Limit, QueryParam, Text};
 
 /// The handlers of `/contacts`, but for the import.
 #[derive(Debug)]

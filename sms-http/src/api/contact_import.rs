@@ -8,11 +8,11 @@ use sms_core::{Error, Sms};
 
 use super::Tag;
 use super::contact_shape::ContactBody;
-use crate::body::Body;
-use crate::envelope::Answer;
-use crate::error::ApiError;
-use crate::field_error::checked;
-use crate::fields::{Fields, FromFields, rule};
+use crate::web::body::Body;
+use crate::web::envelope::Answer;
+use crate::web::error::ApiError;
+use crate::web::field_error::checked;
+use crate::web::fields::{Fields, FromFields, rule};
 
 /// Contacts to make or to add to.
 #[derive(Debug, Object)]

@@ -10,10 +10,10 @@ use sms_core::contact::custom::{CustomInput, CustomPatch, MAX_FIELDS, MAX_VALUE}
 use sms_core::contact::{Contact, ContactInput, ContactPatch, CustomFields, CustomValue, Details};
 use sms_core::ids::ListId;
 
-use crate::field_error::{FieldCode, FieldError, FieldErrors};
-use crate::fields::{Fields, FromFields, Given, Patch, Rule, rule};
-use crate::json::Path;
-use crate::moment::Moment;
+use crate::web::field_error::{FieldCode, FieldError, FieldErrors};
+use crate::web::fields::{Fields, FromFields, Given, Patch, Rule, rule};
+use crate::web::json::Path;
+use crate::web::moment::Moment;
 
 /// An object of custom fields: its values are strings, numbers or booleans, and null where it is
 /// given and `nullable`.

@@ -12,10 +12,10 @@ use super::Tag;
 use super::contact_shape::ContactShape;
 use super::message_shape::MessageShape;
 use super::page::{CursorText, page_request};
-use crate::envelope::{Answer, Meta};
-use crate::error::ApiError;
-use crate::field_error::FieldErrors;
-use crate::param::{Limit, QueryParam, Text};
+use crate::web::envelope::{Answer, Meta};
+use crate::web::error::ApiError;
+use crate::web::field_error::FieldErrors;
+use crate::web::param::{Limit, QueryParam, Text};
 
 /// The texts with one number.
 #[derive(Debug, Object)]

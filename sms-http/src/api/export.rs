@@ -11,7 +11,7 @@ use sms_core::service::AccountHandle;
 use sms_core::time::Timestamp;
 
 use crate::domain_error::causes;
-use crate::error::ApiError;
+use crate::web::error::ApiError;
 
 /// How many rows an export may have.
 const MOST_ROWS: usize = 50_000;

@@ -8,14 +8,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use async_trait::async_trait;
+use poem::http::HeaderMap;
 use poem::http::header::AUTHORIZATION;
 use poem::{Endpoint, IntoResponse, Middleware, Request, Response};
 use sms_core::Sms;
 use sms_core::service::Caller;
 
-use crate::error::ApiError;
-use crate::intake::door::Door;
-use crate::rate_limit::{Limiter, Tell, Verdict};
+use crate::rate_limit::{Limiter, Tell};
+use crate::web::error::ApiError;
+use crate::web::intake::door::Door;
 
 /// The gate before the API's handlers. They take the [`Caller`] that it found from the request's
 /// data.
@@ -62,14 +63,16 @@ impl std::fmt::Debug for Stopwatch {
 
 #[async_trait]
 impl Door for Gate {
-    async fn admit(&self, request: &mut Request) -> Result<Option<Verdict>, ApiError> {
+    async fn admit(&self, request: &mut Request) -> Result<HeaderMap, ApiError> {
         let token = bearer(request).ok_or_else(ApiError::unauthorized)?;
         let caller = self.sms.authenticate(token).await.map_err(ApiError::from)?;
         let caller = caller.ok_or_else(ApiError::unauthorized)?;
         let verdict = self.limiter.judge(caller.key, self.stopwatch.now()).await;
         verdict.admit()?;
         request.set_data(caller);
-        Ok(Some(verdict))
+        let mut headers = HeaderMap::new();
+        verdict.describe_in(&mut headers);
+        Ok(headers)
     }
 }
 

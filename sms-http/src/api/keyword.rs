@@ -13,13 +13,13 @@ use super::Tag;
 use super::contact_shape::given;
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
-use crate::body::Body;
-use crate::envelope::{Answer, Created, NoContent, PageMeta};
-use crate::error::ApiError;
-use crate::field_error::{FieldCode, FieldErrors, checked};
-use crate::fields::{Fields, FromFields, Given, Patch, rule};
-use crate::moment::Moment;
-use crate::param::{Limit, QueryParam};
+use crate::web::body::Body;
+use crate::web::envelope::{Answer, Created, NoContent, PageMeta};
+use crate::web::error::ApiError;
+use crate::web::field_error::{FieldCode, FieldErrors, checked};
+use crate::web::fields::{Fields, FromFields, Given, Patch, rule};
+use crate::web::moment::Moment;
+use crate::web::param::{Limit, QueryParam};
 
 fn word_rule() -> rule::Text {
     rule::text().min(1).max(MAX_WORD)

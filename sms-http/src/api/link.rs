@@ -12,11 +12,11 @@ use sms_core::service::Caller;
 use super::Tag;
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
-use crate::envelope::{Answer, PageMeta};
-use crate::error::ApiError;
-use crate::field_error::FieldErrors;
-use crate::moment::Moment;
-use crate::param::{Limit, QueryParam, Text};
+use crate::web::envelope::{Answer, PageMeta};
+use crate::web::error::ApiError;
+use crate::web::field_error::FieldErrors;
+use crate::web::moment::Moment;
+use crate::web::param::{Limit, QueryParam, Text};
 
 /// A short URL in one text to one person.
 #[derive(Debug, Object)]

@@ -14,10 +14,10 @@ use super::export::{CsvExport, export};
 use super::message_shape::{DirectionName, MessageShape, MessageWithEvents, StatusName};
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
-use crate::envelope::{Answer, PageMeta};
-use crate::error::ApiError;
-use crate::field_error::FieldErrors;
-use crate::param::{Choice, Limit, QueryParam, Text};
+use crate::web::envelope::{Answer, PageMeta};
+use crate::web::error::ApiError;
+use crate::web::field_error::FieldErrors;
+use crate::web::param::{Choice, Limit, QueryParam, Text};
 
 /// The handlers of `/messages`, but for sending.
 #[derive(Debug)]

@@ -8,9 +8,9 @@ use sms_core::service::Caller;
 use sms_core::time::Timestamp;
 
 use super::Tag;
-use crate::envelope::Answer;
-use crate::error::ApiError;
-use crate::moment::Moment;
+use crate::web::envelope::Answer;
+use crate::web::error::ApiError;
+use crate::web::moment::Moment;
 
 /// A number that the account has to itself.
 #[derive(Debug, Object)]

@@ -10,13 +10,13 @@ use sms_core::phone::{parse_any, parse_uk_mobile};
 use sms_core::service::{AccountHandle, Caller};
 
 use super::Tag;
-use crate::body::Body;
-use crate::envelope::{Answer, CreatedOrNot, Meta, NoContent, NoMeta};
-use crate::error::ApiError;
-use crate::field_error::{FieldCode, FieldErrors, checked};
-use crate::fields::{Fields, FromFields, rule};
-use crate::moment::Moment;
-use crate::param::{Limit, QueryParam, Text, Whole};
+use crate::web::body::Body;
+use crate::web::envelope::{Answer, CreatedOrNot, Meta, NoContent, NoMeta};
+use crate::web::error::ApiError;
+use crate::web::field_error::{FieldCode, FieldErrors, checked};
+use crate::web::fields::{Fields, FromFields, rule};
+use crate::web::moment::Moment;
+use crate::web::param::{Limit, QueryParam, Text, Whole};
 
 /// How many characters a number may be written with.
 const MAX_PHONE: usize = 40;

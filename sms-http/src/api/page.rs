@@ -3,10 +3,10 @@
 use poem_openapi::registry::{MetaSchema, MetaSchemaRef};
 use sms_core::page::{Cursor, Limit as PageLimit, Page, PageRequest};
 
-use crate::envelope::{Answer, PageMeta};
-use crate::field_error::{FieldCode, FieldErrors};
-use crate::param::value::Mistake;
-use crate::param::{Limit, ParamValue, QueryParam};
+use crate::web::envelope::{Answer, PageMeta};
+use crate::web::field_error::{FieldCode, FieldErrors};
+use crate::web::param::value::Mistake;
+use crate::web::param::{Limit, ParamValue, QueryParam};
 
 /// What a cursor looks like, for the document.
 const CURSOR_PATTERN: &str = "^[0-7][0-9a-hjkmnp-tv-z]{25}$";

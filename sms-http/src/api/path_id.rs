@@ -2,7 +2,7 @@
 
 use sms_core::ids::{Id, Kind};
 
-use crate::error::ApiError;
+use crate::web::error::ApiError;
 
 /// The id that a path holds.
 pub fn path_id<K: Kind>(text: &str) -> Result<Id<K>, ApiError> {

@@ -18,12 +18,12 @@ use sms_core::service::Caller;
 
 use super::Tag;
 use super::message_shape::{EncodingName, MessageShape, shown_as};
-use crate::body::Body;
-use crate::envelope::{Answer, CreatedOrNot, Meta};
-use crate::error::ApiError;
-use crate::field_error::{FieldCode, FieldError, FieldErrors};
-use crate::fields::{Fields, FromFields, OneOrMany, rule};
-use crate::param::{HeaderParam, Text};
+use crate::web::body::Body;
+use crate::web::envelope::{Answer, CreatedOrNot, Meta};
+use crate::web::error::ApiError;
+use crate::web::field_error::{FieldCode, FieldError, FieldErrors};
+use crate::web::fields::{Fields, FromFields, OneOrMany, rule};
+use crate::web::param::{HeaderParam, Text};
 
 /// How many characters an id may have; more cannot be one.
 const MAX_ID: usize = 100;

@@ -7,12 +7,12 @@ use sms_core::sender_name::{MAX_REMARK, ReviewStatus, SenderName, SenderValue, V
 use sms_core::service::{AccountHandle, Caller};
 
 use super::Tag;
-use crate::body::Body;
-use crate::envelope::{Answer, Created};
-use crate::error::ApiError;
-use crate::field_error::checked;
-use crate::fields::{Fields, FromFields, rule};
-use crate::moment::Moment;
+use crate::web::body::Body;
+use crate::web::envelope::{Answer, Created};
+use crate::web::error::ApiError;
+use crate::web::field_error::checked;
+use crate::web::fields::{Fields, FromFields, rule};
+use crate::web::moment::Moment;
 
 /// A request for a sender name.
 #[derive(Debug, Object)]

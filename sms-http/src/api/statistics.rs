@@ -9,11 +9,11 @@ use sms_core::statistics::{Counted, Counts, Day, Summary, SummaryRequest};
 use sms_core::time::Timestamp;
 
 use super::Tag;
-use crate::envelope::Answer;
-use crate::error::ApiError;
-use crate::field_error::{FieldErrors, checked};
-use crate::moment::Moment;
-use crate::param::{QueryParam, Whole};
+use crate::web::envelope::Answer;
+use crate::web::error::ApiError;
+use crate::web::field_error::{FieldErrors, checked};
+use crate::web::moment::Moment;
+use crate::web::param::{QueryParam, Whole};
 
 /// The most days of a summary or a timeseries.
 const MOST_DAYS: i64 = sms_core::statistics::summary::MOST_DAYS as i64;

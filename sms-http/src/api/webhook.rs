@@ -16,13 +16,13 @@ use sms_core::webhook::sender::WebhookAnswer;
 use super::Tag;
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
-use crate::body::Body;
-use crate::envelope::{Answer, Created, NoContent, PageMeta};
-use crate::error::ApiError;
-use crate::field_error::{FieldErrors, checked};
-use crate::fields::{Fields, FromFields, Given, Patch, rule};
-use crate::moment::Moment;
-use crate::param::{Limit, QueryParam};
+use crate::web::body::Body;
+use crate::web::envelope::{Answer, Created, NoContent, PageMeta};
+use crate::web::error::ApiError;
+use crate::web::field_error::{FieldErrors, checked};
+use crate::web::fields::{Fields, FromFields, Given, Patch, rule};
+use crate::web::moment::Moment;
+use crate::web::param::{Limit, QueryParam};
 
 /// How many characters a URL may have.
 const MAX_URL: usize = 2_048;

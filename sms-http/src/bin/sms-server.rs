@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use sms_http::server::settings::Cli;
+use sms_http::server::cli::Cli;
 use sms_http::server::{command, logging, run};
 use tokio::signal::unix::{SignalKind, signal};
 

@@ -10,16 +10,16 @@ use serde_json::Value;
 use sms_core::Sms;
 use sms_core::store::StoreError;
 
-use super::sandbox::Sandbox;
 use crate::admin::gate::OperatorToken;
 use crate::api::gate::{CallersOnly, Gate, Stopwatch};
-use crate::docs_page::docs_page;
-use crate::error::ApiError;
-use crate::intake::door::Doors;
-use crate::intake::{Intake, IntakeLimits};
-use crate::openapi::DOCUMENT_PATH;
 use crate::rate_limit::{Gcra, Limiter, RateLimiter, SharedLimiter};
-use crate::route::RouteTable;
+use crate::sandbox::Sandbox;
+use crate::web::docs_page::docs_page;
+use crate::web::error::ApiError;
+use crate::web::intake::door::Doors;
+use crate::web::intake::{Intake, IntakeLimits};
+use crate::web::openapi::DOCUMENT_PATH;
+use crate::web::path_pattern::PathTable;
 use crate::{admin, api, short_link};
 
 /// What the routes are made of.
@@ -58,7 +58,7 @@ impl std::fmt::Debug for MetricsPage {
 /// Routes, the patterns they are known by, and the doors before them.
 struct Routes {
     route: Route,
-    table: RouteTable,
+    table: PathTable,
     doors: Doors,
 }
 
@@ -89,7 +89,7 @@ pub fn operator_document(sms: &Sms) -> Value {
 
 impl Routes {
     fn new() -> Self {
-        Self { route: Route::new(), table: RouteTable::new(), doors: Doors::new() }
+        Self { route: Route::new(), table: PathTable::new(), doors: Doors::new() }
     }
 
     /// Adds an endpoint that answers GET.
@@ -150,7 +150,8 @@ fn finish(routes: Routes, parts: &AppParts) -> Intake {
         async move { readiness(&sms.store().health_check().await) }
     });
     let Routes { route, table, doors } = routes.page("/healthz", alive).page("/readyz", ready);
-    Intake::new(route.boxed(), table, parts.limits.clone()).with_doors(doors)
+    let limits = admin::with_path_limits(api::with_path_limits(parts.limits.clone()));
+    Intake::new(route.boxed(), table, limits).with_doors(doors)
 }
 
 /// What `/readyz` answers when the store said this of its health.

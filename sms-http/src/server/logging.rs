@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn our_own_lines_pass_at_every_level_and_those_of_others_from_info_on() {
         for level in [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG, Level::TRACE] {
-            assert!(passes("sms_http::intake", level));
+            assert!(passes("sms_http::web::intake", level));
             for target in ["h2::codec", "hyper_util::client", "sqlx::query", "rustls", "poem"] {
                 assert_eq!(passes(target, level), level <= Level::INFO, "{target} {level}");
             }

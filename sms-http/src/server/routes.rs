@@ -13,9 +13,7 @@ use sms_core::random::Random;
 use sms_core::route::simulator::Simulator;
 use sms_core::route::{Route, RouteName};
 use sms_smpp::route::SmppRoute;
-use sms_smpp::settings::{RouteSettings, Variables};
-
-use super::settings::SettingsRefused;
+use sms_smpp::settings::{BadSetting, RouteSettings, Variables};
 
 /// The name of the simulated network.
 pub const SIMULATOR: &str = "simulator";
@@ -34,6 +32,23 @@ pub enum RoutePlan {
         /// Its settings.
         settings: Box<RouteSettings>,
     },
+}
+
+/// Routes that cannot be.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RoutesRefused {
+    /// A route's name cannot be. What was given is not shown: it may be an address with a password.
+    #[error("SMS_ROUTES has names of 1 to 20 of a-z, 0-9 and -, with commas between them")]
+    Name,
+    /// A route has the name of the one that carries the texts of test keys.
+    #[error("SMS_ROUTES names test, which carries the texts of test keys")]
+    OfTestKeys,
+    /// Two routes have one name.
+    #[error("SMS_ROUTES names {0} twice")]
+    Twice(String),
+    /// A setting of a route is missing, or cannot be.
+    #[error(transparent)]
+    Setting(#[from] BadSetting),
 }
 
 impl RoutePlan {
@@ -64,7 +79,7 @@ impl fmt::Display for RoutePlan {
 ///
 /// The first name that cannot be, or the first setting that is missing or cannot be. Neither shows
 /// a value.
-pub fn read(names: &[String], variables: Variables<'_>) -> Result<Vec<RoutePlan>, SettingsRefused> {
+pub fn read(names: &[String], variables: Variables<'_>) -> Result<Vec<RoutePlan>, RoutesRefused> {
     check_names(names)?;
     let plan = |name: &String| {
         if name == SIMULATOR {
@@ -77,18 +92,18 @@ pub fn read(names: &[String], variables: Variables<'_>) -> Result<Vec<RoutePlan>
 }
 
 /// Refuses names that cannot be, or that stand for two routes.
-pub fn check_names(names: &[String]) -> Result<(), SettingsRefused> {
+pub fn check_names(names: &[String]) -> Result<(), RoutesRefused> {
     let mut known = BTreeSet::new();
     for name in names {
         let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if !(1..=LONGEST_NAME).contains(&name.len()) || !name.chars().all(is_name) {
-            return Err(SettingsRefused::RouteName);
+            return Err(RoutesRefused::Name);
         }
         if *name == *RouteName::test().as_str() {
-            return Err(SettingsRefused::RouteOfTestKeys);
+            return Err(RoutesRefused::OfTestKeys);
         }
         if !known.insert(name) {
-            return Err(SettingsRefused::RouteTwice(name.clone()));
+            return Err(RoutesRefused::Twice(name.clone()));
         }
     }
     Ok(())
@@ -163,11 +178,11 @@ mod tests {
         }
         let too_long = "a".repeat(LONGEST_NAME + 1);
         for bad in ["", "Main", "a_b", "main,,x", "smpp://a:canary@b", "mäin", too_long.as_str()] {
-            assert_eq!(check_names(&names(bad)), Err(SettingsRefused::RouteName), "{bad}");
+            assert_eq!(check_names(&names(bad)), Err(RoutesRefused::Name), "{bad}");
         }
-        assert_eq!(check_names(&names("main,test")), Err(SettingsRefused::RouteOfTestKeys));
-        let twice = SettingsRefused::RouteTwice("main".to_owned());
+        assert_eq!(check_names(&names("main,test")), Err(RoutesRefused::OfTestKeys));
+        let twice = RoutesRefused::Twice("main".to_owned());
         assert_eq!(check_names(&names("main,simulator,main")), Err(twice));
-        assert!(!SettingsRefused::RouteName.to_string().contains("canary"));
+        assert!(!RoutesRefused::Name.to_string().contains("canary"));
     }
 }

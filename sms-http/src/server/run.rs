@@ -26,15 +26,15 @@ use super::backing::{Backing, rate};
 use super::banner::Banner;
 use super::demo::Network;
 use super::routes::{self, RoutePlan, SIMULATOR};
-use super::sandbox::Sandbox;
 use super::settings::{Settings, SettingsRefused};
 use super::wake::Bells;
-use super::{demo, work};
+use super::{demo, sandbox_work, work};
 use crate::admin::gate::OperatorToken;
 use crate::api::gate::Stopwatch;
 use crate::domain_error::causes;
-use crate::intake::IntakeLimits;
-use crate::serve::{self, ServeLimits, serve};
+use crate::sandbox::Sandbox;
+use crate::web::intake::IntakeLimits;
+use crate::web::serve::{self, ServeLimits, serve};
 
 /// How long everything may take to stop, from the signal on.
 const TIME_TO_STOP: Duration = Duration::from_secs(9);
@@ -111,7 +111,8 @@ pub async fn run_with(
     if settings.sandbox && !additions.routes.is_empty() {
         return Err(SettingsRefused::SandboxNeedsSimulator.into());
     }
-    let plans = routes::read(&settings.routes, &|variable| std::env::var(variable).ok())?;
+    let variables = |variable: &str| std::env::var(variable).ok();
+    let plans = routes::read(&settings.routes, &variables).map_err(SettingsRefused::from)?;
     let own = additions.routes.iter().map(|route| route.name().to_string());
     let route_lines: Vec<String> = own.chain(plans.iter().map(RoutePlan::to_string)).collect();
     let bells = Bells::default();
@@ -145,7 +146,7 @@ pub async fn run_with(
     let (stopper, stopping) = watch::channel(());
     let (still_serving, served) = watch::channel(());
     let mut loops = match &sandbox {
-        Some(sandbox) => sandbox.start(&bells, &stopping),
+        Some(sandbox) => sandbox_work::start(sandbox, &bells, &stopping),
         None => work::start(&sms, &bells, &stopping),
     };
     backing.start(&mut loops, &stopping, &served);
@@ -269,7 +270,7 @@ fn start_servers(
     stopping: &work::Stopping,
 ) -> JoinSet<()> {
     let mut servers = JoinSet::new();
-    let mut start = |listener, app: crate::intake::Intake| {
+    let mut start = |listener, app: crate::web::intake::Intake| {
         let mut stopping = stopping.clone();
         let running = app.running_handlers();
         servers.spawn(async move {

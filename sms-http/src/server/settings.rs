@@ -5,27 +5,10 @@ use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use clap::{Args, Parser};
+use clap::Args;
 use sms_core::link::LinkBase;
-use sms_smpp::settings::BadSetting;
 
-use super::command::Command;
-use super::routes::{self, SIMULATOR};
-
-/// The reference server of the SMS platform.
-///
-/// Without a command it serves the API. Every setting is an environment variable and a flag of the
-/// same name; the flag wins.
-#[derive(Debug, Parser)]
-#[command(name = "sms-server", version, about, long_about, max_term_width = 100)]
-pub struct Cli {
-    /// How the server is set up.
-    #[command(flatten)]
-    pub settings: Settings,
-    /// Something else to do than to serve.
-    #[command(subcommand)]
-    pub command: Option<Command>,
-}
+use super::routes::{self, RoutesRefused, SIMULATOR};
 
 /// How the server is set up.
 #[derive(Debug, Clone, Args)]
@@ -134,18 +117,9 @@ pub enum SettingsRefused {
     /// A sandbox is to have routes whose networks do not go by its clock.
     #[error("SMS_SANDBOX is set: a sandbox has no route but the simulator")]
     SandboxNeedsSimulator,
-    /// A route's name cannot be. What was given is not shown: it may be an address with a password.
-    #[error("SMS_ROUTES has names of 1 to 20 of a-z, 0-9 and -, with commas between them")]
-    RouteName,
-    /// A route has the name of the one that carries the texts of test keys.
-    #[error("SMS_ROUTES names test, which carries the texts of test keys")]
-    RouteOfTestKeys,
-    /// Two routes have one name.
-    #[error("SMS_ROUTES names {0} twice")]
-    RouteTwice(String),
-    /// A setting of a route is missing, or cannot be.
+    /// The routes cannot be.
     #[error(transparent)]
-    Route(#[from] BadSetting),
+    Routes(#[from] RoutesRefused),
     /// The operator's token can be guessed.
     #[error("SMS_ADMIN_TOKEN has less than 16 characters; give a longer one")]
     WeakToken,
@@ -223,6 +197,9 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
+
+    use super::super::cli::Cli;
     use super::*;
 
     fn settings(flags: &[&str]) -> Settings {
@@ -269,8 +246,8 @@ mod tests {
                 SettingsRefused::SandboxNeedsMemory,
             ),
             (vec!["--sandbox", "--routes", "main"], SettingsRefused::SandboxNeedsSimulator),
-            (vec!["--routes", "simulator,test"], SettingsRefused::RouteOfTestKeys),
-            (vec!["--routes", ""], SettingsRefused::RouteName),
+            (vec!["--routes", "simulator,test"], RoutesRefused::OfTestKeys.into()),
+            (vec!["--routes", ""], RoutesRefused::Name.into()),
             (vec!["--admin-token", "short"], SettingsRefused::WeakToken),
             (vec!["--public-url", "example.com"], SettingsRefused::PublicUrl),
             (vec!["--webhook-timeout", "0s"], SettingsRefused::WebhookTimeout),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sms_http::serve::{ServeLimits, Stopped, listen};
+use sms_http::web::serve::{ServeLimits, Stopped, listen};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::time::Instant;

@@ -43,7 +43,7 @@ async fn the_browser_is_told_to_stay_here() {
 #[test]
 fn a_document_cannot_end_the_script() {
     let document = serde_json::json!({ "info": { "title": "</title>&</script><b>" } });
-    let html = sms_http::docs_page::html(&document);
+    let html = sms_http::web::docs_page::html(&document);
     assert!(!html.contains("<b>\""));
     assert!(html.contains("<title>&lt;/title>&amp;&lt;/script>&lt;b></title>"));
 }

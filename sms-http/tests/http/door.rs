@@ -1,7 +1,7 @@
 //! Who may send a body: whether a request may come in is decided, and answered, by its head.
 
 use serde_json::json;
-use sms_http::serve::ServeLimits;
+use sms_http::web::serve::ServeLimits;
 
 use crate::rig::{Rig, TOKEN};
 use crate::socket::{Answer, Client, Server};

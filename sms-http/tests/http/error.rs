@@ -4,7 +4,7 @@ use poem::http::{Method, StatusCode};
 
 use crate::sample::{Sample, json};
 use crate::socket::Server;
-use sms_http::serve::ServeLimits;
+use sms_http::web::serve::ServeLimits;
 
 #[tokio::test]
 async fn unknown_paths_are_404() {

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use sms_http::intake::IntakeLimits;
-use sms_http::serve::ServeLimits;
+use sms_http::web::intake::IntakeLimits;
+use sms_http::web::serve::ServeLimits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use metrics_exporter_prometheus::PrometheusBuilder;
 use poem::http::StatusCode;
-use sms_http::intake::IntakeLimits;
-use sms_http::serve::ServeLimits;
+use sms_http::web::intake::IntakeLimits;
+use sms_http::web::serve::ServeLimits;
 
 use crate::sample::{Sample, json, limits};
 use crate::socket::{Server, bounded};

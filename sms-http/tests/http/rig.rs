@@ -19,10 +19,10 @@ use sms_core::store::Store;
 use sms_core::time::Timestamp;
 use sms_http::admin::gate::OperatorToken;
 use sms_http::api::gate::Stopwatch;
-use sms_http::intake::{Intake, IntakeLimits};
 use sms_http::rate_limit::Gcra;
+use sms_http::sandbox::Sandbox;
 use sms_http::server::app::{AppParts, openapi_document, operator_document, whole_app};
-use sms_http::server::sandbox::Sandbox;
+use sms_http::web::intake::{Intake, IntakeLimits};
 use sms_store_memory::MemoryStore;
 
 use crate::described::Documents;

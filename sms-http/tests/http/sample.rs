@@ -12,17 +12,17 @@ use poem::{EndpointExt, Route};
 use poem_openapi::param::Path;
 use poem_openapi::{Enum, Object, OpenApi, OpenApiService, Tags};
 use serde_json::Value;
-use sms_http::body::{Body, OptionalBody};
-use sms_http::docs_page::docs_page;
-use sms_http::envelope::{Answer, Created, CreatedOrNot, NoContent, PageMeta};
-use sms_http::error::ApiError;
-use sms_http::field_error::{FieldErrors, checked};
-use sms_http::fields::{Fields, FromFields, Given, OneOrMany, Patch, rule};
-use sms_http::intake::{Intake, IntakeLimits};
-use sms_http::openapi::{DocumentRules, Failure, Rate, document};
-use sms_http::param::{Choice, HeaderParam, Limit, QueryParam, Text, Whole};
-use sms_http::request_id::RequestId;
-use sms_http::route::RouteTable;
+use sms_http::web::body::{Body, OptionalBody};
+use sms_http::web::docs_page::docs_page;
+use sms_http::web::envelope::{Answer, Created, CreatedOrNot, NoContent, PageMeta};
+use sms_http::web::error::ApiError;
+use sms_http::web::field_error::{FieldErrors, checked};
+use sms_http::web::fields::{Fields, FromFields, Given, OneOrMany, Patch, rule};
+use sms_http::web::intake::{Intake, IntakeLimits};
+use sms_http::web::openapi::{DocumentRules, Failure, Rate, document};
+use sms_http::web::param::{Choice, HeaderParam, Limit, QueryParam, Text, Whole};
+use sms_http::web::path_pattern::PathTable;
+use sms_http::web::request_id::RequestId;
 use tokio::sync::Notify;
 
 /// The most numbers in `to`.
@@ -151,7 +151,7 @@ impl SampleApi {
         let (key, request) = errors.take((key, body));
         // A check of the domain, merged with those of the form.
         if request.body.as_deref().is_none_or(|body| body.trim().is_empty()) {
-            errors.push(sms_http::field_error::FieldError::new(
+            errors.push(sms_http::web::field_error::FieldError::new(
                 "body",
                 "empty_body",
                 "the text is empty",
@@ -160,8 +160,8 @@ impl SampleApi {
         errors.finish()?;
         let message = message(&request.to.0.join("+"));
         Ok(match key {
-            None => CreatedOrNot::Created(message, sms_http::envelope::NoMeta),
-            Some(_) => CreatedOrNot::Existing(message, sms_http::envelope::NoMeta),
+            None => CreatedOrNot::Created(message, sms_http::web::envelope::NoMeta),
+            Some(_) => CreatedOrNot::Existing(message, sms_http::web::envelope::NoMeta),
         })
     }
 
@@ -294,7 +294,7 @@ impl Sample {
         };
         let document = document(&service, &rules);
         let routes =
-            RouteTable::new().with_document(&document, "/api/v1").with("/docs", &[Method::GET]);
+            PathTable::new().with_document(&document, "/api/v1").with("/docs", &[Method::GET]);
         let app = Route::new()
             .nest("/api/v1", service)
             .at("/docs", poem::get(docs_page(&document)))

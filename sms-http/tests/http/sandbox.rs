@@ -9,7 +9,7 @@ use poem::http::{HeaderMap, Method, StatusCode};
 use serde_json::{Value, json};
 use sms_core::clock::{Clock, SystemClock};
 use sms_core::time::Timestamp;
-use sms_http::serve::ServeLimits;
+use sms_http::web::serve::ServeLimits;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::process::{Process, TOKEN, ask, run};

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use poem::{EndpointExt, IntoEndpoint};
-use sms_http::serve::{ServeLimits, Stopped, listen, serve};
+use sms_http::web::serve::{ServeLimits, Stopped, listen, serve};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;

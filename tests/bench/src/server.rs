@@ -5,8 +5,8 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use clap::Parser as _;
+use sms_http::server::cli::Cli;
 use sms_http::server::run::run;
-use sms_http::server::settings::Cli;
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 

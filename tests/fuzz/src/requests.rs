@@ -24,9 +24,9 @@ use sms_core::template::TemplateInput;
 use sms_core::text::split;
 use sms_http::admin::gate::OperatorToken;
 use sms_http::api::gate::Stopwatch;
-use sms_http::intake::{Intake, IntakeLimits};
 use sms_http::rate_limit::Gcra;
 use sms_http::server::app::{AppParts, whole_app};
+use sms_http::web::intake::{Intake, IntakeLimits};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::service;

@@ -3,7 +3,7 @@
 //! Stricter than the library beneath: an object with the same key twice is refused, because two
 //! readers may see two different requests in it. Nesting is bounded by that library (128 levels),
 //! numbers that no `f64` can hold, lone surrogates and trailing text are refused by it. Which
-//! fields an object should have is not decided here, see [`crate::fields`].
+//! fields an object should have is not decided here, see [`crate::web::fields`].
 
 use std::cell::RefCell;
 use std::fmt;
@@ -11,7 +11,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use crate::field_error::{FieldCode, FieldError};
+use crate::web::field_error::{FieldCode, FieldError};
 
 /// How many repeated keys are told apart before the rest is left out.
 const MAX_REPEATED_KEYS: usize = 100;

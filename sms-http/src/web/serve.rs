@@ -9,7 +9,7 @@
 //! client could hold a place by granting no window, or by a head that never ends, while it answers
 //! every ping. One that begins with it is closed at once.
 //!
-//! What a request may contain and how long its handler may take is decided in [`crate::intake`].
+//! What a request may contain and how long its handler may take is decided in [`crate::web::intake`].
 //! There is no TLS here; it ends at a proxy in front.
 
 use std::convert::Infallible;
@@ -30,7 +30,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
-use crate::connection::{GuardedBody, Patience, Pulse, Watched};
+use crate::web::connection::{GuardedBody, Patience, Pulse, Watched};
 
 /// How long to wait after a failed accept, as when file handles have run out.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);

@@ -4,7 +4,7 @@
 //! every wrong field is found. Taking a body fails only where there is nothing to read: 415 for
 //! another content type. Anything else wrong waits in the body until the handler asks for it, so
 //! that it can be told together with wrong parameters and with what the domain finds. How large a
-//! body may be and how long it may take is decided by [`crate::intake`].
+//! body may be and how long it may take is decided by [`crate::web::intake`].
 
 use std::fmt;
 
@@ -16,19 +16,19 @@ use poem_openapi::types::Type;
 use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
 use serde_json::Value;
 
-use crate::error::ApiError;
-use crate::field_error::{Checked, FieldCode, FieldError, FieldErrors};
-use crate::fields::{FromFields, object_from};
-use crate::json;
+use crate::web::error::ApiError;
+use crate::web::field_error::{Checked, FieldCode, FieldError, FieldErrors};
+use crate::web::fields::{FromFields, object_from};
+use crate::web::json;
 
 /// A body that has to be there.
 ///
 /// ```
 /// use poem_openapi::Object;
-/// use sms_http::body::Body;
-/// use sms_http::error::ApiError;
-/// use sms_http::field_error::{FieldErrors, checked};
-/// use sms_http::fields::{Fields, FromFields, rule};
+/// use sms_http::web::body::Body;
+/// use sms_http::web::error::ApiError;
+/// use sms_http::web::field_error::{FieldErrors, checked};
+/// use sms_http::web::fields::{Fields, FromFields, rule};
 ///
 /// #[derive(Object)]
 /// struct TemplateInput {

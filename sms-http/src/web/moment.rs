@@ -5,20 +5,14 @@
 
 use std::borrow::Cow;
 
+use chrono::{DateTime, SecondsFormat, Utc};
 use poem_openapi::registry::MetaSchemaRef;
 use poem_openapi::types::{ParseError, ParseFromJSON, ParseResult, ToJSON, Type};
 use serde_json::Value;
-use sms_core::time::Timestamp;
 
 /// A time in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Moment(pub Timestamp);
-
-impl From<Timestamp> for Moment {
-    fn from(at: Timestamp) -> Self {
-        Self(at)
-    }
-}
+pub struct Moment(pub DateTime<Utc>);
 
 impl Type for Moment {
     const IS_REQUIRED: bool = true;
@@ -55,7 +49,7 @@ impl ParseFromJSON for Moment {
 
 impl ToJSON for Moment {
     fn to_json(&self) -> Option<Value> {
-        Some(Value::String(self.0.to_string()))
+        Some(Value::String(self.0.to_rfc3339_opts(SecondsFormat::Millis, true)))
     }
 }
 
@@ -67,7 +61,7 @@ mod tests {
     fn a_moment_is_utc_with_milliseconds() {
         for (millis, text) in [(0, "1970-01-01T00:00:00.000Z"), (1_120, "1970-01-01T00:00:01.120Z")]
         {
-            let shown = Moment(Timestamp::from_millis(millis)).to_json();
+            let shown = Moment(DateTime::from_timestamp_millis(millis).unwrap()).to_json();
             assert_eq!(shown, Some(Value::from(text)));
         }
     }

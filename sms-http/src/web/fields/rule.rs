@@ -13,8 +13,8 @@ use poem_openapi::types::ParseFromJSON;
 use serde_json::{Map, Number, Value};
 
 use super::{Fields, FromFields, OneOrMany};
-use crate::field_error::{FieldCode, FieldError, FieldErrors};
-use crate::json::Path;
+use crate::web::field_error::{FieldCode, FieldError, FieldErrors};
+use crate::web::json::Path;
 
 /// How a JSON value becomes a value of ours.
 pub trait Rule {

@@ -16,14 +16,14 @@ pub const UNMATCHED: &str = "unmatched";
 
 /// One path pattern and its methods.
 #[derive(Debug, Clone)]
-pub struct RoutePattern {
+pub struct PathPattern {
     pattern: Arc<str>,
     methods: Vec<Method>,
 }
 
 /// All patterns of a server, as a tree of their segments: every request is looked up here.
 #[derive(Debug, Clone, Default)]
-pub struct RouteTable {
+pub struct PathTable {
     root: Node,
 }
 
@@ -33,10 +33,10 @@ struct Node {
     literals: BTreeMap<String, Node>,
     parameter: Option<Box<Node>>,
     /// The pattern that ends here.
-    route: Option<RoutePattern>,
+    route: Option<PathPattern>,
 }
 
-impl RouteTable {
+impl PathTable {
     /// A table without routes.
     pub fn new() -> Self {
         Self::default()
@@ -68,12 +68,12 @@ impl RouteTable {
         }
         methods.sort_by(|one, other| one.as_str().cmp(other.as_str()));
         let end = pattern.split('/').fold(&mut self.root, Node::child);
-        end.route.get_or_insert_with(|| RoutePattern { pattern: pattern.into(), methods });
+        end.route.get_or_insert_with(|| PathPattern { pattern: pattern.into(), methods });
         self
     }
 
     /// The pattern that a path belongs to. `/messages/quote` goes before `/messages/{id}`.
-    pub fn find(&self, path: &str) -> Option<&RoutePattern> {
+    pub fn find(&self, path: &str) -> Option<&PathPattern> {
         self.root.find(path.split('/'))
     }
 }
@@ -89,7 +89,7 @@ impl Node {
     }
 
     /// The pattern of the rest of a path. A literal that leads nowhere may still be a parameter.
-    fn find(&self, mut rest: Split<'_, char>) -> Option<&RoutePattern> {
+    fn find(&self, mut rest: Split<'_, char>) -> Option<&PathPattern> {
         let Some(segment) = rest.next() else { return self.route.as_ref() };
         let literal = self.literals.get(segment);
         literal.and_then(|node| node.find(rest.clone())).or_else(|| {
@@ -99,7 +99,7 @@ impl Node {
     }
 }
 
-impl RoutePattern {
+impl PathPattern {
     /// The pattern as it was given, for logs and metrics.
     pub fn pattern(&self) -> &Arc<str> {
         &self.pattern
@@ -134,14 +134,14 @@ mod tests {
 
     use super::*;
 
-    fn table() -> RouteTable {
+    fn table() -> PathTable {
         let document = json!({ "paths": {
             "/messages": { "get": {}, "post": {} },
             "/messages/{id}": { "get": {}, "parameters": [] },
             "/messages/quote": { "post": {} },
             "/messages/{id}/cancel": { "post": {} },
         }});
-        RouteTable::new().with_document(&document, "/api/v1").with("/l/{code}", &[Method::GET])
+        PathTable::new().with_document(&document, "/api/v1").with("/l/{code}", &[Method::GET])
     }
 
     fn pattern(path: &str) -> Option<String> {

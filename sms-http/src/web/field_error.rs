@@ -2,13 +2,13 @@
 //!
 //! A parser that stops at the first mistake makes its callers guess. Bodies and parameters are read
 //! to their end instead, and whatever was wrong is gathered here; the checks of the domain are
-//! added to the same list. Nothing here knows how a field is read ([`crate::fields`]) or how the
-//! answer looks ([`crate::error`]).
+//! added to the same list. Nothing here knows how a field is read ([`crate::web::fields`]) or how the
+//! answer looks ([`crate::web::error`]).
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::error::ApiError;
+use serde::Serialize;
 
 /// How many mistakes one answer names at most: one for each row of the largest import.
 pub const MAX_FIELD_ERRORS: usize = 20_000;
@@ -94,9 +94,27 @@ impl From<FieldCode> for &'static str {
     }
 }
 
-/// One mistake: which field, what is wrong with it, and a sentence for people. The core's own, so
-/// that what the shape and what the rules find wrong go into one list.
-pub use sms_core::FieldError;
+/// One mistake.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FieldError {
+    /// Which field, as a path such as `rows[3].phone`; empty for the body as a whole.
+    pub field: String,
+    /// What is wrong, for programs: a [`FieldCode`], or a code of the domain's rules.
+    pub code: &'static str,
+    /// What is wrong, for people.
+    pub message: String,
+}
+
+impl FieldError {
+    /// A mistake in this field.
+    pub fn new(
+        field: impl Into<String>,
+        code: impl Into<&'static str>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self { field: field.into(), code: code.into(), message: message.into() }
+    }
+}
 
 /// The mistakes found so far in one request, each field named once.
 ///
@@ -152,9 +170,9 @@ impl FieldErrors {
         self.errors
     }
 
-    /// Nothing if nothing was wrong, else the 422 that names every mistake.
-    pub fn finish(self) -> Result<(), ApiError> {
-        if self.is_empty() { Ok(()) } else { Err(ApiError::validation(self.errors)) }
+    /// Nothing if nothing was wrong, else the mistakes, which become a 422.
+    pub fn finish(self) -> Result<(), Self> {
+        if self.is_empty() { Ok(()) } else { Err(self) }
     }
 
     fn names_whole_of(&self, field: &str) -> bool {
@@ -172,10 +190,10 @@ impl FieldErrors {
     }
 }
 
-impl Extend<FieldError> for FieldErrors {
-    fn extend<I: IntoIterator<Item = FieldError>>(&mut self, errors: I) {
+impl<E: Into<FieldError>> Extend<E> for FieldErrors {
+    fn extend<I: IntoIterator<Item = E>>(&mut self, errors: I) {
         for error in errors {
-            self.push(error);
+            self.push(error.into());
         }
     }
 }
@@ -189,20 +207,20 @@ pub trait Checked {
     fn take_into(self, errors: &mut FieldErrors) -> Self::Value;
 }
 
-/// The values of all parts, or the 422 that names every mistake in any of them.
+/// The values of all parts, or every mistake in any of them, which become a 422.
 ///
 /// ```
-/// use sms_http::field_error::checked;
-/// use sms_http::param::{Limit, QueryParam, Text};
+/// use sms_http::web::field_error::checked;
+/// use sms_http::web::param::{Limit, QueryParam, Text};
 ///
 /// # fn list(limit: QueryParam<Limit>, q: QueryParam<Option<Text<200>>>)
-/// # -> Result<(), sms_http::error::ApiError> {
+/// # -> Result<(), sms_http::web::error::ApiError> {
 /// let (limit, q) = checked((limit, q))?;
 /// # let _: (Limit, Option<Text<200>>) = (limit, q);
 /// # Ok(())
 /// # }
 /// ```
-pub fn checked<P: Checked>(parts: P) -> Result<P::Value, ApiError> {
+pub fn checked<P: Checked>(parts: P) -> Result<P::Value, FieldErrors> {
     let mut errors = FieldErrors::new();
     let values = parts.take_into(&mut errors);
     errors.finish()?;

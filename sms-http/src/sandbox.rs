@@ -1,8 +1,8 @@
 //! The sandbox: a server whose clock the operator moves.
 //!
-//! Between moves its loops do what falls due, as in any other server. A move has the service to
-//! itself: it waits until the loops have done what they have in hand, and goes from one moment at
-//! which something falls due to the next by [`Sms::pass`].
+//! Between moves the server's loops do what falls due, in turns. A move has the service to itself:
+//! it waits until no turn is under way, and goes from one moment at which something falls due to
+//! the next by [`Sms::pass`].
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -12,14 +12,6 @@ use sms_core::ids::NumberId;
 use sms_core::service::Work;
 use sms_core::{Error, Sms};
 use tokio::sync::RwLock;
-use tokio::task::JoinSet;
-
-use super::upkeep;
-use super::wake::Bells;
-use super::work::{self, Stopping};
-
-/// How much of a kind of work a loop does at once.
-const BATCH: usize = 100;
 
 /// A service and the clock that it goes by.
 #[derive(Debug, Clone)]
@@ -68,27 +60,9 @@ impl Sandbox {
         Ok(())
     }
 
-    /// Starts the loops: one for each kind of work, and those that keep order.
-    pub(super) fn start(&self, bells: &Bells, stopping: &Stopping) -> JoinSet<()> {
-        let mut loops = JoinSet::new();
-        for kind in Work::ALL {
-            loops.spawn(self.clone().keep_doing(kind, bells.clone(), stopping.clone()));
-        }
-        upkeep::start(&mut loops, &self.sms, stopping);
-        loops
-    }
-
-    async fn keep_doing(self, kind: Work, bells: Bells, mut stopping: Stopping) {
-        while !work::stopped(&stopping) {
-            let done = {
-                let _turn = self.turns.read().await;
-                self.sms.do_work(kind, BATCH).await
-            };
-            match done {
-                Ok(0) => work::rest(&self.sms, &bells, kind, &mut stopping).await,
-                Ok(_) => {}
-                Err(error) => work::failed("working in the sandbox", &error, &mut stopping).await,
-            }
-        }
+    /// Does up to `batch` pieces of one kind of work, while the clock stands still.
+    pub async fn take_turn(&self, kind: Work, batch: usize) -> Result<usize, Error> {
+        let _turn = self.turns.read().await;
+        self.sms.do_work(kind, batch).await
     }
 }

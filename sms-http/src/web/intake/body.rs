@@ -11,9 +11,12 @@ use poem::{Body, Request};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-use super::RETRY_AFTER_SECONDS;
-use crate::error::ApiError;
-use crate::field_error::{FieldCode, FieldError};
+use crate::web::error::ApiError;
+use crate::web::field_error::{FieldCode, FieldError};
+
+/// Seconds that a client waits before it tries again: there was no room, the handler was too slow,
+/// or the server is going down.
+pub(super) const RETRY_AFTER_SECONDS: u64 = 5;
 
 /// How much of a body that nobody takes is read and thrown away, so that the client gets to read
 /// the answer: a connection closed with bytes unread is reset, and the answer is lost with it.

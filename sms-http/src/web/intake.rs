@@ -6,7 +6,7 @@
 //! handlers run as tasks of their own, which a client that hangs up cannot cancel half-way. What
 //! takes too long is answered for with 503 while it runs on; what panics with a 500.
 //!
-//! Connections and heads are bounded before this, in [`crate::serve`]. Bodies of *answers* are not
+//! Connections and heads are bounded before this, in [`crate::web::serve`]. Bodies of *answers* are not
 //! waited for: a stream goes on while the client reads.
 
 mod body;
@@ -18,28 +18,24 @@ use std::time::Duration;
 
 use poem::endpoint::{DynEndpoint, ToDynEndpoint};
 use poem::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
-use poem::http::{HeaderValue, Method};
+use poem::http::{HeaderMap, HeaderValue, Method};
 use poem::{Endpoint, EndpointExt, IntoEndpoint, Request, Response};
 use tokio::sync::{Semaphore, watch};
 use tracing::Instrument;
 
-use self::body::{BodyLimit, UnreadBody, WholeBody};
+use self::body::{BodyLimit, RETRY_AFTER_SECONDS, UnreadBody, WholeBody};
 use self::door::{Door, Doors, Way};
 use self::record::RequestRecord;
-use crate::error::ApiError;
-use crate::rate_limit::{Tell, Verdict};
-use crate::request_id::{CountedRequestIds, REQUEST_ID_HEADER, RequestId, RequestIds};
-use crate::route::{RoutePattern, RouteTable};
-
-/// What a client is told to wait when a handler was too slow or the server is going down.
-const RETRY_AFTER_SECONDS: u64 = 5;
+use crate::web::error::ApiError;
+use crate::web::path_pattern::{PathPattern, PathTable};
+use crate::web::request_id::{CountedRequestIds, REQUEST_ID_HEADER, RequestId, RequestIds};
 
 /// How much and how long a request may take.
 #[derive(Debug, Clone)]
 pub struct IntakeLimits {
     /// The largest body in bytes.
     pub body_bytes: usize,
-    /// Routes with another largest body: method, pattern, bytes.
+    /// Paths with another largest body: method, pattern, bytes.
     pub body_bytes_of: Vec<(Method, String, usize)>,
     /// The bytes of all bodies together, those of running handlers included. A body for which there
     /// is no room is refused with 503.
@@ -48,26 +44,20 @@ pub struct IntakeLimits {
     pub body_timeout: Duration,
     /// How long a client waits for its handler.
     pub handler_timeout: Duration,
-    /// Routes whose handlers may take another time: method, pattern, time.
+    /// Paths whose handlers may take another time: method, pattern, time.
     pub handler_timeout_of: Vec<(Method, String, Duration)>,
 }
 
-/// 1 MB in 15 seconds, 8 MB for an import, 256 MB in all, 30 seconds for the handler, 10 minutes
-/// for a move of the sandbox's clock.
+/// 1 MB in 15 seconds, 256 MB in all, 30 seconds for the handler.
 impl Default for IntakeLimits {
     fn default() -> Self {
-        let import = "/api/v1/contacts/import".to_owned();
         Self {
             body_bytes: 1_048_576,
-            body_bytes_of: vec![(Method::POST, import, 8 * 1_048_576)],
+            body_bytes_of: Vec::new(),
             body_bytes_in_all: 256 * 1_048_576,
             body_timeout: Duration::from_secs(15),
             handler_timeout: Duration::from_secs(30),
-            handler_timeout_of: vec![(
-                Method::POST,
-                "/admin/v1/clock".to_owned(),
-                Duration::from_mins(10),
-            )],
+            handler_timeout_of: Vec::new(),
         }
     }
 }
@@ -76,7 +66,7 @@ impl Default for IntakeLimits {
 #[derive(Clone)]
 pub struct Intake {
     inner: Arc<dyn DynEndpoint<Output = Response>>,
-    routes: Arc<RouteTable>,
+    routes: Arc<PathTable>,
     /// Without them every request is let in, and may have a body.
     doors: Option<Arc<Doors>>,
     limits: Arc<IntakeLimits>,
@@ -87,7 +77,7 @@ pub struct Intake {
 
 impl Intake {
     /// Puts the intake round `endpoint`. `routes` are the patterns that it serves.
-    pub fn new<E>(endpoint: E, routes: RouteTable, limits: IntakeLimits) -> Self
+    pub fn new<E>(endpoint: E, routes: PathTable, limits: IntakeLimits) -> Self
     where
         E: IntoEndpoint,
         E::Endpoint: 'static,
@@ -122,8 +112,8 @@ impl Intake {
         self.running.clone()
     }
 
-    async fn answer(&self, mut request: Request, route: Option<&RoutePattern>) -> Response {
-        let allowed = route.map(RoutePattern::methods).unwrap_or_default();
+    async fn answer(&self, mut request: Request, route: Option<&PathPattern>) -> Response {
+        let allowed = route.map(PathPattern::methods).unwrap_or_default();
         let limit = BodyLimit {
             bytes: self.limits.body_limit(request.method(), route),
             timeout: self.limits.body_timeout,
@@ -131,7 +121,7 @@ impl Intake {
         };
         let patience = self.limits.handler_timeout(request.method(), route);
         let body = UnreadBody::of(&mut request);
-        let mut verdict = None;
+        let mut own_headers = HeaderMap::new();
         let way = self.doors.as_deref().map(|doors| doors.before(request.uri().path()));
         let result = match way {
             None => self.with_body(request, body, limit, patience).await,
@@ -140,8 +130,8 @@ impl Intake {
                 self.handle(request, WholeBody::default(), patience).await
             }
             Some(Way::Door(door)) => match self.admit(door, request, patience).await {
-                Ok((request, told)) => {
-                    verdict = told;
+                Ok((request, headers)) => {
+                    own_headers = headers;
                     self.with_body(request, body, limit, patience).await
                 }
                 Err(refused) => {
@@ -151,9 +141,7 @@ impl Intake {
             },
         };
         let mut response = result.unwrap_or_else(|error| in_envelope(error, allowed));
-        if let Some(verdict) = verdict {
-            verdict.describe_in(response.headers_mut());
-        }
+        response.headers_mut().extend(own_headers);
         response
     }
 
@@ -163,11 +151,11 @@ impl Intake {
         door: &Arc<dyn Door>,
         mut request: Request,
         patience: Duration,
-    ) -> poem::Result<(Request, Option<Verdict>)> {
+    ) -> poem::Result<(Request, HeaderMap)> {
         let door = Arc::clone(door);
         let asking = async move {
-            let verdict = door.admit(&mut request).await?;
-            Ok((request, verdict))
+            let headers = door.admit(&mut request).await?;
+            Ok((request, headers))
         };
         self.apart(asking, patience).await
     }
@@ -268,11 +256,25 @@ impl Endpoint for Intake {
 }
 
 impl IntakeLimits {
-    fn body_limit(&self, method: &Method, route: Option<&RoutePattern>) -> usize {
+    /// The same with another largest body for one path.
+    #[must_use]
+    pub fn with_body_bytes(mut self, method: Method, pattern: String, bytes: usize) -> Self {
+        self.body_bytes_of.push((method, pattern, bytes));
+        self
+    }
+
+    /// The same with another time for the handler of one path.
+    #[must_use]
+    pub fn with_handler_timeout(mut self, method: Method, pattern: String, time: Duration) -> Self {
+        self.handler_timeout_of.push((method, pattern, time));
+        self
+    }
+
+    fn body_limit(&self, method: &Method, route: Option<&PathPattern>) -> usize {
         limit_of(&self.body_bytes_of, method, route).unwrap_or(self.body_bytes)
     }
 
-    fn handler_timeout(&self, method: &Method, route: Option<&RoutePattern>) -> Duration {
+    fn handler_timeout(&self, method: &Method, route: Option<&PathPattern>) -> Duration {
         limit_of(&self.handler_timeout_of, method, route).unwrap_or(self.handler_timeout)
     }
 }
@@ -281,7 +283,7 @@ impl IntakeLimits {
 fn limit_of<T: Copy>(
     limits: &[(Method, String, T)],
     method: &Method,
-    route: Option<&RoutePattern>,
+    route: Option<&PathPattern>,
 ) -> Option<T> {
     let pattern = route?.pattern();
     let mut own = limits.iter().filter(|(of, name, _)| of == method && **name == **pattern);

@@ -8,8 +8,8 @@ use poem_openapi::registry::{MetaSchema, MetaSchemaRef, Registry};
 use poem_openapi::types::{ParseFromJSON, ParseFromParameter, Type};
 use serde_json::Value;
 
-use crate::field_error::FieldCode;
-use crate::fields::rule::{allowed_values, check_text, parse_moment};
+use crate::web::field_error::FieldCode;
+use crate::web::fields::rule::{allowed_values, check_text, parse_moment};
 
 /// The largest page there is.
 const MAX_LIMIT: i64 = 100;

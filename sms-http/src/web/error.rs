@@ -21,12 +21,12 @@ use poem_openapi::registry::{MetaResponses, Registry};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::field_error::{FieldCode, FieldError};
+use crate::web::field_error::{FieldCode, FieldError, FieldErrors};
 
 /// An error answer.
 ///
 /// Handlers return it as the `Err` of their `Result`. It adds nothing to the OpenAPI document by
-/// itself: which operation can fail how is said in one place, [`crate::openapi`].
+/// itself: which operation can fail how is said in one place, [`crate::web::openapi`].
 #[derive(Debug, Clone)]
 pub struct ApiError(Box<Parts>);
 
@@ -121,7 +121,8 @@ impl ApiError {
     }
 
     /// 422: these fields are not valid.
-    pub fn validation(errors: Vec<FieldError>) -> Self {
+    pub fn validation(errors: Vec<impl Into<FieldError>>) -> Self {
+        let errors: Vec<FieldError> = errors.into_iter().map(Into::into).collect();
         let message = match errors.len() {
             1 => "one field is not valid".to_owned(),
             count => format!("{count} fields are not valid"),
@@ -235,6 +236,12 @@ impl ApiError {
             }
             _ => Self::internal_error(),
         }
+    }
+}
+
+impl From<FieldErrors> for ApiError {
+    fn from(errors: FieldErrors) -> Self {
+        Self::validation(errors.into_vec())
     }
 }
 

@@ -4,7 +4,7 @@
 //! [`NoContent`] (204) as the `Ok` of their `Result`; each writes its status and its schema into
 //! the OpenAPI document. Schemas get speaking names: `MessageResponse` for one message,
 //! `MessageListResponse` for an array, and the name that a [`Meta`] of its own gives otherwise.
-//! Errors have an envelope of their own, see [`crate::error`].
+//! Errors have an envelope of their own, see [`crate::web::error`].
 
 use std::borrow::Cow;
 
@@ -25,7 +25,7 @@ use serde_json::Value;
 ///
 /// ```
 /// use poem_openapi::Object;
-/// use sms_http::envelope::Meta;
+/// use sms_http::web::envelope::Meta;
 ///
 /// #[derive(Object)]
 /// struct CancelMeta {

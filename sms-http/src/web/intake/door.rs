@@ -8,17 +8,16 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use poem::Request;
+use poem::http::HeaderMap;
 
-use crate::error::ApiError;
-use crate::rate_limit::Verdict;
+use crate::web::error::ApiError;
 
 /// Decides whether a request may come in.
 #[async_trait]
 pub trait Door: Send + Sync + fmt::Debug {
     /// Lets a request in, which has no body yet, or says why not. What the door finds out about who
-    /// asks it leaves in the request's data. The verdict on the request's rate, if it is counted,
-    /// is told in the headers of whatever answer it gets.
-    async fn admit(&self, request: &mut Request) -> Result<Option<Verdict>, ApiError>;
+    /// asks it leaves in the request's data. Whatever answer the request gets has these headers.
+    async fn admit(&self, request: &mut Request) -> Result<HeaderMap, ApiError>;
 }
 
 /// The doors of a server, and which paths each is before.
@@ -77,7 +76,7 @@ mod tests {
 
     #[async_trait]
     impl Door for Shut {
-        async fn admit(&self, _request: &mut Request) -> Result<Option<Verdict>, ApiError> {
+        async fn admit(&self, _request: &mut Request) -> Result<HeaderMap, ApiError> {
             Err(ApiError::unauthorized())
         }
     }

@@ -1,7 +1,7 @@
 //! Query and header parameters that are read to the end: [`QueryParam`] and [`HeaderParam`].
 //!
 //! The framework's own extractors stop at the first bad parameter. These never fail; each keeps its
-//! mistake until [`checked`](crate::field_error::checked) asks for all of them together. What a
+//! mistake until [`checked`](crate::web::field_error::checked) asks for all of them together. What a
 //! parameter may hold is its type, a [`ParamValue`]. Path parameters are not handled here: a
 //! malformed id in a path is a 404, which the framework's `Path` gives.
 //!
@@ -17,7 +17,7 @@ use poem_openapi::registry::{MetaParamIn, MetaSchemaRef, Registry};
 use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
 
 pub use self::value::{Choice, Limit, ParamValue, Text, Whole};
-use crate::field_error::{Checked, FieldCode, FieldError, FieldErrors};
+use crate::web::field_error::{Checked, FieldCode, FieldError, FieldErrors};
 
 /// A parameter of the query string.
 pub struct QueryParam<T>(Read<T>);

@@ -4,7 +4,7 @@
 //! a client does not read its answer. So the connection is watched from outside: [`Watched`] notes
 //! what goes over the socket, the server notes requests and answers, and [`Pulse`] works out until
 //! when the connection may go on as it does.
-//! Accepting and cutting off is done in [`crate::serve`].
+//! Accepting and cutting off is done in [`crate::web::serve`].
 
 use std::io;
 use std::pin::Pin;

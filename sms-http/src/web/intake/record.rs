@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use poem::http::{Method, StatusCode};
 
-use crate::request_id::RequestId;
-use crate::route::{RoutePattern, UNMATCHED};
+use crate::web::path_pattern::{PathPattern, UNMATCHED};
+use crate::web::request_id::RequestId;
 
 /// Counts requests by method, route pattern and status.
 const REQUESTS: &str = "http_requests_total";
@@ -29,7 +29,7 @@ pub(super) struct RequestRecord {
 }
 
 impl RequestRecord {
-    pub(super) fn start(id: RequestId, method: &Method, route: Option<&RoutePattern>) -> Self {
+    pub(super) fn start(id: RequestId, method: &Method, route: Option<&PathPattern>) -> Self {
         Self {
             id,
             method: method_name(method),

@@ -1,11 +1,11 @@
 //! The errors of the document: one shared response for each kind, and who can give it.
 //!
-//! The answers themselves are made in [`crate::error`]; here is how they are described.
+//! The answers themselves are made in [`crate::web::error`]; here is how they are described.
 
 use poem::http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use crate::field_error::FieldCode;
+use crate::web::field_error::FieldCode;
 
 /// A kind of error answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,11 +2,11 @@
 //!
 //! The framework writes an optional field as one that is merely not required, whereas it sends
 //! null and takes null. So a field that is neither required nor has a default may be null here,
-//! unless it is a [`Given`](crate::fields::Given); and what we produce has all its fields always.
+//! unless it is a [`Given`](crate::web::fields::Given); and what we produce has all its fields always.
 
 use serde_json::{Map, Number, Value, json};
 
-use crate::fields::given::NOT_NULL_TITLE;
+use crate::web::fields::given::NOT_NULL_TITLE;
 
 /// Who writes the JSON that a schema describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,14 +2,14 @@
 //!
 //! A body says what it holds in [`FromFields`]: for each field whether it may be missing
 //! ([`Fields::required`], [`optional`](Fields::optional), [`given`](Fields::given),
-//! [`patch`](Fields::patch)) and what it is (a [`Rule`] of [`crate::fields::rule`]). A field that
+//! [`patch`](Fields::patch)) and what it is (a [`Rule`] of [`crate::web::fields::rule`]). A field that
 //! is wrong is noted with its path and a stand-in takes its place, so that reading goes on.
 //! Fields nobody asks for are ignored. What the values mean is for the domain to say.
 //!
 //! ```
 //! use serde_json::json;
-//! use sms_http::field_error::FieldErrors;
-//! use sms_http::fields::{Fields, FromFields, object_from, rule};
+//! use sms_http::web::field_error::FieldErrors;
+//! use sms_http::web::fields::{Fields, FromFields, object_from, rule};
 //!
 //! struct NewKeyword {
 //!     keyword: String,
@@ -41,8 +41,8 @@ use serde_json::{Map, Value};
 pub use self::given::Given;
 pub use self::one_or_many::OneOrMany;
 pub use self::rule::Rule;
-use crate::field_error::{FieldCode, FieldError, FieldErrors};
-use crate::json::Path;
+use crate::web::field_error::{FieldCode, FieldError, FieldErrors};
+use crate::web::json::Path;
 
 /// A field of a PATCH body that may be absent (leave it), null (clear it) or a value (set it).
 pub use poem_openapi::types::MaybeUndefined as Patch;

@@ -1,0 +1,27 @@
+//! The web framework that the handlers are built on. It knows nothing of messages: no file in here
+//! uses the core or a module of this crate outside `web`.
+//!
+//! 1. [`serve`] accepts connections and bounds what a slow or silent client may hold.
+//! 2. [`intake`] is the outermost endpoint: request ids, bodies read whole, handlers that a client
+//!    cannot cancel, the log line and the metrics. It finds the pattern of a path in
+//!    [`path_pattern`].
+//! 3. [`body`] and [`param`] are what handlers take. [`fields`] reads the fields of a body, and
+//!    [`field_error`] collects every mistake of a request before it is answered.
+//! 4. [`envelope`] is what handlers return, [`error`] what they fail with.
+//! 5. [`openapi`] writes the document of an API, and [`docs_page`] the page that shows it.
+
+pub mod body;
+mod connection;
+pub mod docs_page;
+pub mod envelope;
+pub mod error;
+pub mod field_error;
+pub mod fields;
+pub mod intake;
+pub mod json;
+pub mod moment;
+pub mod openapi;
+pub mod param;
+pub mod path_pattern;
+pub mod request_id;
+pub mod serve;
