@@ -78,8 +78,8 @@ pub fn service(sms: &Sms, sandbox: Option<&Sandbox>) -> OpenApiService<Apis, ()>
     OpenApiService::new(apis, "SMS Messaging Service operator API", "1.0.0").server(PREFIX)
 }
 
-/// These limits, with those of single paths of the operator's API: a move of the sandbox's clock may
-/// take 10 minutes.
+/// These limits, with those of single paths of the operator's API: a move of the sandbox's clock
+/// may take 10 minutes.
 pub fn with_path_limits(limits: IntakeLimits) -> IntakeLimits {
     limits.with_handler_timeout(Method::POST, format!("{PREFIX}/clock"), Duration::from_mins(10))
 }

@@ -2,8 +2,8 @@
 //!
 //! A parser that stops at the first mistake makes its callers guess. Bodies and parameters are read
 //! to their end instead, and whatever was wrong is gathered here; the checks of the domain are
-//! added to the same list. Nothing here knows how a field is read ([`crate::web::fields`]) or how the
-//! answer looks ([`crate::web::error`]).
+//! added to the same list. Nothing here knows how a field is read ([`crate::web::fields`]) or how
+//! the answer looks ([`crate::web::error`]).
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -2,7 +2,7 @@
 //!
 //! A body says what it holds in [`FromFields`]: for each field whether it may be missing
 //! ([`Fields::required`], [`optional`](Fields::optional), [`given`](Fields::given),
-//! [`patch`](Fields::patch)) and what it is (a [`Rule`] of [`crate::web::fields::rule`]). A field that
+//! [`patch`](Fields::patch)) and what it is (a [`Rule`] of [`rule`]). A field that
 //! is wrong is noted with its path and a stand-in takes its place, so that reading goes on.
 //! Fields nobody asks for are ignored. What the values mean is for the domain to say.
 //!

@@ -6,8 +6,8 @@
 //! handlers run as tasks of their own, which a client that hangs up cannot cancel half-way. What
 //! takes too long is answered for with 503 while it runs on; what panics with a 500.
 //!
-//! Connections and heads are bounded before this, in [`crate::web::serve`]. Bodies of *answers* are not
-//! waited for: a stream goes on while the client reads.
+//! Connections and heads are bounded before this, in [`crate::web::serve`]. Bodies of *answers* are
+//! not waited for: a stream goes on while the client reads.
 
 mod body;
 pub mod door;

@@ -1,8 +1,8 @@
 //! Query and header parameters that are read to the end: [`QueryParam`] and [`HeaderParam`].
 //!
 //! The framework's own extractors stop at the first bad parameter. These never fail; each keeps its
-//! mistake until [`checked`](crate::web::field_error::checked) asks for all of them together. What a
-//! parameter may hold is its type, a [`ParamValue`]. Path parameters are not handled here: a
+//! mistake until [`checked`](crate::web::field_error::checked) asks for all of them together.
+//! What a parameter may hold is its type, a [`ParamValue`]. Path parameters are not handled here: a
 //! malformed id in a path is a 404, which the framework's `Path` gives.
 //!
 //! Given more than once, or given without a value (`status=`), a parameter is a mistake rather

@@ -9,7 +9,8 @@
 //! client could hold a place by granting no window, or by a head that never ends, while it answers
 //! every ping. One that begins with it is closed at once.
 //!
-//! What a request may contain and how long its handler may take is decided in [`crate::web::intake`].
+//! What a request may contain and how long its handler may take is decided in
+//! [`crate::web::intake`].
 //! There is no TLS here; it ends at a proxy in front.
 
 use std::convert::Infallible;

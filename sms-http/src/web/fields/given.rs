@@ -9,7 +9,7 @@ use poem_openapi::registry::{MetaSchema, MetaSchemaRef, Registry};
 use poem_openapi::types::{ParseError, ParseFromJSON, ParseResult, ToJSON, Type};
 use serde_json::Value;
 
-/// Stands in the title of a schema that must not be made nullable; [`crate::web::openapi`] removes it.
+/// Stands in the title of a schema that must not be made nullable; the document drops it.
 pub(crate) const NOT_NULL_TITLE: &str = "x-not-null";
 
 /// A value, or nothing if the field was left out. Never null.

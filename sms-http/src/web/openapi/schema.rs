@@ -2,7 +2,8 @@
 //!
 //! The framework writes an optional field as one that is merely not required, whereas it sends
 //! null and takes null. So a field that is neither required nor has a default may be null here,
-//! unless it is a [`Given`](crate::web::fields::Given); and what we produce has all its fields always.
+//! unless it is a [`Given`](crate::web::fields::Given); and what we produce has all its
+//! fields always.
 
 use serde_json::{Map, Number, Value, json};
 
