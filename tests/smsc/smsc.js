@@ -1,14 +1,14 @@
-// An SMSC over node-smpp, an implementation that nobody here wrote. It listens on a free port of
-// loopback, takes the password that it is started with, tells what happens as lines of JSON, and
-// does as the lines it is given say:
+// An SMSC built on node-smpp, an independent implementation. It listens on a free loopback port,
+// accepts the password it is started with, prints events as lines of JSON, and carries out orders
+// from standard input, one per line:
 //
-//   {"submit": {...}}    how it answers texts from now on (see `manner`)
+//   {"submit": {...}}    sets how it answers submits from now on (see `manner`)
 //   {"receipt": {...}}   sends a receipt: {id, state, form, err}
 //   {"deliver": {...}}   sends these fields as a deliver_sm
-//   {"count_from": n}    gives texts ids after this number; from the start it is after 0
-//   {"drop": true}       cuts every connection
+//   {"count_from": n}    numbers messages from n + 1; at the start from 1
+//   {"drop": true}       closes every connection
 //
-// It ends when its input does.
+// It ends when standard input does.
 'use strict';
 
 const smpp = require('smpp');
@@ -17,11 +17,11 @@ const readline = require('readline');
 const sessions = new Set();
 let texts = 0;
 let held = [];
-// throttle: how many texts it turns away first; refuse: the status with which it refuses all;
-// drop_after: answers none, and cuts the connection after so many;
+// throttle: how many submits it throttles first; refuse: the status with which it refuses all;
+// drop_after: answers none, and closes the connection after this many;
 // delay: milliseconds before an answer;
-// reorder: answers so many together, the last first; repeat: says each answer twice; id: how it
-// spells ids; receipt: form of a receipt sent for each text, `before` the answer or `after` it.
+// reorder: answers this many together, in reverse order; repeat: sends each answer twice; id: how
+// it spells ids; receipt: form of the receipt for each message, `before` the answer or `after` it.
 let manner = {};
 
 function tell(line) {

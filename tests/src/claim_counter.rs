@@ -1,4 +1,4 @@
-//! A store that counts how often it is asked for texts to hand over.
+//! A store that counts claims of due messages.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,10 +7,10 @@ use sms_core::store::Store;
 
 use crate::layer::{Layer, Layered, Pass, passes_on};
 
-/// A store before another one, to which it passes everything on, but claims beyond a number.
+/// A store that wraps another one and passes everything on, except claims beyond a limit.
 pub type ClaimCounter = Layered<Claims>;
 
-/// The claims so far.
+/// The number of claims so far.
 #[derive(Debug)]
 pub struct Claims {
     inner: Arc<dyn Store>,
@@ -19,13 +19,12 @@ pub struct Claims {
 }
 
 impl ClaimCounter {
-    /// Refuses claims after `most`, as a store that cannot be reached: whoever makes them in a
-    /// circle comes to an end.
+    /// Refuses claims after `most`, like an unreachable store, so that a loop of claims ends.
     pub fn new(inner: Arc<dyn Store>, most: usize) -> Self {
         Self(Claims { inner, count: AtomicUsize::new(0), most })
     }
 
-    /// How many claims were made, those refused included.
+    /// The number of claims made, refused ones included.
     pub fn claims(&self) -> usize {
         self.0.count.load(Ordering::SeqCst)
     }

@@ -1,5 +1,4 @@
-//! A store that fails when it is told to, before it has done anything: for tests of what a service
-//! does then.
+//! A store that fails on request, before it has done anything, for tests of how a service reacts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +7,7 @@ use sms_core::store::Store;
 
 use crate::layer::{Layer, Layered, Pass, passes_on};
 
-/// A store before another one. It passes everything on, but for outcomes while it is told to fail.
+/// A store that wraps another one. It passes everything on, except outcomes while set to fail.
 pub type FailingStore = Layered<Failing>;
 
 /// What fails.
@@ -24,7 +23,7 @@ impl FailingStore {
         Self(Failing { inner, outcomes_to_refuse: AtomicUsize::new(0) })
     }
 
-    /// Refuses so many records of outcomes, as a store that cannot be reached.
+    /// Refuses the next records of outcomes, this many, like an unreachable store.
     pub fn refuse_outcomes(&self, times: usize) {
         self.0.outcomes_to_refuse.store(times, Ordering::SeqCst);
     }

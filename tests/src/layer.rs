@@ -1,8 +1,8 @@
-//! Stores that stand before another one, to look on, to fail or to cheat.
+//! Stores that wrap another store, to observe it, to fail or to introduce a defect.
 //!
-//! Store traits have no default bodies, so a store has to write every method. A [`Layer`] passes
-//! calls on by default and writes out those that it means to change; [`Layered`] makes a store of
-//! it. The methods are listed once, in `layer/calls.rs`.
+//! Store traits have no default bodies, so a store must write every method. A [`Layer`] passes
+//! calls on by default and overrides some; [`Layered`] makes a store of it. `layer/calls.rs` lists
+//! the methods once.
 
 use std::fmt;
 
@@ -16,32 +16,32 @@ pub use answer::Answer;
 use calls::store_calls;
 use prelude::*;
 
-/// Whether a layer lets a call through, or its answer.
+/// Whether a layer passes a call or an answer on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pass {
-    /// It does.
+    /// It passes it on.
     Through,
     /// It answers that the store cannot be reached.
     Fails,
 }
 
-/// What all calls of a store that stands before another one have in common.
+/// What all calls of a wrapping store have in common.
 pub trait Layer: Send + Sync + fmt::Debug {
-    /// The store that it stands before.
+    /// The wrapped store.
     fn below(&self) -> &dyn Store;
 
-    /// Comes before each call that is passed on.
+    /// Runs before each call that is passed on.
     fn before(&self, _call: &'static str) -> impl Future<Output = Pass> + Send {
         std::future::ready(Pass::Through)
     }
 
-    /// Comes between the answer to such a call and its caller.
+    /// Runs after such a call, before its caller gets the answer.
     fn answered(&self, _call: &'static str) -> Pass {
         Pass::Through
     }
 }
 
-/// Writes a layer for each noun, and the store that all of them are.
+/// Generates a layer for each noun, and the store that combines them.
 macro_rules! layers {
     ($($noun:ident as $layer:ident {
         $($name:ident($($arg:ident: $type:ty),*) -> $answer:ty $(, of $list:ident)?;)*
@@ -84,7 +84,7 @@ store_calls!(layers);
 #[derive(Debug)]
 pub struct Layered<L>(pub L);
 
-/// Says of which nouns a layer changes nothing.
+/// Declares the nouns that a layer does not change.
 macro_rules! passes_on {
     ($type:ty: $($layer:ident)*) => {
         $(impl $crate::layer::$layer for $type {})*

@@ -1,9 +1,9 @@
-//! What holds every store and the whole service to account.
+//! Tests of the whole service.
 //!
 //! [`simulation`] runs the whole service with its workers on a virtual clock, from one seed, and
 //! checks the invariants after every step. [`rig`] runs real servers on a real PostgreSQL, kills,
-//! stops and cuts off what it can, and checks the invariants in the database. The tests themselves
-//! are in `tests/suite`.
+//! stops and disconnects them, and checks the invariants in the database. `tests/suite` runs short
+//! versions of both as tests.
 
 #![deny(missing_docs)]
 

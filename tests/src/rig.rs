@@ -1,11 +1,11 @@
-//! Real servers, as processes of their own, on a real PostgreSQL that writes to disk, under load
-//! and under faults.
+//! Real servers, as separate processes, on a real PostgreSQL that writes to disk, under load and
+//! faults.
 //!
-//! `campaign` kills, stops, restarts and cuts off whatever it can, one fault a round, and audits
-//! the database after each and at the end. `sleeper` stops a server for longer than its lease
-//! while it holds texts. `cut_off` is thousands of requests whose clients hang up. All of them
-//! drive the same `fleet` of servers, whose route (`carrier`) writes down every text it is
-//! handed. Timing is the machine's, so a seed draws the same faults but not the same run.
+//! `campaign` kills, stops, restarts and disconnects servers and database, one fault a round, and
+//! audits the database after each round and at the end. `sleeper` stops a server for longer than
+//! its lease while it holds messages. `cut_off` makes thousands of requests whose clients hang up.
+//! All three use the same `fleet` of servers, whose route (`carrier`) records every message that it
+//! is handed. A run depends on the machine's timing, so a seed repeats the faults but not the run.
 
 use std::path::PathBuf;
 
@@ -30,32 +30,32 @@ mod world;
 pub use fault::Fault;
 pub use report::{Report, Violation};
 
-/// Why the rig could not go on; nothing is said of the service by that.
+/// Why the rig itself failed. This says nothing about the service.
 #[derive(Debug, thiserror::Error)]
 pub enum RigFailed {
-    /// The rig's own questions to the database.
-    #[error("the database could not be asked")]
+    /// A query of the rig failed.
+    #[error("the rig could not query the database")]
     Database(#[from] sqlx::Error),
-    /// A process or a file.
-    #[error("a process or a file failed")]
+    /// A process or file operation failed.
+    #[error("a process or file operation failed")]
     Io(#[from] std::io::Error),
-    /// A server did not come up.
-    #[error("replica {replica} did not start; its log is {}", log.display())]
+    /// A server did not start.
+    #[error("server {replica} did not start; see its log {}", log.display())]
     NotStarted {
-        /// Which one.
+        /// The server's index.
         replica: usize,
-        /// Where it says why.
+        /// The path of its log.
         log: PathBuf,
     },
-    /// A request that sets things up was not answered as it should.
-    #[error("setting up: {path} answered {status}")]
+    /// A setup request failed.
+    #[error("setup failed: {path} answered {status}")]
     Setup {
-        /// Where it went.
+        /// The path of the request.
         path: String,
-        /// The status, 0 for no answer.
+        /// The status of the answer, 0 for none.
         status: u16,
     },
-    /// What has to come about for the scenario did not.
-    #[error("{0} did not come about in time")]
+    /// A precondition of the scenario was not met in time.
+    #[error("timed out waiting for {0}")]
     Late(&'static str),
 }

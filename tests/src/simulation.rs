@@ -2,34 +2,36 @@
 //!
 //! # What happens in a run
 //!
-//! The [`driver`] keeps a handful of tasks: requests of users and of the operator ([`users`]),
-//! work that goes on by itself ([`workers`]), news from the [`network`]. Each step, the seeded
-//! [`dice`] choose one thing: a task starts, a task is polled once, a task or a whole replica of
-//! the service dies where it stands, or the clock moves, a little, to the next due moment, or far.
-//! Tasks wait before every call of the store ([`stage`]), so that any order of calls can come
-//! about, and a worker can die between claim, hand-over and record. The network and the webhook
-//! receivers ([`receiver`]) are late, repeat themselves, refuse, stall and lose answers, and the
-//! store itself fails, before a commit or after it ([`fault`]).
+//! The [`driver`] runs a few tasks at a time: requests of users and of the operator ([`users`]),
+//! background work ([`workers`]), and news from the [`network`]. In each step the seeded [`dice`]
+//! choose one event: a task starts, a task is polled once, a task or a whole server dies where it
+//! is, or the clock moves (a little, to the next due moment, or far).
+//!
+//! Tasks wait before every call of the store ([`stage`]). So any order of calls is possible, and a
+//! worker can die between claim, hand-over and record. The network and the webhook receivers
+//! ([`receiver`]) are late, repeat themselves, refuse, stall and lose answers. The store itself
+//! fails, before or after a commit ([`fault`]).
 //!
 //! # What is checked
 //!
-//! Every commit passes through the stage, which tells the [`model`] what was asked and what the
-//! store answered; the model works out by its own rules what must have changed, reads the store
-//! and compares. Every so many steps, and at the end, a full audit compares everything. At the end
-//! faults stop, the clock goes on, and all work has to come to its end ([`ending`]).
+//! Every commit passes through the stage, which reports the call and the store's answer to the
+//! [`model`]. The model computes by separate rules what must have changed, reads the store and
+//! compares. At regular intervals, and at the end, a full audit compares everything. At the end
+//! faults stop, the clock goes on, and all work must complete ([`ending`]).
 //!
-//! The first broken promise ends the run with a [`Violation`]: seed, step, the last lines of the
-//! trace, and the command that replays it. The same seed always makes the same run.
+//! The first violation ends the run with a [`Violation`]: seed, step, the last lines of the trace,
+//! and the command that replays it. The same seed always makes the same run.
 //!
 //! # Two stores
 //!
-//! Where another store stands beside the one in memory ([`twin`]), each call goes to both, and both
-//! must answer the same; at the end all that they keep is read ([`inventory`]).
+//! With a second store beside the memory store ([`twin`]), each call goes to both, and both must
+//! answer the same. At the end everything in both is read and compared ([`inventory`]).
 //!
 //! # Adding a resource
 //!
-//! Its calls become deeds in `users/`, its work a [`workers::Chore`], its commits observations in
-//! `stage.rs` and a file in `model/` that says what they must do; `model/audit.rs` reads all of it.
+//! Add its calls as deeds in `users/`, its work as a [`workers::Chore`], its commits as
+//! observations in `stage.rs`, and a file in `model/` with the rules for them. `model/audit.rs`
+//! compares it all.
 
 use std::fmt;
 
@@ -64,53 +66,53 @@ pub use violation::Violation;
 use driver::Driver;
 use model::Tally;
 
-/// What a run shall be.
+/// Settings of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// Where all choices follow from.
+    /// The seed of all choices.
     pub seed: u64,
-    /// How many steps with faults; the steps until all work has ended come on top.
+    /// Number of steps with faults. The steps until all work is done are added to it.
     pub steps: u64,
-    /// Every how many steps everything is compared.
+    /// Number of steps between two full audits.
     pub audit_every: u64,
     /// Whether each line of the trace is printed.
     pub voice: Voice,
-    /// What is broken on purpose.
+    /// The defect to introduce on purpose, if any.
     pub sabotage: Option<Sabotage>,
 }
 
 impl Settings {
-    /// A run from this seed, of so many steps.
+    /// A run of `steps` steps from this seed.
     pub fn new(seed: u64, steps: u64) -> Self {
         Self { seed, steps, audit_every: 1_000, voice: Voice::Silent, sabotage: None }
     }
 }
 
-/// What a run did.
+/// What happened in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Summary {
-    /// Steps, those after the faults stopped included.
+    /// Steps, including those after the faults stopped.
     pub steps: u64,
     /// Tasks started.
     pub tasks: u64,
-    /// Tasks that were dropped where they stood.
+    /// Tasks that were dropped before their end.
     pub kills: u64,
-    /// Texts handed over to routes.
+    /// Messages handed over to routes.
     pub handed: u64,
-    /// Calls of the store that failed, before or after they were done.
+    /// Store calls that failed, before or after they took effect.
     pub faults: u64,
-    /// Calls of webhook receivers.
+    /// Requests to webhook receivers.
     pub visits: u64,
-    /// How long the run took by its own clock, in milliseconds.
+    /// Duration of the run on its virtual clock, in milliseconds.
     pub millis: u64,
     /// What was committed.
     pub tally: Tally,
-    /// A number that two runs share only when they were the same.
+    /// A hash of the trace: two runs with the same hash are the same.
     pub hash: u64,
 }
 
 impl Summary {
-    /// Both together; the hash says nothing any more.
+    /// The sum of both. Its hash has no meaning.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -178,17 +180,17 @@ impl fmt::Display for Summary {
 ///
 /// # Errors
 ///
-/// The first broken promise.
+/// The first violation.
 pub fn run(settings: &Settings) -> Result<Summary, Box<Violation>> {
     Driver::new(*settings, None).run()
 }
 
-/// Runs one simulation with another store beside, which gets the same calls one after the other and
-/// has to give the same answers; at the end both are read whole.
+/// Runs one simulation with a second store beside, which gets the same calls, one after the other,
+/// and must give the same answers. At the end both are read in full.
 ///
 /// # Errors
 ///
-/// The first broken promise, or the first difference.
+/// The first violation or difference.
 pub fn run_beside(settings: &Settings, other: Other) -> Result<Summary, Box<Violation>> {
     Driver::new(*settings, Some(other)).run()
 }

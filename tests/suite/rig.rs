@@ -1,10 +1,10 @@
-//! Short runs of the rig: real servers, a real PostgreSQL, every fault once.
+//! Short runs of the rig: real servers, a real PostgreSQL, each fault once.
 
 use std::process::Command;
 
-/// Runs the rig to its end; returns what it told, should it have found nothing broken.
+/// Runs the rig, which must find no violation. Returns its report.
 fn rig(arguments: &[&str]) -> String {
-    // The servers log all they can, and the rig reads their logs for what none may hold.
+    // The servers log at TRACE, and the rig searches their logs for leaks.
     let mut command = Command::new(env!("CARGO_BIN_EXE_rig"));
     let output = command.args(arguments).env("SMS_LOG", "trace").output().unwrap();
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -24,7 +24,7 @@ fn figure(told: &str, name: &str) -> u64 {
 fn nothing_is_lost_or_charged_twice_by_kills_crashes_cuts_and_pauses() {
     let told = rig(&["--rounds", "6", "--lease", "5", "--rate", "20", "--clients", "8"]);
     assert_eq!(figure(&told, "rounds"), 6, "every fault came once");
-    assert!(figure(&told, "texts accepted") > 0, "{told}");
+    assert!(figure(&told, "messages accepted") > 0, "{told}");
     assert!(figure(&told, "requests cut off") >= 100, "{told}");
     assert_eq!(figure(&told, "lost or unasked for"), 0);
 }
@@ -32,7 +32,7 @@ fn nothing_is_lost_or_charged_twice_by_kills_crashes_cuts_and_pauses() {
 #[test]
 fn a_server_that_slept_over_its_lease_changes_nothing() {
     let told = rig(&["sleeper", "--lease", "3"]);
-    let texts = figure(&told, "texts");
+    let texts = figure(&told, "messages");
     assert_eq!(figure(&told, "outcomes refused"), texts, "it tried to record all of them");
     assert_eq!(figure(&told, "handed over twice"), texts, "both had all of them");
 }
@@ -41,5 +41,5 @@ fn a_server_that_slept_over_its_lease_changes_nothing() {
 fn clients_that_hang_up_leave_no_transaction_open_and_a_true_ledger() {
     let told = rig(&["cut-off", "--requests", "300", "--clients", "16"]);
     assert_eq!(figure(&told, "requests cut off"), 300);
-    assert!(figure(&told, "texts in the database") > 0, "some were whole: {told}");
+    assert!(figure(&told, "messages in the database") > 0, "some were whole: {told}");
 }

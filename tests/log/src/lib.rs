@@ -1,12 +1,12 @@
-//! Listens to everything that is logged while tests run, at TRACE and by any crate, and ends the
-//! tests where it holds a phone number, the words of a text, a key or a secret.
+//! Reads everything that any crate logs while tests run, down to TRACE. Aborts the tests if a log
+//! contains a phone number, the body of a message, a key or a secret.
 //!
-//! A panic in a listener can be swallowed by whichever task logged, and a test that is over may
-//! still have tasks. So the whole process is ended, with what was told on its standard error.
+//! The task that logs may catch a panic, and tasks may outlive their test. So a leak aborts the
+//! whole process, after printing the log line to standard error.
 //!
-//! [`watch`] is called by what tests have in common. Phone numbers, keys, secrets and credentials
-//! are known by their form; what has none, such as the words of a text, is known once it has been
-//! [told](secret) or stands in [`WORDS`](crate::rules::WORDS).
+//! The setup that tests share calls [`watch`]. It recognises phone numbers, keys, secrets and
+//! credentials by their form. Other strings, such as the body of a message, it recognises once a
+//! test has [registered](secret) them, or if they are in [`WORDS`](crate::rules::WORDS).
 
 #![deny(missing_docs)]
 
@@ -22,57 +22,56 @@ use tracing_subscriber::{Layer, Registry};
 pub use listener::Listener;
 pub use rules::{Leak, leak, secret};
 
-/// The targets that no server passes on: what they hold may be told to nobody but a developer.
+/// Log targets that no server writes to its log, because only a developer may see them.
 ///
-/// PostgreSQL's notices can hold whatever statements hold, where a database is set to tell those.
+/// PostgreSQL's notices can contain the data of statements, if the database is configured so.
 pub const NEVER_PASSED_ON: &[&str] = &["sqlx::postgres::notice"];
 
-/// What is heard.
+/// Which log targets are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heard {
     /// Everything.
     All,
-    /// All but the targets that are [`NEVER_PASSED_ON`], for tests that have a database tell them.
+    /// Everything except [`NEVER_PASSED_ON`], for tests in which a database writes such notices.
     PassedOn,
 }
 
-/// Watches everything that is logged in this process from now on. Calls after the first change
-/// nothing.
+/// Reads everything that this process logs from now on. Only the first call has an effect.
 pub fn watch() {
     watch_beside(|| Box::new(tracing_subscriber::layer::Identity::new()));
 }
 
-/// The same, with another listener beside, which is made by the first call.
+/// Like [`watch`], with another layer beside it. Only the first call builds that layer.
 pub fn watch_beside(other: impl FnOnce() -> Box<dyn Layer<Registry> + Send + Sync>) {
     watch_for(Heard::All, other);
 }
 
-/// The same, and all or not quite all is heard.
+/// Like [`watch_beside`], for some or all log targets.
 ///
 /// # Panics
 ///
-/// If something else listens already: then nothing would be watched.
+/// If the process already has a subscriber or logger: then this one would read nothing.
 pub fn watch_for(heard: Heard, other: impl FnOnce() -> Box<dyn Layer<Registry> + Send + Sync>) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let subscriber = Registry::default().with(other()).with(Listener::new(heard));
         let alone = tracing::subscriber::set_global_default(subscriber).is_ok()
             && log::set_boxed_logger(Box::new(Listener::new(heard))).is_ok();
-        assert!(alone, "something else listens already, so nothing would be watched");
+        assert!(alone, "another subscriber or logger is installed, so logs cannot be watched");
         log::set_max_level(log::LevelFilter::Trace);
     });
 }
 
-/// Ends this process if a line that was logged elsewhere, as by a server, holds what it must not.
+/// Aborts this process if a line that another process logged, such as a server, contains a leak.
 pub fn check_line(from: &str, line: &str) {
     if let Some(leak) = leak(line) {
         end(from, &leak, line);
     }
 }
 
-/// Not by a panic: whoever logs may catch it.
+/// Aborts rather than panics, because the code that logs may catch a panic.
 fn end(target: &str, leak: &Leak, text: &str) -> ! {
-    // The standard error itself: what is printed by a test is kept back.
+    // Writes to standard error directly, because the test harness captures what tests print.
     let told = format!("\nA LEAK: {target} logged {leak}\n  {}\n", text.trim());
     let _ = std::io::stderr().write_all(told.as_bytes());
     std::process::abort()

@@ -1,5 +1,5 @@
-//! What is logged, as text: every field of every event and span, and the records of crates that
-//! log the older way.
+//! Turns logs into strings: every field of every event and span of `tracing`, and the records of
+//! the `log` crate.
 
 use std::error::Error;
 use std::fmt::{self, Write};
@@ -13,14 +13,14 @@ use tracing_subscriber::layer::Context;
 use crate::rules::leak;
 use crate::{Heard, NEVER_PASSED_ON, end};
 
-/// Reads what is logged, and ends the process where it holds what it must not.
+/// Reads logs and aborts the process on a leak.
 #[derive(Debug)]
 pub struct Listener {
     heard: Heard,
 }
 
 impl Listener {
-    /// One that hears so much.
+    /// A listener for these log targets.
     pub fn new(heard: Heard) -> Self {
         Self { heard }
     }
@@ -67,13 +67,13 @@ impl log::Log for Listener {
     fn flush(&self) {}
 }
 
-/// Fields, one a line.
+/// The values of fields, one per line.
 #[derive(Debug, Default)]
 struct Text(String);
 
 impl Text {
     fn add(&mut self, value: fmt::Arguments<'_>) {
-        // A `String` takes everything.
+        // Writing to a `String` cannot fail.
         let _ = writeln!(self.0, "{value}");
     }
 }

@@ -1,34 +1,34 @@
-//! What no log may hold: phone numbers, keys, secrets and credentials by their form, and words that
-//! have been told here.
+//! What no log may contain: phone numbers, keys, secrets and credentials, recognised by their form,
+//! and words that tests have registered.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{PoisonError, RwLock};
 
-/// Words that tests text, and secrets that they have in common.
+/// Words of messages, and secrets, that several tests use.
 pub const WORDS: &[&str] =
     &["our table is ready", "menu is here", "operator-token-of-", "a-very-long-secret-token"];
 
-/// The shortest words that are known again. Shorter ones also stand where they are no leak.
+/// The shortest words to look for, in bytes. Shorter ones also occur in harmless logs.
 const SHORTEST: usize = 8;
 
-/// Words told by tests.
+/// The words that tests have registered.
 static TOLD: RwLock<BTreeSet<String>> = RwLock::new(BTreeSet::new());
 
-/// What a log held.
+/// What a log contained.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Leak {
     /// A phone number.
     PhoneNumber(String),
-    /// An API key, or more of it than its prefix.
+    /// An API key, or a part of one that is longer than its prefix.
     ApiKey,
     /// The secret of a webhook endpoint.
     WebhookSecret,
     /// An `Authorization` header's value.
     Authorization,
-    /// An address with a password.
+    /// A URL with a password.
     Password,
-    /// Words of a text, or a secret, that a test told.
+    /// Words or a secret that a test registered.
     Words(String),
 }
 
@@ -45,8 +45,8 @@ impl fmt::Display for Leak {
     }
 }
 
-/// From now on these words must not be logged, if there are enough of them to be known again:
-/// eight bytes, and a space or a character that is not ASCII or is a digit.
+/// Registers words that must not be logged from now on. Ignores words that are too short or too
+/// common: they need eight bytes, and a space, a digit or a character that is not ASCII.
 pub fn secret(words: &str) {
     let distinct = |c: char| c == ' ' || !c.is_ascii() || c.is_ascii_digit();
     if words.len() < SHORTEST || !words.contains(distinct) || words.trim().len() < SHORTEST {
@@ -58,7 +58,7 @@ pub fn secret(words: &str) {
     }
 }
 
-/// What this text holds that no log may hold.
+/// The first leak in a string, if any.
 pub fn leak(text: &str) -> Option<Leak> {
     leak_as_is(text)
         .or_else(|| percent_decoded(text).and_then(|text| leak_as_is(&text)))
@@ -92,7 +92,7 @@ fn leak_as_is(text: &str) -> Option<Leak> {
     told.iter().find(|words| text.contains(&**words)).map(|words| Leak::Words(words.clone()))
 }
 
-/// Whether at least so many such characters follow a prefix.
+/// Whether at least `least` characters that satisfy `is` follow a prefix.
 fn follows(text: &str, prefix: &str, least: usize, is: impl Fn(char) -> bool) -> bool {
     text.match_indices(prefix).any(|(at, _)| {
         text[at + prefix.len()..].chars().take_while(|c| is(*c)).take(least).count() == least
@@ -109,7 +109,7 @@ fn has_password(text: &str) -> bool {
     })
 }
 
-/// A UK mobile number in any of the forms that people write, or any number with a plus.
+/// A UK mobile number in any common spelling, or any number with a plus.
 fn phone_number(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     for (start, first) in bytes.iter().enumerate() {
@@ -118,7 +118,7 @@ fn phone_number(text: &str) -> Option<String> {
         }
         let before = start.checked_sub(1).map(|before| bytes[before]);
         let has_plus = before == Some(b'+');
-        // Within an id, a hash or a fraction of a number.
+        // This is within an id, a hash or a decimal fraction.
         if before.is_some_and(|b| b.is_ascii_hexdigit() || b"-_.".contains(&b)) {
             continue;
         }
@@ -138,9 +138,8 @@ fn phone_number(text: &str) -> Option<String> {
     None
 }
 
-/// The digits from here on, single spaces, hyphens and brackets between them left out, and where
-/// they end: at most as many as the longest number has, so that a time after a number is no part
-/// of it.
+/// The digits at this position and where they end, without single spaces, hyphens and brackets.
+/// At most as many digits as the longest number has, so that a time after a number is not included.
 fn digits_from(bytes: &[u8], start: usize) -> (String, usize) {
     let mut digits = String::new();
     let (mut at, mut end) = (start, start);
@@ -156,7 +155,7 @@ fn digits_from(bytes: &[u8], start: usize) -> (String, usize) {
     (digits, end)
 }
 
-/// The text with `%2B` and its like decoded, if there are any.
+/// The string with percent-encoding decoded, or `None` if it has none.
 fn percent_decoded(text: &str) -> Option<String> {
     let mut pieces = text.split('%');
     let mut decoded = pieces.next()?.as_bytes().to_vec();
@@ -174,7 +173,7 @@ fn percent_decoded(text: &str) -> Option<String> {
     any.then(|| String::from_utf8_lossy(&decoded).into_owned())
 }
 
-/// The texts that stand as `[72, 101, 108]`, which is how bytes are shown by `Debug`.
+/// The strings written as `[72, 101, 108]`, which is how `Debug` shows bytes.
 fn bytes_listed(text: &str) -> Vec<String> {
     let list = |piece: &str| {
         let (inside, _) = piece.split_once(']')?;

@@ -1,15 +1,15 @@
-//! A leak ends the process that logged it, wherever and however it was logged.
+//! A leak aborts the process that logged it, wherever and however it was logged.
 //!
-//! Each test runs this program again, as the process that is to be ended.
+//! Each test runs this program again, as the process to abort.
 
 use std::process::{Command, Output};
 
 use sms_test_log::{secret, watch};
 
-/// Names what the process that is to be ended logs.
+/// Names what the child process logs.
 const LEAKS: &str = "SMS_TEST_LEAKS";
 
-/// Runs the last test of this file alone.
+/// Runs only the last test of this file.
 fn run(leaks: &str) -> Output {
     let program = std::env::current_exe().expect("this program has a path");
     let mut command = Command::new(program);
@@ -71,7 +71,7 @@ impl std::fmt::Display for Inner {
 
 impl std::error::Error for Inner {}
 
-/// Logs what it is told to.
+/// Logs what the variable names.
 #[test]
 fn what_is_logged_is_read() {
     let Ok(leaks) = std::env::var(LEAKS) else { return };

@@ -1,21 +1,20 @@
-//! Databases to be used and dropped.
+//! Temporary databases.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::server::{Durability, Server, run_at};
 
-/// The server that tests use, and the databases that they make there.
+/// The server that tests use, and the databases that they create on it.
 #[derive(Debug)]
 pub struct Cluster {
-    /// `postgres://…/`, to be followed by a database's name.
+    /// `postgres://…/`, without the database's name.
     base: String,
     databases: AtomicU32,
     own: Option<Server>,
 }
 
 impl Cluster {
-    /// Starts a server that writes nothing to disk for sure, or takes the one that
-    /// `TEST_DATABASE_URL` names.
+    /// Uses the server that `TEST_DATABASE_URL` names, or else starts one without durability.
     pub fn start() -> Self {
         let Ok(url) = std::env::var("TEST_DATABASE_URL") else {
             return Self::of(Server::start(Durability::None));
@@ -24,12 +23,12 @@ impl Cluster {
         Self { base: format!("{base}/"), databases: AtomicU32::new(0), own: None }
     }
 
-    /// Databases on this server.
+    /// Creates databases on this server.
     pub fn of(server: Server) -> Self {
         Self { base: server.url(""), databases: AtomicU32::new(0), own: Some(server) }
     }
 
-    /// The server, if it was started here.
+    /// The server, if this process started it.
     pub fn server(&self) -> Option<&Server> {
         self.own.as_ref()
     }
@@ -39,7 +38,7 @@ impl Cluster {
         format!("{}{database}", self.base)
     }
 
-    /// Makes a database, as a copy of another if one is named. Returns its name.
+    /// Creates a database, as a copy of `template` if given. Returns its name.
     pub async fn create(&self, template: Option<&str>) -> String {
         let number = self.databases.fetch_add(1, Ordering::Relaxed);
         let name = format!("sms_test_{}_{number}", std::process::id());
@@ -49,7 +48,7 @@ impl Cluster {
         name
     }
 
-    /// Drops a database, whoever is connected to it.
+    /// Drops a database, even if clients are connected to it.
     pub async fn drop(&self, database: &str) {
         run_at(&self.url("postgres"), format!("DROP DATABASE {database} WITH (FORCE)")).await;
     }

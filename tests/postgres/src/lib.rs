@@ -1,9 +1,9 @@
-//! PostgreSQL servers of the tests' own: made in a temporary folder, started on a free port, gone
-//! when the tests are.
+//! Temporary PostgreSQL servers for tests: created in a temporary folder, started on a free port,
+//! and removed when the tests end.
 //!
-//! [`Cluster`] is what most tests want: databases of their own, on a server started here or on the
-//! one that `TEST_DATABASE_URL` names. [`Server`] is a server started here, which can be stopped
-//! and started again, for what is tried with that. Nothing here knows a table.
+//! Most tests use [`Cluster`]: separate databases on a server that this crate starts, or on the one
+//! that `TEST_DATABASE_URL` names. [`Server`] is for tests that stop and restart a server. This
+//! crate knows no tables.
 
 #![deny(missing_docs)]
 #![expect(clippy::expect_used, clippy::missing_panics_doc, reason = "a test fails by panicking")]

@@ -1,11 +1,11 @@
-//! Where PostgreSQL's server programs are, and whom they may run as.
+//! Where PostgreSQL's server programs are, and which user may run them.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a test that needs them says when they are missing.
+/// The message of a test that needs them when they are missing.
 pub(crate) const NOT_FOUND: &str = "no PostgreSQL server programs (initdb, postgres) found. \
     Install them: Debian/Ubuntu `apt-get install postgresql`; macOS `brew install postgresql`; \
     or name a running server in TEST_DATABASE_URL";
@@ -24,7 +24,7 @@ pub(crate) fn find_programs() -> Option<PathBuf> {
         .flatten()
         .filter_map(|entry| Some(entry.ok()?.path().join("bin")))
         .collect();
-    // The newest first.
+    // Newest version first.
     debian.sort_by_key(|folder| std::cmp::Reverse(version(folder)));
     let homebrew = ["/opt/homebrew/bin", "/usr/local/bin"].map(PathBuf::from);
     from_variable
@@ -42,8 +42,8 @@ fn version(folder: &Path) -> u32 {
     number.and_then(|number| number.parse().ok()).unwrap_or_default()
 }
 
-/// For root, whom PostgreSQL refuses, the user `postgres` or else `nobody`; for anybody else,
-/// themselves.
+/// The user to run the server as. PostgreSQL refuses root, so root becomes `postgres`, or else
+/// `nobody`; `None` for any other user, who needs no change.
 pub(crate) fn server_user() -> Option<(u32, u32)> {
     let me = Command::new("id").arg("-u").output().ok()?;
     if String::from_utf8_lossy(&me.stdout).trim() != "0" {

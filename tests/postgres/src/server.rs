@@ -1,4 +1,5 @@
-//! A server that was started here. Its keeper stops it when this process ends, however it ends.
+//! A server that this process starts. A keeper process stops it when this process ends, however it
+//! ends.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,12 +13,12 @@ use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
 use crate::programs::{NOT_FOUND, find_programs, server_user};
 
-/// What a server does so that commits outlive it.
+/// Which durability settings a server uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// Nothing: fast, for tests that never stop it.
+    /// None: fast, for tests that never stop the server.
     None,
-    /// All that a server in production does; sized for measuring.
+    /// Those of production, with memory sized for measurements.
     Full,
 }
 
@@ -33,12 +34,12 @@ impl Durability {
     }
 }
 
-/// How a server is stopped.
+/// How to stop a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// As by a crash: everything ends at once, and the next start recovers.
+    /// Like a crash: every process ends at once, and the next start recovers.
     Immediate,
-    /// In order: transactions are rolled back, connections ended, everything written.
+    /// In order: it rolls back transactions, closes connections and writes everything to disk.
     Fast,
 }
 
@@ -51,7 +52,7 @@ impl Stop {
     }
 }
 
-/// A server of our own, in a folder of its own. Dropped, it is stopped, and its folder removed.
+/// A running server in a temporary folder. Dropping it stops it and removes the folder.
 #[derive(Debug)]
 pub struct Server {
     place: Place,
@@ -61,11 +62,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// Makes and starts a server on a free port of 127.0.0.1.
+    /// Creates and starts a server on a free port of 127.0.0.1.
     ///
     /// # Panics
     ///
-    /// When PostgreSQL is not installed, saying what to do, or when it does not start.
+    /// If PostgreSQL is not installed (the message says what to do) or does not start.
     pub fn start(durability: Durability) -> Self {
         static STARTED: AtomicU32 = AtomicU32::new(0);
         let programs = find_programs().expect(NOT_FOUND);
@@ -79,11 +80,11 @@ impl Server {
             std::os::unix::fs::chown(&folder, Some(uid), Some(gid)).expect("root may chown");
         }
         let place = Place { programs, folder, user };
-        // From before anything is written, so that nothing is left behind.
+        // The keeper starts before anything is written, so that nothing is left behind.
         let keeper = place.keeper();
         place.init();
         let mut server = Self { place, port: 0, durability, _keeper: keeper };
-        // Another port should somebody else take the one chosen.
+        // Tries another port if another process takes the chosen one.
         for _ in 0..5 {
             server.port = free_port();
             if server.place.serve(server.port, durability) {
@@ -98,37 +99,38 @@ impl Server {
         format!("postgres://postgres@127.0.0.1:{}/{database}", self.port)
     }
 
-    /// The address of a database by way of the Unix socket.
+    /// The address of a database over the Unix socket.
     pub fn socket_url(&self, database: &str) -> String {
         let folder = self.place.folder.display();
         format!("postgres://postgres@localhost:{}/{database}?host={folder}", self.port)
     }
 
-    /// Where its programs are: `pgbench` and `psql`, where they are installed.
+    /// The folder of the server's programs, and of `pgbench` and `psql` if installed.
     pub fn programs(&self) -> &Path {
         &self.place.programs
     }
 
-    /// The id of its first process, the parent of all others, while it runs.
+    /// The process id of the postmaster while the server runs.
     pub fn pid(&self) -> Option<u32> {
         let file = self.place.folder.join("data/postmaster.pid");
         fs::read_to_string(file).ok()?.lines().next()?.trim().parse().ok()
     }
 
-    /// Stops it; returns when it has stopped.
+    /// Stops the server and waits until it has stopped.
     pub fn stop(&self, stop: Stop) {
         let mut command = self.place.command(self.place.programs.join("pg_ctl"));
         command.args(["stop", "-w", "-m", stop.mode(), "-D", "data"]);
         succeed(command, "pg_ctl stop");
     }
 
-    /// Starts it after a [`Server::stop`], on the same port and data; returns when it answers.
+    /// Starts the server after a [`Server::stop`], on the same port and data, and waits until it
+    /// answers.
     ///
     /// # Panics
     ///
-    /// When it does not start.
+    /// If it does not start.
     pub fn start_again(&self) {
-        // A connection of the time before may hold the port for a moment.
+        // An old connection may hold the port for a moment.
         for _ in 0..5 {
             if self.place.serve(self.port, self.durability) {
                 return;
@@ -137,7 +139,7 @@ impl Server {
         panic!("PostgreSQL did not start again:\n{}", self.place.log());
     }
 
-    /// Ends every client's connection; returns how many there were.
+    /// Closes every client's connection. Returns how many there were.
     pub async fn cut_connections(&self) -> u64 {
         let mut connection = connect(&self.url("postgres")).await;
         let cut = sqlx::query(
@@ -149,13 +151,13 @@ impl Server {
         cut.len() as u64
     }
 
-    /// Makes an empty database of this name.
+    /// Creates an empty database.
     pub async fn create_database(&self, name: &str) {
         run_at(&self.url("postgres"), format!("CREATE DATABASE {name}")).await;
     }
 }
 
-/// Runs one statement on a connection of its own.
+/// Runs one statement on a new connection.
 pub(crate) async fn run_at(url: &str, sql: String) {
     let mut connection = connect(url).await;
     connection.execute(AssertSqlSafe(sql)).await.expect("the server does it");
@@ -171,7 +173,7 @@ async fn connect(url: &str) -> PgConnection {
 struct Place {
     programs: PathBuf,
     folder: PathBuf,
-    /// Whom to run it as: PostgreSQL refuses root.
+    /// The user and group to run as, if not the present user: PostgreSQL refuses root.
     user: Option<(u32, u32)>,
 }
 
@@ -192,7 +194,7 @@ impl Place {
         succeed(initdb, "initdb");
     }
 
-    /// Starts the server; says whether it did.
+    /// Starts the server. Returns whether it started.
     fn serve(&self, port: u16, durability: Durability) -> bool {
         let settings = format!(
             "-h 127.0.0.1 -p {port} -c unix_socket_directories='{}' -c max_connections=200 {}",
@@ -200,7 +202,7 @@ impl Place {
             durability.settings(),
         );
         let mut start = self.command(self.programs.join("pg_ctl"));
-        // A group of its own: what is typed at a terminal to end the tests is not for it.
+        // A separate process group, so that Ctrl-C in a terminal does not reach the server.
         start.process_group(0).args(["start", "-w", "-D", "data", "-l", "log", "-o", &settings]);
         start.stdout(Stdio::null()).status().is_ok_and(|status| status.success())
     }
@@ -209,8 +211,9 @@ impl Place {
         fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
 
-    /// Stops the server and removes its folder when this process is gone: it waits for the end of
-    /// a pipe that this process holds, so that neither a panic nor a kill leaves anything behind.
+    /// Starts the process that stops the server and removes its folder when this process is gone.
+    /// It waits for the end of a pipe that this process holds open, so it works after a panic or a
+    /// kill too.
     fn keeper(&self) -> Child {
         let pg_ctl = self.programs.join("pg_ctl");
         let mut keeper = self.command("/bin/sh");

@@ -1,4 +1,4 @@
-//! Servers started here do what they say.
+//! A server's settings and stops do what they say.
 
 use sms_test_postgres::{Durability, Server, Stop};
 use sqlx::{Connection, PgConnection};

@@ -1,5 +1,5 @@
-//! An SMSC that nobody here wrote: node-smpp, in a process of its own. `smsc.js` says what it does
-//! and what it can be told to do.
+//! An independent SMSC for tests: node-smpp, in a separate process. `smsc.js` documents its
+//! behaviour and its orders.
 
 #![deny(missing_docs)]
 #![expect(
@@ -17,11 +17,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// The password that it takes: as long as the protocol lets one be.
+/// The password it accepts, as long as the protocol allows.
 pub const PASSWORD: &str = "gr8 duck";
 
-/// Looks again and again until there is what is looked for, within a minute: a text that may have
-/// left waits for some seconds before it leaves again.
+/// Polls until `look` finds something, for at most a minute: a message that may have been sent
+/// waits some seconds before it is sent again.
 pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let looking = async {
         loop {
@@ -32,11 +32,11 @@ pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T
         }
     };
     let found = tokio::time::timeout(Duration::from_mins(1), looking).await;
-    found.unwrap_or_else(|_| panic!("waited in vain for {what}"))
+    found.unwrap_or_else(|_| panic!("timed out waiting for {what}"))
 }
 
 /// The variables of a route `main` to this address, with more settings by their short names. From
-/// now on no log may hold the password.
+/// now on no log may contain the password.
 pub fn route_variables<'a>(
     url: &'a str,
     password: &'a str,
@@ -56,20 +56,20 @@ pub fn route_variables<'a>(
     }
 }
 
-/// It runs until it is dropped, and writes down all that happens to it.
+/// A running SMSC that records all events. Dropping it stops it.
 #[derive(Debug)]
 pub struct Smsc {
-    /// Where it listens, on loopback.
+    /// Its port on loopback.
     pub port: u16,
     process: Child,
     orders: Mutex<ChildStdin>,
     seen: Arc<Mutex<Vec<Value>>>,
-    /// How much of it [`next`](Smsc::next) has passed over.
+    /// How many events [`next`](Smsc::next) has passed over.
     passed: Mutex<usize>,
 }
 
 impl Smsc {
-    /// Starts one on a free port.
+    /// Starts an SMSC on a free port.
     pub async fn start() -> Self {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         assert!(
@@ -97,24 +97,24 @@ impl Smsc {
         smsc
     }
 
-    /// Its address, as a route names it.
+    /// Its address, as in the `URL` of a route.
     pub fn url(&self) -> String {
         format!("smpp://example@127.0.0.1:{}", self.port)
     }
 
-    /// All that happened of a kind.
+    /// All events of a kind.
     pub fn seen(&self, kind: &str) -> Vec<Value> {
         let seen = self.seen.lock().unwrap();
         seen.iter().filter(|event| event["event"] == kind).cloned().collect()
     }
 
-    /// Waits until so much happened of a kind; all of it.
+    /// Waits for `count` events of a kind. Returns all of that kind.
     pub async fn until(&self, kind: &str, count: usize) -> Vec<Value> {
         let what = format!("{count} times {kind}");
         until(&what, async || Some(self.seen(kind)).filter(|seen| seen.len() >= count)).await
     }
 
-    /// The next thing of a kind that happens; others on the way are passed over.
+    /// Waits for the next event of a kind and skips other events.
     pub async fn next(&self, kind: &str) -> Value {
         until(kind, async || {
             let (seen, mut passed) = (self.seen.lock().unwrap(), self.passed.lock().unwrap());
@@ -125,32 +125,32 @@ impl Smsc {
         .await
     }
 
-    /// The id under which it took the text whose words begin so.
+    /// The id it gave to the message whose body begins with these words.
     pub async fn id_of(&self, words: &str) -> u64 {
         let begins = |text: &Value| text["words"].as_str().is_some_and(|it| it.starts_with(words));
         let found = until(words, async || self.seen("text").into_iter().find(begins)).await;
         found["id"].as_u64().unwrap()
     }
 
-    /// Gives an order, and waits until it is carried out.
+    /// Gives an order and waits until it is carried out.
     pub async fn order(&self, order: Value) {
         let done = self.seen("done").len();
         writeln!(self.orders.lock().unwrap(), "{order}").unwrap();
         self.until("done", done + 1).await;
     }
 
-    /// How it answers texts from now on.
+    /// Sets how it answers submits from now on.
     pub async fn answers(&self, manner: Value) {
         self.order(json!({ "submit": manner })).await;
     }
 
     /// Sends a receipt, with fields such as `id`, `state`, `form`, `err`, and waits until it is
-    /// kept.
+    /// accepted.
     pub async fn receipt(&self, receipt: Value) {
         self.is_kept(json!({ "receipt": receipt })).await;
     }
 
-    /// Sends a text, or a part of one with this header, and waits until it is kept.
+    /// Sends a message, or a segment with this header, and waits until it is accepted.
     pub async fn text(&self, to: &str, header: &[u8], words: &str) {
         let octets = [header, words.as_bytes()].concat();
         let class = if header.is_empty() { 0 } else { 0x40 };
@@ -158,13 +158,12 @@ impl Smsc {
         self.is_kept(text_with(fields)).await;
     }
 
-    /// Sends a text with these fields, of the words in `octets`.
+    /// Sends a message with these fields and the body in `octets`.
     pub async fn deliver(&self, fields: Value) {
         self.order(text_with(fields)).await;
     }
 
-    /// Sends something to whoever is bound, and waits until it is answered: what is answered well
-    /// is kept.
+    /// Sends something to the bound client and waits for an answer, which must have status 0.
     async fn is_kept(&self, order: Value) {
         let answered = self.seen("answered").len();
         self.order(order).await;
@@ -172,13 +171,13 @@ impl Smsc {
         assert_eq!(answers[answered]["status"], 0, "it is kept");
     }
 
-    /// Ends it, and with it all its connections.
+    /// Stops it, and closes all its connections.
     pub fn dies(self) {
         drop(self);
     }
 }
 
-/// The order to send a text; what the fields do not say is as usual.
+/// The order to send a message. The given fields replace the defaults.
 fn text_with(fields: Value) -> Value {
     let mut text = json!({
         "source_addr": "447700900123", "source_addr_ton": 1, "source_addr_npi": 1,
@@ -193,7 +192,7 @@ fn text_with(fields: Value) -> Value {
 
 impl Drop for Smsc {
     fn drop(&mut self) {
-        // Whether it runs still or not, it is gone after this.
+        // It may have ended already. It is gone after this either way.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

@@ -1,14 +1,14 @@
-//! Runs real servers on a real PostgreSQL under load and faults, and audits what they leave.
+//! Runs real servers on a real PostgreSQL under load and faults, and audits the results.
 //!
-//! `cargo run --release -p sms-tests --bin rig -- --rounds 100`; without `--release` it works as
-//! well, at a smaller `--rate`.
+//! `cargo run --release -p sms-tests --bin rig -- --rounds 100`. It also works without `--release`,
+//! at a lower `--rate`.
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use sms_tests::rig::{Report, RigFailed, campaign, cut_off, replica, sleeper};
 
-/// Kills, stops, restarts and cuts off servers and their database, and audits what they leave.
+/// Kills, stops, restarts and disconnects servers and their database, and audits the results.
 #[derive(Debug, Parser)]
 #[command(args_conflicts_with_subcommands = true)]
 struct Arguments {
@@ -20,11 +20,11 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Scenario {
-    /// A server sleeps over its lease while it holds texts
+    /// Stops a server for longer than its lease while it holds messages
     Sleeper(sleeper::Settings),
-    /// Clients hang up on their requests at random moments
+    /// Makes clients hang up on their requests at random moments
     CutOff(cut_off::Settings),
-    /// One server; the rig starts these for itself
+    /// One server; started by the rig
     #[command(hide = true)]
     Replica(Box<replica::Arguments>),
 }
@@ -57,7 +57,7 @@ fn tell(report: &Report) -> ExitCode {
     if report.violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The rig itself failed: nothing was found, and nothing shown either.
+/// The rig itself failed, so the run proves nothing.
 fn failed(error: &RigFailed) -> ExitCode {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
     eprintln!("rig: {error}{}", cause.unwrap_or_default());

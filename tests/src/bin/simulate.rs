@@ -1,4 +1,4 @@
-//! Runs simulations of the whole service, seed after seed, or replays one aloud.
+//! Runs simulations of the whole service, seed after seed, or replays one and prints each step.
 
 use std::ops::Range;
 use std::process::ExitCode;
@@ -8,30 +8,28 @@ use clap::{Parser, ValueEnum};
 use sms_tests::simulation::beside::Beside;
 use sms_tests::simulation::{Sabotage, Settings, Summary, Violation, Voice, run};
 
-/// Runs the whole service on a virtual clock, with faults, and checks its promises at every step.
+/// Runs the whole service on a virtual clock, with faults, and checks its invariants at every step.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// How many seeds to run.
+    /// Number of seeds to run.
     #[arg(long, default_value_t = 100)]
     seeds: u64,
-    /// The first of them.
+    /// The first seed.
     #[arg(long, default_value_t = 1)]
     first_seed: u64,
-    /// How many steps with faults each run has.
+    /// Number of steps with faults in each run.
     #[arg(long, default_value_t = 5_000)]
     steps: u64,
-    /// Replays this seed alone, and prints each step.
+    /// Replays only this seed, and prints each step.
     #[arg(long)]
     seed: Option<u64>,
-    /// Runs PostgreSQL beside the store in memory, on a server of its own, and compares every
-    /// answer.
+    /// Runs PostgreSQL beside the memory store, on a temporary server, and compares every answer.
     #[arg(long)]
     postgres: bool,
-    /// Breaks this on purpose; all seeds together have to show it.
+    /// Introduces this defect on purpose. At least one seed has to detect it.
     #[arg(long, value_enum)]
     sabotage: Option<Sabotage>,
-    /// Breaks everything that can be broken on purpose, one after the other, and tells where each
-    /// is seen first.
+    /// Introduces each known defect in turn, and prints the seed and step that detect it first.
     #[arg(long)]
     every_sabotage: bool,
 }
@@ -74,7 +72,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Runs seeds until each sabotage is seen, and tells where.
+/// Runs seeds until one detects each sabotage, and prints where.
 fn break_all(
     sabotages: Vec<Sabotage>,
     run: impl Fn(&Settings) -> Result<Summary, Box<Violation>>,
@@ -90,7 +88,7 @@ fn break_all(
             let what: String = what.chars().take(160).collect();
             println!("{sabotage:?}: seed {seed}, step {step}: {what}");
         } else {
-            println!("{sabotage:?}: NOT SEEN");
+            println!("{sabotage:?}: NOT DETECTED");
             code = ExitCode::FAILURE;
         }
     }

@@ -1,4 +1,4 @@
-//! Where the servers listen at present; it changes when one is started anew.
+//! The servers' current addresses. A restarted server has a new one.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -10,7 +10,7 @@ use crate::simulation::dice::Dice;
 pub(super) struct Addresses(Arc<RwLock<Vec<SocketAddr>>>);
 
 impl Addresses {
-    /// Notes where a server listens from now on.
+    /// Sets the new address of a server.
     pub(super) fn set(&self, replica: usize, addr: SocketAddr) {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if replica < all.len() {
@@ -20,7 +20,7 @@ impl Addresses {
         }
     }
 
-    /// One of the servers.
+    /// A random server.
     pub(super) fn any(&self, dice: &mut Dice) -> SocketAddr {
         let all = self.all();
         all[dice.below(all.len())]

@@ -1,8 +1,8 @@
 //! The audit: what must hold in the database, at every moment and at the end.
 //!
-//! [`rules`] are questions whose every answer is a violation; [`texts`] compares the texts with
-//! what clients were told and networks wrote down, [`webhooks`] the deliveries with what the
-//! receiver took.
+//! [`rules`] are queries whose every row is a violation. [`texts`] compares the messages with what
+//! clients were told and networks recorded. [`webhooks`] compares the deliveries with what the
+//! receiver accepted.
 
 pub(super) mod rules;
 pub(super) mod texts;

@@ -1,4 +1,4 @@
-//! Rounds of load and faults, each with an audit, and a whole audit at the end.
+//! Rounds of load and faults, each followed by an audit, and a full audit at the end.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -22,33 +22,33 @@ use super::world::{World, stopper};
 use super::{Report, RigFailed, Violation};
 use crate::simulation::dice::Dice;
 
-/// How long the servers may take to serve again after a fault.
+/// How long the servers may take to recover after a fault.
 const RECOVERY: Duration = Duration::from_secs(30);
-/// How long what waits may stay as much at the end, besides two leases.
+/// How long the amount of waiting work may stay the same at the end, besides two leases.
 const STANDSTILL: Duration = Duration::from_secs(30);
 
-/// How a campaign is run.
+/// Settings of a campaign.
 #[derive(Debug, Clone, Args)]
 pub struct Settings {
-    /// Rounds, with one fault each
+    /// Number of rounds, with one fault each
     #[arg(long, default_value_t = 100)]
     pub rounds: usize,
-    /// Servers on the one database
+    /// Number of servers on the database
     #[arg(long, default_value_t = 3)]
     pub replicas: usize,
-    /// Clients that send side by side
+    /// Number of concurrent clients
     #[arg(long, default_value_t = 16)]
     pub clients: usize,
-    /// Requests per second of all clients together, roughly
+    /// Approximate requests per second of all clients together
     #[arg(long, default_value_t = 40)]
     pub rate: u64,
-    /// How long claims hold, in seconds
+    /// Length of leases, in seconds
     #[arg(long, default_value_t = 30)]
     pub lease: u64,
-    /// What draws faults and load
+    /// Seed for faults and load
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// The faults; each comes once before any comes again
+    /// The faults; each occurs once before any occurs again
     #[arg(long, value_delimiter = ',', default_values_t = Fault::ALL)]
     pub faults: Vec<Fault>,
 }
@@ -61,7 +61,7 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// Faults in an order drawn anew each time that all of them have come.
+/// Faults in random order, shuffled again once all have occurred.
 struct Deck {
     faults: Vec<Fault>,
     left: Vec<Fault>,
@@ -80,7 +80,7 @@ impl Deck {
 ///
 /// # Errors
 ///
-/// When the rig itself fails; what it finds is in the report.
+/// If the rig itself fails. Violations are in the report.
 pub async fn run(settings: &Settings) -> Result<Report, RigFailed> {
     let started = Instant::now();
     let mut report = Report::default();
@@ -110,12 +110,12 @@ pub async fn run(settings: &Settings) -> Result<Report, RigFailed> {
         sleep(Duration::from_millis(dice.between(100, 600))).await;
         let found = look(&mut site).await?;
         let accepted = records.lock().accepted();
-        eprintln!("round {rounds}: {fault}; {accepted} texts, {} violations", found.len());
+        eprintln!("round {rounds}: {fault}; {accepted} messages, {} violations", found.len());
         report.violations.extend(found);
     }
     drop(stop);
     clients.join_all().await;
-    eprintln!("no more requests; waiting until nothing waits");
+    eprintln!("no more requests; waiting for remaining work");
     report.violations.extend(site.fleet.renew().await?);
     drain(&site, 2 * lease + STANDSTILL, &mut report).await?;
     report.violations.extend(site.fleet.end().await?);
@@ -129,10 +129,10 @@ pub async fn run(settings: &Settings) -> Result<Report, RigFailed> {
     let twice = hand_overs::explain(&handed, &failed, &site.fleet.pauses, &outages, lease);
     let kills = site.fleet.pauses.iter().filter(|pause| pause.until.is_none()).count();
     report.figure("servers killed", kills);
-    report.figure("servers that stood still", site.fleet.pauses.len() - kills);
-    report.figure("database away or cut off", outages.len());
+    report.figure("servers stopped for a while", site.fleet.pauses.len() - kills);
+    report.figure("database outages", outages.len());
     report.figure("handed over again", twice.count);
-    report.figure("left unrecorded, then failed", twice.then_failed);
+    report.figure("sent unrecorded, then failed", twice.then_failed);
     report.violations.extend(twice.violations);
     report.violations.extend(site.panics()?);
     report.took = started.elapsed();
@@ -144,7 +144,7 @@ pub async fn run(settings: &Settings) -> Result<Report, RigFailed> {
     Ok(report)
 }
 
-/// Someone opts out of every account, and one account gets credits.
+/// Opts one number out of every account, and gives one account credits.
 async fn change(crowd: &Crowd, round: usize, dice: &mut Dice) -> Result<(), RigFailed> {
     let addr = crowd.addresses.any(dice);
     for place in 0..crowd.world.accounts.len() {
@@ -154,11 +154,11 @@ async fn change(crowd: &Crowd, round: usize, dice: &mut Dice) -> Result<(), RigF
     crowd.world.top_up(addr, place).await
 }
 
-/// Waits until every server serves, and asks what holds at every moment.
+/// Waits until every server is ready, and checks the rules that hold at every moment.
 async fn look(site: &mut Site) -> Result<Vec<Violation>, RigFailed> {
     let mut found = Vec::new();
     for replica in site.fleet.ended_by_themselves() {
-        found.push(Violation::new("a server lives until it is ended", replica));
+        found.push(Violation::new("a server runs until it is stopped", replica));
     }
     let ready = request(("GET", "/readyz"), "", "", &serde_json::Value::Null);
     for (replica, addr) in site.fleet.addresses.all().into_iter().enumerate() {
@@ -166,8 +166,8 @@ async fn look(site: &mut Site) -> Result<Vec<Violation>, RigFailed> {
             Ok(ask(addr, &ready).await.is_some_and(|answer| answer.status == 200))
         });
         if !serves.await? {
-            let rule = "a server serves again after a fault";
-            found.push(Violation::new(rule, format!("replica {replica}")));
+            let rule = "a server recovers after a fault";
+            found.push(Violation::new(rule, format!("server {replica}")));
         }
     }
     let mut db = site.connect().await?;
@@ -176,8 +176,8 @@ async fn look(site: &mut Site) -> Result<Vec<Violation>, RigFailed> {
     Ok(found)
 }
 
-/// Waits until nothing waits any more, for as long as it grows less. No request may be under way:
-/// each piece of work leaves what follows from it in its own commit, so that none is overlooked.
+/// Waits until no work is left, as long as the amount decreases. No request may be under way. Each
+/// commit that finishes work also writes what follows from it, so this overlooks none.
 pub(super) async fn drain(
     site: &Site,
     patience: Duration,
@@ -192,7 +192,7 @@ pub(super) async fn drain(
             Ok(waiting.work() < least)
         });
         if !goes_on.await? {
-            let rule = "what waits comes to an end";
+            let rule = "all work completes";
             report.violations.push(Violation::new(rule, waiting.to_string()));
             break;
         }
@@ -202,7 +202,7 @@ pub(super) async fn drain(
     Ok(())
 }
 
-/// The whole audit.
+/// The full audit.
 pub(super) async fn audit(
     db: &mut sqlx::PgConnection,
     site: &Site,

@@ -1,6 +1,6 @@
-//! The route of the rig: a network that writes down every text before it answers.
+//! The route of the rig: a network that records every message before it answers.
 //!
-//! What a number ends with decides what becomes of its texts; see [`fate`].
+//! The last digits of a number decide the outcome of its messages; see [`fate`].
 
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
@@ -19,29 +19,29 @@ use sms_core::route::{
 };
 use tokio::time::sleep;
 
-/// How long the network takes for a batch, so that kills find texts on their way.
+/// How long the network takes for a batch, so that kills hit messages in flight.
 const NETWORK_TIME: Duration = Duration::from_millis(40);
-/// How long a phone takes to confirm.
+/// The time until the receipt.
 const DELIVERY_TIME: Duration = Duration::from_millis(200);
-/// How often a held batch looks whether it may go on.
+/// How often a held batch checks whether it may go on.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// What becomes of a text.
+/// The outcome of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
-    /// It leaves and arrives.
+    /// It is sent and delivered.
     Arrives,
-    /// It leaves; its receipt comes before the hand-over is recorded, and again later.
+    /// It is sent; its receipt comes before the hand-over is recorded, and again later.
     ArrivesEarly,
-    /// It leaves and does not arrive.
+    /// It is sent and not delivered.
     DoesNotArrive,
-    /// It is turned away the first time.
+    /// It is throttled the first time.
     Delayed,
     /// It is refused.
     Refused,
 }
 
-/// What becomes of a text to this number that is tried for the time `attempt`, from 0.
+/// The outcome of a message to this number at attempt `attempt`, from 0.
 pub fn fate(number: E164, attempt: u32) -> Fate {
     match number.digits() % 20 {
         1 => Fate::Refused,
@@ -53,7 +53,7 @@ pub fn fate(number: E164, attempt: u32) -> Fate {
 }
 
 impl Fate {
-    /// Whether the text left.
+    /// Whether the message is sent.
     pub fn leaves(self) -> bool {
         !matches!(self, Self::Delayed | Self::Refused)
     }
@@ -77,9 +77,9 @@ impl Fate {
 #[derive(Debug)]
 pub struct Carrier {
     name: RouteName,
-    /// One line for each text handed over: id, attempt, `left` or `stayed`, when.
+    /// One line for each message handed over: id, attempt, `left` or `stayed`, time.
     written: Mutex<File>,
-    /// Answers wait until this file is there.
+    /// Answers wait until this file exists.
     hold: Option<PathBuf>,
 }
 
@@ -88,13 +88,13 @@ impl Carrier {
     ///
     /// # Errors
     ///
-    /// When the file cannot be made.
+    /// If the file cannot be created.
     pub fn new(file: &Path, hold: Option<PathBuf>) -> std::io::Result<Self> {
         let file = OpenOptions::new().create(true).append(true).open(file)?;
         Ok(Self { name: RouteName::new("carrier"), written: Mutex::new(file), hold })
     }
 
-    /// One write for the batch, so that a kill leaves all of it or nothing.
+    /// One write per batch, so that a kill leaves all of it or nothing.
     fn write_down(&self, texts: &[OutboundText]) -> std::io::Result<()> {
         let at = SystemClock.now().as_millis();
         let mut lines = String::new();
@@ -119,7 +119,7 @@ impl Route for Carrier {
 
     async fn hand_over(&self, texts: &[OutboundText], sink: &dyn RouteSink) -> Vec<HandOver> {
         if self.write_down(texts).is_err() {
-            let detail = "the rig's file cannot be written".to_owned();
+            let detail = "the rig cannot write its file".to_owned();
             return vec![HandOver::TryLater { detail }; texts.len()];
         }
         sleep(NETWORK_TIME).await;
@@ -130,7 +130,7 @@ impl Route for Carrier {
         for text in texts {
             let fate = fate(text.to, text.attempt);
             if fate == Fate::ArrivesEarly {
-                // Should it not be kept, the one that comes later will be.
+                // If this one is not stored, the later one will be.
                 let _ = sink.receipt(Receipt::new(text.message, ReceiptStatus::Delivered)).await;
             }
             results.push(fate.result());

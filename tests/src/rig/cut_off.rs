@@ -1,5 +1,5 @@
-//! Thousands of requests whose clients hang up at some moment: none may leave a transaction open
-//! or a ledger untrue.
+//! Thousands of requests whose clients hang up at a random moment. None may leave an open
+//! transaction or a wrong ledger.
 
 use std::time::Duration;
 
@@ -21,32 +21,32 @@ use super::world::World;
 use super::{Report, RigFailed, Violation};
 use crate::simulation::dice::Dice;
 
-/// Servers on the one database.
+/// Number of servers on the database.
 const REPLICAS: usize = 2;
-/// How long what waits may stay as much at the end.
+/// How long the amount of waiting work may stay the same at the end.
 const STANDSTILL: Duration = Duration::from_secs(90);
-/// Requests at once afterwards: more than all connections of a server's pool.
+/// Concurrent requests afterwards: more than a server's pool has connections.
 const AFTERWARDS: usize = 64;
 
-/// How it is run.
+/// Settings of this scenario.
 #[derive(Debug, Clone, Args)]
 pub struct Settings {
-    /// Requests to be cut off
+    /// Number of requests to cut off
     #[arg(long, default_value_t = 10_000)]
     pub requests: usize,
-    /// Clients that do so side by side
+    /// Number of concurrent clients
     #[arg(long, default_value_t = 64)]
     pub clients: usize,
-    /// What draws the moments
+    /// Seed for the moments
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 }
 
-/// Cuts requests off.
+/// Runs the scenario.
 ///
 /// # Errors
 ///
-/// When the rig itself fails; what it finds is in the report.
+/// If the rig itself fails. Violations are in the report.
 pub async fn run(settings: &Settings) -> Result<Report, RigFailed> {
     let started = Instant::now();
     let mut report = Report::default();
@@ -64,7 +64,7 @@ pub async fn run(settings: &Settings) -> Result<Report, RigFailed> {
     crowd.hang_up(0, settings.requests, settings.clients, &mut dice).await;
     let mut db = site.connect().await?;
     report.violations.extend(rules::stale_under_load(&mut db).await?);
-    // The same programs, with the connections they had, once they have nothing else to do.
+    // Asks the same servers, over the connections they have, once they are idle.
     drain(&site, STANDSTILL, &mut report).await?;
     report.violations.extend(unserved(&site, &world).await);
     report.violations.extend(site.fleet.renew().await?);
@@ -82,7 +82,7 @@ pub async fn run(settings: &Settings) -> Result<Report, RigFailed> {
     Ok(report)
 }
 
-/// Asks every server more at once than it has connections, which all have to be whole.
+/// Sends each server more concurrent requests than it has connections. All must succeed.
 async fn unserved(site: &Site, world: &World) -> Vec<Violation> {
     let bytes =
         request(("GET", "/api/v1/messages?limit=1"), &world.accounts[0].key, "", &Value::Null);
@@ -94,6 +94,6 @@ async fn unserved(site: &Site, world: &World) -> Vec<Violation> {
         }
     }
     let answers = asked.join_all().await.into_iter().filter(|status| *status != 200);
-    let rule = "a server serves as before";
+    let rule = "a server still serves";
     answers.map(|status| Violation::new(rule, format!("an answer {status}"))).collect()
 }

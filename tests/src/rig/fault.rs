@@ -1,4 +1,4 @@
-//! What is done to a run, one fault a round.
+//! The faults, one per round.
 
 use std::time::Duration;
 
@@ -16,23 +16,23 @@ use crate::simulation::dice::Dice;
 pub enum Fault {
     /// `kill -9` of a server.
     KillReplica,
-    /// PostgreSQL ends at once, as by a crash, and is started again.
+    /// PostgreSQL crashes and is started again.
     CrashDatabase,
-    /// PostgreSQL ends in order, and is started again.
+    /// PostgreSQL stops in order and is started again.
     RestartDatabase,
     /// All connections to PostgreSQL are cut.
     CutConnections,
-    /// A server stands still for a while.
+    /// A server is stopped (SIGSTOP) for a while.
     SuspendReplica,
     /// Many clients hang up on their requests.
     CutRequests,
 }
 
-/// A time in which the database could not be reached by all, in milliseconds since 1970.
+/// A period in which not every server could reach the database, in milliseconds since 1970.
 pub(super) type Outage = (i64, i64);
 
 const LONGEST_PAUSE: u64 = 2_000;
-/// How many clients hang up, and how many of them at once.
+/// How many clients hang up, and how many at the same time.
 const HANG_UPS: (usize, usize) = (100, 16);
 /// Names of clients that hang up, apart from those of the others.
 const FIRST_NAME: usize = 1_000_000;
@@ -48,7 +48,7 @@ impl Fault {
         Self::CutRequests,
     ];
 
-    /// Does it, and puts things right again as far as an operator would.
+    /// Causes the fault, and then restarts what an operator would restart.
     pub(super) async fn strike(
         self,
         round: usize,

@@ -1,4 +1,4 @@
-//! The servers: started, killed, stopped, continued, ended.
+//! The servers: starting, killing, pausing, resuming and stopping them.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -19,38 +19,38 @@ use super::report::Violation;
 
 /// The operator's token of every server.
 pub(super) const OPERATOR: &str = "operator-token-of-the-rig";
-/// How long a server may take to come up, or to end in order.
+/// How long a server may take to start, or to stop in order.
 const BOUND: Duration = Duration::from_mins(1);
 const LOOK: Duration = Duration::from_millis(10);
 
 /// What all servers have in common.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
-    /// Where logs and lists of what was handed over go.
+    /// The folder for logs and records of hand-overs.
     pub(super) folder: PathBuf,
     pub(super) database: String,
     pub(super) lease: Duration,
-    /// Whether a server's network answers only when it is [released](Fleet::release).
+    /// Whether a server's network answers only once it is [released](Fleet::release).
     pub(super) network: Network,
 }
 
 /// How the networks behave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Network {
-    /// They answer by themselves.
+    /// They answer at once.
     Free,
-    /// They answer when they are released.
+    /// They answer once they are released.
     Held,
 }
 
-/// Which life of which server.
+/// One process of one server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Life {
     pub(super) replica: usize,
     pub(super) generation: u32,
 }
 
-/// A time in which a server did not go on: for good, or for a while.
+/// A period in which a server did not run, or its end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pause {
     pub(super) life: Life,
@@ -77,7 +77,7 @@ struct Replica {
 
 impl Drop for Replica {
     fn drop(&mut self) {
-        // Whether it runs still or not, it is gone after this.
+        // It may have ended already. It is gone after this either way.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -98,7 +98,7 @@ impl Fleet {
         self.replicas.len()
     }
 
-    /// Starts one more.
+    /// Starts another server.
     pub(super) async fn add(&mut self) -> Result<(), RigFailed> {
         let life = Life { replica: self.replicas.len(), generation: 0 };
         let replica = self.start(life).await?;
@@ -111,7 +111,7 @@ impl Fleet {
         let killed = &mut self.replicas[replica];
         killed.child.kill()?;
         ended(&mut killed.child).await?;
-        // Afterwards, so that all that it did is before.
+        // Taken after the kill, so that everything the server did is earlier.
         self.pauses.push(Pause { life: killed.life, from: now(), until: None });
         Ok(())
     }
@@ -123,7 +123,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// SIGSTOP; goes on with [`Fleet::resume`]. Should the rig end first, the server does too.
+    /// Sends SIGSTOP; [`Fleet::resume`] undoes it. If the rig ends first, the server ends too.
     pub(super) fn suspend(&mut self, replica: usize) -> Result<Suspended, RigFailed> {
         let Replica { life, child } = &self.replicas[replica];
         let id = child.id();
@@ -136,7 +136,7 @@ impl Fleet {
         Ok(Suspended { life: *life, from: now(), keeper })
     }
 
-    /// SIGCONT.
+    /// Sends SIGCONT.
     pub(super) fn resume(&mut self, suspended: Suspended) -> Result<(), RigFailed> {
         let Suspended { life, from, mut keeper } = suspended;
         keeper.kill()?;
@@ -147,24 +147,24 @@ impl Fleet {
         Ok(())
     }
 
-    /// Lets the network of a server answer.
+    /// Lets a server's network answer.
     pub(super) fn release(&self, replica: usize) -> Result<(), RigFailed> {
         File::create(self.hold(replica))?;
         Ok(())
     }
 
-    /// Those that ended although nobody ended them.
+    /// The servers that ended without being told to.
     pub(super) fn ended_by_themselves(&mut self) -> Vec<String> {
         let mut ended = Vec::new();
         for Replica { life, child } in &mut self.replicas {
             if let Ok(Some(status)) = child.try_wait() {
-                ended.push(format!("replica {} {status}", life.replica));
+                ended.push(format!("server {} {status}", life.replica));
             }
         }
         ended
     }
 
-    /// Ends all in order, by SIGTERM. Returns those that did not end well.
+    /// Stops all servers with SIGTERM. Returns those that did not stop in order.
     pub(super) async fn end(&mut self) -> Result<Vec<Violation>, RigFailed> {
         for replica in &self.replicas {
             signal("-TERM", replica.child.id())?;
@@ -174,12 +174,12 @@ impl Fleet {
             let Replica { life, child } = replica;
             let status = ended(child).await?;
             if !status.success() {
-                let told = format!("replica {} {status}", life.replica);
-                violations.push(Violation::new("a server ends in order", told));
+                let told = format!("server {} {status}", life.replica);
+                violations.push(Violation::new("a server stops in order", told));
             }
         }
         for Replica { life, .. } in &self.replicas {
-            // It says so when it could not do all in time: that is as if it had been killed.
+            // A server that could not finish in time logs that: this counts as a kill.
             if std::fs::read_to_string(self.log(*life))?.contains("before everything had ended") {
                 self.pauses.push(Pause { life: *life, from: now(), until: None });
             }
@@ -188,7 +188,7 @@ impl Fleet {
         Ok(violations)
     }
 
-    /// What the logs of all lives so far hold that no log may hold.
+    /// Leaks in the logs of all processes so far.
     fn leaks(&self) -> Result<Vec<Violation>, RigFailed> {
         let mut violations = Vec::new();
         for entry in std::fs::read_dir(&self.plan.folder)? {
@@ -197,17 +197,17 @@ impl Fleet {
             if !name.starts_with("log-") {
                 continue;
             }
-            // A line that was cut off by a kill may end anywhere.
+            // A kill may cut a line off anywhere.
             let log = std::fs::read(&path)?;
             if let Some(leak) = leak(&String::from_utf8_lossy(&log)) {
                 let told = format!("{name} holds {leak}");
-                violations.push(Violation::new("no log holds what people write, or a key", told));
+                violations.push(Violation::new("no log contains personal data or a key", told));
             }
         }
         Ok(violations)
     }
 
-    /// Ends all in order and starts them again, so that no request is under way any more.
+    /// Stops all servers in order and starts them again, so that no request is under way.
     pub(super) async fn renew(&mut self) -> Result<Vec<Violation>, RigFailed> {
         let violations = self.end().await?;
         for replica in 0..self.replicas.len() {
@@ -216,7 +216,7 @@ impl Fleet {
         Ok(violations)
     }
 
-    /// Where a life's log is.
+    /// The path of a process's log.
     fn log(&self, life: Life) -> PathBuf {
         self.plan.folder.join(format!("log-{}-{}", life.replica, life.generation))
     }
@@ -249,7 +249,7 @@ impl Fleet {
             ("SMS_WEBHOOK_TIMEOUT", "1s"),
             ("RUST_BACKTRACE", "1"),
         ]);
-        // A group of its own: what ends the rig at a terminal reaches it through its input.
+        // A separate process group: when the rig ends, the server notices through its input.
         command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.stderr(File::create(&log)?).spawn()?;
         let printed = child.stdout.take();
@@ -262,16 +262,16 @@ impl Fleet {
     }
 }
 
-/// A server that stands still.
+/// A server stopped by SIGSTOP.
 #[derive(Debug)]
 pub(super) struct Suspended {
     life: Life,
     from: i64,
-    /// Kills the server if the rig is gone.
+    /// Kills the server when the rig is gone.
     keeper: Child,
 }
 
-/// The address in the banner. The rest is read and left, so that the server never waits.
+/// Reads the address from the banner, and then discards the rest, so that the server never blocks.
 fn address_printed(printed: ChildStdout) -> oneshot::Receiver<SocketAddr> {
     let (tell, told) = oneshot::channel();
     std::thread::spawn(move || {
@@ -300,7 +300,7 @@ async fn ended(child: &mut Child) -> Result<ExitStatus, RigFailed> {
             return Ok(status);
         }
         if Instant::now() > deadline {
-            return Err(RigFailed::Late("the end of a server"));
+            return Err(RigFailed::Late("a server to end"));
         }
         sleep(LOOK).await;
     }

@@ -1,4 +1,4 @@
-//! What the servers' networks wrote down: which text left when, and from where.
+//! What the servers' networks recorded: which message was sent when, and by which server.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,10 +12,10 @@ use super::fleet::{Life, Pause};
 use super::report::Violation;
 use super::site::name;
 
-/// The most texts that one server hands over at a moment: two workers with 500 each.
+/// The most messages that one server hands over at a time: two workers with 500 each.
 const IN_FLIGHT: usize = 1_000;
 
-/// One text leaving once.
+/// One hand-over of one message.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Leaving {
     pub(super) life: Life,
@@ -23,10 +23,10 @@ pub(super) struct Leaving {
     pub(super) at: i64,
 }
 
-/// Every leaving, in the order of time, by text.
+/// All hand-overs by message, in order of time.
 pub(super) type HandOvers = BTreeMap<MessageId, Vec<Leaving>>;
 
-/// Reads what was written down so far.
+/// Reads what was recorded so far.
 pub(super) fn read(folder: &Path) -> Result<HandOvers, RigFailed> {
     let mut all = HandOvers::new();
     for entry in std::fs::read_dir(folder)? {
@@ -49,26 +49,26 @@ pub(super) fn read(folder: &Path) -> Result<HandOvers, RigFailed> {
     Ok(all)
 }
 
-/// The life in the name `handed-REPLICA-GENERATION`.
+/// The server process in the name `handed-REPLICA-GENERATION`.
 fn life(name: &str) -> Option<Life> {
     let (replica, generation) = name.strip_prefix("handed-")?.split_once('-')?;
     Some(Life { replica: replica.parse().ok()?, generation: generation.parse().ok()? })
 }
 
-/// Texts that left more than once, and what made them.
+/// Messages that were sent more than once, and why.
 #[derive(Debug, Default)]
 pub(super) struct Twice {
-    /// How many leavings too many.
+    /// The number of repeated hand-overs.
     pub(super) count: usize,
-    /// How many left, unknown to anybody, and failed when they were to leave again.
+    /// How many were sent without a record, and failed when they were claimed again.
     pub(super) then_failed: usize,
     pub(super) violations: Vec<Violation>,
 }
 
-/// Finds for every text that left more than once, or left and `failed` all the same, what explains
-/// it: the server that had it was killed, or stood still for longer than its lease, before it could
-/// record that; or the database was away for long. Nothing else may, and no fault more often than
-/// texts were in flight.
+/// Explains every message that was sent more than once, or was sent and still `failed`. The only
+/// valid explanations: the server that held it was killed, or stopped for longer than its lease,
+/// before it could record the hand-over; or the database was unavailable for long. No fault may
+/// explain more messages than were in flight.
 pub(super) fn explain(
     all: &HandOvers,
     failed: &BTreeSet<MessageId>,
@@ -88,8 +88,7 @@ pub(super) fn explain(
                 None => continue,
             }
             let is_it = |pause: &Pause| {
-                // Whatever it had in hand at that moment it had claimed within a lease before, or
-                // renewed: never long before.
+                // What it held at that moment it had claimed or renewed within one lease before.
                 let in_hand = at <= pause.from && pause.from - at <= lease;
                 let for_long = pause.until.is_none_or(|until| until - at >= lease * 2 / 3);
                 pause.life == life && in_hand && for_long
@@ -106,7 +105,8 @@ pub(super) fn explain(
                     format!("and, {} ms later, by {replica}-{generation}", next.at - at)
                 });
                 let told = format!("{id}, by replica {}-{} {then}", life.replica, life.generation);
-                let rule = "a text leaves again, or fails, only after a fault of who had it";
+                let rule =
+                    "a sent message is sent again, or fails, only after a fault of its server";
                 twice.violations.push(Violation::new(rule, told));
             }
         }
@@ -114,7 +114,7 @@ pub(super) fn explain(
     for (pause, count) in pauses.iter().zip(by_pause) {
         if count > IN_FLIGHT {
             let told = format!("{count} by replica {}", pause.life.replica);
-            let rule = "no more is handed over again than was in flight";
+            let rule = "no more messages are handed over again than were in flight";
             twice.violations.push(Violation::new(rule, told));
         }
     }
@@ -131,7 +131,7 @@ mod tests {
         Life { replica, generation: 0 }
     }
 
-    /// The violations when a text left at these moments, in seconds, from these servers.
+    /// The violations if a message was sent at these times, in seconds, by these servers.
     fn violations(leavings: &[(usize, i64)], pauses: &[Pause], outages: &[Outage]) -> usize {
         let leaving =
             |&(replica, at): &(usize, i64)| Leaving { life: life(replica), at: at * 1_000 };

@@ -1,4 +1,4 @@
-//! The clients: what they send, and what they make of the answers.
+//! The clients: what they send, and what they record of the answers.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use super::records::{Records, Told};
 use super::world::{OUT_FROM_THE_START, PEOPLE, PEOPLE_COUNT, World, stopper};
 use crate::simulation::dice::Dice;
 
-/// How often a send with a key is tried until its answer is known.
+/// How often a send with an idempotency key is repeated until its answer is known.
 const MOST_TRIES: u32 = 40;
 const BETWEEN_TRIES: Duration = Duration::from_millis(300);
-/// How long a client that hangs up may have waited, in milliseconds.
+/// The longest time that a client waits before it hangs up, in milliseconds.
 const LONGEST_WAIT: u64 = 60;
 
 /// What all clients share.
@@ -28,7 +28,7 @@ pub(super) struct Crowd {
     pub(super) world: World,
     pub(super) addresses: Addresses,
     pub(super) records: Records,
-    /// The round, which says who opts out soon.
+    /// The round, which decides who opts out soon.
     pub(super) round: watch::Receiver<u64>,
     /// The mean time between two requests of one client.
     pub(super) pause: Duration,
@@ -42,7 +42,7 @@ struct Client {
     sends: u64,
 }
 
-/// A send as it is asked for.
+/// A requested send.
 struct Send {
     words: String,
     key: Option<String>,
@@ -51,7 +51,7 @@ struct Send {
 }
 
 impl Crowd {
-    /// Starts so many clients. They end when what `stopping` listens to is gone.
+    /// Starts clients. They end when the sender of `stopping` is dropped.
     pub(super) fn start(
         &self,
         clients: usize,
@@ -63,7 +63,7 @@ impl Crowd {
             let mut stopping = stopping.clone();
             let mut client = Client { crowd: self.clone(), dice: dice.fork(), name, sends: 0 };
             tasks.spawn(async move {
-                // What it has begun it ends, so that its answer is known.
+                // It finishes the request it began, so that the answer is known.
                 while !stopping.has_changed().unwrap_or(true) {
                     client.act().await;
                     let most =
@@ -79,7 +79,7 @@ impl Crowd {
         tasks
     }
 
-    /// Clients, named from `first` on, each of which hangs up on one request.
+    /// Clients, numbered from `first`, each of which hangs up on one request.
     pub(super) async fn hang_up(
         &self,
         first: usize,
@@ -120,11 +120,11 @@ impl Client {
                 addr = self.crowd.addresses.other(addr, &mut self.dice);
                 told = self.ask(addr, &send).await;
                 if told == Told::Refused {
-                    // The one before, whose answer was lost, may yet be taken up and accepted.
+                    // The previous request, whose answer was lost, may still be accepted.
                     break;
                 }
             }
-            // And a retry by somebody who did not see the answer.
+            // A retry by a client that did not see the answer.
             if told != Told::Refused && self.dice.percent(20) {
                 let addr = self.crowd.addresses.any(&mut self.dice);
                 self.ask(addr, &send).await;
@@ -140,7 +140,7 @@ impl Client {
         }
     }
 
-    /// Sends it once and keeps what was told.
+    /// Sends it once and records the answer.
     async fn ask(&mut self, addr: SocketAddr, send: &Send) -> Told {
         let answer = ask(addr, &send.bytes).await;
         let (told, is_wrong) = read(answer.as_ref());
@@ -162,9 +162,9 @@ impl Client {
         let mut all = self.crowd.records.lock();
         match answer.map_or(0, |answer| answer.status) {
             200 => all.cancelled.push(message),
-            // On its way already; unknown; not to be had at present.
+            // Already on its way; unknown; temporarily unavailable.
             409 | 0 | 429 | 503 => {}
-            status => all.wrong.push(format!("{status} to the cancelling of {message}")),
+            status => all.wrong.push(format!("{status} to cancelling {message}")),
         }
     }
 
@@ -184,7 +184,7 @@ impl Client {
         let account = self.dice.below(self.crowd.world.accounts.len());
         let mut words = format!("rig {}-{}", self.name, self.sends);
         if self.dice.percent(10) {
-            // Two parts.
+            // Two segments.
             words.push_str(&" and so on".repeat(18));
         }
         let count = self.dice.weighted(&[(140, 1), (50, 4), (9, 20), (1, 100)]);
@@ -205,14 +205,14 @@ impl Client {
     fn draw_number(&mut self) -> u64 {
         match self.dice.below(100) {
             0..4 => self.dice.pick(&OUT_FROM_THE_START).unwrap_or(PEOPLE),
-            // Somebody who opts out now, or has just done so.
+            // A number that opts out now, or just did.
             4..8 => stopper(*self.crowd.round.borrow()),
             _ => self.dice.between(PEOPLE, PEOPLE + PEOPLE_COUNT - 1),
         }
     }
 }
 
-/// What an answer tells, and whether it is one that must not be.
+/// What an answer says, and whether it must not occur.
 fn read(answer: Option<&Answer>) -> (Told, bool) {
     let Some(answer) = answer else { return (Told::Nothing, false) };
     let data = &answer.body["data"];
@@ -226,9 +226,9 @@ fn read(answer: Option<&Answer>) -> (Told, bool) {
                 _ => (Told::Nothing, true),
             }
         }
-        // Too little credit; nobody left to text.
+        // Not enough credits; no recipient left.
         402 | 422 => (Told::Refused, false),
-        // 429 although the limit is lifted: every key's burst is spent when servers come and go.
+        // 429 although the limit is lifted: when servers start or stop, every key's burst is spent.
         429 | 503 => (Told::Nothing, false),
         _ => (Told::Nothing, true),
     }

@@ -1,4 +1,4 @@
-//! The receiver of webhooks: some of its endpoints always answer, some sometimes, some never.
+//! The receiver of webhooks: endpoints that always, sometimes or never answer.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -12,22 +12,22 @@ use tokio::time::sleep;
 use super::http::Head;
 use crate::simulation::dice::Dice;
 
-/// How long an endpoint lets a sender hang: more than it waits.
+/// How long an endpoint delays an answer: longer than the sender waits.
 const HANG: Duration = Duration::from_millis(1_500);
 
 /// How an endpoint answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Temper {
-    /// Takes everything.
+    /// Accepts everything.
     Steady,
-    /// Refuses, hangs up or hangs now and then.
+    /// Sometimes refuses, hangs up or does not answer.
     Moody,
     /// Refuses everything.
     Dead,
 }
 
 impl Temper {
-    /// The name in its endpoint's path.
+    /// The name in the endpoint's path.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Steady => "steady",
@@ -37,7 +37,7 @@ impl Temper {
     }
 }
 
-/// How often each delivery was taken, by its id.
+/// How often each delivery was accepted, by its id.
 type Taken = Arc<Mutex<BTreeMap<String, u32>>>;
 
 /// Listens until it is dropped with its runtime.
@@ -70,7 +70,7 @@ impl Receiver {
         Ok(Self { addr, taken })
     }
 
-    /// How often each delivery was taken so far.
+    /// How often each delivery was accepted so far.
     pub(super) fn taken(&self) -> BTreeMap<String, u32> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -98,7 +98,7 @@ async fn converse(mut socket: TcpStream, taken: Taken, mut dice: Dice) {
         let reaction = react(&head.text, &mut dice);
         let answer: &[u8] = match reaction {
             Reaction::Take => {
-                // Before the answer, so that whatever is known to be taken stands here.
+                // Recorded before the answer, so that every acceptance that a server saw is here.
                 if let Some(id) = head.header("x-connect-delivery") {
                     let mut taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
                     *taken.entry(id.to_owned()).or_default() += 1;

@@ -1,36 +1,36 @@
-//! What the clients asked for and were told.
+//! What the clients requested, and the answers they got.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sms_core::ids::{BatchId, MessageId};
 
-/// What the caller of a send knows of it.
+/// What the caller knows about a send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Told {
-    /// Accepted, and this is it.
+    /// It was accepted, with this answer.
     Accepted { batch: BatchId, messages: Vec<MessageId> },
-    /// Refused: nothing was sent or charged.
+    /// It was refused: nothing was sent or charged.
     Refused,
-    /// No answer, or one that leaves it open.
+    /// There was no answer, or an inconclusive one.
     Nothing,
 }
 
-/// Numbers that opted out: the account, the number, and the millisecond from which all knew.
+/// Opt-outs: the account, the number, and the millisecond from which every server knows.
 pub(super) type OptedOut = (usize, u64, i64);
 
 #[derive(Debug, Default)]
 pub(super) struct All {
-    /// What became of each send, by the text's words, which no two sends share.
+    /// The result of each send, by its body, which is unique.
     pub(super) sends: BTreeMap<String, Told>,
-    /// Texts that were cancelled, as their caller was told.
+    /// Messages that the API said were cancelled.
     pub(super) cancelled: Vec<MessageId>,
     pub(super) opted_out: Vec<OptedOut>,
-    /// How many answers had each status; 0 for none.
+    /// The number of answers with each status; status 0 means no answer.
     pub(super) statuses: BTreeMap<u16, u64>,
-    /// Answers that must not be, with the words of their request.
+    /// Answers that must not occur, with the body of their request.
     pub(super) wrong: Vec<String>,
-    /// Requests that were cut off.
+    /// The number of requests that were cut off.
     pub(super) cut_off: u64,
 }
 
@@ -45,8 +45,8 @@ impl Records {
 }
 
 impl All {
-    /// Notes what a send's caller knows now. What is known stays; two answers must be the same. A
-    /// refusal after a request whose answer was lost says nothing of that one.
+    /// Records what the caller of a send learned. A known answer stays, and a second one must equal
+    /// it. A refusal after a request whose answer was lost says nothing about the lost one.
     pub(super) fn tell(&mut self, words: &str, told: Told) {
         match self.sends.get(words) {
             Some(Told::Nothing) if told == Told::Refused => {}
@@ -60,7 +60,7 @@ impl All {
         }
     }
 
-    /// How many texts were accepted, as their callers were told.
+    /// How many messages the API said were accepted.
     pub(super) fn accepted(&self) -> usize {
         let count = |told: &Told| match told {
             Told::Accepted { messages, .. } => messages.len(),

@@ -1,4 +1,4 @@
-//! One server of the rig, in a process of its own: `sms-server` but for its route.
+//! One server of the rig in a separate process: `sms-server` with the rig's route.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -13,23 +13,23 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::carrier::Carrier;
 
-/// A server, started by the rig for itself.
+/// Arguments of a server that the rig starts.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The file for what is handed over
+    /// The file that records hand-overs
     #[arg(long)]
     handed: PathBuf,
-    /// A file without which the route does not answer
+    /// A file that must exist before the route answers
     #[arg(long)]
     hold: Option<PathBuf>,
-    /// How long claims hold, in milliseconds
+    /// Length of leases, in milliseconds
     #[arg(long)]
     lease: u64,
     #[command(flatten)]
     settings: Settings,
 }
 
-/// Serves until SIGTERM, or until whoever started it is gone.
+/// Serves until SIGTERM, or until the rig is gone.
 pub fn serve(arguments: Arguments) -> ExitCode {
     let Arguments { handed, hold, lease, settings } = arguments;
     logging::start(&settings);
@@ -58,7 +58,7 @@ pub fn serve(arguments: Arguments) -> ExitCode {
     }
 }
 
-/// The rig holds the other end of this process's input for as long as it lives.
+/// Waits for the end of standard input, whose other end the rig holds while it runs.
 fn end_with_the_rig() {
     std::thread::spawn(|| {
         let mut rest = Vec::new();

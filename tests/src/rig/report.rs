@@ -1,10 +1,10 @@
-//! What a run found.
+//! The report of a run.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-/// A promise that was not kept, and the text, account or the like concerned.
+/// A broken rule, and the message, account or other subject concerned.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Violation {
     rule: &'static str,
@@ -19,16 +19,16 @@ impl Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "not kept: {}: {}", self.rule, self.subject)
+        write!(f, "violated: {}: {}", self.rule, self.subject)
     }
 }
 
-/// What happened, and what was found.
+/// Figures and violations of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
-    /// Figures, each with its name, in the order to be shown.
+    /// Figures with their names, in display order.
     pub figures: Vec<(&'static str, String)>,
-    /// Broken promises.
+    /// The violations found.
     pub violations: Vec<Violation>,
     /// How long it took.
     pub took: Duration,
@@ -40,7 +40,7 @@ impl Report {
     }
 }
 
-/// The most that are told of one rule; where there is one there are often thousands.
+/// How many violations of one rule are shown. Where there is one there are often thousands.
 const MOST_TOLD: usize = 5;
 
 impl fmt::Display for Report {

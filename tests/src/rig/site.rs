@@ -1,4 +1,4 @@
-//! Everything that a scenario stands on: a database server, servers of ours, a folder.
+//! The environment of a scenario: a PostgreSQL server, our servers, a folder.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::report::Violation;
 const DATABASE: &str = "sms_rig";
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The ground of a scenario.
+/// The environment of a scenario.
 #[derive(Debug)]
 pub(super) struct Site {
     pub(super) postgres: Server,
@@ -23,7 +23,7 @@ pub(super) struct Site {
 }
 
 impl Site {
-    /// A database that writes to disk, and so many servers on it.
+    /// Starts a durable database and servers on it.
     pub(super) async fn prepare(
         replicas: usize,
         lease: Duration,
@@ -42,12 +42,12 @@ impl Site {
         Ok(site)
     }
 
-    /// A connection of the rig's own.
+    /// Opens a connection for the rig.
     pub(super) async fn connect(&self) -> Result<PgConnection, RigFailed> {
         Ok(PgConnection::connect(&self.postgres.url(DATABASE)).await?)
     }
 
-    /// What the servers' logs must not hold.
+    /// Panics in the servers' logs.
     pub(super) fn panics(&self) -> Result<Vec<Violation>, RigFailed> {
         let mut found = Vec::new();
         for entry in std::fs::read_dir(&self.folder)? {
@@ -61,7 +61,7 @@ impl Site {
         Ok(found)
     }
 
-    /// Removes the folder; what is found broken keeps it.
+    /// Removes the folder. After a violation it is kept instead.
     pub(super) fn clear(&self) -> Result<(), RigFailed> {
         Ok(std::fs::remove_dir_all(&self.folder)?)
     }
@@ -71,7 +71,7 @@ pub(super) fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Asks again and again until it is so; says whether it came to be so in time.
+/// Polls until the condition holds. Returns whether it did in time.
 pub(super) async fn comes_true<F>(bound: Duration, mut is_so: F) -> Result<bool, RigFailed>
 where
     F: AsyncFnMut() -> Result<bool, RigFailed>,

@@ -1,5 +1,5 @@
-//! A server stands still for longer than its lease while it holds texts. Another takes them over;
-//! what the first then tries to record changes nothing.
+//! Stops a server for longer than its lease while it holds messages. Another server takes them
+//! over, and what the first then tries to record changes nothing.
 
 use std::time::Duration;
 
@@ -19,27 +19,27 @@ use super::world::{PEOPLE, PEOPLE_COUNT, World};
 use super::{Report, RigFailed, Violation, hand_overs};
 use crate::simulation::dice::Dice;
 
-/// How many texts it holds: one send, few enough for one batch.
+/// How many messages it holds: one send, few enough for one claim.
 const TEXTS: usize = 200;
-/// How long anything may take besides leases.
+/// How long each step may take besides leases.
 const BOUND: Duration = Duration::from_secs(30);
-/// Servers, by the order in which they are started.
+/// The servers, in the order of their start.
 const SLEEPER: usize = 0;
 const OTHER: usize = 1;
 
-/// How it is run.
+/// Settings of this scenario.
 #[derive(Debug, Clone, Args)]
 pub struct Settings {
-    /// How long claims hold, in seconds
+    /// Length of leases, in seconds
     #[arg(long, default_value_t = 30)]
     pub lease: u64,
 }
 
-/// Puts a server to sleep over its lease.
+/// Runs the scenario.
 ///
 /// # Errors
 ///
-/// When the rig itself fails, or the server does not come to hold texts; what it finds is in the
+/// If the rig itself fails, or the server does not come to hold messages. Violations are in the
 /// report.
 pub async fn run(settings: &Settings) -> Result<Report, RigFailed> {
     let started = Instant::now();
@@ -63,7 +63,7 @@ pub async fn run(settings: &Settings) -> Result<Report, RigFailed> {
     handed_over(&site, OTHER, lease + BOUND).await?;
     report.figure("taken over after", format!("{:.1} s", slept.elapsed().as_secs_f64()));
 
-    // The other holds them, without having recorded anything, when the sleeper goes on.
+    // When the sleeper goes on, the other server holds the messages and has recorded nothing.
     let mut db = site.connect().await?;
     let before = state(&mut db).await?;
     site.fleet.release(SLEEPER)?;
@@ -91,21 +91,21 @@ pub async fn run(settings: &Settings) -> Result<Report, RigFailed> {
     report.violations.extend(rules::at_the_end(&mut db).await?);
     report.violations.extend(site.panics()?);
     let handed = hand_overs::read(&site.folder)?;
-    report.figure("texts", handed.len());
+    report.figure("messages", handed.len());
     report.figure("handed over twice", handed.values().filter(|times| times.len() == 2).count());
     report.took = started.elapsed();
     site.clear()?;
     Ok(report)
 }
 
-/// Numbers whose texts leave at once, and are confirmed later.
+/// Numbers whose messages are sent at once and get a receipt later.
 fn numbers() -> Vec<String> {
     let all = PEOPLE..PEOPLE + PEOPLE_COUNT;
     let plain = all.filter(|number| number % 20 > 4).take(TEXTS);
     plain.map(|number| format!("+{number}")).collect()
 }
 
-/// Waits until a server's network has been handed every text.
+/// Waits until a server's network was handed every message.
 async fn handed_over(site: &Site, replica: usize, bound: Duration) -> Result<(), RigFailed> {
     let has_all = comes_true(bound, async || {
         let handed = hand_overs::read(&site.folder)?;
@@ -116,7 +116,7 @@ async fn handed_over(site: &Site, replica: usize, bound: Duration) -> Result<(),
     if has_all.await? { Ok(()) } else { Err(RigFailed::Late("handing over")) }
 }
 
-/// How many outcomes a server could not record because it had lost its lease.
+/// How many outcomes a server could not record, because it had lost its lease.
 async fn lost_outcomes(addr: std::net::SocketAddr) -> usize {
     let bytes = request(("GET", "/metrics"), "", "", &Value::Null);
     let page = ask(addr, &bytes).await.map(|answer| answer.text).unwrap_or_default();
@@ -124,7 +124,7 @@ async fn lost_outcomes(addr: std::net::SocketAddr) -> usize {
     lines.filter_map(|count| count.parse::<usize>().ok()).sum()
 }
 
-/// Everything that an outcome could change, but for how long the other's lease holds.
+/// Everything that an outcome could change, except the end of the other server's lease.
 async fn state(db: &mut PgConnection) -> Result<Vec<String>, RigFailed> {
     let mut state = Vec::new();
     for question in [

@@ -10,29 +10,29 @@ use super::http::{ask, request};
 use super::receiver::Temper;
 use super::records::Records;
 
-/// One account and all that reaches it.
+/// One account, with its keys and numbers.
 #[derive(Debug, Clone)]
 pub(super) struct Account {
     pub(super) id: String,
     pub(super) key: String,
-    /// Its own number, which its texts come from.
+    /// Its number, from which its messages are sent.
     pub(super) number: String,
 }
 
-/// What there is.
+/// Everything that a run sets up.
 #[derive(Debug, Clone)]
 pub(super) struct World {
     pub(super) accounts: Vec<Account>,
 }
 
-/// Numbers that opted out of every account before anything was sent.
+/// Numbers that opt out of every account before anything is sent.
 pub(super) const OUT_FROM_THE_START: [u64; 5] =
     [447_700_900_900, 447_700_900_901, 447_700_900_902, 447_700_900_903, 447_700_900_904];
-/// The first of the numbers that opt out one after the other while texts go to them.
+/// The first of the numbers that opt out one after the other while messages are sent to them.
 const STOPPERS: u64 = 447_700_900_800;
-/// How many there are.
+/// How many of them there are.
 const STOPPER_COUNT: u64 = 100;
-/// The first of those who stay.
+/// The first of the numbers that never opt out.
 pub(super) const PEOPLE: u64 = 447_700_900_100;
 /// How many there are.
 pub(super) const PEOPLE_COUNT: u64 = 600;
@@ -42,11 +42,11 @@ pub(super) fn stopper(round: u64) -> u64 {
     STOPPERS + round % STOPPER_COUNT
 }
 
-/// An endpoint and what it is told of.
+/// An endpoint and its events.
 type Wanted = (Temper, &'static [&'static str]);
 
-/// Credits and endpoints of the accounts: one with a steady endpoint for everything, one with a
-/// moody one, one with a steady one for failures beside a dead one, one with little credit.
+/// Credits and endpoints of the accounts: one with a steady endpoint for all events, one with a
+/// moody endpoint, one with a steady endpoint for failures and a dead one, one with few credits.
 const ACCOUNTS: [(u64, &[Wanted]); 4] = [
     (1_000_000, &[(Temper::Steady, &EVERYTHING)]),
     (1_000_000, &[(Temper::Moody, &["message.sent", "message.delivered"])]),
@@ -57,7 +57,7 @@ const EVERYTHING: [&str; 5] =
     ["message.sent", "message.delivered", "message.failed", "message.received", "opt_out.created"];
 
 impl World {
-    /// Makes all of it at one server.
+    /// Creates everything through one server.
     pub(super) async fn make(
         addr: SocketAddr,
         receiver: SocketAddr,
@@ -90,7 +90,7 @@ impl World {
         Ok(world)
     }
 
-    /// Texts STOP to an account.
+    /// Sends STOP to an account's number.
     pub(super) async fn opt_out(
         &self,
         addr: SocketAddr,
@@ -101,12 +101,12 @@ impl World {
         let to = &self.accounts[place].number;
         let body = json!({ "from": format!("+{number}"), "to": to, "body": "STOP" });
         call(addr, "/admin/v1/inbound", OPERATOR, &body).await?;
-        // The answer came: from now on everybody has to know.
+        // The answer has come: from now on every server must know.
         records.lock().opted_out.push((place, number, now()));
         Ok(())
     }
 
-    /// Gives an account more credits.
+    /// Adds credits to an account.
     pub(super) async fn top_up(&self, addr: SocketAddr, place: usize) -> Result<(), RigFailed> {
         let path = format!("/admin/v1/accounts/{}/credits", self.accounts[place].id);
         call(addr, &path, OPERATOR, &json!({ "amount": 50 })).await?;

@@ -1,4 +1,4 @@
-//! PostgreSQL beside the store in memory.
+//! PostgreSQL beside the memory store.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::{Other, Settings, Summary, Violation, run_beside};
 
-/// A PostgreSQL server of its own, with a database for each run.
+/// A temporary PostgreSQL server, with a database for each run.
 #[derive(Debug)]
 pub struct Beside {
     cluster: Cluster,
@@ -21,7 +21,7 @@ impl Beside {
     ///
     /// # Panics
     ///
-    /// When PostgreSQL cannot be started.
+    /// If PostgreSQL cannot be started.
     pub fn start() -> Self {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.expect("the machine has threads");
@@ -40,11 +40,11 @@ impl Beside {
     ///
     /// # Errors
     ///
-    /// The first broken promise, or the first difference.
+    /// The first violation or difference.
     ///
     /// # Panics
     ///
-    /// When the database cannot be made or reached.
+    /// If the database cannot be created or reached.
     pub fn run(&self, settings: &Settings) -> Result<Summary, Box<Violation>> {
         let (store, database) = self.runtime.block_on(async {
             let database = self.cluster.create(Some(&self.template)).await;

@@ -1,5 +1,5 @@
-//! The randomness that the services under test draw from: it follows from a seed, and can be turned
-//! back, so that two stores that carry out one plan draw the same.
+//! The randomness of the services under test. It follows from a seed and can be rewound, so that
+//! two stores that execute one plan draw the same values.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -41,12 +41,12 @@ impl Chance {
         source
     }
 
-    /// Where they stand.
+    /// The position of all sources.
     pub fn mark(&self) -> Mark {
         Mark(self.sources().iter().map(|source| source.state().clone()).collect())
     }
 
-    /// Turns them back, or forth, to where they stood.
+    /// Moves all sources to this position.
     pub fn turn_to(&self, mark: &Mark) {
         for (source, state) in self.sources().iter().zip(&mark.0) {
             source.state().clone_from(state);

@@ -1,4 +1,4 @@
-//! The seeded choices of a simulation: everything that could go one way or another asks here.
+//! The seeded choices of a simulation: every decision is drawn here.
 
 use sms_core::random::SplitMix;
 
@@ -33,12 +33,12 @@ impl Dice {
         low + self.0.below(high.saturating_sub(low) + 1)
     }
 
-    /// True in so many of a hundred cases.
+    /// True with this probability in percent.
     pub fn percent(&mut self, chance: u64) -> bool {
         self.0.below(100) < chance
     }
 
-    /// True in so many of a thousand cases.
+    /// True with this probability in thousandths.
     pub fn permille(&mut self, chance: u64) -> bool {
         self.0.below(1_000) < chance
     }
@@ -48,11 +48,11 @@ impl Dice {
         items.get(self.below(items.len())).copied()
     }
 
-    /// One of `items`, each as often as its weight says.
+    /// One of `items`, with a probability proportional to its weight.
     ///
     /// # Panics
     ///
-    /// When no weight is above 0.
+    /// If no weight is above 0.
     pub fn weighted<T: Copy>(&mut self, items: &[(u64, T)]) -> T {
         let total = items.iter().map(|(weight, _)| weight).sum();
         let mut rest = self.0.below(total);

@@ -34,14 +34,14 @@ use super::world::World;
 use super::{Settings, Summary, Violation};
 use crate::layer::Layered;
 
-/// When every run begins: 2026-11-21T07:07:10.123Z.
+/// The start of every run: 2026-11-21T07:07:10.123Z.
 const START: i64 = 1_795_244_830_123;
-/// How many tasks there are at most.
+/// The largest number of tasks.
 const MOST_TASKS: usize = 40;
-/// How many replicas of the service share the store.
+/// The number of servers that share the store.
 const REPLICAS: usize = 2;
 
-/// What a run is ended by.
+/// What ends a run.
 pub(super) type Step = Result<(), Box<Violation>>;
 
 /// One run.
@@ -52,7 +52,7 @@ pub struct Driver {
     pub(super) executor: Executor,
     pub(super) dice: Dice,
     pub(super) store: Arc<dyn Store>,
-    /// Both stores, where there is another beside.
+    /// Both stores, if there is a second one.
     twin: Option<Arc<dyn Store>>,
     difference: Difference,
     chance: Chance,
@@ -63,12 +63,12 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// A run as the settings say, about to begin.
+    /// Prepares a run with these settings.
     pub fn new(settings: Settings, other: Option<Other>) -> Self {
         let mut dice = Dice::new(settings.seed);
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START)));
         let books: Arc<dyn Store> = Arc::new(MemoryStore::new());
-        // Whatever stands between the stage and the books may fail or cheat.
+        // The layers between the stage and the memory store may fail or introduce a defect.
         let (difference, chance) = (Difference::default(), Chance::default());
         let twin = other.map(|other| -> Arc<dyn Store> {
             Arc::new(Twin::new(books.clone(), other, difference.clone(), chance.clone()))
@@ -103,7 +103,7 @@ impl Driver {
         driver
     }
 
-    /// A process of the service, with its own ids and leases, over the shared store.
+    /// One server, with its own ids and leases, on the shared store.
     fn replica(&mut self, clock: Arc<ManualClock>) -> Sms {
         let world = &self.world;
         let network = Network::new("network", world.clone(), self.settings.sabotage);
@@ -119,7 +119,7 @@ impl Driver {
             .build()
     }
 
-    /// Runs to the end, or to the first broken promise.
+    /// Runs to the end, or to the first violation.
     pub fn run(mut self) -> Result<Summary, Box<Violation>> {
         self.prepare()?;
         while self.step < self.settings.steps {
@@ -145,7 +145,7 @@ impl Driver {
         }))
     }
 
-    /// The accounts and numbers every run begins with.
+    /// Creates the accounts and numbers that every run begins with.
     fn prepare(&mut self) -> Step {
         let sms = self.replicas[0].clone();
         let world = self.world.clone();
@@ -234,7 +234,7 @@ impl Driver {
         self.start(chore.name(), Role::Worker, replica, task.boxed())
     }
 
-    /// Starts bringing what the network has, if anything is due.
+    /// Starts a task that brings the network's news, if any is due.
     pub(super) fn start_news(&mut self) -> Step {
         let now = self.world.now();
         let news = self.world.with(|state| state.air.take(now));
@@ -245,13 +245,13 @@ impl Driver {
         news.map_or(Ok(()), |news| self.start_bringing(news))
     }
 
-    /// Somebody texts one of our numbers.
+    /// A person sends a message to one of our numbers.
     fn start_answer(&mut self) -> Step {
         let dice = &mut self.dice;
         let now = self.world.now();
         let text = self.world.with(|state| {
             let to = our_number(dice, state)?;
-            // Now and then one of our own numbers texts another.
+            // Sometimes one of our own numbers sends to another.
             let from = if dice.percent(4) { our_number(dice, state)? } else { person(dice) };
             if dice.percent(8) {
                 send_insistence(dice, state, now);
@@ -333,7 +333,7 @@ impl Driver {
         work.into_iter().chain(others).flatten().min()
     }
 
-    /// Drops a task where it stands.
+    /// Drops a task wherever it waits.
     fn kill(&mut self, label: Label) -> Step {
         self.begin_step(label);
         self.world.note("dies", Detail::Name(label.name));
@@ -342,7 +342,7 @@ impl Driver {
         self.end_step()
     }
 
-    /// A process dies with all its tasks, and another takes its place.
+    /// A server dies with all its tasks, and a new one replaces it.
     fn restart(&mut self) -> Step {
         let replica = self.dice.below(REPLICAS);
         self.step += 1;
@@ -360,7 +360,7 @@ impl Driver {
         self.world.with(|state| (state.step, state.task) = (self.step, label.id));
     }
 
-    /// Ends the run if a promise was broken in this step.
+    /// Ends the run if this step had a violation.
     fn end_step(&mut self) -> Step {
         let difference = self.difference.take();
         match difference.or_else(|| self.world.with(|state| state.violation.take())) {
@@ -369,7 +369,7 @@ impl Driver {
         }
     }
 
-    /// Compares all that both stores keep, where there are two.
+    /// Compares the full contents of both stores, if there are two.
     fn compare_all(&mut self) -> Step {
         let Some(twin) = self.twin.clone() else { return Ok(()) };
         let read = read_all(&*twin, self.world.now()).now_or_never();
@@ -386,7 +386,7 @@ impl Driver {
         self.end_step()
     }
 
-    /// Ends the run with a promise that is seen broken now.
+    /// Ends the run with this violation.
     pub(super) fn broken(&self, what: String) -> Step {
         let trace = self.world.with(|state| state.trace.last_lines());
         let Settings { seed, steps, sabotage, .. } = self.settings;

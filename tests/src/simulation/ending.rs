@@ -1,4 +1,4 @@
-//! The end of a run: faults stop, the clock goes on, and all work has to come to its end.
+//! The end of a run: faults stop, the clock goes on, and all work must complete.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use super::model::{Check, Model, ensure};
 use super::workers::Chore;
 use super::world::Weather;
 
-/// Later than every schedule, then every validity, then every retry.
+/// Longer than all schedules, validities and retries together.
 const ALL_DONE_WITHIN: Duration = Duration::from_hours(14 * 24);
 
 impl Driver {
-    /// Lets all work come to its end.
+    /// Runs until all work is done.
     pub(super) fn end(&mut self) -> Step {
         self.world.with(|state| state.weather = Weather::Calm);
         let deadline = self.world.now().plus(ALL_DONE_WITHIN);
@@ -38,9 +38,9 @@ impl Driver {
                 continue;
             }
             match self.next_due() {
-                // Longer hops than needed: what fell due meanwhile is done together. But a keyword
-                // and a number that echoes what it is texted go on for ever, unless eleven texts
-                // to and fro fit the hour of which one is not answered.
+                // Moves further than needed, so that work which falls due meanwhile is done
+                // together. But not too far: a keyword and a number that echoes messages never stop
+                // unless eleven messages fit into one hour, the last of which gets no reply.
                 Some(at) => {
                     let hop = Duration::from_secs(self.dice.between(1, 300));
                     self.clock_to(at.max(now.plus(hop)))?;
@@ -65,7 +65,7 @@ impl Driver {
         }
     }
 
-    /// What has to be done now.
+    /// The chores that are due now.
     fn chores_due(&self, now: Timestamp) -> Vec<Chore> {
         let (text, delivery) = self.world.with(|state| {
             let model = &state.model;
@@ -93,7 +93,8 @@ fn is_due(at: Option<Timestamp>, now: Timestamp) -> bool {
     at.is_some_and(|at| at <= now)
 }
 
-/// Every text is final or sent without a receipt to come; every delivery is made or given up.
+/// Checks that every message is final, or sent with no receipt to come, and that every delivery is
+/// delivered or given up.
 fn all_ended(model: &Model, promised: impl Fn(sms_core::ids::MessageId) -> bool) -> Check {
     for (id, text) in &model.texts {
         let status = text.last.status;

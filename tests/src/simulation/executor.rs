@@ -1,7 +1,7 @@
-//! Runs tasks on one thread, one poll at a time, in whatever order it is told.
+//! Runs tasks on one thread, one poll at a time, in the order that the driver chooses.
 //!
-//! It has no clock and no queue of its own: the driver chooses which of the tasks that were woken
-//! is polled next, and which dies where it stands.
+//! It has no clock and no queue: the driver chooses which woken task is polled next, and which task
+//! dies where it waits.
 
 use std::fmt;
 use std::future::Future;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Names a task within one run, in the order of their starts.
+/// The number of a task within one run, in order of start.
 pub type TaskId = u64;
 
 /// On whose behalf a task runs.
@@ -19,7 +19,7 @@ pub type TaskId = u64;
 pub enum Role {
     /// A user's request.
     User,
-    /// Work that goes on by itself in one replica of the service.
+    /// Background work of one server.
     Worker,
     /// The network bringing something back.
     Network,
@@ -34,7 +34,7 @@ pub struct Label {
     pub name: &'static str,
     /// On whose behalf.
     pub role: Role,
-    /// The replica of the service that runs it.
+    /// The server that runs it.
     pub replica: usize,
 }
 
@@ -43,9 +43,9 @@ pub struct Label {
 pub enum Polled {
     /// The task waits for something.
     Waiting,
-    /// It is done, and gone.
+    /// The task finished and was removed.
     Done,
-    /// It panicked with these words, and is gone.
+    /// The task panicked with this message and was removed.
     Panicked(String),
 }
 
@@ -82,7 +82,7 @@ impl fmt::Debug for Executor {
 }
 
 impl Executor {
-    /// Adds a task, which is polled when its turn comes.
+    /// Adds a task.
     pub fn start(
         &mut self,
         name: &'static str,
@@ -98,17 +98,17 @@ impl Executor {
         label
     }
 
-    /// The tasks that can be polled with effect, the oldest first.
+    /// The tasks that were woken, oldest first.
     pub fn ready(&self) -> impl Iterator<Item = Label> {
         self.tasks.iter().filter(|task| task.woken.0.load(Ordering::Relaxed)).map(|task| task.label)
     }
 
-    /// All tasks, the oldest first.
+    /// All tasks, oldest first.
     pub fn labels(&self) -> impl Iterator<Item = Label> {
         self.tasks.iter().map(|task| task.label)
     }
 
-    /// Polls one task once. One that is not there is done.
+    /// Polls one task once. An unknown task counts as done.
     pub fn poll(&mut self, id: TaskId) -> Polled {
         let Some(index) = self.tasks.iter().position(|task| task.label.id == id) else {
             return Polled::Done;
@@ -136,7 +136,7 @@ impl Executor {
         self.tasks.retain(|task| task.label.id != id);
     }
 
-    /// Drops every task of a replica, as when its process dies.
+    /// Drops every task of a server, as if its process died.
     pub fn kill_replica(&mut self, replica: usize) {
         self.tasks.retain(|task| task.label.replica != replica);
     }

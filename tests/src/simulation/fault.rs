@@ -1,7 +1,7 @@
-//! A store that cannot be reached now and then: before a call has done anything, or after it has,
-//! so that the caller cannot know.
+//! A store that is sometimes unreachable, before or after a call has taken effect, so that the
+//! caller cannot know which.
 //!
-//! It stands before the stage: the model sees what was committed, the service what it was told.
+//! It wraps the stage: the model sees what was committed, and the service sees the error.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::trace::Detail;
 use super::world::World;
 use crate::layer::{Layer, Pass, passes_on};
 
-/// A store that fails as the dice of its world want it.
+/// A store that fails when the dice of its world say so.
 pub struct Shaky {
     world: Arc<World>,
     inner: Arc<dyn Store>,
@@ -25,7 +25,7 @@ impl fmt::Debug for Shaky {
 }
 
 impl Shaky {
-    /// Puts the failures of `world` before `inner`.
+    /// Wraps `inner` with the failures of `world`.
     pub fn new(world: Arc<World>, inner: Arc<dyn Store>) -> Self {
         Self { world, inner }
     }

@@ -1,4 +1,4 @@
-//! Reads all that a store keeps, by pages: through a twin, every page of both is compared.
+//! Reads everything in a store, page by page. Through a twin, this compares every page of both.
 
 use std::future::Future;
 use std::time::Duration;
@@ -13,11 +13,11 @@ use sms_core::statistics::Period;
 use sms_core::store::{Store, StoreError};
 use sms_core::time::Timestamp;
 
-/// Reads everything, as of `now`. Returns how many things there were.
+/// Reads everything, as of `now`. Returns the number of rows read.
 ///
 /// # Errors
 ///
-/// When the store fails.
+/// If the store fails.
 pub async fn read_all(store: &dyn Store, now: Timestamp) -> Result<usize, StoreError> {
     let accounts = pages(|page| store.account_list(page)).await?;
     let unrouted = pages(|page| store.unrouted_list(page)).await?;

@@ -1,10 +1,10 @@
-//! How words are coded, and how many parts they take: by the simulation's own knowledge of what is
-//! texted in it.
+//! The encoding and number of segments of a body, computed separately from the code under test, for
+//! the bodies that the simulation uses.
 
 use sms_core::text::{Encoding, Segments};
 
-/// How these words are coded and how many parts they take. No text here has a character of two
-/// units where one part ends and the next begins.
+/// The encoding and number of segments of a body. No body in the simulation has a character of two
+/// units at the end of a segment.
 pub fn measure(words: &str) -> (Encoding, Segments) {
     let is_plain = |c: char| (c.is_ascii() && c != '`') || c == '\u{e9}';
     let (encoding, units, alone, joined) = if words.chars().all(is_plain) {

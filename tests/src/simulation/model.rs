@@ -1,8 +1,8 @@
-//! What the books must show: a second, simple account of everything that was committed.
+//! The model: a second, simple record of everything that was committed.
 //!
-//! Every commit passes through [`super::stage::Stage`], which tells the model what was asked and
-//! what the store answered. The model works out from its own rules what must have changed, reads
-//! the store, and compares. It takes no rule from the code under test.
+//! Every commit passes through [`super::stage::Stage`], which reports the call and the store's
+//! answer to the model. The model computes by separate rules what must have changed, reads the
+//! store, and compares. It shares no rule with the code under test.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -26,10 +26,10 @@ use sms_core::time::Timestamp;
 use super::executor::TaskId;
 use super::wish::Meaning;
 
-/// Whether a promise holds; if not, which one and how.
+/// Whether an invariant holds; if not, which one and how.
 pub type Check = Result<(), String>;
 
-/// Returns an error that says which promise is broken, unless it holds.
+/// Returns an error that names the violated invariant, unless it holds.
 macro_rules! ensure {
     ($holds:expr, $($words:tt)+) => {
         if !$holds {
@@ -74,7 +74,7 @@ pub use reading::Reading;
 pub use sending::SendSeen;
 pub use text::TextModel;
 
-/// When and where a commit happened, and how to read the truth about it.
+/// When and where a commit happened, and the store to check it against.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment<'a> {
     /// The store itself.
@@ -92,7 +92,7 @@ pub struct Moment<'a> {
 pub struct OwnNumber {
     /// The number itself.
     pub phone: E164,
-    /// Who may use it.
+    /// The account that may use it; `None` for a shared number.
     pub holder: Holder,
     /// The route behind it, if it names one.
     pub route: Option<RouteName>,
@@ -113,37 +113,37 @@ pub struct OwnNumber {
 pub struct Tally {
     /// Sends accepted.
     pub sends: u64,
-    /// Sends answered from memory.
+    /// Sends answered by a replay.
     pub replays: u64,
-    /// Sends and launches refused, as there were too many test texts within the hour.
+    /// Sends and launches refused because of the hourly limit of test messages.
     pub used_up: u64,
     /// Campaigns launched.
     pub launches: u64,
-    /// Texts accepted.
+    /// Messages accepted.
     pub texts: u64,
-    /// Texts claimed by a worker, again after a lost lease included.
+    /// Messages claimed by a worker, including again after a lost lease.
     pub claims: u64,
-    /// Claims of texts whose earlier worker had lost its lease.
+    /// Claims of messages whose earlier worker had lost its lease.
     pub takeovers: u64,
-    /// Texts refunded.
+    /// Messages refunded.
     pub refunds: u64,
-    /// Texts that left perhaps and were given up.
+    /// Messages that may have been sent and were given up.
     pub doubtful: u64,
-    /// Receipts that changed a text.
+    /// Receipts that changed a message.
     pub receipts: u64,
-    /// Texts that came in.
+    /// Inbound messages.
     pub inbound: u64,
-    /// Those that came in parts and were joined.
+    /// Inbound messages joined from segments.
     pub joined: u64,
-    /// Those of which parts were missing for a day.
+    /// Inbound messages with segments missing for a day.
     pub given_up: u64,
-    /// Those that began with a keyword.
+    /// Inbound messages that matched a keyword.
     pub matches: u64,
-    /// Those that a keyword would have answered, had there not been so many answers lately.
+    /// Matches without a reply because of the hourly limit of replies.
     pub throttled: u64,
-    /// Those that a keyword would have answered, had they not come from one of our numbers.
+    /// Matches without a reply because the sender is one of our numbers.
     pub unanswered: u64,
-    /// Those that a keyword answered.
+    /// Keyword replies.
     pub replies: u64,
     /// Tracked links made.
     pub links: u64,
@@ -155,12 +155,12 @@ pub struct Tally {
     pub deliveries: u64,
     /// Attempts recorded.
     pub attempts: u64,
-    /// Endpoints switched off by their failures.
+    /// Endpoints disabled by failures.
     pub switched_off: u64,
 }
 
 impl Tally {
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -191,47 +191,48 @@ impl Tally {
     }
 }
 
-/// Who texted whom on shared numbers, as far as a store forgot it in portions that were full.
+/// How far the store has deleted the record of who messaged whom from shared numbers, for portions
+/// that were full.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Forgotten {
-    /// Whoever was texted last before this may be forgotten.
+    /// Records from before this moment may be deleted.
     pub before: Option<Timestamp>,
-    /// How many of those that are still known here have been.
+    /// How many of the records that the model still has were deleted.
     pub count: usize,
 }
 
-/// A second account of everything.
+/// A second record of everything.
 #[derive(Debug, Default)]
 pub struct Model {
     /// Accounts.
     pub accounts: BTreeMap<AccountId, AccountModel>,
-    /// Texts, inbound ones included.
+    /// Messages, inbound ones included.
     pub texts: BTreeMap<MessageId, TextModel>,
     /// Launched campaigns.
     pub campaigns: BTreeMap<CampaignId, CampaignModel>,
-    /// What can be claimed, by when.
+    /// Claimable messages, by time.
     pub queue: BTreeSet<(Timestamp, MessageId)>,
-    /// What workers claimed.
+    /// The messages that workers hold.
     pub claims: BTreeMap<LeaseToken, Claim>,
     /// The claim each task made last.
     pub claim_of: BTreeMap<TaskId, LeaseToken>,
     /// What the sends under way mean, by task.
     pub meanings: BTreeMap<TaskId, Meaning>,
-    /// What tasks read for what they are about to commit.
+    /// What tasks have read for their next commit.
     pub readings: BTreeMap<TaskId, Reading>,
     /// The operator's numbers.
     pub numbers: BTreeMap<NumberId, OwnNumber>,
-    /// By our number and the person: who texted last, and when.
+    /// By our number and the person: the account that sent last, and when.
     pub last_texted: BTreeMap<(E164, E164), (AccountId, Timestamp)>,
-    /// What a store has forgotten of it without a word of which.
+    /// How much of it the store has deleted, without reporting which.
     pub forgotten: Forgotten,
-    /// Simulated comebacks owed, by text.
+    /// Follow-ups still to come, by message.
     pub comebacks: BTreeMap<MessageId, usize>,
-    /// Simulated comebacks that were fulfilled.
+    /// Follow-ups that came.
     pub fulfilled: BTreeSet<FollowUpId>,
-    /// Texts that belong to nobody.
+    /// Unrouted messages.
     pub unrouted: BTreeSet<MessageId>,
-    /// Long texts of which parts came.
+    /// Long messages of which segments arrived.
     pub parts: BTreeMap<PartKey, PartsModel>,
     /// Sender names.
     pub sender_names: BTreeMap<SenderNameId, SenderName>,
@@ -243,23 +244,23 @@ pub struct Model {
     pub endpoints: BTreeMap<EndpointId, endpoint::EndpointModel>,
     /// Webhook deliveries.
     pub deliveries: BTreeMap<DeliveryId, DeliveryModel>,
-    /// Deliveries that can be claimed, by when.
+    /// Claimable deliveries, by time.
     pub due: BTreeSet<(Timestamp, DeliveryId)>,
     /// API keys, and whether each is revoked.
     pub keys: BTreeMap<KeyHash, (AccountId, ApiKeyId, bool)>,
-    /// Some of the texts made lately.
+    /// Some recent messages.
     pub recent_texts: Recent<(AccountId, MessageId)>,
-    /// Some of the campaigns launched lately.
+    /// Some recently launched campaigns.
     pub recent_campaigns: Recent<(AccountId, CampaignId)>,
-    /// The codes of some of the links made lately.
+    /// The codes of some recent links.
     pub recent_links: Recent<LinkCode>,
-    /// Some of the deliveries made lately.
+    /// Some recent deliveries.
     pub recent_deliveries: Recent<(AccountId, EndpointId, DeliveryId)>,
     /// What happened so far.
     pub tally: Tally,
 }
 
-/// The last few of something, to pick from.
+/// The most recent values, to pick from.
 #[derive(Debug)]
 pub struct Recent<T> {
     items: Vec<T>,
@@ -275,7 +276,7 @@ impl<T> Default for Recent<T> {
 impl<T> Recent<T> {
     const KEPT: usize = 200;
 
-    /// Adds one, in place of the oldest when there are many.
+    /// Adds a value, and drops the oldest if there are too many.
     pub fn push(&mut self, item: T) {
         if self.items.len() < Self::KEPT {
             self.items.push(item);
@@ -291,7 +292,7 @@ impl<T> Recent<T> {
     }
 }
 
-/// Reads the truth. The memory store answers at once.
+/// Reads the memory store directly, which answers at once.
 fn read<T>(answer: impl Future<Output = Result<T, StoreError>>) -> Result<T, String> {
     let answer = answer.now_or_never().ok_or("the store under the checks does not answer")?;
     answer.map_err(|error| format!("the store under the checks failed: {error}"))

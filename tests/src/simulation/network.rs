@@ -1,7 +1,8 @@
-//! The network outside the service: a route that is late, refuses, stalls and loses its answers,
-//! and that brings receipts and texts back when it likes, in whatever order, as often as it likes.
+//! The network outside the service: a route that is late, refuses, stalls and loses its answers.
+//! Receipts and inbound messages arrive at any time, in any order, and repeatedly.
 //!
-//! What it does is decided when a text is handed over, by the dice of the world, and journalled.
+//! The dice of the world decide at the hand-over of a message what happens to it. The network
+//! records that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -29,20 +30,20 @@ use super::world::{State, Weather, World};
 /// Something the network brings.
 #[derive(Debug, Clone)]
 pub enum News {
-    /// What became of a text.
+    /// A receipt.
     Receipt(Receipt),
-    /// A text from a person.
+    /// An inbound message.
     Inbound(InboundText),
-    /// A part of a long one.
+    /// A segment of a long inbound message.
     Part(InboundPart),
 }
 
-/// The network's journal, and what is on its way back.
+/// The network's records, and the news on its way to the service.
 #[derive(Debug)]
 pub struct Air {
-    /// Texts handed over to any route, again after a lost lease included.
+    /// Messages handed over to any route, including again after a lost lease.
     pub handed: u64,
-    /// Texts for which a receipt was promised.
+    /// Messages that will get a receipt.
     pub promised: BTreeSet<MessageId>,
     part_at: Timestamp,
     news: BTreeMap<(Timestamp, u64), News>,
@@ -68,13 +69,13 @@ impl Air {
         self.news.insert((at, self.sent_out), news);
     }
 
-    /// Brings the parts of a long text, in any order, some of them twice; now and then one is lost.
+    /// Brings the segments of a long message in any order, some of them twice. Sometimes loses one.
     pub fn send_story(&mut self, dice: &mut Dice, now: Timestamp, mut parts: Vec<InboundPart>) {
         if dice.percent(10) {
             parts.remove(dice.below(parts.len()));
         }
         for part in parts {
-            // No two parts come at the same moment, so that one of them is the older.
+            // No two segments come at the same moment, so that one of them is the older.
             self.part_at = now.max(self.part_at.plus(Duration::from_millis(1)));
             let route = by_which(dice);
             let part = InboundPart { received_at: self.part_at, route, ..part };
@@ -98,20 +99,20 @@ impl Air {
     }
 }
 
-/// What the network does with one text.
+/// What the network does with one message.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
-    /// It leaves, and the answer comes after so many turns and so long.
+    /// It is sent, and the answer comes after this many turns and this long.
     Leave { turns: u64, after: Duration },
-    /// It leaves, and the answer is not heard for a long time.
+    /// It is sent, and the answer comes after a long time.
     LeaveUnheard { after: Duration },
-    /// It stays, and the worker learns that late.
+    /// It is not sent, and the worker learns that late.
     Stall { after: Duration },
-    /// It is turned away.
+    /// It is throttled.
     Later,
-    /// It leaves, and the answer never comes.
+    /// It is sent, and the answer never comes.
     LeaveUntold,
-    /// It stays, and no answer comes.
+    /// It is not sent, and no answer comes.
     StayUntold,
     /// It is refused.
     Refuse,
@@ -123,7 +124,7 @@ impl Fate {
         if weather == Weather::Calm {
             return Self::Leave { turns: 0, after: none };
         }
-        // One text in forty is never answered, however often it is tried.
+        // One message in forty never gets an answer, at any attempt.
         if message.as_u128().is_multiple_of(40) {
             return if dice.percent(50) { Self::LeaveUntold } else { Self::StayUntold };
         }
@@ -234,8 +235,8 @@ impl Route for Network {
     async fn run(&self, _sink: Arc<dyn RouteSink>) {}
 }
 
-/// Decides which receipts come for a text that left, and when: none, one, or several that need
-/// not agree.
+/// Decides which receipts come for a sent message, and when: none, one, or several that may
+/// contradict each other.
 fn promise_receipts(state: &mut State, message: MessageId, now: Timestamp) {
     let calm = state.weather == Weather::Calm;
     let dice = &mut state.dice;
@@ -267,7 +268,7 @@ fn promise_receipts(state: &mut State, message: MessageId, now: Timestamp) {
     }
 }
 
-/// Somebody, or a machine, texts one keyword of an account again and again.
+/// A person or a machine sends one keyword of an account again and again.
 pub fn send_insistence(dice: &mut Dice, state: &mut State, now: Timestamp) {
     let numbers = state.model.numbers.values();
     let words: Vec<(E164, String)> = numbers
@@ -287,7 +288,7 @@ pub fn send_insistence(dice: &mut Dice, state: &mut State, now: Timestamp) {
     }
 }
 
-/// The route that brings a text: not always the one behind the number.
+/// The route that brings an inbound message: not always the route of the number.
 pub fn by_which(dice: &mut Dice) -> RouteName {
     RouteName::new(if dice.percent(80) { "network" } else { "simulator" })
 }
@@ -327,8 +328,8 @@ impl Route for Watched {
     async fn run(&self, _sink: Arc<dyn RouteSink>) {}
 }
 
-/// Brings one piece of news; what was not kept for sure is brought again, also when the task dies
-/// before it began.
+/// Brings one piece of news. It is brought again if the service may not have stored it, or if the
+/// task dies before it begins.
 pub fn bring(world: Arc<World>, sms: Sms, news: News) -> impl Future<Output = ()> + Send {
     let mut errand = Errand { world, news: Some(news) };
     async move {
@@ -347,7 +348,7 @@ pub fn bring(world: Arc<World>, sms: Sms, news: News) -> impl Future<Output = ()
     }
 }
 
-/// Puts news back when whoever brings it dies.
+/// Puts news back if the task that brings it dies.
 struct Errand {
     world: Arc<World>,
     news: Option<News>,

@@ -14,7 +14,7 @@ use super::world::{Weather, World};
 
 /// How many hosts there are.
 const HOSTS: usize = 6;
-/// How long an endpoint may take.
+/// The longest time an endpoint may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(8);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Mood {
     }
 }
 
-/// What the receivers saw, and how they feel.
+/// The requests that the receivers got, and how each receiver behaves.
 #[derive(Debug)]
 pub struct Visits {
     /// Every call.
@@ -40,7 +40,7 @@ pub struct Visits {
 }
 
 impl Visits {
-    /// Hosts with moods of their own; the last of them is dead.
+    /// The hosts' behaviours; the last host is dead.
     pub fn new(dice: &mut Dice) -> Self {
         let mood = |host, dice: &mut Dice| {
             if host + 1 == HOSTS { Mood::Dead } else { Mood::draw(dice) }
@@ -59,7 +59,7 @@ fn url(host: usize) -> String {
     format!("https://host-{host}.example.com/hook")
 }
 
-/// One of the hosts' addresses; now and then one that is refused.
+/// One of the hosts' addresses, or sometimes one that is refused.
 pub fn any_url(dice: &mut Dice) -> String {
     if dice.percent(3) { "http://10.0.0.7/hook".to_owned() } else { url(dice.below(HOSTS)) }
 }
@@ -76,7 +76,7 @@ impl Receiver {
         Self { world }
     }
 
-    /// How long the receiver takes, and what it says.
+    /// How long the receiver takes, and its answer.
     fn decide(&self, url: &str) -> (Duration, Result<u16, DeliveryError>) {
         self.world.with(|state| {
             state.visits.count += 1;

@@ -1,4 +1,4 @@
-//! Pieces that are broken on purpose, to show that the checks see it.
+//! Defects introduced on purpose, to show that the checks detect them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,20 +21,20 @@ use crate::layer::{
     ReceiptLayer, SendingLayer, WebhookLayer, passes_on,
 };
 
-/// What is broken.
+/// A defect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Sabotage {
-    /// The network is handed texts twice under one lease.
+    /// The network gets messages twice under one lease.
     HandsOverTwice,
-    /// The store gives out texts that failed because their number had opted out.
+    /// The store lets workers claim messages that failed because their number had opted out.
     TextsOptedOut,
     /// The store answers a repeated request with another batch.
     MixesUpReplays,
-    /// The store refunds a cancelled text twice.
+    /// The store refunds a cancelled message twice.
     RefundsTwice,
-    /// The store gives texts out before their time.
+    /// The store lets workers claim messages before their time.
     ClaimsEarly,
-    /// The store never gives out one delivery in fifty.
+    /// The store never lets workers claim one delivery in fifty.
     LosesDeliveries,
     /// One receipt in ten that the network promised never comes.
     LosesReceipts,
@@ -42,23 +42,23 @@ pub enum Sabotage {
     TakesRentEarly,
     /// The store makes no delivery of one event in ten that receipts raise.
     DropsEvents,
-    /// The store has a keyword answer one text in three twice.
+    /// The store sends a keyword's reply to one message in three twice.
     AnswersTwice,
     /// The store counts one hit in five twice.
     CountsHitsTwice,
-    /// The store takes one text in ten that came in for read.
+    /// The store marks one inbound message in ten as read.
     LosesUnread,
-    /// The store takes a text in twice, once its parts are joined.
+    /// The store stores a joined message twice.
     JoinsTwice,
-    /// The store leaves out one text's reference in ten.
+    /// The store omits the reference of one message in ten.
     LosesReferences,
-    /// The store launches a campaign to all but one of its list.
+    /// The store omits one contact of a campaign's list.
     LeavesSomebodyOut,
-    /// The store keeps one text in ten that comes in as brought by another route.
+    /// The store records the wrong route for one inbound message in ten.
     MixesUpRoutes,
 }
 
-/// A store that does one thing wrong.
+/// A store with one defect.
 pub struct Saboteur {
     inner: Arc<dyn Store>,
     sabotage: Sabotage,
@@ -72,7 +72,7 @@ impl fmt::Debug for Saboteur {
 }
 
 impl Saboteur {
-    /// Breaks `inner`.
+    /// Adds a defect to `inner`.
     pub fn new(inner: Arc<dyn Store>, sabotage: Sabotage) -> Self {
         Self { inner, sabotage, calls: AtomicU64::new(0) }
     }
@@ -81,7 +81,7 @@ impl Saboteur {
         self.sabotage == sabotage
     }
 
-    /// The newest text that failed because its number had opted out.
+    /// The newest message that failed because its number had opted out.
     async fn opted_out_text(&self) -> Result<Option<OutboundText>, StoreError> {
         let accounts = self.inner.account_list(PageRequest::default()).await?;
         let filter = MessageFilter { status: Some(MessageStatus::Failed), ..Default::default() };
@@ -127,14 +127,14 @@ impl Saboteur {
         all
     }
 
-    /// Has an endpoint hear of these events, and leaves no trace of the change.
+    /// Sets the events of an endpoint, without a trace of the change.
     async fn subscribe(&self, endpoint: &Endpoint, events: BTreeSet<EventType>) {
         let change = EndpointChange { events: Some(events), ..EndpointChange::default() };
         let Endpoint { account, id, updated_at, .. } = endpoint;
         let _ = self.inner.endpoint_update(*account, *id, change, *updated_at).await;
     }
 
-    /// True in one of so many calls.
+    /// True in one of this many calls.
     fn one_in(&self, calls: u64) -> bool {
         self.calls.fetch_add(1, Ordering::Relaxed) % calls == calls - 1
     }

@@ -1,9 +1,9 @@
-//! The store as the service under test sees it: every call waits for its turn, and every commit is
+//! The store as the service under test sees it. Every call waits for its turn, and every commit is
 //! compared with the model.
 //!
-//! A task waits before each call, so that others come in between, and sometimes after a commit, so
-//! that it can die between the commit and the answer. Commit and comparison happen in one poll.
-//! Beneath it may stand any other store, such as one that fails or cheats.
+//! A task waits before each call, so that other tasks run in between, and sometimes after a commit,
+//! so that it can die between the commit and the answer. Commit and comparison happen in one poll.
+//! The stage wraps any other store, such as one that fails or has a defect.
 
 use std::fmt;
 use std::sync::Arc;
@@ -39,12 +39,12 @@ impl fmt::Debug for Stage {
 }
 
 impl Stage {
-    /// Puts `inner` on the stage.
+    /// Wraps `inner`.
     pub fn new(world: Arc<World>, inner: Arc<dyn Store>) -> Self {
         Self { world, inner }
     }
 
-    /// Compares a commit with the model; then perhaps keeps its answer back for a turn.
+    /// Compares a commit with the model, and sometimes delays its answer by a turn.
     async fn after(&self, act: impl FnOnce(&mut Model, &Moment<'_>) -> Check) {
         self.world.judge(act);
         let late =
@@ -249,7 +249,7 @@ impl NumberLayer for Stage {
     }
 }
 
-/// The plans that were carried out, and what became of them.
+/// Plans with the store's answers.
 fn done<P, A: Clone>(plans: Vec<P>, answers: &[Result<A, StoreError>]) -> (Vec<P>, Vec<A>) {
     let both = plans.into_iter().zip(answers);
     both.filter_map(|(plan, answer)| Some((plan, answer.as_ref().ok()?.clone()))).unzip()

@@ -1,5 +1,5 @@
-//! What people text, what it asks for, and what keywords answer: all by the simulation's own
-//! knowledge.
+//! The inbound messages of people, what they ask for, and what keywords reply. All of this is
+//! separate from the code under test.
 
 use sms_core::inbound::part::{InboundPart, Place};
 use sms_core::message::Body;
@@ -9,7 +9,7 @@ use sms_core::time::Timestamp;
 
 use super::dice::Dice;
 
-/// What people text back.
+/// Bodies of inbound messages.
 const ANSWERS: [&str; 17] = [
     "STOP",
     "stop, please",
@@ -33,8 +33,8 @@ const ANSWERS: [&str; 17] = [
 /// The words that keywords are made of. The last cannot be one.
 pub const KEYWORDS: [&str; 5] = ["pizza", "Menu", "remove", "TABLE", "stop"];
 
-/// What keywords answer, and how many parts that takes; none: nothing is left to send, or it is
-/// too long. The last begins with a keyword, so that an echo of it matches again.
+/// The replies of keywords, and their number of segments; `None` if the reply is blank or too long.
+/// The last one begins with a keyword, so that an echo of it matches again.
 const REPLIES: [(&str, usize, Option<u32>); 6] = [
     ("Two for one tonight", 1, Some(1)),
     ("Dear {first_name}, see you soon", 1, Some(1)),
@@ -44,7 +44,7 @@ const REPLIES: [(&str, usize, Option<u32>); 6] = [
     ("Pizza it is", 1, Some(1)),
 ];
 
-/// The words of long texts, part by part.
+/// The bodies of long messages, by segment.
 const STORIES: [&[&str]; 5] = [
     &["Once upon a time ", "there was ", "a table"],
     &["Pizza for two, ", "please"],
@@ -53,19 +53,19 @@ const STORIES: [&[&str]; 5] = [
     &["Menu"],
 ];
 
-/// What an answer asks for.
+/// What an inbound message asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// No more texts.
+    /// To opt out.
     Out,
-    /// Texts again.
+    /// To opt in.
     In,
     /// Something else.
     Other,
 }
 
 impl Answer {
-    /// Words to text back.
+    /// The body of an inbound message.
     pub fn draw(dice: &mut Dice) -> &'static str {
         ANSWERS[dice.below(ANSWERS.len())]
     }
@@ -90,21 +90,21 @@ pub fn first_word(text: &str) -> String {
     word.to_uppercase()
 }
 
-/// Words for a keyword to answer.
+/// A reply for a keyword.
 pub fn draw_reply(dice: &mut Dice) -> String {
     let (words, times, _) = REPLIES[dice.below(REPLIES.len())];
     words.repeat(times)
 }
 
-/// What somebody of this first name is answered, and how many parts that takes; `None` when it
-/// cannot be sent.
+/// The reply to a person with this first name, and its number of segments; `None` if it cannot be
+/// sent.
 pub fn reply_to(words: &str, first_name: &str) -> Option<(String, u32)> {
     let known = REPLIES.iter().find(|(unit, times, _)| unit.repeat(*times) == words);
     let parts = known.and_then(|(_, _, parts)| *parts)?;
     Some((words.replace("{first_name}", first_name), parts))
 }
 
-/// A long text: its parts in order.
+/// A long message: its segments in order.
 pub fn draw_story(dice: &mut Dice, from: E164, to: E164, at: Timestamp) -> Vec<InboundPart> {
     let words = STORIES[dice.below(STORIES.len())];
     let reference = u16::try_from(dice.below(3)).unwrap_or_default();

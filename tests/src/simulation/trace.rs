@@ -1,4 +1,4 @@
-//! What happened in a run, step by step: a hash of all of it, and the words of the last lines.
+//! The trace of a run: a hash of all its lines, and the last lines themselves.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -10,7 +10,7 @@ use super::executor::TaskId;
 /// How many lines are kept for a report.
 const KEPT: usize = 60;
 
-/// What a line tells besides its word.
+/// The detail of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
     /// Nothing.
@@ -57,10 +57,10 @@ impl fmt::Display for Line {
     }
 }
 
-/// Whether lines are printed as they come.
+/// Whether lines are printed at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Voice {
-    /// They are kept only.
+    /// They are only stored.
     #[default]
     Silent,
     /// They are printed too.
@@ -108,7 +108,7 @@ impl Trace {
         }
     }
 
-    /// A number that two runs share only when every line of them is the same.
+    /// A hash of all lines: two runs with the same hash are the same.
     pub fn hash(&self) -> u64 {
         self.hash
     }

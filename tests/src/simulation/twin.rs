@@ -1,8 +1,8 @@
-//! The same calls to two stores, which must answer the same.
+//! Two stores that get the same calls and must answer the same.
 //!
-//! A twin stands where one store would. Each call goes to the first, and then to the second, with
-//! the same plan, the same ids and the same time; both answers are compared before anybody gets
-//! one. So a whole history, whatever goes wrong in it, happens to both, one call after the other.
+//! A twin replaces one store. Each call goes to the first and then to the second store, with the
+//! same plan, ids and time, and the twin compares both answers before it returns one. So both
+//! stores go through the same history, faults included, one call after the other.
 
 use std::any::Any;
 use std::fmt;
@@ -16,8 +16,8 @@ use crate::layer::Answer;
 use crate::layer::calls::store_calls;
 use crate::layer::prelude::*;
 
-/// Calls whose answers need not agree: most count what a store does for itself, in its own way, and
-/// the last may be a few seconds old.
+/// Calls whose answers need not agree: most count internal work of a store, and the last may be a
+/// few seconds old.
 const FREE: [&str; 6] = [
     "campaign_counts_tidy",
     "deliveries_tidy",
@@ -37,7 +37,7 @@ pub struct Other {
     pub runtime: Handle,
 }
 
-/// What the two answered differently first.
+/// The first difference between the answers.
 #[derive(Debug, Clone, Default)]
 pub struct Difference(Arc<Mutex<Option<String>>>);
 
@@ -57,7 +57,7 @@ impl Difference {
     }
 }
 
-/// Whether both are the same contacts, which a store may give in any order.
+/// Whether both are the same contacts, which a store may return in any order.
 fn are_same_contacts(first: &dyn Any, other: &dyn Any) -> bool {
     let contacts = |answer: &dyn Any| {
         let found = answer.downcast_ref::<Result<Vec<Contact>, StoreError>>()?;

@@ -1,8 +1,8 @@
-//! What users and the operator do: every call of the service's public side, with what is known
-//! about its answer.
+//! What users and the operator do: every call of the service's public API, with checks of the
+//! answers that users see.
 //!
-//! A deed is drawn with all its parameters, and then runs as a task of its own. What the store
-//! answers is compared by the model at the commit; here the answers that users see are.
+//! A deed is drawn with all its parameters, and then runs as a task. The model checks the store's
+//! answers at each commit; this module checks the answers of the API.
 
 use std::sync::Arc;
 
@@ -50,8 +50,7 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// The answer, if there is one; an error must be one of those that can happen, or tell that the
-    /// store failed.
+    /// The answer, if there is one. An error must be an expected one, or say that the store failed.
     fn expect<T>(&self, call: &str, answer: Result<T, Error>, codes: &[&str]) -> Option<T> {
         match answer {
             Ok(answer) => Some(answer),
@@ -65,7 +64,7 @@ impl Caller {
         }
     }
 
-    /// Something about an answer must hold, unless the store failed on the way to it.
+    /// Checks a condition on an answer, unless the store failed on the way to it.
     fn must(&self, holds: bool, words: impl FnOnce() -> String) {
         if !holds && !self.world.is_shaken() {
             self.world.check(Err(words()));
@@ -87,19 +86,19 @@ pub enum Deed {
         /// Whether a quote is asked for first.
         quoted: bool,
     },
-    /// Sends test texts to everybody, again and again.
+    /// Sends test messages to everybody, again and again.
     Rehearse(AccountId),
-    /// Launches a campaign, to a list of its own.
+    /// Launches a campaign to a new list.
     Launch(AccountId, Spread),
     /// Cancels a campaign.
     CampaignCancel(AccountId, CampaignId),
-    /// Cancels a text.
+    /// Cancels a message.
     Cancel(AccountId, MessageId),
-    /// Reads a text.
+    /// Reads a message.
     Read(AccountId, MessageId),
-    /// Reads a list of texts by pages.
+    /// Reads a list of messages by pages.
     List(AccountId, u32),
-    /// Reads account, ledger and unrouted texts.
+    /// Reads account, ledger and unrouted messages.
     Look(AccountId),
     /// Makes an account.
     AccountCreate(AccountStatus, u32),
@@ -115,7 +114,7 @@ pub enum Deed {
     NumberDelete(NumberId),
     /// A number's gateway checks in.
     NumberCheckIn(NumberId),
-    /// The operator takes a text in.
+    /// The operator adds an inbound message.
     Inbound(E164, E164, &'static str),
     /// The operator records a receipt.
     Receipt(MessageId),
@@ -129,7 +128,7 @@ pub enum Deed {
     SenderName(AccountId, &'static str),
     /// The operator decides on one.
     Review(SenderNameId, Decision),
-    /// Somebody follows a short URL.
+    /// A person follows a short URL.
     Follow(LinkCode),
     /// Something with webhook endpoints.
     Webhook(AccountId, EndpointDeed),
@@ -137,7 +136,7 @@ pub enum Deed {
     Retry(AccountId, EndpointId, DeliveryId),
 }
 
-/// What was asked before with a key, to be asked again.
+/// An earlier request with a key, to repeat.
 #[derive(Debug, Default)]
 pub struct Memory {
     sends: Vec<(AccountId, IdempotencyKey, Meaning)>,
@@ -317,7 +316,7 @@ fn status(dice: &mut Dice) -> AccountStatus {
     ])
 }
 
-/// One of the operator's numbers, or now and then one that is nobody's.
+/// One of the operator's numbers, or sometimes an unknown one.
 pub fn our_number(dice: &mut Dice, state: &State) -> Option<E164> {
     let numbers: Vec<E164> = state.model.numbers.values().map(|own| own.phone).collect();
     if dice.percent(8) { Some(number(447_700_900_099)) } else { dice.pick(&numbers) }
@@ -336,7 +335,7 @@ fn number_deed(dice: &mut Dice, state: &State, choice: i32, account: AccountId) 
     })
 }
 
-/// A send: new, or, with a key, one of those before, now and then with something changed.
+/// A new send, or, with a key, an earlier one, sometimes with a change.
 fn send(
     dice: &mut Dice,
     account: AccountId,

@@ -1,23 +1,23 @@
-//! A broken promise, with what it takes to see it again.
+//! A violation, with what it takes to reproduce it.
 
 use std::fmt;
 
 use sms_core::time::Timestamp;
 
-/// A run in which something happened that must never happen.
+/// A run that broke an invariant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
     /// The seed of the run.
     pub seed: u64,
-    /// How many steps the run was to have.
+    /// The number of steps requested.
     pub steps: u64,
-    /// The step in which it was seen.
+    /// The step that detected the violation.
     pub step: u64,
-    /// What the clock showed.
+    /// The virtual time.
     pub at: Timestamp,
-    /// Which promise was broken, and how.
+    /// Which invariant was violated, and how.
     pub what: String,
-    /// What else the command of the run says.
+    /// Further options of the run's command.
     pub options: String,
     /// The last lines of the trace.
     pub trace: Vec<String>,

@@ -1,8 +1,7 @@
-//! What users ask to be sent: a small pool of people, words and mistakes.
+//! Requests to send: a small pool of recipients, bodies and mistakes.
 //!
-//! A [`Wish`] knows by itself what it means and what it costs, so that neither is taken from the
-//! code under test: two wishes are the same request if and only if they are equal, however their
-//! numbers are written.
+//! A [`Wish`] knows its meaning and its cost, so that neither comes from the code under test. Two
+//! wishes are the same request if and only if they are equal, however their numbers are written.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -20,8 +19,8 @@ const ORDINARY: u64 = 16;
 /// How many numbers force an outcome: 07700 900901 and on.
 const SPECIAL: u64 = 11;
 
-/// The words of texts, and how many parts they take, alone and with the opt-out line; or why
-/// nobody gets them.
+/// Bodies of messages, and their number of segments, alone and with the opt-out line; or why every
+/// recipient is rejected.
 const BODIES: [(Words, Parts); 9] = [
     (Words::Plain("Your table is ready"), Ok((1, 1))),
     (Words::Plain("Caf\u{e9} open now \u{1F355}"), Ok((1, 1))),
@@ -36,13 +35,13 @@ const BODIES: [(Words, Parts); 9] = [
 
 type Parts = Result<(u32, u32), RejectionReason>;
 
-/// What is put below a text that can be answered, and below one that shows a name.
+/// The opt-out lines of a message from a number, and of one with a sender name.
 const OPT_OUT_LINES: [&str; 2] = ["Reply STOP to opt out", "Text STOP to {number} to opt out"];
 
-/// The words of campaigns. They take one part.
+/// The body of campaigns: one segment.
 pub const CAMPAIGN: &str = "The new menu: https://example.com/menu";
 
-/// Names that accounts ask for; the first two are the same.
+/// Sender names that accounts ask for. The first two are the same name.
 pub const SENDERS: [&str; 3] = ["Bistro", "BISTRO", "Garage Ltd"];
 
 /// The URL in the last of the bodies.
@@ -79,7 +78,7 @@ pub fn person(dice: &mut Dice) -> E164 {
 ///
 /// # Panics
 ///
-/// When the digits are no number.
+/// If the digits are not a number.
 pub fn number(digits: u64) -> E164 {
     E164::from_digits(digits).expect("the pool holds numbers")
 }
@@ -108,9 +107,9 @@ pub struct Wish {
 /// A request as an idempotency key compares it: the wish, and the kind of key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Meaning {
-    /// What is asked for.
+    /// The request.
     pub wish: Wish,
-    /// With which kind of key.
+    /// The kind of key.
     pub mode: Mode,
 }
 
@@ -147,7 +146,7 @@ impl Wish {
         Self { to, body, opt_out_line, tracked, sender, schedule_at, client_ref }
     }
 
-    /// A short text to everybody at once.
+    /// A short message to everybody at once.
     pub fn for_all() -> Self {
         let ordinary = (0..ORDINARY).map(|person| 447_700_900_100 + person);
         let special = (0..SPECIAL).map(|person| 447_700_900_901 + person);
@@ -176,7 +175,7 @@ impl Wish {
         other
     }
 
-    /// The request as somebody might write it.
+    /// The request, in one of several spellings.
     pub fn request(&self, key: Option<IdempotencyKey>, dice: &mut Dice) -> SendRequest {
         let mut request = SendRequest::new(BODIES[self.body].0.write());
         for entry in &self.to {
@@ -198,13 +197,13 @@ impl Wish {
         request
     }
 
-    /// How many parts each of its texts takes, or why nobody gets one.
+    /// The number of segments of each message, or why every recipient is rejected.
     pub fn parts(&self) -> Result<u32, RejectionReason> {
         let (_, parts) = BODIES[self.body];
         parts.map(|(alone, with_line)| if self.opt_out_line { with_line } else { alone })
     }
 
-    /// What is to be read by one of the people who can get it, but that its link is not shortened.
+    /// The body that one recipient gets, without its link shortened.
     pub fn words(&self, to: E164, from: E164) -> String {
         let words = BODIES[self.body].0.write().replace("{phone}", &to.to_string());
         if !self.opt_out_line {
@@ -229,7 +228,7 @@ impl Wish {
         self.sender
     }
 
-    /// Who gets a text, and who does not and why, each in order, if these had opted out.
+    /// Recipients and rejections, each in order, given these opt-outs.
     pub fn people(&self, opted_out: &BTreeSet<E164>) -> (Vec<E164>, Vec<Rejection>) {
         let (mut people, mut rejected) = (Vec::new(), Vec::new());
         for (place, entry) in self.to.iter().enumerate() {
@@ -255,7 +254,7 @@ impl Wish {
         (people, rejected)
     }
 
-    /// When it shall leave, if not at once.
+    /// The scheduled time, if any.
     pub fn schedule_at(&self) -> Option<Timestamp> {
         self.schedule_at
     }

@@ -1,4 +1,4 @@
-//! Work that goes on by itself, as a server's loops would call it, once each.
+//! Background work: single calls that a server makes in loops.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,24 +12,24 @@ use super::world::World;
 /// One call of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Chore {
-    /// Hands up to so many texts over.
+    /// Hands over up to this many messages.
     Dispatch(usize),
-    /// Delivers up to so many webhooks at once.
+    /// Delivers up to this many webhooks at once.
     Deliver(usize),
     /// Claims webhooks by room, and attempts them one after the other.
     DeliverByRoom(usize),
-    /// Brings back what simulated networks owe.
+    /// Brings the follow-ups of simulated networks.
     Simulate(usize),
-    /// Renews the leases of one replica.
+    /// Renews the leases of one server.
     Renew,
-    /// Removes what is past its keep.
+    /// Deletes what is past its retention.
     Tidy,
-    /// Takes the rent of up to so many numbers.
+    /// Takes the rent of up to this many numbers.
     ChargeRents(usize),
 }
 
 impl Chore {
-    /// A chore, as often as a server would do it.
+    /// A chore, with the frequency of a server's loops.
     pub fn draw(dice: &mut Dice) -> Self {
         let kind = dice.weighted(&[(34, 0), (18, 1), (14, 2), (16, 3), (17, 4), (1, 5), (4, 6)]);
         let most = dice.weighted(&[(3, 1), (3, 5), (3, 20), (1, 60)]);
@@ -57,7 +57,7 @@ impl Chore {
         }
     }
 
-    /// Does it. An error is a broken promise, unless the store failed.
+    /// Makes the call. An error is a violation, unless the store failed.
     pub async fn run(self, world: Arc<World>, sms: Sms) {
         if let Err(error) = self.attempt(&world, &sms).await
             && !world.is_shaken()

@@ -1,4 +1,4 @@
-//! What everything in a run shares: the clock, the weather, the model, the journals, the trace.
+//! The shared state of a run: the clock, whether faults occur, the model, the records, the trace.
 //!
 //! The state is behind one lock that is never held over an `await`, and never while a task is
 //! polled or dropped.
@@ -22,23 +22,23 @@ use super::network::Air;
 use super::receiver::Visits;
 use super::trace::{Detail, Line, Trace};
 
-/// Whether things go wrong.
+/// Whether faults occur.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Weather {
     /// Networks and receivers are slow, repeat, refuse and stall; answers get lost.
     Stormy,
-    /// Everything works, so that all work must come to its end.
+    /// Everything works, so that all work must complete.
     Calm,
 }
 
-/// What everything in a run shares.
+/// The shared state of a run.
 pub struct World {
     clock: Arc<ManualClock>,
     books: Arc<dyn Store>,
     state: Mutex<State>,
 }
 
-/// What may be read and changed under the lock.
+/// The state behind the lock.
 #[derive(Debug)]
 pub struct State {
     /// The step under way.
@@ -47,17 +47,17 @@ pub struct State {
     pub task: TaskId,
     /// The choices of everything outside the service.
     pub dice: Dice,
-    /// Whether things go wrong.
+    /// Whether faults occur.
     pub weather: Weather,
     /// What happened.
     pub trace: Trace,
-    /// The first promise seen broken.
+    /// The first violation.
     pub violation: Option<String>,
-    /// What the books must show.
+    /// The model.
     pub model: Model,
-    /// What the network was handed, and what it will bring.
+    /// The network's hand-overs and news.
     pub air: Air,
-    /// What the webhook receivers saw.
+    /// The webhook receivers.
     pub visits: Visits,
     /// In how many of a thousand calls the store fails before, and in how many after.
     pub shakiness: u64,
@@ -76,7 +76,7 @@ impl fmt::Debug for World {
 }
 
 impl World {
-    /// A world over the store that tells the truth: it is read by the checks, past every decorator.
+    /// A world over the memory store itself, which the checks read directly, without its wrappers.
     pub fn new(clock: Arc<ManualClock>, books: Arc<dyn Store>, dice: Dice, trace: Trace) -> Self {
         let mut dice = dice;
         let state = State {
@@ -98,7 +98,7 @@ impl World {
         Self { clock, books, state: Mutex::new(state) }
     }
 
-    /// What the clock shows.
+    /// The virtual time.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
@@ -108,7 +108,7 @@ impl World {
         self.clock.clone()
     }
 
-    /// When the next simulated comeback is due.
+    /// When the next follow-up is due.
     pub fn next_comeback(&self) -> Option<Timestamp> {
         self.books.follow_ups_next().now_or_never().and_then(Result::ok).flatten()
     }
@@ -118,7 +118,7 @@ impl World {
         act(&mut self.lock())
     }
 
-    /// Whether the store fails the task under way, which is remembered then.
+    /// Draws whether the store fails for the task under way, and records it if so.
     pub fn store_fails(&self) -> bool {
         self.with(|state| {
             let chance = state.shakiness;
@@ -132,7 +132,7 @@ impl World {
         })
     }
 
-    /// Whether the store failed the task under way at any time.
+    /// Whether the store has failed for the task under way.
     pub fn is_shaken(&self) -> bool {
         self.with(|state| state.shaken.contains(&state.task))
     }
@@ -158,14 +158,14 @@ impl World {
         }
     }
 
-    /// Remembers a broken promise, if it is the first.
+    /// Records a violation, if it is the first.
     pub fn check(&self, result: Check) {
         if let Err(what) = result {
             self.lock().violation.get_or_insert(what);
         }
     }
 
-    /// Lets others go first: waits until the driver polls the task again.
+    /// Yields: waits until the driver polls the task again.
     pub async fn turn(&self) {
         let mut waited = false;
         poll_fn(|context| {
@@ -202,7 +202,7 @@ impl World {
         self.sleep_until(self.now().plus(length)).await;
     }
 
-    /// Moves the clock on, and wakes who waited for it.
+    /// Moves the clock on, and wakes the tasks that waited for it.
     pub fn advance_to(&self, to: Timestamp) {
         self.clock.advance_to(to);
         let mut state = self.lock();
@@ -214,7 +214,7 @@ impl World {
         }
     }
 
-    /// The earliest moment somebody waits for.
+    /// The earliest moment that a task waits for.
     pub fn next_timer(&self) -> Option<Timestamp> {
         self.lock().timers.keys().next().map(|(at, _)| *at)
     }

@@ -1,5 +1,5 @@
-//! Questions to the database whose every answer is a violation. Each is one statement, so it sees
-//! one moment, whatever is going on.
+//! Queries whose every row is a violation. Each is one statement, so it sees one snapshot of the
+//! database, whatever else is going on.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use crate::rig::RigFailed;
 use crate::rig::report::Violation;
 use crate::rig::site::comes_true;
 
-/// What is promised, and the question after what breaks it.
+/// What must hold, and the query that finds violations.
 type Rule = (&'static str, &'static str);
 
-/// What holds at every moment.
+/// The rules that hold at every moment.
 const ALWAYS: [Rule; 10] = [
     (
-        "a balance is the sum of its ledger and what its newest entry left, and the ledger has \
-         no gap",
+        "a balance is the sum of its ledger and equals its newest entry's balance, and the ledger \
+         has no gap",
         "SELECT 'account ' || a.id AS subject
          FROM account a
          LEFT JOIN (SELECT account_id, sum(amount) AS total, count(*) AS entries, max(seq) AS newest
@@ -37,7 +37,7 @@ const ALWAYS: [Rule; 10] = [
          WHERE balance_after IS DISTINCT FROM expected OR balance_after < 0",
     ),
     (
-        "a send is charged once, with the sum of its texts",
+        "a send is charged once, with the sum of its messages",
         "SELECT 'batch ' || COALESCE(m.batch_id, l.batch_id) AS subject
          FROM (SELECT account_id, batch_id, sum(credits) AS credits FROM message
                WHERE direction = 'outbound' AND mode = 'live' GROUP BY 1, 2) m
@@ -47,8 +47,8 @@ const ALWAYS: [Rule; 10] = [
          WHERE m.credits IS DISTINCT FROM l.credits OR l.times <> 1",
     ),
     (
-        "a text is refunded once if it failed or was cancelled, and else never",
-        "SELECT 'text ' || COALESCE(m.id, l.message_id) AS subject
+        "a message is refunded once if it failed or was cancelled, and otherwise never",
+        "SELECT 'message ' || COALESCE(m.id, l.message_id) AS subject
          FROM (SELECT account_id, id, credits FROM message
                WHERE status IN ('failed', 'cancelled') AND mode = 'live') m
          FULL JOIN (SELECT account_id, message_id, sum(amount) AS credits, count(*) AS times
@@ -63,21 +63,21 @@ const ALWAYS: [Rule; 10] = [
          GROUP BY account_id, body HAVING count(DISTINCT batch_id) <> 1",
     ),
     (
-        "a remembered idempotency key has its send",
+        "a stored idempotency key has its send",
         "SELECT 'batch ' || k.batch_id AS subject FROM idempotency_key k
          WHERE k.credits > 0 AND NOT EXISTS (SELECT FROM message m
                            WHERE m.account_id = k.account_id AND m.batch_id = k.batch_id)",
     ),
     (
-        "a text has a place in the queue exactly while it waits to leave",
-        "SELECT 'text ' || COALESCE(m.id, q.message_id) AS subject
+        "a message is in the queue exactly while it waits to be sent",
+        "SELECT 'message ' || COALESCE(m.id, q.message_id) AS subject
          FROM (SELECT account_id, id FROM message
                WHERE status IN ('scheduled', 'queued', 'sending')) m
          FULL JOIN queue q ON q.account_id = m.account_id AND q.message_id = m.id
          WHERE m.id IS NULL OR q.message_id IS NULL",
     ),
     (
-        "statistics are what a recount of texts and ledger finds",
+        "statistics equal a recount of messages and ledger",
         "SELECT 'account ' || account_id || ' ' || counted || ' at ' || at AS subject
          FROM (SELECT account_id, at, counted, amount FROM statistic_change
                UNION ALL
@@ -98,7 +98,7 @@ const ALWAYS: [Rule; 10] = [
          GROUP BY account_id, counted, at HAVING sum(amount) <> 0",
     ),
     (
-        "the totals of minutes and hours are those of their moments",
+        "the totals of minutes and hours equal the sums of their moments",
         "SELECT 'account ' || account_id || ' ' || span || ' ' || at AS subject
          FROM (SELECT account_id, span, at, sent, delivered, failed, received, credits
                FROM statistic WHERE span <> 'moment'
@@ -112,15 +112,15 @@ const ALWAYS: [Rule; 10] = [
              OR sum(credits) <> 0",
     ),
     (
-        "a text that left has a receipt to come",
-        "SELECT 'text ' || m.id AS subject FROM message m
+        "a sent message has a receipt to come",
+        "SELECT 'message ' || m.id AS subject FROM message m
          WHERE m.status = 'sent'
            AND NOT EXISTS (SELECT FROM follow_up f WHERE f.message_id = m.id)",
     ),
 ];
 
-/// Deliveries that wait. What is pending in an earlier run of its endpoint is given up, and only
-/// not yet tidied away.
+/// Deliveries that wait. A pending delivery of an earlier run of its endpoint counts as given up,
+/// although it is not tidied yet.
 macro_rules! pending_deliveries {
     () => {
         "FROM delivery d JOIN endpoint e ON e.id = d.endpoint_id AND e.run = d.run
@@ -128,58 +128,55 @@ macro_rules! pending_deliveries {
     };
 }
 
-/// What holds once all is done.
+/// The rules that hold once all work is done.
 const AT_THE_END: [Rule; 3] = [
     (
-        "every accepted text comes to a final state",
-        "SELECT 'text ' || id || ' ' || status AS subject FROM message
+        "every accepted message reaches a final status",
+        "SELECT 'message ' || id || ' ' || status AS subject FROM message
          WHERE status NOT IN ('delivered', 'undelivered', 'failed', 'cancelled', 'received')",
     ),
+    ("no follow-up is left", "SELECT 'message ' || message_id AS subject FROM follow_up"),
     (
-        "nothing is left that was to come back",
-        "SELECT 'text ' || message_id AS subject FROM follow_up",
-    ),
-    (
-        "every delivery is made or given up",
+        "every delivery is delivered or given up",
         concat!("SELECT 'delivery ' || d.id AS subject ", pending_deliveries!()),
     ),
 ];
 
-/// Transactions that nobody goes on with.
+/// Transactions that are open and idle.
 const STALE: &str = "SELECT 'session ' || pid AS subject FROM pg_stat_activity
     WHERE state LIKE 'idle in transaction%' AND state_change < now() - $1 * interval '1 ms'";
-/// What a transaction may wait for its program while there is load.
+/// How long a transaction may be idle under load.
 pub(in crate::rig) const BUSY: Duration = Duration::from_secs(5);
-/// How long one may be found, until the database itself ends it.
+/// How long such a transaction may exist until the database ends it.
 const UNTIL_ENDED: Duration = Duration::from_secs(20);
-/// How long what is under way may take to end.
+/// How long work under way may take to end.
 const UNTIL_QUIET: Duration = Duration::from_secs(5);
 
-/// The violations of what holds at every moment.
+/// Violations of the rules that hold at every moment.
 pub(in crate::rig) async fn always(db: &mut PgConnection) -> Result<Vec<Violation>, RigFailed> {
     ask(db, &ALWAYS).await
 }
 
-/// The violations of what holds once all is done.
+/// Violations of the rules that hold once all work is done.
 pub(in crate::rig) async fn at_the_end(db: &mut PgConnection) -> Result<Vec<Violation>, RigFailed> {
     ask(db, &AT_THE_END).await
 }
 
-/// Transactions that stand still for longer than a busy program leaves one.
+/// Transactions that are idle for longer than under normal load.
 pub(in crate::rig) async fn stale_under_load(
     db: &mut PgConnection,
 ) -> Result<Vec<Violation>, RigFailed> {
     stale(db, BUSY, UNTIL_ENDED).await
 }
 
-/// Transactions that are open although nothing is under way.
+/// Transactions that are open although no work is under way.
 pub(in crate::rig) async fn stale_at_rest(
     db: &mut PgConnection,
 ) -> Result<Vec<Violation>, RigFailed> {
     stale(db, Duration::ZERO, UNTIL_QUIET).await
 }
 
-/// Looks until there are none: one may have been caught in the middle.
+/// Polls until there are none, because a query may catch one in the middle.
 async fn stale(
     db: &mut PgConnection,
     age: Duration,
@@ -207,22 +204,22 @@ async fn ask(db: &mut PgConnection, rules: &[Rule]) -> Result<Vec<Violation>, Ri
     Ok(violations)
 }
 
-/// What is still to be done.
+/// The work that is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::rig) struct Waiting {
     texts: i64,
     receipts: i64,
     deliveries: i64,
-    /// Made for these deliveries so far.
+    /// The attempts made for these deliveries so far.
     attempts: i64,
 }
 
-/// More than are ever made for one delivery.
+/// More attempts than one delivery ever gets.
 const ATTEMPTS: i64 = 8;
 
 impl Waiting {
-    /// How much there is of it, all that follows from it included: a text makes a receipt and
-    /// deliveries when it leaves, a receipt makes deliveries. So it only ever grows less.
+    /// The amount of work, including all that follows from it: a message that is sent makes a
+    /// receipt and deliveries, and a receipt makes deliveries. So the amount only decreases.
     pub(in crate::rig) fn work(self) -> i64 {
         ATTEMPTS * (4 * self.texts + 2 * self.receipts + self.deliveries) - self.attempts
     }
@@ -231,12 +228,12 @@ impl Waiting {
 impl std::fmt::Display for Waiting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { texts, receipts, deliveries, attempts } = self;
-        write!(f, "{texts} texts, {receipts} receipts, {deliveries} deliveries after ")?;
+        write!(f, "{texts} messages, {receipts} receipts, {deliveries} deliveries after ")?;
         write!(f, "{attempts} attempts")
     }
 }
 
-/// What is still to be done at this moment.
+/// Counts the work that is left now.
 pub(in crate::rig) async fn waiting(db: &mut PgConnection) -> Result<Waiting, RigFailed> {
     let row = sqlx::query(concat!(
         "SELECT (SELECT count(*) FROM queue) AS texts, (SELECT count(*) FROM follow_up) AS receipts,

@@ -1,4 +1,4 @@
-//! The texts, compared with what clients were told and networks wrote down.
+//! The messages, compared with what clients were told and networks recorded.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::rig::records::{All, Told};
 use crate::rig::report::{Report, Violation};
 use crate::rig::world::World;
 
-/// A text as the database has it.
+/// A message as stored in the database.
 #[derive(Debug)]
 pub(in crate::rig) struct Text {
     pub(in crate::rig) id: MessageId,
@@ -24,7 +24,7 @@ pub(in crate::rig) struct Text {
     words: String,
     to: u64,
     scheduled_at: Option<i64>,
-    /// Its statuses in order, repeated ones once, with when each came.
+    /// Its statuses in order with their times, without consecutive repeats.
     pub(in crate::rig) history: Vec<(MessageStatus, i64)>,
 }
 
@@ -34,7 +34,7 @@ impl Text {
     }
 }
 
-/// Every text that was sent.
+/// All outbound messages.
 pub(in crate::rig) async fn read(db: &mut PgConnection) -> Result<Vec<Text>, RigFailed> {
     let rows = sqlx::query(
         "SELECT id, account_id, status, batch_id, body, to_number, timeline,
@@ -68,13 +68,13 @@ pub(in crate::rig) async fn read(db: &mut PgConnection) -> Result<Vec<Text>, Rig
     Ok(texts)
 }
 
-/// Texts that failed, and so were refunded.
+/// The messages that failed, and so were refunded.
 pub(in crate::rig) fn failed(texts: &[Text]) -> BTreeSet<MessageId> {
     let failed = texts.iter().filter(|text| text.status == MessageStatus::Failed);
     failed.map(|text| text.id).collect()
 }
 
-/// The violations among the texts. `known` is what was accepted and cancelled and opted out.
+/// Compares the messages with `known`: what was accepted, cancelled and opted out.
 pub(in crate::rig) fn audit(
     texts: &[Text],
     known: &All,
@@ -83,52 +83,58 @@ pub(in crate::rig) fn audit(
     report: &mut Report,
 ) {
     let lost = lost(texts, known);
-    report.figure("texts accepted", known.accepted());
-    report.figure("texts in the database", texts.len());
+    report.figure("messages accepted", known.accepted());
+    report.figure("messages in the database", texts.len());
     report.figure("lost or unasked for", lost.len());
     report.figure("handed over", handed.len());
     let mut found = lost;
     for wrong in &known.wrong {
-        found.push(Violation::new("every answer is one of those documented", wrong.clone()));
+        found.push(Violation::new("every answer is a documented one", wrong.clone()));
     }
     let opted_out = opted_out(known, world);
     for text in texts {
         let Text { id, status, .. } = text;
         let mut check = |rule, is_kept: bool| {
             if !is_kept {
-                found.push(Violation::new(rule, format!("text {id} {status}")));
+                found.push(Violation::new(rule, format!("message {id} {status}")));
             }
         };
         let leavings = handed.get(id).map(Vec::as_slice).unwrap_or_default();
-        check("a status moves along its arrows", is_a_way(&text.history));
+        check("a status moves along the allowed transitions", is_a_way(&text.history));
         check(
-            "a text is where its history ends",
+            "a message has the status that its history ends with",
             text.history.last().map(|l| l.0) == Some(*status),
         );
         let left = text.came_to(MessageStatus::Sent);
-        check("a text that left was handed over", left.is_none() || !leavings.is_empty());
+        check("a sent message was handed over", left.is_none() || !leavings.is_empty());
         let is_early = |at: i64| text.scheduled_at.is_some_and(|due| at < due);
-        check("nothing leaves before its time", !leavings.iter().any(|one| is_early(one.at)));
+        check("no message is sent before its time", !leavings.iter().any(|one| is_early(one.at)));
         let is_cancelled = *status == MessageStatus::Cancelled;
-        check("what was cancelled never left", !is_cancelled || leavings.is_empty());
+        check("a cancelled message was never sent", !is_cancelled || leavings.is_empty());
         let out_at = opted_out.get(&(text.account, text.to));
         let taken_at = text.came_to(MessageStatus::Sending);
         let taken_late = taken_at.zip(out_at).is_some_and(|(taken, out)| taken > *out);
-        check("nothing is handed over to a number that opted out", !taken_late);
+        check("no message is handed over to a number that opted out", !taken_late);
     }
     let by_id: BTreeMap<MessageId, &Text> = texts.iter().map(|text| (text.id, text)).collect();
     for id in handed.keys().filter(|id| !by_id.contains_key(id)) {
-        found.push(Violation::new("what is handed over was accepted", format!("text {id}")));
+        found.push(Violation::new(
+            "every message handed over was accepted",
+            format!("message {id}"),
+        ));
     }
     for id in &known.cancelled {
         if by_id.get(id).is_none_or(|text| text.status != MessageStatus::Cancelled) {
-            found.push(Violation::new("what was cancelled stays cancelled", format!("text {id}")));
+            found.push(Violation::new(
+                "a cancelled message stays cancelled",
+                format!("message {id}"),
+            ));
         }
     }
     report.violations.append(&mut found);
 }
 
-/// Compares what callers were told with what is there.
+/// Compares what callers were told with what is stored.
 fn lost(texts: &[Text], known: &All) -> Vec<Violation> {
     let mut found = Vec::new();
     let mut by_words: BTreeMap<&str, (BTreeSet<BatchId>, BTreeSet<MessageId>)> = BTreeMap::new();
@@ -142,29 +148,29 @@ fn lost(texts: &[Text], known: &All) -> Vec<Violation> {
         match told {
             Told::Accepted { batch, messages } => {
                 for id in messages.iter().filter(|id| !ids.contains(id)) {
-                    let rule = "no accepted text is lost";
-                    found.push(Violation::new(rule, format!("text {id} of {batch}")));
+                    let rule = "no accepted message is lost";
+                    found.push(Violation::new(rule, format!("message {id} of {batch}")));
                 }
                 if ids.len() > messages.len() || batches.iter().any(|one| one != batch) {
-                    let rule = "a send has the texts that its answer told of";
+                    let rule = "a send has the messages of its answer";
                     found.push(Violation::new(rule, format!("{batch}")));
                 }
             }
             Told::Refused if !ids.is_empty() => {
-                let rule = "what was refused sends nothing";
+                let rule = "a refused send has no messages";
                 found.push(Violation::new(rule, format!("{batches:?}")));
             }
             Told::Refused | Told::Nothing => {}
         }
     }
     for (batches, _) in by_words.values() {
-        let rule = "what is there was asked for";
+        let rule = "every stored message was asked for";
         found.push(Violation::new(rule, format!("{batches:?}")));
     }
     found
 }
 
-/// When each number had opted out of each account.
+/// When each number opted out of each account.
 fn opted_out(known: &All, world: &World) -> BTreeMap<(Uuid, u64), i64> {
     let mut when = BTreeMap::new();
     for (place, number, at) in &known.opted_out {
@@ -176,7 +182,7 @@ fn opted_out(known: &All, world: &World) -> BTreeMap<(Uuid, u64), i64> {
     when
 }
 
-/// Whether a text can have come this way.
+/// Whether this is a possible history of a message.
 fn is_a_way(history: &[(MessageStatus, i64)]) -> bool {
     use MessageStatus as S;
     let can_begin = matches!(history.first(), Some((S::Queued | S::Scheduled, _)));

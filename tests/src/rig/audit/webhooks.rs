@@ -1,4 +1,4 @@
-//! The deliveries, compared with the texts and with what the receiver took.
+//! The deliveries, compared with the messages and with what the receiver accepted.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +18,11 @@ struct Endpoint {
     is_on: bool,
 }
 
-/// Which endpoint is told what of which text.
+/// An endpoint, an event type and a message.
 type Told = (Uuid, String, MessageId);
 
-/// The violations among the deliveries: each event of a text makes one for each endpoint that
-/// wants it, and what counts as taken was taken.
+/// Checks that each event of a message made one delivery for each subscribed endpoint, and that
+/// every delivery recorded as accepted was accepted.
 pub(in crate::rig) async fn audit(
     db: &mut PgConnection,
     texts: &[Text],
@@ -45,7 +45,7 @@ pub(in crate::rig) async fn audit(
         let id = DeliveryId::from_u128(row.try_get::<Uuid, _>("id")?.as_u128());
         let status: &str = row.try_get("status")?;
         if status == "delivered" && !taken.contains_key(&id.to_string()) {
-            let rule = "what counts as taken was taken";
+            let rule = "a delivery recorded as accepted was accepted";
             found.push(Violation::new(rule, format!("delivery {id}")));
         }
         given_up += usize::from(status == "given_up");
@@ -62,17 +62,17 @@ pub(in crate::rig) async fn audit(
                 let owed = u32::from(owed && raises(text, event));
                 let count = made.get(&(endpoint.id, event.to_owned(), text.id)).copied();
                 let count = count.unwrap_or_default();
-                // One that was switched off is owed nothing from then on.
+                // A disabled endpoint gets no deliveries from then on.
                 if count > owed || (endpoint.is_on && count < owed) {
-                    let told = format!("{count} of {event} of text {}", text.id);
-                    let rule = "an event makes one delivery for each endpoint that wants it";
+                    let told = format!("{count} of {event} of message {}", text.id);
+                    let rule = "an event makes one delivery for each subscribed endpoint";
                     found.push(Violation::new(rule, told));
                 }
             }
         }
     }
     report.figure("deliveries", rows.len());
-    report.figure("deliveries taken again", taken.values().filter(|times| **times > 1).count());
+    report.figure("deliveries accepted twice", taken.values().filter(|times| **times > 1).count());
     report.figure("deliveries given up", given_up);
     report.violations.append(&mut found);
     Ok(())
