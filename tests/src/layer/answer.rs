@@ -1,18 +1,18 @@
-//! What answers of a store have in common.
+//! What all answers of a store have in common.
 
 use sms_core::store::{CommitError, StoreError};
 
-/// An answer that can tell that the store failed, and be compared with another.
+/// An answer that can report a failure of the store, and can be compared with another answer.
 pub trait Answer: Sized {
-    /// The answer to a call that asked for `asked` things, of a store that cannot be reached.
+    /// The answer of an unreachable store to a call for `asked` items.
     fn unavailable(asked: usize) -> Self;
 
-    /// How many answers it is.
+    /// The number of answers.
     fn count(&self) -> usize {
         1
     }
 
-    /// Whether it says the same as another. Stores need not fail in the same words.
+    /// Whether it equals another answer. Messages of failures may differ between stores.
     fn is_same(&self, other: &Self) -> bool;
 }
 

@@ -1,7 +1,7 @@
-//! Every method of every store trait, once. Those that answer each of a list name the list after
-//! `of`.
+//! Every method of every store trait, once. Methods that answer for each item of a list name the
+//! list after `of`.
 
-/// Hands all of them to another macro.
+/// Passes all methods to another macro.
 macro_rules! store_calls {
     ($write:ident) => {
         $write! {

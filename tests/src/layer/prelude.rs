@@ -1,5 +1,4 @@
-//! Everything that the methods of the store traits name, in one place, for whatever is written for
-//! all of them at once.
+//! All types that the methods of the store traits use, for macros that generate all methods.
 
 pub(crate) use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Accounts: what each may spend, what it spent, whom it must not text.
+//! Accounts: what each may spend, what it spent, and which numbers have opted out.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -17,10 +17,10 @@ use super::conversation::InboxModel;
 use super::sending::FirstSend;
 use super::{Check, Model, Moment, read};
 
-/// An account as it must be.
+/// The expected state of an account.
 #[derive(Debug)]
 pub struct AccountModel {
-    /// As it was made or changed last; its status and balance are kept beside it.
+    /// The account as last changed. Its status and balance are in separate fields.
     shown: Account,
     /// Whether it may send.
     pub status: AccountStatus,
@@ -28,15 +28,15 @@ pub struct AccountModel {
     pub balance: i64,
     /// What the operator gave, less what the operator took.
     pub granted: i64,
-    /// What was taken for texts that are still to leave.
+    /// Credits taken for messages that are not sent yet.
     pub reserved: i64,
-    /// What was taken for texts that left.
+    /// Credits taken for messages that were sent.
     pub spent: i64,
-    /// What was taken for numbers.
+    /// Credits taken for rent.
     pub rented: i64,
-    /// Whom it must not text, and since which step.
+    /// The numbers that opted out, and since which step.
     pub opt_outs: BTreeMap<E164, u64>,
-    /// How often that changed.
+    /// How often the opt-outs changed.
     pub opt_out_changes: u64,
     /// Its address book.
     pub book: BookModel,
@@ -50,15 +50,15 @@ pub struct AccountModel {
     pub texts: BTreeSet<MessageId>,
     /// The first answers to requests with a key.
     pub sends: BTreeMap<IdempotencyKey, FirstSend>,
-    /// Those whose key was used again after its time.
+    /// Answers whose key was used again after it expired.
     pub replaced_sends: Vec<FirstSend>,
-    /// When test texts were made, and how many.
+    /// When test messages were made, and how many.
     pub test_texts: VecDeque<(Timestamp, usize)>,
     /// Every entry of its ledger, in order.
     ledger: Vec<(Cause, i64)>,
-    /// How many of them were compared with the store's.
+    /// How many ledger entries were compared with the store's.
     compared: usize,
-    /// The last of those.
+    /// The last entry compared.
     last_entry: Option<LedgerEntryId>,
 }
 
@@ -94,13 +94,13 @@ impl AccountModel {
         }
     }
 
-    /// Whether it has a keyword of this word that answers.
+    /// Whether it has an enabled keyword of this word.
     pub fn answers_to(&self, word: &str) -> bool {
         let listens = |keyword: &Keyword| keyword.listening == Listening::On;
         self.keywords.values().any(|keyword| keyword.word.as_str() == word && listens(keyword))
     }
 
-    /// As it must be shown.
+    /// The account as the API must show it.
     fn as_shown(&self) -> Account {
         let balance = Credits::new(self.balance.unsigned_abs()).unwrap_or(Credits::MAX);
         Account { status: self.status, balance, ..self.shown.clone() }
@@ -160,7 +160,7 @@ impl AccountModel {
     }
 }
 
-/// Each entry's balance follows from the one before it; newest first.
+/// Checks that each entry's balance follows from the one before. `entries` is newest first.
 fn check_chain(entries: &[Entry]) -> Check {
     for pair in entries.windows(2) {
         let follows = pair[1].balance_after.checked_apply(pair[0].amount);
@@ -174,7 +174,7 @@ fn check_chain(entries: &[Entry]) -> Check {
     Ok(())
 }
 
-/// Credits as a number that may go below zero.
+/// Credits as a number that may be negative.
 pub(super) fn amount(credits: u64) -> i64 {
     i64::try_from(credits).unwrap_or(i64::MAX)
 }
@@ -229,7 +229,7 @@ impl Model {
         self.check_ledger(moment, id)
     }
 
-    /// Balance, ledger and what is reserved and spent agree.
+    /// Checks that balance, ledger, reserved and spent credits agree.
     pub fn check_ledger(&mut self, moment: &Moment<'_>, id: AccountId) -> Check {
         let own = self.accounts.get_mut(&id).ok_or_else(|| format!("no account {id}"))?;
         let kept = read(moment.books.account_get(id))?.ok_or_else(|| format!("{id} vanished"))?;

@@ -1,4 +1,4 @@
-//! What an account may send: by its state, by its balance, and for nothing.
+//! What an account may send: by its status, by its balance, and as test messages.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use sms_core::time::Timestamp;
 
 use super::{AccountModel, Moment};
 
-/// How many test texts an account may make within [`TEST_WINDOW`].
+/// How many test messages an account may make within [`TEST_WINDOW`].
 const TEST_TEXTS: usize = 300;
 const TEST_WINDOW: Duration = Duration::from_hours(1);
 /// How long they are kept: a plan may be committed up to an hour late.
@@ -17,7 +17,7 @@ const LATEST: Duration = Duration::from_hours(1);
 const LEAST_WAIT: Duration = Duration::from_secs(1);
 
 impl AccountModel {
-    /// Why the account's state forbids it to send, if it does.
+    /// Why the account's status forbids it to send, if it does.
     pub(super) fn forbids(&self, mode: Mode) -> Option<MayNotSend> {
         match self.status {
             AccountStatus::Active => None,
@@ -26,8 +26,8 @@ impl AccountModel {
         }
     }
 
-    /// How long so many more texts have to wait at `at`, if they are test texts and there are too
-    /// many already: until enough of those of the last hour are an hour old.
+    /// How long further test messages must wait at `at`, if there are too many already: until
+    /// enough of those of the last hour are an hour old.
     pub(super) fn test_wait(&self, mode: Mode, more: usize, at: Timestamp) -> Option<Duration> {
         if !mode.is_test() {
             return None;
@@ -47,8 +47,8 @@ impl AccountModel {
         Some(wait.max(LEAST_WAIT))
     }
 
-    /// The same at a commit, which answered `told`. What a plan that is committed more than an hour
-    /// late would have to wait for may be forgotten.
+    /// The same at a commit, which answered `told`. Messages that only matter to a plan committed
+    /// more than an hour late may be forgotten.
     pub(super) fn test_wait_at(
         &self,
         moment: &Moment<'_>,
@@ -60,7 +60,7 @@ impl AccountModel {
         if is_late && mode.is_test() { told } else { self.test_wait(mode, more, planned_at) }
     }
 
-    /// So many test texts were made.
+    /// Records that test messages were made.
     pub(super) fn tested(&mut self, at: Timestamp, count: usize) {
         self.test_texts.retain(|(made_at, _)| at.since(*made_at) <= TEST_TEXTS_KEPT);
         self.test_texts.push_back((at, count));

@@ -1,4 +1,4 @@
-//! The full audit: everything the store keeps, read by pages and compared with the model.
+//! The full audit: reads everything in the store by pages and compares it with the model.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -148,7 +148,7 @@ impl Model {
     }
 }
 
-/// What an account's texts add up to.
+/// Totals over an account's messages.
 #[derive(Default)]
 struct Texts {
     reserved: i64,

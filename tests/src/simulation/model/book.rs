@@ -14,12 +14,12 @@ use sms_core::time::Timestamp;
 
 use super::{AccountModel, Check, Model, Moment, read};
 
-/// An account's address book as it must be. Whether a contact has opted out is not kept here.
+/// The expected address book of an account, without opt-outs.
 #[derive(Debug, Default)]
 pub struct BookModel {
     /// Contacts.
     pub contacts: BTreeMap<ContactId, Contact>,
-    /// Lists, and who is on them; how many that are is not kept in the list.
+    /// Lists and their contacts. The list's own count is not used.
     pub lists: BTreeMap<ListId, (ContactList, BTreeSet<ContactId>)>,
 }
 
@@ -29,13 +29,13 @@ impl BookModel {
         self.contacts.values().find(|contact| contact.phone == phone)
     }
 
-    /// The list as it must be shown.
+    /// The list as the API must show it.
     pub fn list(&self, id: ListId) -> Option<ContactList> {
         let (list, members) = self.lists.get(&id)?;
         Some(ContactList { contact_count: members.len() as u64, ..list.clone() })
     }
 
-    /// Why a contact must not get this number, if it must not.
+    /// Why a contact must not have this number, if so.
     fn refuses(&self, id: ContactId, phone: Option<E164>) -> Option<BookRefused> {
         let holder = phone.and_then(|phone| self.of_number(phone));
         let holder = holder.filter(|holder| holder.id != id);
@@ -44,7 +44,7 @@ impl BookModel {
 }
 
 impl AccountModel {
-    /// A contact as it must be shown.
+    /// A contact as the API must show it.
     pub fn shown(&self, contact: &Contact) -> Contact {
         Contact { opted_out: self.opt_outs.contains_key(&contact.phone), ..contact.clone() }
     }
@@ -52,7 +52,7 @@ impl AccountModel {
 
 type Changed<T> = Result<T, CommitError<BookRefused>>;
 
-/// What a change of a book answers, if it was made, which it was unless it had to be refused.
+/// The answer to a change of an address book. The change must be made unless it has to be refused.
 fn allowed<'a, T>(
     doing: &str,
     must: Option<&BookRefused>,
@@ -193,7 +193,7 @@ impl Model {
         self.list_kept(moment, plan.account, plan.list)
     }
 
-    /// The contact with a number, which is made if there is none.
+    /// The contact with a number, which is created if needed.
     pub(super) fn welcome(
         &mut self,
         moment: &Moment<'_>,
@@ -224,7 +224,7 @@ impl Model {
         Ok(expected.id)
     }
 
-    /// The store keeps a list as the model has it.
+    /// Checks that the store's list equals the model's.
     pub(super) fn list_kept(&self, moment: &Moment<'_>, account: AccountId, id: ListId) -> Check {
         let own = self.accounts.get(&account).and_then(|own| own.book.list(id));
         let kept = read(moment.books.list_get(account, id))?;

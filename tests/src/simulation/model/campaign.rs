@@ -1,4 +1,4 @@
-//! Campaigns: what a launch takes and makes, who may be cancelled, and what the counts must show.
+//! Campaigns: what a launch costs and creates, which can be cancelled, and the expected counts.
 
 use std::collections::BTreeSet;
 
@@ -22,15 +22,15 @@ use super::message::Draft;
 use super::text::TextStep;
 use super::{AccountModel, Check, Commit, Model, Moment, read};
 
-/// How many people one request of a test key may text.
+/// How many recipients one request of a test key may have.
 const MOST_OF_A_TEST: usize = 50;
 
-/// A launched campaign as it must be.
+/// The expected state of a launched campaign.
 #[derive(Debug)]
 pub struct CampaignModel {
     /// Whose it is.
     pub account: AccountId,
-    /// Its texts, the oldest first.
+    /// Its messages, oldest first.
     pub texts: BTreeSet<MessageId>,
     /// Whether it was cancelled.
     pub cancelled: bool,
@@ -46,7 +46,7 @@ pub struct LaunchSeen {
 }
 
 impl LaunchSeen {
-    /// What matters of a plan. No launch here asks for other than its draft says.
+    /// The relevant parts of a plan. Launches here do not override their draft.
     pub fn of(plan: &LaunchPlan) -> Self {
         Self { draft: plan.draft.clone(), batch: plan.batch, mode: plan.mode, at: plan.at }
     }
@@ -202,7 +202,7 @@ impl Model {
         Ok(())
     }
 
-    /// Texts of a cancelled campaign were swept.
+    /// Messages of a cancelled campaign were cancelled by a sweep.
     pub fn saw_sweep(&mut self, moment: &Moment<'_>, plan: &SweepPlan, answer: Swept) -> Check {
         let own = self.campaigns.get(&plan.campaign);
         let own = own.filter(|own| own.cancelled && own.account == plan.account);
@@ -228,7 +228,7 @@ impl Model {
         self.close(moment, commit)
     }
 
-    /// Whether a text waits for a worker that may not take it any more.
+    /// Whether a message still waits although no worker may claim it.
     pub(super) fn is_called_off(&self, id: MessageId) -> bool {
         let Some(text) = self.texts.get(&id) else { return false };
         let campaign = text.last.campaign_id.and_then(|id| self.campaigns.get(&id));
@@ -268,7 +268,7 @@ impl Model {
     }
 }
 
-/// Who is on a list, the oldest contact first, but for those who opted out; and how many those are.
+/// The contacts of a list, oldest first, without those who opted out, and the number of the latter.
 fn on_list(account: &AccountModel, list: ListId) -> (Vec<(E164, ContactId)>, u64) {
     let members = account.book.lists.get(&list).into_iter().flat_map(|(_, members)| members);
     let contacts = members.filter_map(|id| account.book.contacts.get(id));
@@ -278,13 +278,13 @@ fn on_list(account: &AccountModel, list: ListId) -> (Vec<(E164, ContactId)>, u64
     (people.collect(), out.len() as u64)
 }
 
-/// What a campaign to so many people takes.
+/// What a campaign to this many recipients costs.
 fn price(people: usize, mode: Mode) -> Credits {
     let each = u64::from(!mode.is_test());
     Credits::new(people as u64 * each).unwrap_or(Credits::MAX)
 }
 
-/// Why the draft must not be launched, if it must not; the first reason of all.
+/// Why the draft must not be launched, if so: the first of all reasons.
 fn launch_obstacle(
     moment: &Moment<'_>,
     account: &AccountModel,

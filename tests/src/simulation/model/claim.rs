@@ -1,4 +1,4 @@
-//! Claims: which texts a worker may take, which must fail on the spot, and how long it has them.
+//! Claims: which messages a worker may claim, which must fail at once, and the lease.
 
 use std::collections::BTreeMap;
 
@@ -13,34 +13,34 @@ use super::text::TextStep;
 use super::{Check, Commit, Model, Moment, read};
 use crate::simulation::executor::TaskId;
 
-/// What a worker asked for.
+/// A worker's request to claim messages.
 #[derive(Debug, Clone)]
 pub struct ClaimSeen {
-    /// When.
+    /// The time of the claim.
     pub at: Timestamp,
-    /// How many texts at most.
+    /// The most messages to claim.
     pub limit: usize,
-    /// The hold it takes.
+    /// The lease token.
     pub token: LeaseToken,
-    /// Until when.
+    /// The end of the lease.
     pub until: Timestamp,
-    /// Ids for what claiming makes.
+    /// Ids for what the claim creates.
     pub ids: Ids,
 }
 
-/// What a worker got.
+/// The messages that a worker claimed.
 #[derive(Debug, Clone)]
 pub struct Claim {
     /// The task that asked.
     pub task: TaskId,
     /// The step in which it got them.
     pub step: u64,
-    /// Its texts as it got them, and how often it handed each to a route.
+    /// The messages as claimed, and how often the worker handed each to a route.
     pub texts: BTreeMap<MessageId, (OutboundText, u32)>,
 }
 
 impl Model {
-    /// A worker claimed texts.
+    /// A worker claimed messages.
     pub fn saw_claim(&mut self, moment: &Moment<'_>, seen: ClaimSeen, answer: &Claimed) -> Check {
         let mut texts = BTreeMap::new();
         for text in &answer.texts {
@@ -120,7 +120,7 @@ impl Model {
         self.close(moment, commit)
     }
 
-    /// The first `limit` texts due, and those due at the same moment as the last of them.
+    /// The first `limit` due messages, and those due at the same moment as the last of them.
     fn due_texts(&self, at: Timestamp, limit: usize) -> Vec<(Timestamp, MessageId)> {
         let mut due: Vec<(Timestamp, MessageId)> = Vec::new();
         for (time, id) in self.queue.iter().take_while(|(time, _)| *time <= at) {
@@ -133,7 +133,7 @@ impl Model {
         due
     }
 
-    /// What stands in the way of a text that is due, the worst first.
+    /// Why a due message must not be sent, the first reason that applies.
     fn obstacles(&self, id: MessageId, at: Timestamp) -> Result<Vec<ErrorCode>, String> {
         let text = self.text(id)?;
         let account = self.accounts.get(&text.last.account);
@@ -203,7 +203,7 @@ impl Model {
         self.text_moved(moment, commit, id, step)
     }
 
-    /// A worker renewed its hold.
+    /// A worker renewed its lease.
     pub fn saw_renewal(
         &mut self,
         moment: &Moment<'_>,

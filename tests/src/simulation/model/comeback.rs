@@ -1,4 +1,4 @@
-//! What networks tell of a text that left; and cancelling.
+//! Receipts for sent messages, and cancelling.
 
 use sms_core::ids::{AccountId, FollowUpId, Ids, MessageId};
 use sms_core::message::cancel::CancelRefused;
@@ -9,16 +9,16 @@ use sms_core::time::Timestamp;
 use super::text::TextStep;
 use super::{Check, Commit, Model, Moment};
 
-/// A user's wish to cancel a text.
+/// A user's request to cancel a message.
 #[derive(Debug, Clone)]
 pub struct CancelSeen {
-    /// Whose text.
+    /// The account.
     pub account: AccountId,
-    /// Which text.
+    /// The message.
     pub message: MessageId,
-    /// When.
+    /// The time of the request.
     pub at: Timestamp,
-    /// Ids for what cancelling makes.
+    /// Ids for what cancelling creates.
     pub ids: Ids,
 }
 
@@ -93,7 +93,7 @@ impl Model {
         Ok(())
     }
 
-    /// Notes that a simulated comeback was fulfilled; false when it was before.
+    /// Records that a follow-up came. Returns false if it had come before.
     pub(super) fn fulfil(&mut self, message: MessageId, id: FollowUpId) -> Result<bool, String> {
         if !self.fulfilled.insert(id) {
             return Ok(false);
@@ -104,7 +104,7 @@ impl Model {
         Ok(true)
     }
 
-    /// A user cancelled a text, or could not.
+    /// A user cancelled a message, or was refused.
     pub fn saw_cancel(
         &mut self,
         moment: &Moment<'_>,
@@ -134,7 +134,7 @@ impl Model {
         self.close(moment, commit)
     }
 
-    /// Simulated comebacks that are still owed.
+    /// The number of follow-ups still to come.
     pub fn comebacks_owed(&self) -> usize {
         self.comebacks.values().sum()
     }

@@ -1,4 +1,4 @@
-//! What one commit touched, and the checks that close it: ledgers, events, heads of queues.
+//! What one commit changed, and the checks after it: ledgers, events, next work.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,17 +15,17 @@ use super::{Check, DeliveryModel, Model, Moment, read};
 /// An event that a commit must have raised.
 #[derive(Debug, Clone)]
 pub struct Owed {
-    /// Whose it is.
+    /// Its account.
     pub account: AccountId,
     /// Its kind.
     pub kind: EventType,
-    /// What its body must tell.
+    /// What its body must contain.
     pub data: EventData,
     /// When it happened.
     pub at: Timestamp,
 }
 
-/// What one commit touched.
+/// What one commit changed.
 #[derive(Debug, Default)]
 pub struct Commit {
     accounts: BTreeSet<AccountId>,
@@ -38,7 +38,7 @@ impl Commit {
         self.accounts.insert(account);
     }
 
-    /// What follows was named from these ids.
+    /// The commit took new ids from these.
     pub fn plan(&mut self, ids: Ids) {
         self.events.push((ids, Vec::new()));
     }
@@ -52,7 +52,7 @@ impl Commit {
 }
 
 impl Model {
-    /// Checks all that a commit touched.
+    /// Checks everything that a commit changed.
     pub fn close(&mut self, moment: &Moment<'_>, commit: Commit) -> Check {
         for account in commit.accounts {
             self.check_ledger(moment, account)?;
@@ -63,7 +63,7 @@ impl Model {
         self.check_heads(moment)
     }
 
-    /// The next work of each kind is where the model has it.
+    /// Checks that the store and the model agree on the next work of each kind.
     pub fn check_heads(&self, moment: &Moment<'_>) -> Check {
         let text = read(moment.books.dispatch_next())?;
         let own = self.queue.first().map(|(at, _)| *at);
@@ -74,7 +74,7 @@ impl Model {
         Ok(())
     }
 
-    /// Each event made exactly one delivery for each endpoint that was on and subscribed.
+    /// Checks that each event made exactly one delivery for each enabled, subscribed endpoint.
     fn check_events(&mut self, moment: &Moment<'_>, ids: &Ids, owed: &[Owed]) -> Check {
         let mut wanted: BTreeMap<EndpointId, Vec<usize>> = BTreeMap::new();
         for (index, event) in owed.iter().enumerate() {
@@ -110,7 +110,7 @@ impl Model {
         Ok(())
     }
 
-    /// Takes a new delivery into the model.
+    /// Adds a new delivery to the model.
     pub fn delivery_made(&mut self, delivery: Delivery) {
         self.tally.deliveries += 1;
         if let Some(at) = delivery.next_attempt_at {
@@ -124,7 +124,7 @@ impl Model {
     }
 }
 
-/// The deliveries of an endpoint that were named from `ids`, in the order in which they were made.
+/// The deliveries of an endpoint with ids from `ids`, in order of creation.
 fn deliveries_of(
     moment: &Moment<'_>,
     ids: &Ids,
@@ -148,7 +148,7 @@ fn deliveries_of(
     Ok(found)
 }
 
-/// A delivery that was just made waits for its first attempt and tells of the event.
+/// Checks that a new delivery waits for its first attempt and contains the event.
 fn check_new(delivery: &Delivery, event: &Owed) -> Check {
     let expected = Delivery {
         account: event.account,

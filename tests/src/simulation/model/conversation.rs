@@ -12,26 +12,26 @@ use sms_core::time::Timestamp;
 
 use super::{AccountModel, Check, Model, Moment, read};
 
-/// An account's conversations as they must be.
+/// The expected conversations of an account.
 #[derive(Debug, Default)]
 pub struct InboxModel {
-    /// The newest text of each number, whether it has a conversation or not.
+    /// The newest message of each number, with or without a conversation.
     newest: BTreeMap<E164, MessageId>,
-    /// By number: what came in and is not read, and when it was answered automatically.
+    /// By number: unread messages, and times of automatic replies.
     pub threads: BTreeMap<E164, Thread>,
 }
 
 /// One conversation.
 #[derive(Debug, Default)]
 pub struct Thread {
-    /// What came in and is not read.
+    /// Unread messages.
     pub unread: BTreeSet<MessageId>,
-    /// When a keyword answered.
+    /// Times of keyword replies.
     pub replied: Vec<Timestamp>,
 }
 
 impl InboxModel {
-    /// A text was made.
+    /// A message was created.
     pub fn note(&mut self, message: &Message) {
         let number = message.contact_number();
         let newest = self.newest.entry(number).or_insert(message.id);
@@ -47,7 +47,7 @@ impl InboxModel {
 }
 
 impl Model {
-    /// The conversation with a number as it must be shown; `None` when there is none.
+    /// The conversation with a number as the API must show it; `None` if there is none.
     fn conversation(&self, own: &AccountModel, number: E164) -> Option<Conversation> {
         let thread = own.inbox.threads.get(&number)?;
         let newest = own.inbox.newest.get(&number)?;
@@ -59,7 +59,7 @@ impl Model {
         })
     }
 
-    /// The store keeps the conversation with a number as the model has it.
+    /// Checks that the store's conversation with a number equals the model's.
     pub(super) fn conversation_kept(
         &self,
         moment: &Moment<'_>,

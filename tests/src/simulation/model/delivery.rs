@@ -1,4 +1,4 @@
-//! Webhook deliveries: when each may be attempted, and what an attempt makes of it.
+//! Webhook deliveries: when each may be attempted, and the effect of an attempt.
 
 use std::time::Duration;
 
@@ -19,14 +19,14 @@ use super::{Check, Model, Moment, read};
 const RETRY_MINUTES: [u64; 6] = [1, 5, 30, 120, 360, 720];
 const FAILURES_TO_SWITCH_OFF: u32 = 100;
 
-/// A delivery as it must be.
+/// The expected state of a delivery.
 #[derive(Debug)]
 pub struct DeliveryModel {
-    /// As it was seen last.
+    /// As last compared.
     pub last: Delivery,
-    /// Attempts that the receiver saw.
+    /// Requests that the receiver got.
     pub seen: u32,
-    /// How often a user sent it again.
+    /// Retries by hand.
     pub by_hand: u32,
 }
 
@@ -48,7 +48,7 @@ impl Model {
         self.deliveries.get(&id).ok_or_else(|| format!("nothing raised delivery {id}"))
     }
 
-    /// Changes what decides when a delivery can be claimed.
+    /// Changes when a delivery can be claimed.
     pub fn redue(&mut self, id: DeliveryId, change: impl FnOnce(&mut DeliveryModel)) {
         let Some(own) = self.deliveries.get_mut(&id) else { return };
         if let Some(at) = own.claimable_at() {
@@ -60,7 +60,7 @@ impl Model {
         }
     }
 
-    /// Removes a delivery that is no longer kept.
+    /// Removes a delivery that was deleted.
     pub fn forget_delivery(&mut self, id: DeliveryId) {
         let Some(own) = self.deliveries.remove(&id) else { return };
         if let Some(at) = own.claimable_at() {
@@ -71,7 +71,7 @@ impl Model {
         }
     }
 
-    /// The store keeps a delivery as the model has it.
+    /// Checks that the store's delivery equals the model's.
     pub fn delivery_kept(&self, moment: &Moment<'_>, id: DeliveryId) -> Check {
         let own = &self.delivery(id)?.last;
         let stored = read(moment.books.delivery_get(own.account, own.endpoint, id))?;
@@ -124,7 +124,7 @@ impl Model {
         self.check_heads(moment)
     }
 
-    /// A claim gives up what is due although its endpoint is off: its worker died over it.
+    /// A claim gives up a due delivery of a disabled endpoint, whose worker died.
     fn given_up_by_claim(&mut self, moment: &Moment<'_>, at: Timestamp) -> Result<usize, String> {
         let due = self.due.iter().take_while(|(time, _)| *time <= at);
         let off = due.filter(|(_, id)| {
@@ -145,7 +145,7 @@ impl Model {
         Ok(count)
     }
 
-    /// A delivery is given up because its endpoint is off.
+    /// A delivery is given up because its endpoint is disabled.
     pub fn give_up(&mut self, moment: &Moment<'_>, id: DeliveryId) -> Check {
         self.redue(id, |own| {
             // One that the endpoint took before stays so, however often it is sent again.
@@ -256,7 +256,7 @@ impl Model {
         Ok(())
     }
 
-    /// A user sent a delivery again, or found a worker at it.
+    /// A user retried a delivery, or a worker was sending it.
     pub fn saw_retry(
         &mut self,
         moment: &Moment<'_>,
@@ -291,7 +291,7 @@ impl Model {
         self.check_heads(moment)
     }
 
-    /// A test of an endpoint was logged, if the endpoint is still there.
+    /// A test of an endpoint was logged, if the endpoint still exists.
     pub fn saw_test_logged(&mut self, moment: &Moment<'_>, delivery: Delivery) -> Check {
         ensure!(delivery.status != DeliveryStatus::Pending, "a test waits to be repeated");
         if self.endpoint_of(delivery.account, delivery.endpoint).is_some() {
@@ -332,7 +332,7 @@ impl Model {
     }
 }
 
-/// Counts a failed attempt; the hundredth in a row switches the endpoint off.
+/// Counts a failed attempt. The hundredth in a row disables the endpoint.
 fn count_failure(endpoint: &mut Endpoint) {
     if endpoint.power.is_on() {
         endpoint.consecutive_failures += 1;
@@ -342,7 +342,7 @@ fn count_failure(endpoint: &mut Endpoint) {
     }
 }
 
-/// What a failed attempt makes of a delivery.
+/// The effect of a failed attempt on a delivery.
 fn after_failure(delivery: &Delivery, power: Power) -> DeliveryStatus {
     let attempts = delivery.attempts as usize;
     if delivery.delivered_at.is_some() {
@@ -354,7 +354,7 @@ fn after_failure(delivery: &Delivery, power: Power) -> DeliveryStatus {
     }
 }
 
-/// The next attempt is never early, and late by a tenth at most.
+/// Checks that the next attempt is never early, and late by at most a tenth of its delay.
 fn check_retry(delivery: &Delivery, at: Timestamp) -> Check {
     let minutes = RETRY_MINUTES[delivery.attempts as usize - 1];
     let delay = Duration::from_secs(minutes * 60);
@@ -369,7 +369,7 @@ fn check_retry(delivery: &Delivery, at: Timestamp) -> Check {
     Ok(())
 }
 
-/// A worker is given the words and the address as they are.
+/// Checks that a worker gets the stored body and address.
 fn check_request(claimed: &ClaimedDelivery, own: &DeliveryModel, url: &str, secret: &str) -> Check {
     let request = &claimed.request;
     let last = &own.last;

@@ -1,4 +1,4 @@
-//! Webhook endpoints: which hear of events, and what switches them off.
+//! Webhook endpoints: which get events, and what disables them.
 
 use std::collections::BTreeSet;
 
@@ -12,17 +12,17 @@ use super::{Check, Model, Moment, read};
 
 const MOST_ENDPOINTS: usize = 10;
 
-/// An endpoint as it must be.
+/// The expected state of an endpoint.
 #[derive(Debug)]
 pub struct EndpointModel {
-    /// As it was seen last.
+    /// As last compared.
     pub last: Endpoint,
     /// Its deliveries.
     pub deliveries: BTreeSet<DeliveryId>,
 }
 
 impl EndpointModel {
-    /// Whether events of this kind become deliveries to it.
+    /// Whether events of this type make deliveries to it.
     pub fn hears_of(&self, kind: EventType) -> bool {
         self.last.power == Power::On && self.last.events.contains(&kind)
     }
@@ -72,7 +72,7 @@ impl Model {
         self.check_heads(moment)
     }
 
-    /// Takes an endpoint into the model as it is now, and compares it with the store's.
+    /// Updates an endpoint in the model, and compares it with the store's.
     pub fn endpoint_is(&mut self, moment: &Moment<'_>, endpoint: Endpoint) -> Check {
         let stored = read(moment.books.endpoint_get(endpoint.account, endpoint.id))?;
         ensure!(stored.as_ref() == Some(&endpoint), "{stored:?} is kept for {endpoint:?}");
@@ -81,7 +81,7 @@ impl Model {
         Ok(())
     }
 
-    /// What waits for an endpoint that went off is given up; attempts under way are not disturbed.
+    /// Gives up what waits for a disabled endpoint. Attempts under way go on.
     pub fn give_up_waiting(&mut self, moment: &Moment<'_>, id: EndpointId, at: Timestamp) -> Check {
         let own = self.endpoints.get(&id).ok_or("an endpoint vanished")?;
         for delivery in own.deliveries.clone() {
@@ -120,8 +120,8 @@ impl Model {
     }
 }
 
-/// What the change makes of the endpoint. Switching on starts a new count of failures; switching
-/// off what is off keeps the reason.
+/// The endpoint after the change. Enabling resets the count of failures; disabling a disabled
+/// endpoint keeps the reason.
 fn changed(endpoint: Endpoint, change: EndpointChange, at: Timestamp) -> Endpoint {
     let EndpointChange { url, events, description, power, secret } = change;
     let mut now = Endpoint { updated_at: at, ..endpoint };

@@ -1,4 +1,4 @@
-//! Hand-overs: what routes are given, and what becomes of it.
+//! Hand-overs: the messages that routes get, and the outcomes.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use sms_core::route::{HandOver, OutboundText};
 use super::text::TextStep;
 use super::{Check, Commit, Model, Moment, read};
 
-/// Within the 5 s that are promised, less the second a worker may take to come round.
+/// The specified 5 s, less the second that a worker may take to notice.
 const FIRST_RETRY: Duration = Duration::from_secs(4);
 const LONGEST_RETRY: Duration = Duration::from_mins(5);
-/// How often a text is tried again because no answer came.
+/// How often a message is retried because no answer came.
 const AGAIN_UNANSWERED: u32 = 3;
-/// Of how many retries a text's history tells.
+/// How many retries a message's history shows.
 const TIMES_TOLD: u32 = 5;
 
 impl Model {
-    /// A route was given a text by the task of this moment.
+    /// The present task handed a message to a route.
     pub fn saw_hand_over(&mut self, moment: &Moment<'_>, text: &OutboundText) -> Check {
         let id = text.message;
         let last = &self.text(id)?.last;
@@ -45,7 +45,7 @@ impl Model {
         Ok(())
     }
 
-    /// A worker recorded what became of its texts.
+    /// A worker recorded the outcomes of its messages.
     pub fn saw_outcomes(
         &mut self,
         moment: &Moment<'_>,
@@ -127,8 +127,8 @@ impl Model {
         Ok(OutcomeRecorded::Done(path[path.len() - 1]))
     }
 
-    /// It is tried again within 5 s, then after twice as long each time, up to 5 minutes, and
-    /// looked at once more when it is no longer valid. Of the first few times its history tells.
+    /// The message is retried within 5 s, then after doubling intervals up to 5 minutes, and
+    /// claimed once more when it is no longer valid. Its history shows the first few retries.
     fn turned_away(
         &mut self,
         moment: &Moment<'_>,

@@ -1,4 +1,4 @@
-//! Texts that come in, whole or in parts.
+//! Inbound messages, whole or in segments.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,10 +22,10 @@ use super::{Check, Commit, Model, Moment};
 use crate::simulation::measure::measure;
 use crate::simulation::talk::{Answer, first_word};
 
-/// How long a text from a shared number leads the answer to its account.
+/// How long an answer to a shared number goes to the account that sent from it.
 const SHARED_REACH: Duration = Duration::from_hours(30 * 24);
 
-/// A whole text that came in.
+/// A whole inbound message.
 #[derive(Debug)]
 pub(super) struct Arrival<'a> {
     pub from: E164,
@@ -36,16 +36,16 @@ pub(super) struct Arrival<'a> {
     pub ids: &'a Ids,
 }
 
-/// The parts of a text that came.
+/// The segments of a message that arrived.
 #[derive(Debug, Clone)]
 pub struct PartsModel {
-    /// Whether the text was whole.
+    /// Whether the message was complete.
     joined: bool,
-    /// Their words.
+    /// The bodies of the segments.
     parts: BTreeMap<u8, String>,
-    /// The route that brought the first of them.
+    /// The route that brought the first segment.
     route: RouteName,
-    /// When that one came.
+    /// When the first segment arrived.
     first_at: Timestamp,
 }
 
@@ -56,7 +56,7 @@ impl PartsModel {
 }
 
 impl Model {
-    /// A text came in.
+    /// A message came in.
     pub fn saw_inbound(
         &mut self,
         moment: &Moment<'_>,
@@ -81,7 +81,7 @@ impl Model {
         self.arrived(moment, &arrival, answered, answer)
     }
 
-    /// A part of a text came in.
+    /// A segment came in.
     pub fn saw_part(&mut self, moment: &Moment<'_>, plan: &PartPlan, answer: &PartTaken) -> Check {
         let (key, number) = (plan.key(), plan.part.place.number());
         let words = plan.part.body.as_str().to_owned();
@@ -117,7 +117,7 @@ impl Model {
         }
     }
 
-    /// The oldest text whose first part came too long ago was given up or forgotten.
+    /// The oldest message whose first segment came too long ago was given up or deleted.
     pub fn saw_parts_given_up(
         &mut self,
         moment: &Moment<'_>,
@@ -181,8 +181,8 @@ impl Model {
         }
     }
 
-    /// Who texted somebody on a shared number long ago was forgotten, in portions. Which ones a
-    /// portion took is not told, so that those of the last one that was full may be known or not.
+    /// Old records of who messaged whom from a shared number were deleted, in portions. The store
+    /// does not report which ones, so records of the last full portion may or may not exist.
     pub fn saw_last_texted_tidied(
         &mut self,
         before: Timestamp,
@@ -205,7 +205,7 @@ impl Model {
         Ok(())
     }
 
-    /// Whether it may have been forgotten who texted this person on a shared number.
+    /// Whether the record of who messaged this person from a shared number may be deleted.
     fn may_be_forgotten(&self, arrival: &Arrival<'_>) -> bool {
         let mut shared = self.numbers.values().filter(|own| own.holder == Holder::Shared);
         let last = self.last_texted.get(&(arrival.to, arrival.from));
@@ -213,7 +213,7 @@ impl Model {
             && last.is_some_and(|(_, at)| Some(*at) < self.forgotten.before)
     }
 
-    /// Whose a text from a network is.
+    /// The account of an inbound message.
     fn owner(&self, arrival: &Arrival<'_>) -> Option<(AccountId, Mode)> {
         let number = self.numbers.values().find(|own| own.phone == arrival.to)?;
         match number.holder {
@@ -282,7 +282,7 @@ impl Model {
         self.conversation_kept(moment, account, arrival.from)
     }
 
-    /// Opts a person out or in; says whether the person is newly opted out.
+    /// Opts a person out or in. Returns whether the person is newly opted out.
     fn opt(
         &mut self,
         moment: &Moment<'_>,

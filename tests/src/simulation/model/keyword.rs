@@ -1,4 +1,4 @@
-//! Keywords: who may have which word, and what a text that begins with it sets off.
+//! Keywords: which words an account may use, and the effects of a match.
 
 use std::time::Duration;
 
@@ -19,12 +19,12 @@ use crate::simulation::talk::reply_to;
 const MOST_REPLIES: usize = 10;
 const REPLY_WINDOW: Duration = Duration::from_hours(1);
 
-/// What a text that begins with a keyword must have set off.
+/// The required effects of a match.
 #[derive(Debug)]
 pub(super) struct Match {
     /// The sender as a contact.
     pub contact: ContactId,
-    /// The answer's words and parts, if it may be sent.
+    /// The reply's body and segments, if it may be sent.
     reply: Option<(String, u32)>,
 }
 
@@ -103,7 +103,7 @@ impl Model {
         Ok(())
     }
 
-    /// What the keyword of a text sets off, if the account has one that answers.
+    /// The effects of a message's keyword, if the account has it enabled.
     pub(super) fn match_keyword(
         &mut self,
         moment: &Moment<'_>,
@@ -148,7 +148,7 @@ impl Model {
         Ok(Some(Match { contact, reply: reply.filter(|_| may) }))
     }
 
-    /// The text was answered if and only if it could be.
+    /// Checks that the message got a reply if and only if it could.
     pub(super) fn check_reply(
         &mut self,
         moment: &Moment<'_>,

@@ -11,8 +11,8 @@ use super::{Check, Commit, Model, Moment, read};
 use crate::simulation::wish::{SHORT_URLS, URL};
 
 impl Model {
-    /// A text of these words was accepted. Where links are tracked it has one link, and the short
-    /// URL in place of the long one; else it has none. Returns the words that were to be sent.
+    /// A message with this body was accepted. If links are tracked, it has one link, and the short
+    /// URL replaces the long one; otherwise it has none. Returns the body to be sent.
     pub(super) fn links_made(
         &mut self,
         moment: &Moment<'_>,

@@ -1,4 +1,4 @@
-//! Keys, numbers and reads: who may see what.
+//! Keys, numbers and reads: what each account may see.
 
 use sms_core::account::api_key::{KeyHash, KeyRecord};
 use sms_core::account::store::KeyCreated;
@@ -77,7 +77,7 @@ impl Model {
         Ok(())
     }
 
-    /// An account read a text.
+    /// An account read a message.
     pub fn saw_message_read(
         &self,
         account: AccountId,

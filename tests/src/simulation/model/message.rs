@@ -1,4 +1,4 @@
-//! Texts as they must be when they are made, whole: nothing is taken over but their ids.
+//! The expected state of new messages. The model takes only their ids from the service.
 
 use sms_core::account::Mode;
 use sms_core::credits::Credits;
@@ -9,7 +9,7 @@ use sms_core::route::RouteName;
 
 use crate::simulation::measure::measure;
 
-/// What is known of a text that is made.
+/// What is known about a new message.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Draft<'a> {
     pub id: MessageId,
@@ -22,8 +22,8 @@ pub(super) struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    /// The text as it is queued, by itself, for at once, from a number. Live texts cost a credit
-    /// for each part.
+    /// The message as queued: a single one, to be sent at once, from a number. A live message costs
+    /// one credit per segment.
     pub(super) fn outbound(self) -> Message {
         let Self { id, account, mode, from, to, words, route } = self;
         let (encoding, segments) = measure(words);
@@ -52,7 +52,7 @@ impl Draft<'_> {
         }
     }
 
-    /// The text as it came in, from nobody known.
+    /// The message as it came in, from an unknown person.
     pub(super) fn inbound(self) -> Message {
         let received_at = Some(self.id.timestamp());
         Message {

@@ -1,5 +1,4 @@
-//! What tasks read for what they are about to commit: it has to be right, and what they commit has
-//! to follow from it.
+//! What tasks read before a commit. It must be correct, and the commit must follow from it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,7 +13,7 @@ use sms_core::time::Timestamp;
 use super::{Check, Model, Moment};
 use crate::simulation::executor::TaskId;
 
-/// A number whose gateway checked in so lately is online.
+/// A number is online this long after its gateway checked in.
 const ONLINE: Duration = Duration::from_mins(5);
 /// The route of numbers that name none.
 const FIRST_ROUTE: &str = "network";
@@ -22,31 +21,31 @@ const FIRST_ROUTE: &str = "network";
 /// What a task read since it began to plan.
 #[derive(Debug, Clone, Default)]
 pub struct Reading {
-    /// Who of those it asked about had opted out; `None` when it did not ask.
+    /// The opted-out numbers among those it asked about; `None` if it did not ask.
     pub opted_out: Option<BTreeSet<E164>>,
     /// Contacts by their number.
     pub contacts: BTreeMap<E164, ContactId>,
-    /// The numbers it could send from, each time that it asked.
+    /// The numbers it could send from, for each time that it asked.
     numbers: Vec<Vec<Number>>,
-    /// The names that it could show.
+    /// The sender names that it could use.
     pub(super) names: Vec<String>,
 }
 
 impl Reading {
-    /// A name that it could show, as it was approved.
+    /// A sender name that it could use, as approved.
     pub fn approved(&self, wanted: &str) -> Option<String> {
         self.names.iter().find(|name| name.eq_ignore_ascii_case(wanted)).cloned()
     }
 
-    /// The numbers, each with its route, that texts planned at `at` may come from: one for each
-    /// time that it asked.
+    /// The numbers, each with its route, from which messages planned at `at` may be sent: one for
+    /// each time that it asked.
     pub fn senders(&self, at: Timestamp) -> impl Iterator<Item = (E164, RouteName)> {
         self.numbers.iter().filter_map(move |numbers| sender(numbers, at))
     }
 }
 
-/// The newest of its own that is online, else the oldest that is shared, else the newest of its
-/// own. The account's own and the shared ones are all there are.
+/// The account's newest online number, else the oldest shared one, else its newest one. `numbers`
+/// holds the account's numbers and the shared ones.
 fn sender(numbers: &[Number], at: Timestamp) -> Option<(E164, RouteName)> {
     let own = || numbers.iter().filter(|number| number.holder.account().is_some());
     let is_online = |number: &&Number| {
@@ -66,7 +65,7 @@ impl Model {
         self.readings.remove(&task);
     }
 
-    /// A task asked who of these numbers must not be texted.
+    /// A task asked which of these numbers have opted out.
     pub fn saw_opt_outs(
         &mut self,
         moment: &Moment<'_>,
@@ -102,7 +101,7 @@ impl Model {
         Ok(())
     }
 
-    /// A task asked which numbers an account's texts may come from.
+    /// A task asked from which numbers an account may send.
     pub fn saw_numbers(
         &mut self,
         moment: &Moment<'_>,

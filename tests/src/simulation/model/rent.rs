@@ -1,5 +1,5 @@
-//! Rent: every period of thirty days since the assignment once, in order, as far as the balance
-//! goes.
+//! Rent: each period of thirty days since the assignment is taken once, in order, as far as the
+//! balance covers it.
 
 use std::time::Duration;
 
@@ -82,7 +82,7 @@ impl Model {
         Ok((taken, false))
     }
 
-    /// The number says when the last period taken fell due, and when the next is.
+    /// Checks that the number shows the due times of the last period taken and of the next.
     fn check_rent(&self, moment: &Moment<'_>, id: NumberId) -> Check {
         let own = self.numbers.get(&id).ok_or_else(|| format!("no number {id}"))?;
         let numbers = read(moment.books.number_list())?;

@@ -1,4 +1,4 @@
-//! Sender names: which an account may ask for, and which of them may be used.
+//! Sender names: which an account may request, and which it may use.
 
 use sms_core::ids::AccountId;
 use sms_core::sender_name::{Decision, ReviewPlan, ReviewRefused, ReviewStatus, SenderName};
@@ -17,7 +17,7 @@ impl Model {
         })
     }
 
-    /// A name was asked for, or refused.
+    /// A name was requested, or refused.
     pub fn saw_sender_name(&mut self, name: SenderName, made: bool) -> Check {
         let taken = self.is_taken(&name);
         ensure!(made != taken, "{name:?} was made: {made}, and taken: {taken}");

@@ -1,4 +1,4 @@
-//! Sends: what may be accepted, what it takes, and what a repeated request answers.
+//! Sends: which may be accepted, what they cost, and the answer to a repeated request.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub struct SendSeen {
 }
 
 impl SendSeen {
-    /// What matters of a plan.
+    /// The relevant parts of a plan.
     pub fn of(plan: &SendPlan) -> Self {
         Self {
             account: plan.account,
@@ -58,7 +58,7 @@ pub struct FirstSend {
     meaning: Option<Meaning>,
     sent: Sent,
     at: Timestamp,
-    /// Its time is over, so that it may be forgotten.
+    /// It has expired, so that the store may delete it.
     fading: bool,
 }
 
@@ -170,7 +170,7 @@ impl Model {
         made.map_or(Ok(()), |sent| self.accepted(moment, seen, (meaning, wanted), sent))
     }
 
-    /// What stands in the way of a send, the first of all that does.
+    /// Why a send must be refused: the first of all reasons.
     fn send_obstacle(
         &self,
         moment: &Moment<'_>,
@@ -261,7 +261,7 @@ impl Model {
         Ok(())
     }
 
-    /// Takes in a text that was accepted at `at`.
+    /// Adds a message that was accepted at `at`.
     pub(super) fn write_text(
         &mut self,
         moment: &Moment<'_>,
@@ -284,7 +284,7 @@ impl Model {
         self.text_made(moment, text)
     }
 
-    /// Keys older than a week may be forgotten from now on.
+    /// Keys older than a week may be deleted from now on.
     pub fn saw_keys_tidied(&mut self, before: Timestamp) {
         for account in self.accounts.values_mut() {
             for first in account.sends.values_mut().filter(|first| first.at < before) {
@@ -294,14 +294,14 @@ impl Model {
     }
 }
 
-/// What stands in the way of a send.
+/// Why a send must be refused.
 #[derive(Debug, PartialEq, Eq)]
 enum Obstacle {
     Refused(SendRefused),
     Stale,
 }
 
-/// What a send has to make, by the simulation's own knowledge of it and by what its task read.
+/// What a send must create, computed from the wish and from what its task read.
 #[derive(Debug)]
 struct Wanted {
     people: Vec<E164>,
@@ -309,7 +309,7 @@ struct Wanted {
     charge: Credits,
     from: E164,
     route: RouteName,
-    /// The approved name that is shown.
+    /// The approved sender name, if used.
     sender: Option<String>,
     reading: Reading,
 }
@@ -333,7 +333,7 @@ impl Wanted {
         Ok(Self { people, rejected, charge, from, route, sender, reading })
     }
 
-    /// One of the texts, whose id alone is taken over.
+    /// One of the messages. Only its id comes from the service.
     fn text(&self, meaning: &Meaning, seen: &SendSeen, text: &Message, words: &str) -> Message {
         let scheduled_at = meaning.wish.schedule_at().filter(|scheduled| *scheduled > seen.at);
         let draft = Draft {

@@ -1,4 +1,4 @@
-//! Statistics: what a recount of the account's texts and ledger finds.
+//! Statistics: a recount of the account's messages and ledger.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Texts: the arrows a status may take, and what each arrow carries along.
+//! Messages: the allowed transitions of a status, and the effects of each.
 
 use sms_core::credits::ledger::Cause;
 use sms_core::dispatch::LeaseToken;
@@ -11,59 +11,59 @@ use super::account::amount;
 use super::commit::Owed;
 use super::{Check, Commit, Model, Moment, read};
 
-/// A text as it must be.
+/// The expected state of a message.
 #[derive(Debug)]
 pub struct TextModel {
-    /// As it was seen last.
+    /// As last compared.
     pub last: Message,
-    /// How many lines its history has.
+    /// The number of lines of its history.
     pub lines: usize,
     /// When it may be claimed, unless a worker has it.
     pub ready_at: Timestamp,
     /// When it is no longer valid.
     pub expires_at: Timestamp,
-    /// How often it was turned away.
+    /// How often it was refused for now.
     pub attempt: u32,
-    /// How often no answer came: it left perhaps.
+    /// How often no answer came: it may have been sent.
     pub unanswered: u32,
-    /// The worker that has it, and until when.
+    /// The lease token and the end of the lease, if a worker holds it.
     pub lease: Option<(LeaseToken, Timestamp)>,
-    /// Receipts that came while it was on its way or later.
+    /// Receipts that came since it was claimed.
     pub receipts: u32,
 }
 
 impl TextModel {
-    /// Whether it is still to leave.
+    /// Whether it is still to be sent.
     pub fn is_open(&self) -> bool {
         is_open(self.last.status)
     }
 
-    /// When a worker may take it; `None` when it is past that.
+    /// When a worker may claim it; `None` if it is past that.
     pub fn claimable_at(&self) -> Option<Timestamp> {
         let open = is_open(self.last.status);
         open.then_some(self.lease.map_or(self.ready_at, |(_, until)| until))
     }
 }
 
-/// Whether a text of this status is still to leave.
+/// Whether a message with this status is still to be sent.
 pub(super) fn is_open(status: MessageStatus) -> bool {
     matches!(status, MessageStatus::Scheduled | MessageStatus::Queued | MessageStatus::Sending)
 }
 
-/// What a commit must have done to a text.
+/// What a commit must have done to a message.
 #[derive(Debug, Clone, Copy)]
 pub struct TextStep<'a> {
     /// The statuses it took, in order.
     pub path: &'a [MessageStatus],
     /// When.
     pub at: Timestamp,
-    /// What stands in its way, if it goes wrong; the first is told.
+    /// Possible reasons of a failure; the message shows the first.
     pub errors: &'a [ErrorCode],
-    /// What its history says besides.
+    /// Further details in its history.
     pub detail: Option<&'a str>,
 }
 
-/// The arrows of the specification.
+/// The transitions of the specification.
 fn is_arrow(from: MessageStatus, to: MessageStatus) -> bool {
     use MessageStatus::{
         Cancelled, Delivered, Failed, Queued, Scheduled, Sending, Sent, Undelivered,
@@ -98,14 +98,14 @@ fn enter(message: &mut Message, status: MessageStatus, at: Timestamp, why: Optio
     }
 }
 
-/// When something happened to a text last.
+/// The time of the last event of a message.
 fn latest(message: &Message) -> Timestamp {
     let times = &message.times;
     let times = [times.sent_at, times.delivered_at, times.failed_at, times.cancelled_at];
     times.into_iter().flatten().fold(message.created_at(), Timestamp::max)
 }
 
-/// What happens later has the later time.
+/// Checks that later events have later times.
 fn check_order(message: &Message) -> Check {
     let times = &message.times;
     let due = message.due_at();
@@ -136,12 +136,12 @@ fn event_of(status: MessageStatus) -> Option<EventType> {
 }
 
 impl Model {
-    /// A text of the model.
+    /// A message of the model.
     pub fn text(&self, id: MessageId) -> Result<&TextModel, String> {
         self.texts.get(&id).ok_or_else(|| format!("nobody made {id}"))
     }
 
-    /// Takes a new text into the model and compares it with the store's.
+    /// Adds a new message to the model and compares it with the store's.
     pub fn text_made(&mut self, moment: &Moment<'_>, text: TextModel) -> Check {
         let id = text.last.id;
         let found = read(moment.books.message_get(text.last.account, id))?;
@@ -163,7 +163,7 @@ impl Model {
         Ok(())
     }
 
-    /// Changes what decides about a text's place in the queue.
+    /// Changes a message's position in the queue.
     pub fn requeue(&mut self, id: MessageId, change: impl FnOnce(&mut TextModel)) {
         let Some(text) = self.texts.get_mut(&id) else { return };
         if let Some(at) = text.claimable_at() {
@@ -175,7 +175,7 @@ impl Model {
         }
     }
 
-    /// Follows a text along its arrows, and compares it with the store's.
+    /// Applies transitions to a message, and compares it with the store's.
     pub fn text_moved(
         &mut self,
         moment: &Moment<'_>,
@@ -227,7 +227,7 @@ impl Model {
         Ok(())
     }
 
-    /// A text that a commit must not have changed is as it was.
+    /// Checks that a commit did not change a message.
     pub fn text_stayed(&self, moment: &Moment<'_>, id: MessageId) -> Check {
         let Some(text) = self.texts.get(&id) else { return Ok(()) };
         let found = read(moment.books.message_get(text.last.account, id))?;
@@ -237,7 +237,7 @@ impl Model {
         Ok(())
     }
 
-    /// Each status it took has a line; the last says what is known besides, or why it went wrong.
+    /// Checks that each status has a line, and that the last line has the details or the error.
     fn check_lines(&self, id: MessageId, lines: &[TimelineEntry], step: TextStep<'_>) -> Check {
         let known = self.text(id)?.lines;
         let new = lines.get(known..).unwrap_or_default();
@@ -252,8 +252,8 @@ impl Model {
         Ok(())
     }
 
-    /// Credits taken for a text are refunded when it fails before leaving or is cancelled, and
-    /// spent when it leaves.
+    /// Credits of a message are refunded when it fails before it is sent or is cancelled, and spent
+    /// when it is sent.
     fn settle_credits(&mut self, message: &Message, before: MessageStatus) {
         let Some(account) = self.accounts.get_mut(&message.account) else { return };
         if !is_open(before) || is_open(message.status) {

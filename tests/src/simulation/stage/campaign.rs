@@ -1,5 +1,5 @@
-//! Campaigns on the stage: plain calls in turn, but for those that change texts, which are compared
-//! with the model.
+//! Campaigns on the stage. Calls that change messages are compared with the model; other calls only
+//! wait for their turn.
 
 use sms_core::campaign::cancel::{CancelPlan, CancelRefused};
 

@@ -1,4 +1,4 @@
-//! Texts that come in, on the stage.
+//! Inbound messages on the stage.
 
 use super::Stage;
 use crate::layer::prelude::*;

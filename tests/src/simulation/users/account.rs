@@ -1,4 +1,4 @@
-//! The operator's deeds.
+//! Deeds of the operator.
 
 use sms_core::account::{AccountChange, AccountStatus, Mode};
 use sms_core::credits::{Change, Credits};
@@ -30,7 +30,7 @@ impl Caller {
         self.expect("changing credits", answer, &["balance_out_of_range"]);
     }
 
-    /// A key works until it is revoked, and not after.
+    /// Checks that a key works until it is revoked, and not after.
     pub(super) async fn key(&self, account: AccountId, mode: Mode) {
         let operator = self.sms.operator();
         let made = operator.api_key_create(account, mode, None).await;

@@ -27,9 +27,9 @@ pub enum BookDeed {
     ListRename(ListId),
     /// Removes a list.
     ListDelete(ListId),
-    /// Puts a contact and a number on a list.
+    /// Adds a contact and a number to a list.
     Join(ListId, ContactId, E164),
-    /// Takes a contact off a list.
+    /// Removes a contact from a list.
     Leave(ListId, ContactId),
     /// Opts a number out.
     OptOut(E164),
@@ -38,7 +38,7 @@ pub enum BookDeed {
 }
 
 impl BookDeed {
-    /// A deed with what there is in the book; things that are not there now and then.
+    /// A deed on what is in the address book, or sometimes on what is not.
     pub fn draw(dice: &mut Dice, own: &AccountModel) -> Self {
         let contacts: Vec<ContactId> = own.book.contacts.keys().copied().collect();
         let lists: Vec<ListId> = own.book.lists.keys().copied().collect();

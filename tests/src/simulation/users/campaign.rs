@@ -15,7 +15,7 @@ use super::Caller;
 use crate::simulation::dice::Dice;
 use crate::simulation::wish::{CAMPAIGN, number, person};
 
-/// A campaign to be launched.
+/// A campaign to launch.
 #[derive(Debug, Clone)]
 pub struct Spread {
     people: Vec<E164>,
@@ -23,7 +23,7 @@ pub struct Spread {
     schedule_at: Option<Timestamp>,
     ignore_quiet_hours: bool,
     tracked: bool,
-    /// Whether two ask for the launch at once.
+    /// Whether two requests launch it at once.
     twice: bool,
 }
 
@@ -42,7 +42,7 @@ impl Spread {
         }
     }
 
-    /// A test, for at once.
+    /// A test campaign, launched at once.
     pub(super) fn rehearsal() -> Self {
         let people = vec![number(447_700_900_100), number(447_700_900_101)];
         let (mode, ignore_quiet_hours) = (Mode::Test, true);
@@ -50,7 +50,7 @@ impl Spread {
     }
 }
 
-/// What a launch may be refused with.
+/// The errors with which a launch may be refused.
 const REFUSALS: [&str; 10] = [
     "account_pending",
     "account_suspended",

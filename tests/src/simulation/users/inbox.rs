@@ -1,4 +1,4 @@
-//! Deeds with what comes in: keywords, conversations, hits on links.
+//! Deeds with keywords, conversations and hits on links.
 
 use sms_core::account::Mode;
 use sms_core::ids::{AccountId, KeywordId, ListId};
@@ -106,7 +106,7 @@ impl Caller {
         self.expect("reading a conversation", answer, &["not_found"]);
     }
 
-    /// Somebody follows a short URL.
+    /// A person follows a short URL.
     pub(super) async fn follow(&self, code: LinkCode) {
         let known = self.world.with(|state| state.model.codes.contains_key(&code));
         let answer = self.sms.link_click(code).await;

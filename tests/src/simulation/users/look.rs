@@ -1,4 +1,4 @@
-//! Reading: an account sees all that is its own, and nothing else.
+//! Reading: an account sees all of its data, and no other data.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use sms_core::page::{Limit, PageRequest};
 
 use super::Caller;
 
-/// How many pages are read at most.
+/// The most pages that are read.
 const MOST_PAGES: usize = 8;
 
 impl Caller {
@@ -33,7 +33,7 @@ impl Caller {
         }
     }
 
-    /// Reads by pages: each text once, newest first, none of those that were there left out.
+    /// Reads by pages: each message once, newest first, without gaps.
     pub(super) async fn list(&self, account: AccountId, limit: u32) {
         let status = self.world.with(|state| {
             let statuses = MessageStatus::ALL;
@@ -73,7 +73,7 @@ impl Caller {
         }
     }
 
-    /// Account, ledger and unrouted texts.
+    /// Reads account, ledger and unrouted messages.
     pub(super) async fn look(&self, id: AccountId) {
         let account = self.sms.account(id, Mode::Live).get().await;
         if let Some(account) = self.expect("reading an account", account, &[]) {

@@ -12,7 +12,7 @@ use sms_core::time::Timestamp;
 use super::{Caller, Spread};
 use crate::simulation::wish::{Meaning, Wish};
 
-/// What a send may be refused with.
+/// The errors with which a send may be refused.
 const REFUSALS: [&str; 9] = [
     "account_pending",
     "account_suspended",
@@ -25,11 +25,11 @@ const REFUSALS: [&str; 9] = [
     "validation_failed",
 ];
 
-/// So many sends of test texts to everybody are too many for an hour.
+/// This many test sends to everybody exceed the hourly limit.
 const REHEARSALS: usize = 24;
 
 impl Caller {
-    /// Sends, perhaps after a quote, which then has to be right.
+    /// Sends, perhaps after a quote, which must then be correct.
     pub(super) async fn send(
         &self,
         account: AccountId,
@@ -78,7 +78,7 @@ impl Caller {
         }
     }
 
-    /// Sends test texts until there are too many within the hour, and on, and then a campaign.
+    /// Sends test messages beyond the hourly limit, and then a test campaign.
     pub(super) async fn rehearse(&self, account: AccountId) {
         for _ in 0..REHEARSALS {
             let meaning = Meaning { wish: Wish::for_all(), mode: Mode::Test };
@@ -87,7 +87,7 @@ impl Caller {
         self.launch(account, Spread::rehearsal()).await;
     }
 
-    /// Whatever was asked again led to one batch, the one that the key leads to.
+    /// Checks that all repeats led to one batch, the one of the key.
     fn check_retried(
         &self,
         account: AccountId,
@@ -104,7 +104,7 @@ impl Caller {
         }
     }
 
-    /// The batch of the same request made before, while its key is kept.
+    /// The batch of the same earlier request, while its key is stored.
     fn remembered(
         &self,
         account: AccountId,
@@ -128,7 +128,7 @@ impl Caller {
         self.expect("quote", answer, &["no_number", "sender_not_approved", "validation_failed"])
     }
 
-    /// What is quoted is what a live send takes; a test send takes nothing.
+    /// Checks that the quote equals the cost of a live send, and that a test send costs nothing.
     fn check_quote(&self, quote: &Quote, sent: &Sent, mode: Mode) {
         let parts: u64 = sent.messages.iter().map(|text| u64::from(text.segments.get())).sum();
         let taken = if mode.is_test() { 0 } else { parts };
@@ -141,7 +141,7 @@ impl Caller {
         );
     }
 
-    /// The only thing wrong with these requests is that their time may have passed.
+    /// Checks that a request is invalid only if its scheduled time has passed.
     fn check_invalid(&self, error: &Error, schedule_at: Option<Timestamp>) {
         if let Error::Invalid(fields) = error {
             let minute_ago = self.world.now().minus(Duration::from_mins(1));

@@ -1,4 +1,4 @@
-//! Asking for sender names, and deciding on them.
+//! Requesting and reviewing sender names.
 
 use sms_core::account::Mode;
 use sms_core::ids::{AccountId, SenderNameId};
@@ -7,7 +7,7 @@ use sms_core::sender_name::Decision;
 use super::Caller;
 
 impl Caller {
-    /// Asks for a name, and looks at all of them.
+    /// Requests a name, and lists all names.
     pub(super) async fn sender_name(&self, account: AccountId, value: &'static str) {
         let handle = self.sms.account(account, Mode::Live);
         let answer = handle.sender_name_create(value, None).await;
@@ -19,7 +19,7 @@ impl Caller {
         });
     }
 
-    /// The operator decides.
+    /// The operator reviews a name.
     pub(super) async fn review(&self, id: SenderNameId, decision: Decision) {
         let answer = self.sms.operator().sender_name_review(id, decision, None).await;
         self.expect("reviewing a sender name", answer, &["not_found", "sender_exists"]);

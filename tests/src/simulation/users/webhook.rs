@@ -30,7 +30,7 @@ pub enum EndpointDeed {
 }
 
 impl EndpointDeed {
-    /// A deed with this endpoint, or the making of one.
+    /// A deed on this endpoint, or the creation of one.
     pub fn draw(dice: &mut Dice, endpoint: Option<EndpointId>) -> Self {
         let choice = dice.weighted(&[(3, 0), (5, 1), (1, 2), (2, 3), (3, 4)]);
         let (Some(id), 1..) = (endpoint, choice) else {
@@ -73,7 +73,7 @@ impl EndpointDeed {
     }
 }
 
-/// Most kinds of event.
+/// Most event types.
 fn events(dice: &mut Dice) -> BTreeSet<EventType> {
     let kinds = EventType::SUBSCRIBABLE.into_iter();
     let mut events: BTreeSet<EventType> = kinds.filter(|_| dice.percent(70)).collect();
