@@ -15,47 +15,51 @@ use uuid::Uuid;
 use crate::PgStore;
 use crate::begin::begin;
 use crate::credits::{Booking, book};
-use crate::error::failed;
-use crate::row::{Read, amount, impossible, time, uuid};
+use crate::error::{Context, PgError, PgResult};
+use crate::row::{Read, amount, time, uuid};
 
-pub(crate) fn account(row: &PgRow) -> sqlx::Result<Account> {
-    let local = |column: &str| {
-        let minutes = u16::try_from(row.try_get::<i16, _>(column)?).ok();
-        let local = minutes.and_then(|minutes| LocalTime::new(minutes / 60, minutes % 60));
-        local.ok_or_else(|| impossible(column))
-    };
-    Ok(Account {
-        id: row.id("id")?,
-        name: row.try_get("name")?,
-        status: row.name("status")?,
-        balance: row.credits("balance")?,
-        settings: Settings {
-            quiet_hours: QuietHours { start: local("quiet_start")?, end: local("quiet_end")? },
-            track_links_default: row.try_get("track_links_default")?,
-            opt_out_line: row.try_get("opt_out_line")?,
-            opt_out_line_sender: row.try_get("opt_out_line_sender")?,
-        },
-        created_at: row.at("created_at")?,
-        updated_at: row.at("updated_at")?,
+pub(crate) fn account(row: &PgRow) -> PgResult<Account> {
+    row.in_table("account", || {
+        let local = |column: &str| {
+            let minutes = u16::try_from(row.try_get::<i16, _>(column)?).ok();
+            let local = minutes.and_then(|minutes| LocalTime::new(minutes / 60, minutes % 60));
+            local.ok_or_else(|| PgError::invalid(column))
+        };
+        Ok(Account {
+            id: row.id("id")?,
+            name: row.try_get("name")?,
+            status: row.name("status")?,
+            balance: row.credits("balance")?,
+            settings: Settings {
+                quiet_hours: QuietHours { start: local("quiet_start")?, end: local("quiet_end")? },
+                track_links_default: row.try_get("track_links_default")?,
+                opt_out_line: row.try_get("opt_out_line")?,
+                opt_out_line_sender: row.try_get("opt_out_line_sender")?,
+            },
+            created_at: row.at("created_at")?,
+            updated_at: row.at("updated_at")?,
+        })
     })
 }
 
-fn key_hash(row: &PgRow) -> sqlx::Result<KeyHash> {
+fn key_hash(row: &PgRow) -> PgResult<KeyHash> {
     let bytes: Result<[u8; 32], _> = row.try_get::<Vec<u8>, _>("hash")?.try_into();
-    bytes.map(KeyHash::from_bytes).map_err(|_| impossible("hash"))
+    bytes.map(KeyHash::from_bytes).map_err(|_| PgError::invalid("hash"))
 }
 
-fn key(row: &PgRow) -> sqlx::Result<KeyRecord> {
-    Ok(KeyRecord {
-        id: row.id("id")?,
-        account: row.id("account_id")?,
-        mode: row.mode("mode")?,
-        name: row.try_get("name")?,
-        hash: key_hash(row)?,
-        last_four: row.try_get("last_four")?,
-        created_at: row.at("created_at")?,
-        last_used_at: row.maybe_at("last_used_at")?,
-        revoked_at: row.maybe_at("revoked_at")?,
+fn key(row: &PgRow) -> PgResult<KeyRecord> {
+    row.in_table("api_key", || {
+        Ok(KeyRecord {
+            id: row.id("id")?,
+            account: row.id("account_id")?,
+            mode: row.mode("mode")?,
+            name: row.try_get("name")?,
+            hash: key_hash(row)?,
+            last_four: row.try_get("last_four")?,
+            created_at: row.at("created_at")?,
+            last_used_at: row.maybe_at("last_used_at")?,
+            revoked_at: row.maybe_at("revoked_at")?,
+        })
     })
 }
 
@@ -66,9 +70,9 @@ fn minutes(local: LocalTime) -> i16 {
 #[async_trait]
 impl AccountStore for PgStore {
     async fn account_create(&self, new: NewAccount) -> Result<(), StoreError> {
-        let doing = failed("making an account");
+        let doing = "making an account";
         let NewAccount { account, opening } = new;
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        let mut tx = begin(&self.pool).await.context(doing)?;
         sqlx::query(
             "INSERT INTO account (id, name, status, balance, quiet_start, quiet_end,
                  track_links_default, opt_out_line, opt_out_line_sender, created_at, updated_at)
@@ -87,25 +91,25 @@ impl AccountStore for PgStore {
         .bind(time(account.updated_at))
         .execute(&mut *tx)
         .await
-        .map_err(&doing)?;
+        .context(doing)?;
         let booking = Booking {
             account: account.id,
             balance: account.balance,
             seq: 0,
             entries: opening.into_iter().collect(),
         };
-        book(&mut tx, vec![booking]).await.map_err(&doing)?;
-        tx.commit().await.map_err(&doing)
+        book(&mut tx, vec![booking]).await.context(doing)?;
+        tx.commit().await.context(doing)
     }
 
     async fn account_get(&self, id: AccountId) -> Result<Option<Account>, StoreError> {
-        let doing = failed("reading an account");
+        let doing = "reading an account";
         let row = sqlx::query("SELECT * FROM account WHERE id = $1")
             .bind(uuid(id))
             .fetch_optional(&self.pool)
             .await
-            .map_err(&doing)?;
-        row.as_ref().map(account).transpose().map_err(&doing)
+            .context(doing)?;
+        row.as_ref().map(account).transpose().context(doing)
     }
 
     async fn account_settings(&self, id: AccountId) -> Result<Option<Settings>, StoreError> {
@@ -121,7 +125,7 @@ impl AccountStore for PgStore {
     }
 
     async fn account_list(&self, page: PageRequest) -> Result<Page<Account>, StoreError> {
-        let doing = failed("listing accounts");
+        let doing = "listing accounts";
         let before = page
             .after
             .map_or(Uuid::max(), |cursor| uuid(cursor.id::<sms_core::ids::AccountKind>()));
@@ -130,9 +134,9 @@ impl AccountStore for PgStore {
             .bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX))
             .fetch_all(&self.pool)
             .await
-            .map_err(&doing)?;
-        let rows: sqlx::Result<Vec<Account>> = rows.iter().map(account).collect();
-        Ok(Page::of(rows.map_err(&doing)?, page.limit, |account: &Account| account.id))
+            .context(doing)?;
+        let rows: PgResult<Vec<Account>> = rows.iter().map(account).collect();
+        Ok(Page::of(rows.context(doing)?, page.limit, |account: &Account| account.id))
     }
 
     async fn account_update(
@@ -141,15 +145,15 @@ impl AccountStore for PgStore {
         change: AccountChange,
         at: Timestamp,
     ) -> Result<Option<Account>, StoreError> {
-        let doing = failed("changing an account");
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        let doing = "changing an account";
+        let mut tx = begin(&self.pool).await.context(doing)?;
         let row = sqlx::query("SELECT * FROM account WHERE id = $1 FOR NO KEY UPDATE")
             .bind(uuid(id))
             .fetch_optional(&mut *tx)
             .await
-            .map_err(&doing)?;
+            .context(doing)?;
         let Some(row) = row else { return Ok(None) };
-        let changed = change.apply(account(&row).map_err(&doing)?, at);
+        let changed = change.apply(account(&row).context(doing)?, at);
         sqlx::query(
             "UPDATE account SET name = $2, status = $3, quiet_start = $4, quiet_end = $5,
                  track_links_default = $6, opt_out_line = $7, opt_out_line_sender = $8,
@@ -167,8 +171,8 @@ impl AccountStore for PgStore {
         .bind(time(changed.updated_at))
         .execute(&mut *tx)
         .await
-        .map_err(&doing)?;
-        let committed = tx.commit().await.map_err(&doing);
+        .context(doing)?;
+        let committed = tx.commit().await.context(doing);
         self.caches.settings.forget(&id);
         committed.map(|()| Some(changed))
     }
@@ -177,7 +181,7 @@ impl AccountStore for PgStore {
 #[async_trait]
 impl ApiKeyStore for PgStore {
     async fn api_key_create(&self, key: KeyRecord) -> Result<KeyCreated, StoreError> {
-        let doing = failed("making a key");
+        let doing = "making a key";
         let made = sqlx::query(
             "INSERT INTO api_key (hash, account_id, id, mode, name, last_four, created_at)
              SELECT $1, account.id, $3, $4, $5, $6, $7 FROM account WHERE account.id = $2",
@@ -191,19 +195,19 @@ impl ApiKeyStore for PgStore {
         .bind(time(key.created_at))
         .execute(&self.pool)
         .await
-        .map_err(&doing)?;
+        .context(doing)?;
         let created = made.rows_affected() == 1;
         Ok(if created { KeyCreated::Created } else { KeyCreated::NoSuchAccount })
     }
 
     async fn api_key_list(&self, account: AccountId) -> Result<Vec<KeyRecord>, StoreError> {
-        let doing = failed("listing keys");
+        let doing = "listing keys";
         let rows = sqlx::query("SELECT * FROM api_key WHERE account_id = $1 ORDER BY id DESC")
             .bind(uuid(account))
             .fetch_all(&self.pool)
             .await
-            .map_err(&doing)?;
-        rows.iter().map(key).collect::<sqlx::Result<_>>().map_err(&doing)
+            .context(doing)?;
+        rows.iter().map(key).collect::<PgResult<_>>().context(doing)
     }
 
     async fn api_key_find(&self, hash: KeyHash) -> Result<Option<KeyRecord>, StoreError> {
@@ -211,13 +215,13 @@ impl ApiKeyStore for PgStore {
             Ok(key) => return Ok(Some(key)),
             Err(ticket) => ticket,
         };
-        let doing = failed("finding a key");
+        let doing = "finding a key";
         let row = sqlx::query("SELECT * FROM api_key WHERE hash = $1")
             .bind(hash.as_bytes().as_slice())
             .fetch_optional(&self.pool)
             .await
-            .map_err(&doing)?;
-        let found = row.as_ref().map(key).transpose().map_err(&doing)?;
+            .context(doing)?;
+        let found = row.as_ref().map(key).transpose().context(doing)?;
         if let Some(key) = &found {
             self.caches.keys.put(ticket, hash, key.clone());
         }
@@ -230,7 +234,7 @@ impl ApiKeyStore for PgStore {
         id: ApiKeyId,
         at: Timestamp,
     ) -> Result<Option<KeyRecord>, StoreError> {
-        let doing = failed("revoking a key");
+        let doing = "revoking a key";
         let row = sqlx::query(
             "UPDATE api_key SET revoked_at = COALESCE(revoked_at, $3)
              WHERE account_id = $1 AND id = $2 RETURNING *",
@@ -240,10 +244,10 @@ impl ApiKeyStore for PgStore {
         .bind(time(at))
         .fetch_optional(&self.pool)
         .await
-        .map_err(&doing);
+        .context(doing);
         // Also when it failed: it may have been done all the same.
         self.caches.keys.forget_where(|key| key.account == account && key.id == id);
-        row?.as_ref().map(key).transpose().map_err(&doing)
+        row?.as_ref().map(key).transpose().context(doing)
     }
 
     async fn api_key_used(
@@ -252,7 +256,7 @@ impl ApiKeyStore for PgStore {
         id: ApiKeyId,
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        let doing = failed("noting that a key was used");
+        let doing = "noting that a key was used";
         let row = sqlx::query(
             "UPDATE api_key SET last_used_at = $3 WHERE account_id = $1 AND id = $2 RETURNING hash",
         )
@@ -261,9 +265,9 @@ impl ApiKeyStore for PgStore {
         .bind(time(at))
         .fetch_optional(&self.pool)
         .await
-        .map_err(&doing)?;
+        .context(doing)?;
         if let Some(row) = row {
-            let hash = key_hash(&row).map_err(&doing)?;
+            let hash = key_hash(&row).context(doing)?;
             self.caches.keys.change(&hash, |key| key.last_used_at = Some(at));
         }
         Ok(())

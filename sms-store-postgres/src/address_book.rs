@@ -15,7 +15,7 @@ use sqlx::{PgConnection, Postgres, Row, Transaction};
 
 use crate::PgStore;
 use crate::begin::begin;
-use crate::error::{commit_failed, failed};
+use crate::error::{Context, PgResult};
 use crate::row::{Read, digits, time, uuid, uuids};
 
 /// What reads contacts, up to the condition: `c` is the contact. A bare `EXISTS` among the columns
@@ -31,37 +31,40 @@ macro_rules! select_contacts {
 }
 pub(crate) use select_contacts;
 
-pub(crate) fn contact(row: &PgRow) -> sqlx::Result<Contact> {
-    let Json(custom) = row.try_get::<Json<CustomFields>, _>("custom")?;
-    Ok(Contact {
-        id: row.id("id")?,
-        account: row.id("account_id")?,
-        phone: row.number("phone")?,
-        details: Details {
-            first_name: row.try_get("first_name")?,
-            last_name: row.try_get("last_name")?,
-            email: row.try_get("email")?,
-            notes: row.try_get("notes")?,
-            custom,
-        },
-        opted_out: row.try_get("opted_out")?,
-        created_at: row.at("created_at")?,
-        updated_at: row.at("updated_at")?,
+pub(crate) fn contact(row: &PgRow) -> PgResult<Contact> {
+    row.in_table("contact", || {
+        let Json(custom) = row.try_get::<Json<CustomFields>, _>("custom")?;
+        Ok(Contact {
+            id: row.id("id")?,
+            account: row.id("account_id")?,
+            phone: row.number("phone")?,
+            details: Details {
+                first_name: row.try_get("first_name")?,
+                last_name: row.try_get("last_name")?,
+                email: row.try_get("email")?,
+                notes: row.try_get("notes")?,
+                custom,
+            },
+            opted_out: row.try_get("opted_out")?,
+            created_at: row.at("created_at")?,
+            updated_at: row.at("updated_at")?,
+        })
     })
 }
 
-pub(crate) fn contacts(rows: &[PgRow]) -> sqlx::Result<Vec<Contact>> {
+pub(crate) fn contacts(rows: &[PgRow]) -> PgResult<Vec<Contact>> {
     rows.iter().map(contact).collect()
 }
 
 /// Makes the changes of a book wait for one another. It is taken before any account's lock: imports
 /// hold it for long, and sends wait for accounts.
-pub(crate) async fn lock(connection: &mut PgConnection, account: AccountId) -> sqlx::Result<()> {
+pub(crate) async fn lock(connection: &mut PgConnection, account: AccountId) -> PgResult<()> {
     let lock = sqlx::query(
         "INSERT INTO address_book (account_id, changes) VALUES ($1, 1)
          ON CONFLICT (account_id) DO UPDATE SET changes = address_book.changes + 1",
     );
-    lock.bind(uuid(account)).execute(connection).await.map(|_| ())
+    lock.bind(uuid(account)).execute(connection).await?;
+    Ok(())
 }
 
 impl PgStore {
@@ -69,7 +72,7 @@ impl PgStore {
     pub(crate) async fn begin_book(
         &self,
         account: AccountId,
-    ) -> sqlx::Result<Transaction<'static, Postgres>> {
+    ) -> PgResult<Transaction<'static, Postgres>> {
         let mut tx = begin(&self.pool).await?;
         lock(&mut tx, account).await?;
         Ok(tx)
@@ -81,14 +84,13 @@ impl PgStore {
         plan: P,
         doing: &'static str,
     ) -> Result<P::Answer, CommitError<BookRefused>> {
-        let failed = commit_failed(doing);
         let account = plan.account();
-        let mut tx = self.begin_book(account).await.map_err(&failed)?;
-        let facts = read_facts(&mut tx, account, &plan.asks()).await.map_err(&failed)?;
+        let mut tx = self.begin_book(account).await.context(doing)?;
+        let facts = read_facts(&mut tx, account, &plan.asks()).await.context(doing)?;
         let (change, answer) = plan.settle(&facts).map_err(CommitError::Refused)?;
         drop((plan, facts));
-        write(&mut tx, account, change).await.map_err(&failed)?;
-        tx.commit().await.map_err(&failed)?;
+        write(&mut tx, account, change).await.context(doing)?;
+        tx.commit().await.context(doing)?;
         self.caches.empty_books.forget(&account);
         Ok(answer)
     }
@@ -100,9 +102,9 @@ impl PgStore {
         ids: &[ContactId],
         phones: &[E164],
     ) -> Result<Vec<Contact>, StoreError> {
-        let doing = failed("reading contacts");
-        let mut connection = self.pool.acquire().await.map_err(&doing)?;
-        read_contacts(&mut connection, account, ids, phones).await.map_err(&doing)
+        let doing = "reading contacts";
+        let mut connection = self.pool.acquire().await.context(doing)?;
+        read_contacts(&mut connection, account, ids, phones).await.context(doing)
     }
 }
 
@@ -111,7 +113,7 @@ pub(crate) async fn read_contacts(
     account: AccountId,
     ids: &[ContactId],
     phones: &[E164],
-) -> sqlx::Result<Vec<Contact>> {
+) -> PgResult<Vec<Contact>> {
     // Either index by itself; a contact that both name is read once.
     let rows = sqlx::query(concat!(
         select_contacts!(),
@@ -132,7 +134,7 @@ pub(crate) async fn read_facts(
     connection: &mut PgConnection,
     account: AccountId,
     question: &BookQuestion,
-) -> sqlx::Result<BookFacts> {
+) -> PgResult<BookFacts> {
     let BookQuestion { phones, ids, list } = question;
     let contacts = read_contacts(connection, account, ids, phones).await?;
     let mut opted_out = BTreeSet::new();
@@ -143,7 +145,7 @@ pub(crate) async fn read_facts(
                 .bind(numbers(phones))
                 .fetch_all(&mut *connection)
                 .await?;
-        opted_out = rows.iter().map(|row| row.number("phone")).collect::<sqlx::Result<_>>()?;
+        opted_out = rows.iter().map(|row| row.number("phone")).collect::<PgResult<_>>()?;
     }
     let members = match list {
         Some(list) => read_members(connection, account, *list, &contacts).await?,
@@ -158,7 +160,7 @@ async fn read_members(
     account: AccountId,
     list: ListId,
     contacts: &[Contact],
-) -> sqlx::Result<Option<BTreeSet<ContactId>>> {
+) -> PgResult<Option<BTreeSet<ContactId>>> {
     let found = sqlx::query("SELECT FROM contact_list WHERE account_id = $1 AND id = $2")
         .bind(uuid(account))
         .bind(uuid(list))
@@ -176,14 +178,14 @@ async fn read_members(
     .bind(uuids(contacts.iter().map(|contact| contact.id)))
     .fetch_all(connection)
     .await?;
-    rows.iter().map(|row| row.id("contact_id")).collect::<sqlx::Result<_>>().map(Some)
+    rows.iter().map(|row| row.id("contact_id")).collect::<PgResult<_>>().map(Some)
 }
 
 pub(crate) async fn write(
     connection: &mut PgConnection,
     account: AccountId,
     change: BookChange,
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     let BookChange { removed, updated, created, joined, uses } = change;
     remove(connection, account, &removed).await?;
     update(connection, account, &updated).await?;
@@ -198,7 +200,7 @@ async fn remove(
     connection: &mut PgConnection,
     account: AccountId,
     removed: &[ContactId],
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     if removed.is_empty() {
         return Ok(());
     }
@@ -214,7 +216,8 @@ async fn remove(
     )
     .bind(uuid(account))
     .bind(uuids(removed.iter().copied()));
-    remove.execute(connection).await.map(|_| ())
+    remove.execute(connection).await?;
+    Ok(())
 }
 
 /// The columns that change, each an array: id, phone, names, email, notes, custom, searched, time.
@@ -247,7 +250,7 @@ async fn create(
     connection: &mut PgConnection,
     account: AccountId,
     created: &[Contact],
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     if created.is_empty() {
         return Ok(());
     }
@@ -259,14 +262,15 @@ async fn create(
              $8::text[], $9::text[], $10::timestamptz[])
              AS new (id, phone, first_name, last_name, email, notes, custom, searched, at)",
     );
-    bind_contacts!(insert, account, created).execute(connection).await.map(|_| ())
+    bind_contacts!(insert, account, created).execute(connection).await?;
+    Ok(())
 }
 
 async fn update(
     connection: &mut PgConnection,
     account: AccountId,
     updated: &[Contact],
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     if updated.is_empty() {
         return Ok(());
     }
@@ -280,7 +284,8 @@ async fn update(
              AS new (id, phone, first_name, last_name, email, notes, custom, searched, at)
          WHERE c.account_id = $1 AND c.id = new.id",
     );
-    bind_contacts!(update, account, updated).execute(connection).await.map(|_| ())
+    bind_contacts!(update, account, updated).execute(connection).await?;
+    Ok(())
 }
 
 async fn join(
@@ -288,7 +293,7 @@ async fn join(
     account: AccountId,
     list: ListId,
     contacts: &[ContactId],
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     if contacts.is_empty() {
         return Ok(());
     }
@@ -302,7 +307,8 @@ async fn join(
     .bind(uuid(account))
     .bind(uuid(list))
     .bind(uuids(contacts.iter().copied()));
-    join.execute(connection).await.map(|_| ())
+    join.execute(connection).await?;
+    Ok(())
 }
 
 /// Takes contacts off a list; false when none of them was on it.
@@ -311,7 +317,7 @@ pub(crate) async fn leave(
     account: AccountId,
     list: ListId,
     contact: ContactId,
-) -> sqlx::Result<bool> {
+) -> PgResult<bool> {
     let leave = sqlx::query(
         "WITH gone AS (
              DELETE FROM contact_list_member
@@ -330,7 +336,7 @@ async fn count(
     connection: &mut PgConnection,
     account: AccountId,
     uses: &FieldUses,
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     let (more, fewer): (Vec<_>, Vec<_>) = uses.changes().partition(|(_, by)| *by > 0);
     for (statement, changes) in [
         (
@@ -364,7 +370,8 @@ async fn count(
     )
     .bind(uuid(account))
     .bind(fewer.iter().map(|(name, _)| *name).collect::<Vec<_>>());
-    forget.execute(connection).await.map(|_| ())
+    forget.execute(connection).await?;
+    Ok(())
 }
 
 fn numbers(phones: &[E164]) -> Vec<i64> {

@@ -21,9 +21,9 @@ use uuid::Uuid;
 use crate::PgStore;
 use crate::begin::{again_on_conflict, begin};
 use crate::change::Changes;
-use crate::error::{commit_failed, failed};
+use crate::error::{Context, PgError, PgResult};
 use crate::message_columns;
-use crate::row::{self, Read, impossible, time, uuid, uuids};
+use crate::row::{self, Read, time, uuid, uuids};
 
 pub(crate) mod counts;
 pub(crate) mod launch;
@@ -52,52 +52,54 @@ macro_rules! select_campaigns {
     };
 }
 
-fn count(row: &PgRow, column: &str) -> sqlx::Result<u64> {
-    u64::try_from(row.try_get::<i64, _>(column)?).map_err(|_| impossible(column))
+fn count(row: &PgRow, column: &str) -> PgResult<u64> {
+    u64::try_from(row.try_get::<i64, _>(column)?).map_err(|_| PgError::invalid(column))
 }
 
-fn campaign(row: &PgRow) -> sqlx::Result<Campaign> {
-    let launch = match row.maybe_at("launched_at")? {
-        None => None,
-        Some(at) => Some(Launch {
-            at,
-            scheduled_at: row.maybe_at("scheduled_at")?,
-            cancelled_at: row.maybe_at("cancelled_at")?,
-            batch: row.id("batch_id")?,
-            recipients: count(row, "recipients")?,
-            rejected: count(row, "rejected")?,
-            credits: row.credits("credits")?,
-            counts: read_counts(row)?,
-            last_settled_at: row.maybe_at("settled_at")?,
-        }),
-    };
-    Ok(Campaign {
-        id: row.id("id")?,
-        account: row.id("account_id")?,
-        name: row.try_get("name")?,
-        body: Body::new(row.try_get::<String, _>("body")?),
-        list: row.id("list_id")?,
-        sender: row.try_get("sender")?,
-        append_opt_out: row.try_get("append_opt_out")?,
-        track_links: row.try_get("track_links")?,
-        ignore_quiet_hours: row.try_get("ignore_quiet_hours")?,
-        launch,
-        links: LinkTotals {
-            links: count(row, "links")?,
-            clicks: count(row, "clicks")?,
-            unique_clicked: count(row, "unique_clicked")?,
-        },
-        created_at: row.at("created_at")?,
-        updated_at: row.at("updated_at")?,
+fn campaign(row: &PgRow) -> PgResult<Campaign> {
+    row.in_table("campaign", || {
+        let launch = match row.maybe_at("launched_at")? {
+            None => None,
+            Some(at) => Some(Launch {
+                at,
+                scheduled_at: row.maybe_at("scheduled_at")?,
+                cancelled_at: row.maybe_at("cancelled_at")?,
+                batch: row.id("batch_id")?,
+                recipients: count(row, "recipients")?,
+                rejected: count(row, "rejected")?,
+                credits: row.credits("credits")?,
+                counts: read_counts(row)?,
+                last_settled_at: row.maybe_at("settled_at")?,
+            }),
+        };
+        Ok(Campaign {
+            id: row.id("id")?,
+            account: row.id("account_id")?,
+            name: row.try_get("name")?,
+            body: Body::new(row.try_get::<String, _>("body")?),
+            list: row.id("list_id")?,
+            sender: row.try_get("sender")?,
+            append_opt_out: row.try_get("append_opt_out")?,
+            track_links: row.try_get("track_links")?,
+            ignore_quiet_hours: row.try_get("ignore_quiet_hours")?,
+            launch,
+            links: LinkTotals {
+                links: count(row, "links")?,
+                clicks: count(row, "clicks")?,
+                unique_clicked: count(row, "unique_clicked")?,
+            },
+            created_at: row.at("created_at")?,
+            updated_at: row.at("updated_at")?,
+        })
     })
 }
 
-fn read_counts(row: &PgRow) -> sqlx::Result<Counts> {
+fn read_counts(row: &PgRow) -> PgResult<Counts> {
     let mut counts = [0; sms_core::campaign::counts::STATUSES];
     for (status, place) in Counts::STATUSES.iter().zip(&mut counts) {
         let base: i64 = row.try_get(status.as_str())?;
         let more: i64 = row.try_get(format!("more_{status}").as_str())?;
-        *place = u64::try_from(base + more).map_err(|_| impossible(status.as_str()))?;
+        *place = u64::try_from(base + more).map_err(|_| PgError::invalid(status.as_str()))?;
     }
     Ok(Counts::from_array(counts))
 }
@@ -106,7 +108,7 @@ async fn read(
     connection: &mut PgConnection,
     account: AccountId,
     id: CampaignId,
-) -> sqlx::Result<Option<Campaign>> {
+) -> PgResult<Option<Campaign>> {
     let query = concat!(select_campaigns!(), "WHERE c.account_id = $1 AND c.id = $2");
     let query = sqlx::query(query).bind(uuid(account)).bind(uuid(id));
     query.fetch_optional(connection).await?.as_ref().map(campaign).transpose()
@@ -117,7 +119,7 @@ async fn lock(
     connection: &mut PgConnection,
     account: AccountId,
     id: CampaignId,
-) -> sqlx::Result<Option<Campaign>> {
+) -> PgResult<Option<Campaign>> {
     let lock = sqlx::query("SELECT 1 FROM campaign WHERE account_id = $1 AND id = $2 FOR UPDATE");
     lock.bind(uuid(account)).bind(uuid(id)).execute(&mut *connection).await?;
     read(connection, account, id).await
@@ -158,7 +160,7 @@ impl CampaignStore for PgStore {
         .bind(time(created_at))
         .bind(time(updated_at));
         let inserted = insert.execute(&self.pool).await;
-        inserted.map(|_| ()).map_err(failed("making a campaign"))
+        inserted.map(|_| ()).context("making a campaign")
     }
 
     async fn campaign_get(
@@ -166,9 +168,9 @@ impl CampaignStore for PgStore {
         account: AccountId,
         id: CampaignId,
     ) -> Result<Option<Campaign>, StoreError> {
-        let doing = failed("reading a campaign");
-        let mut connection = self.pool.acquire().await.map_err(&doing)?;
-        read(&mut connection, account, id).await.map_err(&doing)
+        let doing = "reading a campaign";
+        let mut connection = self.pool.acquire().await.context(doing)?;
+        read(&mut connection, account, id).await.context(doing)
     }
 
     async fn campaign_list(
@@ -176,7 +178,7 @@ impl CampaignStore for PgStore {
         account: AccountId,
         page: PageRequest,
     ) -> Result<Page<Campaign>, StoreError> {
-        let doing = failed("listing campaigns");
+        let doing = "listing campaigns";
         let query = concat!(
             select_campaigns!(),
             "WHERE c.account_id = $1 AND c.id < $2 ORDER BY c.id DESC LIMIT $3"
@@ -187,8 +189,8 @@ impl CampaignStore for PgStore {
             .bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX))
             .fetch_all(&self.pool)
             .await
-            .map_err(&doing)?;
-        let rows = rows.iter().map(campaign).collect::<sqlx::Result<_>>().map_err(&doing)?;
+            .context(doing)?;
+        let rows = rows.iter().map(campaign).collect::<PgResult<_>>().context(doing)?;
         Ok(Page::of(rows, page.limit, |campaign: &Campaign| campaign.id))
     }
 
@@ -199,9 +201,9 @@ impl CampaignStore for PgStore {
         change: CampaignChange,
         at: Timestamp,
     ) -> Result<Campaign, CommitError<EditRefused>> {
-        let doing = commit_failed("changing a campaign");
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
-        let found = lock(&mut tx, account, id).await.map_err(&doing)?;
+        let doing = "changing a campaign";
+        let mut tx = begin(&self.pool).await.context(doing)?;
+        let found = lock(&mut tx, account, id).await.context(doing)?;
         let after = change.settle(found, at).map_err(CommitError::Refused)?;
         let update = sqlx::query(
             "UPDATE campaign
@@ -219,8 +221,8 @@ impl CampaignStore for PgStore {
         .bind(after.track_links)
         .bind(after.ignore_quiet_hours)
         .bind(time(after.updated_at));
-        update.execute(&mut *tx).await.map_err(&doing)?;
-        tx.commit().await.map_err(&doing)?;
+        update.execute(&mut *tx).await.context(doing)?;
+        tx.commit().await.context(doing)?;
         Ok(after)
     }
 
@@ -229,14 +231,14 @@ impl CampaignStore for PgStore {
         account: AccountId,
         id: CampaignId,
     ) -> Result<(), CommitError<EditRefused>> {
-        let doing = commit_failed("removing a campaign");
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
-        let found = lock(&mut tx, account, id).await.map_err(&doing)?;
+        let doing = "removing a campaign";
+        let mut tx = begin(&self.pool).await.context(doing)?;
+        let found = lock(&mut tx, account, id).await.context(doing)?;
         editable(found).map_err(CommitError::Refused)?;
         let delete = sqlx::query("DELETE FROM campaign WHERE account_id = $1 AND id = $2");
         let delete = delete.bind(uuid(account)).bind(uuid(id));
-        delete.execute(&mut *tx).await.map_err(&doing)?;
-        tx.commit().await.map_err(&doing)
+        delete.execute(&mut *tx).await.context(doing)?;
+        Ok(tx.commit().await.context(doing)?)
     }
 
     async fn campaign_launch(
@@ -250,9 +252,9 @@ impl CampaignStore for PgStore {
         &self,
         plan: CancelPlan,
     ) -> Result<Campaign, CommitError<CancelRefused>> {
-        let doing = commit_failed("cancelling a campaign");
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
-        let found = lock(&mut tx, plan.account, plan.campaign).await.map_err(&doing)?;
+        let doing = "cancelling a campaign";
+        let mut tx = begin(&self.pool).await.context(doing)?;
+        let found = lock(&mut tx, plan.account, plan.campaign).await.context(doing)?;
         let campaign = plan.settle(found).map_err(CommitError::Refused)?;
         let cancelled_at = campaign.launch.as_ref().and_then(|launch| launch.cancelled_at);
         let update = sqlx::query(
@@ -263,8 +265,8 @@ impl CampaignStore for PgStore {
         .bind(uuid(plan.campaign))
         .bind(cancelled_at.map(time))
         .bind(time(campaign.updated_at));
-        update.execute(&mut *tx).await.map_err(&doing)?;
-        tx.commit().await.map_err(&doing)?;
+        update.execute(&mut *tx).await.context(doing)?;
+        tx.commit().await.context(doing)?;
         Ok(campaign)
     }
 
@@ -277,7 +279,7 @@ impl CampaignStore for PgStore {
         before: Timestamp,
         limit: usize,
     ) -> Result<Vec<(AccountId, CampaignId)>, StoreError> {
-        let doing = failed("looking for cancelled campaigns");
+        let doing = "looking for cancelled campaigns";
         let rows = sqlx::query(
             "SELECT account_id, id FROM campaign
              WHERE cancelled_at IS NOT NULL AND NOT swept AND cancelled_at < $1
@@ -287,9 +289,9 @@ impl CampaignStore for PgStore {
         .bind(i64::try_from(limit).unwrap_or(i64::MAX))
         .fetch_all(&self.pool)
         .await
-        .map_err(&doing)?;
+        .context(doing)?;
         let read = |row: &PgRow| Ok((row.id("account_id")?, row.id("id")?));
-        rows.iter().map(read).collect::<sqlx::Result<_>>().map_err(&doing)
+        rows.iter().map(read).collect::<PgResult<_>>().context(doing)
     }
 
     async fn campaign_counts_tidy(&self, limit: usize) -> Result<usize, StoreError> {
@@ -299,8 +301,8 @@ impl CampaignStore for PgStore {
 
 impl PgStore {
     async fn sweep_once(&self, mut plan: SweepPlan) -> Result<Swept, StoreError> {
-        let doing = failed("cancelling the texts of a campaign");
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        let doing = "cancelling the texts of a campaign";
+        let mut tx = begin(&self.pool).await.context(doing)?;
         let rows = sqlx::query(concat!(
             "SELECT ",
             message_columns!(),
@@ -317,11 +319,11 @@ impl PgStore {
         .bind(i64::try_from(plan.limit).unwrap_or(i64::MAX))
         .fetch_all(&mut *tx)
         .await
-        .map_err(&doing)?;
+        .context(doing)?;
         let mut changes = Changes::default();
         let mut last = None;
         for row in &rows {
-            let message = row::message(row).map_err(&doing)?;
+            let message = row::message(row).context(doing)?;
             last = Some(message.id);
             if let Some(changed) = plan.settle(&message) {
                 changes.add_more(changed, &plan.ids);
@@ -331,10 +333,10 @@ impl PgStore {
             let swept =
                 sqlx::query("UPDATE campaign SET swept = true WHERE account_id = $1 AND id = $2");
             let swept = swept.bind(uuid(plan.account)).bind(uuid(plan.campaign));
-            swept.execute(&mut *tx).await.map_err(&doing)?;
+            swept.execute(&mut *tx).await.context(doing)?;
         }
-        changes.write(&mut tx).await.map_err(&doing)?;
-        tx.commit().await.map_err(&doing)?;
+        changes.write(&mut tx).await.context(doing)?;
+        tx.commit().await.context(doing)?;
         Ok(Swept { last })
     }
 }
@@ -343,7 +345,7 @@ impl PgStore {
 pub(crate) async fn add_clicks(
     connection: &mut PgConnection,
     more: &BTreeMap<(AccountId, CampaignId), CampaignClicks>,
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     if more.is_empty() {
         return Ok(());
     }
@@ -364,5 +366,6 @@ pub(crate) async fn add_clicks(
     .bind(uuids(more.keys().map(|(_, campaign)| *campaign)))
     .bind(more.values().map(|more| count(more.clicks)).collect::<Vec<_>>())
     .bind(more.values().map(|more| count(more.unique)).collect::<Vec<_>>());
-    update.execute(connection).await.map(|_| ())
+    update.execute(connection).await?;
+    Ok(())
 }

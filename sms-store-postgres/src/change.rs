@@ -14,6 +14,7 @@ use sms_core::time::Timestamp;
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
+use crate::error::{PgError, PgResult};
 use crate::row::{digits, stored_lines, time, uuids};
 use crate::statistics::{self, insert_changes};
 use crate::{campaign, credits, event};
@@ -69,7 +70,7 @@ impl Changes {
     }
 
     /// Writes everything, in the order in which locks are taken.
-    pub(crate) async fn write(self, connection: &mut PgConnection) -> sqlx::Result<()> {
+    pub(crate) async fn write(self, connection: &mut PgConnection) -> PgResult<()> {
         let Self { texts, refunds, texted, events, counts, tally } = self;
         let done = texts
             .values()
@@ -84,12 +85,13 @@ impl Changes {
     }
 }
 
-async fn leave_queue(connection: &mut PgConnection, done: Vec<uuid::Uuid>) -> sqlx::Result<()> {
+async fn leave_queue(connection: &mut PgConnection, done: Vec<uuid::Uuid>) -> PgResult<()> {
     if done.is_empty() {
         return Ok(());
     }
     let delete = sqlx::query("DELETE FROM queue WHERE message_id = ANY($1)").bind(done);
-    delete.execute(connection).await.map(|_| ())
+    delete.execute(connection).await?;
+    Ok(())
 }
 
 /// Writes texts over what they were, and what that counts.
@@ -97,7 +99,7 @@ async fn update_texts(
     connection: &mut PgConnection,
     texts: Vec<(Message, Vec<TimelineEntry>)>,
     tally: &Tally,
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     if texts.is_empty() {
         return Ok(());
     }
@@ -130,11 +132,12 @@ async fn update_texts(
     .bind(at(|message| message.times.failed_at))
     .bind(at(|message| message.times.cancelled_at))
     .bind(texts.iter().map(|(_, lines)| Json(stored_lines(lines.clone()))).collect::<Vec<_>>());
-    statistics::Changes::from(tally).bind(update).execute(connection).await.map(|_| ())
+    statistics::Changes::from(tally).bind(update).execute(connection).await?;
+    Ok(())
 }
 
 /// Of two contacts the later counts, in whichever order they are written.
-async fn remember_contacts(connection: &mut PgConnection, texted: Vec<Texted>) -> sqlx::Result<()> {
+async fn remember_contacts(connection: &mut PgConnection, texted: Vec<Texted>) -> PgResult<()> {
     if texted.is_empty() {
         return Ok(());
     }
@@ -149,14 +152,15 @@ async fn remember_contacts(connection: &mut PgConnection, texted: Vec<Texted>) -
     .bind(texted.iter().map(|one| digits(one.person)).collect::<Vec<_>>())
     .bind(uuids(texted.iter().map(|one| one.account)))
     .bind(texted.iter().map(|one| time(one.at)).collect::<Vec<_>>());
-    insert.execute(connection).await.map(|_| ())
+    insert.execute(connection).await?;
+    Ok(())
 }
 
 /// Books refunds, with one update of each account's balance.
 async fn book_refunds(
     connection: &mut PgConnection,
     refunds: Vec<(AccountId, Draft)>,
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     if refunds.is_empty() {
         return Ok(());
     }
@@ -170,7 +174,7 @@ async fn book_refunds(
         let Some((balance, seq)) = balances.get(&account).copied() else { continue };
         // Top-ups leave room for refunds: see `Credits::MOST_TOPPED_UP`.
         let booked = post(balance, drafts);
-        let (entries, balance) = booked.map_err(|error| sqlx::Error::Encode(Box::new(error)))?;
+        let (entries, balance) = booked.map_err(|error| PgError::Balance(Box::new(error)))?;
         bookings.push(credits::Booking { account, balance, seq, entries });
     }
     credits::book(connection, bookings).await

@@ -10,7 +10,6 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::io::ErrorKind;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -20,7 +19,7 @@ use sqlx::PgPool;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::PgStore;
-use crate::error::ConnectFailed;
+use crate::error::{ConnectFailed, PgError, PgResult};
 
 /// How often the clock is compared with the database's.
 const MEASURE_EVERY: Duration = Duration::from_secs(10);
@@ -101,12 +100,11 @@ impl PgClock {
         }
     }
 
-    async fn measure(&self) -> sqlx::Result<Sample> {
-        let measured = timeout(PATIENCE, self.samples()).await;
-        measured.unwrap_or_else(|_| Err(sqlx::Error::Io(ErrorKind::TimedOut.into())))
+    async fn measure(&self) -> PgResult<Sample> {
+        timeout(PATIENCE, self.samples()).await.map_err(|_| PgError::Silent)?
     }
 
-    async fn samples(&self) -> sqlx::Result<Sample> {
+    async fn samples(&self) -> PgResult<Sample> {
         let mut connection = self.pool.acquire().await?;
         let mut best: Option<Sample> = None;
         for _ in 0..SAMPLES {
@@ -119,7 +117,7 @@ impl PgClock {
             let sample = Sample::new(asked, i128::from(micros) * 1_000, self.dial.elapsed());
             best = Some(best.filter(|best| best.error <= sample.error).unwrap_or(sample));
         }
-        best.ok_or(sqlx::Error::RowNotFound)
+        best.ok_or(PgError::Missing("clock samples"))
     }
 }
 

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::PgStore;
 use crate::address_book::{contact, contacts, select_contacts};
-use crate::error::failed;
+use crate::error::Context;
 use crate::row::{digits, uuid};
 
 #[async_trait]
@@ -31,7 +31,7 @@ impl ContactStore for PgStore {
         account: AccountId,
         id: ContactId,
     ) -> Result<Option<(Contact, Vec<ListId>)>, StoreError> {
-        let doing = failed("reading a contact");
+        let doing = "reading a contact";
         let rows = sqlx::query(
             "SELECT c.*,
                  EXISTS (SELECT FROM opt_out o WHERE o.account_id = c.account_id
@@ -45,11 +45,11 @@ impl ContactStore for PgStore {
         .bind(uuid(id))
         .fetch_optional(&self.pool)
         .await
-        .map_err(&doing)?;
+        .context(doing)?;
         let Some(row) = rows else { return Ok(None) };
-        let lists: Vec<Uuid> = row.try_get("list_ids").map_err(&doing)?;
+        let lists: Vec<Uuid> = row.try_get("list_ids").context(doing)?;
         let lists = lists.into_iter().map(|id| ListId::from_u128(id.as_u128())).collect();
-        Ok(Some((contact(&row).map_err(&doing)?, lists)))
+        Ok(Some((contact(&row).context(doing)?, lists)))
     }
 
     async fn contact_list(
@@ -58,10 +58,10 @@ impl ContactStore for PgStore {
         filter: &ContactFilter,
         page: PageRequest,
     ) -> Result<Page<Contact>, StoreError> {
-        let doing = failed("listing contacts");
+        let doing = "listing contacts";
         let mut query = page_query(account, filter, page);
-        let rows = query.build().fetch_all(&self.pool).await.map_err(&doing)?;
-        let rows = contacts(&rows).map_err(&doing)?;
+        let rows = query.build().fetch_all(&self.pool).await.context(doing)?;
+        let rows = contacts(&rows).context(doing)?;
         Ok(Page::of(rows, page.limit, |contact: &Contact| contact.id))
     }
 
@@ -81,12 +81,12 @@ impl ContactStore for PgStore {
     }
 
     async fn custom_names(&self, account: AccountId) -> Result<Vec<String>, StoreError> {
-        let doing = failed("reading custom names");
+        let doing = "reading custom names";
         sqlx::query_scalar("SELECT name FROM custom_name WHERE account_id = $1 ORDER BY name")
             .bind(uuid(account))
             .fetch_all(&self.pool)
             .await
-            .map_err(&doing)
+            .context(doing)
     }
 
     async fn custom_names_among(
@@ -94,7 +94,7 @@ impl ContactStore for PgStore {
         account: AccountId,
         names: &[String],
     ) -> Result<BTreeSet<String>, StoreError> {
-        let doing = failed("looking up custom names");
+        let doing = "looking up custom names";
         let found: Vec<String> = sqlx::query_scalar(
             "SELECT name FROM custom_name WHERE account_id = $1 AND name = ANY($2)",
         )
@@ -102,7 +102,7 @@ impl ContactStore for PgStore {
         .bind(names)
         .fetch_all(&self.pool)
         .await
-        .map_err(&doing)?;
+        .context(doing)?;
         Ok(found.into_iter().collect())
     }
 
@@ -127,13 +127,13 @@ impl ContactStore for PgStore {
             Ok(is_empty) => return Ok(is_empty),
             Err(ticket) => ticket,
         };
-        let doing = failed("looking into an address book");
+        let doing = "looking into an address book";
         let is_empty: bool =
             sqlx::query_scalar("SELECT NOT EXISTS (SELECT FROM contact WHERE account_id = $1)")
                 .bind(uuid(account))
                 .fetch_one(&self.pool)
                 .await
-                .map_err(&doing)?;
+                .context(doing)?;
         self.caches.empty_books.put(ticket, account, is_empty);
         Ok(is_empty)
     }

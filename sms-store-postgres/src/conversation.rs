@@ -21,15 +21,15 @@ use sqlx::{PgConnection, Postgres, QueryBuilder, Row};
 use uuid::Uuid;
 
 use crate::begin::begin;
-use crate::error::failed;
-use crate::row::{self, Read, digits, impossible, time, uuid, uuids};
+use crate::error::{Context, PgError, PgResult};
+use crate::row::{self, Read, digits, time, uuid, uuids};
 use crate::{PgStore, message_columns};
 
 /// The newest text of each number that a commit texts.
 pub(crate) type Moved = BTreeMap<(AccountId, E164), MessageId>;
 
 /// Moves the conversations that there are of these numbers.
-pub(crate) async fn shift(connection: &mut PgConnection, moved: Moved) -> sqlx::Result<()> {
+pub(crate) async fn shift(connection: &mut PgConnection, moved: Moved) -> PgResult<()> {
     if moved.is_empty() {
         return Ok(());
     }
@@ -43,7 +43,8 @@ pub(crate) async fn shift(connection: &mut PgConnection, moved: Moved) -> sqlx::
     .bind(uuids(moved.keys().map(|(account, _)| *account)))
     .bind(moved.keys().map(|(_, number)| digits(*number)).collect::<Vec<_>>())
     .bind(uuids(moved.values().copied()));
-    update.execute(connection).await.map(|_| ())
+    update.execute(connection).await?;
+    Ok(())
 }
 
 /// Moves the conversations that there are of the numbers that a whole batch texts, each once.
@@ -51,7 +52,7 @@ pub(crate) async fn shift_batch(
     connection: &mut PgConnection,
     account: AccountId,
     batch: BatchId,
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     let update = sqlx::query(
         "UPDATE conversation c SET last_message_id = m.id
          FROM message m
@@ -60,7 +61,8 @@ pub(crate) async fn shift_batch(
              AND m.contact_number = c.phone AND (c.last_message_id < m.id) IS TRUE",
     );
     let update = update.bind(uuid(account)).bind(uuid(batch));
-    update.persistent(false).execute(connection).await.map(|_| ())
+    update.persistent(false).execute(connection).await?;
+    Ok(())
 }
 
 /// Takes note of a text that came in and was written: begins its conversation, or moves it.
@@ -68,7 +70,7 @@ pub(crate) async fn receive(
     connection: &mut PgConnection,
     account: AccountId,
     number: E164,
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     // What the account sent before the conversation began may have a later id, made elsewhere.
     let receive = sqlx::query(
         "WITH placed AS (
@@ -87,7 +89,8 @@ pub(crate) async fn receive(
     )
     .bind(uuid(account))
     .bind(digits(number));
-    receive.execute(connection).await.map(|_| ())
+    receive.execute(connection).await?;
+    Ok(())
 }
 
 /// When a number was answered automatically, lately.
@@ -95,7 +98,7 @@ pub(crate) async fn replied(
     connection: &mut PgConnection,
     account: AccountId,
     number: E164,
-) -> sqlx::Result<Vec<Timestamp>> {
+) -> PgResult<Vec<Timestamp>> {
     let times: Option<Vec<DateTime<Utc>>> = sqlx::query_scalar(
         "SELECT replied_at FROM conversation WHERE account_id = $1 AND phone = $2",
     )
@@ -112,13 +115,14 @@ pub(crate) async fn set_replied(
     account: AccountId,
     number: E164,
     replied: Vec<Timestamp>,
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     let update =
         sqlx::query("UPDATE conversation SET replied_at = $3 WHERE account_id = $1 AND phone = $2")
             .bind(uuid(account))
             .bind(digits(number))
             .bind(replied.into_iter().map(time).collect::<Vec<_>>());
-    update.execute(connection).await.map(|_| ())
+    update.execute(connection).await?;
+    Ok(())
 }
 
 #[async_trait]
@@ -129,23 +133,23 @@ impl ConversationStore for PgStore {
         filter: &ConversationFilter,
         page: PageRequest,
     ) -> Result<Page<Conversation>, StoreError> {
-        let doing = failed("listing conversations");
+        let doing = "listing conversations";
         let mut query = page_query(account, filter, page);
         // Planned anew each time: which index is best depends on what is asked for.
         let query = query.build().persistent(false);
-        let rows = query.fetch_all(&self.pool).await.map_err(&doing)?;
-        let rows: sqlx::Result<Vec<Conversation>> = rows.iter().map(conversation).collect();
-        Ok(Page::of(rows.map_err(&doing)?, page.limit, |one: &Conversation| one.last_message.id))
+        let rows = query.fetch_all(&self.pool).await.context(doing)?;
+        let rows: PgResult<Vec<Conversation>> = rows.iter().map(conversation).collect();
+        Ok(Page::of(rows.context(doing)?, page.limit, |one: &Conversation| one.last_message.id))
     }
 
     async fn unread_total(&self, account: AccountId) -> Result<u64, StoreError> {
-        let doing = failed("reading what is unread");
+        let doing = "reading what is unread";
         let row = sqlx::query("SELECT unread FROM inbox WHERE account_id = $1")
             .bind(uuid(account))
             .fetch_optional(&self.pool)
             .await
-            .map_err(&doing)?;
-        row.as_ref().map_or(Ok(0), unread).map_err(&doing)
+            .context(doing)?;
+        row.as_ref().map_or(Ok(0), unread).context(doing)
     }
 
     async fn conversation_read(
@@ -154,8 +158,8 @@ impl ConversationStore for PgStore {
         number: E164,
         at: Timestamp,
     ) -> Result<Option<u64>, StoreError> {
-        let doing = failed("marking texts as read");
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        let doing = "marking texts as read";
+        let mut tx = begin(&self.pool).await.context(doing)?;
         let row = sqlx::query(
             "SELECT unread FROM conversation WHERE account_id = $1 AND phone = $2
              FOR NO KEY UPDATE",
@@ -164,13 +168,13 @@ impl ConversationStore for PgStore {
         .bind(digits(number))
         .fetch_optional(&mut *tx)
         .await
-        .map_err(&doing)?;
+        .context(doing)?;
         let Some(row) = row else { return Ok(None) };
-        if unread(&row).map_err(&doing)? == 0 {
+        if unread(&row).context(doing)? == 0 {
             return Ok(Some(0));
         }
-        let marked = mark(&mut tx, account, number, at).await.map_err(&doing)?;
-        tx.commit().await.map_err(&doing)?;
+        let marked = mark(&mut tx, account, number, at).await.context(doing)?;
+        tx.commit().await.context(doing)?;
         Ok(Some(marked))
     }
 }
@@ -181,7 +185,7 @@ async fn mark(
     account: AccountId,
     number: E164,
     at: Timestamp,
-) -> sqlx::Result<u64> {
+) -> PgResult<u64> {
     let marked = sqlx::query(
         "UPDATE message SET read_at = $3 WHERE account_id = $1 AND contact_number = $2
              AND direction = 'inbound' AND read_at IS NULL",
@@ -260,18 +264,20 @@ fn push_search(query: &mut QueryBuilder<Postgres>, search: Option<&ContactSearch
     }
 }
 
-fn unread(row: &PgRow) -> sqlx::Result<u64> {
-    u64::try_from(row.try_get::<i64, _>("unread")?).map_err(|_| impossible("unread"))
+fn unread(row: &PgRow) -> PgResult<u64> {
+    u64::try_from(row.try_get::<i64, _>("unread")?).map_err(|_| PgError::invalid("unread"))
 }
 
-fn conversation(row: &PgRow) -> sqlx::Result<Conversation> {
-    let (first, last): (Option<&str>, Option<&str>) =
-        (row.try_get("first_name")?, row.try_get("last_name")?);
-    let known = row.maybe_id("known_id")?;
-    Ok(Conversation {
-        number: row.number("phone")?,
-        contact: known.map(|id| KnownAs::new(id, first, last)),
-        unread: unread(row)?,
-        last_message: row::message(row)?,
+fn conversation(row: &PgRow) -> PgResult<Conversation> {
+    row.in_table("conversation", || {
+        let (first, last): (Option<&str>, Option<&str>) =
+            (row.try_get("first_name")?, row.try_get("last_name")?);
+        let known = row.maybe_id("known_id")?;
+        Ok(Conversation {
+            number: row.number("phone")?,
+            contact: known.map(|id| KnownAs::new(id, first, last)),
+            unread: unread(row)?,
+            last_message: row::message(row)?,
+        })
     })
 }

@@ -18,15 +18,15 @@ use uuid::Uuid;
 
 use crate::PgStore;
 use crate::begin::begin;
-use crate::error::{commit_failed, failed};
-use crate::row::{Read, amount, impossible, time, uuid, uuids};
+use crate::error::{Context, PgError, PgResult};
+use crate::row::{Read, amount, time, uuid, uuids};
 use crate::statistics::{self, insert_changes};
 
 /// Locks accounts, in the order of their ids, and reads balance and newest seq of each.
 pub(crate) async fn lock_balances(
     connection: &mut PgConnection,
     accounts: impl IntoIterator<Item = AccountId>,
-) -> sqlx::Result<BTreeMap<AccountId, (Credits, i64)>> {
+) -> PgResult<BTreeMap<AccountId, (Credits, i64)>> {
     let rows = sqlx::query(
         "SELECT id, balance, ledger_seq FROM account WHERE id = ANY($1)
          ORDER BY id FOR NO KEY UPDATE",
@@ -51,10 +51,7 @@ pub(crate) struct Booking {
 
 /// Writes entries and balances, and what the entries count in statistics: one statement for any
 /// number of accounts.
-pub(crate) async fn book(
-    connection: &mut PgConnection,
-    bookings: Vec<Booking>,
-) -> sqlx::Result<()> {
+pub(crate) async fn book(connection: &mut PgConnection, bookings: Vec<Booking>) -> PgResult<()> {
     let mut rows = Vec::new();
     let mut accounts = Vec::new();
     for Booking { account, balance, seq, entries } in bookings {
@@ -103,7 +100,8 @@ pub(crate) async fn book(
     .bind(rows.iter().map(|(_, _, entry)| entry.note.as_deref()).collect::<Vec<_>>())
     .bind(rows.iter().map(|(_, _, entry)| time(entry.created_at)).collect::<Vec<_>>())
     .bind(causes.iter().map(|cause| cause.rent_due).collect::<Vec<_>>());
-    statistics::Changes::from(&tally).bind(all).execute(connection).await.map(|_| ())
+    statistics::Changes::from(&tally).bind(all).execute(connection).await?;
+    Ok(())
 }
 
 /// A cause as columns.
@@ -136,28 +134,31 @@ impl Causes {
     }
 }
 
-fn entry(row: &PgRow) -> sqlx::Result<Entry> {
-    let cause = match row.try_get::<&str, _>("kind")? {
-        "send" => {
-            Cause::Send { batch: row.id("batch_id")?, campaign: row.maybe_id("campaign_id")? }
-        }
-        "refund" => Cause::Refund {
-            message: row.id("message_id")?,
-            batch: row.maybe_id("batch_id")?,
-            campaign: row.maybe_id("campaign_id")?,
-        },
-        "rent" => Cause::Rent { number: row.id("number_id")?, due_at: row.at("rent_due_at")? },
-        "top_up" => Cause::TopUp,
-        "adjustment" => Cause::Adjustment,
-        _ => return Err(impossible("kind")),
-    };
-    Ok(Entry {
-        id: row.id("id")?,
-        cause,
-        amount: Change::new(row.try_get("amount")?).ok_or_else(|| impossible("amount"))?,
-        balance_after: row.credits("balance_after")?,
-        note: row.try_get("note")?,
-        created_at: row.at("created_at")?,
+fn entry(row: &PgRow) -> PgResult<Entry> {
+    row.in_table("ledger_entry", || {
+        let cause = match row.try_get::<&str, _>("kind")? {
+            "send" => {
+                Cause::Send { batch: row.id("batch_id")?, campaign: row.maybe_id("campaign_id")? }
+            }
+            "refund" => Cause::Refund {
+                message: row.id("message_id")?,
+                batch: row.maybe_id("batch_id")?,
+                campaign: row.maybe_id("campaign_id")?,
+            },
+            "rent" => Cause::Rent { number: row.id("number_id")?, due_at: row.at("rent_due_at")? },
+            "top_up" => Cause::TopUp,
+            "adjustment" => Cause::Adjustment,
+            _ => return Err(PgError::invalid("kind")),
+        };
+        Ok(Entry {
+            id: row.id("id")?,
+            cause,
+            amount: Change::new(row.try_get("amount")?)
+                .ok_or_else(|| PgError::invalid("amount"))?,
+            balance_after: row.credits("balance_after")?,
+            note: row.try_get("note")?,
+            created_at: row.at("created_at")?,
+        })
     })
 }
 
@@ -167,18 +168,18 @@ impl CreditStore for PgStore {
         &self,
         plan: AdjustPlan,
     ) -> Result<Adjusted, CommitError<AdjustRefused>> {
-        let doing = commit_failed("adjusting credits");
+        let doing = "adjusting credits";
         let AdjustPlan { account, draft } = plan;
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
-        let balances = lock_balances(&mut tx, [account]).await.map_err(&doing)?;
+        let mut tx = begin(&self.pool).await.context(doing)?;
+        let balances = lock_balances(&mut tx, [account]).await.context(doing)?;
         let Some((balance, seq)) = balances.get(&account).copied() else {
             return Err(CommitError::Refused(AdjustRefused::NoSuchAccount));
         };
         let (entries, balance) =
             post(balance, vec![draft]).map_err(|reason| CommitError::Refused(reason.into()))?;
         let booking = Booking { account, balance, seq, entries };
-        book(&mut tx, vec![booking]).await.map_err(&doing)?;
-        tx.commit().await.map_err(&doing)?;
+        book(&mut tx, vec![booking]).await.context(doing)?;
+        tx.commit().await.context(doing)?;
         Ok(Adjusted { balance })
     }
 
@@ -187,7 +188,7 @@ impl CreditStore for PgStore {
         account: AccountId,
         page: PageRequest,
     ) -> Result<Page<Entry>, StoreError> {
-        let doing = failed("reading the ledger");
+        let doing = "reading the ledger";
         let before = page
             .after
             .map_or(i64::MAX, |cursor| i64::try_from(cursor.position()).unwrap_or(i64::MAX));
@@ -201,13 +202,13 @@ impl CreditStore for PgStore {
         .bind(i64::try_from(limit + 1).unwrap_or(i64::MAX))
         .fetch_all(&self.pool)
         .await
-        .map_err(&doing)?;
+        .context(doing)?;
         let mut next = None;
         if rows.len() > limit {
-            let last: i64 = rows[limit - 1].try_get("seq").map_err(&doing)?;
+            let last: i64 = rows[limit - 1].try_get("seq").context(doing)?;
             next = u64::try_from(last).ok().map(Cursor::after_position);
         }
-        let items: sqlx::Result<Vec<Entry>> = rows.iter().take(limit).map(entry).collect();
-        Ok(Page { items: items.map_err(&doing)?, next })
+        let items: PgResult<Vec<Entry>> = rows.iter().take(limit).map(entry).collect();
+        Ok(Page { items: items.context(doing)?, next })
     }
 }

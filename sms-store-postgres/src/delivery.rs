@@ -8,7 +8,8 @@ use sms_core::webhook::delivery::{Delivery, DeliveryError, DeliveryStatus};
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
 
-use crate::row::{Read, impossible, time, token, uuids};
+use crate::error::{PgError, PgResult};
+use crate::row::{Read, time, token, uuids};
 
 /// The columns of a delivery that is called `d`, with its endpoint as `e`.
 macro_rules! delivery_columns {
@@ -27,43 +28,47 @@ macro_rules! deliveries_and_endpoints {
 pub(crate) use deliveries_and_endpoints;
 
 /// Reads [`delivery_columns`].
-pub(crate) fn delivery(row: &PgRow) -> sqlx::Result<Delivery> {
+pub(crate) fn delivery(row: &PgRow) -> PgResult<Delivery> {
     let kept = stored(row)?;
     Ok(if row.try_get("run_is_over")? { kept.given_up() } else { kept })
 }
 
-fn stored(row: &PgRow) -> sqlx::Result<Delivery> {
-    let event_type = match row.try_get::<&str, _>("event_type")? {
-        "webhook.test" => EventType::WebhookTest,
-        name => name.parse().map_err(|()| impossible("event_type"))?,
-    };
-    let status = match row.try_get::<&str, _>("status")? {
-        "pending" => DeliveryStatus::Pending,
-        "delivered" => DeliveryStatus::Delivered,
-        "given_up" => DeliveryStatus::GivenUp,
-        _ => return Err(impossible("status")),
-    };
-    let last_error = row.try_get::<Option<&str>, _>("last_error")?;
-    let last_error = last_error.map(|name| error(name).ok_or_else(|| impossible("last_error")));
-    let code = row.try_get::<Option<i32>, _>("last_status_code")?;
-    let code = code.map(|code| u16::try_from(code).map_err(|_| impossible("last_status_code")));
-    Ok(Delivery {
-        id: row.id("id")?,
-        account: row.id("account_id")?,
-        endpoint: row.id("endpoint_id")?,
-        event_id: row.id("event_id")?,
-        event_type,
-        body: EventBody::from_stored(row.try_get::<String, _>("body")?),
-        status,
-        attempts: row.count("attempts")?,
-        last_status_code: code.transpose()?,
-        last_error: last_error.transpose()?,
-        last_attempt_at: row.maybe_at("last_attempt_at")?,
-        next_attempt_at: row.maybe_at("next_attempt_at")?,
-        delivered_at: row.maybe_at("delivered_at")?,
-        lease: row.maybe_token("lease")?,
-        leased_until: row.maybe_at("leased_until")?,
-        created_at: row.at("created_at")?,
+fn stored(row: &PgRow) -> PgResult<Delivery> {
+    row.in_table("delivery", || {
+        let event_type = match row.try_get::<&str, _>("event_type")? {
+            "webhook.test" => EventType::WebhookTest,
+            name => name.parse().map_err(|()| PgError::invalid("event_type"))?,
+        };
+        let status = match row.try_get::<&str, _>("status")? {
+            "pending" => DeliveryStatus::Pending,
+            "delivered" => DeliveryStatus::Delivered,
+            "given_up" => DeliveryStatus::GivenUp,
+            _ => return Err(PgError::invalid("status")),
+        };
+        let last_error = row.try_get::<Option<&str>, _>("last_error")?;
+        let last_error =
+            last_error.map(|name| error(name).ok_or_else(|| PgError::invalid("last_error")));
+        let code = row.try_get::<Option<i32>, _>("last_status_code")?;
+        let code =
+            code.map(|code| u16::try_from(code).map_err(|_| PgError::invalid("last_status_code")));
+        Ok(Delivery {
+            id: row.id("id")?,
+            account: row.id("account_id")?,
+            endpoint: row.id("endpoint_id")?,
+            event_id: row.id("event_id")?,
+            event_type,
+            body: EventBody::from_stored(row.try_get::<String, _>("body")?),
+            status,
+            attempts: row.count("attempts")?,
+            last_status_code: code.transpose()?,
+            last_error: last_error.transpose()?,
+            last_attempt_at: row.maybe_at("last_attempt_at")?,
+            next_attempt_at: row.maybe_at("next_attempt_at")?,
+            delivered_at: row.maybe_at("delivered_at")?,
+            lease: row.maybe_token("lease")?,
+            leased_until: row.maybe_at("leased_until")?,
+            created_at: row.at("created_at")?,
+        })
     })
 }
 
@@ -87,7 +92,7 @@ fn error(name: &str) -> Option<DeliveryError> {
 pub(crate) async fn insert(
     connection: &mut PgConnection,
     deliveries: Vec<Delivery>,
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     if deliveries.is_empty() {
         return Ok(());
     }
@@ -117,15 +122,13 @@ pub(crate) async fn insert(
     .bind(deliveries.iter().map(|d| d.delivered_at.map(time)).collect::<Vec<_>>())
     .bind(deliveries.iter().map(|d| d.claimable_at().map(time)).collect::<Vec<_>>())
     .bind(deliveries.iter().map(|d| time(d.created_at)).collect::<Vec<_>>());
-    insert.execute(connection).await.map(|_| ())
+    insert.execute(connection).await?;
+    Ok(())
 }
 
 /// Writes deliveries over what they were, in their endpoints' runs: one statement for any number of
 /// them.
-pub(crate) async fn update(
-    connection: &mut PgConnection,
-    deliveries: &[Delivery],
-) -> sqlx::Result<()> {
+pub(crate) async fn update(connection: &mut PgConnection, deliveries: &[Delivery]) -> PgResult<()> {
     if deliveries.is_empty() {
         return Ok(());
     }
@@ -160,5 +163,6 @@ pub(crate) async fn update(
     .bind(deliveries.iter().map(|d| d.lease.map(token)).collect::<Vec<_>>())
     .bind(deliveries.iter().map(|d| d.leased_until.map(time)).collect::<Vec<_>>())
     .bind(deliveries.iter().map(|d| d.claimable_at().map(time)).collect::<Vec<_>>());
-    update.execute(connection).await.map(|_| ())
+    update.execute(connection).await?;
+    Ok(())
 }

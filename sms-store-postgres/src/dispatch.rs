@@ -19,7 +19,7 @@ use sqlx::{PgConnection, Row};
 
 use crate::begin::{again_on_conflict, begin};
 use crate::change::Changes;
-use crate::error::{failed, overtaken};
+use crate::error::{Context, PgError, PgResult};
 use crate::row::{self, Read, digits, time, token, uuid, uuids};
 use crate::sent_part::Staged;
 use crate::{PgStore, message_columns};
@@ -56,7 +56,7 @@ impl DispatchStore for PgStore {
         lease: LeaseToken,
         until: Timestamp,
     ) -> Result<usize, StoreError> {
-        let doing = failed("renewing leases");
+        let doing = "renewing leases";
         let renewed = sqlx::query(
             "UPDATE queue SET claimable_at = $2
              WHERE message_id IN (SELECT message_id FROM queue WHERE lease = $1
@@ -66,12 +66,12 @@ impl DispatchStore for PgStore {
         .bind(time(until))
         .execute(&self.pool)
         .await
-        .map_err(&doing)?;
+        .context(doing)?;
         Ok(usize::try_from(renewed.rows_affected()).unwrap_or(usize::MAX))
     }
 
     async fn dispatch_next(&self) -> Result<Option<Timestamp>, StoreError> {
-        let doing = failed("looking for the next text");
+        let doing = "looking for the next text";
         let row = sqlx::query(concat!(
             queue_routes!(),
             " SELECT min((SELECT q.claimable_at FROM queue q WHERE q.route = n.route
@@ -80,8 +80,8 @@ impl DispatchStore for PgStore {
         ))
         .fetch_one(&self.pool)
         .await
-        .map_err(&doing)?;
-        row.maybe_at("next").map_err(&doing)
+        .context(doing)?;
+        row.maybe_at("next").context(doing)
     }
 
     async fn follow_ups_due(
@@ -89,24 +89,24 @@ impl DispatchStore for PgStore {
         at: Timestamp,
         limit: usize,
     ) -> Result<Vec<FollowUp>, StoreError> {
-        let doing = failed("reading what a simulated network owes");
+        let doing = "reading what a simulated network owes";
         let rows =
             sqlx::query("SELECT * FROM follow_up WHERE due_at <= $1 ORDER BY due_at, id LIMIT $2")
                 .bind(time(at))
                 .bind(i64::try_from(limit).unwrap_or(i64::MAX))
                 .fetch_all(&self.pool)
                 .await
-                .map_err(&doing)?;
-        rows.iter().map(follow_up).collect::<sqlx::Result<_>>().map_err(&doing)
+                .context(doing)?;
+        rows.iter().map(follow_up).collect::<PgResult<_>>().context(doing)
     }
 
     async fn follow_ups_next(&self) -> Result<Option<Timestamp>, StoreError> {
-        let doing = failed("looking for what a simulated network owes next");
+        let doing = "looking for what a simulated network owes next";
         let row = sqlx::query("SELECT due_at AS next FROM follow_up ORDER BY due_at LIMIT 1")
             .fetch_optional(&self.pool)
             .await
-            .map_err(&doing)?;
-        row.map(|row| row.at("next")).transpose().map_err(&doing)
+            .context(doing)?;
+        row.map(|row| row.at("next")).transpose().context(doing)
     }
 }
 
@@ -118,15 +118,15 @@ impl PgStore {
         mut plans: Vec<OutcomePlan>,
         not_leaving: &mut BTreeSet<usize>,
     ) -> Result<Vec<OutcomeRecorded>, StoreError> {
-        let doing = failed(RECORDING);
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        let doing = RECORDING;
+        let mut tx = begin(&self.pool).await.context(doing)?;
         let ids = uuids(plans.iter().map(|plan| plan.message));
-        let mut found = locked(&mut tx, ids).await.map_err(&doing)?;
+        let mut found = locked(&mut tx, ids).await.context(doing)?;
         let leaving = plans.iter().enumerate().filter(|(place, plan)| {
             !not_leaving.contains(place) && found.contains_key(&plan.message)
         });
         let leaving = leaving.map(|(_, plan)| plan);
-        let mut parts = Staged::write(&mut tx, leaving).await.map_err(&doing)?;
+        let mut parts = Staged::write(&mut tx, leaving).await.context(doing)?;
         let mut changes = Changes::default();
         let (mut entries, mut follow_ups) = (BTreeMap::new(), Vec::new());
         let mut recorded = Vec::with_capacity(plans.len());
@@ -169,21 +169,21 @@ impl PgStore {
         if !parts.is_as_settled() {
             // At once: another try locks the same rows.
             let _ = tx.rollback().await;
-            return Err(overtaken(RECORDING));
+            return Err(PgError::Overtaken.during(RECORDING));
         }
-        parts.finish(&mut tx).await.map_err(&doing)?;
-        put_entries(&mut tx, entries.into_values().collect()).await.map_err(&doing)?;
-        changes.write(&mut tx).await.map_err(&doing)?;
-        insert_follow_ups(&mut tx, follow_ups).await.map_err(&doing)?;
-        tx.commit().await.map_err(&doing)?;
+        parts.finish(&mut tx).await.context(doing)?;
+        put_entries(&mut tx, entries.into_values().collect()).await.context(doing)?;
+        changes.write(&mut tx).await.context(doing)?;
+        insert_follow_ups(&mut tx, follow_ups).await.context(doing)?;
+        tx.commit().await.context(doing)?;
         Ok(recorded)
     }
 
     async fn claim_once(&self, plan: ClaimPlan) -> Result<Claimed, StoreError> {
-        let doing = failed("claiming texts");
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        let doing = "claiming texts";
+        let mut tx = begin(&self.pool).await.context(doing)?;
         match claim(&mut tx, plan).await {
-            Ok(claimed) => tx.commit().await.map(|()| claimed).map_err(&doing),
+            Ok(claimed) => tx.commit().await.map(|()| claimed).context(doing),
             Err(error) => {
                 // At once: what it had locked would be skipped by another try.
                 let _ = tx.rollback().await;
@@ -258,7 +258,7 @@ const EXPIRED_OF: &str = concat!(
 );
 
 async fn claim(tx: &mut PgConnection, mut plan: ClaimPlan) -> Result<Claimed, StoreError> {
-    let doing = failed("claiming texts");
+    let doing = "claiming texts";
     let (sql, routes) = match &plan.wanted {
         Wanted::AllBut(routes) => (ALL_BUT, routes),
         Wanted::ExpiredOf(routes) => (EXPIRED_OF, routes),
@@ -269,7 +269,7 @@ async fn claim(tx: &mut PgConnection, mut plan: ClaimPlan) -> Result<Claimed, St
         .bind(routes.iter().map(RouteName::as_str).collect::<Vec<_>>())
         .fetch_all(&mut *tx)
         .await
-        .map_err(&doing)?;
+        .context(doing)?;
     if rows.is_empty() {
         return Ok(Claimed::default());
     }
@@ -277,14 +277,14 @@ async fn claim(tx: &mut PgConnection, mut plan: ClaimPlan) -> Result<Claimed, St
     let mut changes = Changes::default();
     let (mut held, mut leftover) = (Vec::new(), Vec::new());
     for row in &rows {
-        let message = row::message(row).map_err(&doing)?;
-        let entry = row::queue_entry(row).map_err(&doing)?;
+        let message = row::message(row).context(doing)?;
+        let entry = row::queue_entry(row).context(doing)?;
         let facts = ClaimFacts {
             message: &message,
             entry: &entry,
-            account_status: row.name("account_status").map_err(&doing)?,
-            opted_out: row.try_get("opted_out").map_err(&doing)?,
-            campaign_cancelled: row.try_get("campaign_cancelled").map_err(&doing)?,
+            account_status: row.name("account_status").context(doing)?,
+            opted_out: row.try_get("opted_out").context(doing)?,
+            campaign_cancelled: row.try_get("campaign_cancelled").context(doing)?,
         };
         match plan.settle(facts) {
             ClaimVerdict::Take { changed, text, entry } => {
@@ -309,12 +309,12 @@ async fn claim(tx: &mut PgConnection, mut plan: ClaimPlan) -> Result<Claimed, St
             ClaimVerdict::Drop => leftover.push(uuid(entry.message)),
         }
     }
-    put_entries(tx, held).await.map_err(&doing)?;
+    put_entries(tx, held).await.context(doing)?;
     if !leftover.is_empty() {
         let delete = sqlx::query("DELETE FROM queue WHERE message_id = ANY($1)").bind(leftover);
-        delete.execute(&mut *tx).await.map_err(&doing)?;
+        delete.execute(&mut *tx).await.context(doing)?;
     }
-    changes.write(tx).await.map_err(&doing)?;
+    changes.write(tx).await.context(doing)?;
     Ok(claimed)
 }
 
@@ -322,7 +322,7 @@ async fn claim(tx: &mut PgConnection, mut plan: ClaimPlan) -> Result<Claimed, St
 async fn locked(
     connection: &mut PgConnection,
     ids: Vec<uuid::Uuid>,
-) -> sqlx::Result<BTreeMap<MessageId, (Message, QueueEntry)>> {
+) -> PgResult<BTreeMap<MessageId, (Message, QueueEntry)>> {
     let rows = sqlx::query(concat!(
         "SELECT ",
         message_columns!(),
@@ -343,7 +343,7 @@ async fn locked(
 }
 
 /// Writes places in the queue over those there were.
-async fn put_entries(connection: &mut PgConnection, entries: Vec<QueueEntry>) -> sqlx::Result<()> {
+async fn put_entries(connection: &mut PgConnection, entries: Vec<QueueEntry>) -> PgResult<()> {
     if entries.is_empty() {
         return Ok(());
     }
@@ -363,13 +363,14 @@ async fn put_entries(connection: &mut PgConnection, entries: Vec<QueueEntry>) ->
     .bind(counts(|entry| entry.attempt))
     .bind(entries.iter().map(|entry| entry.lease.map(token)).collect::<Vec<_>>())
     .bind(counts(|entry| entry.unanswered));
-    update.execute(connection).await.map(|_| ())
+    update.execute(connection).await?;
+    Ok(())
 }
 
 async fn insert_follow_ups(
     connection: &mut PgConnection,
     follow_ups: Vec<FollowUp>,
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     if follow_ups.is_empty() {
         return Ok(());
     }
@@ -388,7 +389,8 @@ async fn insert_follow_ups(
     .bind(follow_ups.iter().map(|one| time(one.due_at)).collect::<Vec<_>>())
     .bind(what.iter().map(|(what, _)| *what).collect::<Vec<_>>())
     .bind(what.iter().map(|(_, detail)| *detail).collect::<Vec<_>>());
-    insert.execute(connection).await.map(|_| ())
+    insert.execute(connection).await?;
+    Ok(())
 }
 
 fn comeback_columns(what: &Comeback) -> (&'static str, Option<&str>) {
@@ -401,25 +403,29 @@ fn comeback_columns(what: &Comeback) -> (&'static str, Option<&str>) {
     }
 }
 
-fn follow_up(row: &PgRow) -> sqlx::Result<FollowUp> {
-    let detail: Option<String> = row.try_get("detail")?;
-    let what = match row.try_get::<&str, _>("what")? {
-        "delivered" => Comeback::Receipt(ReceiptStatus::Delivered),
-        "undelivered" => {
-            let error = detail.as_deref().and_then(|code| code.parse::<ErrorCode>().ok());
-            let error = error.ok_or_else(|| row::impossible("detail"))?;
-            Comeback::Receipt(ReceiptStatus::Undelivered(error))
-        }
-        "reply" => Comeback::Reply(Body::new(detail.ok_or_else(|| row::impossible("detail"))?)),
-        _ => return Err(row::impossible("what")),
-    };
-    Ok(FollowUp {
-        id: row.id("id")?,
-        message: row.id("message_id")?,
-        number: row.number("number")?,
-        person: row.number("person")?,
-        route: RouteName::new(row.try_get::<String, _>("route")?),
-        due_at: row.at("due_at")?,
-        what,
+fn follow_up(row: &PgRow) -> PgResult<FollowUp> {
+    row.in_table("follow_up", || {
+        let detail: Option<String> = row.try_get("detail")?;
+        let what = match row.try_get::<&str, _>("what")? {
+            "delivered" => Comeback::Receipt(ReceiptStatus::Delivered),
+            "undelivered" => {
+                let error = detail.as_deref().and_then(|code| code.parse::<ErrorCode>().ok());
+                let error = error.ok_or_else(|| PgError::invalid("detail"))?;
+                Comeback::Receipt(ReceiptStatus::Undelivered(error))
+            }
+            "reply" => {
+                Comeback::Reply(Body::new(detail.ok_or_else(|| PgError::invalid("detail"))?))
+            }
+            _ => return Err(PgError::invalid("what")),
+        };
+        Ok(FollowUp {
+            id: row.id("id")?,
+            message: row.id("message_id")?,
+            number: row.number("number")?,
+            person: row.number("person")?,
+            route: RouteName::new(row.try_get::<String, _>("route")?),
+            due_at: row.at("due_at")?,
+            what,
+        })
     })
 }

@@ -1,9 +1,13 @@
-//! From the database's errors to the store's own. The database's text can quote the values of a
-//! row, so only its code and the constraint's name are kept.
+//! The store's own error, and the one place that turns it into the core's.
+//!
+//! The database's message can quote the values of a row, so only its code and the constraint's
+//! name are kept.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use sms_core::store::{CommitError, StoreError};
+use sms_core::store::StoreError;
+use uuid::Uuid;
 
 /// The database could not be reached or prepared.
 #[derive(Debug, thiserror::Error)]
@@ -11,44 +15,197 @@ use sms_core::store::{CommitError, StoreError};
 pub struct ConnectFailed(String);
 
 impl ConnectFailed {
-    pub(crate) fn new(error: impl Into<sqlx::Error>) -> Self {
-        Self(Cause::of(&error.into()).to_string())
+    pub(crate) fn new(error: impl Into<PgError>) -> Self {
+        Self(error.into().to_string())
     }
 
-    pub(crate) fn migration(error: &sqlx::migrate::MigrateError) -> Self {
+    pub(crate) fn migration(error: sqlx::migrate::MigrateError) -> Self {
         match error {
             sqlx::migrate::MigrateError::Execute(cause)
             | sqlx::migrate::MigrateError::ExecuteMigration(cause, _) => {
-                Self(format!("a migration failed: {}", Cause::of(cause)))
+                Self(format!("a migration failed: {}", PgError::from(cause)))
             }
             other => Self(format!("the migrations do not fit the database: {other}")),
         }
     }
 }
 
-/// The five characters by which the database says what went wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct SqlState(String);
+/// What a helper of this crate answers with.
+pub(crate) type PgResult<T> = Result<T, PgError>;
 
-impl SqlState {
-    fn of(error: &sqlx::Error) -> Option<Self> {
-        let sqlx::Error::Database(database) = error else { return None };
-        database.code().map(|code| Self(code.into_owned()))
+/// Why something could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PgError {
+    /// The database refused a statement and undid its transaction.
+    #[error("SQLSTATE {state}, constraint {}", constraint.as_deref().unwrap_or("none"))]
+    Refused {
+        /// The database's code.
+        state: SqlState,
+        /// The constraint that did not hold.
+        constraint: Option<String>,
+    },
+    /// There is no connection, or it broke.
+    #[error("no connection to the database: {0}")]
+    Connection(sqlx::Error),
+    /// The database did not answer in time.
+    #[error("the database did not answer in time")]
+    Silent,
+    /// The task that does the work has ended, with the store or by a panic.
+    #[error("the task that does this has ended")]
+    Stopped,
+    /// A commit was sent, and no answer came.
+    #[error("the commit may have happened: {0}")]
+    OutcomeUnknown(Box<PgError>),
+    /// Another commit changed what this transaction read.
+    #[error("another commit changed what was read")]
+    Overtaken,
+    /// A row holds what the code cannot read.
+    #[error(transparent)]
+    Row(#[from] UnreadableRow),
+    /// A row that must be there is not.
+    #[error("no row of {0} where there must be one")]
+    Missing(&'static str),
+    /// A booking would take a balance out of its range.
+    #[error("a booking exceeds what a balance can hold: {0}")]
+    Balance(Box<dyn std::error::Error + Send + Sync>),
+    /// Any other error of the driver: a bug.
+    #[error("{0}")]
+    Driver(sqlx::Error),
+}
+
+/// A row that holds what the code cannot read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) struct UnreadableRow {
+    column: String,
+    cause: String,
+    /// The table, once the function that reads its rows has named it.
+    table: Option<&'static str>,
+    /// The row's `id`, if it has such a column.
+    id: Option<Uuid>,
+}
+
+impl fmt::Display for UnreadableRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { column, cause, table, id } = self;
+        write!(f, "cannot read column {column}")?;
+        if let Some(table) = table {
+            write!(f, " of table {table}")?;
+        }
+        if let Some(id) = id {
+            write!(f, ", row {id}")?;
+        }
+        write!(f, ": {cause}")
+    }
+}
+
+impl From<sqlx::Error> for PgError {
+    fn from(error: sqlx::Error) -> Self {
+        match error {
+            sqlx::Error::Database(refusal) => {
+                let state = refusal.code().map_or_else(String::new, Cow::into_owned);
+                let constraint = refusal.constraint().map(str::to_owned);
+                Self::Refused { state: SqlState(state), constraint }
+            }
+            sqlx::Error::Io(_)
+            | sqlx::Error::Tls(_)
+            | sqlx::Error::PoolTimedOut
+            | sqlx::Error::PoolClosed
+            | sqlx::Error::WorkerCrashed
+            | sqlx::Error::Protocol(_) => Self::Connection(error),
+            sqlx::Error::ColumnDecode { index, source } => {
+                let cause = source.to_string();
+                UnreadableRow { column: index, cause, table: None, id: None }.into()
+            }
+            other => Self::Driver(other),
+        }
+    }
+}
+
+impl PgError {
+    /// A column holds a value that its type in the core does not have.
+    pub(crate) fn invalid(column: &str) -> Self {
+        let (column, cause) = (column.to_owned(), "invalid value".to_owned());
+        UnreadableRow { column, cause, table: None, id: None }.into()
     }
 
+    /// Names the table and the row that could not be read, unless they are named already.
+    pub(crate) fn in_row(mut self, table: &'static str, id: Option<Uuid>) -> Self {
+        if let Self::Row(row) = &mut self
+            && row.table.is_none()
+        {
+            (row.table, row.id) = (Some(table), id);
+        }
+        self
+    }
+
+    /// The core's error, which says what was being done.
+    pub(crate) fn during(self, doing: &'static str) -> StoreError {
+        let is_passing = self.is_passing();
+        let source = Some(Box::new(self) as _);
+        if is_passing {
+            StoreError::Unavailable { doing, source }
+        } else {
+            StoreError::Internal { doing, source }
+        }
+    }
+
+    /// Whether trying again later may help.
+    fn is_passing(&self) -> bool {
+        match self {
+            Self::Refused { state, .. } => state.is_passing(),
+            Self::Connection(_)
+            | Self::Silent
+            | Self::Stopped
+            | Self::OutcomeUnknown(_)
+            | Self::Overtaken => true,
+            Self::Row(_) | Self::Missing(_) | Self::Balance(_) | Self::Driver(_) => false,
+        }
+    }
+
+    /// Whether the same transaction may succeed if it runs again at once.
+    fn is_conflict(&self) -> bool {
+        match self {
+            Self::Refused { state, .. } => state.is_conflict(),
+            other => matches!(other, Self::Overtaken),
+        }
+    }
+
+    /// Whether the database could not be reached, so that the outcome may be unknown.
+    pub(crate) fn is_gone(&self) -> bool {
+        match self {
+            Self::Refused { state, .. } => state.is_about_the_server(),
+            other => other.is_passing() && !other.is_conflict(),
+        }
+    }
+
+    /// Whether the connection stopped answering, so that it cannot be asked to roll back.
+    pub(crate) fn is_disconnected(&self) -> bool {
+        matches!(self, Self::Silent | Self::Connection(sqlx::Error::Io(_)))
+    }
+}
+
+/// The five characters by which the database says what went wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SqlState(String);
+
+impl fmt::Display for SqlState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_empty() { "unknown" } else { &self.0 })
+    }
+}
+
+impl SqlState {
     /// Its class: the first two characters.
     fn class(&self) -> &str {
         self.0.get(..2).unwrap_or(&self.0)
     }
 
-    /// Whether the same transaction may succeed if it is run again at once: it could not be put in
-    /// a row with others, waited for one that waited for it, or found what another has just
-    /// written.
+    /// Serialisation failure, deadlock, or a key that another transaction has just inserted.
     fn is_conflict(&self) -> bool {
         matches!(self.0.as_str(), "40001" | "40P01" | "23505")
     }
 
-    /// Whether it is about the connection or the server rather than about what was asked.
+    /// Whether it is about the connection or the server rather than about the statement.
     fn is_about_the_server(&self) -> bool {
         matches!(self.class(), "08" | "53") || self.0.starts_with("57P")
     }
@@ -61,151 +218,90 @@ impl SqlState {
     }
 }
 
-/// What may be told of a database error.
-#[derive(Debug)]
-struct Cause {
-    told: String,
-    /// `None` when the error did not come from the database.
-    state: Option<SqlState>,
+/// Turns errors of this crate and of the driver into the core's, saying what was being done. `?`
+/// turns the core's into that of a command which can also be refused.
+pub(crate) trait Context<T> {
+    fn context(self, doing: &'static str) -> Result<T, StoreError>;
 }
 
-impl Cause {
-    fn of(error: &sqlx::Error) -> Self {
-        let state = SqlState::of(error);
-        let told = match error {
-            sqlx::Error::Database(database) => {
-                let code = state.as_ref().map_or("unknown", |state| &state.0);
-                let constraint = database.constraint().unwrap_or("none");
-                format!("SQLSTATE {code}, constraint {constraint}")
-            }
-            sqlx::Error::ColumnDecode { index, source } => format!("column {index}: {source}"),
-            other => other.to_string(),
-        };
-        Self { told, state }
+impl<T, E: Into<PgError>> Context<T> for Result<T, E> {
+    fn context(self, doing: &'static str) -> Result<T, StoreError> {
+        self.map_err(|error| error.into().during(doing))
     }
 }
 
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.told)
-    }
-}
-
-impl std::error::Error for Cause {}
-
-/// Turns a database error into the store's, saying what was being done.
-pub(crate) fn failed(doing: &'static str) -> impl Fn(sqlx::Error) -> StoreError {
-    move |error| store_error(doing, &error)
-}
-
-/// The same for a command that can also be refused.
-pub(crate) fn commit_failed<R>(doing: &'static str) -> impl Fn(sqlx::Error) -> CommitError<R> {
-    move |error| CommitError::Store(store_error(doing, &error))
-}
-
-fn store_error(doing: &'static str, error: &sqlx::Error) -> StoreError {
-    let source = Some(Box::new(Cause::of(error)) as _);
-    if is_unavailable(error) {
-        StoreError::Unavailable { doing, source }
-    } else {
-        StoreError::Internal { doing, source }
-    }
-}
-
-/// Whether trying again later may help.
-fn is_unavailable(error: &sqlx::Error) -> bool {
-    match error {
-        sqlx::Error::Io(_)
-        | sqlx::Error::Tls(_)
-        | sqlx::Error::PoolTimedOut
-        | sqlx::Error::PoolClosed
-        | sqlx::Error::WorkerCrashed
-        | sqlx::Error::Protocol(_) => true,
-        sqlx::Error::Database(_) => SqlState::of(error).is_some_and(|state| state.is_passing()),
-        _ => false,
-    }
-}
-
-/// Another commit came in between: what was read no longer holds. The same transaction may succeed
-/// if it is run again at once.
-pub(crate) fn overtaken(doing: &'static str) -> StoreError {
-    let state = Some(SqlState("40001".to_owned()));
-    let told = "another commit came in between".to_owned();
-    StoreError::Unavailable { doing, source: Some(Box::new(Cause { told, state })) }
-}
-
-fn state(error: &StoreError) -> Option<&SqlState> {
+fn cause(error: &StoreError) -> Option<&PgError> {
     let (StoreError::Unavailable { source, .. } | StoreError::Internal { source, .. }) = error;
-    source.as_ref()?.downcast_ref::<Cause>()?.state.as_ref()
+    source.as_ref()?.downcast_ref()
 }
 
 /// Whether the database could not be reached, so that the outcome may be unknown. What it refused
 /// itself, it has undone.
 pub(crate) fn is_gone(error: &StoreError) -> bool {
-    matches!(error, StoreError::Unavailable { .. })
-        && state(error).is_none_or(SqlState::is_about_the_server)
+    matches!(error, StoreError::Unavailable { .. }) && cause(error).is_none_or(PgError::is_gone)
 }
 
-/// Whether the same transaction may succeed if it is run again at once: it could not be put in a
-/// row with others, waited for one that waited for it, or found what another has just written.
+/// Whether the same transaction may succeed if it runs again at once: it could not be serialised,
+/// was part of a deadlock, or inserted a key that another transaction has just inserted.
 pub(crate) fn is_conflict(error: &StoreError) -> bool {
-    state(error).is_some_and(SqlState::is_conflict)
+    cause(error).is_some_and(PgError::is_conflict)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn told(code: Option<&str>) -> StoreError {
-        let state = code.map(|code| SqlState(code.to_owned()));
-        let passing = state.as_ref().is_none_or(SqlState::is_passing);
-        let source = Some(Box::new(Cause { told: "SQLSTATE 40001".to_owned(), state }) as _);
-        let doing = "testing";
-        if passing {
-            StoreError::Unavailable { doing, source }
-        } else {
-            StoreError::Internal { doing, source }
-        }
+    fn refused(code: &str) -> StoreError {
+        let state = SqlState(code.to_owned());
+        PgError::Refused { state, constraint: None }.during("testing")
     }
 
     #[test]
     fn a_conflict_is_known_by_its_code_and_not_by_words() {
-        for (code, conflict) in [
-            (Some("40001"), true),
-            (Some("40P01"), true),
-            (Some("23505"), true),
-            (Some("23503"), false),
-            (Some("55P03"), false),
-            (None, false),
-        ] {
-            assert_eq!(is_conflict(&told(code)), conflict, "{code:?}");
+        for (code, conflict) in
+            [("40001", true), ("40P01", true), ("23505", true), ("23503", false), ("55P03", false)]
+        {
+            assert_eq!(is_conflict(&refused(code)), conflict, "{code}");
         }
+        assert!(!is_conflict(&StoreError::Unavailable { doing: "testing", source: None }));
     }
 
     #[test]
     fn only_a_database_out_of_reach_leaves_the_outcome_unknown() {
         for (code, gone) in [
-            (None, true),
-            (Some("08006"), true),
-            (Some("53300"), true),
-            (Some("57P01"), true),
-            (Some("57014"), false),
-            (Some("55P03"), false),
-            (Some("40001"), false),
-            (Some("22003"), false),
+            ("08006", true),
+            ("53300", true),
+            ("57P01", true),
+            ("57014", false),
+            ("55P03", false),
+            ("40001", false),
+            ("22003", false),
         ] {
-            assert_eq!(is_gone(&told(code)), gone, "{code:?}");
+            assert_eq!(is_gone(&refused(code)), gone, "{code}");
         }
-        let overtaken = overtaken("testing");
+        let overtaken = PgError::Overtaken.during("testing");
         assert!(is_conflict(&overtaken) && !is_gone(&overtaken));
-        let closed = failed("testing")(sqlx::Error::PoolClosed);
-        assert!(is_gone(&closed) && !is_conflict(&closed));
+        for gone in [
+            PgError::from(sqlx::Error::PoolClosed),
+            PgError::Silent,
+            PgError::Stopped,
+            PgError::OutcomeUnknown(Box::new(PgError::Silent)),
+        ] {
+            let gone = gone.during("testing");
+            assert!(is_gone(&gone) && !is_conflict(&gone), "{gone:?}");
+        }
+        let bug = PgError::Missing("opt_out").during("testing");
+        assert!(!is_gone(&bug) && !is_conflict(&bug));
     }
 
     #[test]
-    fn what_a_column_cannot_hold_is_told_by_the_columns_name() {
-        let error = failed("testing")(crate::row::impossible("status"));
+    fn a_row_that_cannot_be_read_is_named_by_table_column_and_id() {
+        let error = PgError::invalid("status").in_row("message", Some(Uuid::from_u128(7)));
+        // A row that is read as part of another keeps its own name.
+        let error = error.in_row("conversation", None).during("testing");
         let StoreError::Internal { source: Some(source), .. } = error else { panic!("internal") };
-        assert_eq!(source.to_string(), "column status: impossible value");
+        let expected = "cannot read column status of table message, \
+                        row 00000000-0000-0000-0000-000000000007: invalid value";
+        assert_eq!(source.to_string(), expected);
     }
 }

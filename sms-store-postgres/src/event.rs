@@ -8,6 +8,7 @@ use sms_core::webhook::delivery::fan_out;
 use sms_core::webhook::endpoint::Endpoint;
 use sqlx::PgConnection;
 
+use crate::error::PgResult;
 use crate::row::uuids;
 use crate::{delivery, webhook};
 
@@ -16,7 +17,7 @@ pub(crate) async fn raise(
     connection: &mut PgConnection,
     events: Vec<Event>,
     ids: &Ids,
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     raise_all(connection, vec![(events, ids.clone())]).await
 }
 
@@ -24,7 +25,7 @@ pub(crate) async fn raise(
 pub(crate) async fn raise_all(
     connection: &mut PgConnection,
     plans: Vec<(Vec<Event>, Ids)>,
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     let events = plans.iter().flat_map(|(events, _)| events);
     let accounts: BTreeSet<AccountId> = events.map(|event| event.account).collect();
     if accounts.is_empty() {
@@ -39,7 +40,7 @@ pub(crate) async fn raise_all(
         return Ok(());
     }
     let endpoints: Vec<Endpoint> =
-        rows.iter().map(webhook::endpoint::endpoint).collect::<sqlx::Result<_>>()?;
+        rows.iter().map(webhook::endpoint::endpoint).collect::<PgResult<_>>()?;
     let mut deliveries = Vec::new();
     for (events, mut ids) in plans {
         for event in &events {

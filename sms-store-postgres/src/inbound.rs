@@ -26,7 +26,7 @@ use uuid::Uuid;
 
 use crate::begin::{again_on_conflict, begin};
 use crate::credits::lock_balances;
-use crate::error::failed;
+use crate::error::{Context, PgError, PgResult};
 use crate::new_text::insert_texts;
 use crate::receipt::take_follow_up;
 use crate::row::{Read, digits, time, uuid};
@@ -50,16 +50,16 @@ impl InboundStore for PgStore {
     }
 
     async fn unrouted_list(&self, page: PageRequest) -> Result<Page<Unrouted>, StoreError> {
-        let doing = failed("listing unrouted texts");
+        let doing = "listing unrouted texts";
         let before = page.after.map_or(Uuid::max(), |cursor| uuid(cursor.id::<MessageKind>()));
         let rows = sqlx::query("SELECT * FROM unrouted WHERE id < $1 ORDER BY id DESC LIMIT $2")
             .bind(before)
             .bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX))
             .fetch_all(&self.pool)
             .await
-            .map_err(&doing)?;
-        let rows: sqlx::Result<Vec<Unrouted>> = rows.iter().map(unrouted).collect();
-        Ok(Page::of(rows.map_err(&doing)?, page.limit, |text: &Unrouted| text.id))
+            .context(doing)?;
+        let rows: PgResult<Vec<Unrouted>> = rows.iter().map(unrouted).collect();
+        Ok(Page::of(rows.context(doing)?, page.limit, |text: &Unrouted| text.id))
     }
 
     async fn last_texted_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
@@ -72,22 +72,22 @@ impl InboundStore for PgStore {
         .bind(i64::try_from(limit).unwrap_or(i64::MAX))
         .execute(&self.pool)
         .await
-        .map_err(failed("tidying contacts"))?;
+        .context("tidying contacts")?;
         Ok(usize::try_from(deleted.rows_affected()).unwrap_or(usize::MAX))
     }
 }
 
 impl PgStore {
     async fn take_in_once(&self, plan: InboundPlan) -> Result<TakenIn, StoreError> {
-        let doing = failed("taking in a text");
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        let doing = "taking in a text";
+        let mut tx = begin(&self.pool).await.context(doing)?;
         if let Origin::Answer { follow_up, .. } = plan.origin
-            && !take_follow_up(&mut tx, uuid(follow_up)).await.map_err(&doing)?
+            && !take_follow_up(&mut tx, uuid(follow_up)).await.context(doing)?
         {
             return Ok(TakenIn::AlreadyDone);
         }
-        let taken = take(&mut tx, plan).await.map_err(&doing)?;
-        tx.commit().await.map_err(&doing)?;
+        let taken = take(&mut tx, plan).await.context(doing)?;
+        tx.commit().await.context(doing)?;
         Ok(taken)
     }
 }
@@ -96,7 +96,7 @@ impl PgStore {
 pub(crate) async fn take(
     connection: &mut PgConnection,
     mut plan: InboundPlan,
-) -> sqlx::Result<TakenIn> {
+) -> PgResult<TakenIn> {
     let facts = routing_facts(connection, &plan).await?;
     if let Some((account, mode)) = plan.owner(facts) {
         return take_in(connection, &mut plan, account, mode).await;
@@ -109,7 +109,7 @@ pub(crate) async fn take(
 async fn routing_facts(
     connection: &mut PgConnection,
     plan: &InboundPlan,
-) -> sqlx::Result<RoutingFacts> {
+) -> PgResult<RoutingFacts> {
     let number = sqlx::query("SELECT account_id FROM number WHERE phone = $1")
         .bind(digits(plan.text.to))
         .fetch_optional(&mut *connection)
@@ -124,7 +124,7 @@ async fn routing_facts(
             .bind(digits(plan.text.from))
             .fetch_optional(&mut *connection)
             .await?;
-    let last_texted = last.map(|row| Ok::<_, sqlx::Error>((row.id("account_id")?, row.at("at")?)));
+    let last_texted = last.map(|row| Ok::<_, PgError>((row.id("account_id")?, row.at("at")?)));
     let answered = match plan.origin {
         Origin::Network => None,
         Origin::Answer { to, .. } => {
@@ -132,7 +132,7 @@ async fn routing_facts(
                 .bind(uuid(to))
                 .fetch_optional(connection)
                 .await?;
-            row.map(|row| Ok::<_, sqlx::Error>((row.id("account_id")?, row.mode("mode")?)))
+            row.map(|row| Ok::<_, PgError>((row.id("account_id")?, row.mode("mode")?)))
                 .transpose()?
         }
     };
@@ -144,7 +144,7 @@ async fn take_in(
     plan: &mut InboundPlan,
     account: AccountId,
     mode: Mode,
-) -> sqlx::Result<TakenIn> {
+) -> PgResult<TakenIn> {
     let from = plan.text.from;
     let listening = listening(connection, plan, account).await?;
     // An opt-out must not slip between a send's facts and its commit.
@@ -188,7 +188,7 @@ async fn listening(
     connection: &mut PgConnection,
     plan: &InboundPlan,
     account: AccountId,
-) -> sqlx::Result<Option<Keyword>> {
+) -> PgResult<Option<Keyword>> {
     let Some(word) = plan.word() else { return Ok(None) };
     // Few texts match, and the others need not wait for the book.
     if keyword::listening(connection, account, &word).await?.is_none() {
@@ -202,7 +202,7 @@ async fn match_facts(
     connection: &mut PgConnection,
     plan: &InboundPlan,
     keyword: Keyword,
-) -> sqlx::Result<MatchFacts> {
+) -> PgResult<MatchFacts> {
     let (account, from) = (keyword.account, plan.text.from);
     let book = address_book::read_facts(connection, account, &question(&keyword, from)).await?;
     let names = custom_names(keyword.reply.as_ref().map_or("", Body::as_str));
@@ -243,7 +243,7 @@ async fn write_match(
     account: AccountId,
     from: E164,
     matched: Matched,
-) -> sqlx::Result<Option<Message>> {
+) -> PgResult<Option<Message>> {
     let Matched { keyword, book, reply } = matched;
     keyword::write(connection, &keyword).await?;
     address_book::write(connection, account, book).await?;
@@ -259,7 +259,7 @@ async fn change_opt_out(
     connection: &mut PgConnection,
     account: AccountId,
     change: OptOutChange,
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     match change {
         OptOutChange::Keep => Ok(()),
         OptOutChange::Add(opt_out) => opt_out::insert(connection, account, &opt_out).await,
@@ -267,12 +267,13 @@ async fn change_opt_out(
             let delete = sqlx::query("DELETE FROM opt_out WHERE account_id = $1 AND phone = $2")
                 .bind(uuid(account))
                 .bind(digits(phone));
-            delete.execute(connection).await.map(|_| ())
+            delete.execute(connection).await?;
+            Ok(())
         }
     }
 }
 
-async fn insert_unrouted(connection: &mut PgConnection, text: &Unrouted) -> sqlx::Result<()> {
+async fn insert_unrouted(connection: &mut PgConnection, text: &Unrouted) -> PgResult<()> {
     let insert = sqlx::query(
         "INSERT INTO unrouted (id, from_number, to_number, body, encoding, segments, received_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7)",
@@ -284,17 +285,20 @@ async fn insert_unrouted(connection: &mut PgConnection, text: &Unrouted) -> sqlx
     .bind(text.encoding.as_str())
     .bind(i32::try_from(text.segments.get()).unwrap_or(i32::MAX))
     .bind(time(text.received_at));
-    insert.execute(connection).await.map(|_| ())
+    insert.execute(connection).await?;
+    Ok(())
 }
 
-fn unrouted(row: &PgRow) -> sqlx::Result<Unrouted> {
-    Ok(Unrouted {
-        id: row.id("id")?,
-        from: row.number("from_number")?,
-        to: row.number("to_number")?,
-        body: Body::new(row.try_get::<String, _>("body")?),
-        encoding: row.name("encoding")?,
-        segments: Segments::new(row.count("segments")?),
-        received_at: row.at("received_at")?,
+fn unrouted(row: &PgRow) -> PgResult<Unrouted> {
+    row.in_table("unrouted", || {
+        Ok(Unrouted {
+            id: row.id("id")?,
+            from: row.number("from_number")?,
+            to: row.number("to_number")?,
+            body: Body::new(row.try_get::<String, _>("body")?),
+            encoding: row.name("encoding")?,
+            segments: Segments::new(row.count("segments")?),
+            received_at: row.at("received_at")?,
+        })
     })
 }

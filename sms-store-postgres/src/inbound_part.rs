@@ -12,27 +12,27 @@ use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, PgPool, Row};
 
 use crate::begin::begin;
-use crate::error::failed;
+use crate::error::{Context, PgError, PgResult};
 use crate::inbound::take;
-use crate::row::{Read, digits, impossible, time};
+use crate::row::{Read, digits, time};
 
 pub(crate) async fn take_once(pool: &PgPool, plan: PartPlan) -> Result<PartTaken, StoreError> {
-    let doing = failed("taking in a part of a text");
-    let mut tx = begin(pool).await.map_err(&doing)?;
-    let taken = take_part(&mut tx, plan).await.map_err(&doing)?;
-    tx.commit().await.map_err(&doing)?;
+    let doing = "taking in a part of a text";
+    let mut tx = begin(pool).await.context(doing)?;
+    let taken = take_part(&mut tx, plan).await.context(doing)?;
+    tx.commit().await.context(doing)?;
     Ok(taken)
 }
 
 pub(crate) async fn give_up_once(pool: &PgPool, plan: GiveUpPlan) -> Result<GaveUp, StoreError> {
-    let doing = failed("giving up a text");
-    let mut tx = begin(pool).await.map_err(&doing)?;
-    let given_up = give_up(&mut tx, plan).await.map_err(&doing)?;
-    tx.commit().await.map_err(&doing)?;
+    let doing = "giving up a text";
+    let mut tx = begin(pool).await.context(doing)?;
+    let given_up = give_up(&mut tx, plan).await.context(doing)?;
+    tx.commit().await.context(doing)?;
     Ok(given_up)
 }
 
-async fn take_part(connection: &mut PgConnection, plan: PartPlan) -> sqlx::Result<PartTaken> {
+async fn take_part(connection: &mut PgConnection, plan: PartPlan) -> PgResult<PartTaken> {
     let key = plan.key();
     let kept = lock(connection, &plan).await?;
     Ok(match plan.settle(kept) {
@@ -49,7 +49,7 @@ async fn take_part(connection: &mut PgConnection, plan: PartPlan) -> sqlx::Resul
 }
 
 /// Locks the row of a text, which is made if need be; what came of the text.
-async fn lock(connection: &mut PgConnection, plan: &PartPlan) -> sqlx::Result<Option<Gathered>> {
+async fn lock(connection: &mut PgConnection, plan: &PartPlan) -> PgResult<Option<Gathered>> {
     let PartKey { to, from, reference, total } = plan.key();
     let row = sqlx::query(
         "INSERT INTO inbound_part AS p (to_number, from_number, reference, total, numbers, bodies,
@@ -70,11 +70,7 @@ async fn lock(connection: &mut PgConnection, plan: &PartPlan) -> sqlx::Result<Op
     Ok((!gathered.parts.is_empty()).then_some(gathered))
 }
 
-async fn keep(
-    connection: &mut PgConnection,
-    key: PartKey,
-    gathered: &Gathered,
-) -> sqlx::Result<()> {
+async fn keep(connection: &mut PgConnection, key: PartKey, gathered: &Gathered) -> PgResult<()> {
     let PartKey { to, from, reference, total } = key;
     let Gathered { state, parts, route, first_at } = gathered;
     let update = sqlx::query(
@@ -91,10 +87,11 @@ async fn keep(
     .bind(*state == Gathering::Joined)
     .bind(route.as_str())
     .bind(time(*first_at));
-    update.execute(connection).await.map(|_| ())
+    update.execute(connection).await?;
+    Ok(())
 }
 
-async fn give_up(connection: &mut PgConnection, plan: GiveUpPlan) -> sqlx::Result<GaveUp> {
+async fn give_up(connection: &mut PgConnection, plan: GiveUpPlan) -> PgResult<GaveUp> {
     // One whose part is just coming is left alone.
     let row = sqlx::query(
         "WITH old AS MATERIALIZED (
@@ -115,30 +112,34 @@ async fn give_up(connection: &mut PgConnection, plan: GiveUpPlan) -> sqlx::Resul
     })
 }
 
-fn key(row: &PgRow) -> sqlx::Result<PartKey> {
-    let reference = u16::try_from(row.try_get::<i32, _>("reference")?);
-    let total = u8::try_from(row.try_get::<i16, _>("total")?);
-    Ok(PartKey {
-        to: row.number("to_number")?,
-        from: row.number("from_number")?,
-        reference: reference.map_err(|_| impossible("reference"))?,
-        total: total.map_err(|_| impossible("total"))?,
+fn key(row: &PgRow) -> PgResult<PartKey> {
+    row.in_table("inbound_part", || {
+        let reference = u16::try_from(row.try_get::<i32, _>("reference")?);
+        let total = u8::try_from(row.try_get::<i16, _>("total")?);
+        Ok(PartKey {
+            to: row.number("to_number")?,
+            from: row.number("from_number")?,
+            reference: reference.map_err(|_| PgError::invalid("reference"))?,
+            total: total.map_err(|_| PgError::invalid("total"))?,
+        })
     })
 }
 
-fn gathered(row: &PgRow) -> sqlx::Result<Gathered> {
-    let numbers: Vec<i16> = row.try_get("numbers")?;
-    let bodies: Vec<String> = row.try_get("bodies")?;
-    let parts: Option<BTreeMap<u8, Body>> = numbers
-        .into_iter()
-        .zip(bodies)
-        .map(|(number, body)| Some((u8::try_from(number).ok()?, Body::new(body))))
-        .collect();
-    let is_joined: bool = row.try_get("is_joined")?;
-    Ok(Gathered {
-        state: if is_joined { Gathering::Joined } else { Gathering::Waiting },
-        parts: parts.ok_or_else(|| impossible("numbers"))?,
-        route: RouteName::new(row.try_get::<String, _>("route")?),
-        first_at: row.at("first_at")?,
+fn gathered(row: &PgRow) -> PgResult<Gathered> {
+    row.in_table("inbound_part", || {
+        let numbers: Vec<i16> = row.try_get("numbers")?;
+        let bodies: Vec<String> = row.try_get("bodies")?;
+        let parts: Option<BTreeMap<u8, Body>> = numbers
+            .into_iter()
+            .zip(bodies)
+            .map(|(number, body)| Some((u8::try_from(number).ok()?, Body::new(body))))
+            .collect();
+        let is_joined: bool = row.try_get("is_joined")?;
+        Ok(Gathered {
+            state: if is_joined { Gathering::Joined } else { Gathering::Waiting },
+            parts: parts.ok_or_else(|| PgError::invalid("numbers"))?,
+            route: RouteName::new(row.try_get::<String, _>("route")?),
+            first_at: row.at("first_at")?,
+        })
     })
 }

@@ -13,23 +13,25 @@ use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
 use crate::PgStore;
-use crate::error::{commit_failed, failed};
-use crate::row::{Read, impossible, time, uuid};
+use crate::error::{Context, PgError, PgResult};
+use crate::row::{Read, time, uuid};
 
-fn keyword(row: &PgRow) -> sqlx::Result<Keyword> {
-    let count: i64 = row.try_get("match_count")?;
-    let is_on: bool = row.try_get("enabled")?;
-    Ok(Keyword {
-        id: row.id("id")?,
-        account: row.id("account_id")?,
-        word: row.name("word")?,
-        reply: row.try_get::<Option<String>, _>("reply")?.map(Body::new),
-        add_to_list_id: row.maybe_id("add_to_list_id")?,
-        listening: if is_on { Listening::On } else { Listening::Off },
-        match_count: u64::try_from(count).map_err(|_| impossible("match_count"))?,
-        last_matched_at: row.maybe_at("last_matched_at")?,
-        created_at: row.at("created_at")?,
-        updated_at: row.at("updated_at")?,
+fn keyword(row: &PgRow) -> PgResult<Keyword> {
+    row.in_table("keyword", || {
+        let count: i64 = row.try_get("match_count")?;
+        let is_on: bool = row.try_get("enabled")?;
+        Ok(Keyword {
+            id: row.id("id")?,
+            account: row.id("account_id")?,
+            word: row.name("word")?,
+            reply: row.try_get::<Option<String>, _>("reply")?.map(Body::new),
+            add_to_list_id: row.maybe_id("add_to_list_id")?,
+            listening: if is_on { Listening::On } else { Listening::Off },
+            match_count: u64::try_from(count).map_err(|_| PgError::invalid("match_count"))?,
+            last_matched_at: row.maybe_at("last_matched_at")?,
+            created_at: row.at("created_at")?,
+            updated_at: row.at("updated_at")?,
+        })
     })
 }
 
@@ -38,7 +40,7 @@ pub(crate) async fn listening(
     connection: &mut PgConnection,
     account: AccountId,
     word: &Word,
-) -> sqlx::Result<Option<Keyword>> {
+) -> PgResult<Option<Keyword>> {
     let row = sqlx::query("SELECT * FROM keyword WHERE account_id = $1 AND word = $2 AND enabled")
         .bind(uuid(account))
         .bind(word.as_str())
@@ -48,7 +50,7 @@ pub(crate) async fn listening(
 }
 
 /// Writes a keyword, whether it was there or not.
-pub(crate) async fn write(connection: &mut PgConnection, keyword: &Keyword) -> sqlx::Result<()> {
+pub(crate) async fn write(connection: &mut PgConnection, keyword: &Keyword) -> PgResult<()> {
     let Keyword {
         id,
         account,
@@ -81,7 +83,8 @@ pub(crate) async fn write(connection: &mut PgConnection, keyword: &Keyword) -> s
     .bind(last_matched_at.map(time))
     .bind(time(*created_at))
     .bind(time(*updated_at));
-    write.execute(connection).await.map(|_| ())
+    write.execute(connection).await?;
+    Ok(())
 }
 
 /// Clears a list that is removed from the keywords that name it. The address book is locked.
@@ -89,16 +92,17 @@ pub(crate) async fn clear_list(
     connection: &mut PgConnection,
     account: AccountId,
     list: ListId,
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     let clear = sqlx::query(
         "UPDATE keyword SET add_to_list_id = NULL WHERE account_id = $1 AND add_to_list_id = $2",
     );
-    clear.bind(uuid(account)).bind(uuid(list)).execute(connection).await.map(|_| ())
+    clear.bind(uuid(account)).bind(uuid(list)).execute(connection).await?;
+    Ok(())
 }
 
 const GET: &str = "SELECT * FROM keyword WHERE account_id = $1 AND id = $2";
 
-async fn read_facts(connection: &mut PgConnection, plan: &SavePlan) -> sqlx::Result<SaveFacts> {
+async fn read_facts(connection: &mut PgConnection, plan: &SavePlan) -> PgResult<SaveFacts> {
     let account = uuid(plan.account);
     let query = sqlx::query(GET).bind(account).bind(uuid(plan.id));
     let current = query.fetch_optional(&mut *connection).await?;
@@ -122,12 +126,12 @@ async fn read_facts(connection: &mut PgConnection, plan: &SavePlan) -> sqlx::Res
 #[async_trait]
 impl KeywordStore for PgStore {
     async fn keyword_save(&self, plan: SavePlan) -> Result<Keyword, CommitError<KeywordRefused>> {
-        let doing = commit_failed("saving a keyword");
-        let mut tx = self.begin_book(plan.account).await.map_err(&doing)?;
-        let facts = read_facts(&mut tx, &plan).await.map_err(&doing)?;
+        let doing = "saving a keyword";
+        let mut tx = self.begin_book(plan.account).await.context(doing)?;
+        let facts = read_facts(&mut tx, &plan).await.context(doing)?;
         let keyword = plan.settle(facts).map_err(CommitError::Refused)?;
-        write(&mut tx, &keyword).await.map_err(&doing)?;
-        tx.commit().await.map_err(&doing)?;
+        write(&mut tx, &keyword).await.context(doing)?;
+        tx.commit().await.context(doing)?;
         Ok(keyword)
     }
 
@@ -136,10 +140,10 @@ impl KeywordStore for PgStore {
         account: AccountId,
         id: KeywordId,
     ) -> Result<Option<Keyword>, StoreError> {
-        let doing = failed("reading a keyword");
+        let doing = "reading a keyword";
         let query = sqlx::query(GET).bind(uuid(account)).bind(uuid(id));
-        let row = query.fetch_optional(&self.pool).await.map_err(&doing)?;
-        row.as_ref().map(keyword).transpose().map_err(&doing)
+        let row = query.fetch_optional(&self.pool).await.context(doing)?;
+        row.as_ref().map(keyword).transpose().context(doing)
     }
 
     async fn keyword_list(
@@ -147,7 +151,7 @@ impl KeywordStore for PgStore {
         account: AccountId,
         page: PageRequest,
     ) -> Result<Page<Keyword>, StoreError> {
-        let doing = failed("listing keywords");
+        let doing = "listing keywords";
         let rows = sqlx::query(
             "SELECT * FROM keyword WHERE account_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3",
         )
@@ -156,22 +160,22 @@ impl KeywordStore for PgStore {
         .bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX))
         .fetch_all(&self.pool)
         .await
-        .map_err(&doing)?;
-        let rows: sqlx::Result<Vec<Keyword>> = rows.iter().map(keyword).collect();
-        Ok(Page::of(rows.map_err(&doing)?, page.limit, |keyword: &Keyword| keyword.id))
+        .context(doing)?;
+        let rows: PgResult<Vec<Keyword>> = rows.iter().map(keyword).collect();
+        Ok(Page::of(rows.context(doing)?, page.limit, |keyword: &Keyword| keyword.id))
     }
 
     async fn keyword_delete(&self, account: AccountId, id: KeywordId) -> Result<bool, StoreError> {
-        let doing = failed("removing a keyword");
+        let doing = "removing a keyword";
         // Locked in the order of a match, which would write the keyword again.
-        let mut tx = self.begin_book(account).await.map_err(&doing)?;
+        let mut tx = self.begin_book(account).await.context(doing)?;
         let deleted = sqlx::query("DELETE FROM keyword WHERE account_id = $1 AND id = $2")
             .bind(uuid(account))
             .bind(uuid(id))
             .execute(&mut *tx)
             .await
-            .map_err(&doing)?;
-        tx.commit().await.map_err(&doing)?;
+            .context(doing)?;
+        tx.commit().await.context(doing)?;
         Ok(deleted.rows_affected() == 1)
     }
 }

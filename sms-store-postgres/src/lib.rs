@@ -25,6 +25,8 @@ use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use tokio::sync::Semaphore;
 
+use crate::error::Context;
+
 mod account;
 mod address_book;
 mod begin;
@@ -158,6 +160,6 @@ impl fmt::Debug for PgStore {
 impl Health for PgStore {
     async fn health_check(&self) -> Result<(), StoreError> {
         let answered = sqlx::query("SELECT 1").execute(&self.pool).await;
-        answered.map(|_| ()).map_err(error::failed("checking the database"))
+        answered.map(|_| ()).context("checking the database")
     }
 }

@@ -13,41 +13,43 @@ use sqlx::{PgConnection, PgPool, QueryBuilder, Row};
 use uuid::Uuid;
 
 use crate::begin::begin;
-use crate::error::failed;
-use crate::row::{Read, digits, impossible, time, uuid, uuids};
+use crate::error::{Context, PgError, PgResult};
+use crate::row::{Read, digits, time, uuid, uuids};
 use crate::shared_commit::Shared;
 use crate::{PgStore, campaign, event};
 
 /// The command that counts hits.
 pub(crate) struct Clicks;
 
-fn link(row: &PgRow) -> sqlx::Result<Link> {
-    let clicks = u64::try_from(row.try_get::<i64, _>("clicks")?);
-    Ok(Link {
-        id: row.id("id")?,
-        account: row.id("account_id")?,
-        code: row.name("code")?,
-        url: row.try_get("url")?,
-        message: row.id("message_id")?,
-        campaign: row.maybe_id("campaign_id")?,
-        contact_number: row.number("contact_number")?,
-        clicks: clicks.map_err(|_| impossible("clicks"))?,
-        first_clicked_at: row.maybe_at("first_clicked_at")?,
-        last_clicked_at: row.maybe_at("last_clicked_at")?,
+fn link(row: &PgRow) -> PgResult<Link> {
+    row.in_table("link", || {
+        let clicks = u64::try_from(row.try_get::<i64, _>("clicks")?);
+        Ok(Link {
+            id: row.id("id")?,
+            account: row.id("account_id")?,
+            code: row.name("code")?,
+            url: row.try_get("url")?,
+            message: row.id("message_id")?,
+            campaign: row.maybe_id("campaign_id")?,
+            contact_number: row.number("contact_number")?,
+            clicks: clicks.map_err(|_| PgError::invalid("clicks"))?,
+            first_clicked_at: row.maybe_at("first_clicked_at")?,
+            last_clicked_at: row.maybe_at("last_clicked_at")?,
+        })
     })
 }
 
 #[async_trait]
 impl LinkStore for PgStore {
     async fn link_get(&self, account: AccountId, id: LinkId) -> Result<Option<Link>, StoreError> {
-        let doing = failed("reading a link");
+        let doing = "reading a link";
         let row = sqlx::query("SELECT * FROM link WHERE account_id = $1 AND id = $2")
             .bind(uuid(account))
             .bind(uuid(id))
             .fetch_optional(&self.pool)
             .await
-            .map_err(&doing)?;
-        row.as_ref().map(link).transpose().map_err(&doing)
+            .context(doing)?;
+        row.as_ref().map(link).transpose().context(doing)
     }
 
     async fn link_list(
@@ -56,7 +58,7 @@ impl LinkStore for PgStore {
         filter: LinkFilter,
         page: PageRequest,
     ) -> Result<Page<Link>, StoreError> {
-        let doing = failed("listing links");
+        let doing = "listing links";
         let before = page.after.map_or(Uuid::max(), |cursor| uuid(cursor.id::<LinkKind>()));
         let LinkFilter { campaign, message } = filter;
         let mut query = QueryBuilder::new("SELECT * FROM link WHERE account_id = ");
@@ -71,19 +73,19 @@ impl LinkStore for PgStore {
         query.push_bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX));
         // Planned anew each time: which index is best depends on what is asked for.
         let query = query.build().persistent(false);
-        let rows = query.fetch_all(&self.pool).await.map_err(&doing)?;
-        let rows: sqlx::Result<Vec<Link>> = rows.iter().map(link).collect();
-        Ok(Page::of(rows.map_err(&doing)?, page.limit, |link: &Link| link.id))
+        let rows = query.fetch_all(&self.pool).await.context(doing)?;
+        let rows: PgResult<Vec<Link>> = rows.iter().map(link).collect();
+        Ok(Page::of(rows.context(doing)?, page.limit, |link: &Link| link.id))
     }
 
     async fn link_by_code(&self, code: LinkCode) -> Result<Option<Link>, StoreError> {
-        let doing = failed("reading a link");
+        let doing = "reading a link";
         let row = sqlx::query("SELECT * FROM link WHERE code = $1")
             .bind(code.as_str())
             .fetch_optional(&self.pool)
             .await
-            .map_err(&doing)?;
-        row.as_ref().map(link).transpose().map_err(&doing)
+            .context(doing)?;
+        row.as_ref().map(link).transpose().context(doing)
     }
 
     async fn links_click(&self, plans: Vec<ClickPlan>) -> Vec<Result<Option<Link>, StoreError>> {
@@ -101,9 +103,9 @@ impl Shared for Clicks {
         pool: &PgPool,
         mut plans: Vec<ClickPlan>,
     ) -> Result<Vec<Option<Link>>, StoreError> {
-        let doing = failed(Self::DOING);
-        let mut tx = begin(pool).await.map_err(&doing)?;
-        let mut links = locked(&mut tx, &plans).await.map_err(&doing)?;
+        let doing = Self::DOING;
+        let mut tx = begin(pool).await.context(doing)?;
+        let mut links = locked(&mut tx, &plans).await.context(doing)?;
         let mut counted = Vec::with_capacity(plans.len());
         let mut written = Vec::with_capacity(plans.len());
         let mut events = Vec::with_capacity(plans.len());
@@ -117,11 +119,11 @@ impl Shared for Clicks {
             }
         }
         if !written.is_empty() {
-            update(&mut tx, &links).await.map_err(&doing)?;
-            campaign::add_clicks(&mut tx, &CampaignClicks::of(&written)).await.map_err(&doing)?;
-            event::raise_all(&mut tx, events).await.map_err(&doing)?;
+            update(&mut tx, &links).await.context(doing)?;
+            campaign::add_clicks(&mut tx, &CampaignClicks::of(&written)).await.context(doing)?;
+            event::raise_all(&mut tx, events).await.context(doing)?;
         }
-        tx.commit().await.map_err(&doing)?;
+        tx.commit().await.context(doing)?;
         Ok(counted)
     }
 }
@@ -130,7 +132,7 @@ impl Shared for Clicks {
 async fn locked(
     connection: &mut PgConnection,
     plans: &[ClickPlan],
-) -> sqlx::Result<BTreeMap<LinkCode, Link>> {
+) -> PgResult<BTreeMap<LinkCode, Link>> {
     let codes: BTreeSet<&str> = plans.iter().map(|plan| plan.code.as_str()).collect();
     let rows = sqlx::query("SELECT * FROM link WHERE code = ANY($1) ORDER BY id FOR NO KEY UPDATE")
         .bind(codes.into_iter().collect::<Vec<_>>())
@@ -140,10 +142,7 @@ async fn locked(
 }
 
 /// Writes the counts of links: one statement for any number of them.
-async fn update(
-    connection: &mut PgConnection,
-    links: &BTreeMap<LinkCode, Link>,
-) -> sqlx::Result<()> {
+async fn update(connection: &mut PgConnection, links: &BTreeMap<LinkCode, Link>) -> PgResult<()> {
     let clicks = links.values().map(|link| i64::try_from(link.clicks).unwrap_or(i64::MAX));
     let update = sqlx::query(
         "UPDATE link l
@@ -158,7 +157,8 @@ async fn update(
     .bind(clicks.collect::<Vec<_>>())
     .bind(links.values().map(|link| link.first_clicked_at.map(time)).collect::<Vec<_>>())
     .bind(links.values().map(|link| link.last_clicked_at.map(time)).collect::<Vec<_>>());
-    update.execute(connection).await.map(|_| ())
+    update.execute(connection).await?;
+    Ok(())
 }
 
 /// Writes new links, but for those whose code is taken: the ids of those written. One statement for
@@ -166,7 +166,7 @@ async fn update(
 pub(crate) async fn insert(
     connection: &mut PgConnection,
     links: &[&Link],
-) -> sqlx::Result<BTreeSet<LinkId>> {
+) -> PgResult<BTreeSet<LinkId>> {
     if links.is_empty() {
         return Ok(BTreeSet::new());
     }
@@ -189,7 +189,7 @@ pub(crate) async fn insert(
 }
 
 /// Takes links back that were written before their texts were refused.
-pub(crate) async fn delete(connection: &mut PgConnection, links: &[&Link]) -> sqlx::Result<()> {
+pub(crate) async fn delete(connection: &mut PgConnection, links: &[&Link]) -> PgResult<()> {
     if links.is_empty() {
         return Ok(());
     }
@@ -199,5 +199,6 @@ pub(crate) async fn delete(connection: &mut PgConnection, links: &[&Link]) -> sq
     )
     .bind(uuids(links.iter().map(|link| link.account)))
     .bind(uuids(links.iter().map(|link| link.id)));
-    delete.execute(connection).await.map(|_| ())
+    delete.execute(connection).await?;
+    Ok(())
 }

@@ -15,20 +15,22 @@ use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
 use crate::address_book::{contacts, leave, select_contacts};
-use crate::error::failed;
-use crate::row::{Read, impossible, time, uuid};
+use crate::error::{Context, PgError, PgResult};
+use crate::row::{Read, time, uuid};
 use crate::{PgStore, keyword};
 
-fn list(row: &PgRow) -> sqlx::Result<ContactList> {
-    let count: i64 = row.try_get("contact_count")?;
-    Ok(ContactList {
-        id: row.id("id")?,
-        account: row.id("account_id")?,
-        name: row.try_get("name")?,
-        description: row.try_get("description")?,
-        contact_count: u64::try_from(count).map_err(|_| impossible("contact_count"))?,
-        created_at: row.at("created_at")?,
-        updated_at: row.at("updated_at")?,
+fn list(row: &PgRow) -> PgResult<ContactList> {
+    row.in_table("contact_list", || {
+        let count: i64 = row.try_get("contact_count")?;
+        Ok(ContactList {
+            id: row.id("id")?,
+            account: row.id("account_id")?,
+            name: row.try_get("name")?,
+            description: row.try_get("description")?,
+            contact_count: u64::try_from(count).map_err(|_| PgError::invalid("contact_count"))?,
+            created_at: row.at("created_at")?,
+            updated_at: row.at("updated_at")?,
+        })
     })
 }
 
@@ -37,7 +39,7 @@ const GET: &str = "SELECT * FROM contact_list WHERE account_id = $1 AND id = $2"
 #[async_trait]
 impl ListStore for PgStore {
     async fn list_create(&self, list: ContactList) -> Result<(), StoreError> {
-        let doing = failed("making a list");
+        let doing = "making a list";
         let ContactList {
             id,
             account,
@@ -58,7 +60,7 @@ impl ListStore for PgStore {
         .bind(description)
         .bind(time(created_at))
         .bind(time(updated_at));
-        insert.execute(&self.pool).await.map(|_| ()).map_err(&doing)
+        insert.execute(&self.pool).await.map(|_| ()).context(doing)
     }
 
     async fn list_get(
@@ -66,10 +68,10 @@ impl ListStore for PgStore {
         account: AccountId,
         id: ListId,
     ) -> Result<Option<ContactList>, StoreError> {
-        let doing = failed("reading a list");
+        let doing = "reading a list";
         let query = sqlx::query(GET).bind(uuid(account)).bind(uuid(id));
-        let row = query.fetch_optional(&self.pool).await.map_err(&doing)?;
-        row.as_ref().map(list).transpose().map_err(&doing)
+        let row = query.fetch_optional(&self.pool).await.context(doing)?;
+        row.as_ref().map(list).transpose().context(doing)
     }
 
     async fn list_list(
@@ -77,7 +79,7 @@ impl ListStore for PgStore {
         account: AccountId,
         page: PageRequest,
     ) -> Result<Page<ContactList>, StoreError> {
-        let doing = failed("reading lists");
+        let doing = "reading lists";
         let rows = sqlx::query(
             "SELECT * FROM contact_list WHERE account_id = $1 AND id < $2
              ORDER BY id DESC LIMIT $3",
@@ -87,8 +89,8 @@ impl ListStore for PgStore {
         .bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX))
         .fetch_all(&self.pool)
         .await
-        .map_err(&doing)?;
-        let rows = rows.iter().map(list).collect::<sqlx::Result<_>>().map_err(&doing)?;
+        .context(doing)?;
+        let rows = rows.iter().map(list).collect::<PgResult<_>>().context(doing)?;
         Ok(Page::of(rows, page.limit, |list: &ContactList| list.id))
     }
 
@@ -99,12 +101,12 @@ impl ListStore for PgStore {
         change: ListChange,
         at: Timestamp,
     ) -> Result<Option<ContactList>, StoreError> {
-        let doing = failed("changing a list");
-        let mut tx = self.begin_book(account).await.map_err(&doing)?;
+        let doing = "changing a list";
+        let mut tx = self.begin_book(account).await.context(doing)?;
         let query = sqlx::query(GET).bind(uuid(account)).bind(uuid(id));
-        let row = query.fetch_optional(&mut *tx).await.map_err(&doing)?;
+        let row = query.fetch_optional(&mut *tx).await.context(doing)?;
         let Some(row) = row else { return Ok(None) };
-        let after = change.apply(list(&row).map_err(&doing)?, at);
+        let after = change.apply(list(&row).context(doing)?, at);
         sqlx::query(
             "UPDATE contact_list SET name = $3, description = $4, updated_at = $5
              WHERE account_id = $1 AND id = $2",
@@ -116,14 +118,14 @@ impl ListStore for PgStore {
         .bind(time(after.updated_at))
         .execute(&mut *tx)
         .await
-        .map_err(&doing)?;
-        tx.commit().await.map_err(&doing)?;
+        .context(doing)?;
+        tx.commit().await.context(doing)?;
         Ok(Some(after))
     }
 
     async fn list_delete(&self, account: AccountId, id: ListId) -> Result<bool, StoreError> {
-        let doing = failed("removing a list");
-        let mut tx = self.begin_book(account).await.map_err(&doing)?;
+        let doing = "removing a list";
+        let mut tx = self.begin_book(account).await.context(doing)?;
         let delete = sqlx::query(
             "WITH members AS (
                  DELETE FROM contact_list_member WHERE account_id = $1 AND list_id = $2)
@@ -131,9 +133,9 @@ impl ListStore for PgStore {
         )
         .bind(uuid(account))
         .bind(uuid(id));
-        let deleted = delete.execute(&mut *tx).await.map_err(&doing)?.rows_affected();
-        keyword::clear_list(&mut tx, account, id).await.map_err(&doing)?;
-        tx.commit().await.map_err(&doing)?;
+        let deleted = delete.execute(&mut *tx).await.context(doing)?.rows_affected();
+        keyword::clear_list(&mut tx, account, id).await.context(doing)?;
+        tx.commit().await.context(doing)?;
         Ok(deleted == 1)
     }
 
@@ -147,10 +149,10 @@ impl ListStore for PgStore {
         list: ListId,
         contact: ContactId,
     ) -> Result<bool, StoreError> {
-        let doing = failed("taking a contact off a list");
-        let mut tx = self.begin_book(account).await.map_err(&doing)?;
-        let was_there = leave(&mut tx, account, list, contact).await.map_err(&doing)?;
-        tx.commit().await.map_err(&doing)?;
+        let doing = "taking a contact off a list";
+        let mut tx = self.begin_book(account).await.context(doing)?;
+        let was_there = leave(&mut tx, account, list, contact).await.context(doing)?;
+        tx.commit().await.context(doing)?;
         Ok(was_there)
     }
 
@@ -161,7 +163,7 @@ impl ListStore for PgStore {
         after: Option<ContactId>,
         limit: usize,
     ) -> Result<Vec<Contact>, StoreError> {
-        let doing = failed("reading the contacts of a list");
+        let doing = "reading the contacts of a list";
         let rows = sqlx::query(concat!(
             "SELECT c.* FROM (
                  SELECT contact_id FROM contact_list_member
@@ -179,7 +181,7 @@ impl ListStore for PgStore {
         .bind(i64::try_from(limit).unwrap_or(i64::MAX))
         .fetch_all(&self.pool)
         .await
-        .map_err(&doing)?;
-        contacts(&rows).map_err(&doing)
+        .context(doing)?;
+        contacts(&rows).context(doing)
     }
 }

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::begin::begin;
 use crate::change::Changes;
-use crate::error::{commit_failed, failed};
+use crate::error::{Context, PgResult};
 use crate::row::{self, digits, uuid};
 use crate::{PgStore, message_columns, search};
 
@@ -25,15 +25,15 @@ impl MessageStore for PgStore {
         account: AccountId,
         id: MessageId,
     ) -> Result<Option<(Message, Vec<TimelineEntry>)>, StoreError> {
-        let doing = failed("reading a text");
+        let doing = "reading a text";
         let row = sqlx::query("SELECT * FROM message WHERE account_id = $1 AND id = $2")
             .bind(uuid(account))
             .bind(uuid(id))
             .fetch_optional(&self.pool)
             .await
-            .map_err(&doing)?;
-        let read = row.map(|row| Ok((row::message(&row)?, row::timeline(&row)?)));
-        read.transpose().map_err(&doing)
+            .context(doing)?;
+        let read = row.map(|row| PgResult::Ok((row::message(&row)?, row::timeline(&row)?)));
+        read.transpose().context(doing)
     }
 
     async fn message_list(
@@ -42,48 +42,48 @@ impl MessageStore for PgStore {
         filter: &MessageFilter,
         page: PageRequest,
     ) -> Result<Page<Message>, StoreError> {
-        let doing = failed("listing texts");
+        let doing = "listing texts";
         if filter.is_contradiction() {
             return Ok(Page { items: Vec::new(), next: None });
         }
         if let Some(Search::Words(words)) = &filter.search {
             let found = search::list(&self.pool, account, filter, words, page).await;
-            return found.map_err(&doing);
+            return found.context(doing);
         }
         let window = Window::of(filter, page);
         let mut query = list_query(message_columns!(), account, filter, window);
         // Planned anew each time: which index is best depends on what is asked for.
         let query = query.build().persistent(false);
-        let rows = query.fetch_all(&self.pool).await.map_err(&doing)?;
-        let rows: sqlx::Result<Vec<Message>> = rows.iter().map(row::message).collect();
-        Ok(Page::of(rows.map_err(&doing)?, page.limit, |message: &Message| message.id))
+        let rows = query.fetch_all(&self.pool).await.context(doing)?;
+        let rows: PgResult<Vec<Message>> = rows.iter().map(row::message).collect();
+        Ok(Page::of(rows.context(doing)?, page.limit, |message: &Message| message.id))
     }
 
     async fn message_cancel(
         &self,
         mut plan: CancelPlan,
     ) -> Result<Message, CommitError<CancelRefused>> {
-        let doing = commit_failed("cancelling a text");
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        let doing = "cancelling a text";
+        let mut tx = begin(&self.pool).await.context(doing)?;
         // A worker locks the queue before the text; so does this, lest the two wait for each other.
         sqlx::query("SELECT 1 FROM queue WHERE message_id = $1 FOR UPDATE")
             .bind(uuid(plan.message))
             .fetch_optional(&mut *tx)
             .await
-            .map_err(&doing)?;
+            .context(doing)?;
         let row = sqlx::query("SELECT * FROM message WHERE account_id = $1 AND id = $2 FOR UPDATE")
             .bind(uuid(plan.account))
             .bind(uuid(plan.message))
             .fetch_optional(&mut *tx)
             .await
-            .map_err(&doing)?;
-        let found = row.as_ref().map(row::message).transpose().map_err(&doing)?;
+            .context(doing)?;
+        let found = row.as_ref().map(row::message).transpose().context(doing)?;
         let changed = plan.settle(found.as_ref()).map_err(CommitError::Refused)?;
         let message = changed.message.clone();
         let mut changes = Changes::default();
         changes.add(changed, &plan.ids);
-        changes.write(&mut tx).await.map_err(&doing)?;
-        tx.commit().await.map_err(&doing)?;
+        changes.write(&mut tx).await.context(doing)?;
+        tx.commit().await.context(doing)?;
         Ok(message)
     }
 

@@ -17,7 +17,7 @@ pub(crate) async fn run(pool: &PgPool) -> Result<(), ConnectFailed> {
         .map_err(ConnectFailed::new)?;
     let migrator = Migrator::with_migrations(migrations());
     let run = migrator.run(&mut connection).await;
-    run.map_err(|error| ConnectFailed::migration(&error))?;
+    run.map_err(ConnectFailed::migration)?;
     connection.close().await.map_err(ConnectFailed::new)
 }
 

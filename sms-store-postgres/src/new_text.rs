@@ -8,6 +8,7 @@ use sqlx::query::Query;
 use sqlx::types::Json;
 use sqlx::{PgConnection, Postgres};
 
+use crate::error::PgResult;
 use crate::row::{amount, digits, stored_lines, time, uuids};
 
 /// Writes the texts that [`bind`] binds.
@@ -27,12 +28,13 @@ macro_rules! insert_message {
 pub(crate) async fn insert_texts(
     connection: &mut PgConnection,
     texts: &[(&Message, TimelineEntry)],
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     if texts.is_empty() {
         return Ok(());
     }
     let insert = bind(sqlx::query(insert_message!()), texts);
-    insert.execute(connection).await.map(|_| ())
+    insert.execute(connection).await?;
+    Ok(())
 }
 
 /// Writes texts and their places in the queue, which are in the same order.
@@ -40,7 +42,7 @@ pub(crate) async fn insert_queued(
     connection: &mut PgConnection,
     texts: &[(&Message, TimelineEntry)],
     entries: &[QueueEntry],
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     if texts.is_empty() {
         return Ok(());
     }
@@ -57,7 +59,8 @@ pub(crate) async fn insert_queued(
         .bind(uuids(entries.iter().map(|entry| entry.account)))
         .bind(entries.iter().map(|entry| time(entry.claimable_at)).collect::<Vec<_>>())
         .bind(entries.iter().map(|entry| time(entry.expires_at)).collect::<Vec<_>>());
-    both.execute(connection).await.map(|_| ())
+    both.execute(connection).await?;
+    Ok(())
 }
 
 fn bind<'q>(

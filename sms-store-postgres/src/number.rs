@@ -14,23 +14,25 @@ use sqlx::postgres::PgRow;
 
 use crate::PgStore;
 use crate::begin::again_on_conflict;
-use crate::error::failed;
+use crate::error::{Context, PgError, PgResult};
 use crate::row::{Read, amount, digits, time, uuid};
 
 mod rent;
 
-fn number(row: &PgRow) -> sqlx::Result<Number> {
-    Ok(Number {
-        id: row.id("id")?,
-        phone: row.number("phone")?,
-        holder: row.maybe_id("account_id")?.map_or(Holder::Shared, Holder::Dedicated),
-        route: row.try_get::<Option<String>, _>("route")?.map(RouteName::new),
-        rental_credits: row.credits("rental_credits")?,
-        monthly_credits: row.credits("monthly_credits")?,
-        rental_charged_at: row.maybe_at("rental_charged_at")?,
-        next_rent_at: row.maybe_at("next_rent_at")?,
-        assigned_at: row.at("assigned_at")?,
-        checked_in_at: row.maybe_at("checked_in_at")?,
+fn number(row: &PgRow) -> PgResult<Number> {
+    row.in_table("number", || {
+        Ok(Number {
+            id: row.id("id")?,
+            phone: row.number("phone")?,
+            holder: row.maybe_id("account_id")?.map_or(Holder::Shared, Holder::Dedicated),
+            route: row.try_get::<Option<String>, _>("route")?.map(RouteName::new),
+            rental_credits: row.credits("rental_credits")?,
+            monthly_credits: row.credits("monthly_credits")?,
+            rental_charged_at: row.maybe_at("rental_charged_at")?,
+            next_rent_at: row.maybe_at("next_rent_at")?,
+            assigned_at: row.at("assigned_at")?,
+            checked_in_at: row.maybe_at("checked_in_at")?,
+        })
     })
 }
 
@@ -62,27 +64,27 @@ impl NumberStore for PgStore {
             Err(sqlx::Error::Database(error)) if error.is_foreign_key_violation() => {
                 Ok(NumberCreated::NoSuchAccount)
             }
-            Err(error) => Err(failed("adding a number")(error)),
+            Err(error) => Err(PgError::from(error).during("adding a number")),
         }
     }
 
     async fn number_list(&self) -> Result<Vec<Number>, StoreError> {
-        let doing = failed("listing numbers");
+        let doing = "listing numbers";
         let rows = sqlx::query("SELECT * FROM number ORDER BY id DESC")
             .fetch_all(&self.pool)
             .await
-            .map_err(&doing)?;
-        rows.iter().map(number).collect::<sqlx::Result<_>>().map_err(&doing)
+            .context(doing)?;
+        rows.iter().map(number).collect::<PgResult<_>>().context(doing)
     }
 
     async fn number_by_phone(&self, phone: E164) -> Result<Option<Number>, StoreError> {
-        let doing = failed("finding a number");
+        let doing = "finding a number";
         let row = sqlx::query("SELECT * FROM number WHERE phone = $1")
             .bind(digits(phone))
             .fetch_optional(&self.pool)
             .await
-            .map_err(&doing)?;
-        row.as_ref().map(number).transpose().map_err(&doing)
+            .context(doing)?;
+        row.as_ref().map(number).transpose().context(doing)
     }
 
     async fn numbers_for(&self, account: AccountId) -> Result<Vec<Number>, StoreError> {
@@ -90,7 +92,7 @@ impl NumberStore for PgStore {
             Ok(numbers) => return Ok(numbers),
             Err(ticket) => ticket,
         };
-        let doing = failed("finding an account's numbers");
+        let doing = "finding an account's numbers";
         let rows = sqlx::query(
             "SELECT * FROM number WHERE account_id = $1
              UNION ALL SELECT * FROM number WHERE account_id IS NULL ORDER BY id",
@@ -98,21 +100,21 @@ impl NumberStore for PgStore {
         .bind(uuid(account))
         .fetch_all(&self.pool)
         .await
-        .map_err(&doing)?;
+        .context(doing)?;
         let numbers: Vec<Number> =
-            rows.iter().map(number).collect::<sqlx::Result<_>>().map_err(&doing)?;
+            rows.iter().map(number).collect::<PgResult<_>>().context(doing)?;
         self.caches.numbers.put(ticket, account, numbers.clone());
         Ok(numbers)
     }
 
     async fn numbers_held(&self, account: AccountId) -> Result<Vec<Number>, StoreError> {
-        let doing = failed("listing an account's numbers");
+        let doing = "listing an account's numbers";
         let rows = sqlx::query("SELECT * FROM number WHERE account_id = $1 ORDER BY id DESC")
             .bind(uuid(account))
             .fetch_all(&self.pool)
             .await
-            .map_err(&doing)?;
-        rows.iter().map(number).collect::<sqlx::Result<_>>().map_err(&doing)
+            .context(doing)?;
+        rows.iter().map(number).collect::<PgResult<_>>().context(doing)
     }
 
     async fn number_delete(&self, id: NumberId) -> Result<bool, StoreError> {
@@ -120,7 +122,7 @@ impl NumberStore for PgStore {
             .bind(uuid(id))
             .execute(&self.pool)
             .await
-            .map_err(failed("removing a number"));
+            .context("removing a number");
         self.caches.numbers.forget_where(|_| true);
         let deleted = deleted?;
         Ok(deleted.rows_affected() == 1)
@@ -132,7 +134,7 @@ impl NumberStore for PgStore {
             .bind(time(at))
             .execute(&self.pool)
             .await
-            .map_err(failed("checking a number in"));
+            .context("checking a number in");
         self.caches.numbers.forget_where(|numbers| numbers.iter().any(|number| number.id == id));
         Ok(updated?.rows_affected() == 1)
     }
@@ -157,7 +159,7 @@ impl NumberStore for PgStore {
         .await;
         let is_behind = |number: &Number| routes.contains(&number.route);
         self.caches.numbers.forget_where(|numbers| numbers.iter().any(is_behind));
-        let updated = updated.map_err(failed("checking numbers in"))?;
+        let updated = updated.context("checking numbers in")?;
         Ok(usize::try_from(updated.rows_affected()).unwrap_or(usize::MAX))
     }
 
@@ -171,11 +173,11 @@ impl NumberStore for PgStore {
     }
 
     async fn rents_next(&self) -> Result<Option<Timestamp>, StoreError> {
-        let doing = failed("looking for the next rent");
+        let doing = "looking for the next rent";
         let row = sqlx::query("SELECT min(next_rent_at) AS next FROM number")
             .fetch_one(&self.pool)
             .await
-            .map_err(&doing)?;
-        row.maybe_at("next").map_err(&doing)
+            .context(doing)?;
+        row.maybe_at("next").context(doing)
     }
 }

@@ -16,15 +16,17 @@ use sqlx::{PgConnection, Postgres, QueryBuilder, Row};
 use crate::PgStore;
 use crate::begin::begin;
 use crate::credits::lock_balances;
-use crate::error::failed;
-use crate::row::{Read, digits, impossible, time, uuid};
+use crate::error::{Context, PgError, PgResult};
+use crate::row::{Read, digits, time, uuid};
 
-fn opt_out(row: &PgRow) -> sqlx::Result<OptOut> {
-    Ok(OptOut {
-        phone: row.number("phone")?,
-        source: row.name("source")?,
-        note: row.try_get("note")?,
-        created_at: row.at("created_at")?,
+fn opt_out(row: &PgRow) -> PgResult<OptOut> {
+    row.in_table("opt_out", || {
+        Ok(OptOut {
+            phone: row.number("phone")?,
+            source: row.name("source")?,
+            note: row.try_get("note")?,
+            created_at: row.at("created_at")?,
+        })
     })
 }
 
@@ -35,15 +37,15 @@ impl OptOutStore for PgStore {
         account: AccountId,
         numbers: &[E164],
     ) -> Result<BTreeSet<E164>, StoreError> {
-        let doing = failed("reading opt-outs");
+        let doing = "reading opt-outs";
         let rows =
             sqlx::query("SELECT phone FROM opt_out WHERE account_id = $1 AND phone = ANY($2)")
                 .bind(uuid(account))
                 .bind(numbers.iter().map(|number| digits(*number)).collect::<Vec<_>>())
                 .fetch_all(&self.pool)
                 .await
-                .map_err(&doing)?;
-        rows.iter().map(|row| row.number("phone")).collect::<sqlx::Result<_>>().map_err(&doing)
+                .context(doing)?;
+        rows.iter().map(|row| row.number("phone")).collect::<PgResult<_>>().context(doing)
     }
 
     async fn opt_out_create(
@@ -51,19 +53,19 @@ impl OptOutStore for PgStore {
         account: AccountId,
         opt_out: OptOut,
     ) -> Result<Added, StoreError> {
-        let doing = failed("opting a number out");
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        let doing = "opting a number out";
+        let mut tx = begin(&self.pool).await.context(doing)?;
         // An opt-out must not slip between a send's facts and its commit, nor beside a STOP's.
-        let locked = lock_balances(&mut tx, [account]).await.map_err(&doing)?;
+        let locked = lock_balances(&mut tx, [account]).await.context(doing)?;
         if locked.is_empty() {
-            return Err(doing(sqlx::Error::RowNotFound));
+            return Err(PgError::Missing("account").during(doing));
         }
-        let existing = read(&mut tx, account, opt_out.phone).await.map_err(&doing)?;
+        let existing = read(&mut tx, account, opt_out.phone).await.context(doing)?;
         let added = opt_out.settle(existing);
         if let Added::New(opt_out) = &added {
-            insert(&mut tx, account, opt_out).await.map_err(&doing)?;
+            insert(&mut tx, account, opt_out).await.context(doing)?;
         }
-        tx.commit().await.map_err(&doing)?;
+        tx.commit().await.context(doing)?;
         Ok(added)
     }
 
@@ -73,7 +75,7 @@ impl OptOutStore for PgStore {
         search: Option<&Search>,
         wanted: OffsetRequest,
     ) -> Result<OffsetPage<OptOut>, StoreError> {
-        let doing = failed("listing opt-outs");
+        let doing = "listing opt-outs";
         // One statement sees one state, so that the page and the total belong together.
         let mut query = QueryBuilder::new("SELECT page.*, (SELECT count(*)");
         push_found(&mut query, account, search);
@@ -83,8 +85,8 @@ impl OptOutStore for PgStore {
         query.push_bind(i64::try_from(wanted.limit.get()).unwrap_or(i64::MAX)).push(" OFFSET ");
         query.push_bind(i64::try_from(wanted.offset).unwrap_or(i64::MAX)).push(") page ON true");
         let query = query.push(" ORDER BY page.created_at DESC, page.phone DESC");
-        let rows = query.build().fetch_all(&self.pool).await.map_err(&doing)?;
-        offset_page(&rows).map_err(&doing)
+        let rows = query.build().fetch_all(&self.pool).await.context(doing)?;
+        offset_page(&rows).context(doing)
     }
 
     async fn opt_out_delete(&self, account: AccountId, phone: E164) -> Result<bool, StoreError> {
@@ -93,7 +95,7 @@ impl OptOutStore for PgStore {
             .bind(digits(phone))
             .execute(&self.pool)
             .await
-            .map_err(failed("removing an opt-out"))?;
+            .context("removing an opt-out")?;
         Ok(deleted.rows_affected() == 1)
     }
 }
@@ -102,7 +104,7 @@ async fn read(
     connection: &mut PgConnection,
     account: AccountId,
     phone: E164,
-) -> sqlx::Result<Option<OptOut>> {
+) -> PgResult<Option<OptOut>> {
     let row = sqlx::query("SELECT * FROM opt_out WHERE account_id = $1 AND phone = $2")
         .bind(uuid(account))
         .bind(digits(phone))
@@ -116,7 +118,7 @@ pub(crate) async fn insert(
     connection: &mut PgConnection,
     account: AccountId,
     opt_out: &OptOut,
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     let OptOut { phone, source, note, created_at } = opt_out;
     let insert = sqlx::query(
         "INSERT INTO opt_out (account_id, phone, source, note, created_at)
@@ -127,7 +129,8 @@ pub(crate) async fn insert(
     .bind(source.as_str())
     .bind(note)
     .bind(time(*created_at));
-    insert.execute(connection).await.map(|_| ())
+    insert.execute(connection).await?;
+    Ok(())
 }
 
 /// Adds where the opt-outs are that a list shows.
@@ -147,7 +150,7 @@ fn push_found(query: &mut QueryBuilder<Postgres>, account: AccountId, search: Op
 }
 
 /// The page of rows that all carry the total; a page without opt-outs is one row without them.
-fn offset_page(rows: &[PgRow]) -> sqlx::Result<OffsetPage<OptOut>> {
+fn offset_page(rows: &[PgRow]) -> PgResult<OffsetPage<OptOut>> {
     let total = match rows.first() {
         Some(row) => u64::try_from(row.try_get::<i64, _>("total")?),
         None => Ok(0),
@@ -158,5 +161,5 @@ fn offset_page(rows: &[PgRow]) -> sqlx::Result<OffsetPage<OptOut>> {
             items.push(opt_out(row)?);
         }
     }
-    Ok(OffsetPage { items, total: total.map_err(|_| impossible("total"))? })
+    Ok(OffsetPage { items, total: total.map_err(|_| PgError::invalid("total"))? })
 }

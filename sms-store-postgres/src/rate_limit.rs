@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::PgStore;
 use crate::begin::{again_on_conflict, begin};
-use crate::error::failed;
+use crate::error::{Context, PgError, PgResult};
 use crate::row::uuid;
 
 /// One connection for check-ins, which must not be late, one for reservations, and one for tidying
@@ -50,26 +50,22 @@ impl PgLimits {
     }
 
     async fn settle_check_in(&self, check_in: CheckIn) -> Result<Standing, StoreError> {
-        let doing = failed("checking in");
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        let doing = "checking in";
+        let mut tx = begin(&self.pool).await.context(doing)?;
         // Locks other check-ins out; what they wrote is seen by the next statement.
         let ends = sqlx::query("SELECT alone, shared FROM rate_limit_end FOR UPDATE")
             .fetch_one(&mut *tx)
             .await
-            .and_then(|row| {
-                Ok(Ends {
-                    alone: maybe_nanos(&row, "alone")?,
-                    shared: maybe_nanos(&row, "shared")?,
-                })
-            })
-            .map_err(&doing)?;
-        let facts = read(&mut tx, ends).await.map_err(&doing)?;
+            .context(doing)?;
+        let alone = maybe_nanos(&ends, "alone").context(doing)?;
+        let ends = Ends { alone, shared: maybe_nanos(&ends, "shared").context(doing)? };
+        let facts = read(&mut tx, ends).await.context(doing)?;
         let settled = check_in.settle(facts);
         let standing = settled.standing;
         if standing != Standing::Overtaken {
-            write(&mut tx, check_in.replica, settled, ends).await.map_err(&doing)?;
+            write(&mut tx, check_in.replica, settled, ends).await.context(doing)?;
         }
-        tx.commit().await.map_err(&doing)?;
+        tx.commit().await.context(doing)?;
         Ok(standing)
     }
 
@@ -77,9 +73,9 @@ impl PgLimits {
         &self,
         reservations: &[Reservation],
     ) -> Result<Vec<Granted>, StoreError> {
-        let doing = failed("reserving requests");
+        let doing = "reserving requests";
         let keys: Vec<Uuid> = reservations.iter().map(|asked| uuid(asked.key)).collect();
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        let mut tx = begin(&self.pool).await.context(doing)?;
         // Locks the keys in their order, those that are new as well; the time of each is read after
         // its lock was had.
         let rows = sqlx::query(
@@ -94,15 +90,15 @@ impl PgLimits {
         .bind(&keys)
         .fetch_all(&mut *tx)
         .await
-        .map_err(&doing)?;
+        .context(doing)?;
         let facts = rows.iter().map(|row| Ok((row.try_get::<Uuid, _>("api_key")?, facts(row)?)));
         let facts: HashMap<Uuid, ReservationFacts> =
-            facts.collect::<sqlx::Result<_>>().map_err(&doing)?;
+            facts.collect::<PgResult<_>>().context(doing)?;
         let settled = reservations.iter().zip(&keys).map(|(asked, key)| {
-            let facts = facts.get(key).copied().ok_or(sqlx::Error::RowNotFound)?;
+            let facts = facts.get(key).copied().ok_or(PgError::Missing("rate_limit"))?;
             Ok(asked.settle(facts))
         });
-        let granted: Vec<Granted> = settled.collect::<sqlx::Result<_>>().map_err(&doing)?;
+        let granted: Vec<Granted> = settled.collect::<PgResult<_>>().context(doing)?;
         let arrivals: Vec<i64> = granted.iter().map(|granted| stored(granted.arrival)).collect();
         sqlx::query(
             "UPDATE rate_limit SET arrival = granted.arrival
@@ -113,8 +109,8 @@ impl PgLimits {
         .bind(&arrivals)
         .execute(&mut *tx)
         .await
-        .map_err(&doing)?;
-        tx.commit().await.map_err(&doing)?;
+        .context(doing)?;
+        tx.commit().await.context(doing)?;
         Ok(granted)
     }
 }
@@ -140,7 +136,7 @@ impl SharedLimits for PgLimits {
         .bind(i64::try_from(limit).unwrap_or(i64::MAX))
         .execute(&self.pool)
         .await
-        .map_err(failed("tidying the rate limit"))?;
+        .context("tidying the rate limit")?;
         Ok(usize::try_from(tidied.rows_affected()).unwrap_or(usize::MAX))
     }
 }
@@ -152,7 +148,7 @@ impl fmt::Debug for PgLimits {
 }
 
 /// The leases and the time; and the start of the counters, where a crash has emptied them.
-async fn read(tx: &mut Transaction<'static, Postgres>, ends: Ends) -> sqlx::Result<CheckInFacts> {
+async fn read(tx: &mut Transaction<'static, Postgres>, ends: Ends) -> PgResult<CheckInFacts> {
     let now: i64 = sqlx::query_scalar(
         "WITH begun AS (
              INSERT INTO rate_limit_start (at)
@@ -165,7 +161,7 @@ async fn read(tx: &mut Transaction<'static, Postgres>, ends: Ends) -> sqlx::Resu
     .await?;
     let rows = sqlx::query("SELECT id, footing, until, spent, turn FROM replica");
     let rows = rows.fetch_all(&mut **tx).await?;
-    let leases = rows.iter().map(lease).collect::<sqlx::Result<_>>()?;
+    let leases = rows.iter().map(lease).collect::<PgResult<_>>()?;
     Ok(CheckInFacts { leases, ends, now: u64::try_from(now).unwrap_or(0) })
 }
 
@@ -174,7 +170,7 @@ async fn write(
     replica: ReplicaId,
     settled: CheckedIn,
     before: Ends,
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     let CheckedIn { standing: _, lease, gone, ends } = settled;
     let gone = gone.into_iter().chain(lease.is_none().then_some(replica));
     let gone: Vec<Uuid> = gone.map(|replica| Uuid::from_u128(replica.0)).collect();
@@ -204,7 +200,7 @@ async fn write(
     Ok(())
 }
 
-fn lease(row: &PgRow) -> sqlx::Result<Lease> {
+fn lease(row: &PgRow) -> PgResult<Lease> {
     let footing = match row.try_get::<&str, _>("footing")? {
         "alone" => Footing::Alone,
         "shared" => Footing::Shared,
@@ -220,7 +216,7 @@ fn lease(row: &PgRow) -> sqlx::Result<Lease> {
     })
 }
 
-fn facts(row: &PgRow) -> sqlx::Result<ReservationFacts> {
+fn facts(row: &PgRow) -> PgResult<ReservationFacts> {
     let arrival = Some(nanos(row, "arrival")?).filter(|arrival| *arrival > 0);
     // What was counted by one that was alone is over as well when counting here begins.
     let start = maybe_nanos(row, "start")?.max(maybe_nanos(row, "alone")?);
@@ -236,11 +232,11 @@ fn name(footing: Footing) -> &'static str {
     }
 }
 
-fn nanos(row: &PgRow, column: &str) -> sqlx::Result<u64> {
+fn nanos(row: &PgRow, column: &str) -> PgResult<u64> {
     Ok(u64::try_from(row.try_get::<i64, _>(column)?).unwrap_or(0))
 }
 
-fn maybe_nanos(row: &PgRow, column: &str) -> sqlx::Result<Option<u64>> {
+fn maybe_nanos(row: &PgRow, column: &str) -> PgResult<Option<u64>> {
     let found = row.try_get::<Option<i64>, _>(column)?;
     Ok(found.map(|nanos| u64::try_from(nanos).unwrap_or(0)))
 }

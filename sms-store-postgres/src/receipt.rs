@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::begin::begin;
 use crate::change::Changes;
-use crate::error::failed;
+use crate::error::{Context, PgResult};
 use crate::row::{self, Read, uuids};
 use crate::shared_commit::Shared;
 use crate::{PgStore, sent_part};
@@ -37,7 +37,7 @@ impl ReceiptStore for PgStore {
 
     async fn reports_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
         let tidied = sent_part::tidy(&self.pool, before, limit).await;
-        tidied.map_err(failed("tidying networks' ids"))
+        tidied.context("tidying networks' ids")
     }
 }
 
@@ -51,12 +51,12 @@ impl Shared for Receipts {
         pool: &PgPool,
         mut plans: Vec<ReceiptPlan>,
     ) -> Result<Vec<Recorded>, StoreError> {
-        let doing = failed(Self::DOING);
-        let mut tx = begin(pool).await.map_err(&doing)?;
+        let doing = Self::DOING;
+        let mut tx = begin(pool).await.context(doing)?;
         let ids = uuids(plans.iter().map(|plan| plan.receipt.message));
-        let mut texts = locked(&mut tx, ids).await.map_err(&doing)?;
+        let mut texts = locked(&mut tx, ids).await.context(doing)?;
         let owed = uuids(plans.iter().filter_map(|plan| plan.follow_up));
-        let mut owed = take_follow_ups(&mut tx, owed).await.map_err(&doing)?;
+        let mut owed = take_follow_ups(&mut tx, owed).await.context(doing)?;
         let mut changes = Changes::default();
         let mut recorded = Vec::with_capacity(plans.len());
         for plan in &mut plans {
@@ -77,14 +77,14 @@ impl Shared for Receipts {
                 }
             });
         }
-        changes.write(&mut tx).await.map_err(&doing)?;
-        tx.commit().await.map_err(&doing)?;
+        changes.write(&mut tx).await.context(doing)?;
+        tx.commit().await.context(doing)?;
         Ok(recorded)
     }
 }
 
 /// Removes a simulated comeback; says whether it was still there.
-pub(crate) async fn take_follow_up(connection: &mut PgConnection, id: Uuid) -> sqlx::Result<bool> {
+pub(crate) async fn take_follow_up(connection: &mut PgConnection, id: Uuid) -> PgResult<bool> {
     let deleted = sqlx::query("DELETE FROM follow_up WHERE id = $1").bind(id);
     Ok(deleted.execute(connection).await?.rows_affected() == 1)
 }
@@ -93,7 +93,7 @@ pub(crate) async fn take_follow_up(connection: &mut PgConnection, id: Uuid) -> s
 async fn take_follow_ups(
     connection: &mut PgConnection,
     ids: Vec<Uuid>,
-) -> sqlx::Result<BTreeSet<FollowUpId>> {
+) -> PgResult<BTreeSet<FollowUpId>> {
     if ids.is_empty() {
         return Ok(BTreeSet::new());
     }
@@ -112,7 +112,7 @@ async fn take_follow_ups(
 async fn locked(
     connection: &mut PgConnection,
     ids: Vec<Uuid>,
-) -> sqlx::Result<BTreeMap<MessageId, Message>> {
+) -> PgResult<BTreeMap<MessageId, Message>> {
     sqlx::query("SELECT 1 FROM queue WHERE message_id = ANY($1) ORDER BY message_id FOR UPDATE")
         .bind(&ids)
         .execute(&mut *connection)

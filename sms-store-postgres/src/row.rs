@@ -16,15 +16,7 @@ use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 use uuid::Uuid;
 
-/// A column holds what it cannot hold.
-#[derive(Debug, thiserror::Error)]
-#[error("impossible value")]
-struct Impossible;
-
-/// The error for a column that holds what it cannot hold.
-pub(crate) fn impossible(column: &str) -> sqlx::Error {
-    sqlx::Error::ColumnDecode { index: column.to_owned(), source: Box::new(Impossible) }
-}
+use crate::error::{PgError, PgResult};
 
 pub(crate) fn uuid<K: Kind>(id: Id<K>) -> Uuid {
     Uuid::from_u128(id.as_u128())
@@ -53,65 +45,74 @@ pub(crate) fn time(at: Timestamp) -> DateTime<Utc> {
 
 /// Reads typed values from a row by column.
 pub(crate) trait Read {
-    fn id<K: Kind>(&self, column: &str) -> sqlx::Result<Id<K>>;
-    fn maybe_id<K: Kind>(&self, column: &str) -> sqlx::Result<Option<Id<K>>>;
-    fn at(&self, column: &str) -> sqlx::Result<Timestamp>;
-    fn maybe_at(&self, column: &str) -> sqlx::Result<Option<Timestamp>>;
-    fn number(&self, column: &str) -> sqlx::Result<E164>;
-    fn credits(&self, column: &str) -> sqlx::Result<Credits>;
-    fn count(&self, column: &str) -> sqlx::Result<u32>;
-    fn maybe_token(&self, column: &str) -> sqlx::Result<Option<LeaseToken>>;
-    fn name<T: std::str::FromStr>(&self, column: &str) -> sqlx::Result<T>;
-    fn mode(&self, column: &str) -> sqlx::Result<Mode>;
+    fn id<K: Kind>(&self, column: &str) -> PgResult<Id<K>>;
+    fn maybe_id<K: Kind>(&self, column: &str) -> PgResult<Option<Id<K>>>;
+    fn at(&self, column: &str) -> PgResult<Timestamp>;
+    fn maybe_at(&self, column: &str) -> PgResult<Option<Timestamp>>;
+    fn number(&self, column: &str) -> PgResult<E164>;
+    fn credits(&self, column: &str) -> PgResult<Credits>;
+    fn count(&self, column: &str) -> PgResult<u32>;
+    fn maybe_token(&self, column: &str) -> PgResult<Option<LeaseToken>>;
+    fn name<T: std::str::FromStr>(&self, column: &str) -> PgResult<T>;
+    fn mode(&self, column: &str) -> PgResult<Mode>;
+    /// Reads the row as one of `table`, which errors then name together with the row's `id`.
+    fn in_table<T>(&self, table: &'static str, read: impl FnOnce() -> PgResult<T>) -> PgResult<T>;
 }
 
 impl Read for PgRow {
-    fn id<K: Kind>(&self, column: &str) -> sqlx::Result<Id<K>> {
+    fn id<K: Kind>(&self, column: &str) -> PgResult<Id<K>> {
         Ok(Id::from_u128(self.try_get::<Uuid, _>(column)?.as_u128()))
     }
 
-    fn maybe_id<K: Kind>(&self, column: &str) -> sqlx::Result<Option<Id<K>>> {
+    fn maybe_id<K: Kind>(&self, column: &str) -> PgResult<Option<Id<K>>> {
         let found = self.try_get::<Option<Uuid>, _>(column)?;
         Ok(found.map(|id| Id::from_u128(id.as_u128())))
     }
 
-    fn at(&self, column: &str) -> sqlx::Result<Timestamp> {
+    fn at(&self, column: &str) -> PgResult<Timestamp> {
         Ok(self.try_get::<DateTime<Utc>, _>(column)?.into())
     }
 
-    fn maybe_at(&self, column: &str) -> sqlx::Result<Option<Timestamp>> {
+    fn maybe_at(&self, column: &str) -> PgResult<Option<Timestamp>> {
         Ok(self.try_get::<Option<DateTime<Utc>>, _>(column)?.map(Into::into))
     }
 
-    fn number(&self, column: &str) -> sqlx::Result<E164> {
+    fn number(&self, column: &str) -> PgResult<E164> {
         let digits = u64::try_from(self.try_get::<i64, _>(column)?);
-        digits.ok().and_then(E164::from_digits).ok_or_else(|| impossible(column))
+        digits.ok().and_then(E164::from_digits).ok_or_else(|| PgError::invalid(column))
     }
 
-    fn credits(&self, column: &str) -> sqlx::Result<Credits> {
+    fn credits(&self, column: &str) -> PgResult<Credits> {
         let amount = u64::try_from(self.try_get::<i64, _>(column)?);
-        amount.ok().and_then(|amount| Credits::new(amount).ok()).ok_or_else(|| impossible(column))
+        amount
+            .ok()
+            .and_then(|amount| Credits::new(amount).ok())
+            .ok_or_else(|| PgError::invalid(column))
     }
 
-    fn count(&self, column: &str) -> sqlx::Result<u32> {
-        u32::try_from(self.try_get::<i32, _>(column)?).map_err(|_| impossible(column))
+    fn count(&self, column: &str) -> PgResult<u32> {
+        u32::try_from(self.try_get::<i32, _>(column)?).map_err(|_| PgError::invalid(column))
     }
 
-    fn maybe_token(&self, column: &str) -> sqlx::Result<Option<LeaseToken>> {
+    fn maybe_token(&self, column: &str) -> PgResult<Option<LeaseToken>> {
         let found = self.try_get::<Option<Uuid>, _>(column)?;
         Ok(found.map(|token| LeaseToken(token.as_u128())))
     }
 
-    fn name<T: std::str::FromStr>(&self, column: &str) -> sqlx::Result<T> {
-        self.try_get::<&str, _>(column)?.parse().map_err(|_| impossible(column))
+    fn name<T: std::str::FromStr>(&self, column: &str) -> PgResult<T> {
+        self.try_get::<&str, _>(column)?.parse().map_err(|_| PgError::invalid(column))
     }
 
-    fn mode(&self, column: &str) -> sqlx::Result<Mode> {
+    fn mode(&self, column: &str) -> PgResult<Mode> {
         match self.try_get::<&str, _>(column)? {
             "live" => Ok(Mode::Live),
             "test" => Ok(Mode::Test),
-            _ => Err(impossible(column)),
+            _ => Err(PgError::invalid(column)),
         }
+    }
+
+    fn in_table<T>(&self, table: &'static str, read: impl FnOnce() -> PgResult<T>) -> PgResult<T> {
+        read().map_err(|error| error.in_row(table, self.try_get("id").ok()))
     }
 }
 
@@ -137,13 +138,15 @@ pub(crate) fn stored_lines(lines: Vec<TimelineEntry>) -> serde_json::Value {
     serde_json::to_value(stored.collect::<Vec<_>>()).unwrap_or_default()
 }
 
-pub(crate) fn timeline(row: &PgRow) -> sqlx::Result<Vec<TimelineEntry>> {
-    let Json(stored) = row.try_get::<Json<Vec<StoredLine>>, _>("timeline")?;
-    let read = |line: StoredLine| {
-        let status = line.status.parse().map_err(|()| impossible("timeline"))?;
-        Ok(TimelineEntry { status, detail: line.detail, at: Timestamp::from_millis(line.at) })
-    };
-    stored.into_iter().map(read).collect()
+pub(crate) fn timeline(row: &PgRow) -> PgResult<Vec<TimelineEntry>> {
+    row.in_table("message", || {
+        let Json(stored) = row.try_get::<Json<Vec<StoredLine>>, _>("timeline")?;
+        let read = |line: StoredLine| {
+            let status = line.status.parse().map_err(|()| PgError::invalid("timeline"))?;
+            Ok(TimelineEntry { status, detail: line.detail, at: Timestamp::from_millis(line.at) })
+        };
+        stored.into_iter().map(read).collect()
+    })
 }
 
 /// The columns of a text, for a table that is called `m`.
@@ -158,49 +161,53 @@ macro_rules! message_columns {
     };
 }
 
-pub(crate) fn message(row: &PgRow) -> sqlx::Result<Message> {
-    let error = row.try_get::<Option<&str>, _>("error_code")?;
-    let error = error.map(|code| code.parse().map_err(|()| impossible("error_code")));
-    Ok(Message {
-        id: row.id("id")?,
-        account: row.id("account_id")?,
-        direction: row.name("direction")?,
-        status: row.name("status")?,
-        to: row.number("to_number")?,
-        from: row.number("from_number")?,
-        body: Body::new(row.try_get::<String, _>("body")?),
-        encoding: row.name("encoding")?,
-        segments: Segments::new(row.count("segments")?),
-        credits: row.credits("credits")?,
-        route: RouteName::new(row.try_get::<String, _>("route")?),
-        sender: row.try_get("sender")?,
-        client_ref: row.try_get("client_ref")?,
-        batch_id: row.maybe_id("batch_id")?,
-        campaign_id: row.maybe_id("campaign_id")?,
-        contact_id: row.maybe_id("contact_id")?,
-        error: error.transpose()?,
-        mode: row.mode("mode")?,
-        scheduled_at: row.maybe_at("scheduled_at")?,
-        times: Times {
-            sent_at: row.maybe_at("sent_at")?,
-            delivered_at: row.maybe_at("delivered_at")?,
-            failed_at: row.maybe_at("failed_at")?,
-            cancelled_at: row.maybe_at("cancelled_at")?,
-            received_at: row.maybe_at("received_at")?,
-            read_at: row.maybe_at("read_at")?,
-        },
+pub(crate) fn message(row: &PgRow) -> PgResult<Message> {
+    row.in_table("message", || {
+        let error = row.try_get::<Option<&str>, _>("error_code")?;
+        let error = error.map(|code| code.parse().map_err(|()| PgError::invalid("error_code")));
+        Ok(Message {
+            id: row.id("id")?,
+            account: row.id("account_id")?,
+            direction: row.name("direction")?,
+            status: row.name("status")?,
+            to: row.number("to_number")?,
+            from: row.number("from_number")?,
+            body: Body::new(row.try_get::<String, _>("body")?),
+            encoding: row.name("encoding")?,
+            segments: Segments::new(row.count("segments")?),
+            credits: row.credits("credits")?,
+            route: RouteName::new(row.try_get::<String, _>("route")?),
+            sender: row.try_get("sender")?,
+            client_ref: row.try_get("client_ref")?,
+            batch_id: row.maybe_id("batch_id")?,
+            campaign_id: row.maybe_id("campaign_id")?,
+            contact_id: row.maybe_id("contact_id")?,
+            error: error.transpose()?,
+            mode: row.mode("mode")?,
+            scheduled_at: row.maybe_at("scheduled_at")?,
+            times: Times {
+                sent_at: row.maybe_at("sent_at")?,
+                delivered_at: row.maybe_at("delivered_at")?,
+                failed_at: row.maybe_at("failed_at")?,
+                cancelled_at: row.maybe_at("cancelled_at")?,
+                received_at: row.maybe_at("received_at")?,
+                read_at: row.maybe_at("read_at")?,
+            },
+        })
     })
 }
 
 /// A text's place in the queue, from a row with the queue's columns and the text's.
-pub(crate) fn queue_entry(row: &PgRow) -> sqlx::Result<QueueEntry> {
-    Ok(QueueEntry {
-        message: row.id("id")?,
-        account: row.id("account_id")?,
-        claimable_at: row.at("claimable_at")?,
-        expires_at: row.at("expires_at")?,
-        attempt: row.count("attempt")?,
-        lease: row.maybe_token("lease")?,
-        unanswered: row.count("unanswered")?,
+pub(crate) fn queue_entry(row: &PgRow) -> PgResult<QueueEntry> {
+    row.in_table("queue", || {
+        Ok(QueueEntry {
+            message: row.id("id")?,
+            account: row.id("account_id")?,
+            claimable_at: row.at("claimable_at")?,
+            expires_at: row.at("expires_at")?,
+            attempt: row.count("attempt")?,
+            lease: row.maybe_token("lease")?,
+            unanswered: row.count("unanswered")?,
+        })
     })
 }

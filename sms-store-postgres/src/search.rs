@@ -10,6 +10,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{PgPool, QueryBuilder, Row};
 use uuid::Uuid;
 
+use crate::error::PgResult;
 use crate::message::{Window, list_query, push_filter};
 use crate::message_columns;
 use crate::row::{self, uuid};
@@ -36,7 +37,7 @@ pub(crate) async fn list(
     filter: &MessageFilter,
     words: &str,
     page: PageRequest,
-) -> sqlx::Result<Page<Message>> {
+) -> PgResult<Page<Message>> {
     let Window { after, before, limit } = Window::of(filter, page);
     let found = Vec::new();
     let search = Searcher { pool, account, filter, words, after, before, most: limit, found };
@@ -45,7 +46,7 @@ pub(crate) async fn list(
     query.push(" WHERE m.account_id = ").push_bind(uuid(account));
     query.push(" AND m.id = ANY(").push_bind(ids).push(") ORDER BY m.id DESC");
     let rows = query.build().fetch_all(pool).await?;
-    let texts: sqlx::Result<Vec<Message>> = rows.iter().map(row::message).collect();
+    let texts: PgResult<Vec<Message>> = rows.iter().map(row::message).collect();
     Ok(Page::of(texts?, page.limit, |message: &Message| message.id))
 }
 
@@ -75,7 +76,7 @@ enum Read {
 
 impl Searcher<'_> {
     /// The texts found, newest first.
-    async fn run(mut self) -> sqlx::Result<Vec<Uuid>> {
+    async fn run(mut self) -> PgResult<Vec<Uuid>> {
         // A page is found among the newest texts if the words are common, and the end is if there
         // are few texts.
         if let Read::More = self.walk(self.after, WALK).await? {
@@ -88,7 +89,7 @@ impl Searcher<'_> {
     }
 
     /// Reads the texts that are not in a span yet.
-    async fn walk_down_to(&mut self, after: Uuid) -> sqlx::Result<Read> {
+    async fn walk_down_to(&mut self, after: Uuid) -> PgResult<Read> {
         let mut limit = WALK;
         while self.before > after {
             match self.walk(after, limit).await? {
@@ -100,7 +101,7 @@ impl Searcher<'_> {
     }
 
     /// Reads texts one by one.
-    async fn walk(&mut self, after: Uuid, limit: usize) -> sqlx::Result<Read> {
+    async fn walk(&mut self, after: Uuid, limit: usize) -> PgResult<Read> {
         let window = Window { after, before: self.before, limit };
         let mut query = list_query("m.id, m.body", self.account, self.filter, window);
         let rows = query.build().persistent(false).fetch_all(self.pool).await?;
@@ -116,7 +117,7 @@ impl Searcher<'_> {
     }
 
     /// Keeps those that have the words; says whether the page is full.
-    fn keep(&mut self, rows: &[PgRow]) -> sqlx::Result<bool> {
+    fn keep(&mut self, rows: &[PgRow]) -> PgResult<bool> {
         for row in rows {
             if self.found.len() == self.most {
                 return Ok(true);
@@ -129,7 +130,7 @@ impl Searcher<'_> {
     }
 
     /// The newest text that is in a span.
-    async fn newest_span(&self) -> sqlx::Result<Uuid> {
+    async fn newest_span(&self) -> PgResult<Uuid> {
         let row = sqlx::query(
             "SELECT last_id FROM message_span WHERE account_id = $1
              ORDER BY last_id DESC LIMIT 1",
@@ -137,11 +138,11 @@ impl Searcher<'_> {
         .bind(uuid(self.account))
         .fetch_optional(self.pool)
         .await?;
-        row.map_or(Ok(Uuid::nil()), |row| row.try_get("last_id"))
+        Ok(row.map_or(Ok(Uuid::nil()), |row| row.try_get("last_id"))?)
     }
 
     /// Reads the texts of the spans that may have the words.
-    async fn read_spans(&mut self) -> sqlx::Result<()> {
+    async fn read_spans(&mut self) -> PgResult<()> {
         let bits = signature::bits_of(self.words);
         let mut count = SPANS;
         loop {
@@ -156,7 +157,7 @@ impl Searcher<'_> {
     }
 
     /// The next spans whose signatures have all these bits, by their first and last texts.
-    async fn next_spans(&self, bits: &[i64], count: i64) -> sqlx::Result<Vec<(Uuid, Uuid)>> {
+    async fn next_spans(&self, bits: &[i64], count: i64) -> PgResult<Vec<(Uuid, Uuid)>> {
         let rows = sqlx::query(
             "SELECT s.first_id, s.last_id FROM message_span s
              WHERE s.account_id = $1 AND s.first_id < $2 AND s.last_id > $3
@@ -179,7 +180,7 @@ impl Searcher<'_> {
     }
 
     /// Reads the texts of some spans; says whether the page is full.
-    async fn read_texts(&mut self, spans: &[(Uuid, Uuid)]) -> sqlx::Result<bool> {
+    async fn read_texts(&mut self, spans: &[(Uuid, Uuid)]) -> PgResult<bool> {
         let (after, before) = (self.after.as_u128(), self.before.as_u128());
         let firsts = spans.iter().map(|(first, _)| first.as_u128().max(after.saturating_add(1)));
         let lasts = spans.iter().map(|(_, last)| last.as_u128().min(before.saturating_sub(1)));

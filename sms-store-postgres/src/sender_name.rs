@@ -17,23 +17,25 @@ use uuid::Uuid;
 use crate::PgStore;
 use crate::begin::begin;
 use crate::credits::lock_balances;
-use crate::error::{commit_failed, failed};
+use crate::error::{Context, PgResult};
 use crate::row::{Read, time, uuid};
 
-fn sender_name(row: &PgRow) -> sqlx::Result<SenderName> {
-    Ok(SenderName {
-        id: row.id("id")?,
-        account: row.id("account_id")?,
-        value: row.name("value")?,
-        purpose: row.try_get("purpose")?,
-        status: row.name("status")?,
-        reason: row.try_get("reason")?,
-        created_at: row.at("created_at")?,
-        reviewed_at: row.maybe_at("reviewed_at")?,
+fn sender_name(row: &PgRow) -> PgResult<SenderName> {
+    row.in_table("sender_name", || {
+        Ok(SenderName {
+            id: row.id("id")?,
+            account: row.id("account_id")?,
+            value: row.name("value")?,
+            purpose: row.try_get("purpose")?,
+            status: row.name("status")?,
+            reason: row.try_get("reason")?,
+            created_at: row.at("created_at")?,
+            reviewed_at: row.maybe_at("reviewed_at")?,
+        })
     })
 }
 
-fn sender_names(rows: &[PgRow]) -> sqlx::Result<Vec<SenderName>> {
+fn sender_names(rows: &[PgRow]) -> PgResult<Vec<SenderName>> {
     rows.iter().map(sender_name).collect()
 }
 
@@ -43,23 +45,23 @@ impl SenderNameStore for PgStore {
         &self,
         name: SenderName,
     ) -> Result<(), CommitError<SenderNameExists>> {
-        let doing = commit_failed("asking for a sender name");
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
-        lock_balances(&mut tx, [name.account]).await.map_err(&doing)?;
-        let same = same_names(&mut tx, name.account, &name.value.folded()).await.map_err(&doing)?;
+        let doing = "asking for a sender name";
+        let mut tx = begin(&self.pool).await.context(doing)?;
+        lock_balances(&mut tx, [name.account]).await.context(doing)?;
+        let same = same_names(&mut tx, name.account, &name.value.folded()).await.context(doing)?;
         settle_request(&same).map_err(CommitError::Refused)?;
-        insert(&mut tx, &name).await.map_err(&doing)?;
-        tx.commit().await.map_err(&doing)
+        insert(&mut tx, &name).await.context(doing)?;
+        Ok(tx.commit().await.context(doing)?)
     }
 
     async fn sender_name_list(&self, account: AccountId) -> Result<Vec<SenderName>, StoreError> {
-        let doing = failed("listing sender names");
+        let doing = "listing sender names";
         let rows = sqlx::query("SELECT * FROM sender_name WHERE account_id = $1 ORDER BY id DESC")
             .bind(uuid(account))
             .fetch_all(&self.pool)
             .await
-            .map_err(&doing)?;
-        sender_names(&rows).map_err(&doing)
+            .context(doing)?;
+        sender_names(&rows).context(doing)
     }
 
     async fn sender_names_approved(
@@ -70,7 +72,7 @@ impl SenderNameStore for PgStore {
             Ok(names) => return Ok(names),
             Err(ticket) => ticket,
         };
-        let doing = failed("finding an account's sender names");
+        let doing = "finding an account's sender names";
         let rows = sqlx::query(
             "SELECT * FROM sender_name WHERE account_id = $1 AND status = $2 ORDER BY id",
         )
@@ -78,8 +80,8 @@ impl SenderNameStore for PgStore {
         .bind(ReviewStatus::Approved.as_str())
         .fetch_all(&self.pool)
         .await
-        .map_err(&doing)?;
-        let names = sender_names(&rows).map_err(&doing)?;
+        .context(doing)?;
+        let names = sender_names(&rows).context(doing)?;
         self.caches.sender_names.put(ticket, account, names.clone());
         Ok(names)
     }
@@ -89,7 +91,7 @@ impl SenderNameStore for PgStore {
         status: Option<ReviewStatus>,
         page: PageRequest,
     ) -> Result<Page<SenderName>, StoreError> {
-        let doing = failed("listing sender names for review");
+        let doing = "listing sender names for review";
         let before = page.after.map_or(Uuid::max(), |cursor| uuid(cursor.id::<SenderNameKind>()));
         let mut query = QueryBuilder::new("SELECT * FROM sender_name WHERE id < ");
         query.push_bind(before);
@@ -98,8 +100,8 @@ impl SenderNameStore for PgStore {
         }
         query.push(" ORDER BY id DESC LIMIT ");
         query.push_bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX));
-        let rows = query.build().fetch_all(&self.pool).await.map_err(&doing)?;
-        let rows = sender_names(&rows).map_err(&doing)?;
+        let rows = query.build().fetch_all(&self.pool).await.context(doing)?;
+        let rows = sender_names(&rows).context(doing)?;
         Ok(Page::of(rows, page.limit, |name: &SenderName| name.id))
     }
 
@@ -107,29 +109,30 @@ impl SenderNameStore for PgStore {
         &self,
         plan: ReviewPlan,
     ) -> Result<SenderName, CommitError<ReviewRefused>> {
-        let doing = commit_failed("reviewing a sender name");
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        let doing = "reviewing a sender name";
+        let mut tx = begin(&self.pool).await.context(doing)?;
         // Whose a name is, and its value, never change.
-        let found = find(&mut tx, plan.id).await.map_err(&doing)?;
+        let found = find(&mut tx, plan.id).await.context(doing)?;
         let same = match &found {
             None => Vec::new(),
             Some(name) => {
-                lock_balances(&mut tx, [name.account]).await.map_err(&doing)?;
+                lock_balances(&mut tx, [name.account]).await.context(doing)?;
                 let folded = name.value.folded();
-                same_names(&mut tx, name.account, &folded).await.map_err(&doing)?
+                same_names(&mut tx, name.account, &folded).await.context(doing)?
             }
         };
         let name = same.iter().find(|name| name.id == plan.id);
         let decided = plan.settle(name, &same).map_err(CommitError::Refused)?;
-        update(&mut tx, &decided).await.map_err(&doing)?;
-        let committed = tx.commit().await.map_err(&doing);
+        update(&mut tx, &decided).await.context(doing)?;
+        let committed = tx.commit().await.context(doing);
         // Also when it failed: it may have been done all the same.
         self.caches.sender_names.forget(&decided.account);
-        committed.map(|()| decided)
+        committed?;
+        Ok(decided)
     }
 }
 
-async fn find(connection: &mut PgConnection, id: SenderNameId) -> sqlx::Result<Option<SenderName>> {
+async fn find(connection: &mut PgConnection, id: SenderNameId) -> PgResult<Option<SenderName>> {
     let row = sqlx::query("SELECT * FROM sender_name WHERE id = $1")
         .bind(uuid(id))
         .fetch_optional(connection)
@@ -142,7 +145,7 @@ async fn same_names(
     connection: &mut PgConnection,
     account: AccountId,
     folded: &str,
-) -> sqlx::Result<Vec<SenderName>> {
+) -> PgResult<Vec<SenderName>> {
     let rows = sqlx::query("SELECT * FROM sender_name WHERE account_id = $1 AND folded = $2")
         .bind(uuid(account))
         .bind(folded)
@@ -151,7 +154,7 @@ async fn same_names(
     sender_names(&rows)
 }
 
-async fn insert(connection: &mut PgConnection, name: &SenderName) -> sqlx::Result<()> {
+async fn insert(connection: &mut PgConnection, name: &SenderName) -> PgResult<()> {
     let SenderName { id, account, value, purpose, status, reason, created_at, reviewed_at } = name;
     let insert = sqlx::query(
         "INSERT INTO sender_name (account_id, id, value, folded, purpose, status, reason,
@@ -167,10 +170,11 @@ async fn insert(connection: &mut PgConnection, name: &SenderName) -> sqlx::Resul
     .bind(reason)
     .bind(time(*created_at))
     .bind(reviewed_at.map(time));
-    insert.execute(connection).await.map(|_| ())
+    insert.execute(connection).await?;
+    Ok(())
 }
 
-async fn update(connection: &mut PgConnection, name: &SenderName) -> sqlx::Result<()> {
+async fn update(connection: &mut PgConnection, name: &SenderName) -> PgResult<()> {
     let update = sqlx::query(
         "UPDATE sender_name SET status = $3, reason = $4, reviewed_at = $5
          WHERE account_id = $1 AND id = $2",
@@ -180,5 +184,6 @@ async fn update(connection: &mut PgConnection, name: &SenderName) -> sqlx::Resul
     .bind(name.status.as_str())
     .bind(&name.reason)
     .bind(name.reviewed_at.map(time));
-    update.execute(connection).await.map(|_| ())
+    update.execute(connection).await?;
+    Ok(())
 }

@@ -22,7 +22,7 @@ use commit::Committer;
 use doubtful::Doubtful;
 
 use crate::PgStore;
-use crate::error::failed;
+use crate::error::{Context, PgError, PgResult};
 use crate::row::{time, uuid};
 use crate::wire::Wire;
 
@@ -106,7 +106,7 @@ impl Sends {
 pub(crate) async fn send_within(
     connection: &mut PgConnection,
     mut plan: SendPlan,
-) -> sqlx::Result<Option<Message>> {
+) -> PgResult<Option<Message>> {
     let plans = std::slice::from_ref(&plan);
     // It has no links.
     let mut state = facts::Locked::read(connection, plans, BTreeSet::new()).await?;
@@ -117,7 +117,7 @@ pub(crate) async fn send_within(
 }
 
 pub(super) fn unknown_outcome() -> StoreError {
-    StoreError::Unavailable { doing: "accepting a send", source: None }
+    PgError::OutcomeUnknown(Box::new(PgError::Stopped)).during("accepting a send")
 }
 
 type Queue = Arc<Mutex<Inbox>>;
@@ -192,14 +192,14 @@ impl SendingStore for PgStore {
         key: &IdempotencyKey,
         at: Timestamp,
     ) -> Result<Option<EarlierSend>, StoreError> {
-        let doing = failed("looking up an idempotency key");
+        let doing = "looking up an idempotency key";
         let row = sqlx::query("SELECT * FROM idempotency_key WHERE account_id = $1 AND key = $2")
             .bind(uuid(account))
             .bind(key.as_str())
             .fetch_optional(&self.pool)
             .await
-            .map_err(&doing)?;
-        let earlier = row.as_ref().map(facts::earlier_send).transpose().map_err(&doing)?;
+            .context(doing)?;
+        let earlier = row.as_ref().map(facts::earlier_send).transpose().context(doing)?;
         Ok(earlier.filter(|earlier| earlier.is_kept(at)))
     }
 
@@ -208,13 +208,13 @@ impl SendingStore for PgStore {
         account: AccountId,
         earlier: EarlierSend,
     ) -> Result<Sent, StoreError> {
-        let doing = failed("repeating an answer");
-        let mut connection = self.pool.acquire().await.map_err(&doing)?;
-        commit::replay(&mut connection, account, earlier).await.map_err(&doing)
+        let doing = "repeating an answer";
+        let mut connection = self.pool.acquire().await.context(doing)?;
+        commit::replay(&mut connection, account, earlier).await.context(doing)
     }
 
     async fn idempotency_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
-        let doing = failed("tidying idempotency keys");
+        let doing = "tidying idempotency keys";
         let deleted = sqlx::query(
             "DELETE FROM idempotency_key WHERE (account_id, key) IN (
                  SELECT account_id, key FROM idempotency_key WHERE accepted_at < $1
@@ -224,12 +224,12 @@ impl SendingStore for PgStore {
         .bind(i64::try_from(limit).unwrap_or(i64::MAX))
         .execute(&self.pool)
         .await
-        .map_err(&doing)?;
+        .context(doing)?;
         Ok(usize::try_from(deleted.rows_affected()).unwrap_or(usize::MAX))
     }
 
     async fn test_sends_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
-        let doing = failed("tidying test sends");
+        let doing = "tidying test sends";
         let deleted = sqlx::query(
             "DELETE FROM test_send WHERE (account_id, batch_id) IN (
                  SELECT account_id, batch_id FROM test_send WHERE made_at < $1
@@ -239,7 +239,7 @@ impl SendingStore for PgStore {
         .bind(i64::try_from(limit).unwrap_or(i64::MAX))
         .execute(&self.pool)
         .await
-        .map_err(&doing)?;
+        .context(doing)?;
         Ok(usize::try_from(deleted.rows_affected()).unwrap_or(usize::MAX))
     }
 }

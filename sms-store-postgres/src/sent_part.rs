@@ -17,7 +17,8 @@ use sms_core::time::Timestamp;
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, PgPool, Row};
 
-use crate::row::{Read, impossible, time, uuids};
+use crate::error::{PgError, PgResult};
+use crate::row::{Read, time, uuids};
 
 /// The text that a part belongs to.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +35,7 @@ pub(crate) enum Siblings {
 }
 
 impl Place {
-    fn read(row: &PgRow) -> sqlx::Result<Self> {
+    fn read(row: &PgRow) -> PgResult<Self> {
         let siblings = if row.count("total")? > 1 { Siblings::Some } else { Siblings::None };
         Ok(Self { message: row.id("message_id")?, siblings })
     }
@@ -56,7 +57,7 @@ impl Staged {
     pub(crate) async fn write(
         connection: &mut PgConnection,
         plans: impl Iterator<Item = &OutcomePlan>,
-    ) -> sqlx::Result<Self> {
+    ) -> PgResult<Self> {
         let nothing = EarlyReports::new();
         let parts = plans.flat_map(|plan| plan.sent_parts(&nothing));
         let mut written: BTreeMap<_, _> = parts.map(|part| (part.id.clone(), part)).collect();
@@ -90,7 +91,7 @@ impl Staged {
 
     /// Writes the reports that are not as they were written: those of an id that two texts of one
     /// call have, and those that are too old to be of this part.
-    pub(crate) async fn finish(self, connection: &mut PgConnection) -> sqlx::Result<()> {
+    pub(crate) async fn finish(self, connection: &mut PgConnection) -> PgResult<()> {
         let Self { written, settled, early: _ } = self;
         let same = |part: &SentPart| written.get(&part.id).is_some_and(|was| was == part);
         let others: Vec<&SentPart> = settled.values().filter(|part| !same(part)).collect();
@@ -102,7 +103,7 @@ impl Staged {
 async fn take(
     connection: &mut PgConnection,
     parts: &BTreeMap<NetworkId, SentPart>,
-) -> sqlx::Result<EarlyReports> {
+) -> PgResult<EarlyReports> {
     if parts.is_empty() {
         return Ok(EarlyReports::new());
     }
@@ -128,7 +129,7 @@ async fn take(
     .fetch_all(connection)
     .await?;
     let read = |row| {
-        let status = report(row)?.ok_or_else(|| impossible("report"))?;
+        let status = report(row)?.ok_or_else(|| PgError::invalid("report"))?;
         Ok((network_id(row)?, EarlyReport { status, at: row.at("early_at")? }))
     };
     rows.iter().map(read).collect()
@@ -138,7 +139,7 @@ async fn take(
 pub(crate) async fn places(
     pool: &PgPool,
     ids: impl Iterator<Item = &NetworkId>,
-) -> sqlx::Result<BTreeMap<NetworkId, Place>> {
+) -> PgResult<BTreeMap<NetworkId, Place>> {
     let (routes, ids) = keys(ids);
     let rows = sqlx::query(
         "SELECT p.route, p.network_id, p.message_id, p.total
@@ -158,7 +159,7 @@ pub(crate) async fn places(
 pub(crate) async fn keep_early(
     pool: &PgPool,
     reports: &BTreeMap<&NetworkId, EarlyReport>,
-) -> sqlx::Result<BTreeMap<NetworkId, Place>> {
+) -> PgResult<BTreeMap<NetworkId, Place>> {
     if reports.is_empty() {
         return Ok(BTreeMap::new());
     }
@@ -196,7 +197,7 @@ pub(crate) async fn parts(
     connection: &mut PgConnection,
     alone: impl Iterator<Item = &NetworkId>,
     texts: impl Iterator<Item = MessageId>,
-) -> sqlx::Result<Vec<SentPart>> {
+) -> PgResult<Vec<SentPart>> {
     let (routes, ids) = keys(alone);
     let rows = sqlx::query(
         "SELECT p.*
@@ -218,7 +219,7 @@ pub(crate) async fn parts(
 pub(crate) async fn write_reports(
     connection: &mut PgConnection,
     parts: &[&SentPart],
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     if parts.is_empty() {
         return Ok(());
     }
@@ -234,11 +235,12 @@ pub(crate) async fn write_reports(
     .bind(ids)
     .bind(uuids(parts.iter().map(|part| part.message)))
     .bind(parts.iter().map(|part| part.report.map(column)).collect::<Vec<_>>());
-    update.execute(connection).await.map(|_| ())
+    update.execute(connection).await?;
+    Ok(())
 }
 
 /// Forgets up to `limit` parts and early reports from before `before`; how many.
-pub(crate) async fn tidy(pool: &PgPool, before: Timestamp, limit: usize) -> sqlx::Result<usize> {
+pub(crate) async fn tidy(pool: &PgPool, before: Timestamp, limit: usize) -> PgResult<usize> {
     let deleted = sqlx::query(
         "DELETE FROM sent_part WHERE (route, network_id) IN (
              SELECT route, network_id FROM sent_part WHERE at < $1
@@ -263,30 +265,32 @@ fn column(report: ReceiptStatus) -> &'static str {
     }
 }
 
-fn report(row: &PgRow) -> sqlx::Result<Option<ReceiptStatus>> {
+fn report(row: &PgRow) -> PgResult<Option<ReceiptStatus>> {
     let Some(kept) = row.try_get::<Option<&str>, _>("report")? else { return Ok(None) };
     if kept == column(ReceiptStatus::Delivered) {
         return Ok(Some(ReceiptStatus::Delivered));
     }
-    let error = kept.parse().map_err(|()| impossible("report"))?;
+    let error = kept.parse().map_err(|()| PgError::invalid("report"))?;
     Ok(Some(ReceiptStatus::Undelivered(error)))
 }
 
-fn network_id(row: &PgRow) -> sqlx::Result<NetworkId> {
+fn network_id(row: &PgRow) -> PgResult<NetworkId> {
     let route = RouteName::new(row.try_get::<&str, _>("route")?);
     Ok(NetworkId::new(route, row.try_get::<&str, _>("network_id")?))
 }
 
-fn part(row: &PgRow) -> sqlx::Result<SentPart> {
-    Ok(SentPart {
-        id: network_id(row)?,
-        message: row.id("message_id")?,
-        total: usize::try_from(row.count("total")?).map_err(|_| impossible("total"))?,
-        report: report(row)?,
-        at: row.at("at")?,
+fn part(row: &PgRow) -> PgResult<SentPart> {
+    row.in_table("sent_part", || {
+        Ok(SentPart {
+            id: network_id(row)?,
+            message: row.id("message_id")?,
+            total: usize::try_from(row.count("total")?).map_err(|_| PgError::invalid("total"))?,
+            report: report(row)?,
+            at: row.at("at")?,
+        })
     })
 }
 
-fn read_places(rows: &[PgRow]) -> sqlx::Result<BTreeMap<NetworkId, Place>> {
+fn read_places(rows: &[PgRow]) -> PgResult<BTreeMap<NetworkId, Place>> {
     rows.iter().map(|row| Ok((network_id(row)?, Place::read(row)?))).collect()
 }

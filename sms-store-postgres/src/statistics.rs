@@ -16,8 +16,8 @@ use uuid::Uuid;
 
 use crate::PgStore;
 use crate::begin::{again_on_conflict, begin};
-use crate::error::failed;
-use crate::row::{Read, impossible, time, uuid};
+use crate::error::{Context, PgError, PgResult};
+use crate::row::{Read, time, uuid};
 
 /// The columns of changes, to be bound by [`Changes::bind`] as the parameters that
 /// [`insert_changes`] names.
@@ -70,12 +70,13 @@ macro_rules! insert_changes {
 pub(crate) use insert_changes;
 
 /// Writes changes by themselves.
-pub(crate) async fn count(connection: &mut PgConnection, tally: &Tally) -> sqlx::Result<()> {
+pub(crate) async fn count(connection: &mut PgConnection, tally: &Tally) -> PgResult<()> {
     if tally.is_empty() {
         return Ok(());
     }
     let insert = sqlx::query(insert_changes!("$1", "$2", "$3", "$4"));
-    Changes::from(tally).bind(insert).execute(connection).await.map(|_| ())
+    Changes::from(tally).bind(insert).execute(connection).await?;
+    Ok(())
 }
 
 #[async_trait]
@@ -85,16 +86,16 @@ impl StatisticsStore for PgStore {
         account: AccountId,
         periods: &[Period],
     ) -> Result<Vec<Counts>, StoreError> {
-        let doing = failed("reading statistics");
+        let doing = "reading statistics";
         // Planned anew each time: how large the tables are changes, and with it which way is best.
         let query = within(account, periods).persistent(false);
-        let rows = query.fetch_all(&self.pool).await.map_err(&doing)?;
+        let rows = query.fetch_all(&self.pool).await.context(doing)?;
         let mut all = vec![Counts::default(); periods.len()];
         for row in &rows {
-            let place: i32 = row.try_get("place").map_err(&doing)?;
+            let place: i32 = row.try_get("place").context(doing)?;
             let counts = usize::try_from(place).ok().and_then(|place| all.get_mut(place));
-            let counts = counts.ok_or_else(|| doing(impossible("place")))?;
-            *counts += read(row).map_err(&doing)?;
+            let counts = counts.ok_or_else(|| PgError::invalid("place").during(doing))?;
+            *counts += read(row).context(doing)?;
         }
         Ok(all)
     }
@@ -150,7 +151,7 @@ fn within(account: AccountId, periods: &[Period]) -> Query<'static, Postgres, Pg
     .bind(periods.iter().map(|period| time(period.to)).collect::<Vec<_>>())
 }
 
-fn read(row: &PgRow) -> sqlx::Result<Counts> {
+fn read(row: &PgRow) -> PgResult<Counts> {
     let mut counts = Counts::default();
     for counted in Counted::ALL {
         let amount: Option<i64> = row.try_get(counted.as_str())?;
@@ -162,8 +163,8 @@ fn read(row: &PgRow) -> sqlx::Result<Counts> {
 /// Adds some of what commits left to the totals. Any number of programs may do so at once: each
 /// takes rows of its own, and totals are locked in one order.
 async fn fold(pool: &PgPool, limit: usize) -> Result<usize, StoreError> {
-    let doing = failed("adding up statistics");
-    let mut tx = begin(pool).await.map_err(&doing)?;
+    let doing = "adding up statistics";
+    let mut tx = begin(pool).await.context(doing)?;
     // By its place in the table, so that a change needs no name of its own.
     let rows = sqlx::query(
         "DELETE FROM statistic_change WHERE ctid = ANY(ARRAY(
@@ -173,33 +174,32 @@ async fn fold(pool: &PgPool, limit: usize) -> Result<usize, StoreError> {
     .bind(i64::try_from(limit).unwrap_or(i64::MAX))
     .fetch_all(&mut *tx)
     .await
-    .map_err(&doing)?;
+    .context(doing)?;
     if rows.is_empty() {
         return Ok(0);
     }
     let mut totals: BTreeMap<AccountId, Totals> = BTreeMap::new();
     for row in &rows {
-        let count = change(row).map_err(&doing)?;
+        let count = change(row).context(doing)?;
         totals.entry(count.account).or_default().add(count);
     }
-    add(&mut tx, &totals).await.map_err(&doing)?;
-    tx.commit().await.map_err(&doing)?;
+    add(&mut tx, &totals).await.context(doing)?;
+    tx.commit().await.context(doing)?;
     Ok(rows.len())
 }
 
-fn change(row: &PgRow) -> sqlx::Result<Count> {
-    Ok(Count {
-        account: row.id("account_id")?,
-        at: row.at("at")?,
-        counted: row.name("counted")?,
-        amount: row.try_get("amount")?,
+fn change(row: &PgRow) -> PgResult<Count> {
+    row.in_table("statistic_change", || {
+        Ok(Count {
+            account: row.id("account_id")?,
+            at: row.at("at")?,
+            counted: row.name("counted")?,
+            amount: row.try_get("amount")?,
+        })
     })
 }
 
-async fn add(
-    connection: &mut PgConnection,
-    totals: &BTreeMap<AccountId, Totals>,
-) -> sqlx::Result<()> {
+async fn add(connection: &mut PgConnection, totals: &BTreeMap<AccountId, Totals>) -> PgResult<()> {
     let each = || {
         let of = |(account, totals): (&AccountId, &'_ Totals)| {
             let account = uuid(*account);
@@ -226,5 +226,6 @@ async fn add(
     .bind(amounts(Counted::Failed))
     .bind(amounts(Counted::Received))
     .bind(amounts(Counted::Credits));
-    upsert.execute(connection).await.map(|_| ())
+    upsert.execute(connection).await?;
+    Ok(())
 }

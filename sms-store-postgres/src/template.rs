@@ -14,17 +14,19 @@ use uuid::Uuid;
 
 use crate::PgStore;
 use crate::begin::begin;
-use crate::error::failed;
+use crate::error::{Context, PgResult};
 use crate::row::{Read, time, uuid};
 
-fn template(row: &PgRow) -> sqlx::Result<Template> {
-    Ok(Template {
-        id: row.id("id")?,
-        account: row.id("account_id")?,
-        name: row.try_get("name")?,
-        body: Body::new(row.try_get::<String, _>("body")?),
-        created_at: row.at("created_at")?,
-        updated_at: row.at("updated_at")?,
+fn template(row: &PgRow) -> PgResult<Template> {
+    row.in_table("template", || {
+        Ok(Template {
+            id: row.id("id")?,
+            account: row.id("account_id")?,
+            name: row.try_get("name")?,
+            body: Body::new(row.try_get::<String, _>("body")?),
+            created_at: row.at("created_at")?,
+            updated_at: row.at("updated_at")?,
+        })
     })
 }
 
@@ -43,7 +45,7 @@ impl TemplateStore for PgStore {
         .bind(time(created_at))
         .bind(time(updated_at));
         let inserted = insert.execute(&self.pool).await;
-        inserted.map(|_| ()).map_err(failed("making a template"))
+        inserted.map(|_| ()).context("making a template")
     }
 
     async fn template_get(
@@ -51,14 +53,14 @@ impl TemplateStore for PgStore {
         account: AccountId,
         id: TemplateId,
     ) -> Result<Option<Template>, StoreError> {
-        let doing = failed("reading a template");
+        let doing = "reading a template";
         let row = sqlx::query("SELECT * FROM template WHERE account_id = $1 AND id = $2")
             .bind(uuid(account))
             .bind(uuid(id))
             .fetch_optional(&self.pool)
             .await
-            .map_err(&doing)?;
-        row.as_ref().map(template).transpose().map_err(&doing)
+            .context(doing)?;
+        row.as_ref().map(template).transpose().context(doing)
     }
 
     async fn template_list(
@@ -67,7 +69,7 @@ impl TemplateStore for PgStore {
         search: Option<&TemplateSearch>,
         page: PageRequest,
     ) -> Result<Page<Template>, StoreError> {
-        let doing = failed("listing templates");
+        let doing = "listing templates";
         let before = page.after.map_or(Uuid::max(), |cursor| uuid(cursor.id::<TemplateKind>()));
         let mut query = QueryBuilder::new("SELECT * FROM template WHERE account_id = ");
         query.push_bind(uuid(account)).push(" AND id < ").push_bind(before);
@@ -80,9 +82,9 @@ impl TemplateStore for PgStore {
         }
         query.push(" ORDER BY id DESC LIMIT ");
         query.push_bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX));
-        let rows = query.build().fetch_all(&self.pool).await.map_err(&doing)?;
-        let rows: sqlx::Result<Vec<Template>> = rows.iter().map(template).collect();
-        Ok(Page::of(rows.map_err(&doing)?, page.limit, |template: &Template| template.id))
+        let rows = query.build().fetch_all(&self.pool).await.context(doing)?;
+        let rows: PgResult<Vec<Template>> = rows.iter().map(template).collect();
+        Ok(Page::of(rows.context(doing)?, page.limit, |template: &Template| template.id))
     }
 
     async fn template_update(
@@ -92,8 +94,8 @@ impl TemplateStore for PgStore {
         change: TemplateChange,
         at: Timestamp,
     ) -> Result<Option<Template>, StoreError> {
-        let doing = failed("changing a template");
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        let doing = "changing a template";
+        let mut tx = begin(&self.pool).await.context(doing)?;
         let row = sqlx::query(
             "SELECT * FROM template WHERE account_id = $1 AND id = $2 FOR NO KEY UPDATE",
         )
@@ -101,9 +103,9 @@ impl TemplateStore for PgStore {
         .bind(uuid(id))
         .fetch_optional(&mut *tx)
         .await
-        .map_err(&doing)?;
+        .context(doing)?;
         let Some(row) = row else { return Ok(None) };
-        let changed = change.apply(template(&row).map_err(&doing)?, at);
+        let changed = change.apply(template(&row).context(doing)?, at);
         sqlx::query(
             "UPDATE template SET name = $3, body = $4, updated_at = $5
              WHERE account_id = $1 AND id = $2",
@@ -115,8 +117,8 @@ impl TemplateStore for PgStore {
         .bind(time(changed.updated_at))
         .execute(&mut *tx)
         .await
-        .map_err(&doing)?;
-        tx.commit().await.map_err(&doing)?;
+        .context(doing)?;
+        tx.commit().await.context(doing)?;
         Ok(Some(changed))
     }
 
@@ -130,7 +132,7 @@ impl TemplateStore for PgStore {
             .bind(uuid(id))
             .execute(&self.pool)
             .await
-            .map_err(failed("removing a template"))?;
+            .context("removing a template")?;
         Ok(deleted.rows_affected() == 1)
     }
 }

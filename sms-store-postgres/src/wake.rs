@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout};
 
 use crate::PgStore;
-use crate::error::failed;
+use crate::error::{PgError, PgResult};
 
 const CHANNEL: &str = "sms_work";
 /// What a program tells that has just begun to listen.
@@ -82,15 +82,14 @@ impl PgWake {
         let mut pause = FIRST_PAUSE;
         loop {
             let Err(error) = self.attend(&mut pause).await;
-            let error = failed("listening for work")(error);
-            let cause = std::error::Error::source(&error).map(ToString::to_string);
+            let cause = error.to_string();
             tracing::warn!(cause, "the line to other programs was lost; polling until it is back");
             sleep(pause).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
-    async fn attend(&self, pause: &mut Duration) -> sqlx::Result<Infallible> {
+    async fn attend(&self, pause: &mut Duration) -> PgResult<Infallible> {
         // A pool for each attempt: what becomes of the connection before must not be waited for.
         let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(PATIENCE);
         let pool = pool.connect_with(self.options.clone()).await?;
@@ -112,7 +111,7 @@ impl PgWake {
         loop {
             tokio::select! {
                 heard = line.try_recv() => {
-                    let heard = heard?.ok_or_else(|| failure(ErrorKind::ConnectionReset))?;
+                    let heard = heard?.ok_or(PgError::Connection(sqlx::Error::Io(ErrorKind::ConnectionReset.into())))?;
                     if own.cast_unsigned() != heard.process_id() {
                         company = Company::Others;
                         self.hear(&heard);
@@ -168,14 +167,15 @@ fn names(marked: u8) -> Vec<&'static str> {
 }
 
 /// One statement, and so one transaction, whatever the number of kinds.
-async fn tell(line: &mut PgListener, kinds: Vec<&'static str>) -> sqlx::Result<()> {
+async fn tell(line: &mut PgListener, kinds: Vec<&'static str>) -> PgResult<()> {
     let told = sqlx::query("SELECT pg_notify($1, kind) FROM unnest($2::text[]) AS kind");
-    told.bind(CHANNEL).bind(kinds).execute(line).await.map(|_| ())
+    told.bind(CHANNEL).bind(kinds).execute(line).await?;
+    Ok(())
 }
 
 /// Whether others listen. What this user may not see of others' connections counts as one that
 /// does.
-async fn count(line: &mut PgListener) -> sqlx::Result<Company> {
+async fn count(line: &mut PgListener) -> PgResult<Company> {
     let others = sqlx::query_scalar::<_, bool>(
         "SELECT EXISTS (
              SELECT FROM pg_stat_activity
@@ -188,10 +188,6 @@ async fn count(line: &mut PgListener) -> sqlx::Result<Company> {
 }
 
 /// Waits for the database, but not for one that has gone without a word.
-async fn patiently<T>(answer: impl Future<Output = sqlx::Result<T>>) -> sqlx::Result<T> {
-    timeout(PATIENCE, answer).await.unwrap_or_else(|_| Err(failure(ErrorKind::TimedOut)))
-}
-
-fn failure(kind: ErrorKind) -> sqlx::Error {
-    sqlx::Error::Io(kind.into())
+async fn patiently<T, E: Into<PgError>>(answer: impl Future<Output = Result<T, E>>) -> PgResult<T> {
+    timeout(PATIENCE, answer).await.map_err(|_| PgError::Silent)?.map_err(Into::into)
 }

@@ -20,7 +20,7 @@ use crate::PgStore;
 use crate::begin::{again_on_conflict, begin};
 use crate::credits::lock_balances;
 use crate::delivery::{self, deliveries_and_endpoints, delivery_columns};
-use crate::error::{commit_failed, failed};
+use crate::error::{Context, PgResult};
 use crate::row::{time, uuid};
 
 pub(crate) mod attempt;
@@ -37,16 +37,16 @@ impl WebhookStore for PgStore {
         &self,
         endpoint: Endpoint,
     ) -> Result<(), CommitError<EndpointRefused>> {
-        let doing = commit_failed("making a webhook endpoint");
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        let doing = "making a webhook endpoint";
+        let mut tx = begin(&self.pool).await.context(doing)?;
         // The account's row is what keeps two of them from being counted as one.
-        lock_balances(&mut tx, [endpoint.account]).await.map_err(&doing)?;
+        lock_balances(&mut tx, [endpoint.account]).await.context(doing)?;
         let existing: i64 =
             sqlx::query_scalar("SELECT count(*) FROM endpoint WHERE account_id = $1")
                 .bind(uuid(endpoint.account))
                 .fetch_one(&mut *tx)
                 .await
-                .map_err(&doing)?;
+                .context(doing)?;
         let existing = usize::try_from(existing).unwrap_or(usize::MAX);
         settle_creation(existing).map_err(CommitError::Refused)?;
         sqlx::query(
@@ -67,8 +67,8 @@ impl WebhookStore for PgStore {
         .bind(time(endpoint.updated_at))
         .execute(&mut *tx)
         .await
-        .map_err(&doing)?;
-        tx.commit().await.map_err(&doing)
+        .context(doing)?;
+        Ok(tx.commit().await.context(doing)?)
     }
 
     async fn endpoint_get(
@@ -76,24 +76,24 @@ impl WebhookStore for PgStore {
         account: AccountId,
         id: EndpointId,
     ) -> Result<Option<Endpoint>, StoreError> {
-        let doing = failed("reading a webhook endpoint");
+        let doing = "reading a webhook endpoint";
         let row = sqlx::query("SELECT * FROM endpoint WHERE account_id = $1 AND id = $2")
             .bind(uuid(account))
             .bind(uuid(id))
             .fetch_optional(&self.pool)
             .await
-            .map_err(&doing)?;
-        row.as_ref().map(read_endpoint).transpose().map_err(&doing)
+            .context(doing)?;
+        row.as_ref().map(read_endpoint).transpose().context(doing)
     }
 
     async fn endpoint_list(&self, account: AccountId) -> Result<Vec<Endpoint>, StoreError> {
-        let doing = failed("listing webhook endpoints");
+        let doing = "listing webhook endpoints";
         let rows = sqlx::query("SELECT * FROM endpoint WHERE account_id = $1 ORDER BY id DESC")
             .bind(uuid(account))
             .fetch_all(&self.pool)
             .await
-            .map_err(&doing)?;
-        rows.iter().map(read_endpoint).collect::<sqlx::Result<_>>().map_err(&doing)
+            .context(doing)?;
+        rows.iter().map(read_endpoint).collect::<PgResult<_>>().context(doing)
     }
 
     async fn endpoint_update(
@@ -103,17 +103,17 @@ impl WebhookStore for PgStore {
         change: EndpointChange,
         at: Timestamp,
     ) -> Result<Option<Endpoint>, StoreError> {
-        let doing = failed("changing a webhook endpoint");
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
-        let before = endpoint::lock(&mut tx, account, id).await.map_err(&doing)?;
+        let doing = "changing a webhook endpoint";
+        let mut tx = begin(&self.pool).await.context(doing)?;
+        let before = endpoint::lock(&mut tx, account, id).await.context(doing)?;
         let Some(before) = before else { return Ok(None) };
         let was_on = before.power.is_on();
         let after = change.apply(before, at);
-        endpoint::update(&mut tx, &after).await.map_err(&doing)?;
+        endpoint::update(&mut tx, &after).await.context(doing)?;
         if was_on && !after.power.is_on() {
-            power::switched_off(&mut tx, &[(id, at)]).await.map_err(&doing)?;
+            power::switched_off(&mut tx, &[(id, at)]).await.context(doing)?;
         }
-        tx.commit().await.map_err(&doing)?;
+        tx.commit().await.context(doing)?;
         Ok(Some(after))
     }
 
@@ -122,19 +122,19 @@ impl WebhookStore for PgStore {
         account: AccountId,
         id: EndpointId,
     ) -> Result<bool, StoreError> {
-        let doing = failed("removing a webhook endpoint");
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        let doing = "removing a webhook endpoint";
+        let mut tx = begin(&self.pool).await.context(doing)?;
         let deleted = sqlx::query("DELETE FROM endpoint WHERE account_id = $1 AND id = $2")
             .bind(uuid(account))
             .bind(uuid(id))
             .execute(&mut *tx)
             .await
-            .map_err(&doing)?;
+            .context(doing)?;
         let was_there = deleted.rows_affected() == 1;
         if was_there {
-            tidy::remember_removed(&mut tx, account, id).await.map_err(&doing)?;
+            tidy::remember_removed(&mut tx, account, id).await.context(doing)?;
         }
-        tx.commit().await.map_err(&doing)?;
+        tx.commit().await.context(doing)?;
         Ok(was_there)
     }
 
@@ -153,10 +153,9 @@ impl WebhookStore for PgStore {
     }
 
     async fn delivery_retry(&self, plan: RetryPlan) -> Result<Option<RetryVerdict>, StoreError> {
-        let doing = failed("sending a webhook delivery again");
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
-        let endpoint =
-            endpoint::lock(&mut tx, plan.account, plan.endpoint).await.map_err(&doing)?;
+        let doing = "sending a webhook delivery again";
+        let mut tx = begin(&self.pool).await.context(doing)?;
+        let endpoint = endpoint::lock(&mut tx, plan.account, plan.endpoint).await.context(doing)?;
         let Some(endpoint) = endpoint else { return Ok(None) };
         let row = sqlx::query(concat!(
             "SELECT ",
@@ -169,25 +168,25 @@ impl WebhookStore for PgStore {
         .bind(uuid(plan.delivery))
         .fetch_optional(&mut *tx)
         .await
-        .map_err(&doing)?;
+        .context(doing)?;
         let Some(row) = row else { return Ok(None) };
-        let found = delivery::delivery(&row).map_err(&doing)?;
+        let found = delivery::delivery(&row).context(doing)?;
         let verdict = plan.settle(&found, &endpoint);
         if let RetryVerdict::Send(held, _) = &verdict {
-            delivery::update(&mut tx, std::slice::from_ref(held)).await.map_err(&doing)?;
+            delivery::update(&mut tx, std::slice::from_ref(held)).await.context(doing)?;
         }
-        tx.commit().await.map_err(&doing)?;
+        tx.commit().await.context(doing)?;
         Ok(Some(verdict))
     }
 
     async fn delivery_log(&self, logged: Delivery) -> Result<(), StoreError> {
-        let doing = failed("logging a webhook delivery");
-        let mut tx = begin(&self.pool).await.map_err(&doing)?;
+        let doing = "logging a webhook delivery";
+        let mut tx = begin(&self.pool).await.context(doing)?;
         let known = endpoint::lock(&mut tx, logged.account, logged.endpoint).await;
-        if known.map_err(&doing)?.is_some() {
-            delivery::insert(&mut tx, vec![logged]).await.map_err(&doing)?;
+        if known.context(doing)?.is_some() {
+            delivery::insert(&mut tx, vec![logged]).await.context(doing)?;
         }
-        tx.commit().await.map_err(&doing)
+        tx.commit().await.context(doing)
     }
 
     async fn delivery_get(
@@ -196,7 +195,7 @@ impl WebhookStore for PgStore {
         endpoint: EndpointId,
         id: DeliveryId,
     ) -> Result<Option<Delivery>, StoreError> {
-        let doing = failed("reading a webhook delivery");
+        let doing = "reading a webhook delivery";
         let row = sqlx::query(concat!(
             "SELECT ",
             delivery_columns!(),
@@ -208,8 +207,8 @@ impl WebhookStore for PgStore {
         .bind(uuid(id))
         .fetch_optional(&self.pool)
         .await
-        .map_err(&doing)?;
-        row.as_ref().map(delivery::delivery).transpose().map_err(&doing)
+        .context(doing)?;
+        row.as_ref().map(delivery::delivery).transpose().context(doing)
     }
 
     async fn delivery_list(
@@ -218,7 +217,7 @@ impl WebhookStore for PgStore {
         endpoint: EndpointId,
         page: PageRequest,
     ) -> Result<Page<Delivery>, StoreError> {
-        let doing = failed("listing webhook deliveries");
+        let doing = "listing webhook deliveries";
         let before = page.after.map_or(Uuid::max(), |cursor| uuid(cursor.id::<DeliveryKind>()));
         let rows = sqlx::query(concat!(
             "SELECT ",
@@ -237,17 +236,17 @@ impl WebhookStore for PgStore {
         .bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX))
         .fetch_all(&self.pool)
         .await
-        .map_err(&doing)?;
-        let rows: sqlx::Result<Vec<Delivery>> = rows.iter().map(delivery::delivery).collect();
-        Ok(Page::of(rows.map_err(&doing)?, page.limit, |delivery: &Delivery| delivery.id))
+        .context(doing)?;
+        let rows: PgResult<Vec<Delivery>> = rows.iter().map(delivery::delivery).collect();
+        Ok(Page::of(rows.context(doing)?, page.limit, |delivery: &Delivery| delivery.id))
     }
 
     async fn deliveries_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
-        tidy::tidy(&self.pool, before, limit).await.map_err(failed("tidying webhook deliveries"))
+        tidy::tidy(&self.pool, before, limit).await.context("tidying webhook deliveries")
     }
 
     async fn deliveries_next(&self) -> Result<Option<Timestamp>, StoreError> {
-        let doing = failed("looking for the next webhook delivery");
-        claim::next(&self.pool).await.map_err(doing)
+        let doing = "looking for the next webhook delivery";
+        claim::next(&self.pool).await.context(doing)
     }
 }

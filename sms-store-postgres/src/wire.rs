@@ -8,6 +8,8 @@ use std::time::Duration;
 use sqlx::{Connection, Executor, PgConnection, PgPool};
 use tokio::time::timeout;
 
+use crate::error::{PgError, PgResult};
+
 /// How long connecting may take.
 const LONGEST_CONNECT: Duration = Duration::from_secs(5);
 /// How long the server may take to answer to the beginning or the end of a transaction. One that
@@ -15,12 +17,11 @@ const LONGEST_CONNECT: Duration = Duration::from_secs(5);
 const LONGEST_ANSWER: Duration = Duration::from_secs(20);
 
 /// The answer, if it comes in time.
-pub(crate) async fn within<T>(
+pub(crate) async fn within<T, E: Into<PgError>>(
     bound: Duration,
-    answer: impl Future<Output = sqlx::Result<T>>,
-) -> sqlx::Result<T> {
-    let silent = || sqlx::Error::Io(std::io::ErrorKind::TimedOut.into());
-    timeout(bound, answer).await.unwrap_or_else(|_| Err(silent()))
+    answer: impl Future<Output = Result<T, E>>,
+) -> PgResult<T> {
+    timeout(bound, answer).await.map_err(|_| PgError::Silent)?.map_err(Into::into)
 }
 
 /// A connection that comes back.
@@ -36,9 +37,9 @@ impl Wire {
     }
 
     /// Begins a transaction.
-    pub(crate) async fn begin(&mut self) -> sqlx::Result<&mut PgConnection> {
+    pub(crate) async fn begin(&mut self) -> PgResult<&mut PgConnection> {
         if self.pool.is_closed() {
-            return Err(sqlx::Error::PoolClosed);
+            return Err(sqlx::Error::PoolClosed.into());
         }
         // Taken out while it is used: whatever goes wrong, a broken one is not kept.
         let connection = match self.connection.take() {
@@ -53,22 +54,26 @@ impl Wire {
         Ok(self.connection.insert(connection))
     }
 
-    async fn connect(&self) -> sqlx::Result<PgConnection> {
+    async fn connect(&self) -> PgResult<PgConnection> {
         let options = self.pool.connect_options();
         let connecting = timeout(LONGEST_CONNECT, PgConnection::connect_with(&options));
-        let mut connection = connecting.await.map_err(|_| sqlx::Error::PoolTimedOut)??;
+        let mut connection = connecting.await.map_err(|_| PgError::Silent)??;
         within(LONGEST_ANSWER, connection.execute("BEGIN")).await?;
         Ok(connection)
     }
 
-    /// Commits. An error leaves the outcome unknown.
-    pub(crate) async fn commit(&mut self) -> sqlx::Result<()> {
+    /// Commits. An error leaves the outcome unknown, unless the database refused.
+    pub(crate) async fn commit(&mut self) -> PgResult<()> {
         let Some(mut connection) = self.connection.take() else {
-            return Err(sqlx::Error::WorkerCrashed);
+            return Err(PgError::OutcomeUnknown(Box::new(PgError::Stopped)));
         };
         // A transaction that failed answers a COMMIT with a rollback, and no error; the error of
         // the statement that failed has been told by then.
-        within(LONGEST_ANSWER, connection.execute("COMMIT")).await?;
+        let committed = within(LONGEST_ANSWER, connection.execute("COMMIT")).await;
+        committed.map_err(|error| match error {
+            undone @ PgError::Refused { .. } if !undone.is_gone() => undone,
+            lost => PgError::OutcomeUnknown(Box::new(lost)),
+        })?;
         self.connection = Some(connection);
         Ok(())
     }

@@ -4,14 +4,11 @@ use sms_core::campaign::counts::{CountDelta, STATUSES};
 use sms_core::store::StoreError;
 use sqlx::{PgConnection, PgPool, Row};
 
-use crate::error::failed;
+use crate::error::{Context, PgResult};
 use crate::row::{time, uuids};
 
 /// Writes what a commit did to counts.
-pub(crate) async fn insert(
-    connection: &mut PgConnection,
-    deltas: Vec<CountDelta>,
-) -> sqlx::Result<()> {
+pub(crate) async fn insert(connection: &mut PgConnection, deltas: Vec<CountDelta>) -> PgResult<()> {
     if deltas.is_empty() {
         return Ok(());
     }
@@ -29,12 +26,13 @@ pub(crate) async fn insert(
     for place in 0..STATUSES {
         insert = insert.bind(deltas.iter().map(|delta| delta.by[place]).collect::<Vec<_>>());
     }
-    insert.execute(connection).await.map(|_| ())
+    insert.execute(connection).await?;
+    Ok(())
 }
 
 /// Adds up to `limit` deltas to the campaigns they belong to.
 pub(crate) async fn fold(pool: &PgPool, limit: usize) -> Result<usize, StoreError> {
-    let doing = failed("folding the counts of campaigns");
+    let doing = "folding the counts of campaigns";
     let rows = sqlx::query(
         "WITH taken AS (
              DELETE FROM campaign_delta WHERE (account_id, campaign_id, id) IN (
@@ -60,10 +58,10 @@ pub(crate) async fn fold(pool: &PgPool, limit: usize) -> Result<usize, StoreErro
     .bind(i64::try_from(limit).unwrap_or(i64::MAX))
     .fetch_all(pool)
     .await
-    .map_err(&doing)?;
+    .context(doing)?;
     let mut folded = 0;
     for row in rows {
-        folded += row.try_get::<i64, _>("folded").map_err(&doing)?;
+        folded += row.try_get::<i64, _>("folded").context(doing)?;
     }
     Ok(usize::try_from(folded).unwrap_or(usize::MAX))
 }

@@ -18,7 +18,7 @@ use crate::PgStore;
 use crate::address_book::{contacts, select_contacts};
 use crate::conversation;
 use crate::credits::{Booking, book};
-use crate::error::{failed, is_conflict, is_gone};
+use crate::error::{PgError, PgResult, is_conflict, is_gone};
 use crate::link;
 use crate::new_text::insert_queued;
 use crate::row::{Read, amount, time, uuid};
@@ -40,8 +40,8 @@ const DOING: &str = "launching a campaign";
 
 type Refused = CommitError<LaunchRefused>;
 
-fn store_error(error: sqlx::Error) -> Refused {
-    CommitError::Store(failed(DOING)(error))
+fn store_error(error: impl Into<PgError>) -> Refused {
+    CommitError::Store(error.into().during(DOING))
 }
 
 fn too_long() -> Refused {
@@ -226,7 +226,7 @@ async fn facts(
 async fn test_texts(
     connection: &mut PgConnection,
     plan: &LaunchPlan,
-) -> sqlx::Result<Vec<(Timestamp, u32)>> {
+) -> PgResult<Vec<(Timestamp, u32)>> {
     if !plan.mode.is_test() {
         return Ok(Vec::new());
     }
@@ -246,7 +246,7 @@ async fn write(
     plan: &LaunchPlan,
     verdict: LaunchVerdict,
     seq: i64,
-) -> sqlx::Result<Campaign> {
+) -> PgResult<Campaign> {
     let LaunchVerdict { campaign, entry, balance } = verdict;
     let account = plan.account();
     let entries = entry.into_iter().collect();

@@ -13,7 +13,7 @@ use sqlx::{PgConnection, PgPool};
 use super::number;
 use crate::begin::begin;
 use crate::credits::{Booking, book, lock_balances};
-use crate::error::failed;
+use crate::error::{Context, PgResult};
 use crate::row::{time, uuid, uuids};
 
 /// What an account has, and what is booked for it.
@@ -24,22 +24,19 @@ struct Purse {
 }
 
 pub(super) async fn charge(pool: &PgPool, mut plan: RentPlan) -> Result<RentsCharged, StoreError> {
-    let doing = failed("taking rent");
-    let mut tx = begin(pool).await.map_err(&doing)?;
+    let doing = "taking rent";
+    let mut tx = begin(pool).await.context(doing)?;
     match charge_in(&mut tx, &mut plan).await {
-        Ok(charged) => tx.commit().await.map(|()| charged).map_err(&doing),
+        Ok(charged) => tx.commit().await.map(|()| charged).context(doing),
         Err(error) => {
             // At once: what it had locked would be skipped by another try.
             let _ = tx.rollback().await;
-            Err(doing(error))
+            Err(error.during(doing))
         }
     }
 }
 
-async fn charge_in(
-    connection: &mut PgConnection,
-    plan: &mut RentPlan,
-) -> sqlx::Result<RentsCharged> {
+async fn charge_in(connection: &mut PgConnection, plan: &mut RentPlan) -> PgResult<RentsCharged> {
     let numbers = locked(connection, plan).await?;
     let mut charged = RentsCharged::default();
     if numbers.is_empty() {
@@ -74,7 +71,7 @@ async fn charge_in(
     Ok(charged)
 }
 
-async fn locked(connection: &mut PgConnection, plan: &RentPlan) -> sqlx::Result<Vec<Number>> {
+async fn locked(connection: &mut PgConnection, plan: &RentPlan) -> PgResult<Vec<Number>> {
     let query = match plan.scope {
         RentScope::Due(limit) => sqlx::query(
             "SELECT * FROM number WHERE next_rent_at <= $1 ORDER BY next_rent_at, id
@@ -92,7 +89,7 @@ async fn locked(connection: &mut PgConnection, plan: &RentPlan) -> sqlx::Result<
     rows.iter().map(number).collect()
 }
 
-async fn update(connection: &mut PgConnection, numbers: Vec<Number>) -> sqlx::Result<()> {
+async fn update(connection: &mut PgConnection, numbers: Vec<Number>) -> PgResult<()> {
     if numbers.is_empty() {
         return Ok(());
     }
@@ -106,5 +103,6 @@ async fn update(connection: &mut PgConnection, numbers: Vec<Number>) -> sqlx::Re
     .bind(uuids(numbers.iter().map(|number| number.id)))
     .bind(numbers.iter().map(|one| one.rental_charged_at.map(time)).collect::<Vec<_>>())
     .bind(numbers.iter().map(|one| one.next_rent_at.map(time)).collect::<Vec<_>>());
-    update.execute(connection).await.map(|_| ())
+    update.execute(connection).await?;
+    Ok(())
 }

@@ -19,7 +19,7 @@ use sqlx::{PgConnection, PgPool};
 use super::locked;
 use crate::begin::begin;
 use crate::change::Changes;
-use crate::error::{failed, overtaken};
+use crate::error::{Context, PgError, PgResult};
 use crate::row::uuids;
 use crate::sent_part::{self, Place, Siblings};
 use crate::shared_commit::Shared;
@@ -37,16 +37,16 @@ impl Shared for Reports {
         pool: &PgPool,
         mut plans: Vec<ReportPlan>,
     ) -> Result<Vec<Reported>, StoreError> {
-        let doing = failed(Self::DOING);
-        let places = places(pool, &plans).await.map_err(&doing)?;
+        let doing = Self::DOING;
+        let places = places(pool, &plans).await.context(doing)?;
         if places.is_empty() {
             return Ok(plans.iter().map(|_| Reported::Early).collect());
         }
         let wanted: BTreeSet<MessageId> = places.values().map(|place| place.message).collect();
-        let mut tx = begin(pool).await.map_err(&doing)?;
+        let mut tx = begin(pool).await.context(doing)?;
         let ids = uuids(wanted.iter().copied());
-        let mut texts = locked(&mut tx, ids).await.map_err(&doing)?;
-        let mut parts = Parts::read(&mut tx, &places).await.map_err(&doing)?;
+        let mut texts = locked(&mut tx, ids).await.context(doing)?;
+        let mut parts = Parts::read(&mut tx, &places).await.context(doing)?;
         let mut changes = Changes::default();
         let mut reported = Vec::with_capacity(plans.len());
         for plan in &mut plans {
@@ -56,7 +56,7 @@ impl Shared for Reports {
                 continue;
             }
             let holder = parts.holder(&id).filter(|holder| wanted.contains(holder));
-            let Some(holder) = holder else { return Err(overtaken(Self::DOING)) };
+            let Some(holder) = holder else { return Err(PgError::Overtaken.during(Self::DOING)) };
             let Some(message) = texts.get_mut(&holder) else {
                 reported.push(Reported::Repeat);
                 continue;
@@ -75,15 +75,15 @@ impl Shared for Reports {
                 }
             });
         }
-        parts.write(&mut tx).await.map_err(&doing)?;
-        changes.write(&mut tx).await.map_err(&doing)?;
-        tx.commit().await.map_err(&doing)?;
+        parts.write(&mut tx).await.context(doing)?;
+        changes.write(&mut tx).await.context(doing)?;
+        tx.commit().await.context(doing)?;
         Ok(reported)
     }
 }
 
 /// The texts that the reports are about. Reports of parts that none has are kept.
-async fn places(pool: &PgPool, plans: &[ReportPlan]) -> sqlx::Result<BTreeMap<NetworkId, Place>> {
+async fn places(pool: &PgPool, plans: &[ReportPlan]) -> PgResult<BTreeMap<NetworkId, Place>> {
     let ids: BTreeSet<&NetworkId> = plans.iter().map(|plan| &plan.report.id).collect();
     let mut places = sent_part::places(pool, ids.into_iter()).await?;
     let mut early: BTreeMap<&NetworkId, EarlyReport> = BTreeMap::new();
@@ -118,7 +118,7 @@ impl Parts {
     async fn read(
         connection: &mut PgConnection,
         places: &BTreeMap<NetworkId, Place>,
-    ) -> sqlx::Result<Self> {
+    ) -> PgResult<Self> {
         let alone = places.iter().filter(|(_, place)| place.siblings == Siblings::None);
         let among = places.values().filter(|place| place.siblings == Siblings::Some);
         let texts: BTreeSet<MessageId> = among.map(|place| place.message).collect();
@@ -152,7 +152,7 @@ impl Parts {
     }
 
     /// Writes what was reported, in the order of the keys.
-    async fn write(self, connection: &mut PgConnection) -> sqlx::Result<()> {
+    async fn write(self, connection: &mut PgConnection) -> PgResult<()> {
         let all = self.by_text.values().flatten();
         let mut reported: Vec<&SentPart> =
             all.filter(|part| self.reported.contains(&part.id)).collect();

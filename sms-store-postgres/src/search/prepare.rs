@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::signature::Signature;
 use super::{MOST_TEXTS, WALK};
 use crate::begin::begin;
-use crate::error::failed;
+use crate::error::{Context, PgResult};
 use crate::row::uuid;
 
 /// How many accounts one call looks at.
@@ -40,10 +40,10 @@ pub(crate) async fn prepare(
     limit: usize,
 ) -> Result<usize, StoreError> {
     let before = uuid(MessageId::first_at(before));
-    prepare_before(pool, before, limit).await.map_err(failed("preparing searches"))
+    prepare_before(pool, before, limit).await.context("preparing searches")
 }
 
-async fn prepare_before(pool: &PgPool, before: Uuid, limit: usize) -> sqlx::Result<usize> {
+async fn prepare_before(pool: &PgPool, before: Uuid, limit: usize) -> PgResult<usize> {
     // Bodies are read, and made into signatures, with no transaction open.
     let round = sqlx::query("SELECT last_account, step FROM message_span_round");
     let round = round.fetch_one(pool).await?;
@@ -72,7 +72,7 @@ async fn prepare_before(pool: &PgPool, before: Uuid, limit: usize) -> sqlx::Resu
 }
 
 /// Writes a step of the round, unless another program took the same one; says whether it did.
-async fn write(pool: &PgPool, step: i64, come_to: Uuid, spans: Vec<Span>) -> sqlx::Result<bool> {
+async fn write(pool: &PgPool, step: i64, come_to: Uuid, spans: Vec<Span>) -> PgResult<bool> {
     let mut tx = begin(pool).await?;
     let update = sqlx::query(
         "UPDATE message_span_round SET last_account = $2, step = step + 1 WHERE step = $1",
@@ -99,7 +99,7 @@ async fn write(pool: &PgPool, step: i64, come_to: Uuid, spans: Vec<Span>) -> sql
 
 /// The next accounts of the round. An account is due when it has more texts outside of spans than
 /// a search reads without asking.
-async fn look_at(pool: &PgPool, after: Uuid, before: Uuid) -> sqlx::Result<Vec<Looked>> {
+async fn look_at(pool: &PgPool, after: Uuid, before: Uuid) -> PgResult<Vec<Looked>> {
     let mut tx = begin(pool).await?;
     // The table of spans grows under plans that were made when it was small.
     sqlx::query("SET LOCAL enable_seqscan = off").execute(&mut *tx).await?;
@@ -139,7 +139,7 @@ async fn take_in(
     before: Uuid,
     limit: usize,
     spans: &mut Vec<Span>,
-) -> sqlx::Result<usize> {
+) -> PgResult<usize> {
     let rows = sqlx::query(
         "SELECT id, body FROM message
          WHERE (account_id, id) > ($1, $2) AND (account_id, id) < ($1, $3)

@@ -16,7 +16,7 @@ use super::doubtful::Doubtful;
 use super::facts::{Locked, Settled, read_earlier};
 use super::stage::{is_remembered, stage, unstage};
 use super::{Answer, Turn, unknown_outcome};
-use crate::error::{failed, is_conflict, is_gone};
+use crate::error::{Context, PgError, PgResult, is_conflict, is_gone};
 use crate::row::{self, Read, uuid};
 use crate::wire::{Wire, within};
 
@@ -95,14 +95,14 @@ impl Committer {
         now: Try,
         turn: &mut Option<Turn>,
     ) -> Result<Vec<Outcome>, StoreError> {
-        let doing = failed("accepting a send");
-        let connection = self.wire.begin().await.map_err(&doing)?;
+        let doing = "accepting a send";
+        let connection = self.wire.begin().await.context(doing)?;
         let settling = settle_all(connection, plans, now, &mut self.doubtful);
         let settled = within(longest(plans), settling).await;
         *turn = None;
         let done = match settled {
             Ok(outcomes) => self.wire.commit().await.map(|()| outcomes),
-            Err(error @ sqlx::Error::Io(_)) => {
+            Err(error) if error.is_disconnected() => {
                 self.wire.give_up();
                 Err(error)
             }
@@ -111,7 +111,7 @@ impl Committer {
                 Err(error)
             }
         };
-        done.map_err(&doing)
+        done.context(doing)
     }
 }
 
@@ -128,7 +128,7 @@ async fn settle_all(
     plans: &[SendPlan],
     now: Try,
     doubtful: &mut Doubtful,
-) -> sqlx::Result<Vec<Outcome>> {
+) -> PgResult<Vec<Outcome>> {
     let mut before = BTreeSet::new();
     if now == Try::Again {
         if let Some(sent) = committed_before(connection, plans).await? {
@@ -156,8 +156,9 @@ async fn settle_all(
     let is_accepted = |plan: &&SendPlan| accepted.contains(&plan.batch);
     let late: Vec<_> = late.into_iter().filter(is_accepted).collect();
     if !stage(connection, &late).await?.is_empty() {
-        // A code that is taken, found when it is too late to plan anew: once in many lifetimes.
-        return Err(sqlx::Error::WorkerCrashed);
+        // Another send took a link's code, found when it is too late to plan again. Another try
+        // finds it before.
+        return Err(PgError::Overtaken);
     }
     let refused: Vec<_> = early.into_iter().filter(|plan| !is_accepted(plan)).collect();
     unstage(connection, &refused).await?;
@@ -181,7 +182,7 @@ async fn settle_all(
 async fn committed_before(
     connection: &mut PgConnection,
     plans: &[SendPlan],
-) -> sqlx::Result<Option<Outcome>> {
+) -> PgResult<Option<Outcome>> {
     let [plan] = plans else { return Ok(None) };
     if plan.idempotency.is_some() {
         return Ok(None);
@@ -220,14 +221,14 @@ pub(super) async fn replay(
     connection: &mut PgConnection,
     account: AccountId,
     earlier: EarlierSend,
-) -> sqlx::Result<Sent> {
+) -> PgResult<Sent> {
     let rows =
         sqlx::query("SELECT * FROM message WHERE account_id = $1 AND batch_id = $2 ORDER BY id")
             .bind(uuid(account))
             .bind(uuid(earlier.batch))
             .fetch_all(connection)
             .await?;
-    let messages: sqlx::Result<Vec<Message>> =
+    let messages: PgResult<Vec<Message>> =
         rows.iter().map(|row| Ok(row::message(row)?.as_accepted())).collect();
     let EarlierSend { fingerprint: _, batch, rejected, credits, balance, accepted_at: _ } = earlier;
     Ok(Sent { batch, messages: messages?, rejected, credits, balance, replay: Replay::Repeated })

@@ -23,7 +23,8 @@ use sqlx::{PgConnection, Row};
 
 use crate::conversation::{Moved, shift};
 use crate::credits::{Booking, book};
-use crate::row::{Read, amount, digits, impossible, time, uuids};
+use crate::error::{PgError, PgResult};
+use crate::row::{Read, amount, digits, time, uuids};
 
 /// What became of one plan.
 pub(super) enum Settled {
@@ -59,7 +60,7 @@ impl Locked {
         connection: &mut PgConnection,
         plans: &[SendPlan],
         codes_taken: BTreeSet<BatchId>,
-    ) -> sqlx::Result<Self> {
+    ) -> PgResult<Self> {
         let ids: BTreeSet<AccountId> = plans.iter().map(|plan| plan.account).collect();
         let texts = || plans.iter().flat_map(|plan| plan.messages.iter());
         // Whoever opts out after this snapshot is seen when the texts are claimed.
@@ -164,7 +165,7 @@ impl Locked {
         }
     }
 
-    pub(super) async fn write(self, connection: &mut PgConnection) -> sqlx::Result<()> {
+    pub(super) async fn write(self, connection: &mut PgConnection) -> PgResult<()> {
         let bookings = self.accounts.into_iter().filter(|(_, locked)| !locked.entries.is_empty());
         let bookings = bookings.map(|(account, locked)| Booking {
             account,
@@ -183,7 +184,7 @@ async fn read_test_texts(
     connection: &mut PgConnection,
     plans: &[SendPlan],
     accounts: &mut BTreeMap<AccountId, LockedAccount>,
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     let testing: BTreeSet<AccountId> =
         plans.iter().filter(|plan| plan.mode.is_test()).map(|plan| plan.account).collect();
     if testing.is_empty() {
@@ -207,7 +208,7 @@ async fn read_test_texts(
 pub(super) async fn read_earlier(
     connection: &mut PgConnection,
     plans: &[SendPlan],
-) -> sqlx::Result<BTreeMap<(AccountId, IdempotencyKey), EarlierSend>> {
+) -> PgResult<BTreeMap<(AccountId, IdempotencyKey), EarlierSend>> {
     let claims: Vec<_> = plans
         .iter()
         .filter_map(|plan| Some((plan.account, plan.idempotency.as_ref()?.key.as_str())))
@@ -230,30 +231,34 @@ pub(super) async fn read_earlier(
         .collect()
 }
 
-pub(super) fn earlier_send(row: &PgRow) -> sqlx::Result<EarlierSend> {
-    let fingerprint: [u8; 32] = row
-        .try_get::<Vec<u8>, _>("fingerprint")?
-        .try_into()
-        .map_err(|_| impossible("fingerprint"))?;
-    let Json(rejected) = row.try_get::<Json<Vec<(String, String)>>, _>("rejected")?;
-    let rejected: Option<Vec<Rejection>> = rejected
-        .into_iter()
-        .map(|(to, reason)| Some(Rejection { to, reason: reason.parse::<RejectionReason>().ok()? }))
-        .collect();
-    Ok(EarlierSend {
-        fingerprint: Fingerprint(fingerprint),
-        batch: row.id("batch_id")?,
-        rejected: rejected.ok_or_else(|| impossible("rejected"))?,
-        credits: row.credits("credits")?,
-        balance: row.credits("balance")?,
-        accepted_at: row.at("accepted_at")?,
+pub(super) fn earlier_send(row: &PgRow) -> PgResult<EarlierSend> {
+    row.in_table("idempotency_key", || {
+        let fingerprint: [u8; 32] = row
+            .try_get::<Vec<u8>, _>("fingerprint")?
+            .try_into()
+            .map_err(|_| PgError::invalid("fingerprint"))?;
+        let Json(rejected) = row.try_get::<Json<Vec<(String, String)>>, _>("rejected")?;
+        let rejected: Option<Vec<Rejection>> = rejected
+            .into_iter()
+            .map(|(to, reason)| {
+                Some(Rejection { to, reason: reason.parse::<RejectionReason>().ok()? })
+            })
+            .collect();
+        Ok(EarlierSend {
+            fingerprint: Fingerprint(fingerprint),
+            batch: row.id("batch_id")?,
+            rejected: rejected.ok_or_else(|| PgError::invalid("rejected"))?,
+            credits: row.credits("credits")?,
+            balance: row.credits("balance")?,
+            accepted_at: row.at("accepted_at")?,
+        })
     })
 }
 
 async fn write_keys(
     connection: &mut PgConnection,
     keys: Vec<(AccountId, IdempotencyKey, EarlierSend)>,
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     if keys.is_empty() {
         return Ok(());
     }
@@ -280,14 +285,15 @@ async fn write_keys(
     .bind(keys.iter().map(|(_, _, earlier)| amount(earlier.credits)).collect::<Vec<_>>())
     .bind(keys.iter().map(|(_, _, earlier)| amount(earlier.balance)).collect::<Vec<_>>())
     .bind(keys.iter().map(|(_, _, earlier)| time(earlier.accepted_at)).collect::<Vec<_>>());
-    insert.execute(connection).await.map(|_| ())
+    insert.execute(connection).await?;
+    Ok(())
 }
 
 /// Remembers when test texts were made.
 pub(crate) async fn write_tests(
     connection: &mut PgConnection,
     tested: Vec<(AccountId, BatchId, Timestamp, u32)>,
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     let Some(newest) = tested.iter().map(|(_, _, at, _)| *at).max() else { return Ok(()) };
     sqlx::query("DELETE FROM test_send WHERE account_id = ANY($1) AND made_at < $2")
         .bind(uuids(tested.iter().map(|(account, _, _, _)| *account)))
@@ -304,5 +310,6 @@ pub(crate) async fn write_tests(
     .bind(uuids(tested.iter().map(|(_, batch, _, _)| *batch)))
     .bind(tested.iter().map(|(_, _, at, _)| time(*at)).collect::<Vec<_>>())
     .bind(texts);
-    insert.execute(connection).await.map(|_| ())
+    insert.execute(connection).await?;
+    Ok(())
 }

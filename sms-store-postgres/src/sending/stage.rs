@@ -8,6 +8,7 @@ use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey};
 use sms_core::sending::plan::SendPlan;
 use sqlx::PgConnection;
 
+use crate::error::PgResult;
 use crate::link;
 use crate::new_text::insert_queued;
 use crate::row::uuids;
@@ -30,7 +31,7 @@ pub(super) fn is_remembered(
 pub(super) async fn stage(
     connection: &mut PgConnection,
     plans: &[&SendPlan],
-) -> sqlx::Result<BTreeSet<BatchId>> {
+) -> PgResult<BTreeSet<BatchId>> {
     let texts: Vec<_> = plans
         .iter()
         .flat_map(|plan| plan.messages.iter().map(|message| (message, plan.accepted(message))))
@@ -52,10 +53,7 @@ pub(super) async fn stage(
 }
 
 /// Takes back what was staged for plans that were not accepted.
-pub(super) async fn unstage(
-    connection: &mut PgConnection,
-    plans: &[&SendPlan],
-) -> sqlx::Result<()> {
+pub(super) async fn unstage(connection: &mut PgConnection, plans: &[&SendPlan]) -> PgResult<()> {
     let texts: Vec<_> = plans.iter().flat_map(|plan| plan.messages.iter()).collect();
     if texts.is_empty() {
         return Ok(());

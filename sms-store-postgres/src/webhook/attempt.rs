@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::{endpoint, power};
 use crate::begin::begin;
 use crate::delivery::{self, deliveries_and_endpoints, delivery_columns};
-use crate::error::failed;
+use crate::error::{Context, PgResult};
 use crate::row::uuids;
 use crate::shared_commit::Shared;
 
@@ -32,13 +32,13 @@ impl Shared for Attempts {
         pool: &PgPool,
         plans: Vec<AttemptPlan>,
     ) -> Result<Vec<AttemptVerdict>, StoreError> {
-        let doing = failed(Self::DOING);
-        let mut tx = begin(pool).await.map_err(&doing)?;
+        let doing = Self::DOING;
+        let mut tx = begin(pool).await.context(doing)?;
         let ids = uuids(plans.iter().map(|plan| plan.delivery));
-        let mut found = Found::lock(&mut tx, &ids).await.map_err(&doing)?;
+        let mut found = Found::lock(&mut tx, &ids).await.context(doing)?;
         let verdicts = plans.iter().map(|plan| found.settle(plan)).collect();
-        found.write(&mut tx).await.map_err(&doing)?;
-        tx.commit().await.map_err(&doing)?;
+        found.write(&mut tx).await.context(doing)?;
+        tx.commit().await.context(doing)?;
         Ok(verdicts)
     }
 }
@@ -53,7 +53,7 @@ struct Found {
 }
 
 impl Found {
-    async fn lock(connection: &mut PgConnection, ids: &[Uuid]) -> sqlx::Result<Self> {
+    async fn lock(connection: &mut PgConnection, ids: &[Uuid]) -> PgResult<Self> {
         let endpoints = sqlx::query(
             "SELECT * FROM endpoint
              WHERE id IN (SELECT endpoint_id FROM delivery WHERE id = ANY($1))
@@ -62,8 +62,7 @@ impl Found {
         .bind(ids)
         .fetch_all(&mut *connection)
         .await?;
-        let endpoints: sqlx::Result<Vec<Endpoint>> =
-            endpoints.iter().map(endpoint::endpoint).collect();
+        let endpoints: PgResult<Vec<Endpoint>> = endpoints.iter().map(endpoint::endpoint).collect();
         let deliveries = sqlx::query(concat!(
             "SELECT ",
             delivery_columns!(),
@@ -73,7 +72,7 @@ impl Found {
         .bind(ids)
         .fetch_all(connection)
         .await?;
-        let deliveries: sqlx::Result<Vec<Delivery>> =
+        let deliveries: PgResult<Vec<Delivery>> =
             deliveries.iter().map(delivery::delivery).collect();
         Ok(Self {
             endpoints: endpoints?.into_iter().map(|endpoint| (endpoint.id, endpoint)).collect(),
@@ -112,7 +111,7 @@ impl Found {
         }
     }
 
-    async fn write(self, connection: &mut PgConnection) -> sqlx::Result<()> {
+    async fn write(self, connection: &mut PgConnection) -> PgResult<()> {
         let Self { endpoints, deliveries, changed_endpoints, changed_deliveries, switched_off } =
             self;
         let changed = |endpoint: &Endpoint| changed_endpoints.contains(&endpoint.id);

@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::endpoint::endpoint as read_endpoint;
 use crate::begin::begin;
 use crate::delivery::{self, delivery_columns};
-use crate::error::failed;
+use crate::error::{Context, PgResult};
 use crate::row::{Read, time, uuid, uuids};
 
 /// How many of the deliveries due first are looked at to find out whose they are. Where more are
@@ -83,17 +83,17 @@ pub(super) async fn claim(
     pool: &PgPool,
     plan: DeliveryClaimPlan,
 ) -> Result<Vec<ClaimedDelivery>, StoreError> {
-    let doing = failed("claiming webhook deliveries");
+    let doing = "claiming webhook deliveries";
     let DeliveryClaimPlan { at, lease, mut room } = plan;
     if room.total == 0 {
         return Ok(Vec::new());
     }
-    let search = search(pool, at).await.map_err(&doing)?;
+    let search = search(pool, at).await.context(doing)?;
     if matches!(search, Search::None) {
         return Ok(Vec::new());
     }
-    let mut tx = begin(pool).await.map_err(&doing)?;
-    let due = endpoints_due(&mut tx, search, at, &room).await.map_err(&doing)?;
+    let mut tx = begin(pool).await.context(doing)?;
+    let due = endpoints_due(&mut tx, search, at, &room).await.context(doing)?;
     let mut wanted = Vec::with_capacity(due.len());
     let mut endpoints = BTreeMap::new();
     for (endpoint, due) in due {
@@ -109,7 +109,7 @@ pub(super) async fn claim(
     }
     let mut taken = Vec::new();
     let mut changed = Vec::new();
-    for due in take(&mut tx, &wanted, at).await.map_err(&doing)? {
+    for due in take(&mut tx, &wanted, at).await.context(doing)? {
         let Some(endpoint) = endpoints.get(&due.endpoint) else { continue };
         match settle_claim(due, endpoint, lease) {
             DeliveryClaim::Take(held, claimed) => {
@@ -119,13 +119,13 @@ pub(super) async fn claim(
             DeliveryClaim::GiveUp(given_up) => changed.push(*given_up),
         }
     }
-    delivery::update(&mut tx, &changed).await.map_err(&doing)?;
-    tx.commit().await.map_err(&doing)?;
+    delivery::update(&mut tx, &changed).await.context(doing)?;
+    tx.commit().await.context(doing)?;
     Ok(taken)
 }
 
 /// Looks at what is due first. Endpoints whose deliveries are due later cost nothing.
-async fn search(pool: &PgPool, at: Timestamp) -> sqlx::Result<Search> {
+async fn search(pool: &PgPool, at: Timestamp) -> PgResult<Search> {
     let rows = sqlx::query(
         "SELECT endpoint_id, count(*) AS due
          FROM (SELECT endpoint_id FROM delivery WHERE claimable_at <= $1
@@ -154,7 +154,7 @@ async fn endpoints_due(
     search: Search,
     at: Timestamp,
     room: &Room,
-) -> sqlx::Result<Vec<(Endpoint, usize)>> {
+) -> PgResult<Vec<(Endpoint, usize)>> {
     let full = room.endpoints.iter().filter(|(_, room)| **room == 0);
     let full = uuids(full.map(|(id, _)| *id));
     let most = room.endpoints.values().copied().fold(room.each, usize::max).min(room.total);
@@ -183,7 +183,7 @@ async fn endpoints_due(
     rows.iter().map(endpoint_and_due).collect()
 }
 
-fn endpoint_and_due(row: &PgRow) -> sqlx::Result<(Endpoint, usize)> {
+fn endpoint_and_due(row: &PgRow) -> PgResult<(Endpoint, usize)> {
     let due = usize::try_from(row.try_get::<i64, _>("due")?).unwrap_or(usize::MAX);
     Ok((read_endpoint(row)?, due))
 }
@@ -194,7 +194,7 @@ async fn take(
     connection: &mut PgConnection,
     wanted: &[(EndpointId, usize)],
     at: Timestamp,
-) -> sqlx::Result<Vec<Delivery>> {
+) -> PgResult<Vec<Delivery>> {
     let counts = wanted.iter().map(|(_, count)| i64::try_from(*count).unwrap_or(i64::MAX));
     let rows = sqlx::query(concat!(
         "SELECT ",
@@ -218,7 +218,7 @@ async fn take(
 }
 
 /// The earliest moment at which a delivery can be claimed.
-pub(super) async fn next(pool: &PgPool) -> sqlx::Result<Option<Timestamp>> {
+pub(super) async fn next(pool: &PgPool) -> PgResult<Option<Timestamp>> {
     let row = sqlx::query(
         "SELECT count(*) AS looked_at, min(claimable_at) FILTER (WHERE run = endpoint_run) AS next
          FROM (SELECT run, claimable_at,

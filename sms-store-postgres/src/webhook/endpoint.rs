@@ -5,29 +5,32 @@ use sms_core::webhook::endpoint::{DisabledReason, Endpoint, Power, Secret};
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
 
-use crate::row::{Read, impossible, time, uuid, uuids};
+use crate::error::{PgError, PgResult};
+use crate::row::{Read, time, uuid, uuids};
 
-pub(crate) fn endpoint(row: &PgRow) -> sqlx::Result<Endpoint> {
-    let events = row.try_get::<Vec<String>, _>("events")?;
-    let events: Result<_, ()> = events.iter().map(|name| name.parse()).collect();
-    let power = match row.try_get::<Option<&str>, _>("disabled_reason")? {
-        None => Power::On,
-        Some("consecutive_failures") => Power::Off(DisabledReason::Failures),
-        Some("disabled_by_owner") => Power::Off(DisabledReason::ByOwner),
-        Some(_) => return Err(impossible("disabled_reason")),
-    };
-    Ok(Endpoint {
-        id: row.id("id")?,
-        account: row.id("account_id")?,
-        url: row.try_get("url")?,
-        events: events.map_err(|()| impossible("events"))?,
-        description: row.try_get("description")?,
-        power,
-        secret: Secret::from_stored(row.try_get("secret")?),
-        consecutive_failures: row.count("consecutive_failures")?,
-        last_delivered_at: row.maybe_at("last_delivered_at")?,
-        created_at: row.at("created_at")?,
-        updated_at: row.at("updated_at")?,
+pub(crate) fn endpoint(row: &PgRow) -> PgResult<Endpoint> {
+    row.in_table("endpoint", || {
+        let events = row.try_get::<Vec<String>, _>("events")?;
+        let events: Result<_, ()> = events.iter().map(|name| name.parse()).collect();
+        let power = match row.try_get::<Option<&str>, _>("disabled_reason")? {
+            None => Power::On,
+            Some("consecutive_failures") => Power::Off(DisabledReason::Failures),
+            Some("disabled_by_owner") => Power::Off(DisabledReason::ByOwner),
+            Some(_) => return Err(PgError::invalid("disabled_reason")),
+        };
+        Ok(Endpoint {
+            id: row.id("id")?,
+            account: row.id("account_id")?,
+            url: row.try_get("url")?,
+            events: events.map_err(|()| PgError::invalid("events"))?,
+            description: row.try_get("description")?,
+            power,
+            secret: Secret::from_stored(row.try_get("secret")?),
+            consecutive_failures: row.count("consecutive_failures")?,
+            last_delivered_at: row.maybe_at("last_delivered_at")?,
+            created_at: row.at("created_at")?,
+            updated_at: row.at("updated_at")?,
+        })
     })
 }
 
@@ -43,7 +46,7 @@ pub(super) fn event_names(endpoint: &Endpoint) -> Vec<&'static str> {
 }
 
 /// Writes an endpoint over what it was.
-pub(super) async fn update(connection: &mut PgConnection, endpoint: &Endpoint) -> sqlx::Result<()> {
+pub(super) async fn update(connection: &mut PgConnection, endpoint: &Endpoint) -> PgResult<()> {
     let update = sqlx::query(
         "UPDATE endpoint
          SET url = $3, events = $4, description = $5, disabled_reason = $6, secret = $7,
@@ -60,14 +63,15 @@ pub(super) async fn update(connection: &mut PgConnection, endpoint: &Endpoint) -
     .bind(i32::try_from(endpoint.consecutive_failures).unwrap_or(i32::MAX))
     .bind(endpoint.last_delivered_at.map(time))
     .bind(time(endpoint.updated_at));
-    update.execute(connection).await.map(|_| ())
+    update.execute(connection).await?;
+    Ok(())
 }
 
 /// Writes what attempts change about endpoints: one statement for any number of them.
 pub(super) async fn update_counts(
     connection: &mut PgConnection,
     endpoints: &[Endpoint],
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     if endpoints.is_empty() {
         return Ok(());
     }
@@ -87,7 +91,8 @@ pub(super) async fn update_counts(
     .bind(endpoints.iter().map(|e| reason(e.power)).collect::<Vec<_>>())
     .bind(failures.map_err(|error| sqlx::Error::Encode(Box::new(error)))?)
     .bind(endpoints.iter().map(|e| e.last_delivered_at.map(time)).collect::<Vec<_>>());
-    update.execute(connection).await.map(|_| ())
+    update.execute(connection).await?;
+    Ok(())
 }
 
 /// One endpoint, locked.
@@ -95,7 +100,7 @@ pub(super) async fn lock(
     connection: &mut PgConnection,
     account: AccountId,
     id: EndpointId,
-) -> sqlx::Result<Option<Endpoint>> {
+) -> PgResult<Option<Endpoint>> {
     let row =
         sqlx::query("SELECT * FROM endpoint WHERE account_id = $1 AND id = $2 FOR NO KEY UPDATE")
             .bind(uuid(account))

@@ -8,6 +8,7 @@ use sms_core::time::Timestamp;
 use sms_core::webhook::delivery::{DeliveryError, DeliveryStatus};
 use sqlx::PgConnection;
 
+use crate::error::PgResult;
 use crate::row::{time, uuids};
 
 /// What a delivery that is given up has in its columns; `$1` to `$3` are bound by
@@ -34,7 +35,7 @@ pub(super) fn bind_given_up(query: Query) -> Query {
 pub(super) async fn switched_off(
     connection: &mut PgConnection,
     off: &[(EndpointId, Timestamp)],
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     if off.is_empty() {
         return Ok(());
     }
@@ -62,5 +63,6 @@ pub(super) async fn switched_off(
         " FROM UNNEST($4::uuid[], $5::timestamptz[]) AS off (id, at)
          WHERE d.endpoint_id = off.id AND d.lease IS NOT NULL AND d.leased_until <= off.at",
     )));
-    given_up.bind(ids).bind(moments).execute(connection).await.map(|_| ())
+    given_up.bind(ids).bind(moments).execute(connection).await?;
+    Ok(())
 }

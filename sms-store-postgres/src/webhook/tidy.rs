@@ -7,6 +7,7 @@ use sqlx::{PgConnection, PgPool};
 
 use super::claim::waiting;
 use super::power::{bind_given_up, given_up_columns};
+use crate::error::PgResult;
 use crate::row::{time, uuid};
 
 /// Notes an endpoint that is being removed, so that its deliveries are found.
@@ -14,18 +15,19 @@ pub(super) async fn remember_removed(
     connection: &mut PgConnection,
     account: AccountId,
     id: EndpointId,
-) -> sqlx::Result<()> {
+) -> PgResult<()> {
     let insert = sqlx::query(
         "INSERT INTO endpoint_removed (account_id, endpoint_id) VALUES ($1, $2)
          ON CONFLICT DO NOTHING",
     )
     .bind(uuid(account))
     .bind(uuid(id));
-    insert.execute(connection).await.map(|_| ())
+    insert.execute(connection).await?;
+    Ok(())
 }
 
 /// Tidies up to `limit` deliveries; how many.
-pub(super) async fn tidy(pool: &PgPool, before: Timestamp, limit: usize) -> sqlx::Result<usize> {
+pub(super) async fn tidy(pool: &PgPool, before: Timestamp, limit: usize) -> PgResult<usize> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut left = limit;
     left -= remove_orphans(pool, left).await?;
@@ -38,7 +40,7 @@ fn count(done: &sqlx::postgres::PgQueryResult) -> i64 {
     i64::try_from(done.rows_affected()).unwrap_or(i64::MAX)
 }
 
-async fn remove_orphans(pool: &PgPool, limit: i64) -> sqlx::Result<i64> {
+async fn remove_orphans(pool: &PgPool, limit: i64) -> PgResult<i64> {
     let removed = sqlx::query(
         "DELETE FROM delivery WHERE id = ANY(ARRAY(
              SELECT own.id
@@ -69,7 +71,7 @@ async fn remove_orphans(pool: &PgPool, limit: i64) -> sqlx::Result<i64> {
 
 /// Writes that what is pending in a run that is over is given up. What a worker took at the very
 /// moment at which its endpoint went off is left to it, for longer than any lease.
-async fn give_up_what_is_over(pool: &PgPool, limit: i64) -> sqlx::Result<i64> {
+async fn give_up_what_is_over(pool: &PgPool, limit: i64) -> PgResult<i64> {
     let query = bind_given_up(sqlx::query(concat!(
         waiting!(),
         "UPDATE delivery SET ",
@@ -86,14 +88,14 @@ async fn give_up_what_is_over(pool: &PgPool, limit: i64) -> sqlx::Result<i64> {
              ) AS own
              LIMIT $4))",
     )));
-    query.bind(limit).execute(pool).await.map(|done| count(&done))
+    Ok(count(&query.bind(limit).execute(pool).await?))
 }
 
-async fn remove_old(pool: &PgPool, before: Timestamp, limit: i64) -> sqlx::Result<i64> {
+async fn remove_old(pool: &PgPool, before: Timestamp, limit: i64) -> PgResult<i64> {
     let query = sqlx::query(
         "DELETE FROM delivery WHERE id = ANY(ARRAY(
              SELECT id FROM delivery WHERE created_at < $1
              ORDER BY created_at, id LIMIT $2 FOR UPDATE SKIP LOCKED))",
     );
-    query.bind(time(before)).bind(limit).execute(pool).await.map(|done| count(&done))
+    Ok(count(&query.bind(time(before)).bind(limit).execute(pool).await?))
 }
