@@ -17,6 +17,7 @@ use crate::PgStore;
 use crate::begin::begin;
 use crate::error::{Context, PgResult};
 use crate::row::{Read, digits, time, uuid, uuids};
+use crate::rows_query::rows_query;
 
 /// What reads contacts, up to the condition: `c` is the contact. A bare `EXISTS` among the columns
 /// would tempt the planner to read the opt-outs of all accounts once rather than one a row.
@@ -115,18 +116,17 @@ pub(crate) async fn read_contacts(
     phones: &[E164],
 ) -> PgResult<Vec<Contact>> {
     // Either index by itself; a contact that both name is read once.
-    let rows = sqlx::query(concat!(
-        select_contacts!(),
+    let query = rows_query!(
+        [uuid(account), numbers(phones)]
+        select_contacts!()
         "WHERE c.account_id = $1 AND c.id IN (
-             SELECT UNNEST($2::uuid[])
+             SELECT id FROM " rows(id in ids) as wanted {
+                id: uuid = uuid(*id),
+             } "
              UNION SELECT p.id FROM contact p
-                 WHERE p.account_id = $1 AND p.phone = ANY($3::bigint[]))"
-    ))
-    .bind(uuid(account))
-    .bind(uuids(ids.iter().copied()))
-    .bind(numbers(phones))
-    .fetch_all(connection)
-    .await?;
+                 WHERE p.account_id = $1 AND p.phone = ANY($2::bigint[]))"
+    );
+    let rows = query.fetch_all(connection).await?;
     contacts(&rows)
 }
 
@@ -220,27 +220,26 @@ async fn remove(
     Ok(())
 }
 
-/// The columns that change, each an array: id, phone, names, email, notes, custom, searched, time.
-macro_rules! bind_contacts {
-    ($query:expr, $account:expr, $contacts:expr) => {{
-        let contacts: &[Contact] = $contacts;
-        let texts = |pick: fn(&Details) -> &Option<String>| -> Vec<Option<&str>> {
-            contacts.iter().map(|contact| pick(&contact.details).as_deref()).collect()
-        };
-        $query
-            .bind(uuid($account))
-            .bind(uuids(contacts.iter().map(|contact| contact.id)))
-            .bind(contacts.iter().map(|contact| digits(contact.phone)).collect::<Vec<_>>())
-            .bind(texts(|details| &details.first_name))
-            .bind(texts(|details| &details.last_name))
-            .bind(texts(|details| &details.email))
-            .bind(texts(|details| &details.notes))
-            .bind(contacts.iter().map(custom_json).collect::<Vec<_>>())
-            .bind(contacts.iter().map(Contact::searched).collect::<Vec<_>>())
-            .bind(contacts.iter().map(|contact| time(contact.updated_at)).collect::<Vec<_>>())
-    }};
+/// A statement about contacts, whose account is `$1`: the columns that change stand between two
+/// texts.
+macro_rules! contacts_query {
+    ($account:expr, $before:literal, $contacts:expr, $after:literal) => {
+        rows_query!(
+            [uuid($account)]
+            $before rows(contact in $contacts) as new {
+                id: uuid = uuid(contact.id),
+                phone: bigint = digits(contact.phone),
+                first_name: text = contact.details.first_name.as_deref(),
+                last_name: text = contact.details.last_name.as_deref(),
+                email: text = contact.details.email.as_deref(),
+                notes: text = contact.details.notes.as_deref(),
+                custom: text = custom_json(contact),
+                searched: text = contact.searched(),
+                at: timestamptz = time(contact.updated_at),
+            } $after
+        )
+    };
 }
-
 fn custom_json(contact: &Contact) -> String {
     // Texts, numbers and booleans under names always have a JSON form.
     serde_json::to_string(&contact.details.custom).unwrap_or_default()
@@ -254,15 +253,16 @@ async fn create(
     if created.is_empty() {
         return Ok(());
     }
-    let insert = sqlx::query(
+    let insert = contacts_query!(
+        account,
         "INSERT INTO contact (account_id, id, phone, first_name, last_name, email, notes, custom,
              searched, created_at, updated_at)
          SELECT $1, id, phone, first_name, last_name, email, notes, custom::json, searched, at, at
-         FROM UNNEST($2::uuid[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[],
-             $8::text[], $9::text[], $10::timestamptz[])
-             AS new (id, phone, first_name, last_name, email, notes, custom, searched, at)",
+         FROM ",
+        created,
+        ""
     );
-    bind_contacts!(insert, account, created).execute(connection).await?;
+    insert.execute(connection).await?;
     Ok(())
 }
 
@@ -274,17 +274,17 @@ async fn update(
     if updated.is_empty() {
         return Ok(());
     }
-    let update = sqlx::query(
+    let update = contacts_query!(
+        account,
         "UPDATE contact c
          SET phone = new.phone, first_name = new.first_name, last_name = new.last_name,
              email = new.email, notes = new.notes, custom = new.custom::json,
              searched = new.searched, updated_at = new.at
-         FROM UNNEST($2::uuid[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[],
-             $8::text[], $9::text[], $10::timestamptz[])
-             AS new (id, phone, first_name, last_name, email, notes, custom, searched, at)
-         WHERE c.account_id = $1 AND c.id = new.id",
+         FROM ",
+        updated,
+        " WHERE c.account_id = $1 AND c.id = new.id"
     );
-    bind_contacts!(update, account, updated).execute(connection).await?;
+    update.execute(connection).await?;
     Ok(())
 }
 
@@ -297,16 +297,16 @@ async fn join(
     if contacts.is_empty() {
         return Ok(());
     }
-    let join = sqlx::query(
+    let join = rows_query!(
+        [uuid(account), uuid(list)]
         "WITH joined AS (
              INSERT INTO contact_list_member (account_id, list_id, contact_id)
-             SELECT $1, $2, UNNEST($3::uuid[]) RETURNING contact_id)
+             SELECT $1, $2, id FROM " rows(id in contacts) as new {
+                id: uuid = uuid(*id),
+             } " RETURNING contact_id)
          UPDATE contact_list SET contact_count = contact_count + (SELECT count(*) FROM joined)
-         WHERE account_id = $1 AND id = $2",
-    )
-    .bind(uuid(account))
-    .bind(uuid(list))
-    .bind(uuids(contacts.iter().copied()));
+         WHERE account_id = $1 AND id = $2"
+    );
     join.execute(connection).await?;
     Ok(())
 }
@@ -338,33 +338,31 @@ async fn count(
     uses: &FieldUses,
 ) -> PgResult<()> {
     let (more, fewer): (Vec<_>, Vec<_>) = uses.changes().partition(|(_, by)| *by > 0);
-    for (statement, changes) in [
-        (
+    if !more.is_empty() {
+        let insert = rows_query!(
+            [uuid(account)]
             "INSERT INTO custom_name AS c (account_id, name, uses)
-             SELECT $1, name, by FROM UNNEST($2::text[], $3::bigint[]) AS new (name, by)
-             ON CONFLICT (account_id, name) DO UPDATE SET uses = c.uses + EXCLUDED.uses",
-            &more,
-        ),
-        (
-            "UPDATE custom_name c SET uses = c.uses + new.by
-             FROM UNNEST($2::text[], $3::bigint[]) AS new (name, by)
-             WHERE c.account_id = $1 AND c.name = new.name",
-            &fewer,
-        ),
-    ] {
-        if changes.is_empty() {
-            continue;
-        }
-        sqlx::query(statement)
-            .bind(uuid(account))
-            .bind(changes.iter().map(|(name, _)| *name).collect::<Vec<_>>())
-            .bind(changes.iter().map(|(_, by)| *by).collect::<Vec<_>>())
-            .execute(&mut *connection)
-            .await?;
+             SELECT $1, name, by FROM " rows((name, by) in &more) as new {
+                name: text = *name,
+                by: bigint = *by,
+             } "
+             ON CONFLICT (account_id, name) DO UPDATE SET uses = c.uses + EXCLUDED.uses"
+        );
+        insert.execute(&mut *connection).await?;
     }
     if fewer.is_empty() {
         return Ok(());
     }
+    let update = rows_query!(
+        [uuid(account)]
+        "UPDATE custom_name c SET uses = c.uses + new.by
+         FROM " rows((name, by) in &fewer) as new {
+            name: text = *name,
+            by: bigint = *by,
+         } "
+         WHERE c.account_id = $1 AND c.name = new.name"
+    );
+    update.execute(&mut *connection).await?;
     let forget = sqlx::query(
         "DELETE FROM custom_name WHERE account_id = $1 AND name = ANY($2) AND uses = 0",
     )

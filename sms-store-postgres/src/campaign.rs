@@ -23,7 +23,8 @@ use crate::begin::{again_on_conflict, begin};
 use crate::change::Changes;
 use crate::error::{Context, PgError, PgResult};
 use crate::message_columns;
-use crate::row::{self, Read, time, uuid, uuids};
+use crate::row::{self, Read, bigint, time, uuid};
+use crate::rows_query::rows_query;
 
 pub(crate) mod counts;
 pub(crate) mod launch;
@@ -349,23 +350,22 @@ pub(crate) async fn add_clicks(
     if more.is_empty() {
         return Ok(());
     }
-    let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-    let update = sqlx::query(
+    let update = rows_query!(
         "WITH more AS (
              SELECT c.account_id, c.id, new.clicks, new.unique_clicked
-             FROM UNNEST($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[])
-                  AS new (account_id, id, clicks, unique_clicked)
+             FROM " rows(((account, campaign), more) in more) as new {
+                account_id: uuid = uuid(*account),
+                id: uuid = uuid(*campaign),
+                clicks: bigint = bigint(more.clicks),
+                unique_clicked: bigint = bigint(more.unique),
+             } "
              JOIN campaign c ON c.account_id = new.account_id AND c.id = new.id
              ORDER BY c.id FOR NO KEY UPDATE OF c)
          UPDATE campaign c
          SET clicks = c.clicks + more.clicks,
              unique_clicked = c.unique_clicked + more.unique_clicked
-         FROM more WHERE c.account_id = more.account_id AND c.id = more.id",
-    )
-    .bind(uuids(more.keys().map(|(account, _)| *account)))
-    .bind(uuids(more.keys().map(|(_, campaign)| *campaign)))
-    .bind(more.values().map(|more| count(more.clicks)).collect::<Vec<_>>())
-    .bind(more.values().map(|more| count(more.unique)).collect::<Vec<_>>());
+         FROM more WHERE c.account_id = more.account_id AND c.id = more.id"
+    );
     update.execute(connection).await?;
     Ok(())
 }

@@ -10,13 +10,12 @@ use sms_core::message::change::{Changed, Texted};
 use sms_core::message::{ErrorCode, Message, MessageStatus, TimelineEntry};
 use sms_core::phone::E164;
 use sms_core::statistics::Tally;
-use sms_core::time::Timestamp;
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
 use crate::error::{PgError, PgResult};
-use crate::row::{digits, stored_lines, time, uuids};
-use crate::statistics::{self, insert_changes};
+use crate::row::{digits, stored_lines, time, uuid, uuids};
+use crate::rows_query::rows_query;
 use crate::{campaign, credits, event};
 
 /// Changes gathered in order, to be written together. Later changes of a text build on earlier
@@ -103,36 +102,31 @@ async fn update_texts(
     if texts.is_empty() {
         return Ok(());
     }
-    let at = |pick: fn(&Message) -> Option<Timestamp>| -> Vec<_> {
-        texts.iter().map(|(message, _)| pick(message).map(time)).collect()
-    };
-    let statuses: Vec<&str> = texts.iter().map(|(message, _)| message.status.as_str()).collect();
-    let errors: Vec<Option<&str>> =
-        texts.iter().map(|(message, _)| message.error.map(ErrorCode::as_str)).collect();
-    let update = sqlx::query(concat!(
-        "WITH counted AS (",
-        insert_changes!("$10", "$11", "$12", "$13"),
-        ")
+    let update = rows_query!(
+        "WITH counted AS (INSERT INTO statistic_change " insert(count in tally.counts()) {
+            account_id: uuid = uuid(count.account),
+            at: timestamptz = time(count.at),
+            counted: text = count.counted.as_str(),
+            amount: bigint = count.amount,
+         } ")
          UPDATE message m
          SET status = new.status, error_code = new.error_code, sent_at = new.sent_at,
              delivered_at = new.delivered_at, failed_at = new.failed_at,
              cancelled_at = new.cancelled_at, timeline = m.timeline || new.timeline
-         FROM UNNEST($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::timestamptz[],
-                     $6::timestamptz[], $7::timestamptz[], $8::timestamptz[], $9::jsonb[])
-              AS new (account_id, id, status, error_code, sent_at, delivered_at, failed_at,
-                      cancelled_at, timeline)
+         FROM " rows((message, lines) in &texts) as new {
+            account_id: uuid = uuid(message.account),
+            id: uuid = uuid(message.id),
+            status: text = message.status.as_str(),
+            error_code: text = message.error.map(ErrorCode::as_str),
+            sent_at: timestamptz = message.times.sent_at.map(time),
+            delivered_at: timestamptz = message.times.delivered_at.map(time),
+            failed_at: timestamptz = message.times.failed_at.map(time),
+            cancelled_at: timestamptz = message.times.cancelled_at.map(time),
+            timeline: jsonb = Json(stored_lines(lines.clone())),
+         } "
          WHERE m.account_id = new.account_id AND m.id = new.id"
-    ))
-    .bind(uuids(texts.iter().map(|(message, _)| message.account)))
-    .bind(uuids(texts.iter().map(|(message, _)| message.id)))
-    .bind(statuses)
-    .bind(errors)
-    .bind(at(|message| message.times.sent_at))
-    .bind(at(|message| message.times.delivered_at))
-    .bind(at(|message| message.times.failed_at))
-    .bind(at(|message| message.times.cancelled_at))
-    .bind(texts.iter().map(|(_, lines)| Json(stored_lines(lines.clone()))).collect::<Vec<_>>());
-    statistics::Changes::from(tally).bind(update).execute(connection).await?;
+    );
+    update.execute(connection).await?;
     Ok(())
 }
 
@@ -141,17 +135,17 @@ async fn remember_contacts(connection: &mut PgConnection, texted: Vec<Texted>) -
     if texted.is_empty() {
         return Ok(());
     }
-    let insert = sqlx::query(
-        "INSERT INTO last_texted (number, person, account_id, at)
-         SELECT * FROM UNNEST($1::bigint[], $2::bigint[], $3::uuid[], $4::timestamptz[])
-         ON CONFLICT (number, person) DO UPDATE
-         SET account_id = excluded.account_id, at = excluded.at
-         WHERE last_texted.at <= excluded.at",
-    )
-    .bind(texted.iter().map(|one| digits(one.number)).collect::<Vec<_>>())
-    .bind(texted.iter().map(|one| digits(one.person)).collect::<Vec<_>>())
-    .bind(uuids(texted.iter().map(|one| one.account)))
-    .bind(texted.iter().map(|one| time(one.at)).collect::<Vec<_>>());
+    let insert = rows_query!(
+        "INSERT INTO last_texted " insert(one in &texted) {
+            number: bigint = digits(one.number),
+            person: bigint = digits(one.person),
+            account_id: uuid = uuid(one.account),
+            at: timestamptz = time(one.at),
+        } "
+        ON CONFLICT (number, person) DO UPDATE
+        SET account_id = excluded.account_id, at = excluded.at
+        WHERE last_texted.at <= excluded.at"
+    );
     insert.execute(connection).await?;
     Ok(())
 }

@@ -22,7 +22,8 @@ use uuid::Uuid;
 
 use crate::begin::begin;
 use crate::error::{Context, PgError, PgResult};
-use crate::row::{self, Read, digits, time, uuid, uuids};
+use crate::row::{self, Read, digits, time, uuid};
+use crate::rows_query::rows_query;
 use crate::{PgStore, message_columns};
 
 /// The newest text of each number that a commit texts.
@@ -34,15 +35,16 @@ pub(crate) async fn shift(connection: &mut PgConnection, moved: Moved) -> PgResu
         return Ok(());
     }
     // Asked so that no plan looks for a conversation among all of its account by place.
-    let update = sqlx::query(
+    let update = rows_query!(
         "UPDATE conversation c SET last_message_id = new.id
-         FROM UNNEST($1::uuid[], $2::bigint[], $3::uuid[]) AS new (account_id, phone, id)
+         FROM " rows(((account, number), id) in &moved) as new {
+            account_id: uuid = uuid(*account),
+            phone: bigint = digits(*number),
+            id: uuid = uuid(*id),
+         } "
          WHERE c.account_id = new.account_id AND c.phone = new.phone
-             AND (c.last_message_id < new.id) IS TRUE",
-    )
-    .bind(uuids(moved.keys().map(|(account, _)| *account)))
-    .bind(moved.keys().map(|(_, number)| digits(*number)).collect::<Vec<_>>())
-    .bind(uuids(moved.values().copied()));
+             AND (c.last_message_id < new.id) IS TRUE"
+    );
     update.execute(connection).await?;
     Ok(())
 }

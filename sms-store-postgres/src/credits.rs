@@ -19,8 +19,8 @@ use uuid::Uuid;
 use crate::PgStore;
 use crate::begin::begin;
 use crate::error::{Context, PgError, PgResult};
-use crate::row::{Read, amount, time, uuid, uuids};
-use crate::statistics::{self, insert_changes};
+use crate::row::{Read, amount, time, uuid};
+use crate::rows_query::rows_query;
 
 /// Locks accounts, in the order of their ids, and reads balance and newest seq of each.
 pub(crate) async fn lock_balances(
@@ -58,7 +58,8 @@ pub(crate) async fn book(connection: &mut PgConnection, bookings: Vec<Booking>) 
         let mut last = seq;
         for entry in entries {
             last += 1;
-            rows.push((account, last, entry));
+            let cause = Causes::of(entry.cause);
+            rows.push((account, last, entry, cause));
         }
         accounts.push((account, balance, last));
     }
@@ -66,41 +67,40 @@ pub(crate) async fn book(connection: &mut PgConnection, bookings: Vec<Booking>) 
         return Ok(());
     }
     let mut tally = Tally::default();
-    for (account, _, entry) in &rows {
+    for (account, _, entry, _) in &rows {
         tally.entry(*account, entry);
     }
-    let causes: Vec<Causes> = rows.iter().map(|(_, _, entry)| Causes::of(entry.cause)).collect();
-    let all = sqlx::query(concat!(
-        "WITH entries AS (
-             INSERT INTO ledger_entry (account_id, seq, id, kind, amount, balance_after, batch_id,
-                 message_id, campaign_id, number_id, note, created_at, rent_due_at)
-             SELECT * FROM UNNEST($4::uuid[], $5::bigint[], $6::uuid[], $7::text[], $8::bigint[],
-                 $9::bigint[], $10::uuid[], $11::uuid[], $12::uuid[], $13::uuid[], $14::text[],
-                 $15::timestamptz[], $16::timestamptz[])),
-         counted AS (",
-        insert_changes!("$17", "$18", "$19", "$20"),
-        ")
+    let all = rows_query!(
+        "WITH entries AS (INSERT INTO ledger_entry " insert((account, seq, entry, cause) in &rows) {
+            account_id: uuid = uuid(*account),
+            seq: bigint = *seq,
+            id: uuid = uuid(entry.id),
+            kind: text = entry.cause.kind().as_str(),
+            amount: bigint = entry.amount.get(),
+            balance_after: bigint = amount(entry.balance_after),
+            batch_id: uuid = cause.batch,
+            message_id: uuid = cause.message,
+            campaign_id: uuid = cause.campaign,
+            number_id: uuid = cause.number,
+            note: text = entry.note.as_deref(),
+            created_at: timestamptz = time(entry.created_at),
+            rent_due_at: timestamptz = cause.rent_due,
+         } "),
+         counted AS (INSERT INTO statistic_change " insert(count in tally.counts()) {
+            account_id: uuid = uuid(count.account),
+            at: timestamptz = time(count.at),
+            counted: text = count.counted.as_str(),
+            amount: bigint = count.amount,
+         } ")
          UPDATE account a SET balance = new.balance, ledger_seq = new.seq
-         FROM UNNEST($1::uuid[], $2::bigint[], $3::bigint[]) AS new (id, balance, seq)
+         FROM " rows((account, balance, seq) in &accounts) as new {
+            id: uuid = uuid(*account),
+            balance: bigint = amount(*balance),
+            seq: bigint = *seq,
+         } "
          WHERE a.id = new.id"
-    ))
-    .bind(uuids(accounts.iter().map(|(account, _, _)| *account)))
-    .bind(accounts.iter().map(|(_, balance, _)| amount(*balance)).collect::<Vec<_>>())
-    .bind(accounts.iter().map(|(_, _, seq)| *seq).collect::<Vec<_>>())
-    .bind(uuids(rows.iter().map(|(account, _, _)| *account)))
-    .bind(rows.iter().map(|(_, seq, _)| *seq).collect::<Vec<_>>())
-    .bind(uuids(rows.iter().map(|(_, _, entry)| entry.id)))
-    .bind(rows.iter().map(|(_, _, entry)| entry.cause.kind().as_str()).collect::<Vec<_>>())
-    .bind(rows.iter().map(|(_, _, entry)| entry.amount.get()).collect::<Vec<_>>())
-    .bind(rows.iter().map(|(_, _, entry)| amount(entry.balance_after)).collect::<Vec<_>>())
-    .bind(causes.iter().map(|cause| cause.batch).collect::<Vec<_>>())
-    .bind(causes.iter().map(|cause| cause.message).collect::<Vec<_>>())
-    .bind(causes.iter().map(|cause| cause.campaign).collect::<Vec<_>>())
-    .bind(causes.iter().map(|cause| cause.number).collect::<Vec<_>>())
-    .bind(rows.iter().map(|(_, _, entry)| entry.note.as_deref()).collect::<Vec<_>>())
-    .bind(rows.iter().map(|(_, _, entry)| time(entry.created_at)).collect::<Vec<_>>())
-    .bind(causes.iter().map(|cause| cause.rent_due).collect::<Vec<_>>());
-    statistics::Changes::from(&tally).bind(all).execute(connection).await?;
+    );
+    all.execute(connection).await?;
     Ok(())
 }
 

@@ -9,7 +9,8 @@ use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
 
 use crate::error::{PgError, PgResult};
-use crate::row::{Read, time, token, uuids};
+use crate::row::{Read, integer, time, token, uuid};
+use crate::rows_query::rows_query;
 
 /// The columns of a delivery that is called `d`, with its endpoint as `e`.
 macro_rules! delivery_columns {
@@ -96,32 +97,29 @@ pub(crate) async fn insert(
     if deliveries.is_empty() {
         return Ok(());
     }
-    let attempts = deliveries.iter().map(|d| i32::try_from(d.attempts).unwrap_or(i32::MAX));
-    let insert = sqlx::query(
+    let insert = rows_query!(
         "INSERT INTO delivery (account_id, endpoint_id, id, event_id, event_type, body, status,
              attempts, last_status_code, last_error, last_attempt_at, next_attempt_at,
              delivered_at, claimable_at, created_at, run)
-         SELECT new.*, e.run FROM UNNEST($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[],
-             $6::text[], $7::text[], $8::integer[], $9::integer[], $10::text[],
-             $11::timestamptz[], $12::timestamptz[], $13::timestamptz[], $14::timestamptz[],
-             $15::timestamptz[]) AS new (account_id, endpoint_id)
-         JOIN endpoint e ON e.account_id = new.account_id AND e.id = new.endpoint_id",
-    )
-    .bind(uuids(deliveries.iter().map(|d| d.account)))
-    .bind(uuids(deliveries.iter().map(|d| d.endpoint)))
-    .bind(uuids(deliveries.iter().map(|d| d.id)))
-    .bind(uuids(deliveries.iter().map(|d| d.event_id)))
-    .bind(deliveries.iter().map(|d| d.event_type.as_str()).collect::<Vec<_>>())
-    .bind(deliveries.iter().map(|d| d.body.as_str()).collect::<Vec<_>>())
-    .bind(deliveries.iter().map(|d| d.status.as_str()).collect::<Vec<_>>())
-    .bind(attempts.collect::<Vec<_>>())
-    .bind(deliveries.iter().map(|d| d.last_status_code.map(i32::from)).collect::<Vec<_>>())
-    .bind(deliveries.iter().map(|d| d.last_error.map(DeliveryError::as_str)).collect::<Vec<_>>())
-    .bind(deliveries.iter().map(|d| d.last_attempt_at.map(time)).collect::<Vec<_>>())
-    .bind(deliveries.iter().map(|d| d.next_attempt_at.map(time)).collect::<Vec<_>>())
-    .bind(deliveries.iter().map(|d| d.delivered_at.map(time)).collect::<Vec<_>>())
-    .bind(deliveries.iter().map(|d| d.claimable_at().map(time)).collect::<Vec<_>>())
-    .bind(deliveries.iter().map(|d| time(d.created_at)).collect::<Vec<_>>());
+         SELECT new.*, e.run FROM " rows(delivery in &deliveries) as new {
+            account_id: uuid = uuid(delivery.account),
+            endpoint_id: uuid = uuid(delivery.endpoint),
+            id: uuid = uuid(delivery.id),
+            event_id: uuid = uuid(delivery.event_id),
+            event_type: text = delivery.event_type.as_str(),
+            body: text = delivery.body.as_str(),
+            status: text = delivery.status.as_str(),
+            attempts: integer = integer(delivery.attempts),
+            last_status_code: integer = delivery.last_status_code.map(i32::from),
+            last_error: text = delivery.last_error.map(DeliveryError::as_str),
+            last_attempt_at: timestamptz = delivery.last_attempt_at.map(time),
+            next_attempt_at: timestamptz = delivery.next_attempt_at.map(time),
+            delivered_at: timestamptz = delivery.delivered_at.map(time),
+            claimable_at: timestamptz = delivery.claimable_at().map(time),
+            created_at: timestamptz = time(delivery.created_at),
+         } "
+         JOIN endpoint e ON e.account_id = new.account_id AND e.id = new.endpoint_id"
+    );
     insert.execute(connection).await?;
     Ok(())
 }
@@ -132,37 +130,32 @@ pub(crate) async fn update(connection: &mut PgConnection, deliveries: &[Delivery
     if deliveries.is_empty() {
         return Ok(());
     }
-    let attempts = deliveries.iter().map(|d| i32::try_from(d.attempts).unwrap_or(i32::MAX));
-    let update = sqlx::query(
+    let update = rows_query!(
         "UPDATE delivery d
          SET status = new.status, attempts = new.attempts, last_status_code = new.last_status_code,
              last_error = new.last_error, last_attempt_at = new.last_attempt_at,
              next_attempt_at = new.next_attempt_at, delivered_at = new.delivered_at,
              lease = new.lease, leased_until = new.leased_until, claimable_at = new.claimable_at,
              run = e.run
-         FROM UNNEST($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::integer[], $6::integer[],
-                     $7::text[], $8::timestamptz[], $9::timestamptz[], $10::timestamptz[],
-                     $11::uuid[], $12::timestamptz[], $13::timestamptz[])
-              AS new (account_id, endpoint_id, id, status, attempts, last_status_code, last_error,
-                      last_attempt_at, next_attempt_at, delivered_at, lease, leased_until,
-                      claimable_at)
+         FROM " rows(delivery in deliveries) as new {
+            account_id: uuid = uuid(delivery.account),
+            endpoint_id: uuid = uuid(delivery.endpoint),
+            id: uuid = uuid(delivery.id),
+            status: text = delivery.status.as_str(),
+            attempts: integer = integer(delivery.attempts),
+            last_status_code: integer = delivery.last_status_code.map(i32::from),
+            last_error: text = delivery.last_error.map(DeliveryError::as_str),
+            last_attempt_at: timestamptz = delivery.last_attempt_at.map(time),
+            next_attempt_at: timestamptz = delivery.next_attempt_at.map(time),
+            delivered_at: timestamptz = delivery.delivered_at.map(time),
+            lease: uuid = delivery.lease.map(token),
+            leased_until: timestamptz = delivery.leased_until.map(time),
+            claimable_at: timestamptz = delivery.claimable_at().map(time),
+         } "
          JOIN endpoint e ON e.account_id = new.account_id AND e.id = new.endpoint_id
          WHERE d.account_id = new.account_id AND d.endpoint_id = new.endpoint_id
-             AND d.id = new.id",
-    )
-    .bind(uuids(deliveries.iter().map(|d| d.account)))
-    .bind(uuids(deliveries.iter().map(|d| d.endpoint)))
-    .bind(uuids(deliveries.iter().map(|d| d.id)))
-    .bind(deliveries.iter().map(|d| d.status.as_str()).collect::<Vec<_>>())
-    .bind(attempts.collect::<Vec<_>>())
-    .bind(deliveries.iter().map(|d| d.last_status_code.map(i32::from)).collect::<Vec<_>>())
-    .bind(deliveries.iter().map(|d| d.last_error.map(DeliveryError::as_str)).collect::<Vec<_>>())
-    .bind(deliveries.iter().map(|d| d.last_attempt_at.map(time)).collect::<Vec<_>>())
-    .bind(deliveries.iter().map(|d| d.next_attempt_at.map(time)).collect::<Vec<_>>())
-    .bind(deliveries.iter().map(|d| d.delivered_at.map(time)).collect::<Vec<_>>())
-    .bind(deliveries.iter().map(|d| d.lease.map(token)).collect::<Vec<_>>())
-    .bind(deliveries.iter().map(|d| d.leased_until.map(time)).collect::<Vec<_>>())
-    .bind(deliveries.iter().map(|d| d.claimable_at().map(time)).collect::<Vec<_>>());
+             AND d.id = new.id"
+    );
     update.execute(connection).await?;
     Ok(())
 }

@@ -20,7 +20,8 @@ use sqlx::{PgConnection, Row};
 use crate::begin::{again_on_conflict, begin};
 use crate::change::Changes;
 use crate::error::{Context, PgError, PgResult};
-use crate::row::{self, Read, digits, time, token, uuid, uuids};
+use crate::row::{self, Read, digits, integer, time, token, uuid, uuids};
+use crate::rows_query::rows_query;
 use crate::sent_part::Staged;
 use crate::{PgStore, message_columns};
 
@@ -347,22 +348,19 @@ async fn put_entries(connection: &mut PgConnection, entries: Vec<QueueEntry>) ->
     if entries.is_empty() {
         return Ok(());
     }
-    let counts = |of: fn(&QueueEntry) -> u32| -> Vec<i32> {
-        entries.iter().map(|entry| i32::try_from(of(entry)).unwrap_or(i32::MAX)).collect()
-    };
-    let update = sqlx::query(
+    let update = rows_query!(
         "UPDATE queue q
          SET claimable_at = new.claimable_at, attempt = new.attempt, lease = new.lease,
              unanswered = new.unanswered
-         FROM UNNEST($1::uuid[], $2::timestamptz[], $3::integer[], $4::uuid[], $5::integer[])
-              AS new (message_id, claimable_at, attempt, lease, unanswered)
-         WHERE q.message_id = new.message_id",
-    )
-    .bind(uuids(entries.iter().map(|entry| entry.message)))
-    .bind(entries.iter().map(|entry| time(entry.claimable_at)).collect::<Vec<_>>())
-    .bind(counts(|entry| entry.attempt))
-    .bind(entries.iter().map(|entry| entry.lease.map(token)).collect::<Vec<_>>())
-    .bind(counts(|entry| entry.unanswered));
+         FROM " rows(entry in &entries) as new {
+            message_id: uuid = uuid(entry.message),
+            claimable_at: timestamptz = time(entry.claimable_at),
+            attempt: integer = integer(entry.attempt),
+            lease: uuid = entry.lease.map(token),
+            unanswered: integer = integer(entry.unanswered),
+         } "
+         WHERE q.message_id = new.message_id"
+    );
     update.execute(connection).await?;
     Ok(())
 }
@@ -374,21 +372,18 @@ async fn insert_follow_ups(
     if follow_ups.is_empty() {
         return Ok(());
     }
-    let what: Vec<(&str, Option<&str>)> =
-        follow_ups.iter().map(|follow_up| comeback_columns(&follow_up.what)).collect();
-    let insert = sqlx::query(
-        "INSERT INTO follow_up (id, message_id, number, person, route, due_at, what, detail)
-         SELECT * FROM UNNEST($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[], $5::text[],
-             $6::timestamptz[], $7::text[], $8::text[])",
-    )
-    .bind(uuids(follow_ups.iter().map(|one| one.id)))
-    .bind(uuids(follow_ups.iter().map(|one| one.message)))
-    .bind(follow_ups.iter().map(|one| digits(one.number)).collect::<Vec<_>>())
-    .bind(follow_ups.iter().map(|one| digits(one.person)).collect::<Vec<_>>())
-    .bind(follow_ups.iter().map(|one| one.route.as_str()).collect::<Vec<_>>())
-    .bind(follow_ups.iter().map(|one| time(one.due_at)).collect::<Vec<_>>())
-    .bind(what.iter().map(|(what, _)| *what).collect::<Vec<_>>())
-    .bind(what.iter().map(|(_, detail)| *detail).collect::<Vec<_>>());
+    let insert = rows_query!(
+        "INSERT INTO follow_up " insert(follow_up in &follow_ups) {
+            id: uuid = uuid(follow_up.id),
+            message_id: uuid = uuid(follow_up.message),
+            number: bigint = digits(follow_up.number),
+            person: bigint = digits(follow_up.person),
+            route: text = follow_up.route.as_str(),
+            due_at: timestamptz = time(follow_up.due_at),
+            what: text = comeback_columns(&follow_up.what).0,
+            detail: text = comeback_columns(&follow_up.what).1,
+        }
+    );
     insert.execute(connection).await?;
     Ok(())
 }

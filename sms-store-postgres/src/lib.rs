@@ -54,6 +54,7 @@ mod opt_out;
 mod rate_limit;
 mod receipt;
 mod row;
+mod rows_query;
 mod search;
 mod sender_name;
 mod sending;

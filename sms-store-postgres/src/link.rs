@@ -14,7 +14,8 @@ use uuid::Uuid;
 
 use crate::begin::begin;
 use crate::error::{Context, PgError, PgResult};
-use crate::row::{Read, digits, time, uuid, uuids};
+use crate::row::{Read, bigint, digits, time, uuid};
+use crate::rows_query::rows_query;
 use crate::shared_commit::Shared;
 use crate::{PgStore, campaign, event};
 
@@ -143,20 +144,19 @@ async fn locked(
 
 /// Writes the counts of links: one statement for any number of them.
 async fn update(connection: &mut PgConnection, links: &BTreeMap<LinkCode, Link>) -> PgResult<()> {
-    let clicks = links.values().map(|link| i64::try_from(link.clicks).unwrap_or(i64::MAX));
-    let update = sqlx::query(
+    let update = rows_query!(
         "UPDATE link l
          SET clicks = new.clicks, first_clicked_at = new.first_clicked_at,
              last_clicked_at = new.last_clicked_at
-         FROM UNNEST($1::uuid[], $2::uuid[], $3::bigint[], $4::timestamptz[], $5::timestamptz[])
-              AS new (account_id, id, clicks, first_clicked_at, last_clicked_at)
-         WHERE l.account_id = new.account_id AND l.id = new.id",
-    )
-    .bind(uuids(links.values().map(|link| link.account)))
-    .bind(uuids(links.values().map(|link| link.id)))
-    .bind(clicks.collect::<Vec<_>>())
-    .bind(links.values().map(|link| link.first_clicked_at.map(time)).collect::<Vec<_>>())
-    .bind(links.values().map(|link| link.last_clicked_at.map(time)).collect::<Vec<_>>());
+         FROM " rows(link in links.values()) as new {
+            account_id: uuid = uuid(link.account),
+            id: uuid = uuid(link.id),
+            clicks: bigint = bigint(link.clicks),
+            first_clicked_at: timestamptz = link.first_clicked_at.map(time),
+            last_clicked_at: timestamptz = link.last_clicked_at.map(time),
+         } "
+         WHERE l.account_id = new.account_id AND l.id = new.id"
+    );
     update.execute(connection).await?;
     Ok(())
 }
@@ -170,21 +170,19 @@ pub(crate) async fn insert(
     if links.is_empty() {
         return Ok(BTreeSet::new());
     }
-    let rows = sqlx::query(
-        "INSERT INTO link (account_id, id, code, url, message_id, campaign_id, contact_number)
-         SELECT * FROM UNNEST($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[],
-             $6::uuid[], $7::bigint[])
-         ON CONFLICT (code) DO NOTHING RETURNING id",
-    )
-    .bind(uuids(links.iter().map(|link| link.account)))
-    .bind(uuids(links.iter().map(|link| link.id)))
-    .bind(links.iter().map(|link| link.code.as_str()).collect::<Vec<_>>())
-    .bind(links.iter().map(|link| link.url.as_str()).collect::<Vec<_>>())
-    .bind(uuids(links.iter().map(|link| link.message)))
-    .bind(links.iter().map(|link| link.campaign.map(uuid)).collect::<Vec<_>>())
-    .bind(links.iter().map(|link| digits(link.contact_number)).collect::<Vec<_>>())
-    .fetch_all(connection)
-    .await?;
+    let insert = rows_query!(
+        "INSERT INTO link " insert(link in links) {
+            account_id: uuid = uuid(link.account),
+            id: uuid = uuid(link.id),
+            code: text = link.code.as_str(),
+            url: text = link.url.as_str(),
+            message_id: uuid = uuid(link.message),
+            campaign_id: uuid = link.campaign.map(uuid),
+            contact_number: bigint = digits(link.contact_number),
+        } "
+        ON CONFLICT (code) DO NOTHING RETURNING id"
+    );
+    let rows = insert.fetch_all(connection).await?;
     rows.iter().map(|row| row.id("id")).collect()
 }
 
@@ -193,12 +191,13 @@ pub(crate) async fn delete(connection: &mut PgConnection, links: &[&Link]) -> Pg
     if links.is_empty() {
         return Ok(());
     }
-    let delete = sqlx::query(
-        "DELETE FROM link l USING UNNEST($1::uuid[], $2::uuid[]) AS old (account_id, id)
-         WHERE l.account_id = old.account_id AND l.id = old.id",
-    )
-    .bind(uuids(links.iter().map(|link| link.account)))
-    .bind(uuids(links.iter().map(|link| link.id)));
+    let delete = rows_query!(
+        "DELETE FROM link l USING " rows(link in links) as old {
+            account_id: uuid = uuid(link.account),
+            id: uuid = uuid(link.id),
+         } "
+         WHERE l.account_id = old.account_id AND l.id = old.id"
+    );
     delete.execute(connection).await?;
     Ok(())
 }

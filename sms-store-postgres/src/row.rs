@@ -39,10 +39,19 @@ pub(crate) fn amount(credits: Credits) -> i64 {
     credits.gain().get()
 }
 
+/// A count as a column has it. Counts stay far below the limit.
+pub(crate) fn integer(count: u32) -> i32 {
+    i32::try_from(count).unwrap_or(i32::MAX)
+}
+
+/// A large count as a column has it. Counts stay far below the limit.
+pub(crate) fn bigint(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
 pub(crate) fn time(at: Timestamp) -> DateTime<Utc> {
     at.to_chrono()
 }
-
 /// Reads typed values from a row by column.
 pub(crate) trait Read {
     fn id<K: Kind>(&self, column: &str) -> PgResult<Id<K>>;

@@ -14,6 +14,7 @@ use crate::error::PgResult;
 use crate::message::{Window, list_query, push_filter};
 use crate::message_columns;
 use crate::row::{self, uuid};
+use crate::rows_query::rows_query;
 
 mod prepare;
 mod signature;
@@ -158,24 +159,21 @@ impl Searcher<'_> {
 
     /// The next spans whose signatures have all these bits, by their first and last texts.
     async fn next_spans(&self, bits: &[i64], count: i64) -> PgResult<Vec<(Uuid, Uuid)>> {
-        let rows = sqlx::query(
+        let query = rows_query!(
+            [uuid(self.account), self.before, self.after, count]
             "SELECT s.first_id, s.last_id FROM message_span s
              WHERE s.account_id = $1 AND s.first_id < $2 AND s.last_id > $3
                  -- Spans do not overlap: the one that holds $2 is the newest that may matter.
                  AND s.last_id <= COALESCE(
                      (SELECT h.last_id FROM message_span h
                       WHERE h.account_id = $1 AND h.last_id >= $2 ORDER BY h.last_id LIMIT 1), $2)
-                 AND NOT EXISTS (SELECT FROM UNNEST($4::bigint[]) AS wanted (bit)
-                                 WHERE get_bit(s.signature, wanted.bit) = 0)
-             ORDER BY s.last_id DESC LIMIT $5",
-        )
-        .bind(uuid(self.account))
-        .bind(self.before)
-        .bind(self.after)
-        .bind(bits)
-        .bind(count)
-        .fetch_all(self.pool)
-        .await?;
+                 AND NOT EXISTS (SELECT FROM " rows(bit in bits) as wanted {
+                        bit: bigint = *bit,
+                     } "
+                     WHERE get_bit(s.signature, wanted.bit) = 0)
+             ORDER BY s.last_id DESC LIMIT $4"
+        );
+        let rows = query.fetch_all(self.pool).await?;
         rows.iter().map(|row| Ok((row.try_get("first_id")?, row.try_get("last_id")?))).collect()
     }
 

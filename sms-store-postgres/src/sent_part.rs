@@ -18,7 +18,8 @@ use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, PgPool, Row};
 
 use crate::error::{PgError, PgResult};
-use crate::row::{Read, time, uuids};
+use crate::row::{Read, time, uuid, uuids};
+use crate::rows_query::rows_query;
 
 /// The text that a part belongs to.
 #[derive(Debug, Clone, Copy)]
@@ -107,27 +108,23 @@ async fn take(
     if parts.is_empty() {
         return Ok(EarlyReports::new());
     }
-    let (routes, ids) = keys(parts.keys());
-    let totals = parts.values().map(|part| i32::try_from(part.total).unwrap_or(i32::MAX));
-    let rows = sqlx::query(
+    let insert = rows_query!(
         "WITH taken AS (
-             INSERT INTO sent_part AS p (route, network_id, message_id, total, at)
-             SELECT * FROM UNNEST($1::text[], $2::text[], $3::uuid[], $4::integer[],
-                 $5::timestamptz[])
+             INSERT INTO sent_part AS p " insert(part in parts.values()) {
+                route: text = part.id.route.as_str(),
+                network_id: text = &*part.id.id,
+                message_id: uuid = uuid(part.message),
+                total: integer = i32::try_from(part.total).unwrap_or(i32::MAX),
+                at: timestamptz = time(part.at),
+             } "
              ON CONFLICT (route, network_id) DO UPDATE
              SET message_id = excluded.message_id, total = excluded.total, at = excluded.at,
                  report = CASE WHEN p.message_id IS NULL THEN p.report END,
                  early_at = CASE WHEN p.message_id IS NULL THEN p.at END
              RETURNING route, network_id, report, early_at)
-         SELECT * FROM taken WHERE report IS NOT NULL",
-    )
-    .bind(routes)
-    .bind(ids)
-    .bind(uuids(parts.values().map(|part| part.message)))
-    .bind(totals.collect::<Vec<_>>())
-    .bind(parts.values().map(|part| time(part.at)).collect::<Vec<_>>())
-    .fetch_all(connection)
-    .await?;
+         SELECT * FROM taken WHERE report IS NOT NULL"
+    );
+    let rows = insert.fetch_all(connection).await?;
     let read = |row| {
         let status = report(row)?.ok_or_else(|| PgError::invalid("report"))?;
         Ok((network_id(row)?, EarlyReport { status, at: row.at("early_at")? }))
@@ -140,17 +137,17 @@ pub(crate) async fn places(
     pool: &PgPool,
     ids: impl Iterator<Item = &NetworkId>,
 ) -> PgResult<BTreeMap<NetworkId, Place>> {
-    let (routes, ids) = keys(ids);
-    let rows = sqlx::query(
+    let ids: Vec<&NetworkId> = ids.collect();
+    let query = rows_query!(
         "SELECT p.route, p.network_id, p.message_id, p.total
-         FROM UNNEST($1::text[], $2::text[]) AS wanted (route, network_id)
+         FROM " rows(id in &ids) as wanted {
+            route: text = id.route.as_str(),
+            network_id: text = &*id.id,
+         } "
          JOIN sent_part p ON p.route = wanted.route AND p.network_id = wanted.network_id
-         WHERE p.message_id IS NOT NULL",
-    )
-    .bind(routes)
-    .bind(ids)
-    .fetch_all(pool)
-    .await?;
+         WHERE p.message_id IS NOT NULL"
+    );
+    let rows = query.fetch_all(pool).await?;
     read_places(&rows)
 }
 
@@ -163,31 +160,29 @@ pub(crate) async fn keep_early(
     if reports.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let (routes, ids) = keys(reports.keys().copied());
     // As `EarlyReport::gives_way` has it. Where it does not, the row is written as it was, to be
     // held and answered.
-    let rows = sqlx::query(
+    let insert = rows_query!(
+        [EARLY_FOR.as_secs_f64()]
         "WITH kept AS (
-             INSERT INTO sent_part AS p (route, network_id, report, at)
-             SELECT * FROM UNNEST($1::text[], $2::text[], $3::text[], $4::timestamptz[])
+             INSERT INTO sent_part AS p " insert((id, report) in reports) {
+                route: text = id.route.as_str(),
+                network_id: text = &*id.id,
+                report: text = column(report.status),
+                at: timestamptz = time(report.at),
+             } "
              ON CONFLICT (route, network_id) DO UPDATE
              SET (report, at) = (
                  SELECT CASE WHEN gives_way THEN excluded.report ELSE p.report END,
                      CASE WHEN gives_way THEN excluded.at ELSE p.at END
                  FROM (SELECT p.message_id IS NULL
                            AND (p.report <> 'delivered'
-                                OR p.at <= excluded.at - make_interval(secs => $5)) AS gives_way)
+                                OR p.at <= excluded.at - make_interval(secs => $1)) AS gives_way)
                      AS it)
              RETURNING route, network_id, message_id, total)
-         SELECT * FROM kept WHERE message_id IS NOT NULL",
-    )
-    .bind(routes)
-    .bind(ids)
-    .bind(reports.values().map(|report| column(report.status)).collect::<Vec<_>>())
-    .bind(reports.values().map(|report| time(report.at)).collect::<Vec<_>>())
-    .bind(EARLY_FOR.as_secs_f64())
-    .fetch_all(pool)
-    .await?;
+         SELECT * FROM kept WHERE message_id IS NOT NULL"
+    );
+    let rows = insert.fetch_all(pool).await?;
     read_places(&rows)
 }
 
@@ -198,20 +193,20 @@ pub(crate) async fn parts(
     alone: impl Iterator<Item = &NetworkId>,
     texts: impl Iterator<Item = MessageId>,
 ) -> PgResult<Vec<SentPart>> {
-    let (routes, ids) = keys(alone);
-    let rows = sqlx::query(
+    let alone: Vec<&NetworkId> = alone.collect();
+    let query = rows_query!(
+        [uuids(texts)]
         "SELECT p.*
-         FROM UNNEST($1::text[], $2::text[]) AS wanted (route, network_id)
+         FROM " rows(id in &alone) as wanted {
+            route: text = id.route.as_str(),
+            network_id: text = &*id.id,
+         } "
          JOIN sent_part p ON p.route = wanted.route AND p.network_id = wanted.network_id
          WHERE p.total = 1
          UNION ALL
-         SELECT * FROM sent_part WHERE message_id = ANY($3) AND total > 1",
-    )
-    .bind(routes)
-    .bind(ids)
-    .bind(uuids(texts))
-    .fetch_all(connection)
-    .await?;
+         SELECT * FROM sent_part WHERE message_id = ANY($1) AND total > 1"
+    );
+    let rows = query.fetch_all(connection).await?;
     rows.iter().map(part).collect()
 }
 
@@ -223,18 +218,17 @@ pub(crate) async fn write_reports(
     if parts.is_empty() {
         return Ok(());
     }
-    let (routes, ids) = keys(parts.iter().map(|part| &part.id));
-    let update = sqlx::query(
+    let update = rows_query!(
         "UPDATE sent_part p SET report = new.report
-         FROM UNNEST($1::text[], $2::text[], $3::uuid[], $4::text[])
-              AS new (route, network_id, message_id, report)
+         FROM " rows(part in parts) as new {
+            route: text = part.id.route.as_str(),
+            network_id: text = &*part.id.id,
+            message_id: uuid = uuid(part.message),
+            report: text = part.report.map(column),
+         } "
          WHERE p.route = new.route AND p.network_id = new.network_id
-             AND p.message_id = new.message_id",
-    )
-    .bind(routes)
-    .bind(ids)
-    .bind(uuids(parts.iter().map(|part| part.message)))
-    .bind(parts.iter().map(|part| part.report.map(column)).collect::<Vec<_>>());
+             AND p.message_id = new.message_id"
+    );
     update.execute(connection).await?;
     Ok(())
 }
@@ -251,10 +245,6 @@ pub(crate) async fn tidy(pool: &PgPool, before: Timestamp, limit: usize) -> PgRe
     .execute(pool)
     .await?;
     Ok(usize::try_from(deleted.rows_affected()).unwrap_or(usize::MAX))
-}
-
-fn keys<'a>(ids: impl Iterator<Item = &'a NetworkId>) -> (Vec<&'a str>, Vec<&'a str>) {
-    ids.map(|id| (id.route.as_str(), &*id.id)).unzip()
 }
 
 /// A report as the column has it: no error has the code `delivered`.

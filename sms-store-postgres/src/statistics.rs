@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use chrono::{DateTime, Utc};
 use sms_core::ids::AccountId;
 use sms_core::statistics::store::StatisticsStore;
 use sms_core::statistics::{Count, Counted, Counts, Period, Tally, Totals};
@@ -12,70 +11,27 @@ use sms_core::store::StoreError;
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
 use sqlx::{PgConnection, PgPool, Postgres, Row};
-use uuid::Uuid;
 
 use crate::PgStore;
 use crate::begin::{again_on_conflict, begin};
 use crate::error::{Context, PgError, PgResult};
 use crate::row::{Read, time, uuid};
-
-/// The columns of changes, to be bound by [`Changes::bind`] as the parameters that
-/// [`insert_changes`] names.
-pub(crate) struct Changes {
-    accounts: Vec<Uuid>,
-    times: Vec<DateTime<Utc>>,
-    counted: Vec<&'static str>,
-    amounts: Vec<i64>,
-}
-
-impl From<&Tally> for Changes {
-    fn from(tally: &Tally) -> Self {
-        Self {
-            accounts: tally.counts().map(|count| uuid(count.account)).collect(),
-            times: tally.counts().map(|count| time(count.at)).collect(),
-            counted: tally.counts().map(|count| count.counted.as_str()).collect(),
-            amounts: tally.counts().map(|count| count.amount).collect(),
-        }
-    }
-}
-
-impl Changes {
-    /// Binds the four columns.
-    pub(crate) fn bind(
-        self,
-        query: Query<'_, Postgres, PgArguments>,
-    ) -> Query<'_, Postgres, PgArguments> {
-        let Self { accounts, times, counted, amounts } = self;
-        query.bind(accounts).bind(times).bind(counted).bind(amounts)
-    }
-}
-
-/// Writes the changes that are bound as these four parameters: to stand in the statement of the
-/// commit that makes them, as one more round to the database would cost more than they do.
-macro_rules! insert_changes {
-    ($accounts:literal, $times:literal, $counted:literal, $amounts:literal) => {
-        concat!(
-            "INSERT INTO statistic_change (account_id, at, counted, amount) SELECT * FROM UNNEST(",
-            $accounts,
-            "::uuid[], ",
-            $times,
-            "::timestamptz[], ",
-            $counted,
-            "::text[], ",
-            $amounts,
-            "::bigint[])"
-        )
-    };
-}
-pub(crate) use insert_changes;
+use crate::rows_query::rows_query;
 
 /// Writes changes by themselves.
 pub(crate) async fn count(connection: &mut PgConnection, tally: &Tally) -> PgResult<()> {
     if tally.is_empty() {
         return Ok(());
     }
-    let insert = sqlx::query(insert_changes!("$1", "$2", "$3", "$4"));
-    Changes::from(tally).bind(insert).execute(connection).await?;
+    let insert = rows_query!(
+        "INSERT INTO statistic_change " insert(count in tally.counts()) {
+            account_id: uuid = uuid(count.account),
+            at: timestamptz = time(count.at),
+            counted: text = count.counted.as_str(),
+            amount: bigint = count.amount,
+        }
+    );
+    insert.execute(connection).await?;
     Ok(())
 }
 
@@ -108,19 +64,21 @@ impl StatisticsStore for PgStore {
 /// The pieces of all periods, each with what it has in the totals, and the periods with what is not
 /// in them yet.
 fn within(account: AccountId, periods: &[Period]) -> Query<'static, Postgres, PgArguments> {
-    let (mut places, mut spans, mut ends) = (Vec::new(), Vec::new(), Vec::new());
-    for (period, place) in periods.iter().zip(0i32..) {
-        for piece in period.pieces() {
-            places.push(place);
-            spans.push(piece.span.as_str());
-            ends.push((time(piece.from), time(piece.to)));
-        }
-    }
-    let (from, to): (Vec<_>, Vec<_>) = ends.into_iter().unzip();
-    sqlx::query(
+    let each = || periods.iter().zip(0i32..);
+    let pieces = || {
+        each().flat_map(|(period, place)| {
+            period.pieces().into_iter().map(move |piece| (place, piece))
+        })
+    };
+    rows_query!(
+        [uuid(account)]
         "SELECT piece.place, total.*
-         FROM UNNEST($2::integer[], $3::text[], $4::timestamptz[], $5::timestamptz[])
-              AS piece (place, span, begins, ends)
+         FROM " rows((place, piece) in pieces()) as piece {
+            place: integer = place,
+            span: text = piece.span.as_str(),
+            begins: timestamptz = time(piece.from),
+            ends: timestamptz = time(piece.to),
+         } "
          CROSS JOIN LATERAL (
              SELECT sum(s.sent)::bigint AS sent, sum(s.delivered)::bigint AS delivered,
                     sum(s.failed)::bigint AS failed, sum(s.received)::bigint AS received,
@@ -135,20 +93,15 @@ fn within(account: AccountId, periods: &[Period]) -> Query<'static, Postgres, Pg
                 sum(c.amount) FILTER (WHERE c.counted = 'failed')::bigint,
                 sum(c.amount) FILTER (WHERE c.counted = 'received')::bigint,
                 sum(c.amount) FILTER (WHERE c.counted = 'credits')::bigint
-         FROM UNNEST($6::integer[], $7::timestamptz[], $8::timestamptz[])
-              AS period (place, begins, ends)
+         FROM " rows((period, place) in each()) as period {
+            place: integer = place,
+            begins: timestamptz = time(period.from),
+            ends: timestamptz = time(period.to),
+         } "
          JOIN statistic_change c
            ON c.account_id = $1 AND c.at >= period.begins AND c.at < period.ends
-         GROUP BY period.place",
+         GROUP BY period.place"
     )
-    .bind(uuid(account))
-    .bind(places)
-    .bind(spans)
-    .bind(from)
-    .bind(to)
-    .bind((0i32..).take(periods.len()).collect::<Vec<_>>())
-    .bind(periods.iter().map(|period| time(period.from)).collect::<Vec<_>>())
-    .bind(periods.iter().map(|period| time(period.to)).collect::<Vec<_>>())
 }
 
 fn read(row: &PgRow) -> PgResult<Counts> {
@@ -207,25 +160,22 @@ async fn add(connection: &mut PgConnection, totals: &BTreeMap<AccountId, Totals>
         };
         totals.iter().flat_map(of)
     };
-    let amounts = |counted| each().map(|(_, (.., counts))| counts.of(counted)).collect::<Vec<_>>();
-    let upsert = sqlx::query(
-        "INSERT INTO statistic AS s
-             (account_id, span, at, sent, delivered, failed, received, credits)
-         SELECT * FROM UNNEST($1::uuid[], $2::text[], $3::timestamptz[], $4::bigint[],
-             $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[])
-         ON CONFLICT (account_id, span, at) DO UPDATE
-         SET sent = s.sent + excluded.sent, delivered = s.delivered + excluded.delivered,
-             failed = s.failed + excluded.failed, received = s.received + excluded.received,
-             credits = s.credits + excluded.credits",
-    )
-    .bind(each().map(|(account, _)| account).collect::<Vec<_>>())
-    .bind(each().map(|(_, (span, ..))| span.as_str()).collect::<Vec<_>>())
-    .bind(each().map(|(_, (_, at, _))| time(at)).collect::<Vec<_>>())
-    .bind(amounts(Counted::Sent))
-    .bind(amounts(Counted::Delivered))
-    .bind(amounts(Counted::Failed))
-    .bind(amounts(Counted::Received))
-    .bind(amounts(Counted::Credits));
+    let upsert = rows_query!(
+        "INSERT INTO statistic AS s " insert((account, (span, at, counts)) in each()) {
+            account_id: uuid = account,
+            span: text = span.as_str(),
+            at: timestamptz = time(at),
+            sent: bigint = counts.of(Counted::Sent),
+            delivered: bigint = counts.of(Counted::Delivered),
+            failed: bigint = counts.of(Counted::Failed),
+            received: bigint = counts.of(Counted::Received),
+            credits: bigint = counts.of(Counted::Credits),
+        } "
+        ON CONFLICT (account_id, span, at) DO UPDATE
+        SET sent = s.sent + excluded.sent, delivered = s.delivered + excluded.delivered,
+            failed = s.failed + excluded.failed, received = s.received + excluded.received,
+            credits = s.credits + excluded.credits"
+    );
     upsert.execute(connection).await?;
     Ok(())
 }

@@ -111,7 +111,7 @@ impl PgWake {
         loop {
             tokio::select! {
                 heard = line.try_recv() => {
-                    let heard = heard?.ok_or(PgError::Connection(sqlx::Error::Io(ErrorKind::ConnectionReset.into())))?;
+                    let heard = heard?.ok_or_else(reset)?;
                     if own.cast_unsigned() != heard.process_id() {
                         company = Company::Others;
                         self.hear(&heard);
@@ -185,6 +185,10 @@ async fn count(line: &mut PgListener) -> PgResult<Company> {
     );
     let others = others.bind(CHANNEL).fetch_one(line).await?;
     Ok(if others { Company::Others } else { Company::Nobody })
+}
+
+fn reset() -> PgError {
+    sqlx::Error::Io(ErrorKind::ConnectionReset.into()).into()
 }
 
 /// Waits for the database, but not for one that has gone without a word.

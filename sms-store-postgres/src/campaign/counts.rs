@@ -1,31 +1,34 @@
 //! Counts of campaigns: a delta with each commit, folded later.
 
-use sms_core::campaign::counts::{CountDelta, STATUSES};
+use sms_core::campaign::counts::CountDelta;
 use sms_core::store::StoreError;
 use sqlx::{PgConnection, PgPool, Row};
 
 use crate::error::{Context, PgResult};
-use crate::row::{time, uuids};
+use crate::row::{time, uuid};
+use crate::rows_query::rows_query;
 
 /// Writes what a commit did to counts.
 pub(crate) async fn insert(connection: &mut PgConnection, deltas: Vec<CountDelta>) -> PgResult<()> {
     if deltas.is_empty() {
         return Ok(());
     }
-    let mut insert = sqlx::query(
-        "INSERT INTO campaign_delta (account_id, campaign_id, settled_at, scheduled, queued,
-             sending, sent, delivered, undelivered, failed, cancelled)
-         SELECT * FROM UNNEST($1::uuid[], $2::uuid[], $3::timestamptz[], $4::bigint[],
-             $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[],
-             $11::bigint[])",
-    )
-    .bind(uuids(deltas.iter().map(|delta| delta.account)))
-    .bind(uuids(deltas.iter().map(|delta| delta.campaign)))
-    .bind(deltas.iter().map(|delta| delta.settled_at.map(time)).collect::<Vec<_>>());
-    // In the order of `Counts::STATUSES`.
-    for place in 0..STATUSES {
-        insert = insert.bind(deltas.iter().map(|delta| delta.by[place]).collect::<Vec<_>>());
-    }
+    // `by` is in the order of `Counts::STATUSES`.
+    let insert = rows_query!(
+        "INSERT INTO campaign_delta " insert(delta in &deltas) {
+            account_id: uuid = uuid(delta.account),
+            campaign_id: uuid = uuid(delta.campaign),
+            settled_at: timestamptz = delta.settled_at.map(time),
+            scheduled: bigint = delta.by[0],
+            queued: bigint = delta.by[1],
+            sending: bigint = delta.by[2],
+            sent: bigint = delta.by[3],
+            delivered: bigint = delta.by[4],
+            undelivered: bigint = delta.by[5],
+            failed: bigint = delta.by[6],
+            cancelled: bigint = delta.by[7],
+        }
+    );
     insert.execute(connection).await?;
     Ok(())
 }

@@ -14,7 +14,8 @@ use super::number;
 use crate::begin::begin;
 use crate::credits::{Booking, book, lock_balances};
 use crate::error::{Context, PgResult};
-use crate::row::{time, uuid, uuids};
+use crate::row::{time, uuid};
+use crate::rows_query::rows_query;
 
 /// What an account has, and what is booked for it.
 struct Purse {
@@ -93,16 +94,16 @@ async fn update(connection: &mut PgConnection, numbers: Vec<Number>) -> PgResult
     if numbers.is_empty() {
         return Ok(());
     }
-    let update = sqlx::query(
+    let update = rows_query!(
         "UPDATE number n
          SET rental_charged_at = new.rental_charged_at, next_rent_at = new.next_rent_at
-         FROM UNNEST($1::uuid[], $2::timestamptz[], $3::timestamptz[])
-              AS new (id, rental_charged_at, next_rent_at)
-         WHERE n.id = new.id",
-    )
-    .bind(uuids(numbers.iter().map(|number| number.id)))
-    .bind(numbers.iter().map(|one| one.rental_charged_at.map(time)).collect::<Vec<_>>())
-    .bind(numbers.iter().map(|one| one.next_rent_at.map(time)).collect::<Vec<_>>());
+         FROM " rows(number in &numbers) as new {
+            id: uuid = uuid(number.id),
+            rental_charged_at: timestamptz = number.rental_charged_at.map(time),
+            next_rent_at: timestamptz = number.next_rent_at.map(time),
+         } "
+         WHERE n.id = new.id"
+    );
     update.execute(connection).await?;
     Ok(())
 }

@@ -12,6 +12,7 @@ use super::{MOST_TEXTS, WALK};
 use crate::begin::begin;
 use crate::error::{Context, PgResult};
 use crate::row::uuid;
+use crate::rows_query::rows_query;
 
 /// How many accounts one call looks at.
 const MOST_ACCOUNTS: i64 = 500;
@@ -83,14 +84,14 @@ async fn write(pool: &PgPool, step: i64, come_to: Uuid, spans: Vec<Span>) -> PgR
         return Ok(false);
     }
     if !spans.is_empty() {
-        let insert = sqlx::query(
-            "INSERT INTO message_span (account_id, first_id, last_id, signature)
-             SELECT * FROM UNNEST($1::uuid[], $2::uuid[], $3::uuid[], $4::bytea[])",
-        )
-        .bind(spans.iter().map(|span| span.account).collect::<Vec<_>>())
-        .bind(spans.iter().map(|span| span.first).collect::<Vec<_>>())
-        .bind(spans.iter().map(|span| span.last).collect::<Vec<_>>())
-        .bind(spans.into_iter().map(|span| span.signature).collect::<Vec<_>>());
+        let insert = rows_query!(
+            "INSERT INTO message_span " insert(span in &spans) {
+                account_id: uuid = span.account,
+                first_id: uuid = span.first,
+                last_id: uuid = span.last,
+                signature: bytea = span.signature.as_slice(),
+            }
+        );
         insert.execute(&mut *tx).await?;
     }
     tx.commit().await?;

@@ -24,7 +24,8 @@ use sqlx::{PgConnection, Row};
 use crate::conversation::{Moved, shift};
 use crate::credits::{Booking, book};
 use crate::error::{PgError, PgResult};
-use crate::row::{Read, amount, digits, time, uuids};
+use crate::row::{Read, amount, digits, integer, time, uuid, uuids};
+use crate::rows_query::rows_query;
 
 /// What became of one plan.
 pub(super) enum Settled {
@@ -64,19 +65,19 @@ impl Locked {
         let ids: BTreeSet<AccountId> = plans.iter().map(|plan| plan.account).collect();
         let texts = || plans.iter().flat_map(|plan| plan.messages.iter());
         // Whoever opts out after this snapshot is seen when the texts are claimed.
-        let rows = sqlx::query(
+        let locked = rows_query!(
+            [uuids(ids)]
             "SELECT id, status, balance, ledger_seq, has_conversations,
-                 ARRAY(SELECT want.place FROM UNNEST($2::uuid[], $3::bigint[])
-                           WITH ORDINALITY AS want (account_id, phone, place)
+                 ARRAY(SELECT want.place
+                       FROM " rows(text in texts()) with_ordinality(place) as want {
+                          account_id: uuid = uuid(text.account),
+                          phone: bigint = digits(text.to),
+                       } "
                        WHERE EXISTS (SELECT FROM opt_out o WHERE o.account_id = want.account_id
                                      AND o.phone = want.phone)) AS opted_out
-             FROM account WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE OF account",
-        )
-        .bind(uuids(ids))
-        .bind(uuids(texts().map(|text| text.account)))
-        .bind(texts().map(|text| digits(text.to)).collect::<Vec<_>>())
-        .fetch_all(&mut *connection)
-        .await?;
+             FROM account WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE OF account"
+        );
+        let rows = locked.fetch_all(&mut *connection).await?;
         let mut accounts = BTreeMap::new();
         let mut opted_out = BTreeSet::new();
         for row in rows {
@@ -216,16 +217,16 @@ pub(super) async fn read_earlier(
     if claims.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let rows = sqlx::query(
-        // Each is looked up, however few keys the plan was made for.
-        "SELECT k.* FROM UNNEST($1::uuid[], $2::text[]) AS want (account_id, key),
+    // Each is looked up, however few keys the plan was made for.
+    let query = rows_query!(
+        "SELECT k.* FROM " rows((account, key) in &claims) as want {
+            account_id: uuid = uuid(*account),
+            key: text = *key,
+         } ",
              LATERAL (SELECT * FROM idempotency_key i
-                      WHERE i.account_id = want.account_id AND i.key = want.key LIMIT 1) k",
-    )
-    .bind(uuids(claims.iter().map(|(account, _)| *account)))
-    .bind(claims.iter().map(|(_, key)| *key).collect::<Vec<_>>())
-    .fetch_all(connection)
-    .await?;
+                      WHERE i.account_id = want.account_id AND i.key = want.key LIMIT 1) k"
+    );
+    let rows = query.fetch_all(connection).await?;
     rows.iter()
         .map(|row| Ok(((row.id("account_id")?, row.name("key")?), earlier_send(row)?)))
         .collect()
@@ -267,24 +268,22 @@ async fn write_keys(
         Json(serde_json::to_value(pairs.collect::<Vec<_>>()).unwrap_or_default())
     };
     // A key past its keep is taken over.
-    let insert = sqlx::query(
-        "INSERT INTO idempotency_key (account_id, key, fingerprint, batch_id, rejected, credits,
-             balance, accepted_at)
-         SELECT * FROM UNNEST($1::uuid[], $2::text[], $3::bytea[], $4::uuid[], $5::jsonb[],
-             $6::bigint[], $7::bigint[], $8::timestamptz[])
-         ON CONFLICT (account_id, key) DO UPDATE
-         SET fingerprint = excluded.fingerprint, batch_id = excluded.batch_id,
-             rejected = excluded.rejected, credits = excluded.credits,
-             balance = excluded.balance, accepted_at = excluded.accepted_at",
-    )
-    .bind(uuids(keys.iter().map(|(account, _, _)| *account)))
-    .bind(keys.iter().map(|(_, key, _)| key.as_str()).collect::<Vec<_>>())
-    .bind(keys.iter().map(|(_, _, earlier)| earlier.fingerprint.0.to_vec()).collect::<Vec<_>>())
-    .bind(uuids(keys.iter().map(|(_, _, earlier)| earlier.batch)))
-    .bind(keys.iter().map(|(_, _, earlier)| rejected(earlier)).collect::<Vec<_>>())
-    .bind(keys.iter().map(|(_, _, earlier)| amount(earlier.credits)).collect::<Vec<_>>())
-    .bind(keys.iter().map(|(_, _, earlier)| amount(earlier.balance)).collect::<Vec<_>>())
-    .bind(keys.iter().map(|(_, _, earlier)| time(earlier.accepted_at)).collect::<Vec<_>>());
+    let insert = rows_query!(
+        "INSERT INTO idempotency_key " insert((account, key, earlier) in &keys) {
+            account_id: uuid = uuid(*account),
+            key: text = key.as_str(),
+            fingerprint: bytea = earlier.fingerprint.0.to_vec(),
+            batch_id: uuid = uuid(earlier.batch),
+            rejected: jsonb = rejected(earlier),
+            credits: bigint = amount(earlier.credits),
+            balance: bigint = amount(earlier.balance),
+            accepted_at: timestamptz = time(earlier.accepted_at),
+        } "
+        ON CONFLICT (account_id, key) DO UPDATE
+        SET fingerprint = excluded.fingerprint, batch_id = excluded.batch_id,
+            rejected = excluded.rejected, credits = excluded.credits,
+            balance = excluded.balance, accepted_at = excluded.accepted_at"
+    );
     insert.execute(connection).await?;
     Ok(())
 }
@@ -300,16 +299,14 @@ pub(crate) async fn write_tests(
         .bind(time(newest.minus(TEST_TEXTS_KEPT)))
         .execute(&mut *connection)
         .await?;
-    let texts: Vec<i32> =
-        tested.iter().map(|(_, _, _, count)| i32::try_from(*count).unwrap_or(i32::MAX)).collect();
-    let insert = sqlx::query(
-        "INSERT INTO test_send (account_id, batch_id, made_at, texts)
-         SELECT * FROM UNNEST($1::uuid[], $2::uuid[], $3::timestamptz[], $4::integer[])",
-    )
-    .bind(uuids(tested.iter().map(|(account, _, _, _)| *account)))
-    .bind(uuids(tested.iter().map(|(_, batch, _, _)| *batch)))
-    .bind(tested.iter().map(|(_, _, at, _)| time(*at)).collect::<Vec<_>>())
-    .bind(texts);
+    let insert = rows_query!(
+        "INSERT INTO test_send " insert((account, batch, at, texts) in &tested) {
+            account_id: uuid = uuid(*account),
+            batch_id: uuid = uuid(*batch),
+            made_at: timestamptz = time(*at),
+            texts: integer = integer(*texts),
+        }
+    );
     insert.execute(connection).await?;
     Ok(())
 }

@@ -20,6 +20,7 @@ use crate::begin::begin;
 use crate::delivery::{self, delivery_columns};
 use crate::error::{Context, PgResult};
 use crate::row::{Read, time, uuid, uuids};
+use crate::rows_query::rows_query;
 
 /// How many of the deliveries due first are looked at to find out whose they are. Where more are
 /// due, the endpoints are stepped through instead, so that a long backlog of one hides no other.
@@ -158,26 +159,20 @@ async fn endpoints_due(
     let full = room.endpoints.iter().filter(|(_, room)| **room == 0);
     let full = uuids(full.map(|(id, _)| *id));
     let most = room.endpoints.values().copied().fold(room.each, usize::max).min(room.total);
-    let (query, among) = match search {
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let total = i64::try_from(room.total).unwrap_or(i64::MAX);
+    let query = match search {
         Search::None => return Ok(Vec::new()),
-        Search::All => (sqlx::query(concat!(waiting!(), endpoints_due!())), None),
-        Search::Among(ids) => {
-            let query = sqlx::query(concat!(
-                "WITH waiting AS (SELECT * FROM UNNEST($6::uuid[]) AS among (endpoint_id)) ",
-                endpoints_due!()
-            ));
-            (query, Some(ids))
-        }
-    };
-    let query = query
-        .bind(time(at))
-        .bind(i64::try_from(most).unwrap_or(i64::MAX))
-        .bind(full)
-        .bind(room.failing > 0)
-        .bind(i64::try_from(room.total).unwrap_or(i64::MAX));
-    let query = match among {
-        Some(ids) => query.bind(ids),
-        None => query,
+        Search::All => rows_query!(
+            [time(at), most, full, room.failing > 0, total]
+            waiting!() endpoints_due!()
+        ),
+        Search::Among(ids) => rows_query!(
+            [time(at), most, full, room.failing > 0, total]
+            "WITH waiting AS (SELECT * FROM " rows(id in &ids) as among {
+                endpoint_id: uuid = *id,
+            } ") " endpoints_due!()
+        ),
     };
     let rows = query.fetch_all(connection).await?;
     rows.iter().map(endpoint_and_due).collect()
@@ -195,25 +190,23 @@ async fn take(
     wanted: &[(EndpointId, usize)],
     at: Timestamp,
 ) -> PgResult<Vec<Delivery>> {
-    let counts = wanted.iter().map(|(_, count)| i64::try_from(*count).unwrap_or(i64::MAX));
-    let rows = sqlx::query(concat!(
-        "SELECT ",
-        delivery_columns!(),
-        " FROM UNNEST($1::uuid[], $2::bigint[]) WITH ORDINALITY AS wanted (id, most, place)
-          JOIN endpoint e ON e.id = wanted.id
-          CROSS JOIN LATERAL (
-              SELECT * FROM delivery own
-              WHERE own.endpoint_id = e.id AND own.run = e.run AND own.claimable_at <= $3
-              ORDER BY own.claimable_at, own.id LIMIT wanted.most
-              FOR UPDATE SKIP LOCKED
-          ) AS d
-          ORDER BY wanted.place, d.claimable_at, d.id",
-    ))
-    .bind(wanted.iter().map(|(id, _)| uuid(*id)).collect::<Vec<_>>())
-    .bind(counts.collect::<Vec<_>>())
-    .bind(time(at))
-    .fetch_all(connection)
-    .await?;
+    let query = rows_query!(
+        [time(at)]
+        "SELECT " delivery_columns!() "
+         FROM " rows((id, most) in wanted) with_ordinality(place) as wanted {
+            id: uuid = uuid(*id),
+            most: bigint = i64::try_from(*most).unwrap_or(i64::MAX),
+         } "
+         JOIN endpoint e ON e.id = wanted.id
+         CROSS JOIN LATERAL (
+             SELECT * FROM delivery own
+             WHERE own.endpoint_id = e.id AND own.run = e.run AND own.claimable_at <= $1
+             ORDER BY own.claimable_at, own.id LIMIT wanted.most
+             FOR UPDATE SKIP LOCKED
+         ) AS d
+         ORDER BY wanted.place, d.claimable_at, d.id"
+    );
+    let rows = query.fetch_all(connection).await?;
     rows.iter().map(delivery::delivery).collect()
 }
 

@@ -6,7 +6,8 @@ use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
 
 use crate::error::{PgError, PgResult};
-use crate::row::{Read, time, uuid, uuids};
+use crate::row::{Read, integer, time, uuid};
+use crate::rows_query::rows_query;
 
 pub(crate) fn endpoint(row: &PgRow) -> PgResult<Endpoint> {
     row.in_table("endpoint", || {
@@ -75,22 +76,20 @@ pub(super) async fn update_counts(
     if endpoints.is_empty() {
         return Ok(());
     }
-    let failures = endpoints.iter().map(|e| i32::try_from(e.consecutive_failures));
-    let failures: Result<Vec<i32>, _> = failures.collect();
-    let update = sqlx::query(
+    let update = rows_query!(
         "UPDATE endpoint e
          SET disabled_reason = new.disabled_reason,
              consecutive_failures = new.consecutive_failures,
              last_delivered_at = new.last_delivered_at
-         FROM UNNEST($1::uuid[], $2::uuid[], $3::text[], $4::integer[], $5::timestamptz[])
-              AS new (account_id, id, disabled_reason, consecutive_failures, last_delivered_at)
-         WHERE e.account_id = new.account_id AND e.id = new.id",
-    )
-    .bind(uuids(endpoints.iter().map(|e| e.account)))
-    .bind(uuids(endpoints.iter().map(|e| e.id)))
-    .bind(endpoints.iter().map(|e| reason(e.power)).collect::<Vec<_>>())
-    .bind(failures.map_err(|error| sqlx::Error::Encode(Box::new(error)))?)
-    .bind(endpoints.iter().map(|e| e.last_delivered_at.map(time)).collect::<Vec<_>>());
+         FROM " rows(endpoint in endpoints) as new {
+            account_id: uuid = uuid(endpoint.account),
+            id: uuid = uuid(endpoint.id),
+            disabled_reason: text = reason(endpoint.power),
+            consecutive_failures: integer = integer(endpoint.consecutive_failures),
+            last_delivered_at: timestamptz = endpoint.last_delivered_at.map(time),
+         } "
+         WHERE e.account_id = new.account_id AND e.id = new.id"
+    );
     update.execute(connection).await?;
     Ok(())
 }

@@ -9,10 +9,11 @@ use sms_core::webhook::delivery::{DeliveryError, DeliveryStatus};
 use sqlx::PgConnection;
 
 use crate::error::PgResult;
-use crate::row::{time, uuids};
+use crate::row::{time, uuid, uuids};
+use crate::rows_query::rows_query;
 
-/// What a delivery that is given up has in its columns; `$1` to `$3` are bound by
-/// [`bind_given_up`].
+/// What a delivery that is given up has in its columns; [`given_up_values`] are bound as `$1` to
+/// `$3`.
 macro_rules! given_up_columns {
     () => {
         "status = CASE WHEN delivered_at IS NULL THEN $1 ELSE $2 END, last_error = $3, \
@@ -21,13 +22,13 @@ macro_rules! given_up_columns {
 }
 pub(super) use given_up_columns;
 
-type Query = sqlx::query::Query<'static, sqlx::Postgres, sqlx::postgres::PgArguments>;
-
-pub(super) fn bind_given_up(query: Query) -> Query {
-    query
-        .bind(DeliveryStatus::GivenUp.as_str())
-        .bind(DeliveryStatus::Delivered.as_str())
-        .bind(DeliveryError::EndpointOff.as_str())
+/// The values of `$1` to `$3`.
+pub(super) fn given_up_values() -> [&'static str; 3] {
+    [
+        DeliveryStatus::GivenUp.as_str(),
+        DeliveryStatus::Delivered.as_str(),
+        DeliveryError::EndpointOff.as_str(),
+    ]
 }
 
 /// Gives up what [waits](sms_core::webhook::Delivery::is_waiting) for endpoints that went off just
@@ -39,30 +40,32 @@ pub(super) async fn switched_off(
     if off.is_empty() {
         return Ok(());
     }
-    let ids = uuids(off.iter().map(|(id, _)| *id));
-    let moments: Vec<_> = off.iter().map(|(_, at)| time(*at)).collect();
     sqlx::query("UPDATE endpoint SET run = run + 1 WHERE id = ANY($1)")
-        .bind(&ids)
+        .bind(uuids(off.iter().map(|(id, _)| *id)))
         .execute(&mut *connection)
         .await?;
     // An attempt under way is not disturbed: it goes over into the new run.
-    sqlx::query(
+    let carried_over = rows_query!(
         "UPDATE delivery d SET run = e.run
-         FROM UNNEST($1::uuid[], $2::timestamptz[]) AS off (id, at)
+         FROM " rows((id, at) in off) as off {
+            id: uuid = uuid(*id),
+            at: timestamptz = time(*at),
+         } "
          JOIN endpoint e ON e.id = off.id
-         WHERE d.endpoint_id = off.id AND d.lease IS NOT NULL AND d.leased_until > off.at",
-    )
-    .bind(&ids)
-    .bind(&moments)
-    .execute(&mut *connection)
-    .await?;
+         WHERE d.endpoint_id = off.id AND d.lease IS NOT NULL AND d.leased_until > off.at"
+    );
+    carried_over.execute(&mut *connection).await?;
     // What a worker had whose lease has run out waits as well.
-    let given_up = bind_given_up(sqlx::query(concat!(
-        "UPDATE delivery d SET ",
-        given_up_columns!(),
-        " FROM UNNEST($4::uuid[], $5::timestamptz[]) AS off (id, at)
-         WHERE d.endpoint_id = off.id AND d.lease IS NOT NULL AND d.leased_until <= off.at",
-    )));
-    given_up.bind(ids).bind(moments).execute(connection).await?;
+    let [given_up, delivered, reason] = given_up_values();
+    let given_up = rows_query!(
+        [given_up, delivered, reason]
+        "UPDATE delivery d SET " given_up_columns!() "
+         FROM " rows((id, at) in off) as off {
+            id: uuid = uuid(*id),
+            at: timestamptz = time(*at),
+         } "
+         WHERE d.endpoint_id = off.id AND d.lease IS NOT NULL AND d.leased_until <= off.at"
+    );
+    given_up.execute(connection).await?;
     Ok(())
 }

@@ -6,9 +6,10 @@ use sms_core::time::Timestamp;
 use sqlx::{PgConnection, PgPool};
 
 use super::claim::waiting;
-use super::power::{bind_given_up, given_up_columns};
+use super::power::{given_up_columns, given_up_values};
 use crate::error::PgResult;
 use crate::row::{time, uuid};
+use crate::rows_query::rows_query;
 
 /// Notes an endpoint that is being removed, so that its deliveries are found.
 pub(super) async fn remember_removed(
@@ -72,11 +73,12 @@ async fn remove_orphans(pool: &PgPool, limit: i64) -> PgResult<i64> {
 /// Writes that what is pending in a run that is over is given up. What a worker took at the very
 /// moment at which its endpoint went off is left to it, for longer than any lease.
 async fn give_up_what_is_over(pool: &PgPool, limit: i64) -> PgResult<i64> {
-    let query = bind_given_up(sqlx::query(concat!(
-        waiting!(),
-        "UPDATE delivery SET ",
-        given_up_columns!(),
-        " WHERE id = ANY(ARRAY(
+    let [given_up, delivered, reason] = given_up_values();
+    let query = rows_query!(
+        [given_up, delivered, reason, limit]
+        waiting!()
+        "UPDATE delivery SET " given_up_columns!() "
+         WHERE id = ANY(ARRAY(
              SELECT own.id
              FROM waiting
              JOIN endpoint e ON e.id = waiting.endpoint_id
@@ -86,9 +88,9 @@ async fn give_up_what_is_over(pool: &PgPool, limit: i64) -> PgResult<i64> {
                      AND (d.lease IS NULL OR d.leased_until < now() - interval '1 hour')
                  LIMIT $4 FOR UPDATE SKIP LOCKED
              ) AS own
-             LIMIT $4))",
-    )));
-    Ok(count(&query.bind(limit).execute(pool).await?))
+             LIMIT $4))"
+    );
+    Ok(count(&query.execute(pool).await?))
 }
 
 async fn remove_old(pool: &PgPool, before: Timestamp, limit: i64) -> PgResult<i64> {
