@@ -9,7 +9,7 @@ use sms_core::credits::ledger::Kind;
 use crate::Rig;
 use crate::rig::{millis, page, read_all, request};
 
-scenarios! { account;
+scenarios! { Account;
     /// A store that serves says so.
     async fn a_store_that_serves_says_so(rig: &Rig) {
         rig.store().health_check().await.expect("the store serves");

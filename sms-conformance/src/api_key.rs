@@ -34,7 +34,7 @@ async fn find(rig: &Rig, key: &KeyRecord) -> Option<KeyRecord> {
     rig.store().api_key_find(key.hash).await.expect("read")
 }
 
-scenarios! { api_key;
+scenarios! { ApiKey;
     /// A key is found by its hash, whole; one that was never made is not.
     async fn a_key_is_found_by_its_hash(rig: &Rig) {
         let account = rig.account(0).await;

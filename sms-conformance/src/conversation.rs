@@ -29,7 +29,7 @@ async fn texted(rig: &Rig, ours: E164, numbers: &[u16]) {
     }
 }
 
-scenarios! { conversation;
+scenarios! { Conversation;
     /// A conversation begins when a number texts the account, not when it is texted, and shows its
     /// newest text.
     async fn a_conversation_begins_with_a_text_that_comes_in(rig: &Rig) {

@@ -8,7 +8,7 @@ use sms_core::page::{Cursor, Limit, PageRequest};
 use crate::Rig;
 use crate::rig::{credits, millis, read_all, refusal_of, refused, request};
 
-scenarios! { credits;
+scenarios! { Credits;
     /// Credits that are added are a top-up, credits that are taken back an adjustment, each is an
     /// entry with the balance it left.
     async fn every_adjustment_is_an_entry_with_the_balance_it_left(rig: &Rig) {

@@ -26,7 +26,7 @@ async fn listed(rig: &Rig, account: AccountId, limit: u32) -> Vec<Keyword> {
     .await
 }
 
-scenarios! { keyword;
+scenarios! { Keyword;
     /// A keyword is kept as it was made, and listed newest first, nobody else's among them, while
     /// others are made.
     async fn keywords_are_kept_and_listed_newest_first(rig: &Rig) {

@@ -1,27 +1,5 @@
-//! The scenarios that every store of the SMS platform must pass, races included.
-//!
-//! A store's author runs them all, each on a store of its own, with whatever runs futures there:
-//!
-//! ```
-//! use std::sync::Arc;
-//! use sms_conformance::ThreadRunner;
-//! use sms_store_memory::MemoryStore;
-//!
-//! for scenario in sms_conformance::all().filter(|scenario| scenario.noun == "credits") {
-//!     println!("{scenario}: {}", scenario.about());
-//!     scenario.run(Arc::new(MemoryStore::new()), Arc::new(ThreadRunner));
-//! }
-//! ```
-//!
-//! In a test binary of your own (`harness = false`), `libtest-mimic` makes each scenario a test:
-//! see `sms-store-memory/tests/conformance/main.rs`.
-//!
-//! A scenario uses nothing but the store traits. Times come from the [`Rig`]'s own clock, which
-//! stands until a scenario moves it: nothing here sleeps or reads a clock. After every scenario the
-//! invariants of each account are checked: see [`Rig::audit`].
-//!
-//! To add a scenario, write it in the file of its noun: the macro that holds it also registers it.
-
+#![doc = include_str!("../README.md")]
+#![deny(missing_docs)]
 #![expect(
     clippy::missing_panics_doc,
     reason = "everything here panics where a store misbehaves: that is its use"
@@ -47,7 +25,7 @@ macro_rules! scenarios {
         /// The scenarios of this file.
         pub(crate) const SCENARIOS: &[$crate::Scenario] = &[$(
             $crate::Scenario {
-                noun: stringify!($noun),
+                noun: $crate::Noun::$noun,
                 name: stringify!($name),
                 about: concat!($($about),+),
                 act: |rig| Box::pin($name(rig)),
@@ -73,6 +51,7 @@ mod keyword;
 mod link;
 mod list;
 mod message;
+mod noun;
 mod number;
 mod opt_out;
 mod receipt;
@@ -82,16 +61,19 @@ mod sender_name;
 mod sending;
 mod statistics;
 mod template;
+mod unwritten;
 mod webhook;
 
+pub use noun::{Noun, UnknownNoun};
 pub use rig::Rig;
 pub use runner::{Runner, ThreadRunner};
+pub use unwritten::{Outcome, unwritten};
 
 /// One behaviour that every store must show. Displays as `noun::name`.
 #[derive(Debug, Clone, Copy)]
 pub struct Scenario {
-    /// The noun it is about, as the modules of this crate are named.
-    pub noun: &'static str,
+    /// The noun that it is about.
+    pub noun: Noun,
     /// A sentence about behaviour, in snake case.
     pub name: &'static str,
     about: &'static str,

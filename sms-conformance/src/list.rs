@@ -22,7 +22,7 @@ async fn portion(
     rig.store().list_portion(list.account, list.id, after, limit).await.expect("read")
 }
 
-scenarios! { list;
+scenarios! { List;
     /// Lists are kept as they were made and listed newest first, in pages, and nobody else's.
     async fn lists_are_listed_newest_first_in_pages(rig: &Rig) {
         let (account, other) = (rig.account(0).await, rig.account(0).await);

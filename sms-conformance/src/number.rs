@@ -25,7 +25,7 @@ async fn usable(rig: &Rig, account: AccountId) -> BTreeSet<NumberId> {
     numbers.iter().map(|number| number.id).collect()
 }
 
-scenarios! { number;
+scenarios! { Number;
     /// A number is kept as it was made.
     async fn a_number_is_kept_as_it_was_made(rig: &Rig) {
         let account = rig.account(0).await;

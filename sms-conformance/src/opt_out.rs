@@ -49,7 +49,7 @@ async fn all(rig: &Rig, account: &Account) -> Vec<OptOut> {
     rig.opt_outs(account, None, 100, 0).await.items
 }
 
-scenarios! { opt_out;
+scenarios! { OptOut;
     /// An opt-out is kept as it was made, and the number is texted no more.
     async fn an_opt_out_is_kept_and_counts(rig: &Rig) {
         let (account, other) = (rig.account(5).await, rig.account(5).await);

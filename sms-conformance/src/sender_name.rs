@@ -60,7 +60,7 @@ enum Act {
     Decide(ReviewPlan),
 }
 
-scenarios! { sender_name;
+scenarios! { SenderName;
     /// A name is kept as it was asked for, and listed newest first, nobody else's among them.
     async fn names_are_kept_and_listed_newest_first(rig: &Rig) {
         let (account, other) = (rig.account(0).await, rig.account(0).await);

@@ -87,7 +87,7 @@ async fn happen(rig: &Rig, account: &Account, dice: &mut SplitMix, held: &mut Ve
     }
 }
 
-scenarios! { statistics;
+scenarios! { Statistics;
     /// Each thing counts at its own moment, and from the first millisecond of a period to the last.
     async fn each_thing_counts_at_its_own_moment(rig: &Rig) {
         let account = rig.account(50).await;

@@ -45,7 +45,7 @@ fn change(name: Option<&str>, body: Option<&str>) -> TemplateChange {
     TemplateChange { name: name.map(str::to_owned), body: body.map(Body::new) }
 }
 
-scenarios! { template;
+scenarios! { Template;
     /// A template is kept as it was made, however long and in whatever script.
     async fn a_template_is_kept_as_it_was_made(rig: &Rig) {
         let account = rig.account(0).await;

@@ -80,6 +80,18 @@ macro_rules! layers {
 }
 store_calls!(layers);
 
+/// Lists the methods of each store trait.
+macro_rules! methods {
+    ($($noun:ident as $layer:ident {
+        $($name:ident($($arg:ident: $type:ty),*) -> $answer:ty $(, of $list:ident)?;)*
+    })*) => {
+        /// Each store trait with its methods.
+        pub const METHODS: &[(&str, &[&str])] =
+            &[$((stringify!($noun), &[$(stringify!($name)),*])),*];
+    };
+}
+store_calls!(methods);
+
 /// The store that a layer is.
 #[derive(Debug)]
 pub struct Layered<L>(pub L);

@@ -12,3 +12,4 @@ pub mod failing_store;
 pub mod layer;
 pub mod rig;
 pub mod simulation;
+pub mod unfinished_store;

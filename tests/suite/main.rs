@@ -7,5 +7,6 @@ mod route;
 mod simulation;
 mod simulation_postgres;
 mod store_failure;
+mod store_guide;
 mod tidy;
 mod workers;

@@ -25,7 +25,7 @@ async fn unswept(rig: &Rig, before: Timestamp) -> Vec<Campaign> {
     campaigns
 }
 
-scenarios! { campaign;
+scenarios! { Campaign;
     /// A scheduled campaign is cancelled: each text goes back with an entry of its own, and none
     /// leaves at its time.
     async fn a_scheduled_campaign_is_cancelled_and_refunded(rig: &Rig) {

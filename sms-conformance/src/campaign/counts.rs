@@ -9,7 +9,7 @@ use sms_core::random::Random;
 use crate::Rig;
 use crate::rig::{refused, seconds, taken, try_later};
 
-scenarios! { campaign;
+scenarios! { Campaign;
     /// Counts follow every step of every text, and the campaign is complete when the last one has
     /// left, failed or been cancelled.
     async fn counts_follow_every_step(rig: &Rig) {

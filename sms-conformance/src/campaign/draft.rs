@@ -20,7 +20,7 @@ async fn delete(rig: &Rig, campaign: &Campaign) -> Result<(), CommitError<EditRe
     rig.store().campaign_delete(campaign.account, campaign.id).await
 }
 
-scenarios! { campaign;
+scenarios! { Campaign;
     /// Campaigns are kept as they were made and listed newest first, in pages, and nobody else's.
     async fn campaigns_are_listed_newest_first_in_pages(rig: &Rig) {
         let (account, other) = (rig.account(0).await, rig.account(0).await);

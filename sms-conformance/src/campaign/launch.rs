@@ -42,7 +42,7 @@ async fn remove(rig: &Rig, list: &ContactList) {
     assert!(rig.store().list_delete(list.account, list.id).await.expect("removed"));
 }
 
-scenarios! { campaign;
+scenarios! { Campaign;
     /// A launch makes a text for each contact that can be texted, the oldest contact first, and
     /// takes what they cost with one entry.
     async fn a_launch_texts_everybody_on_the_list_once(rig: &Rig) {

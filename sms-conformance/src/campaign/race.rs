@@ -13,7 +13,7 @@ use sms_core::store::CommitError;
 use crate::Rig;
 use crate::rig::{refusal_of, request, taken};
 
-scenarios! { campaign;
+scenarios! { Campaign;
     /// Many launch one campaign at once: one does, and the others are told so.
     async fn racing_launches_launch_once(rig: &Rig) {
         let account = rig.account(100).await;

@@ -22,7 +22,7 @@ fn fields(given: &[(&str, bool)]) -> ContactPatch {
     ContactPatch { custom, ..ContactPatch::default() }
 }
 
-scenarios! { contact;
+scenarios! { Contact;
     /// A contact is kept as it was made, to the letter.
     async fn a_contact_is_kept_as_it_was_made(rig: &Rig) {
         let account = rig.account(0).await;

@@ -11,7 +11,7 @@ fn outcomes(imported: &Imported) -> Vec<RowOutcome> {
     imported.rows.iter().map(|row| row.outcome).collect()
 }
 
-scenarios! { contact;
+scenarios! { Contact;
     /// An import makes contacts, adds to those there are, and tells each row's end.
     async fn an_import_makes_contacts_and_adds_to_those_there_are(rig: &Rig) {
         use RowOutcome::{Created, Duplicate, Invalid, Unchanged, Updated};

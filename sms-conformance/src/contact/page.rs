@@ -16,7 +16,7 @@ fn reversed(mut contacts: Vec<Contact>) -> Vec<Contact> {
     contacts
 }
 
-scenarios! { contact;
+scenarios! { Contact;
     /// Contacts are listed newest first, in pages of every size.
     async fn contacts_are_listed_newest_first_in_pages_of_every_size(rig: &Rig) {
         let (account, other) = (rig.account(0).await, rig.account(0).await);

@@ -10,7 +10,7 @@ use sms_core::route::{OutboundText, RouteName};
 use crate::Rig;
 use crate::rig::{event_of, millis, request, seconds, taken};
 
-scenarios! { dispatch;
+scenarios! { Dispatch;
     /// Texts that are due are taken, the longest due first, whatever their ids; no others are.
     async fn the_longest_due_texts_are_claimed_first(rig: &Rig) {
         let account = rig.account(10).await;

@@ -6,7 +6,7 @@ use sms_core::message::MessageStatus;
 use crate::Rig;
 use crate::rig::{millis, refused, request, seconds, taken, try_later};
 
-scenarios! { dispatch;
+scenarios! { Dispatch;
     /// What one worker has, no other gets while the lease holds; when it runs out another gets it,
     /// as the same attempt and without a new line in the timeline.
     async fn a_text_whose_lease_ran_out_is_claimed_again(rig: &Rig) {

@@ -15,7 +15,7 @@ use crate::rig::{
 const SENT: OutcomeRecorded = OutcomeRecorded::Done(MessageStatus::Sent);
 const FAILED: OutcomeRecorded = OutcomeRecorded::Done(MessageStatus::Failed);
 
-scenarios! { dispatch;
+scenarios! { Dispatch;
     /// A text that a route took is `sent`, leaves the queue, and tells the endpoints.
     async fn a_text_that_left_is_sent_and_tells_the_endpoints(rig: &Rig) {
         let account = rig.account(10).await;

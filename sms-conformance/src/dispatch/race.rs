@@ -14,7 +14,7 @@ use crate::rig::{refused, request, taken};
 
 const SENT: OutcomeRecorded = OutcomeRecorded::Done(MessageStatus::Sent);
 
-scenarios! { dispatch;
+scenarios! { Dispatch;
     /// Eight workers claim a thousand texts: each text is in the hands of exactly one.
     async fn many_workers_claim_each_text_exactly_once(rig: &Rig) {
         let (one, two) = (rig.account(500).await, rig.account(500).await);

@@ -8,7 +8,7 @@ use sms_core::message::{ErrorCode, MessageStatus};
 use crate::Rig;
 use crate::rig::{days, millis, refused, request, seconds, taken, try_later};
 
-scenarios! { dispatch;
+scenarios! { Dispatch;
     /// A text that was turned away stays `sending`, keeps its credits, tells no endpoint, and is
     /// tried again after a while, and then a longer one, each time as the next attempt.
     async fn a_text_turned_away_is_tried_again_after_a_while(rig: &Rig) {

@@ -32,7 +32,7 @@ async fn assert_given_up(rig: &Rig, account: &Account, text: MessageId, error: E
     assert_eq!(rig.claim_all().await.texts, []);
 }
 
-scenarios! { dispatch;
+scenarios! { Dispatch;
     /// A text that left perhaps, and cannot be handed over again, is undelivered and not refunded,
     /// whatever stands in the way; what else happened to it meanwhile does not matter.
     async fn a_text_that_left_perhaps_is_given_up_where_it_must_not_leave_again(rig: &Rig) {

@@ -23,7 +23,7 @@ fn plan(rig: &Rig, row: FollowUp) -> InboundPlan {
     InboundPlan::new(text, origin, rig.now(), rig.ids())
 }
 
-scenarios! { inbound;
+scenarios! { Inbound;
     /// An answer belongs to the account of the text it answers, even when another account texted
     /// the person since and the number is nobody's.
     async fn an_answer_belongs_to_the_account_of_the_text_it_answers(rig: &Rig) {

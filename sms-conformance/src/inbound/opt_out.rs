@@ -14,7 +14,7 @@ async fn received(rig: &Rig, account: sms_core::ids::AccountId) -> usize {
     rig.messages(account, &MessageFilter { direction, ..MessageFilter::default() }).await.len()
 }
 
-scenarios! { inbound;
+scenarios! { Inbound;
     /// A STOP opts the person out; the endpoints hear first of the text and then of the opt-out.
     async fn a_stop_opts_out_and_tells_the_endpoints(rig: &Rig) {
         let account = rig.account(5).await;

@@ -41,7 +41,7 @@ async fn give_up(rig: &Rig) -> GaveUp {
     rig.store().inbound_part_give_up(plan).await.expect("answered")
 }
 
-scenarios! { inbound;
+scenarios! { Inbound;
     /// Parts in any order, some of them twice, make one text like any other.
     async fn parts_in_any_order_make_one_text(rig: &Rig) {
         let account = rig.account(5).await;

@@ -31,7 +31,7 @@ async fn leave_from(rig: &Rig, account: &Account, number: u16, to: u16) {
     rig.leave_all().await;
 }
 
-scenarios! { inbound;
+scenarios! { Inbound;
     /// A text to a dedicated number belongs to its account, whoever sends it; it is kept whole, and
     /// tells the endpoints.
     async fn a_text_to_a_dedicated_number_belongs_to_its_account(rig: &Rig) {

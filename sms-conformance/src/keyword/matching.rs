@@ -43,7 +43,7 @@ async fn contact_of(rig: &Rig, account: &Account, n: u16) -> Option<ContactId> {
     found.expect("contacts are read").first().map(|contact| contact.id)
 }
 
-scenarios! { keyword;
+scenarios! { Keyword;
     /// A match is counted; the sender becomes a contact, is put on the list, and is answered from
     /// the number texted, by a text like any other: queued, charged, and told of.
     async fn a_match_makes_a_contact_puts_it_on_the_list_and_answers(rig: &Rig) {

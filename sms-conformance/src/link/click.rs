@@ -22,7 +22,7 @@ async fn told(rig: &Rig, endpoint: &Endpoint) -> Vec<u64> {
     counts.collect()
 }
 
-scenarios! { link;
+scenarios! { Link;
     /// Each hit counts one, says when, and is told to the endpoints that want it with the count
     /// after it; the first hit stays the first.
     async fn each_hit_counts_and_is_told(rig: &Rig) {

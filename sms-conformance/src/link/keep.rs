@@ -31,7 +31,7 @@ fn plan_with(rig: &Rig, account: &sms_core::account::Account, to: u16, code: Lin
     plan
 }
 
-scenarios! { link;
+scenarios! { Link;
     /// The links of an accepted send are kept as they were planned, one for each URL and person,
     /// found by id, by code and by text.
     async fn links_are_kept_with_their_texts(rig: &Rig) {

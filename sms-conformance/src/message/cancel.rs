@@ -29,7 +29,7 @@ async fn cancel(
     rig.store().message_cancel(plan(rig, account, message)).await
 }
 
-scenarios! { message;
+scenarios! { Message;
     /// A queued text is cancelled: it never leaves, and all it cost goes back, with one entry.
     async fn a_queued_text_is_cancelled_and_refunded(rig: &Rig) {
         let account = rig.account(10).await;

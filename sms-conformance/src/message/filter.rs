@@ -65,7 +65,7 @@ async fn account_with_everything(rig: &Rig) -> Account {
     account
 }
 
-scenarios! { message;
+scenarios! { Message;
     /// Sent and received texts are told apart.
     async fn a_filter_by_direction_leaves_sent_or_received_texts(rig: &Rig) {
         let account = rig.account(5).await;

@@ -27,7 +27,7 @@ fn ids(texts: &[Message]) -> Vec<MessageId> {
     texts.iter().map(|text| text.id).collect()
 }
 
-scenarios! { message;
+scenarios! { Message;
     /// A text is read through its own account and no other.
     async fn a_text_is_read_through_its_own_account_only(rig: &Rig) {
         let (account, other) = (rig.account(5).await, rig.account(5).await);

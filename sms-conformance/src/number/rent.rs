@@ -71,7 +71,7 @@ fn taken(taken: usize) -> RentsCharged {
 const UNPAID: RentsCharged = RentsCharged { taken: 0, unpaid: 1 };
 const HOUR: Duration = Duration::from_hours(1);
 
-scenarios! { number;
+scenarios! { Number;
     /// The first rent is owed from the assignment on, each further one 30 days after the one
     /// before; each is an entry that names its number, and none is taken before it is owed.
     async fn rent_is_taken_every_thirty_days_from_the_assignment_on(rig: &Rig) {

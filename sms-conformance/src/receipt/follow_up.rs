@@ -20,7 +20,7 @@ fn plan(rig: &Rig, row: &FollowUp) -> ReceiptPlan {
     }
 }
 
-scenarios! { receipt;
+scenarios! { Receipt;
     /// A receipt that is owed is recorded once; the second time it was done already, and nothing is
     /// written.
     async fn a_receipt_that_is_owed_is_recorded_once(rig: &Rig) {

@@ -11,7 +11,7 @@ use sms_core::receipt::{ReceiptPlan, ReceiptStatus, Recorded};
 use crate::Rig;
 use crate::rig::{all_recorded, days, refused, request, taken};
 
-scenarios! { receipt;
+scenarios! { Receipt;
     /// Receipts that many bring at once, each in a call of its own, are each recorded, whatever
     /// else comes with them.
     async fn receipts_brought_one_by_one_at_once_are_each_recorded(rig: &Rig) {

@@ -24,7 +24,7 @@ fn unchanged(recorded: Recorded) -> Message {
     }
 }
 
-scenarios! { receipt;
+scenarios! { Receipt;
     /// A delivered text says when, and tells the endpoints.
     async fn a_delivered_text_says_when_and_tells_the_endpoints(rig: &Rig) {
         let account = rig.account(10).await;

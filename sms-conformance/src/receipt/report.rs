@@ -60,7 +60,7 @@ async fn tidied(rig: &Rig) -> usize {
     rig.store().reports_tidy(before, 100).await.expect("tidied")
 }
 
-scenarios! { receipt;
+scenarios! { Receipt;
     /// A report finds its text by the id that the network gave when it took it.
     async fn a_report_finds_its_text(rig: &Rig) {
         let account = rig.account(10).await;

@@ -12,7 +12,7 @@ use crate::rig::{
     days, key, our_number, person, refusal_of, request, request_with_body, request_with_key,
 };
 
-scenarios! { sending;
+scenarios! { Sending;
     /// An accepted send writes its texts, one ledger entry and the balance, and answers in the
     /// order of the recipients.
     async fn an_accepted_send_writes_its_texts_its_entry_and_the_balance(rig: &Rig) {

@@ -19,7 +19,7 @@ async fn cancel(rig: &Rig, sent: &Sent, position: usize) {
     rig.store().message_cancel(plan).await.expect("cancelled");
 }
 
-scenarios! { sending;
+scenarios! { Sending;
     /// A retry gets the first answer, texts and amounts as they were when accepted, even after the
     /// texts moved on and the balance changed.
     async fn a_replay_shows_the_texts_as_they_were_accepted(rig: &Rig) {

@@ -20,7 +20,7 @@ fn race_sends(rig: &Rig, plans: Vec<SendPlan>) -> Vec<Answer> {
     rig.race_each(plans, |store, plan| async move { store.send_accept(vec![plan]).await.remove(0) })
 }
 
-scenarios! { sending;
+scenarios! { Sending;
     /// Twenty sends of ten credits race for a hundred: exactly ten win, and each leaves another
     /// balance.
     async fn racing_sends_never_overdraw(rig: &Rig) {

@@ -20,7 +20,7 @@ async fn nothing_was_written(rig: &Rig, account: &Account, balance: u64, entries
     assert_eq!(rig.next_dispatch().await, None);
 }
 
-scenarios! { sending;
+scenarios! { Sending;
     /// A send that costs exactly the balance is accepted and leaves nothing.
     async fn a_send_of_the_whole_balance_is_accepted(rig: &Rig) {
         let account = rig.account(3).await;

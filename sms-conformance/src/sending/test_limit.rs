@@ -36,7 +36,7 @@ async fn use_up(rig: &Rig, account: &Account) {
     }
 }
 
-scenarios! { sending;
+scenarios! { Sending;
     /// An account makes 300 test texts in an hour and not one more, is told when there is room
     /// again, and that is true.
     async fn an_hour_holds_300_test_texts(rig: &Rig) {

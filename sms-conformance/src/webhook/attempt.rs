@@ -16,7 +16,7 @@ fn recorded(verdict: AttemptVerdict) -> (Delivery, Endpoint) {
     }
 }
 
-scenarios! { webhook;
+scenarios! { Webhook;
     /// A success ends a delivery, is remembered by its endpoint, and resets the count of failures.
     async fn a_success_ends_a_delivery_and_resets_the_failures(rig: &Rig) {
         let (_, endpoint) = rig.listener(person(900)).await;

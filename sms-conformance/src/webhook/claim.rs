@@ -22,7 +22,7 @@ fn deliveries(claimed: &[ClaimedDelivery]) -> Vec<DeliveryId> {
     claimed.iter().map(|delivery| delivery.request.delivery).collect()
 }
 
-scenarios! { webhook;
+scenarios! { Webhook;
     /// Deliveries that are due are claimed, no others, and an endpoint's longest due first.
     async fn deliveries_are_claimed_when_due_the_oldest_first(rig: &Rig) {
         let (_, endpoint) = rig.listener(person(900)).await;

@@ -34,7 +34,7 @@ async fn tidy(rig: &Rig, limit: usize) -> usize {
     rig.store().deliveries_tidy(before, limit).await.expect("tidied")
 }
 
-scenarios! { webhook;
+scenarios! { Webhook;
     /// Deliveries are listed newest first, an endpoint's own only, and the pages are whole.
     async fn deliveries_are_listed_newest_first(rig: &Rig) {
         let (account, endpoint) = rig.listener(person(900)).await;

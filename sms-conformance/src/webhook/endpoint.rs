@@ -21,7 +21,7 @@ async fn get(rig: &Rig, account: AccountId, endpoint: &Endpoint) -> Option<Endpo
     rig.store().endpoint_get(account, endpoint.id).await.expect("read")
 }
 
-scenarios! { webhook;
+scenarios! { Webhook;
     /// An endpoint is kept as it was made, whether on or off.
     async fn an_endpoint_is_kept_as_it_was_made(rig: &Rig) {
         let account = rig.account(0).await;

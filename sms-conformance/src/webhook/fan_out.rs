@@ -10,7 +10,7 @@ use sms_core::webhook::endpoint::{DisabledReason, EndpointChange, Power};
 use crate::Rig;
 use crate::rig::{event_of, person};
 
-scenarios! { webhook;
+scenarios! { Webhook;
     /// An event becomes a delivery for each endpoint that is on and wants it: one event, the same
     /// bytes, a delivery id of its own for each.
     async fn an_event_goes_to_every_endpoint_that_wants_it(rig: &Rig) {

@@ -20,7 +20,7 @@ async fn under_way(rig: &Rig, plan: RetryPlan) -> bool {
     matches!(verdict, Some(RetryVerdict::UnderWay(_)))
 }
 
-scenarios! { webhook;
+scenarios! { Webhook;
     /// A delivery that waits for its retry is sent now; no worker takes it meanwhile.
     async fn a_pending_delivery_is_sent_now_by_hand(rig: &Rig) {
         let (endpoint, id) = endpoint_with_delivery(rig).await;

@@ -41,7 +41,7 @@ async fn tidy(rig: &Rig) {
     while rig.store().deliveries_tidy(before, 2).await.expect("tidied") > 0 {}
 }
 
-scenarios! { webhook;
+scenarios! { Webhook;
     /// The hundredth failure in a row switches an endpoint off and gives up what waits for it,
     /// whether it was tried before or not.
     async fn a_hundred_failures_in_a_row_switch_an_endpoint_off(rig: &Rig) {
