@@ -1,10 +1,10 @@
-//! The simulation finds every promise kept, makes the same run of the same seed, and sees whatever
-//! is broken on purpose.
+//! The simulation finds no violation, makes the same run for the same seed, and detects each defect
+//! introduced on purpose.
 
 use sms_tests::simulation::model::Tally;
 use sms_tests::simulation::{Sabotage, Settings, Summary, Violation, run};
 
-/// Enough for every sabotage below to show itself.
+/// Enough steps to detect every sabotage below.
 const STEPS: u64 = 4_000;
 
 #[test]
@@ -81,7 +81,7 @@ fn all_that_the_simulation_means_to_try_happens() {
     }
 }
 
-/// What the checks say of a run with something broken.
+/// The violation in a run with this sabotage.
 fn violation(sabotage: Sabotage) -> Violation {
     sms_test_log::watch();
     for seed in 31..41 {
@@ -132,7 +132,7 @@ fn a_text_that_leaves_before_its_time_is_seen() {
 #[test]
 fn a_delivery_that_is_never_given_out_is_seen() {
     let what = violation(Sabotage::LosesDeliveries).what;
-    // Whichever is looked at first: the claim, or when the next one can be.
+    // Depends on which is checked first: the claim, or the time of the next one.
     let claim = what.contains("due deliveries were taken");
     assert!(claim || what.contains("the next delivery is due at"), "{what}");
 }

@@ -1,6 +1,5 @@
-//! The simulation with PostgreSQL beside the store in memory: every call of every history goes to
-//! both, one after the other, and both give the same answers. At the end all that they keep is read
-//! and compared.
+//! The simulation with PostgreSQL beside the memory store. Every call goes to both, one after the
+//! other, and both must answer the same. At the end their full contents are compared.
 
 use sms_tests::simulation::Settings;
 use sms_tests::simulation::beside::Beside;
