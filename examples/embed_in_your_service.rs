@@ -1,71 +1,39 @@
-//! The core inside a program of your own on tokio: workers as tasks, webhooks over HTTP, and a
-//! graceful end. This is what the reference server does, without its HTTP API.
+//! The core inside a program of your own on tokio: messages leave, receipts come back, webhooks are
+//! delivered, until Ctrl-C stops it in order. This is what the reference server does, without its
+//! HTTP API.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use sms_core::prelude::*;
 use sms_store_memory::MemoryStore;
-use sms_webhooks::courier::Courier;
 use sms_webhooks::{HttpSender, Reach};
-use tokio::sync::watch;
-use tokio::time::sleep;
+use sms_workers::{WorkerOptions, Workers};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    run(async { tokio::signal::ctrl_c().await.expect("a handler for Ctrl-C") }).await
+}
+
+/// Serves until `stop` resolves.
+pub(crate) async fn run(stop: impl Future<Output = ()>) -> Result<(), Box<dyn std::error::Error>> {
     let webhooks = HttpSender::new(Reach::PublicOnly, Duration::from_secs(8))?;
     let sms = Sms::builder(Arc::new(MemoryStore::new())).webhooks(Arc::new(webhooks)).build();
-    let (stop, stopping) = watch::channel(());
-    let texts = tokio::spawn(hand_over_texts(sms.clone(), stopping.clone()));
-    let webhooks = tokio::spawn(deliver_webhooks(sms.clone(), stopping));
+    let mut workers = Workers::start(&sms, WorkerOptions::new());
 
     let account = sms.operator().account_create(NewAccountInput::active("Bistro", 100)).await?;
     sms.operator().number_create(NumberInput::shared("07700 900001")).await?;
     let account = sms.account(account.id, Mode::Live);
     let sent = account.send(SendRequest::new("Hello").to("07700 900123")).await?;
-
-    let id = sent.messages[0].id;
-    while account.message_get(id).await?.0.status != MessageStatus::Delivered {
-        sleep(Duration::from_millis(100)).await;
+    while account.message_get(sent.messages[0].id).await?.0.status != MessageStatus::Delivered {
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    println!("delivered");
+    println!("delivered; press Ctrl-C to stop");
 
-    drop(stop);
-    texts.await?;
-    webhooks.await?;
-    Ok(())
-}
-
-/// Hands due texts to routes and brings back what the simulated network owes, until told to stop.
-async fn hand_over_texts(sms: Sms, mut stopping: watch::Receiver<()>) {
-    loop {
-        if let Err(error) = sms.dispatch_due(500).await {
-            eprintln!("texts were not handed over, trying again: {error}");
-        }
-        if let Err(error) = sms.simulate_due(500).await {
-            eprintln!("the simulated network stuttered: {error}");
-        }
-        tokio::select! {
-            () = sleep(Duration::from_millis(200)) => {}
-            _ = stopping.changed() => return,
-        }
-    }
-}
-
-/// Delivers events, many side by side, until told to stop; then waits for those under way.
-async fn deliver_webhooks(sms: Sms, mut stopping: watch::Receiver<()>) {
-    let mut courier = Courier::new(sms);
-    loop {
-        if let Err(error) = courier.fill().await {
-            eprintln!("deliveries were not claimed, trying again: {error}");
-        }
-        tokio::select! {
-            _ = courier.next_done() => {}
-            () = sleep(Duration::from_millis(200)) => {}
-            _ = stopping.changed() => break,
-        }
-    }
-    while courier.under_way() > 0 {
-        let _ = courier.next_done().await;
-    }
+    let result = tokio::select! {
+        () = stop => Ok(()),
+        panicked = workers.failed() => Err(panicked.into()),
+    };
+    workers.stop(Duration::from_secs(9)).await?;
+    result
 }

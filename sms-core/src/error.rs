@@ -19,6 +19,10 @@ use crate::sending::settle::{SendRefused, TEST_NUMBERS_PER_REQUEST};
 use crate::store::{CommitError, StoreError};
 use crate::webhook::endpoint::EndpointRefused;
 
+mod causes;
+
+pub use causes::causes;
+
 pub use crate::field_error::FieldError;
 
 /// Why a service did not do what it was asked. Nothing was half done.

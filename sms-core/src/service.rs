@@ -2,8 +2,31 @@
 //!
 //! [`Sms`] is a cheap handle on it. What belongs to an account is reached through
 //! [`Sms::account`] alone, so that nobody sees another's data; what belongs to the operator through
-//! [`Sms::operator`]. Work that goes on by itself is in bounded calls ([`Sms::dispatch_due`] and
-//! its like) that a server loops over and a test steps by hand: nothing is spawned here.
+//! [`Sms::operator`].
+//!
+//! # Background work
+//!
+//! Nothing is spawned here. Background work is in bounded calls: `Workers::start` of `sms-workers`
+//! runs all of them on tokio, and a test steps them by hand. A program that drives them itself, on
+//! another runtime for example, makes these calls:
+//!
+//! | Call | When | What it does |
+//! |---|---|---|
+//! | [`Sms::dispatch_due`] | [`Work::Dispatch`] | hands due messages to their routes |
+//! | [`Sms::simulate_due`] | [`Work::FollowUps`] | brings back what simulated routes owe |
+//! | [`Sms::deliver_webhooks`] | [`Work::Webhooks`] | attempts due webhook deliveries |
+//! | [`Sms::charge_rents`] | [`Work::Rents`] | charges due rent of numbers |
+//! | [`Sms::renew_leases`] | three times per [`Sms::lease_length`] | keeps claimed messages |
+//! | [`Sms::tidy`] | every minute, until it returns 0 | removes what is past its retention |
+//! | [`Sms::prepare_search`] | every minute, until it returns 0 | speeds up searches |
+//! | [`Sms::fold_statistics`] | every 10 s, until less than a batch is left | adds up statistics |
+//! | [`Sms::listen_to_others`] | always, as a task | passes on wake-ups of other programs |
+//! | [`Route::run`] with [`Sms::sink`] | always, as a task for each of [`Sms::routes`] | connects |
+//! | [`Route::close`] | once, at the end, while `run` still runs | answers what is under way |
+//! | [`Sms::record_kept`] | last, until it succeeds | records outcomes that the store missed |
+//!
+//! Work of a [`Work`] kind falls due at [`Sms::next_work`], or earlier when a commit makes more:
+//! [`Sms::wake_with`] registers who is woken then. [`Sms::do_work`] does any kind.
 
 use std::fmt;
 use std::sync::Arc;
@@ -49,7 +72,7 @@ pub mod work;
 pub use account::AccountHandle;
 pub use authenticate::Caller;
 pub use operator::Operator;
-pub use wake::{NoWake, Wake, Work};
+pub use wake::{Wake, WakeOthers, Work};
 
 /// A running service. Clones share it.
 #[derive(Clone)]
@@ -64,7 +87,7 @@ struct Inner {
     ids: IdSource,
     routes: Vec<Arc<dyn Route>>,
     webhooks: Arc<dyn WebhookSender>,
-    wake: Arc<dyn Wake>,
+    signals: wake::Signals,
     link_base: LinkBase,
     /// Held while texts are claimed.
     claiming: Mutex<()>,
@@ -92,7 +115,7 @@ impl Sms {
             random: Arc::new(SystemRandom),
             routes: Vec::new(),
             webhooks: Arc::new(no_webhooks::NoWebhooks),
-            wake: Arc::new(NoWake),
+            others: Arc::new(wake::NoOthers),
             link_base: LinkBase::default(),
             validity: VALIDITY,
             lease: LEASE,
@@ -142,7 +165,7 @@ pub struct SmsBuilder {
     random: Arc<dyn Random>,
     routes: Vec<Arc<dyn Route>>,
     webhooks: Arc<dyn WebhookSender>,
-    wake: Arc<dyn Wake>,
+    others: Arc<dyn WakeOthers>,
     link_base: LinkBase,
     validity: Duration,
     lease: Duration,
@@ -176,9 +199,12 @@ impl SmsBuilder {
         self
     }
 
-    /// Is told when there is work for a worker, so that none has to poll often.
-    pub fn wake(mut self, wake: Arc<dyn Wake>) -> Self {
-        self.wake = wake;
+    /// Exchanges wake-ups with other programs over the same store, such as `PgWake` of
+    /// `sms-store-postgres`. This is all there is to wire: `Workers::start` of `sms-workers`
+    /// listens. Without it, work that another program made waits until the workers poll, about a
+    /// second.
+    pub fn wake_others(mut self, others: Arc<dyn WakeOthers>) -> Self {
+        self.others = others;
         self
     }
 
@@ -222,7 +248,7 @@ impl SmsBuilder {
             random,
             mut routes,
             webhooks,
-            wake,
+            others,
             link_base,
             validity,
             lease,
@@ -242,7 +268,7 @@ impl SmsBuilder {
             ids: IdSource::default(),
             routes,
             webhooks,
-            wake,
+            signals: wake::Signals::new(others),
             link_base,
             claiming: Mutex::default(),
             expired: work::ExpiredLook::default(),

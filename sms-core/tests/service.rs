@@ -128,9 +128,9 @@ impl Stage {
         let heard = Arc::new(Heard::default());
         let builder = Sms::builder(Arc::new(MemoryStore::new()))
             .clock(clock.clone())
-            .random(Arc::new(SeededRandom::new(7)))
-            .wake(heard.clone());
+            .random(Arc::new(SeededRandom::new(7)));
         let sms = settings(builder).build();
+        sms.wake_with(&(heard.clone() as Arc<dyn Wake>));
         let input = NewAccountInput::active("Bistro", 100);
         let account = block_on(sms.operator().account_create(input)).unwrap();
         block_on(sms.operator().number_create(NumberInput::shared("07700 900001"))).unwrap();

@@ -1,6 +1,7 @@
 //! From the core's errors to HTTP: the one place that knows which status a code has.
 
 use poem::http::StatusCode;
+pub(crate) use sms_core::error::causes;
 use sms_core::store::StoreError;
 use sms_core::{Error, FieldError};
 
@@ -51,21 +52,6 @@ impl From<FieldError> for field_error::FieldError {
     fn from(FieldError { field, code, message }: FieldError) -> Self {
         Self { field, code, message }
     }
-}
-
-/// An error and what caused it, for a log: stores keep values out of their errors.
-pub(crate) fn causes(error: &dyn std::error::Error) -> String {
-    let mut told = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        // A transparent error tells the same as its cause.
-        if !told.ends_with(&text) {
-            told = format!("{told}: {text}");
-        }
-        cause = error.source();
-    }
-    told
 }
 
 fn of_store(error: &StoreError) -> ApiError {

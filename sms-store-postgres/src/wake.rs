@@ -1,19 +1,19 @@
 //! Tells the workers of other programs over the same database that there is work for them.
 //!
-//! A wake rings the program's own bell at once. A task then tells the others, with one `NOTIFY` for
-//! all that was marked meanwhile, at most every 20 ms: `NOTIFY` takes a lock that commits of the
-//! whole database wait for, so it is kept rare, and out of every transaction that does business.
-//! All others are woken; those that find nothing to claim sleep again. It is a hint: what gets lost
-//! is found by polling.
+//! A service wakes its own workers at once and marks here what the others are to be told. The
+//! workers' task sends one `NOTIFY` for all marks, at most every 20 ms: `NOTIFY` takes a lock that
+//! commits of the whole database wait for, so it is kept rare, and out of every transaction that
+//! does business. All others are woken; those that find nothing to claim sleep again. A wake-up is
+//! a hint: polling finds what gets lost.
 
 use std::convert::Infallible;
 use std::fmt;
 use std::io::ErrorKind;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-use sms_core::service::{Wake, Work};
+use async_trait::async_trait;
+use sms_core::service::{Wake, WakeOthers, Work};
 use sqlx::postgres::{PgConnectOptions, PgListener, PgNotification, PgPoolOptions};
 use tokio::sync::Notify;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout};
@@ -40,21 +40,23 @@ const KINDS: [(Work, &str, u8); 3] = [
     (Work::FollowUps, "follow_ups", 4),
 ];
 
-/// Wakes the workers of this program, and those of others over the same database.
+/// Exchanges wake-ups with other programs over the same database.
 ///
 /// ```no_run
 /// # use std::sync::Arc;
 /// # use sms_core::Sms;
-/// # use sms_core::service::Wake;
 /// # use sms_store_postgres::{PgStore, PgWake};
-/// # fn start(store: PgStore, bells: Arc<dyn Wake>) {
-/// let wake = Arc::new(PgWake::new(&store, bells));
-/// let sms = Sms::builder(Arc::new(store)).wake(wake.clone()).build();
-/// tokio::spawn(async move { wake.run().await });
+/// # fn build(store: PgStore) -> Sms {
+/// let wake = Arc::new(PgWake::new(&store));
+/// Sms::builder(Arc::new(store)).wake_others(wake).build()
 /// # }
 /// ```
+///
+/// `Workers::start` of `sms-workers` then runs [`Sms::listen_to_others`]; a program that drives its
+/// loops by hand spawns that call.
+///
+/// [`Sms::listen_to_others`]: sms_core::Sms::listen_to_others
 pub struct PgWake {
-    local: Arc<dyn Wake>,
     options: PgConnectOptions,
     /// The kinds that others are still to be told of.
     marked: AtomicU8,
@@ -69,19 +71,16 @@ enum Company {
 }
 
 impl PgWake {
-    /// Rings `local` for what this program finds and, while [`run`](Self::run) runs, for what
-    /// others find.
-    pub fn new(store: &PgStore, local: Arc<dyn Wake>) -> Self {
+    /// Connects when [`listen`](WakeOthers::listen) runs.
+    pub fn new(store: &PgStore) -> Self {
         let options = (*store.pool.connect_options()).clone().application_name(CHANNEL);
-        Self { local, options, marked: AtomicU8::new(0), mark: Notify::new() }
+        Self { options, marked: AtomicU8::new(0), mark: Notify::new() }
     }
 
-    /// Tells others and listens to them, on a connection of its own. A lost one is made again, and
-    /// all bells are rung then, for what may have been missed. Never returns; drop it to stop.
-    pub async fn run(&self) -> Infallible {
+    async fn run(&self, local: &dyn Wake) -> Infallible {
         let mut pause = FIRST_PAUSE;
         loop {
-            let Err(error) = self.attend(&mut pause).await;
+            let Err(error) = self.attend(local, &mut pause).await;
             let cause = error.to_string();
             tracing::warn!(cause, "the line to other programs was lost; polling until it is back");
             sleep(pause).await;
@@ -89,7 +88,7 @@ impl PgWake {
         }
     }
 
-    async fn attend(&self, pause: &mut Duration) -> PgResult<Infallible> {
+    async fn attend(&self, local: &dyn Wake, pause: &mut Duration) -> PgResult<Infallible> {
         // A pool for each attempt: what becomes of the connection before must not be waited for.
         let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(PATIENCE);
         let pool = pool.connect_with(self.options.clone()).await?;
@@ -101,7 +100,7 @@ impl PgWake {
         let own = patiently(own.fetch_one(&mut line)).await?;
         patiently(tell(&mut line, vec![HELLO])).await?;
         for (work, ..) in KINDS {
-            self.local.wake(work);
+            local.wake(work);
         }
         *pause = FIRST_PAUSE;
         let mut company = patiently(count(&mut line)).await?;
@@ -114,7 +113,7 @@ impl PgWake {
                     let heard = heard?.ok_or_else(reset)?;
                     if own.cast_unsigned() != heard.process_id() {
                         company = Company::Others;
-                        self.hear(&heard);
+                        hear(local, &heard);
                     }
                 }
                 // With nobody to tell, marks stay until somebody says hello.
@@ -135,30 +134,36 @@ impl PgWake {
         }
         sleep_until(earliest).await;
     }
-
-    fn hear(&self, heard: &PgNotification) {
-        for (work, name, _) in KINDS {
-            if heard.payload() == name {
-                self.local.wake(work);
-            }
-        }
-    }
 }
 
-impl Wake for PgWake {
-    fn wake(&self, work: Work) {
-        self.local.wake(work);
+#[async_trait]
+impl WakeOthers for PgWake {
+    fn tell(&self, work: Work) {
         for (kind, _, bit) in KINDS {
             if kind == work && self.marked.fetch_or(bit, Ordering::AcqRel) & bit == 0 {
                 self.mark.notify_one();
             }
         }
     }
+
+    /// Tells others and listens to them, on a connection of its own. A lost one is made again, and
+    /// `local` is woken for every kind then, as wake-ups may have been missed.
+    async fn listen(&self, local: &dyn Wake) {
+        match self.run(local).await {}
+    }
 }
 
 impl fmt::Debug for PgWake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PgWake").field("local", &self.local).finish_non_exhaustive()
+        f.debug_struct("PgWake").finish_non_exhaustive()
+    }
+}
+
+fn hear(local: &dyn Wake, heard: &PgNotification) {
+    for (work, name, _) in KINDS {
+        if heard.payload() == name {
+            local.wake(work);
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! How often the server's workers ask the store. They run on the runtime's own clock, which stands
+//! How often workers ask the store. They run on the runtime's own clock, which stands
 //! still while there is something to do.
 
 use std::sync::Arc;
@@ -8,11 +8,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use sms_core::prelude::*;
 use sms_core::route::{Fitness, HandOver, OutboundText, Route, RouteKind, RouteName, RouteSink};
-use sms_http::server::wake::Bells;
-use sms_http::server::work;
 use sms_store_memory::MemoryStore;
 use sms_tests::claim_counter::ClaimCounter;
-use tokio::sync::watch;
+use sms_workers::{WorkerOptions, Workers};
 use tokio::time::{sleep, timeout};
 
 /// Texts that are accepted while the route is full, one every five milliseconds.
@@ -55,11 +53,7 @@ async fn texts_that_are_accepted_for_a_full_route_are_not_asked_for_one_by_one()
     sms_test_log::watch();
     let store = Arc::new(ClaimCounter::new(Arc::new(MemoryStore::new()), ACCEPTED));
     let route = Arc::new(Full { name: RouteName::new("full"), looks: AtomicUsize::new(0) });
-    let bells = Bells::default();
-    let sms = Sms::builder(store.clone())
-        .wake(Arc::new(bells.clone()))
-        .route(route.clone() as Arc<dyn Route>)
-        .build();
+    let sms = Sms::builder(store.clone()).route(route.clone() as Arc<dyn Route>).build();
     let operator = sms.operator();
     operator.number_create(NumberInput::shared("07700 900001")).await.unwrap();
     let account = operator.account_create(NewAccountInput::active("Bistro", 10_000)).await.unwrap();
@@ -68,8 +62,7 @@ async fn texts_that_are_accepted_for_a_full_route_are_not_asked_for_one_by_one()
         account.send(SendRequest::new("Hello").to("07700 900123")).await.unwrap();
     };
     accept().await;
-    let stopper = watch::Sender::new(());
-    let mut loops = work::start(&sms, &bells, &stopper.subscribe());
+    let workers = Workers::start(&sms, WorkerOptions::new());
     let looked_at = async {
         while route.looks.load(Ordering::SeqCst) == 0 || store.claims() == 0 {
             sleep(EVERY).await;
@@ -84,7 +77,5 @@ async fn texts_that_are_accepted_for_a_full_route_are_not_asked_for_one_by_one()
     let claims = store.claims() - before;
     // Each claim steps over all that wait.
     assert!((1..ACCEPTED / 2).contains(&claims), "{claims} claims for {ACCEPTED} texts");
-    drop(stopper);
-    let ended = async { while loops.join_next().await.is_some() {} };
-    timeout(Duration::from_mins(1), ended).await.expect("workers that stop");
+    workers.stop(Duration::from_mins(1)).await.expect("workers that stop");
 }

@@ -1,6 +1,12 @@
-//! Kinds of work, and the hint that there may be some.
+//! Kinds of work, and signals that there may be some, so that no worker has to poll often.
+//!
+//! A signal is a hint. Work is found without it, only later: each worker also asks the store from
+//! time to time.
 
 use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock, Weak};
+
+use async_trait::async_trait;
 
 /// A kind of work that a commit may have made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,16 +26,120 @@ impl Work {
     pub const ALL: [Self; 4] = [Self::Dispatch, Self::FollowUps, Self::Webhooks, Self::Rents];
 }
 
-/// Is told when there may be work. A hint: work is found without it, only later.
+/// Receives signals that there may be work. Implementations return at once.
 pub trait Wake: Send + Sync + fmt::Debug {
     /// There may be work of this kind.
     fn wake(&self, work: Work);
 }
 
-/// Tells nobody.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoWake;
+/// Carries signals between programs that share one store.
+#[async_trait]
+pub trait WakeOthers: Send + Sync + fmt::Debug {
+    /// Tells the other programs that there may be work of this kind. Returns at once.
+    fn tell(&self, work: Work);
 
-impl Wake for NoWake {
-    fn wake(&self, _work: Work) {}
+    /// Passes on to `local` what other programs tell. Runs until it is dropped.
+    async fn listen(&self, local: &dyn Wake);
+}
+
+/// The program is the only one on its store.
+#[derive(Debug)]
+pub(super) struct NoOthers;
+
+#[async_trait]
+impl WakeOthers for NoOthers {
+    fn tell(&self, _work: Work) {}
+
+    async fn listen(&self, _local: &dyn Wake) {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Everyone who wants a service's signals.
+#[derive(Debug)]
+pub(super) struct Signals {
+    local: RwLock<Vec<Weak<dyn Wake>>>,
+    others: Arc<dyn WakeOthers>,
+}
+
+impl Signals {
+    pub(super) fn new(others: Arc<dyn WakeOthers>) -> Self {
+        Self { local: RwLock::default(), others }
+    }
+
+    /// Signals `wake` as well, until its last `Arc` is dropped.
+    pub(super) fn add(&self, wake: &Arc<dyn Wake>) {
+        let mut local = self.local.write().unwrap_or_else(PoisonError::into_inner);
+        local.retain(|known| known.strong_count() > 0);
+        local.push(Arc::downgrade(wake));
+    }
+
+    /// Wakes the workers of this program for what others tell. Runs until it is dropped.
+    pub(super) async fn listen(&self) {
+        self.others.listen(self).await;
+    }
+
+    /// Sends what this program found to its own workers and to the other programs.
+    pub(super) fn found(&self, work: Work) {
+        self.wake(work);
+        self.others.tell(work);
+    }
+}
+
+impl Wake for Signals {
+    /// Wakes the workers of this program.
+    fn wake(&self, work: Work) {
+        // A panic elsewhere cannot leave a list of pointers half written.
+        let local = self.local.read().unwrap_or_else(PoisonError::into_inner);
+        local.iter().filter_map(Weak::upgrade).for_each(|wake| wake.wake(work));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    /// Notes what it is woken for, or has to tell.
+    #[derive(Debug, Default)]
+    struct Heard(Mutex<Vec<Work>>);
+
+    impl Heard {
+        fn take(&self) -> Vec<Work> {
+            std::mem::take(&mut *self.0.lock().unwrap())
+        }
+    }
+
+    impl Wake for Heard {
+        fn wake(&self, work: Work) {
+            self.0.lock().unwrap().push(work);
+        }
+    }
+
+    #[async_trait]
+    impl WakeOthers for Heard {
+        fn tell(&self, work: Work) {
+            self.wake(work);
+        }
+
+        async fn listen(&self, local: &dyn Wake) {
+            local.wake(Work::Webhooks);
+        }
+    }
+
+    #[test]
+    fn what_this_program_finds_goes_to_its_workers_and_to_others_and_what_others_find_stays_here() {
+        let (here, elsewhere) = (Arc::new(Heard::default()), Arc::new(Heard::default()));
+        let signals = Signals::new(elsewhere.clone());
+        let listener: Arc<dyn Wake> = here.clone();
+        signals.add(&listener);
+        signals.found(Work::Dispatch);
+        assert_eq!((here.take(), elsewhere.take()), (vec![Work::Dispatch], vec![Work::Dispatch]));
+        futures_executor::block_on(signals.listen());
+        assert_eq!((here.take(), elsewhere.take()), (vec![Work::Webhooks], vec![]));
+        drop((listener, here));
+        signals.found(Work::Dispatch);
+        assert_eq!(elsewhere.take(), [Work::Dispatch], "a dropped listener is no obstacle");
+    }
 }

@@ -218,7 +218,7 @@ impl Sms {
     }
 
     pub(super) fn wake(&self, work: Work) {
-        self.inner.wake.wake(work);
+        self.inner.signals.found(work);
     }
 }
 

@@ -29,7 +29,7 @@ use crate::sending::settle::TEST_TEXTS_KEPT;
 use crate::time::Timestamp;
 use crate::webhook::delivery;
 
-pub use super::wake::{NoWake, Wake, Work};
+pub use super::wake::{Wake, Work};
 
 mod held;
 
@@ -355,6 +355,20 @@ impl Sms {
             Work::Rents => self.store().rents_next().await,
         };
         Ok(next?)
+    }
+
+    /// Signals `wake` from now on when there may be work, until its last `Arc` is dropped.
+    ///
+    /// `Workers::start` of `sms-workers` calls this for its own loops. Call it where you drive the
+    /// loops by hand.
+    pub fn wake_with(&self, wake: &Arc<dyn Wake>) {
+        self.inner.signals.add(wake);
+    }
+
+    /// Wakes the workers of this program for what other programs over the same store find: see
+    /// [`SmsBuilder::wake_others`](super::SmsBuilder::wake_others). Runs until it is dropped.
+    pub async fn listen_to_others(&self) {
+        self.inner.signals.listen().await;
     }
 
     /// Where routes report what comes back; for [`Route::run`].

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sms_core::Sms;
 use sms_core::clock::{Clock, SystemClock};
-use sms_core::service::Wake;
+use sms_core::service::SmsBuilder;
 use sms_core::store::Store;
 use sms_store_memory::MemoryStore;
 use sms_store_postgres::{ConnectFailed, PgClock, PgLimits, PgSettings, PgStore, PgWake};
@@ -13,8 +14,6 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::settings::Settings;
-use super::wake::Bells;
-use super::work::Stopping;
 use crate::rate_limit::{Gcra, SharedLimiter};
 
 /// The longest that the database may take to note that a server has left.
@@ -27,8 +26,6 @@ pub struct Backing {
     pub store: Arc<dyn Store>,
     /// The machine's clock, or the database's.
     pub clock: Arc<dyn Clock>,
-    /// Rings this server's bells, and those of others over the same database.
-    pub wake: Arc<dyn Wake>,
     /// Counts requests together with the others.
     pub limiter: Option<SharedLimiter>,
     postgres: Option<(Arc<PgClock>, Arc<PgWake>)>,
@@ -36,13 +33,11 @@ pub struct Backing {
 
 impl Backing {
     /// PostgreSQL where an address is given, brought up to date; else memory.
-    pub async fn open(settings: &Settings, bells: &Bells) -> Result<Self, ConnectFailed> {
-        let bells: Arc<dyn Wake> = Arc::new(bells.clone());
+    pub async fn open(settings: &Settings) -> Result<Self, ConnectFailed> {
         let Some(url) = settings.database() else {
             return Ok(Self {
                 store: Arc::new(MemoryStore::new()),
                 clock: Arc::new(SystemClock),
-                wake: bells,
                 limiter: None,
                 postgres: None,
             });
@@ -50,33 +45,35 @@ impl Backing {
         let store = PgStore::connect(url, PgSettings::default()).await?;
         store.migrate().await?;
         let clock = Arc::new(PgClock::start(&store).await?);
-        let wake = Arc::new(PgWake::new(&store, bells));
+        let wake = Arc::new(PgWake::new(&store));
         let limiter = SharedLimiter::new(Arc::new(PgLimits::new(&store)), rate(settings));
         limiter.join().await;
         Ok(Self {
             store: Arc::new(store),
             clock: clock.clone(),
-            wake: wake.clone(),
             limiter: Some(limiter),
             postgres: Some((clock, wake)),
         })
     }
 
+    /// Begins to put a service together over the store. Servers over one database wake each other.
+    pub fn builder(&self) -> SmsBuilder {
+        let builder = Sms::builder(self.store.clone());
+        match &self.postgres {
+            Some((_, wake)) => builder.wake_others(wake.clone()),
+            None => builder,
+        }
+    }
+
     /// Starts what has to go on by itself: until `stopping` changes, but for the rate limit, which
     /// is kept until the last request has been `served`.
     pub fn start(&self, loops: &mut JoinSet<()>, stopping: &Stopping, served: &Served) {
-        if let Some((clock, wake)) = self.postgres.clone() {
-            let (mut one, mut other) = (stopping.clone(), stopping.clone());
+        if let Some((clock, _)) = self.postgres.clone() {
+            let mut stopping = stopping.clone();
             loops.spawn(async move {
                 tokio::select! {
                     never = clock.run() => match never {},
-                    _ = one.changed() => {}
-                }
-            });
-            loops.spawn(async move {
-                tokio::select! {
-                    never = wake.run() => match never {},
-                    _ = other.changed() => {}
+                    _ = stopping.changed() => {}
                 }
             });
         }
@@ -93,6 +90,9 @@ impl Backing {
         }
     }
 }
+
+/// What tasks of the server see of the request to stop: the other end is dropped.
+pub type Stopping = watch::Receiver<()>;
 
 /// Told when no request is under way any more, by the other end being dropped.
 pub type Served = watch::Receiver<()>;

@@ -16,19 +16,18 @@ use sms_core::webhook::RetrySchedule;
 use sms_core::webhook::attempt::ATTEMPT_LEASE;
 use sms_store_postgres::ConnectFailed;
 use sms_webhooks::{HttpSender, Reach};
+use sms_workers::{WorkerOptions, WorkerPanicked, Workers};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::app::{AppParts, MetricsPage, admin_app, public_app, whole_app};
-use super::backing::{Backing, rate};
+use super::backing::{Backing, Stopping, rate};
 use super::banner::Banner;
-use super::demo::Network;
+use super::demo::{self, Network};
 use super::routes::{self, RoutePlan, SIMULATOR};
 use super::settings::{Settings, SettingsRefused};
-use super::wake::Bells;
-use super::{demo, sandbox_work, work};
 use crate::admin::gate::OperatorToken;
 use crate::api::gate::Stopwatch;
 use crate::domain_error::causes;
@@ -71,9 +70,12 @@ pub enum StartFailed {
     /// The demo account could not be made.
     #[error("the demo account could not be made")]
     Demo(#[from] sms_core::Error),
-    /// A worker ended by itself.
-    #[error("a worker ended by itself; see the log")]
-    WorkerEnded,
+    /// A worker panicked.
+    #[error(transparent)]
+    Worker(#[from] WorkerPanicked),
+    /// A task of the server panicked.
+    #[error("a task of the server panicked; see the log")]
+    TaskPanicked,
     /// Counters could not be set up.
     #[error("metrics could not be set up")]
     Metrics,
@@ -115,8 +117,7 @@ pub async fn run_with(
     let plans = routes::read(&settings.routes, &variables).map_err(SettingsRefused::from)?;
     let own = additions.routes.iter().map(|route| route.name().to_string());
     let route_lines: Vec<String> = own.chain(plans.iter().map(RoutePlan::to_string)).collect();
-    let bells = Bells::default();
-    let backing = Backing::open(&settings, &bells).await?;
+    let backing = Backing::open(&settings).await?;
     let listener = listen(settings.addr)?;
     let addr = listener.local_addr().unwrap_or(settings.addr);
     let public_url = settings.public_url(addr);
@@ -145,10 +146,9 @@ pub async fn run_with(
     warn_of(&settings);
     let (stopper, stopping) = watch::channel(());
     let (still_serving, served) = watch::channel(());
-    let mut loops = match &sandbox {
-        Some(sandbox) => sandbox_work::start(sandbox, &bells, &stopping),
-        None => work::start(&sms, &bells, &stopping),
-    };
+    let options = sandbox.as_ref().map_or_else(WorkerOptions::new, Sandbox::worker_options);
+    let mut workers = Workers::start(&sms, options);
+    let mut loops = JoinSet::new();
     backing.start(&mut loops, &stopping, &served);
     if let Some(metrics) = parts.metrics.clone() {
         loops.spawn(keep_metrics_small(metrics, stopping.clone()));
@@ -171,21 +171,22 @@ pub async fn run_with(
     let servers = start_servers(listener, admin, &parts, &stopping);
     let result = tokio::select! {
         () = stop => Ok(()),
-        () = a_loop_ends(&mut loops) => Err(StartFailed::WorkerEnded),
+        panicked = workers.failed() => Err(panicked.into()),
+        () = a_task_panics(&mut loops) => Err(StartFailed::TaskPanicked),
     };
     tracing::info!("stopping: no new requests, those under way end");
     drop(stopper);
-    finish(servers, still_serving, loops).await;
+    finish(servers, still_serving, loops, workers).await;
     result
 }
 
-/// Resolves when a loop ends that should go on: it panicked. Without it texts would be accepted and
-/// never leave, so the server ends, to be started anew.
-async fn a_loop_ends(loops: &mut JoinSet<()>) {
+/// Resolves when a task panics that should go on, and never otherwise. The server ends then, to be
+/// started again.
+async fn a_task_panics(tasks: &mut JoinSet<()>) {
     loop {
-        match loops.join_next().await {
+        match tasks.join_next().await {
             Some(Err(error)) if error.is_panic() => {
-                tracing::error!("a worker panicked");
+                tracing::error!("a task of the server panicked");
                 return;
             }
             // A demo number that was removed.
@@ -209,15 +210,15 @@ fn build(
         .map_err(|error| StartFailed::Webhooks(Box::new(error)))?;
     let Additions { routes, lease, attempt_lease } = additions;
     let random: Arc<dyn Random> = Arc::new(SystemRandom);
-    let builder = Sms::builder(backing.store.clone())
+    let builder = backing
+        .builder()
         .clock(clock.clone())
         .random(random.clone())
         .link_base(link_base)
         .lease(lease.unwrap_or(LEASE))
         .attempt_lease(attempt_lease.unwrap_or(ATTEMPT_LEASE))
         .webhooks(Arc::new(sender))
-        .webhook_retries(RetrySchedule::new(settings.webhook_retries.clone()))
-        .wake(backing.wake.clone());
+        .webhook_retries(RetrySchedule::new(settings.webhook_retries.clone()));
     let planned = plans.into_iter().map(|plan| plan.build(clock.clone(), &random));
     Ok(routes.into_iter().chain(planned).fold(builder, SmsBuilder::route).build())
 }
@@ -267,7 +268,7 @@ fn start_servers(
     listener: TcpListener,
     admin: Option<TcpListener>,
     parts: &AppParts,
-    stopping: &work::Stopping,
+    stopping: &Stopping,
 ) -> JoinSet<()> {
     let mut servers = JoinSet::new();
     let mut start = |listener, app: crate::web::intake::Intake| {
@@ -293,7 +294,7 @@ fn start_servers(
 }
 
 /// The demo's simulated gateway: it checks in, so that its number stays online.
-async fn keep_online(sms: Sms, number: sms_core::ids::NumberId, mut stopping: work::Stopping) {
+async fn keep_online(sms: Sms, number: sms_core::ids::NumberId, mut stopping: Stopping) {
     loop {
         tokio::select! {
             () = tokio::time::sleep(demo::CHECK_IN_EVERY) => {}
@@ -309,7 +310,7 @@ async fn keep_online(sms: Sms, number: sms_core::ids::NumberId, mut stopping: wo
 }
 
 /// Folds what was measured into its buckets, which otherwise waits for somebody to read `/metrics`.
-async fn keep_metrics_small(metrics: MetricsPage, mut stopping: work::Stopping) {
+async fn keep_metrics_small(metrics: MetricsPage, mut stopping: Stopping) {
     loop {
         tokio::select! {
             () = tokio::time::sleep(UPKEEP_EVERY) => metrics.0.run_upkeep(),
@@ -318,19 +319,25 @@ async fn keep_metrics_small(metrics: MetricsPage, mut stopping: work::Stopping) 
     }
 }
 
+/// Ends everything side by side: servers end the requests under way, workers stop in order.
 async fn finish(
     mut servers: JoinSet<()>,
     still_serving: watch::Sender<()>,
-    mut loops: JoinSet<()>,
+    mut tasks: JoinSet<()>,
+    workers: Workers,
 ) {
-    let all = async {
+    let rest = async {
         while servers.join_next().await.is_some() {}
         drop(still_serving);
-        while loops.join_next().await.is_some() {}
+        while tasks.join_next().await.is_some() {}
     };
-    if timeout(TIME_TO_STOP, all).await.is_err() {
-        tracing::warn!("stopped before everything had ended; leases that are held run out");
-    } else {
+    let (workers, rest) = tokio::join!(workers.stop(TIME_TO_STOP), timeout(TIME_TO_STOP, rest));
+    if let Err(error) = &workers {
+        tracing::warn!(%error, "leases that workers still hold run out");
+    }
+    if rest.is_err() {
+        tracing::warn!("stopped before every request had ended");
+    } else if workers.is_ok() {
         tracing::info!("stopped");
     }
 }

@@ -74,4 +74,3 @@ mod tenancy;
 mod test_key;
 mod watched;
 mod webhook;
-mod workers;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use sms_core::service::{Wake, Work};
+use sms_core::service::{Wake, WakeOthers, Work};
 use sms_store_postgres::{PgStore, PgWake};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
@@ -30,9 +30,9 @@ impl Program {
     /// Resolves when it listens.
     async fn start(store: &PgStore) -> Self {
         let (bells, rung) = unbounded_channel();
-        let wake = Arc::new(PgWake::new(store, Arc::new(Bells(bells))));
-        let runs = Arc::clone(&wake);
-        let running = tokio::spawn(async move { match runs.run().await {} });
+        let wake = Arc::new(PgWake::new(store));
+        let listens = Arc::clone(&wake);
+        let running = tokio::spawn(async move { listens.listen(&Bells(bells)).await });
         let mut program = Self { wake, rung, running };
         program.all_ring().await;
         program
@@ -57,18 +57,17 @@ impl Drop for Program {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_one_program_finds_rings_at_once_there_and_soon_at_the_others() {
+async fn what_one_program_finds_wakes_the_others_soon_and_not_itself() {
     let database = Database::new().await;
     let mut one = Program::start(&database.store().await).await;
     let mut other = Program::start(&database.store().await).await;
     let mut third = Program::start(&database.store().await).await;
     for work in [Work::Dispatch, Work::Webhooks, Work::FollowUps] {
-        one.wake.wake(work);
-        assert_eq!(one.rung.try_recv(), Ok(work));
+        one.wake.tell(work);
         assert_eq!((other.rings().await, third.rings().await), (work, work));
     }
     // Had it heard itself, that would have come before.
-    other.wake.wake(Work::Webhooks);
+    other.wake.tell(Work::Webhooks);
     assert_eq!(one.rings().await, Work::Webhooks);
     drop((one, other, third));
     database.drop().await;
@@ -81,9 +80,9 @@ async fn many_wakes_are_few_notifications() {
     let mut other = Program::start(&database.store().await).await;
     let since = Instant::now();
     for _ in 0..200_000 {
-        one.wake.wake(Work::Dispatch);
+        one.wake.tell(Work::Dispatch);
     }
-    one.wake.wake(Work::Webhooks);
+    one.wake.tell(Work::Webhooks);
     let mut rung = 0;
     while other.rings().await == Work::Dispatch {
         rung += 1;
@@ -108,7 +107,7 @@ async fn a_connection_that_was_cut_is_made_again_and_rings_for_what_was_missed()
     assert_eq!(cut, 2);
     one.all_ring().await;
     other.all_ring().await;
-    one.wake.wake(Work::FollowUps);
+    one.wake.tell(Work::FollowUps);
     assert_eq!(other.rings().await, Work::FollowUps);
     drop((one, other));
     database.drop().await;

@@ -1,4 +1,4 @@
-//! How routes stand, for `/metrics`: looked at every few seconds.
+//! The loop that measures how routes stand: fitness, connections, pace.
 
 use std::time::Duration;
 
@@ -6,23 +6,22 @@ use sms_core::Sms;
 use sms_core::route::{Connections, Fitness, Route};
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::work::Stopping;
+use crate::stopping::Stopping;
 
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+const MEASURE_EVERY: Duration = Duration::from_secs(2);
 
-/// Shows how all routes stand until the server has stopped.
-pub(super) async fn keep(sms: Sms, mut stopping: Stopping) {
-    let mut looks = interval(LOOK_EVERY);
-    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+pub(crate) async fn run(sms: Sms, mut stopping: Stopping) {
+    let mut ticks = interval(MEASURE_EVERY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            _ = looks.tick() => sms.routes().iter().for_each(|route| show(&**route)),
-            _ = stopping.changed() => return,
+            _ = ticks.tick() => sms.routes().iter().for_each(|route| measure(&**route)),
+            () = stopping.requested() => return,
         }
     }
 }
 
-fn show(route: &dyn Route) {
+fn measure(route: &dyn Route) {
     let name = route.name().as_str();
     let ready = if route.fitness() == Fitness::Ready { 1.0 } else { 0.0 };
     metrics::gauge!("sms_route_ready", "route" => name.to_owned()).set(ready);

@@ -1,22 +1,20 @@
-//! Wakes the loops of [`super::work`] when a commit has made work for them.
-
-use std::sync::Arc;
+//! Wakes a loop when a commit has made work for it.
 
 use sms_core::service::{Wake, Work};
 use tokio::sync::Notify;
 
-/// One bell per kind of work.
-#[derive(Debug, Clone, Default)]
-pub struct Bells {
-    dispatch: Arc<Notify>,
-    webhooks: Arc<Notify>,
-    follow_ups: Arc<Notify>,
-    rents: Arc<Notify>,
+/// One bell for each kind of work.
+#[derive(Debug, Default)]
+pub(crate) struct Bells {
+    dispatch: Notify,
+    webhooks: Notify,
+    follow_ups: Notify,
+    rents: Notify,
 }
 
 impl Bells {
     /// The bell of this kind.
-    pub fn bell(&self, work: Work) -> &Arc<Notify> {
+    pub(crate) fn bell(&self, work: Work) -> &Notify {
         match work {
             Work::Dispatch => &self.dispatch,
             Work::Webhooks => &self.webhooks,

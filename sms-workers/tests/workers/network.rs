@@ -1,5 +1,5 @@
-//! The server's workers between a store and its routes: none waits for another's network, and all
-//! of them stop in order.
+//! Workers between a store and its routes: none waits for another's network, and all of them stop
+//! in order.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,14 +14,11 @@ use sms_core::route::{Fitness, HandOver, OutboundText, Route, RouteKind, RouteNa
 use sms_core::sending::request::SendRequest;
 use sms_core::service::SmsBuilder;
 use sms_core::service::operator::{NewAccountInput, NumberInput};
-use sms_http::server::wake::Bells;
-use sms_http::server::work;
 use sms_store_memory::MemoryStore;
-use sms_test_smsc::until;
-use tokio::sync::{Notify, Semaphore, watch};
-use tokio::task::JoinSet;
+use sms_workers::{WorkerOptions, Workers};
+use tokio::sync::{Notify, Semaphore};
 
-use crate::socket::bounded;
+use crate::{TIME_TO_STOP, until};
 
 /// So many texts in hand are enough for a network.
 const ENOUGH: usize = 250;
@@ -114,9 +111,7 @@ impl Route for Network {
 /// A service whose workers run from when they are started until it is told to stop.
 struct Service {
     sms: Sms,
-    bells: Bells,
-    stopper: watch::Sender<()>,
-    loops: JoinSet<()>,
+    workers: Option<Workers>,
 }
 
 impl Service {
@@ -127,13 +122,11 @@ impl Service {
     }
 
     fn over(builder: SmsBuilder) -> Self {
-        let bells = Bells::default();
-        let sms = builder.wake(Arc::new(bells.clone())).build();
-        Self { sms, bells, stopper: watch::Sender::new(()), loops: JoinSet::new() }
+        Self { sms: builder.build(), workers: None }
     }
 
     fn start(&mut self) {
-        self.loops = work::start(&self.sms, &self.bells, &self.stopper.subscribe());
+        self.workers = Some(Workers::start(&self.sms, WorkerOptions::new()));
     }
 
     /// An account whose texts go by this route.
@@ -153,9 +146,8 @@ impl Service {
         self.sms.account(account, Mode::Live).send(request).await.unwrap();
     }
 
-    async fn stop(mut self) {
-        drop(self.stopper);
-        bounded(async { while self.loops.join_next().await.is_some() {} }).await;
+    async fn stop(self) {
+        self.workers.expect("started").stop(TIME_TO_STOP).await.unwrap();
     }
 }
 

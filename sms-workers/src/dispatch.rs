@@ -1,0 +1,109 @@
+//! The loop that hands due messages to their routes.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use sms_core::Sms;
+use sms_core::error::causes;
+use sms_core::route::RouteName;
+use sms_core::service::Work;
+use sms_core::service::work::{DispatchFailed, Dispatched};
+use tokio::time::{Instant, sleep};
+
+use crate::stopping::Stopping;
+use crate::worker::{BLOCKED_SLEEP, Rest, Worker};
+
+/// How many messages one claim takes.
+const BATCH: usize = 500;
+/// Loops side by side for each route that carries live messages, so that a slow route does not hold
+/// up another, and the most loops in all.
+const LOOPS_PER_ROUTE: usize = 2;
+const MOST_LOOPS: usize = 8;
+/// The least time between two claims that had to leave messages of a route and found no others.
+const BETWEEN_BLOCKED: Duration = Duration::from_millis(50);
+/// How often a route that was full is asked whether it has room. A window that is answered in
+/// milliseconds must not stay empty for long; a network that has been away for a while needs fewer
+/// looks.
+const LOOK_FOR_ROOM_EVERY: Duration = Duration::from_millis(10);
+const LOOK_LATER_EVERY: Duration = Duration::from_millis(50);
+/// The number of quick looks before the slower ones.
+const QUICK_LOOKS: usize = 100;
+/// The longest that a stopping loop tries to record outcomes, and the pause between two tries.
+const RECORD_FOR: Duration = Duration::from_secs(5);
+const RECORD_EVERY: Duration = Duration::from_millis(200);
+
+/// How many of these loops run side by side unless it is set.
+pub(crate) fn default_loops(sms: &Sms) -> usize {
+    let live = sms.routes().iter().filter(|route| *route.name() != RouteName::test()).count();
+    (live * LOOPS_PER_ROUTE).clamp(LOOPS_PER_ROUTE, MOST_LOOPS)
+}
+
+pub(crate) async fn run(mut worker: Worker) {
+    while !worker.is_stopping() {
+        let (done, error) = match worker.sms.dispatch_due(BATCH).await {
+            Ok(done) => (done, None),
+            Err(DispatchFailed { done, error }) => (done, Some(error)),
+        };
+        count(&done);
+        if let Some(error) = error {
+            worker.failed("dispatching messages", &error).await;
+            continue;
+        }
+        if done.claimed >= BATCH {
+            // There may be more than one loop can take.
+            worker.bells.bell(Work::Dispatch).notify_one();
+            continue;
+        }
+        // What is due although some was taken fell due meanwhile.
+        let blocked = if done.claimed > 0 { Duration::ZERO } else { BLOCKED_SLEEP };
+        let rest = Rest { blocked, ..Rest::default() };
+        if done.routes_left == 0 {
+            worker.rest_for(Work::Dispatch, rest, std::future::pending()).await;
+            continue;
+        }
+        // Messages were left. They are claimed as soon as there is room; until then, a message that
+        // is accepted does not cause a claim each time.
+        let sms = worker.sms.clone();
+        let mut room = pin!(room(&sms, done.routes_left));
+        if done.claimed == 0 {
+            tokio::select! {
+                () = &mut room => continue,
+                () = sleep(BETWEEN_BLOCKED) => {}
+                () = worker.stopping.requested() => continue,
+            }
+        }
+        worker.rest_for(Work::Dispatch, rest, room).await;
+    }
+    record_the_rest(&worker.sms, &worker.stopping).await;
+}
+
+fn count(done: &Dispatched) {
+    metrics::counter!("sms_texts_sent_total").increment(done.sent as u64);
+    metrics::counter!("sms_texts_failed_total").increment(done.failed as u64);
+    metrics::counter!("sms_hand_overs_retried_total").increment(done.retried as u64);
+    metrics::counter!("sms_hand_overs_lost_total").increment(done.lost as u64);
+}
+
+/// Resolves when fewer routes leave their messages in the queue than did.
+async fn room(sms: &Sms, before: usize) {
+    let mut looks = 0;
+    while sms.routes_that_wait().len() >= before {
+        sleep(if looks < QUICK_LOOKS { LOOK_FOR_ROOM_EVERY } else { LOOK_LATER_EVERY }).await;
+        looks += 1;
+    }
+}
+
+/// Records outcomes that the store could not record when they came: only this program knows them.
+async fn record_the_rest(sms: &Sms, stopping: &Stopping) {
+    let until = Instant::now() + RECORD_FOR.min(stopping.time_left().saturating_sub(RECORD_EVERY));
+    while let Err(error) = sms.record_kept().await {
+        if Instant::now() >= until {
+            tracing::error!(
+                error = %causes(&error),
+                "outcomes of submitted messages could not be recorded"
+            );
+            return;
+        }
+        sleep(RECORD_EVERY).await;
+    }
+}

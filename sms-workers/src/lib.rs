@@ -1,0 +1,109 @@
+//! The background loops of an SMS service, on tokio.
+//!
+//! `sms-core` spawns nothing: messages leave, receipts come back and webhooks are delivered only
+//! while somebody calls for it. This crate does, with one call to start and one to stop.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use std::time::Duration;
+//! use sms_core::prelude::*;
+//! use sms_store_memory::MemoryStore;
+//! use sms_workers::{WorkerOptions, Workers};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let sms = Sms::builder(Arc::new(MemoryStore::new())).build();
+//! let mut workers = Workers::start(&sms, WorkerOptions::new());
+//!
+//! // Accept requests here, until the program is to end.
+//! # let end_of_program = async {};
+//! tokio::select! {
+//!     () = end_of_program => {}
+//!     panicked = workers.failed() => eprintln!("{panicked}"),
+//! }
+//! workers.stop(Duration::from_secs(9)).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The workers wake at once when the service commits something for them; there is nothing to wire.
+//!
+//! # The loops
+//!
+//! | Loop | What it does |
+//! |---|---|
+//! | [`Loop::Dispatch`] | hands due messages to their routes, several loops side by side |
+//! | [`Loop::FollowUps`] | brings back receipts and replies of simulated routes |
+//! | [`Loop::Webhooks`] | attempts due webhook deliveries, many side by side |
+//! | [`Loop::Rents`] | charges due rent of numbers, within a minute |
+//! | [`Loop::Leases`] | renews the leases of messages that are being submitted |
+//! | [`Loop::Tidy`] | removes what is past its retention, every minute |
+//! | [`Loop::Search`] | prepares searches, every minute |
+//! | [`Loop::Statistics`] | adds up statistics, every 10 s |
+//! | [`Loop::Route`] | runs one route: connects it, and closes it at the end |
+//! | [`Loop::WakeUps`] | listens for wake-ups of other programs over the same store |
+//! | [`Loop::RouteGauges`] | measures how routes stand, every 2 s |
+//!
+//! When the store fails, a loop logs it and tries again. A loop that panics is gone, so
+//! [`Workers::failed`] reports it: stop the program then, and start it again.
+//!
+//! # Several programs over one database
+//!
+//! Any number of programs may run workers over one store. Each finds the others' work by polling,
+//! about once a second. To hear of it within milliseconds, exchange wake-ups:
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//! use sms_core::Sms;
+//! use sms_store_postgres::{PgSettings, PgStore, PgWake};
+//! use sms_workers::{WorkerOptions, Workers};
+//!
+//! # async fn start() -> Result<(), Box<dyn std::error::Error>> {
+//! let store = PgStore::connect("postgres://localhost/sms", PgSettings::default()).await?;
+//! let wake = Arc::new(PgWake::new(&store));
+//! let sms = Sms::builder(Arc::new(store)).wake_others(wake).build();
+//! let workers = Workers::start(&sms, WorkerOptions::new());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Servers that share a database should also share its clock: see `PgClock`.
+//!
+//! # Stopping
+//!
+//! [`Workers::stop`] first lets no loop claim more. Each route then closes while it still runs, so
+//! that the network can answer what was submitted, and what arrives meanwhile is taken in. At last
+//! the loops record the last outcomes. What does not end in time is ended; other programs, or this
+//! one when it is started again, take up what it held when the lease runs out. A message may then
+//! be sent twice.
+//!
+//! # Metrics
+//!
+//! The loops count what they do through the `metrics` facade; without a recorder that costs
+//! nothing. `docs/metrics.md` lists the names.
+//!
+//! # What is absent
+//!
+//! No rules: what is due, and what becomes of it, `sms-core` decides. A program on another runtime
+//! makes the same calls itself: [`sms_core::service`] lists them.
+
+#![deny(missing_docs)]
+
+mod bells;
+mod dispatch;
+mod follow_ups;
+mod leases;
+mod options;
+mod pause;
+mod rents;
+mod route_gauges;
+mod routes;
+mod stopping;
+mod upkeep;
+mod webhooks;
+mod worker;
+mod workers;
+
+pub use options::WorkerOptions;
+pub use pause::{PauseSwitch, Paused};
+pub use workers::{Loop, StopFailed, WorkerPanicked, Workers};
