@@ -56,7 +56,6 @@ pub mod opt_out;
 pub mod page;
 pub mod phone;
 pub mod random;
-pub mod rate_limit;
 pub mod receipt;
 pub mod route;
 pub mod sender_name;

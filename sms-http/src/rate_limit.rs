@@ -1,172 +1,150 @@
-//! The rate limit of the API: the counting is `sms_core`'s, the headers are here.
+//! The rate limit of the API: how many requests a key may make.
 //!
-//! [`Limiter`] is what the gate asks: [`RateLimiter`] counts in this process, [`SharedLimiter`]
-//! with others over one store. Time is real time, never the clock of the sandbox.
-
-use std::collections::HashMap;
-use std::fmt;
-use std::hash::Hash;
-use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+//! # The promise
+//!
+//! In any window of `T` seconds, up to an hour, one server admits at most `burst + rate × T`
+//! requests of a key. Several servers over one database together admit at most one **lot** more for
+//! each further server. A lot is an eighth of the burst and at most what comes back in a quarter of
+//! a second: 5 requests at 20 requests a second with a burst of 40.
+//!
+//! # How it works
+//!
+//! The generic cell rate algorithm ([`Gcra`]) keeps one number for each key, its *arrival time*.
+//! Each admitted request moves the arrival time one interval ahead. A request is refused while the
+//! arrival time is too far ahead of the clock.
+//!
+//! Each server keeps the arrival times in memory and judges every request by them ([`limiter`]).
+//! Where servers share a database, the database keeps one arrival time for each key, too. When a
+//! server has admitted a lot of a key's requests, it adds them to the shared arrival time, and goes
+//! on from the sum: now it knows what the other servers added. So a busy key costs one statement
+//! per lot, and most requests cost none.
+//!
+//! # Why the promise holds
+//!
+//! For one server this is the known property of GCRA. For `S` servers, take a window that starts at
+//! `x` and ends at `y`. Go back from `y` through the moments at which a server added a lot, and stop
+//! at the first one after which the same server admitted a request. Call that server `A`.
+//!
+//! - Every other server has admitted at most one lot that `A` does not know of. If its last adding
+//!   is before `A`'s, then it has admitted at most one lot since. If it is after `A`'s, then the lot
+//!   that it added then is all there is, or the walk would have stopped there.
+//! - `A` knows of all other requests. Let `n` of them be in the window. Each moved the arrival time
+//!   that `A` goes by one interval ahead of `x`, so it was at least `x + n × interval` when `A`
+//!   admitted its last request, at `t ≤ y`. `A` admitted that request, so it was at most
+//!   `t + burst × interval`. Hence `n ≤ burst + rate × T`.
+//!
+//! If the walk stops nowhere, each server has admitted at most one lot: `S` lots in all, which is
+//! within the promise because a lot is no larger than the burst.
+//!
+//! A server that stops takes less than a lot with it, and the one that follows counts as a further
+//! server. `docs/decisions.md` says what happens when the database does not answer.
 
 use poem::http::{HeaderMap, HeaderName, HeaderValue};
-use sms_core::ids::ApiKeyId;
-use sms_core::rate_limit::replica::make_room;
-pub use sms_core::rate_limit::{Gcra, Verdict};
 
 use crate::web::error::ApiError;
 
-pub mod shared;
+pub mod limiter;
 
-pub use shared::SharedLimiter;
+pub use limiter::{Lot, RateLimiter, SharedArrivals, Stopwatch};
 
 /// Header with the number of requests a key may make at once.
 pub const LIMIT_HEADER: HeaderName = HeaderName::from_static("ratelimit-limit");
-/// Header with the number of requests that would pass right now, as far as this process knows:
-/// others may have let requests through since it last asked.
+/// Header with the number of requests that would pass right now, as far as this server knows.
 pub const REMAINING_HEADER: HeaderName = HeaderName::from_static("ratelimit-remaining");
-/// Header with the seconds until the full burst is there again.
+/// Header with the seconds until the full burst is available again.
 pub const RESET_HEADER: HeaderName = HeaderName::from_static("ratelimit-reset");
 
-/// How many keys are remembered before the least busy ones are forgotten.
-const MAX_KEYS: usize = 100_000;
+/// A second in nanoseconds. All times here are nanoseconds.
+pub const SECOND: u64 = 1_000_000_000;
 
-/// Counts requests, by itself or with others.
-#[derive(Debug)]
-pub enum Limiter {
-    /// This process is all there is.
-    Local(RateLimiter<ApiKeyId>),
-    /// Others may share the store.
-    Shared(SharedLimiter),
+/// The rate and the burst: pure arithmetic, without keys and without a clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gcra {
+    burst: u64,
+    /// The time between two requests of an even stream, rounded up.
+    interval: u64,
 }
 
-impl Limiter {
-    /// Judges a request of `key` and counts it if it may pass. A shared limiter goes by the
-    /// machine's own time rather than by `now`.
-    pub async fn judge(&self, key: ApiKeyId, now: Instant) -> Verdict {
-        match self {
-            Self::Local(limiter) => limiter.judge(key, now),
-            Self::Shared(limiter) => limiter.judge(key).await,
+/// The limiter's answer to one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Verdict {
+    /// Seconds to wait before the next try, at least 1; `None` if the request is admitted.
+    pub retry_after: Option<u64>,
+    /// How many requests a key may make at once.
+    pub limit: u64,
+    /// How many more requests would pass right now.
+    pub remaining: u64,
+    /// Seconds until all of `limit` would pass again, rounded up.
+    pub reset: u64,
+}
+
+impl Gcra {
+    /// `rate_per_second` requests a second, up to `burst` at once. Both are at least 1.
+    pub fn new(rate_per_second: u32, burst: u32) -> Self {
+        Self {
+            burst: u64::from(burst.max(1)),
+            interval: SECOND.div_ceil(u64::from(rate_per_second.max(1))),
+        }
+    }
+
+    /// Judges a request at `now`, and moves `arrival` if it admits the request. The arrival time of
+    /// an idle key is `now` or earlier.
+    pub fn judge(self, arrival: &mut u64, now: u64) -> Verdict {
+        let ahead = arrival.saturating_sub(now);
+        let excess = ahead.saturating_sub(self.span() - self.interval);
+        if excess > 0 {
+            return self.verdict(ahead, Some(excess.div_ceil(SECOND)));
+        }
+        self.admit(arrival, now);
+        self.verdict(*arrival - now, None)
+    }
+
+    /// How many requests one server admits before it adds them to the shared arrival time.
+    pub fn lot(self) -> u64 {
+        (self.burst / 8).min(SECOND / 4 / self.interval).max(1)
+    }
+
+    fn admit(self, arrival: &mut u64, now: u64) {
+        *arrival = now.max(*arrival).saturating_add(self.interval);
+    }
+
+    /// How long the whole burst takes to come back.
+    fn span(self) -> u64 {
+        self.burst.saturating_mul(self.interval)
+    }
+
+    fn verdict(self, ahead: u64, retry_after: Option<u64>) -> Verdict {
+        Verdict {
+            retry_after,
+            limit: self.burst,
+            remaining: self.burst.saturating_sub(ahead.div_ceil(self.interval)),
+            reset: ahead.div_ceil(SECOND),
         }
     }
 }
 
-/// What to do with a request, and what its answer tells.
-pub trait Tell {
-    /// Nothing if the request may pass, else the 429.
-    fn admit(&self) -> Result<(), ApiError>;
-    /// Writes the `RateLimit-*` headers onto an answer.
-    fn describe_in(&self, headers: &mut HeaderMap);
-}
-
-impl Tell for Verdict {
-    fn admit(&self) -> Result<(), ApiError> {
-        match self.retry_after {
-            None => Ok(()),
-            Some(seconds) => {
-                let refused = ApiError::rate_limited(seconds);
-                let headers = headers(self).into_iter();
-                Err(headers.fold(refused, |error, (name, value)| error.with_header(name, value)))
-            }
-        }
+impl Verdict {
+    /// The 429 for a request that is refused.
+    pub fn admit(&self) -> Result<(), ApiError> {
+        let Some(seconds) = self.retry_after else { return Ok(()) };
+        let refused = ApiError::rate_limited(seconds);
+        let headers = self.headers().into_iter();
+        Err(headers.fold(refused, |error, (name, value)| error.with_header(name, value)))
     }
 
-    fn describe_in(&self, into: &mut HeaderMap) {
-        into.extend(headers(self));
-    }
-}
-
-fn headers(verdict: &Verdict) -> [(HeaderName, HeaderValue); 3] {
-    [
-        (LIMIT_HEADER, HeaderValue::from(verdict.limit)),
-        (REMAINING_HEADER, HeaderValue::from(verdict.remaining)),
-        (RESET_HEADER, HeaderValue::from(verdict.reset)),
-    ]
-}
-
-/// The arrival times of all keys in use.
-///
-/// Memory is bounded: idle keys are forgotten without loss, and should more than 100,000 be busy
-/// at once, the least busy half starts afresh. That lets a few requests too many pass rather than
-/// refuse right ones.
-pub struct RateLimiter<K> {
-    gcra: Gcra,
-    start: Instant,
-    arrivals: Mutex<HashMap<K, u64>>,
-    max_keys: usize,
-}
-
-impl<K: Eq + Hash> RateLimiter<K> {
-    /// A limiter that has seen no request. `start` is not after any later `now`.
-    pub fn new(gcra: Gcra, start: Instant) -> Self {
-        Self { gcra, start, arrivals: Mutex::new(HashMap::new()), max_keys: MAX_KEYS }
+    /// Writes the `RateLimit-*` headers of a response.
+    pub fn describe_in(&self, headers: &mut HeaderMap) {
+        headers.extend(self.headers());
     }
 
-    /// Judges a request of `key` and counts it if it may pass.
-    pub fn judge(&self, key: K, now: Instant) -> Verdict {
-        let since_start = now.saturating_duration_since(self.start).as_nanos();
-        let now = u64::try_from(since_start).unwrap_or(u64::MAX);
-        // A panic cannot leave the map half changed, so a poisoned lock is as good as any.
-        let mut arrivals = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
-        if arrivals.len() >= self.max_keys && !arrivals.contains_key(&key) {
-            make_room(&mut arrivals, self.max_keys, now, |arrival| *arrival);
-        }
-        self.gcra.judge(arrivals.entry(key).or_insert(now), now)
-    }
-}
-
-impl<K> fmt::Debug for RateLimiter<K> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("RateLimiter").field("gcra", &self.gcra).finish_non_exhaustive()
+    fn headers(&self) -> [(HeaderName, HeaderValue); 3] {
+        [
+            (LIMIT_HEADER, HeaderValue::from(self.limit)),
+            (REMAINING_HEADER, HeaderValue::from(self.remaining)),
+            (RESET_HEADER, HeaderValue::from(self.reset)),
+        ]
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    #[test]
-    fn keys_do_not_share() {
-        let start = Instant::now();
-        let limiter = RateLimiter::new(Gcra::new(1, 1), start);
-        assert_eq!(limiter.judge("a", start).retry_after, None);
-        assert_eq!(limiter.judge("a", start).retry_after, Some(1));
-        assert_eq!(limiter.judge("b", start).retry_after, None);
-    }
-
-    #[test]
-    fn memory_is_bounded_and_the_busiest_stay_limited() {
-        let start = Instant::now();
-        let mut limiter = RateLimiter::new(Gcra::new(1, 10), start);
-        limiter.max_keys = 100;
-        for _ in 0..10 {
-            assert_eq!(limiter.judge(0, start).retry_after, None);
-        }
-        for key in 1..10_000 {
-            limiter.judge(key, start);
-            assert!(limiter.arrivals.lock().unwrap().len() <= 100);
-        }
-        assert!(limiter.judge(0, start).retry_after.is_some());
-        let later = start + Duration::from_mins(1);
-        limiter.judge(20_000, later);
-        for key in 20_001..20_200 {
-            limiter.judge(key, later);
-        }
-        assert!(limiter.arrivals.lock().unwrap().len() <= 100);
-    }
-
-    #[test]
-    fn a_refusal_carries_its_headers() {
-        let limiter = RateLimiter::new(Gcra::new(20, 1), Instant::now());
-        let now = Instant::now();
-        limiter.judge("a", now).admit().unwrap();
-        let refused = limiter.judge("a", now).admit().unwrap_err();
-        let response = poem::IntoResponse::into_response(refused);
-        assert_eq!(response.status(), 429);
-        for (name, value) in [("retry-after", "1"), ("ratelimit-limit", "1")] {
-            assert_eq!(response.headers().get(name).unwrap(), value);
-        }
-    }
-}
+mod tests;

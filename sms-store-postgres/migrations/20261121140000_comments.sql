@@ -30,14 +30,8 @@ COMMENT ON TABLE delivery IS
     'One event for one endpoint, with its attempts.';
 COMMENT ON TABLE endpoint_removed IS
     'Removed endpoints whose deliveries are still to be tidied away.';
-COMMENT ON TABLE replica IS
-    'Servers that live, and how each counts requests.';
 COMMENT ON TABLE rate_limit IS
-    'Requests of each key, while several servers share the database.';
-COMMENT ON TABLE rate_limit_end IS
-    'When each way of counting last ended.';
-COMMENT ON TABLE rate_limit_start IS
-    'Since when the shared counters are kept.';
+    'How many requests each key made lately, as the servers count them together.';
 COMMENT ON TABLE message_span IS
     'Signatures of neighbouring texts, for searches.';
 COMMENT ON TABLE message_span_round IS
@@ -119,16 +113,8 @@ COMMENT ON INDEX delivery_by_age IS
     'Tidies deliveries past their keep.';
 COMMENT ON INDEX endpoint_removed_pkey IS
     'Tidied one by one.';
-COMMENT ON INDEX replica_pkey IS
-    'A server''s own row.';
-COMMENT ON INDEX replica_alone IS
-    'Two that count alone would admit twice what the limit allows.';
 COMMENT ON INDEX rate_limit_pkey IS
-    'A key''s counter.';
-COMMENT ON INDEX rate_limit_end_pkey IS
-    'One row.';
-COMMENT ON INDEX rate_limit_start_pkey IS
-    'One row.';
+    'Finds the count of a key.';
 COMMENT ON INDEX message_span_pkey IS
     'The spans before a text, newest first.';
 COMMENT ON INDEX message_span_round_pkey IS
@@ -204,12 +190,6 @@ COMMENT ON CONSTRAINT delivery_check ON delivery IS
     'What is pending can be claimed at some time, and nothing else can.';
 COMMENT ON CONSTRAINT delivery_status_check ON delivery IS
     'The states of a delivery.';
-COMMENT ON CONSTRAINT replica_footing_check ON replica IS
-    'The ways of counting.';
-COMMENT ON CONSTRAINT rate_limit_end_only_row_check ON rate_limit_end IS
-    'One row.';
-COMMENT ON CONSTRAINT rate_limit_start_only_row_check ON rate_limit_start IS
-    'One row.';
 COMMENT ON CONSTRAINT message_span_check ON message_span IS
     'Oldest first.';
 COMMENT ON CONSTRAINT message_span_signature_check ON message_span IS

@@ -68,7 +68,7 @@ mod wire;
 
 pub use clock::PgClock;
 pub use error::ConnectFailed;
-pub use rate_limit::PgLimits;
+pub use rate_limit::{PgRateLimit, RateLot};
 pub use wake::PgWake;
 
 /// How a store connects.
@@ -76,7 +76,7 @@ pub use wake::PgWake;
 pub struct PgSettings {
     /// The most connections of the store, but for those that commit sends and launch campaigns,
     /// two each. A program that also wakes others and shares the rate limit with them has three
-    /// more: one that listens, two that count.
+    /// more: one that listens, two for the rate limit.
     pub connections: u32,
 }
 

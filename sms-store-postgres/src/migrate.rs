@@ -22,7 +22,7 @@ pub(crate) async fn run(pool: &PgPool) -> Result<(), ConnectFailed> {
 }
 
 /// Every change of the schema, in order: version, name, statements.
-const MIGRATIONS: [(i64, &str, &str); 27] = [
+const MIGRATIONS: [(i64, &str, &str); 26] = [
     (
         20_261_121_100_000,
         "account and credits",
@@ -44,7 +44,6 @@ const MIGRATIONS: [(i64, &str, &str); 27] = [
         "ledger without reference",
         include_str!("../migrations/20261121101000_ledger_without_reference.sql"),
     ),
-    (20_261_121_110_000, "replica", include_str!("../migrations/20261121110000_replica.sql")),
     (20_261_121_110_100, "rate limit", include_str!("../migrations/20261121110100_rate_limit.sql")),
     (
         20_261_121_120_000,

@@ -5,7 +5,6 @@
 //! The intake asks the gate before it reads a body.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use async_trait::async_trait;
 use poem::http::HeaderMap;
@@ -14,7 +13,7 @@ use poem::{Endpoint, IntoResponse, Middleware, Request, Response};
 use sms_core::Sms;
 use sms_core::service::Caller;
 
-use crate::rate_limit::{Limiter, Tell};
+use crate::rate_limit::RateLimiter;
 use crate::web::error::ApiError;
 use crate::web::intake::door::Door;
 
@@ -23,41 +22,13 @@ use crate::web::intake::door::Door;
 #[derive(Debug, Clone)]
 pub struct Gate {
     sms: Sms,
-    limiter: Arc<Limiter>,
-    stopwatch: Stopwatch,
+    limiter: Arc<RateLimiter>,
 }
-
-/// Where the gate's time comes from: real time, but in tests. Never the clock of the sandbox.
-#[derive(Clone)]
-pub struct Stopwatch(Arc<dyn Fn() -> Instant + Send + Sync>);
 
 impl Gate {
-    /// A gate that admits of each key's requests what `limiter` does.
-    pub fn new(sms: Sms, limiter: Limiter, stopwatch: Stopwatch) -> Self {
-        Self { sms, limiter: Arc::new(limiter), stopwatch }
-    }
-}
-
-impl Stopwatch {
-    /// Tells the time by `now`, which must not go back.
-    pub fn new(now: impl Fn() -> Instant + Send + Sync + 'static) -> Self {
-        Self(Arc::new(now))
-    }
-
-    pub(crate) fn now(&self) -> Instant {
-        (self.0)()
-    }
-}
-
-impl Default for Stopwatch {
-    fn default() -> Self {
-        Self::new(Instant::now)
-    }
-}
-
-impl std::fmt::Debug for Stopwatch {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Stopwatch")
+    /// A gate that counts the requests of each key with `limiter`.
+    pub fn new(sms: Sms, limiter: RateLimiter) -> Self {
+        Self { sms, limiter: Arc::new(limiter) }
     }
 }
 
@@ -67,7 +38,7 @@ impl Door for Gate {
         let token = bearer(request).ok_or_else(ApiError::unauthorized)?;
         let caller = self.sms.authenticate(token).await.map_err(ApiError::from)?;
         let caller = caller.ok_or_else(ApiError::unauthorized)?;
-        let verdict = self.limiter.judge(caller.key, self.stopwatch.now()).await;
+        let verdict = self.limiter.judge(caller.key).await;
         verdict.admit()?;
         request.set_data(caller);
         let mut headers = HeaderMap::new();

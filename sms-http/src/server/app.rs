@@ -11,8 +11,8 @@ use sms_core::Sms;
 use sms_core::store::StoreError;
 
 use crate::admin::gate::OperatorToken;
-use crate::api::gate::{CallersOnly, Gate, Stopwatch};
-use crate::rate_limit::{Gcra, Limiter, RateLimiter, SharedLimiter};
+use crate::api::gate::{CallersOnly, Gate};
+use crate::rate_limit::{Gcra, RateLimiter, SharedArrivals, Stopwatch};
 use crate::sandbox::Sandbox;
 use crate::web::docs_page::docs_page;
 use crate::web::error::ApiError;
@@ -29,9 +29,9 @@ pub struct AppParts {
     pub sms: Sms,
     /// How many requests a key may make.
     pub rate: Gcra,
-    /// Counts them together with other servers; without it this one counts by itself.
-    pub limiter: Option<SharedLimiter>,
-    /// What those requests are timed by.
+    /// Where servers count these requests together; `None` if this server is the only one.
+    pub shared_arrivals: Option<Arc<dyn SharedArrivals>>,
+    /// The clock of the rate limit.
     pub stopwatch: Stopwatch,
     /// The operator's token.
     pub token: OperatorToken,
@@ -108,12 +108,8 @@ impl Routes {
 fn with_public(routes: Routes, parts: &AppParts) -> Routes {
     let service = api::service(&parts.sms, &parts.public_url);
     let document = api::openapi_document(&service);
-    let stopwatch = parts.stopwatch.clone();
-    let limiter = match parts.limiter.clone() {
-        Some(limiter) => Limiter::Shared(limiter),
-        None => Limiter::Local(RateLimiter::new(parts.rate, stopwatch.now())),
-    };
-    let gate = Gate::new(parts.sms.clone(), limiter, stopwatch);
+    let (stopwatch, shared) = (parts.stopwatch.clone(), parts.shared_arrivals.clone());
+    let gate = Gate::new(parts.sms.clone(), RateLimiter::new(parts.rate, stopwatch, shared));
     let table = routes.table.with_document(&document, api::PREFIX);
     let route = routes.route.nest(api::PREFIX, service.with(CallersOnly));
     let open = format!("{}{}", api::PREFIX, DOCUMENT_PATH);

@@ -1,23 +1,22 @@
 //! What a server stands on: memory, or PostgreSQL with what its many servers need besides a store.
 
 use std::sync::Arc;
-use std::time::Duration;
 
+use async_trait::async_trait;
 use sms_core::Sms;
 use sms_core::clock::{Clock, SystemClock};
+use sms_core::ids::ApiKeyId;
 use sms_core::service::SmsBuilder;
-use sms_core::store::Store;
+use sms_core::store::{Store, StoreError};
 use sms_store_memory::MemoryStore;
-use sms_store_postgres::{ConnectFailed, PgClock, PgLimits, PgSettings, PgStore, PgWake};
+use sms_store_postgres::{
+    ConnectFailed, PgClock, PgRateLimit, PgSettings, PgStore, PgWake, RateLot,
+};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::timeout;
 
 use super::settings::Settings;
-use crate::rate_limit::{Gcra, SharedLimiter};
-
-/// The longest that the database may take to note that a server has left.
-const TIME_TO_LEAVE: Duration = Duration::from_millis(500);
+use crate::rate_limit::{Gcra, Lot, SharedArrivals};
 
 /// A store, and what goes with it.
 #[derive(Debug)]
@@ -26,8 +25,8 @@ pub struct Backing {
     pub store: Arc<dyn Store>,
     /// The machine's clock, or the database's.
     pub clock: Arc<dyn Clock>,
-    /// Counts requests together with the others.
-    pub limiter: Option<SharedLimiter>,
+    /// Where requests are counted together with the other servers.
+    pub arrivals: Option<Arc<dyn SharedArrivals>>,
     postgres: Option<(Arc<PgClock>, Arc<PgWake>)>,
 }
 
@@ -38,7 +37,7 @@ impl Backing {
             return Ok(Self {
                 store: Arc::new(MemoryStore::new()),
                 clock: Arc::new(SystemClock),
-                limiter: None,
+                arrivals: None,
                 postgres: None,
             });
         };
@@ -46,12 +45,11 @@ impl Backing {
         store.migrate().await?;
         let clock = Arc::new(PgClock::start(&store).await?);
         let wake = Arc::new(PgWake::new(&store));
-        let limiter = SharedLimiter::new(Arc::new(PgLimits::new(&store)), rate(settings));
-        limiter.join().await;
+        let arrivals = Arc::new(PgRateLimit::new(&store));
         Ok(Self {
             store: Arc::new(store),
             clock: clock.clone(),
-            limiter: Some(limiter),
+            arrivals: Some(arrivals),
             postgres: Some((clock, wake)),
         })
     }
@@ -65,9 +63,8 @@ impl Backing {
         }
     }
 
-    /// Starts what has to go on by itself: until `stopping` changes, but for the rate limit, which
-    /// is kept until the last request has been `served`.
-    pub fn start(&self, loops: &mut JoinSet<()>, stopping: &Stopping, served: &Served) {
+    /// Starts the loop that keeps the clock right until `stopping` changes.
+    pub fn start(&self, loops: &mut JoinSet<()>, stopping: &Stopping) {
         if let Some((clock, _)) = self.postgres.clone() {
             let mut stopping = stopping.clone();
             loops.spawn(async move {
@@ -77,25 +74,19 @@ impl Backing {
                 }
             });
         }
-        if let Some(limiter) = self.limiter.clone() {
-            let mut served = served.clone();
-            loops.spawn(async move {
-                tokio::select! {
-                    () = limiter.run() => {}
-                    _ = served.changed() => {}
-                }
-                // Its lease runs out by itself should the database not answer.
-                let _ = timeout(TIME_TO_LEAVE, limiter.leave()).await;
-            });
-        }
     }
 }
 
 /// What tasks of the server see of the request to stop: the other end is dropped.
 pub type Stopping = watch::Receiver<()>;
 
-/// Told when no request is under way any more, by the other end being dropped.
-pub type Served = watch::Receiver<()>;
+#[async_trait]
+impl SharedArrivals for PgRateLimit {
+    async fn add(&self, key: ApiKeyId, lot: Lot) -> Result<i64, StoreError> {
+        let Lot { charge, ahead, most } = lot;
+        PgRateLimit::add(self, RateLot { key, charge, ahead, most }).await
+    }
+}
 
 /// How many requests a key may make.
 pub fn rate(settings: &Settings) -> Gcra {

@@ -29,8 +29,8 @@ use super::demo::{self, Network};
 use super::routes::{self, RoutePlan, SIMULATOR};
 use super::settings::{Settings, SettingsRefused};
 use crate::admin::gate::OperatorToken;
-use crate::api::gate::Stopwatch;
 use crate::domain_error::causes;
+use crate::rate_limit::Stopwatch;
 use crate::sandbox::Sandbox;
 use crate::web::intake::IntakeLimits;
 use crate::web::serve::{self, ServeLimits, serve};
@@ -129,7 +129,7 @@ pub async fn run_with(
     let parts = AppParts {
         sms: sms.clone(),
         rate: rate(&settings),
-        limiter: backing.limiter.clone(),
+        shared_arrivals: backing.arrivals.clone(),
         stopwatch: Stopwatch::default(),
         token: OperatorToken::new(&token),
         public_url,
@@ -145,11 +145,10 @@ pub async fn run_with(
     let demo = if wants_demo { Some(demo::make(&sms, network(&sms)).await?) } else { None };
     warn_of(&settings);
     let (stopper, stopping) = watch::channel(());
-    let (still_serving, served) = watch::channel(());
     let options = sandbox.as_ref().map_or_else(WorkerOptions::new, Sandbox::worker_options);
     let mut workers = Workers::start(&sms, options);
     let mut loops = JoinSet::new();
-    backing.start(&mut loops, &stopping, &served);
+    backing.start(&mut loops, &stopping);
     if let Some(metrics) = parts.metrics.clone() {
         loops.spawn(keep_metrics_small(metrics, stopping.clone()));
     }
@@ -176,7 +175,7 @@ pub async fn run_with(
     };
     tracing::info!("stopping: no new requests, those under way end");
     drop(stopper);
-    finish(servers, still_serving, loops, workers).await;
+    finish(servers, loops, workers).await;
     result
 }
 
@@ -320,15 +319,9 @@ async fn keep_metrics_small(metrics: MetricsPage, mut stopping: Stopping) {
 }
 
 /// Ends everything side by side: servers end the requests under way, workers stop in order.
-async fn finish(
-    mut servers: JoinSet<()>,
-    still_serving: watch::Sender<()>,
-    mut tasks: JoinSet<()>,
-    workers: Workers,
-) {
+async fn finish(mut servers: JoinSet<()>, mut tasks: JoinSet<()>, workers: Workers) {
     let rest = async {
         while servers.join_next().await.is_some() {}
-        drop(still_serving);
         while tasks.join_next().await.is_some() {}
     };
     let (workers, rest) = tokio::join!(workers.stop(TIME_TO_STOP), timeout(TIME_TO_STOP, rest));

@@ -18,8 +18,7 @@ use sms_core::service::operator::{NewAccountInput, NumberInput};
 use sms_core::store::Store;
 use sms_core::time::Timestamp;
 use sms_http::admin::gate::OperatorToken;
-use sms_http::api::gate::Stopwatch;
-use sms_http::rate_limit::Gcra;
+use sms_http::rate_limit::{Gcra, Stopwatch};
 use sms_http::sandbox::Sandbox;
 use sms_http::server::app::{AppParts, openapi_document, operator_document, whole_app};
 use sms_http::web::intake::{Intake, IntakeLimits};
@@ -101,7 +100,7 @@ impl Rig {
         let app = whole_app(&AppParts {
             sms: sms.clone(),
             rate,
-            limiter: None,
+            shared_arrivals: None,
             stopwatch: Stopwatch::new(move || *shown.lock().unwrap()),
             token: OperatorToken::new(TOKEN),
             public_url,

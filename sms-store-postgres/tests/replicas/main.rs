@@ -3,7 +3,7 @@
 
 mod cache;
 mod clock;
-mod limits;
+mod rate_limit;
 mod wake;
 
 use std::sync::OnceLock;

@@ -23,8 +23,7 @@ use sms_core::service::AccountHandle;
 use sms_core::template::TemplateInput;
 use sms_core::text::split;
 use sms_http::admin::gate::OperatorToken;
-use sms_http::api::gate::Stopwatch;
-use sms_http::rate_limit::Gcra;
+use sms_http::rate_limit::{Gcra, Stopwatch};
 use sms_http::server::app::{AppParts, whole_app};
 use sms_http::web::intake::{Intake, IntakeLimits};
 use tokio::runtime::{Builder, Runtime};
@@ -78,7 +77,7 @@ impl Stage {
         let app = whole_app(&AppParts {
             sms: sms.clone(),
             rate: Gcra::new(1_000_000, 1_000_000),
-            limiter: None,
+            shared_arrivals: None,
             stopwatch: Stopwatch::new(move || start),
             token: OperatorToken::new("operator-token-of-the-fuzzer"),
             public_url: service::PUBLIC_URL.to_owned(),
