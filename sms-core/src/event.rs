@@ -165,6 +165,16 @@ pub struct Event {
     pub data: EventData,
 }
 
+/// Events of one plan, still to become deliveries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "events have to become deliveries in the commit that raises them"]
+pub struct Raised {
+    /// The events, in order.
+    pub events: Vec<Event>,
+    /// The ids that the plan has left. They name the deliveries.
+    pub ids: Ids,
+}
+
 /// The body of an event's deliveries. `Debug` tells its length only.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EventBody(Arc<str>);

@@ -10,7 +10,7 @@ use crate::account::Mode;
 use crate::contact::Contact;
 use crate::credits::Credits;
 use crate::dispatch::VALIDITY;
-use crate::event::{Event, EventData};
+use crate::event::{Event, EventData, Raised};
 use crate::ids::{AccountId, ContactId, FollowUpId, Ids, MessageId};
 use crate::keyword::Word;
 use crate::keyword::reply::{self, MatchFacts, Matched, Occasion};
@@ -19,6 +19,7 @@ use crate::number::Holder;
 use crate::opt_out::{OptOut, OptOutSource};
 use crate::phone::E164;
 use crate::route::RouteName;
+use crate::statistics::Tally;
 use crate::text::{Encoding, Segments, StopWord, measure, stop_word};
 use crate::time::Timestamp;
 
@@ -114,20 +115,25 @@ pub enum OptOutChange {
     Remove(E164),
 }
 
-/// What a store writes for an inbound text that belongs to an account.
+/// What a commit writes for an inbound text that belongs to an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a verdict has to be written by the store"]
-pub struct InboundVerdict {
+pub struct InboundWrites {
     /// The text as kept.
     pub message: Message,
-    /// Its timeline.
+    /// The first line of its timeline.
     pub timeline: TimelineEntry,
+    /// What it counts in statistics.
+    pub tally: Tally,
+    /// The other number of the conversation that it begins or moves to the front, and in which it
+    /// is unread.
+    pub conversation: E164,
     /// What happens to the account's opt-outs.
     pub opt_out: OptOutChange,
     /// What the keyword that it begins with sets off.
     pub matched: Option<Box<Matched>>,
     /// Events to be delivered, in order.
-    pub events: Vec<Event>,
+    pub raised: Raised,
 }
 
 /// A text that belongs to no account, kept for the operator.
@@ -199,7 +205,7 @@ impl InboundPlan {
     }
 
     /// What the text sets off in the account it belongs to.
-    pub fn settle(&mut self, facts: InboundFacts) -> InboundVerdict {
+    pub fn settle(&mut self, facts: InboundFacts) -> InboundWrites {
         let InboundFacts { account, mode, opted_out, contact, matched } = facts;
         let word = stop_word(self.text.body.as_str(), |_| matched.is_some());
         let (matched, contact) = match matched {
@@ -224,7 +230,11 @@ impl InboundPlan {
             _ => OptOutChange::Keep,
         };
         let timeline = TimelineEntry { status: MessageStatus::Received, detail: None, at: self.at };
-        InboundVerdict { message, timeline, opt_out, matched, events }
+        let mut tally = Tally::default();
+        tally.text(&Times::default(), &message);
+        let raised = Raised { events, ids: self.ids.clone() };
+        let conversation = message.contact_number();
+        InboundWrites { message, timeline, tally, conversation, opt_out, matched, raised }
     }
 
     fn match_keyword(
@@ -289,6 +299,16 @@ pub enum TakenIn {
     Unrouted(Unrouted),
     /// The simulated comeback was fulfilled before; nothing was written.
     AlreadyDone,
+}
+
+impl TakenIn {
+    /// What became of a text that belongs to an account: what its keyword answered, if it did.
+    pub fn of(message: Message, answer: Option<Message>) -> Self {
+        match answer {
+            Some(answer) => Self::Answered(message, Box::new(answer)),
+            None => Self::Routed(message),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -38,6 +38,7 @@
 pub mod account;
 pub mod campaign;
 pub mod clock;
+pub mod commit;
 pub mod contact;
 pub mod conversation;
 pub mod credits;

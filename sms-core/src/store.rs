@@ -2,7 +2,8 @@
 //!
 //! What must happen together crosses it as one value. A command that decides something hands the
 //! store a plan; the store, with the account locked, reads the facts, asks the plan to `settle`
-//! them, and writes the verdict, all of it or nothing. A store decides nothing itself.
+//! them, and writes what comes out, all of it or nothing. A store decides nothing itself, and need
+//! not know what follows from a verdict: [`commit`](crate::commit) lists it.
 //!
 //! The traits are object-safe and have no default bodies: a wrong default would be a silent bug.
 //! The crate `sms-conformance` holds the scenarios that every store must pass.

@@ -2,9 +2,10 @@
 
 use async_trait::async_trait;
 use sms_core::campaign::cancel::{CancelPlan, CancelRefused, SweepPlan, Swept};
-use sms_core::campaign::launch::{LaunchFacts, LaunchPlan, LaunchRefused, LaunchVerdict};
+use sms_core::campaign::launch::{LaunchFacts, LaunchPlan, LaunchRefused, Written};
 use sms_core::campaign::store::CampaignStore;
 use sms_core::campaign::{Campaign, CampaignChange, EditRefused, editable};
+use sms_core::commit::{Changes, LaunchWrites, LedgerWrites};
 use sms_core::ids::{AccountId, CampaignId, MessageId};
 use sms_core::link::CampaignClicks;
 use sms_core::message::MessageFilter;
@@ -13,8 +14,8 @@ use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
 
 use crate::MemoryStore;
-use crate::sending::{forget_old, recent};
-use crate::state::State;
+use crate::sending::recent;
+use crate::state::{AccountState, State, StoredMessage};
 
 #[async_trait]
 impl CampaignStore for MemoryStore {
@@ -153,35 +154,32 @@ impl State {
         let (account, list) = (plan.account(), plan.draft.list);
         let contacts = self.read_book(account, |book| book.on_list_after(list, None));
         let pages = contacts.chunks(plan.page_size.max(1));
-        let (mut texts, mut links) = (Vec::new(), Vec::new());
-        for page in pages {
-            let written = plan.page(page);
-            texts.extend(written.texts);
-            links.extend(written.links);
-        }
-        if self.links.has_code_of(&links) {
+        let written: Vec<Written> = pages.map(|page| plan.page(page)).collect();
+        if self.links.has_code_of(written.iter().flat_map(|page| &page.links)) {
             return Err(CommitError::Stale);
         }
-        let LaunchVerdict { campaign, entry, balance } = plan.settle(&facts)?;
+        let writes = plan.settle(&facts)?;
         // Nothing below can fail: every check is in `settle`.
-        if let Some(room) = self.accounts.get_mut(&account) {
-            room.book(entry, balance);
-            if plan.mode.is_test() {
-                forget_old(&mut room.test_texts, plan.at);
-                let count = u32::try_from(texts.len()).unwrap_or(u32::MAX);
-                room.test_texts.push_back((plan.at, count));
+        for page in &written {
+            self.insert_new(plan.new_messages(page));
+        }
+        Ok(self.write_launch(account, writes))
+    }
+
+    fn write_launch(&mut self, account: AccountId, writes: LaunchWrites) -> Campaign {
+        let LaunchWrites { campaign, entry, balance, test_texts, conversations } = writes;
+        self.write_ledger(LedgerWrites::of(account, entry, balance));
+        self.remember_test_texts(test_texts);
+        self.put_campaign(campaign.clone());
+        let Some(room) = self.accounts.get_mut(&account) else { return campaign };
+        let AccountState { inbox, index, .. } = room;
+        if !inbox.is_empty() {
+            let texts = index.batch(conversations).filter_map(|id| self.messages.get(&id));
+            for StoredMessage { message, .. } in texts {
+                inbox.shift(message.to, message.id);
             }
         }
-        for message in texts {
-            self.queue.insert(plan.queue_entry(&message), &message.route);
-            let line = plan.accepted(&message);
-            self.insert_message(message, vec![line]);
-        }
-        for link in links {
-            self.links.insert(link);
-        }
-        self.put_campaign(campaign.clone());
-        Ok(campaign)
+        campaign
     }
 
     fn launch_facts(&self, plan: &LaunchPlan) -> Result<LaunchFacts, CommitError<LaunchRefused>> {
@@ -213,13 +211,11 @@ impl State {
         if portion.is_empty() {
             room.unswept.remove(&plan.campaign);
         }
-        for id in &portion {
-            let stored = self.messages.get(id);
-            let changed = stored.and_then(|stored| plan.settle(&stored.message));
-            if let Some(changed) = changed {
-                self.apply(changed, &mut plan.ids);
-            }
+        let mut changes = Changes::default();
+        for stored in portion.iter().filter_map(|id| self.messages.get(id)) {
+            changes.add(plan.settle(&stored.message), &plan.ids);
         }
+        self.write_changes(changes.finish());
         Swept { last: portion.last().copied() }
     }
 }

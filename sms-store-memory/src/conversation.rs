@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use sms_core::conversation::store::ConversationStore;
 use sms_core::conversation::{Conversation, ConversationFilter, KnownAs};
 use sms_core::ids::{AccountId, MessageId, MessageKind};
-use sms_core::message::{Direction, Message};
+use sms_core::message::Direction;
 use sms_core::page::{Cursor, Page, PageRequest};
 use sms_core::phone::E164;
 use sms_core::store::StoreError;
@@ -34,20 +34,29 @@ struct Place {
 }
 
 impl Inbox {
-    /// Updates the conversation of a message that was written. `newest` is the newest message from
-    /// or to its number.
-    pub(crate) fn note(&mut self, message: &Message, newest: MessageId) {
-        let number = message.contact_number();
-        let is_new = message.direction == Direction::Inbound;
-        if is_new {
-            let blank = || Place { last: newest, unread: 0, replied: Vec::new() };
-            self.by_number.entry(number).or_insert_with(blank).unread += 1;
-            self.unread += 1;
-        }
-        let Some(place) = self.by_number.get_mut(&number) else { return };
-        self.by_activity.remove(&place.last);
-        place.last = newest;
+    /// Whether there are any.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_number.is_empty()
+    }
+
+    /// Begins the conversation with a number that a message came in from, or moves it. `newest` is
+    /// the newest message from or to the number.
+    pub(crate) fn receive(&mut self, number: E164, newest: MessageId) {
+        let blank = || Place { last: newest, unread: 0, replied: Vec::new() };
+        self.by_number.entry(number).or_insert_with(blank).unread += 1;
+        self.unread += 1;
         self.by_activity.insert(newest, number);
+        self.shift(number, newest);
+    }
+
+    /// Moves the conversation with a number, if there is one, unless it has a newer message.
+    pub(crate) fn shift(&mut self, number: E164, newest: MessageId) {
+        let Some(place) = self.by_number.get_mut(&number) else { return };
+        if place.last < newest {
+            self.by_activity.remove(&place.last);
+            place.last = newest;
+            self.by_activity.insert(newest, number);
+        }
     }
 
     /// The times of the latest automatic replies to a number.

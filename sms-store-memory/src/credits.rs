@@ -1,8 +1,9 @@
 //! Credit adjustments by the operator, and the ledger.
 
 use async_trait::async_trait;
+use sms_core::commit::LedgerWrites;
 use sms_core::credits::adjust::{AdjustPlan, AdjustRefused, Adjusted};
-use sms_core::credits::ledger::{Entry, post};
+use sms_core::credits::ledger::Entry;
 use sms_core::credits::store::CreditStore;
 use sms_core::ids::AccountId;
 use sms_core::page::{Cursor, Page, PageRequest};
@@ -18,11 +19,13 @@ impl CreditStore for MemoryStore {
     ) -> Result<Adjusted, CommitError<AdjustRefused>> {
         let AdjustPlan { account, draft } = plan;
         let mut state = self.state();
-        let room = state.accounts.get_mut(&account);
+        let room = state.accounts.get(&account);
         let room = room.ok_or(CommitError::Refused(AdjustRefused::NoSuchAccount))?;
-        let (entries, balance) = post(room.account.balance, vec![draft])
+        let mut ledger = LedgerWrites::default();
+        let balance = ledger
+            .post(account, room.account.balance, vec![draft])
             .map_err(|reason| CommitError::Refused(reason.into()))?;
-        room.book(entries, balance);
+        state.write_ledger(ledger);
         Ok(Adjusted { balance })
     }
 

@@ -6,8 +6,7 @@ use sms_core::ids::{AccountId, MessageId};
 use sms_core::inbound::part::{GaveUp, GiveUpPlan, PartPlan, PartTaken, PartVerdict};
 use sms_core::inbound::store::InboundStore;
 use sms_core::inbound::{
-    InboundFacts, InboundPlan, InboundVerdict, OptOutChange, Origin, RoutingFacts, TakenIn,
-    Unrouted,
+    InboundFacts, InboundPlan, InboundWrites, OptOutChange, Origin, RoutingFacts, TakenIn, Unrouted,
 };
 use sms_core::keyword::reply::{MatchFacts, Matched, Reply, Sender, question};
 use sms_core::message::{Body, Message};
@@ -113,9 +112,18 @@ impl State {
             contact: room.and_then(|room| room.book.of_number(from)).cloned(),
             matched: room.and_then(|room| self.match_facts(room, plan)).map(Box::new),
         };
-        let InboundVerdict { message, timeline, opt_out, matched, events } = plan.settle(facts);
-        self.insert_message(message.clone(), vec![timeline]);
+        let writes = plan.settle(facts);
+        self.write_inbound(account, writes)
+    }
+
+    fn write_inbound(&mut self, account: AccountId, writes: InboundWrites) -> TakenIn {
+        let InboundWrites { message, timeline, tally, conversation, opt_out, matched, raised } =
+            writes;
+        self.insert_message(message.clone(), timeline);
+        self.count(&tally);
         if let Some(room) = self.accounts.get_mut(&account) {
+            let newest = room.index.of_number(conversation).next_back();
+            room.inbox.receive(conversation, newest.unwrap_or(message.id));
             match opt_out {
                 OptOutChange::Keep => {}
                 OptOutChange::Add(opt_out) => {
@@ -126,12 +134,9 @@ impl State {
                 }
             }
         }
-        let answer = matched.and_then(|matched| self.write_match(account, from, *matched));
-        self.raise(&events, &mut plan.ids);
-        match answer {
-            Some(answer) => TakenIn::Answered(message, Box::new(answer)),
-            None => TakenIn::Routed(message),
-        }
+        let answer = matched.and_then(|matched| self.write_match(account, conversation, *matched));
+        self.raise(vec![raised]);
+        TakenIn::of(message, answer)
     }
 
     /// What a match depends on, if the text matches a keyword of the account.

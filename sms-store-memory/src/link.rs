@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
+use sms_core::commit::{ClickWrites, Clicks};
 use sms_core::ids::{AccountId, CampaignId, LinkId, LinkKind, MessageId};
 use sms_core::link::store::LinkStore;
-use sms_core::link::{CampaignClicks, ClickPlan, Clicked, Link, LinkCode, LinkFilter};
+use sms_core::link::{ClickPlan, Link, LinkCode, LinkFilter};
 use sms_core::page::{Cursor, Page, PageRequest};
 use sms_core::store::StoreError;
 
@@ -34,9 +35,10 @@ impl Links {
     }
 
     /// Whether any code is used twice among these links, or already belongs to another link.
-    pub(crate) fn has_code_of(&self, new: &[Link]) -> bool {
+    pub(crate) fn has_code_of<'a>(&self, new: impl IntoIterator<Item = &'a Link>) -> bool {
         let mut codes = BTreeSet::new();
-        new.iter().any(|link| !codes.insert(link.code) || self.by_code.contains_key(&link.code))
+        let mut new = new.into_iter();
+        new.any(|link| !codes.insert(link.code) || self.by_code.contains_key(&link.code))
     }
 
     fn by_code(&self, code: LinkCode) -> Option<&Link> {
@@ -106,13 +108,17 @@ impl LinkStore for MemoryStore {
 
 impl State {
     fn click(&mut self, mut plan: ClickPlan) -> Option<Link> {
-        let clicked = plan.settle(self.links.by_code(plan.code)?);
-        for ((account, campaign), more) in CampaignClicks::of([&clicked]) {
+        let mut clicks = Clicks::default();
+        let found = self.links.by_code(plan.code);
+        let clicked = clicks.settle(&mut plan, found);
+        let ClickWrites { links, campaigns, raised } = clicks.finish();
+        for link in links {
+            self.links.rows.insert((link.account, link.id), link);
+        }
+        for ((account, campaign), more) in campaigns {
             self.add_clicks(account, campaign, more);
         }
-        let Clicked { link, event } = clicked;
-        self.links.rows.insert((link.account, link.id), link.clone());
-        self.raise(&[event], &mut plan.ids);
-        Some(link)
+        self.raise(raised);
+        clicked
     }
 }

@@ -1,6 +1,7 @@
 //! Single messages: reading, listing, cancelling.
 
 use async_trait::async_trait;
+use sms_core::commit::Changes;
 use sms_core::ids::{AccountId, MessageId, MessageKind};
 use sms_core::message::cancel::{CancelPlan, CancelRefused};
 use sms_core::message::store::MessageStore;
@@ -61,8 +62,10 @@ impl MessageStore for MemoryStore {
         let mut state = self.state();
         let found = state.message_of(plan.account, plan.message).map(|stored| &stored.message);
         let changed = plan.settle(found).map_err(CommitError::Refused)?;
-        let message = changed.message.clone();
-        state.apply(changed, &mut plan.ids);
+        let message = changed.message().clone();
+        let mut changes = Changes::default();
+        changes.add([changed], &plan.ids);
+        state.write_changes(changes.finish());
         Ok(message)
     }
 

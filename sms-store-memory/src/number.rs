@@ -1,6 +1,7 @@
 //! The operator's numbers.
 
 use async_trait::async_trait;
+use sms_core::commit::LedgerWrites;
 use sms_core::ids::{AccountId, NumberId};
 use sms_core::number::rent::{RentPlan, RentScope, RentVerdict, RentsCharged};
 use sms_core::number::store::{NumberCreated, NumberStore};
@@ -120,9 +121,8 @@ impl State {
 
     fn write_rent(&mut self, verdict: RentVerdict) {
         let RentVerdict { number, entries, balance } = verdict;
-        let room = number.holder.account().and_then(|account| self.accounts.get_mut(&account));
-        if let Some(room) = room {
-            room.book(entries, balance);
+        if let Some(account) = number.holder.account() {
+            self.write_ledger(LedgerWrites::of(account, entries, balance));
         }
         let before = self.numbers.get(&number.id).and_then(|before| before.next_rent_at);
         if let Some(at) = before {

@@ -1,7 +1,8 @@
 //! Receipts.
 
 use async_trait::async_trait;
-use sms_core::receipt::report::{NetworkReport, ReportPlan, ReportVerdict, Reported};
+use sms_core::commit::Changes;
+use sms_core::receipt::report::{NetworkReport, ReportPlan, Reported};
 use sms_core::receipt::store::ReceiptStore;
 use sms_core::receipt::{ReceiptPlan, Recorded};
 use sms_core::store::StoreError;
@@ -35,35 +36,23 @@ impl State {
             return Reported::Early;
         };
         let Some(stored) = self.messages.get(&message) else { return Reported::Repeat };
-        match plan.settle(&stored.message, &parts) {
-            ReportVerdict::Repeat => Reported::Repeat,
-            ReportVerdict::Keep(status) => {
-                self.sent_parts.report(&id, status);
-                Reported::Kept
-            }
-            ReportVerdict::Change(status, changed) => {
-                self.sent_parts.report(&id, status);
-                let message = changed.message.clone();
-                self.apply(*changed, &mut plan.ids);
-                Reported::Changed(message)
-            }
+        let mut changes = Changes::default();
+        let reported = changes.report(&mut plan, &stored.message, &parts);
+        if reported != Reported::Repeat {
+            self.sent_parts.report(&id, status);
         }
+        self.write_changes(changes.finish());
+        reported
     }
 
     fn record_receipt(&mut self, mut plan: ReceiptPlan) -> Recorded {
         if plan.follow_up.is_some_and(|id| !self.follow_ups.remove(id)) {
             return Recorded::AlreadyDone;
         }
-        let Some(stored) = self.messages.get(&plan.receipt.message) else {
-            return Recorded::NoSuchMessage;
-        };
-        match plan.settle(&stored.message) {
-            None => Recorded::Unchanged(stored.message.clone()),
-            Some(changed) => {
-                let message = changed.message.clone();
-                self.apply(changed, &mut plan.ids);
-                Recorded::Changed(message)
-            }
-        }
+        let stored = self.messages.get(&plan.receipt.message).map(|stored| &stored.message);
+        let mut changes = Changes::default();
+        let recorded = changes.receipt(&mut plan, stored);
+        self.write_changes(changes.finish());
+        recorded
     }
 }

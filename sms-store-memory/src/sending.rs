@@ -3,11 +3,13 @@
 use std::collections::VecDeque;
 
 use async_trait::async_trait;
+use sms_core::commit::{LedgerWrites, SendWrites};
 use sms_core::ids::AccountId;
+use sms_core::message::Message;
 use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey};
-use sms_core::sending::plan::SendPlan;
+use sms_core::sending::plan::{SendPlan, new_messages};
 use sms_core::sending::settle::{
-    Replay, SendFacts, SendRefused, SendVerdict, Sent, TEST_TEXTS_KEPT, TEST_WINDOW,
+    SendFacts, SendRefused, SendVerdict, Sent, TEST_TEXTS_KEPT, TEST_WINDOW, TestTexts,
 };
 use sms_core::sending::store::SendingStore;
 use sms_core::store::{CommitError, StoreError};
@@ -85,12 +87,12 @@ impl State {
         let facts = self.send_facts(&plan)?;
         match plan.settle(&facts)? {
             SendVerdict::Replay(earlier) => Ok(self.replay(plan.account, earlier)),
-            SendVerdict::Accept { entry, balance } => {
+            SendVerdict::Accept(writes) => {
                 // Nothing below can fail: every check is in `settle`.
-                if let Some(room) = self.accounts.get_mut(&plan.account) {
-                    room.book(entry, balance);
-                }
-                Ok(self.write_send(plan, balance))
+                self.insert_new(new_messages([&plan]));
+                let balance = writes.balance;
+                self.write_send(plan.account, writes);
+                Ok(plan.sent(balance))
             }
         }
     }
@@ -108,70 +110,43 @@ impl State {
             opted_out: plan.messages.iter().any(|text| room.opt_outs.contains_key(&text.to)),
             codes_taken: self.links.has_code_of(&plan.links),
             test_texts,
+            has_conversations: !room.inbox.is_empty(),
         })
     }
 
     fn replay(&self, account: AccountId, earlier: EarlierSend) -> Sent {
-        let EarlierSend { fingerprint: _, batch, rejected, credits, balance, accepted_at: _ } =
-            earlier;
         let room = self.accounts.get(&account);
-        let ids = room.into_iter().flat_map(|room| room.index.batch(batch));
+        let ids = room.into_iter().flat_map(|room| room.index.batch(earlier.batch));
         let stored = ids.filter_map(|id| self.messages.get(&id));
-        let messages = stored.map(|stored| stored.message.clone().as_accepted()).collect();
-        Sent { batch, messages, rejected, credits, balance, replay: Replay::Repeated }
+        let texts: Vec<Message> = stored.map(|stored| stored.message.clone()).collect();
+        earlier.sent(texts)
     }
 
-    fn write_send(&mut self, plan: SendPlan, balance: sms_core::credits::Credits) -> Sent {
-        for message in &plan.messages {
-            self.queue.insert(plan.queue_entry(message), &message.route);
-            self.insert_message(message.clone(), vec![plan.accepted(message)]);
+    fn write_send(&mut self, account: AccountId, writes: SendWrites) {
+        let SendWrites { entry, balance, remembered, test_texts, conversations } = writes;
+        self.write_ledger(LedgerWrites::of(account, entry, balance));
+        self.remember_test_texts(test_texts);
+        let Some(room) = self.accounts.get_mut(&account) else { return };
+        if let Some((key, earlier)) = remembered {
+            self.key_ages.insert((earlier.accepted_at, account, key.clone()));
+            room.earlier.insert(key, earlier);
         }
-        let SendPlan {
-            account,
-            mode,
-            batch,
-            idempotency,
-            messages,
-            links,
-            rejected,
-            price: _,
-            charge,
-            entry_id: _,
-            claimable_at: _,
-            expires_at: _,
-            at,
-        } = plan;
-        for link in links {
-            self.links.insert(link);
+        for (number, message) in conversations {
+            room.inbox.shift(number, message);
         }
+    }
+
+    /// Twice the hour is kept: another plan, made before this one, may be committed after it.
+    pub(crate) fn remember_test_texts(&mut self, made: Option<TestTexts>) {
+        let Some(TestTexts { account, batch: _, at, count }) = made else { return };
         if let Some(room) = self.accounts.get_mut(&account) {
-            if mode.is_test() && !messages.is_empty() {
-                forget_old(&mut room.test_texts, at);
-                room.test_texts.push_back((at, u32::try_from(messages.len()).unwrap_or(u32::MAX)));
-            }
-            if let Some(claim) = idempotency {
-                let earlier = EarlierSend {
-                    fingerprint: claim.fingerprint,
-                    batch,
-                    rejected: rejected.clone(),
-                    credits: charge,
-                    balance,
-                    accepted_at: at,
-                };
-                self.key_ages.insert((at, account, claim.key.clone()));
-                room.earlier.insert(claim.key, earlier);
-            }
+            room.test_texts.retain(|(earlier, _)| at.since(*earlier) < TEST_TEXTS_KEPT);
+            room.test_texts.push_back((at, count));
         }
-        Sent { batch, messages, rejected, credits: charge, balance, replay: Replay::First }
     }
 }
 
 /// What was made within the hour before `now`.
 pub(crate) fn recent(made: &VecDeque<(Timestamp, u32)>, now: Timestamp) -> Vec<(Timestamp, u32)> {
     made.iter().filter(|(at, _)| now.since(*at) < TEST_WINDOW).copied().collect()
-}
-
-/// Twice the hour is kept: another plan, made before this one, may be committed after it.
-pub(crate) fn forget_old(made: &mut VecDeque<(Timestamp, u32)>, now: Timestamp) {
-    made.retain(|(at, _)| now.since(*at) < TEST_TEXTS_KEPT);
 }

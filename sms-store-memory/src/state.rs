@@ -1,20 +1,21 @@
-//! Everything kept, and the one way in which a text's change is written.
+//! Everything kept, and how what a commit writes of messages, ledgers and events is written.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use sms_core::account::Account;
 use sms_core::account::api_key::{KeyHash, KeyRecord};
 use sms_core::campaign::Campaign;
-use sms_core::campaign::counts::CountChanges;
-use sms_core::credits::Credits;
-use sms_core::credits::ledger::{Draft, Entry, post};
-use sms_core::event::Event;
+use sms_core::campaign::counts::CountDelta;
+use sms_core::commit::{
+    Booked, ChangeWrites, LedgerWrites, MessageWrite, NewMessage, NewMessages, Raised,
+};
+use sms_core::credits::ledger::{Draft, Entry};
 use sms_core::ids::{
-    AccountId, ApiKeyId, CampaignId, EndpointId, Ids, MessageId, NumberId, SenderNameId, TemplateId,
+    AccountId, ApiKeyId, CampaignId, EndpointId, MessageId, NumberId, SenderNameId, TemplateId,
 };
 use sms_core::inbound::Unrouted;
-use sms_core::message::change::Changed;
-use sms_core::message::{Message, MessageStatus, TimelineEntry, Times};
+use sms_core::message::change::Texted;
+use sms_core::message::{Message, TimelineEntry};
 use sms_core::number::Number;
 use sms_core::opt_out::OptOut;
 use sms_core::phone::E164;
@@ -23,7 +24,7 @@ use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey};
 use sms_core::statistics::{Tally, Totals};
 use sms_core::template::Template;
 use sms_core::time::Timestamp;
-use sms_core::webhook::delivery::fan_out;
+use sms_core::webhook::delivery::deliveries;
 use sms_core::webhook::endpoint::Endpoint;
 
 use crate::address_book::AddressBook;
@@ -111,29 +112,10 @@ impl AccountState {
         }
     }
 
-    /// Writes entries, and the balance they leave.
-    pub(crate) fn book(&mut self, entries: impl IntoIterator<Item = Entry>, balance: Credits) {
-        let mut tally = Tally::default();
-        for entry in entries {
-            tally.entry(self.account.id, &entry);
-            self.ledger.push(entry);
-        }
-        self.account.balance = balance;
-        self.count(&tally);
-    }
-
-    /// Adds what a commit changed, all of it this account's.
-    fn count(&mut self, tally: &Tally) {
-        for count in tally.counts() {
-            self.statistics.add(count);
-        }
-    }
-
-    /// Books a draft that adds credits; the balance has room for what was taken from it before.
-    fn give_back(&mut self, draft: Draft) {
-        if let Ok((entries, balance)) = post(self.account.balance, vec![draft]) {
-            self.book(entries, balance);
-        }
+    /// Whether a campaign was cancelled.
+    pub(crate) fn is_cancelled(&self, campaign: CampaignId) -> bool {
+        let launch = self.campaigns.get(&campaign).and_then(|campaign| campaign.launch.as_ref());
+        launch.is_some_and(|launch| launch.cancelled_at.is_some())
     }
 }
 
@@ -143,77 +125,106 @@ impl State {
         self.messages.get(&id).filter(|stored| stored.message.account == account)
     }
 
-    /// Writes a text that was not there before.
-    pub(crate) fn insert_message(&mut self, message: Message, timeline: Vec<TimelineEntry>) {
+    /// Writes a message that was not there before.
+    pub(crate) fn insert_message(&mut self, message: Message, line: TimelineEntry) {
         if let Some(room) = self.accounts.get_mut(&message.account) {
             room.index.insert(&message);
-            let newest = room.index.of_number(message.contact_number()).next_back();
-            room.inbox.note(&message, newest.unwrap_or(message.id));
-            let mut tally = Tally::default();
-            tally.text(&Times::default(), &message);
-            room.count(&tally);
         }
-        self.messages.insert(message.id, StoredMessage { message, timeline });
+        self.messages.insert(message.id, StoredMessage { message, timeline: vec![line] });
     }
 
-    /// Writes all that a change says: text, timeline, refund, contact, queue, deliveries.
-    pub(crate) fn apply(&mut self, changed: Changed, ids: &mut Ids) {
-        let events = self.write_change(changed);
-        self.raise(&events, ids);
+    /// Writes messages that are to be sent.
+    pub(crate) fn insert_new(&mut self, new: NewMessages<'_>) {
+        let NewMessages { messages, links } = new;
+        for NewMessage { message, line, entry } in messages {
+            self.queue.insert(entry, &message.route);
+            self.insert_message(message.clone(), line);
+        }
+        for link in links {
+            self.links.insert(link.clone());
+        }
     }
 
-    /// The same without deliveries; the events to be delivered.
-    pub(crate) fn write_change(&mut self, changed: Changed) -> Vec<Event> {
-        let texted = changed.texted();
-        self.count(&changed);
-        let Changed { was, message, timeline, refund, events } = changed;
-        if !MessageStatus::CLAIMABLE.contains(&message.status) {
-            self.queue.remove(message.id);
+    pub(crate) fn write_changes(&mut self, writes: ChangeWrites) {
+        let ChangeWrites { messages, unqueued, contacted, refunds, counts, tally, raised } = writes;
+        for id in unqueued {
+            self.queue.remove(id);
         }
-        if let Some(texted) = texted {
-            let contact = (texted.number, texted.person);
-            let last = self.last_texted.entry(contact).or_insert((texted.account, texted.at));
-            if texted.at >= last.1 {
-                *last = (texted.account, texted.at);
+        for write in messages {
+            self.rewrite_message(write);
+        }
+        for Texted { number, person, account, at } in contacted {
+            let last = self.last_texted.entry((number, person)).or_insert((account, at));
+            if at >= last.1 {
+                *last = (account, at);
             }
         }
+        self.write_refunds(refunds);
+        for delta in counts {
+            self.change_counts(&delta);
+        }
+        self.count(&tally);
+        self.raise(raised);
+    }
+
+    fn rewrite_message(&mut self, write: MessageWrite) {
+        let MessageWrite { message, lines } = write;
+        let Some(stored) = self.messages.get_mut(&message.id) else { return };
         if let Some(room) = self.accounts.get_mut(&message.account) {
-            room.index.change_status(message.id, was.status, message.status);
-            let mut tally = Tally::default();
-            tally.text(&was.times, &message);
-            room.count(&tally);
-            if let Some(draft) = refund {
-                room.give_back(draft);
-            }
+            room.index.change_status(message.id, stored.message.status, message.status);
         }
-        if let Some(stored) = self.messages.get_mut(&message.id) {
-            stored.message = message;
-            stored.timeline.extend(timeline);
-        }
-        events
+        stored.message = message;
+        stored.timeline.extend(lines);
     }
 
-    /// Keeps the counts of campaigns.
-    fn count(&mut self, changed: &Changed) {
-        let mut changes = CountChanges::default();
-        changes.add(changed);
-        for delta in changes.into_deltas() {
-            let room = self.accounts.get_mut(&delta.account);
-            let campaign = room.and_then(|room| room.campaigns.get_mut(&delta.campaign));
-            if let Some(launch) = campaign.and_then(|campaign| campaign.launch.as_mut()) {
-                launch.counts = launch.counts.changed(&delta.by);
-                launch.last_settled_at = launch.last_settled_at.max(delta.settled_at);
+    fn write_refunds(&mut self, refunds: BTreeMap<AccountId, Vec<Draft>>) {
+        let mut ledger = LedgerWrites::default();
+        for (account, drafts) in refunds {
+            let Some(room) = self.accounts.get(&account) else { continue };
+            // Top-ups leave room for refunds, so that they fit.
+            let _ = ledger.post(account, room.account.balance, drafts);
+        }
+        self.write_ledger(ledger);
+    }
+
+    pub(crate) fn write_ledger(&mut self, writes: LedgerWrites) {
+        let LedgerWrites { accounts, tally } = writes;
+        for (account, Booked { entries, balance }) in accounts {
+            let Some(room) = self.accounts.get_mut(&account) else { continue };
+            room.ledger.extend(entries);
+            room.account.balance = balance;
+        }
+        self.count(&tally);
+    }
+
+    /// Adds what a commit counts in statistics.
+    pub(crate) fn count(&mut self, tally: &Tally) {
+        for count in tally.counts() {
+            if let Some(room) = self.accounts.get_mut(&count.account) {
+                room.statistics.add(count);
             }
+        }
+    }
+
+    fn change_counts(&mut self, delta: &CountDelta) {
+        let CountDelta { account, campaign, by, settled_at } = delta;
+        let room = self.accounts.get_mut(account);
+        let campaign = room.and_then(|room| room.campaigns.get_mut(campaign));
+        if let Some(launch) = campaign.and_then(|campaign| campaign.launch.as_mut()) {
+            launch.counts = launch.counts.changed(by);
+            launch.last_settled_at = launch.last_settled_at.max(*settled_at);
         }
     }
 
     /// Makes the deliveries of events.
-    pub(crate) fn raise(&mut self, events: &[Event], ids: &mut Ids) {
-        for event in events {
-            let Some(room) = self.accounts.get(&event.account) else { continue };
-            for delivery in fan_out(event, room.endpoints.values(), ids) {
-                self.deliveries.put(delivery);
-            }
+    pub(crate) fn raise(&mut self, raised: Vec<Raised>) {
+        let events = raised.iter().flat_map(|raised| &raised.events);
+        let accounts: BTreeSet<AccountId> = events.map(|event| event.account).collect();
+        let rooms = accounts.iter().filter_map(|account| self.accounts.get(account));
+        let endpoints: Vec<Endpoint> =
+            rooms.flat_map(|room| room.endpoints.values()).cloned().collect();
+        for delivery in deliveries(raised, &endpoints) {
+            self.deliveries.put(delivery);
         }
     }
 }

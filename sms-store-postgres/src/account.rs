@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use sms_core::account::api_key::{KeyHash, KeyRecord};
 use sms_core::account::store::{AccountStore, ApiKeyStore, KeyCreated, NewAccount};
 use sms_core::account::{Account, AccountChange, LocalTime, QuietHours, Settings};
+use sms_core::commit::LedgerWrites;
 use sms_core::ids::{AccountId, ApiKeyId};
 use sms_core::page::{Page, PageRequest};
 use sms_core::store::StoreError;
@@ -14,7 +15,7 @@ use uuid::Uuid;
 
 use crate::PgStore;
 use crate::begin::begin;
-use crate::credits::{Booking, book};
+use crate::credits::book;
 use crate::error::{Context, PgError, PgResult};
 use crate::row::{Read, amount, time, uuid};
 
@@ -92,13 +93,8 @@ impl AccountStore for PgStore {
         .execute(&mut *tx)
         .await
         .context(doing)?;
-        let booking = Booking {
-            account: account.id,
-            balance: account.balance,
-            seq: 0,
-            entries: opening.into_iter().collect(),
-        };
-        book(&mut tx, vec![booking]).await.context(doing)?;
+        let ledger = LedgerWrites::of(account.id, opening, account.balance);
+        book(&mut tx, ledger, |_| Some(0)).await.context(doing)?;
         tx.commit().await.context(doing)
     }
 

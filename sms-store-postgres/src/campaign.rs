@@ -8,6 +8,7 @@ use sms_core::campaign::counts::Counts;
 use sms_core::campaign::launch::{LaunchPlan, LaunchRefused};
 use sms_core::campaign::store::CampaignStore;
 use sms_core::campaign::{Campaign, CampaignChange, EditRefused, Launch, LinkTotals, editable};
+use sms_core::commit::Changes;
 use sms_core::ids::{AccountId, CampaignId, CampaignKind};
 use sms_core::link::CampaignClicks;
 use sms_core::message::{Body, MessageStatus};
@@ -20,7 +21,7 @@ use uuid::Uuid;
 
 use crate::PgStore;
 use crate::begin::{again_on_conflict, begin};
-use crate::change::Changes;
+use crate::change;
 use crate::error::{Context, PgError, PgResult};
 use crate::message_columns;
 use crate::row::{self, Read, bigint, time, uuid};
@@ -326,9 +327,7 @@ impl PgStore {
         for row in &rows {
             let message = row::message(row).context(doing)?;
             last = Some(message.id);
-            if let Some(changed) = plan.settle(&message) {
-                changes.add_more(changed, &plan.ids);
-            }
+            changes.add(plan.settle(&message), &plan.ids);
         }
         if last.is_none() {
             let swept =
@@ -336,7 +335,7 @@ impl PgStore {
             let swept = swept.bind(uuid(plan.account)).bind(uuid(plan.campaign));
             swept.execute(&mut *tx).await.context(doing)?;
         }
-        changes.write(&mut tx).await.context(doing)?;
+        change::write(&mut tx, changes.finish()).await.context(doing)?;
         tx.commit().await.context(doing)?;
         Ok(Swept { last })
     }

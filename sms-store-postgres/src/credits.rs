@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use sms_core::commit::{Booked, LedgerWrites};
 use sms_core::credits::adjust::{AdjustPlan, AdjustRefused, Adjusted};
-use sms_core::credits::ledger::{Cause, Entry, post};
+use sms_core::credits::ledger::{Cause, Entry};
 use sms_core::credits::store::CreditStore;
 use sms_core::credits::{Change, Credits};
 use sms_core::ids::AccountId;
 use sms_core::page::{Cursor, Page, PageRequest};
-use sms_core::statistics::Tally;
 use sms_core::store::{CommitError, StoreError};
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
@@ -39,36 +39,26 @@ pub(crate) async fn lock_balances(
         .collect()
 }
 
-/// Entries booked for one account, whose row is locked.
-pub(crate) struct Booking {
-    pub(crate) account: AccountId,
-    /// The balance that the entries leave.
-    pub(crate) balance: Credits,
-    /// The seq before them.
-    pub(crate) seq: i64,
-    pub(crate) entries: Vec<Entry>,
-}
-
 /// Writes entries and balances, and what the entries count in statistics: one statement for any
-/// number of accounts.
-pub(crate) async fn book(connection: &mut PgConnection, bookings: Vec<Booking>) -> PgResult<()> {
-    let mut rows = Vec::new();
-    let mut accounts = Vec::new();
-    for Booking { account, balance, seq, entries } in bookings {
-        let mut last = seq;
+/// number of accounts. Their rows are locked; `seq_of` knows the seq of each one's newest entry.
+pub(crate) async fn book(
+    connection: &mut PgConnection,
+    writes: LedgerWrites,
+    seq_of: impl Fn(&AccountId) -> Option<i64>,
+) -> PgResult<()> {
+    let LedgerWrites { accounts: booked, tally } = writes;
+    if booked.is_empty() {
+        return Ok(());
+    }
+    let (mut rows, mut accounts) = (Vec::new(), Vec::with_capacity(booked.len()));
+    for (account, Booked { entries, balance }) in booked {
+        let mut last = seq_of(&account).ok_or(PgError::Missing("account"))?;
         for entry in entries {
             last += 1;
             let cause = Causes::of(entry.cause);
             rows.push((account, last, entry, cause));
         }
         accounts.push((account, balance, last));
-    }
-    if rows.is_empty() {
-        return Ok(());
-    }
-    let mut tally = Tally::default();
-    for (account, _, entry, _) in &rows {
-        tally.entry(*account, entry);
     }
     let all = rows_query!(
         "WITH entries AS (INSERT INTO ledger_entry " insert((account, seq, entry, cause) in &rows) {
@@ -175,10 +165,11 @@ impl CreditStore for PgStore {
         let Some((balance, seq)) = balances.get(&account).copied() else {
             return Err(CommitError::Refused(AdjustRefused::NoSuchAccount));
         };
-        let (entries, balance) =
-            post(balance, vec![draft]).map_err(|reason| CommitError::Refused(reason.into()))?;
-        let booking = Booking { account, balance, seq, entries };
-        book(&mut tx, vec![booking]).await.context(doing)?;
+        let mut ledger = LedgerWrites::default();
+        let balance = ledger
+            .post(account, balance, vec![draft])
+            .map_err(|reason| CommitError::Refused(reason.into()))?;
+        book(&mut tx, ledger, |_| Some(seq)).await.context(doing)?;
         tx.commit().await.context(doing)?;
         Ok(Adjusted { balance })
     }

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
+use sms_core::commit::{Claim, ClaimWrites, OutcomeWrites, Outcomes};
 use sms_core::dispatch::store::DispatchStore;
 use sms_core::dispatch::{
-    ClaimFacts, ClaimPlan, ClaimVerdict, Claimed, FollowUp, LeaseToken, OutcomePlan,
-    OutcomeRecorded, OutcomeVerdict, QueueEntry, Wanted,
+    ClaimFacts, ClaimPlan, Claimed, FollowUp, LeaseToken, OutcomePlan, OutcomeRecorded, QueueEntry,
+    Wanted,
 };
 use sms_core::ids::MessageId;
 use sms_core::message::{Body, ErrorCode, Message};
@@ -18,12 +19,11 @@ use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
 
 use crate::begin::{again_on_conflict, begin};
-use crate::change::Changes;
 use crate::error::{Context, PgError, PgResult};
 use crate::row::{self, Read, digits, integer, time, token, uuid, uuids};
 use crate::rows_query::rows_query;
 use crate::sent_part::Staged;
-use crate::{PgStore, message_columns};
+use crate::{PgStore, change, message_columns};
 
 /// The routes that texts wait for, `named`: found by leaps through the index; the last is nothing.
 macro_rules! queue_routes {
@@ -122,60 +122,26 @@ impl PgStore {
         let doing = RECORDING;
         let mut tx = begin(&self.pool).await.context(doing)?;
         let ids = uuids(plans.iter().map(|plan| plan.message));
-        let mut found = locked(&mut tx, ids).await.context(doing)?;
+        let found = locked(&mut tx, ids).await.context(doing)?;
         let leaving = plans.iter().enumerate().filter(|(place, plan)| {
             !not_leaving.contains(place) && found.contains_key(&plan.message)
         });
         let leaving = leaving.map(|(_, plan)| plan);
-        let mut parts = Staged::write(&mut tx, leaving).await.context(doing)?;
-        let mut changes = Changes::default();
-        let (mut entries, mut follow_ups) = (BTreeMap::new(), Vec::new());
-        let mut recorded = Vec::with_capacity(plans.len());
-        for (place, plan) in plans.iter_mut().enumerate() {
+        let (staged, early) = Staged::write(&mut tx, leaving).await.context(doing)?;
+        let mut outcomes = Outcomes::new(early);
+        for plan in &mut plans {
             let state = found.get(&plan.message).map(|(message, entry)| (message, entry));
-            let verdict = plan.settle(state, parts.early());
-            if !matches!(verdict, OutcomeVerdict::Done { .. }) {
-                not_leaving.insert(place);
-            }
-            recorded.push(match verdict {
-                OutcomeVerdict::Done { changes: more, follow_ups: owed, parts: left } => {
-                    entries.remove(&plan.message);
-                    found.remove(&plan.message);
-                    let mut now = OutcomeRecorded::LeaseLost;
-                    for (turn, changed) in more.into_iter().enumerate() {
-                        now = OutcomeRecorded::Done(changed.message.status);
-                        if turn == 0 {
-                            changes.add(changed, &plan.ids);
-                        } else {
-                            changes.add_more(changed, &plan.ids);
-                        }
-                    }
-                    follow_ups.extend(owed);
-                    parts.settle(left);
-                    now
-                }
-                OutcomeVerdict::Retry { entry, note } => {
-                    if let Some((message, known)) = found.get_mut(&plan.message) {
-                        *known = entry;
-                        if let Some(note) = note {
-                            changes.note(message, note);
-                        }
-                    }
-                    entries.insert(plan.message, entry);
-                    OutcomeRecorded::Retry
-                }
-                OutcomeVerdict::LeaseLost => OutcomeRecorded::LeaseLost,
-            });
+            outcomes.settle(plan, state);
         }
-        if !parts.is_as_settled() {
+        let (writes, recorded) = outcomes.finish();
+        let not_done = |answer: &OutcomeRecorded| !matches!(answer, OutcomeRecorded::Done(_));
+        let places = recorded.iter().enumerate().filter(|(_, answer)| not_done(answer));
+        not_leaving.extend(places.map(|(place, _)| place));
+        if let Err(error) = write_outcomes(&mut tx, staged, writes).await {
             // At once: another try locks the same rows.
             let _ = tx.rollback().await;
-            return Err(PgError::Overtaken.during(RECORDING));
+            return Err(error.during(doing));
         }
-        parts.finish(&mut tx).await.context(doing)?;
-        put_entries(&mut tx, entries.into_values().collect()).await.context(doing)?;
-        changes.write(&mut tx).await.context(doing)?;
-        insert_follow_ups(&mut tx, follow_ups).await.context(doing)?;
         tx.commit().await.context(doing)?;
         Ok(recorded)
     }
@@ -258,7 +224,7 @@ const EXPIRED_OF: &str = concat!(
     claimed!(),
 );
 
-async fn claim(tx: &mut PgConnection, mut plan: ClaimPlan) -> Result<Claimed, StoreError> {
+async fn claim(tx: &mut PgConnection, plan: ClaimPlan) -> Result<Claimed, StoreError> {
     let doing = "claiming texts";
     let (sql, routes) = match &plan.wanted {
         Wanted::AllBut(routes) => (ALL_BUT, routes),
@@ -274,49 +240,32 @@ async fn claim(tx: &mut PgConnection, mut plan: ClaimPlan) -> Result<Claimed, St
     if rows.is_empty() {
         return Ok(Claimed::default());
     }
-    let mut claimed = Claimed::default();
-    let mut changes = Changes::default();
-    let (mut held, mut leftover) = (Vec::new(), Vec::new());
+    let mut claim = Claim::new(plan);
     for row in &rows {
-        let message = row::message(row).context(doing)?;
-        let entry = row::queue_entry(row).context(doing)?;
-        let facts = ClaimFacts {
-            message: &message,
-            entry: &entry,
+        claim.settle(ClaimFacts {
+            message: &row::message(row).context(doing)?,
+            entry: &row::queue_entry(row).context(doing)?,
             account_status: row.name("account_status").context(doing)?,
             opted_out: row.try_get("opted_out").context(doing)?,
             campaign_cancelled: row.try_get("campaign_cancelled").context(doing)?,
-        };
-        match plan.settle(facts) {
-            ClaimVerdict::Take { changed, text, entry } => {
-                if let Some(changed) = changed {
-                    changes.add_more(*changed, &plan.ids);
-                }
-                held.push(entry);
-                claimed.texts.push(text);
-            }
-            ClaimVerdict::Fail(changed) => {
-                changes.add_more(*changed, &plan.ids);
-                claimed.failed += 1;
-            }
-            ClaimVerdict::GiveUp(changed) => {
-                changes.add_more(*changed, &plan.ids);
-                claimed.given_up += 1;
-            }
-            ClaimVerdict::Cancel(changed) => {
-                changes.add_more(*changed, &plan.ids);
-                claimed.cancelled += 1;
-            }
-            ClaimVerdict::Drop => leftover.push(uuid(entry.message)),
-        }
+        });
     }
-    put_entries(tx, held).await.context(doing)?;
-    if !leftover.is_empty() {
-        let delete = sqlx::query("DELETE FROM queue WHERE message_id = ANY($1)").bind(leftover);
-        delete.execute(&mut *tx).await.context(doing)?;
-    }
-    changes.write(tx).await.context(doing)?;
+    let (ClaimWrites { queue, changes }, claimed) = claim.finish();
+    put_entries(tx, queue).await.context(doing)?;
+    change::write(tx, changes).await.context(doing)?;
     Ok(claimed)
+}
+
+async fn write_outcomes(
+    connection: &mut PgConnection,
+    staged: Staged,
+    writes: OutcomeWrites,
+) -> PgResult<()> {
+    let OutcomeWrites { queue, follow_ups, parts, changes } = writes;
+    staged.settle(connection, parts).await?;
+    put_entries(connection, queue).await?;
+    change::write(connection, changes).await?;
+    insert_follow_ups(connection, follow_ups).await
 }
 
 /// Texts that are in the queue, with their places, locked in the order of their ids.

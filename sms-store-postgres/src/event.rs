@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use sms_core::event::Event;
-use sms_core::ids::{AccountId, Ids};
-use sms_core::webhook::delivery::fan_out;
+use sms_core::commit::Raised;
+use sms_core::ids::AccountId;
+use sms_core::webhook::delivery::deliveries;
 use sms_core::webhook::endpoint::Endpoint;
 use sqlx::PgConnection;
 
@@ -13,20 +13,8 @@ use crate::row::uuids;
 use crate::{delivery, webhook};
 
 /// Makes the deliveries of events, in order.
-pub(crate) async fn raise(
-    connection: &mut PgConnection,
-    events: Vec<Event>,
-    ids: &Ids,
-) -> PgResult<()> {
-    raise_all(connection, vec![(events, ids.clone())]).await
-}
-
-/// The same for events of several plans, whose deliveries are named by the ids that each has left.
-pub(crate) async fn raise_all(
-    connection: &mut PgConnection,
-    plans: Vec<(Vec<Event>, Ids)>,
-) -> PgResult<()> {
-    let events = plans.iter().flat_map(|(events, _)| events);
+pub(crate) async fn raise(connection: &mut PgConnection, raised: Vec<Raised>) -> PgResult<()> {
+    let events = raised.iter().flat_map(|raised| &raised.events);
     let accounts: BTreeSet<AccountId> = events.map(|event| event.account).collect();
     if accounts.is_empty() {
         return Ok(());
@@ -41,12 +29,5 @@ pub(crate) async fn raise_all(
     }
     let endpoints: Vec<Endpoint> =
         rows.iter().map(webhook::endpoint::endpoint).collect::<PgResult<_>>()?;
-    let mut deliveries = Vec::new();
-    for (events, mut ids) in plans {
-        for event in &events {
-            let own = endpoints.iter().filter(|endpoint| endpoint.account == event.account);
-            deliveries.extend(fan_out(event, own, &mut ids));
-        }
-    }
-    delivery::insert(connection, deliveries).await
+    delivery::insert(connection, deliveries(raised, &endpoints)).await
 }

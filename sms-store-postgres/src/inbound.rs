@@ -6,17 +6,15 @@ use sms_core::ids::{AccountId, MessageKind};
 use sms_core::inbound::part::{GaveUp, GiveUpPlan, PartPlan, PartTaken};
 use sms_core::inbound::store::InboundStore;
 use sms_core::inbound::{
-    InboundFacts, InboundPlan, InboundVerdict, OptOutChange, Origin, RoutingFacts, TakenIn,
-    Unrouted,
+    InboundFacts, InboundPlan, InboundWrites, OptOutChange, Origin, RoutingFacts, TakenIn, Unrouted,
 };
 use sms_core::keyword::Keyword;
 use sms_core::keyword::reply::{MatchFacts, Matched, Reply, Sender, question};
-use sms_core::message::{Body, Message, Times};
+use sms_core::message::{Body, Message};
 use sms_core::number::Holder;
 use sms_core::page::{Page, PageRequest};
 use sms_core::phone::E164;
 use sms_core::route::RouteName;
-use sms_core::statistics::Tally;
 use sms_core::store::StoreError;
 use sms_core::text::{Segments, custom_names};
 use sms_core::time::Timestamp;
@@ -27,7 +25,7 @@ use uuid::Uuid;
 use crate::begin::{again_on_conflict, begin};
 use crate::credits::lock_balances;
 use crate::error::{Context, PgError, PgResult};
-use crate::new_text::insert_texts;
+use crate::new_text::insert_received;
 use crate::receipt::take_follow_up;
 use crate::row::{Read, digits, time, uuid};
 use crate::sending::send_within;
@@ -163,23 +161,27 @@ async fn take_in(
         Some(_) => None,
         None => address_book::read_contacts(connection, account, &[], &[from]).await?.pop(),
     };
-    let InboundVerdict { message, timeline, opt_out, matched, events } =
-        plan.settle(InboundFacts { account, mode, opted_out, contact, matched });
-    insert_texts(connection, &[(&message, timeline)]).await?;
-    let mut tally = Tally::default();
-    tally.text(&Times::default(), &message);
+    let facts = InboundFacts { account, mode, opted_out, contact, matched };
+    let writes = plan.settle(facts);
+    write(connection, account, writes).await
+}
+
+async fn write(
+    connection: &mut PgConnection,
+    account: AccountId,
+    writes: InboundWrites,
+) -> PgResult<TakenIn> {
+    let InboundWrites { message, timeline, tally, conversation, opt_out, matched, raised } = writes;
+    insert_received(connection, &message, &timeline).await?;
     statistics::count(connection, &tally).await?;
     change_opt_out(connection, account, opt_out).await?;
-    conversation::receive(connection, account, from).await?;
+    conversation::receive(connection, account, conversation).await?;
     let answer = match matched {
-        Some(matched) => write_match(connection, account, from, *matched).await?,
+        Some(matched) => write_match(connection, account, conversation, *matched).await?,
         None => None,
     };
-    event::raise(connection, events, &plan.ids).await?;
-    Ok(match answer {
-        Some(answer) => TakenIn::Answered(message, Box::new(answer)),
-        None => TakenIn::Routed(message),
-    })
+    event::raise(connection, vec![raised]).await?;
+    Ok(TakenIn::of(message, answer))
 }
 
 /// The keyword that the text matches, with the account's address book locked: nobody changes the

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
+use sms_core::commit::{self, ClickWrites};
 use sms_core::ids::{AccountId, LinkId, LinkKind};
 use sms_core::link::store::LinkStore;
-use sms_core::link::{CampaignClicks, ClickPlan, Link, LinkCode, LinkFilter};
+use sms_core::link::{ClickPlan, Link, LinkCode, LinkFilter};
 use sms_core::page::{Page, PageRequest};
 use sms_core::store::StoreError;
 use sqlx::postgres::PgRow;
@@ -106,27 +107,21 @@ impl Shared for Clicks {
     ) -> Result<Vec<Option<Link>>, StoreError> {
         let doing = Self::DOING;
         let mut tx = begin(pool).await.context(doing)?;
-        let mut links = locked(&mut tx, &plans).await.context(doing)?;
-        let mut counted = Vec::with_capacity(plans.len());
-        let mut written = Vec::with_capacity(plans.len());
-        let mut events = Vec::with_capacity(plans.len());
-        for plan in &mut plans {
-            let clicked = links.get(&plan.code).map(|link| plan.settle(link));
-            counted.push(clicked.as_ref().map(|clicked| clicked.link.clone()));
-            if let Some(clicked) = clicked {
-                links.insert(plan.code, clicked.link.clone());
-                events.push((vec![clicked.event.clone()], plan.ids.clone()));
-                written.push(clicked);
-            }
-        }
-        if !written.is_empty() {
-            update(&mut tx, &links).await.context(doing)?;
-            campaign::add_clicks(&mut tx, &CampaignClicks::of(&written)).await.context(doing)?;
-            event::raise_all(&mut tx, events).await.context(doing)?;
-        }
+        let found = locked(&mut tx, &plans).await.context(doing)?;
+        let mut clicks = commit::Clicks::default();
+        let settle = |plan: &mut ClickPlan| clicks.settle(plan, found.get(&plan.code));
+        let counted = plans.iter_mut().map(settle).collect();
+        write(&mut tx, clicks.finish()).await.context(doing)?;
         tx.commit().await.context(doing)?;
         Ok(counted)
     }
+}
+
+async fn write(connection: &mut PgConnection, writes: ClickWrites) -> PgResult<()> {
+    let ClickWrites { links, campaigns, raised } = writes;
+    update(connection, &links).await?;
+    campaign::add_clicks(connection, &campaigns).await?;
+    event::raise(connection, raised).await
 }
 
 /// The links that are hit, locked in the order of their ids.
@@ -143,12 +138,15 @@ async fn locked(
 }
 
 /// Writes the counts of links: one statement for any number of them.
-async fn update(connection: &mut PgConnection, links: &BTreeMap<LinkCode, Link>) -> PgResult<()> {
+async fn update(connection: &mut PgConnection, links: &[Link]) -> PgResult<()> {
+    if links.is_empty() {
+        return Ok(());
+    }
     let update = rows_query!(
         "UPDATE link l
          SET clicks = new.clicks, first_clicked_at = new.first_clicked_at,
              last_clicked_at = new.last_clicked_at
-         FROM " rows(link in links.values()) as new {
+         FROM " rows(link in links) as new {
             account_id: uuid = uuid(link.account),
             id: uuid = uuid(link.id),
             clicks: bigint = bigint(link.clicks),

@@ -1,6 +1,7 @@
 //! Single texts: reading, listing, cancelling.
 
 use async_trait::async_trait;
+use sms_core::commit::Changes;
 use sms_core::ids::{AccountId, MessageId, MessageKind};
 use sms_core::message::cancel::{CancelPlan, CancelRefused};
 use sms_core::message::filter::Search;
@@ -13,10 +14,9 @@ use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
 
 use crate::begin::begin;
-use crate::change::Changes;
 use crate::error::{Context, PgResult};
 use crate::row::{self, digits, uuid};
-use crate::{PgStore, message_columns, search};
+use crate::{PgStore, change, message_columns, search};
 
 #[async_trait]
 impl MessageStore for PgStore {
@@ -79,10 +79,10 @@ impl MessageStore for PgStore {
             .context(doing)?;
         let found = row.as_ref().map(row::message).transpose().context(doing)?;
         let changed = plan.settle(found.as_ref()).map_err(CommitError::Refused)?;
-        let message = changed.message.clone();
+        let message = changed.message().clone();
         let mut changes = Changes::default();
-        changes.add(changed, &plan.ids);
-        changes.write(&mut tx).await.context(doing)?;
+        changes.add([changed], &plan.ids);
+        change::write(&mut tx, changes.finish()).await.context(doing)?;
         tx.commit().await.context(doing)?;
         Ok(message)
     }

@@ -1,5 +1,6 @@
 //! Writing texts that were not there before: one statement for any number of them.
 
+use sms_core::commit::NewMessage;
 use sms_core::dispatch::QueueEntry;
 use sms_core::message::{Message, TimelineEntry};
 use sqlx::PgConnection;
@@ -9,27 +10,39 @@ use crate::error::PgResult;
 use crate::row::{amount, digits, integer, stored_lines, time, uuid};
 use crate::rows_query::rows_query;
 
-/// Writes texts.
-pub(crate) async fn insert_texts(
+/// Writes a message that is not to be sent.
+pub(crate) async fn insert_received(
     connection: &mut PgConnection,
-    texts: &[(&Message, TimelineEntry)],
+    message: &Message,
+    line: &TimelineEntry,
 ) -> PgResult<()> {
-    insert_queued(connection, texts, &[]).await
+    insert(connection, || [(message, line)].into_iter(), std::iter::empty).await
 }
 
-/// Writes texts, and places in the queue.
+/// Writes messages, and their places in the queue.
 pub(crate) async fn insert_queued(
     connection: &mut PgConnection,
-    texts: &[(&Message, TimelineEntry)],
-    entries: &[QueueEntry],
+    messages: &[NewMessage<'_>],
 ) -> PgResult<()> {
-    if texts.is_empty() {
+    if messages.is_empty() {
         return Ok(());
     }
-    // The places are in the order of the texts.
-    let queued = || texts.iter().zip(entries);
+    let lines = || messages.iter().map(|NewMessage { message, line, entry: _ }| (*message, line));
+    let places = || messages.iter().map(|NewMessage { message, line: _, entry }| (*message, entry));
+    insert(connection, lines, places).await
+}
+
+async fn insert<'a, Lines, Places>(
+    connection: &mut PgConnection,
+    lines: impl Fn() -> Lines,
+    places: impl Fn() -> Places,
+) -> PgResult<()>
+where
+    Lines: Iterator<Item = (&'a Message, &'a TimelineEntry)>,
+    Places: Iterator<Item = (&'a Message, &'a QueueEntry)>,
+{
     let both = rows_query!(
-        "WITH texts AS (INSERT INTO message " insert((message, line) in texts) {
+        "WITH texts AS (INSERT INTO message " insert((message, line) in lines()) {
             account_id: uuid = uuid(message.account),
             id: uuid = uuid(message.id),
             direction: text = message.direction.as_str(),
@@ -52,7 +65,7 @@ pub(crate) async fn insert_queued(
             received_at: timestamptz = message.times.received_at.map(time),
             timeline: jsonb = Json(stored_lines(vec![line.clone()])),
         } ")
-        INSERT INTO queue " insert(((message, _), entry) in queued()) {
+        INSERT INTO queue " insert((message, entry) in places()) {
             message_id: uuid = uuid(entry.message),
             account_id: uuid = uuid(entry.account),
             claimable_at: timestamptz = time(entry.claimable_at),

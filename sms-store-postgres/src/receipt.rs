@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
+use sms_core::commit::Changes;
 use sms_core::ids::{FollowUpId, MessageId};
 use sms_core::message::Message;
 use sms_core::receipt::report::{ReportPlan, Reported};
@@ -14,11 +15,10 @@ use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
 use crate::begin::begin;
-use crate::change::Changes;
 use crate::error::{Context, PgResult};
 use crate::row::{self, Read, uuids};
 use crate::shared_commit::Shared;
-use crate::{PgStore, sent_part};
+use crate::{PgStore, change, sent_part};
 
 pub(crate) mod report;
 
@@ -54,7 +54,7 @@ impl Shared for Receipts {
         let doing = Self::DOING;
         let mut tx = begin(pool).await.context(doing)?;
         let ids = uuids(plans.iter().map(|plan| plan.receipt.message));
-        let mut texts = locked(&mut tx, ids).await.context(doing)?;
+        let texts = locked(&mut tx, ids).await.context(doing)?;
         let owed = uuids(plans.iter().filter_map(|plan| plan.follow_up));
         let mut owed = take_follow_ups(&mut tx, owed).await.context(doing)?;
         let mut changes = Changes::default();
@@ -64,20 +64,10 @@ impl Shared for Receipts {
                 recorded.push(Recorded::AlreadyDone);
                 continue;
             }
-            let Some(message) = texts.get_mut(&plan.receipt.message) else {
-                recorded.push(Recorded::NoSuchMessage);
-                continue;
-            };
-            recorded.push(match plan.settle(message) {
-                None => Recorded::Unchanged(message.clone()),
-                Some(changed) => {
-                    *message = changed.message.clone();
-                    changes.add(changed, &plan.ids);
-                    Recorded::Changed(message.clone())
-                }
-            });
+            let found = texts.get(&plan.receipt.message);
+            recorded.push(changes.receipt(plan, found));
         }
-        changes.write(&mut tx).await.context(doing)?;
+        change::write(&mut tx, changes.finish()).await.context(doing)?;
         tx.commit().await.context(doing)?;
         Ok(recorded)
     }

@@ -48,17 +48,15 @@ impl Place {
 pub(crate) struct Staged {
     /// As they were written.
     written: BTreeMap<NetworkId, SentPart>,
-    /// As the outcomes settled so far have them.
-    settled: BTreeMap<NetworkId, SentPart>,
-    early: EarlyReports,
 }
 
 impl Staged {
     /// Writes what these plans would leave, in place of early reports and of other texts' parts.
+    /// Answers what was reported of the parts before, too.
     pub(crate) async fn write(
         connection: &mut PgConnection,
         plans: impl Iterator<Item = &OutcomePlan>,
-    ) -> PgResult<Self> {
+    ) -> PgResult<(Self, EarlyReports)> {
         let nothing = EarlyReports::new();
         let parts = plans.flat_map(|plan| plan.sent_parts(&nothing));
         let mut written: BTreeMap<_, _> = parts.map(|part| (part.id.clone(), part)).collect();
@@ -68,33 +66,28 @@ impl Staged {
                 part.report = Some(report.status);
             }
         }
-        Ok(Self { written, settled: BTreeMap::new(), early })
-    }
-
-    /// What was reported of parts before, and was not taken by an outcome yet.
-    pub(crate) fn early(&self) -> &EarlyReports {
-        &self.early
-    }
-
-    /// Adds what an outcome has.
-    pub(crate) fn settle(&mut self, parts: Vec<SentPart>) {
-        for part in parts {
-            self.early.remove(&part.id);
-            self.settled.insert(part.id.clone(), part);
-        }
-    }
-
-    /// Whether the outcomes have just the parts that were written, whatever was reported of them.
-    pub(crate) fn is_as_settled(&self) -> bool {
-        let key = |part: &SentPart| (part.id.clone(), part.message, part.total, part.at);
-        self.written.values().map(key).eq(self.settled.values().map(key))
+        Ok((Self { written }, early))
     }
 
     /// Writes the reports that are not as they were written: those of an id that two texts of one
     /// call have, and those that are too old to be of this part.
-    pub(crate) async fn finish(self, connection: &mut PgConnection) -> PgResult<()> {
-        let Self { written, settled, early: _ } = self;
-        let same = |part: &SentPart| written.get(&part.id).is_some_and(|was| was == part);
+    ///
+    /// # Errors
+    ///
+    /// [`PgError::Overtaken`] when the outcomes do not leave just the parts that were written,
+    /// whatever was reported of them.
+    pub(crate) async fn settle(
+        self,
+        connection: &mut PgConnection,
+        parts: Vec<SentPart>,
+    ) -> PgResult<()> {
+        let settled: BTreeMap<_, _> =
+            parts.into_iter().map(|part| (part.id.clone(), part)).collect();
+        let key = |part: &SentPart| (part.id.clone(), part.message, part.total, part.at);
+        if !self.written.values().map(key).eq(settled.values().map(key)) {
+            return Err(PgError::Overtaken);
+        }
+        let same = |part: &SentPart| self.written.get(&part.id).is_some_and(|was| was == part);
         let others: Vec<&SentPart> = settled.values().filter(|part| !same(part)).collect();
         write_reports(connection, &others).await
     }

@@ -99,7 +99,7 @@ scenarios! { Link;
         let plans: Vec<_> = [&a, &b].map(|link| rig.click_plan(link.code)).into();
         let named = plans.iter().zip([&a, &b]).map(|(plan, link)| {
             let mut plan = plan.clone();
-            let event = plan.settle(link).event.id;
+            let event = plan.settle(link).event().id;
             (event, plan.ids.next::<DeliveryKind>())
         });
         let named: BTreeSet<_> = named.collect();

@@ -13,15 +13,14 @@ use crate::account::{AccountStatus, Mode, Settings};
 use crate::contact::Contact;
 use crate::credits::Credits;
 use crate::credits::ledger::{Cause, Draft, Entry, post};
-use crate::dispatch::QueueEntry;
 use crate::error::FieldError;
 use crate::ids::{AccountId, BatchId, Ids, LedgerEntryId, ListId};
 use crate::link::Link;
-use crate::message::{Message, MessageStatus, TimelineEntry};
+use crate::message::{Message, MessageStatus};
 use crate::sending::facts::PlanFacts;
 use crate::sending::request::check_schedule;
-use crate::sending::settle::{TEST_NUMBERS_PER_REQUEST, test_wait};
-use crate::sending::writer::{Origin, TextWriter, Timing};
+use crate::sending::settle::{TEST_NUMBERS_PER_REQUEST, TestTexts, test_wait};
+use crate::sending::writer::{NewMessages, Origin, TextWriter, Timing};
 use crate::store::CommitError;
 use crate::text::{MAX_SINGLE_PARTS, Segments};
 use crate::time::Timestamp;
@@ -139,8 +138,7 @@ pub struct Totals {
 pub struct Written {
     /// The texts.
     pub texts: Vec<Message>,
-    /// The tracked links in them. Where one has the code of a link that is there already, the
-    /// launch is [stale](CommitError::Stale).
+    /// The tracked links in them.
     pub links: Vec<Link>,
 }
 
@@ -160,16 +158,21 @@ pub struct LaunchFacts {
     pub test_texts: Vec<(Timestamp, u32)>,
 }
 
-/// What a store writes, beside the texts, for a launch.
+/// What a commit writes for a launch, beside its [new messages](LaunchPlan::new_messages).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a verdict has to be written by the store"]
-pub struct LaunchVerdict {
-    /// The campaign as it is now.
+pub struct LaunchWrites {
+    /// The campaign as it is now, with a launch.
     pub campaign: Campaign,
-    /// The entry that takes the credits; none for a launch that takes none.
+    /// The entry that takes the credits; `None` for a launch that takes none.
     pub entry: Option<Entry>,
     /// The balance it leaves.
     pub balance: Credits,
+    /// What counts towards the account's test texts of the hour.
+    pub test_texts: Option<TestTexts>,
+    /// Conversations that there are with numbers that this batch texts move to its messages. One
+    /// that has a newer message stays where it is.
+    pub conversations: BatchId,
 }
 
 /// Why a campaign was not launched; nothing was written.
@@ -282,14 +285,12 @@ impl LaunchPlan {
         self.totals
     }
 
-    /// The first line of the timeline of one of its texts.
-    pub fn accepted(&self, message: &Message) -> TimelineEntry {
-        self.timing.accepted(message)
-    }
-
-    /// The place of one of its texts in the queue.
-    pub fn queue_entry(&self, message: &Message) -> QueueEntry {
-        self.timing.queue_entry(message)
+    /// What is written of a page.
+    pub fn new_messages<'a>(&self, page: &'a Written) -> NewMessages<'a> {
+        let Written { texts, links } = page;
+        let mut new = NewMessages::default();
+        new.add(&self.timing, texts, links);
+        new
     }
 
     /// The campaign, if this very plan launched it: its commit came about, and the answer was lost.
@@ -337,7 +338,7 @@ impl LaunchPlan {
 
     /// Decides, once every page is planned. Between reading the facts and writing the verdict no
     /// other commit of the account may run, nor one that changes the campaign.
-    pub fn settle(&self, facts: &LaunchFacts) -> Result<LaunchVerdict, Refused> {
+    pub fn settle(&self, facts: &LaunchFacts) -> Result<LaunchWrites, Refused> {
         self.begin(facts)?;
         let Totals { recipients, rejected, price, links } = self.totals;
         let refused = |reason| Err(CommitError::Refused(reason));
@@ -375,7 +376,9 @@ impl LaunchPlan {
             updated_at: self.at,
             ..self.wanted.clone()
         };
-        Ok(LaunchVerdict { campaign, entry, balance })
+        let test_texts =
+            TestTexts::of((self.account(), self.mode), self.batch, recipients, self.at);
+        Ok(LaunchWrites { campaign, entry, balance, test_texts, conversations: self.batch })
     }
 
     fn charge(

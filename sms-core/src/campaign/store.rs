@@ -13,7 +13,7 @@ use crate::time::Timestamp;
 /// Keeps campaigns.
 ///
 /// Every commit that changes texts of a campaign, whichever command makes it, also writes what
-/// [`CountChanges`](super::counts::CountChanges) says of it, so that a campaign that is read shows
+/// [`ChangeWrites`](crate::commit::ChangeWrites) says of it, so that a campaign that is read shows
 /// counts that are a recount of its texts.
 #[async_trait]
 pub trait CampaignStore: Send + Sync {

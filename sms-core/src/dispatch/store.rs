@@ -10,11 +10,12 @@ use crate::time::Timestamp;
 #[async_trait]
 pub trait DispatchStore: Send + Sync {
     /// Takes texts whose `claimable_at` is not after `plan.at`, the longest due first, and settles
-    /// each by [`ClaimPlan::settle`](super::ClaimPlan::settle) in one commit. Two claims at once
+    /// each by [`Claim::settle`](crate::commit::Claim::settle) in one commit. Two claims at once
     /// never take the same text. Which of them [`ClaimPlan::wanted`] says.
     async fn dispatch_claim(&self, plan: ClaimPlan) -> Result<Claimed, StoreError>;
 
-    /// Records what became of texts, each by [`OutcomePlan::settle`] against the text and its place
+    /// Records what became of texts, each by [`OutcomePlan::settle`], which
+    /// [`Outcomes`](crate::commit::Outcomes) calls, against the text and its place
     /// in the queue as the ones before left them, and against what was reported of its parts
     /// before; each text's change is whole: status, timeline, refund, events, queue and parts
     /// together. Answers in the order given.

@@ -4,6 +4,7 @@ use super::*;
 use crate::contact::book::BookFacts;
 use crate::keyword::reply::Sender;
 use crate::samples::{account_id, contact, ids, message_id, millis, now, our_number, person};
+use crate::statistics::{Count, Counted};
 
 const OTHER: AccountId = AccountId::from_u128(2);
 const MONTH: i64 = 30 * 24 * 60 * 60 * 1_000;
@@ -101,12 +102,12 @@ fn facts() -> InboundFacts {
     }
 }
 
-fn settle(body: &str, opted_out: bool) -> InboundVerdict {
+fn settle(body: &str, opted_out: bool) -> InboundWrites {
     plan(body).settle(InboundFacts { opted_out, ..facts() })
 }
 
-fn kinds(verdict: &InboundVerdict) -> Vec<String> {
-    verdict.events.iter().map(|event| event.data.kind().to_string()).collect()
+fn kinds(verdict: &InboundWrites) -> Vec<String> {
+    verdict.raised.events.iter().map(|event| event.data.kind().to_string()).collect()
 }
 
 #[test]
@@ -138,6 +139,10 @@ fn an_inbound_text_is_received_costs_nothing_and_has_no_trace_of_a_send() {
     assert_eq!(verdict.message, expected);
     let line = TimelineEntry { status: MessageStatus::Received, detail: None, at: now() };
     assert_eq!(verdict.timeline, line);
+    assert_eq!(verdict.conversation, person());
+    let counted: Vec<_> = verdict.tally.counts().collect();
+    let (account, at, counted_as) = (account_id(), now(), Counted::Received);
+    assert_eq!(counted, [Count { account, at, counted: counted_as, amount: 1 }]);
     assert_eq!(verdict.message.contact_number(), person());
 }
 
@@ -146,6 +151,7 @@ fn an_answer_to_a_test_text_is_a_test_text() {
     let facts = InboundFacts { account: OTHER, mode: Mode::Test, ..facts() };
     let verdict = plan_from(answer(), "hello").settle(facts);
     assert_eq!((verdict.message.account, verdict.message.mode), (OTHER, Mode::Test));
+    assert!(verdict.tally.is_empty(), "texts of test keys are left out of statistics");
 }
 
 fn opted_out_now() -> OptOut {
@@ -200,18 +206,20 @@ fn the_text_is_told_first_and_a_new_opt_out_after_it() {
 fn events_carry_the_text_and_the_opt_out_as_they_are_kept() {
     let verdict = settle("STOP", false);
     let message = EventData::MessageReceived(Box::new(verdict.message.clone()));
-    assert_eq!(verdict.events[0].data, message);
-    assert_eq!(verdict.events[1].data, EventData::OptOutCreated(opted_out_now()));
-    assert!(verdict.events.iter().all(|event| event.account == account_id()));
-    assert!(verdict.events.iter().all(|event| event.created_at == now()));
-    assert!(verdict.events[0].id < verdict.events[1].id);
+    assert_eq!(verdict.raised.events[0].data, message);
+    assert_eq!(verdict.raised.events[1].data, EventData::OptOutCreated(opted_out_now()));
+    assert!(verdict.raised.events.iter().all(|event| event.account == account_id()));
+    assert!(verdict.raised.events.iter().all(|event| event.created_at == now()));
+    assert!(verdict.raised.events[0].id < verdict.raised.events[1].id);
 }
 
 #[test]
 fn an_inbound_text_of_a_saved_contact_says_so() {
     let verdict = plan("hello").settle(InboundFacts { contact: Some(contact()), ..facts() });
     assert_eq!(verdict.message.contact_id, Some(contact().id));
-    let EventData::MessageReceived(told) = &verdict.events[0].data else { panic!("no text") };
+    let EventData::MessageReceived(told) = &verdict.raised.events[0].data else {
+        panic!("no text")
+    };
     assert_eq!(told.contact_id, Some(contact().id));
 }
 
@@ -235,7 +243,9 @@ fn a_keyword_makes_the_sender_a_contact_whom_the_text_and_its_event_name() {
     let matched = verdict.matched.unwrap();
     let made = matched.book.created[0].id;
     assert_eq!(verdict.message.contact_id, Some(made));
-    let EventData::MessageReceived(told) = &verdict.events[0].data else { panic!("no text") };
+    let EventData::MessageReceived(told) = &verdict.raised.events[0].data else {
+        panic!("no text")
+    };
     assert_eq!(told.contact_id, Some(made));
     let reply = matched.reply.unwrap().send;
     assert_eq!((reply.expires_at, reply.at), (now().plus(VALIDITY), now()));
@@ -258,7 +268,7 @@ proptest! {
         prop_assert_eq!(verdict.message.body.as_str(), body);
         prop_assert_eq!(&kinds(&verdict)[0], "message.received");
         let added = matches!(verdict.opt_out, OptOutChange::Add(_));
-        prop_assert_eq!(verdict.events.len(), 1 + usize::from(added));
+        prop_assert_eq!(verdict.raised.events.len(), 1 + usize::from(added));
         prop_assert!(!(added && opted_out));
     }
 

@@ -1,10 +1,8 @@
 //! Hits on short URLs: each counts, and each raises `link.clicked`.
 
-use std::collections::BTreeMap;
-
 use super::{Link, LinkCode};
 use crate::event::{Event, EventData, LinkClick};
-use crate::ids::{AccountId, CampaignId, Ids};
+use crate::ids::Ids;
 use crate::time::Timestamp;
 
 /// A hit to be counted.
@@ -18,14 +16,21 @@ pub struct ClickPlan {
     pub ids: Ids,
 }
 
-/// What a store writes for one hit.
+/// What one hit changes. [`Clicks`](crate::commit::Clicks) makes of it what a store writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a hit has to be written by the store"]
 pub struct Clicked {
     /// The link as it is now.
-    pub link: Link,
+    pub(crate) link: Link,
     /// The event to be delivered.
-    pub event: Event,
+    pub(crate) event: Event,
+}
+
+impl Clicked {
+    /// The event to be delivered.
+    pub fn event(&self) -> &Event {
+        &self.event
+    }
 }
 
 impl ClickPlan {
@@ -61,22 +66,6 @@ pub struct CampaignClicks {
     pub clicks: u64,
     /// Links that were hit for the first time.
     pub unique: u64,
-}
-
-impl CampaignClicks {
-    /// What hits that are written together add to the campaigns of their links.
-    pub fn of<'a>(
-        clicked: impl IntoIterator<Item = &'a Clicked>,
-    ) -> BTreeMap<(AccountId, CampaignId), Self> {
-        let mut sums = BTreeMap::<_, Self>::new();
-        for Clicked { link, event: _ } in clicked {
-            let Some(campaign) = link.campaign else { continue };
-            let sum = sums.entry((link.account, campaign)).or_default();
-            sum.clicks += 1;
-            sum.unique += u64::from(link.clicks == 1);
-        }
-        sums
-    }
 }
 
 #[cfg(test)]
@@ -129,26 +118,5 @@ mod tests {
             clicked_at: millis(7),
         };
         assert_eq!(told, expected);
-    }
-
-    #[test]
-    fn hits_add_to_the_campaigns_of_their_links_and_a_link_is_unique_once() {
-        let campaign = |n| Some(CampaignId::from_u128(n));
-        let mut written = Vec::new();
-        for (campaign, hits) in [(campaign(1), 4), (campaign(2), 1), (None, 2), (campaign(1), 1)] {
-            let mut link = Link { campaign, ..link() };
-            for _ in 0..hits {
-                let clicked = click(&link, now());
-                link = clicked.link.clone();
-                written.push(clicked);
-            }
-        }
-        let known = Link { clicks: 5, campaign: campaign(2), ..link() };
-        written.push(click(&known, now()));
-        let sums = CampaignClicks::of(&written);
-        let key = |n| (account_id(), CampaignId::from_u128(n));
-        assert_eq!(sums.len(), 2);
-        assert_eq!(sums[&key(1)], CampaignClicks { clicks: 5, unique: 2 });
-        assert_eq!(sums[&key(2)], CampaignClicks { clicks: 2, unique: 1 });
     }
 }

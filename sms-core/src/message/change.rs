@@ -1,8 +1,9 @@
 //! What one trigger does to one text, whole: its new state, its timeline, its refund, its events.
 //!
-//! A store reads the text under its lock, calls [`change`], and writes what it says, all of it or
-//! nothing. So a refund can neither be forgotten nor given twice: it exists only beside the step
-//! into `failed` or `cancelled`, which a text takes once.
+//! A store reads the text under its lock and has its plan settled, which calls [`change`]. Only
+//! [`Changes`](crate::commit::Changes) can open what comes out, and makes of it everything that the
+//! store writes. So a refund can neither be forgotten nor given twice: it exists only beside the
+//! step into `failed` or `cancelled`, which a text takes once.
 
 use super::status::{Step, Trigger};
 use super::{ErrorCode, Message, MessageStatus, TimelineEntry, Times};
@@ -58,20 +59,21 @@ pub fn tidy_detail(text: &str) -> String {
     text.chars().filter(|character| !character.is_control()).take(MAX_DETAIL).collect()
 }
 
-/// What a store writes for one trigger on one text.
+/// What one trigger changes about one text. [`Changes`](crate::commit::Changes) makes of it what a
+/// store writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a change has to be written by the store"]
 pub struct Changed {
     /// What it was before, so that whatever is counted can be told from the difference.
-    pub was: Was,
+    pub(crate) was: Was,
     /// The text as it is now.
-    pub message: Message,
+    pub(crate) message: Message,
     /// New lines of its timeline, in order.
-    pub timeline: Vec<TimelineEntry>,
+    pub(crate) timeline: Vec<TimelineEntry>,
     /// Credits that go back to the account.
-    pub refund: Option<Draft>,
+    pub(crate) refund: Option<Draft>,
     /// Events to be delivered, in order.
-    pub events: Vec<Event>,
+    pub(crate) events: Vec<Event>,
 }
 
 /// What a text was before a change.
@@ -98,6 +100,11 @@ pub struct Texted {
 }
 
 impl Changed {
+    /// The text as it is now.
+    pub fn message(&self) -> &Message {
+        &self.message
+    }
+
     /// The contact that came about when the text left with this change. A test text leaves nowhere.
     pub fn texted(&self) -> Option<Texted> {
         let left = self.timeline.iter().find(|line| line.status == MessageStatus::Sent)?;

@@ -6,13 +6,12 @@
 use super::idempotency::{Fingerprint, IdempotencyClaim};
 use super::recipients::{Candidate, Recipients, Rejection, RejectionReason};
 use super::request::SendRequest;
-use super::writer::{Origin, TextWriter, Timing};
+use super::writer::{NewMessages, Origin, TextWriter, Timing};
 use crate::account::Mode;
 use crate::credits::Credits;
-use crate::dispatch::QueueEntry;
 use crate::ids::{AccountId, BatchId, Ids, LedgerEntryId};
 use crate::link::Link;
-use crate::message::{Message, TimelineEntry};
+use crate::message::Message;
 use crate::time::Timestamp;
 
 pub use super::facts::{Codes, PlanFacts, Shortening};
@@ -53,16 +52,15 @@ impl SendPlan {
     fn timing(&self) -> Timing {
         Timing { at: self.at, claimable_at: self.claimable_at, expires_at: self.expires_at }
     }
+}
 
-    /// The first line of the timeline of one of its texts.
-    pub fn accepted(&self, message: &Message) -> TimelineEntry {
-        self.timing().accepted(message)
+/// What a commit writes of the texts of plans, should they be accepted.
+pub fn new_messages<'a>(plans: impl IntoIterator<Item = &'a SendPlan>) -> NewMessages<'a> {
+    let mut new = NewMessages::default();
+    for plan in plans {
+        new.add(&plan.timing(), &plan.messages, &plan.links);
     }
-
-    /// The place of one of its texts in the queue.
-    pub fn queue_entry(&self, message: &Message) -> QueueEntry {
-        self.timing().queue_entry(message)
-    }
+    new
 }
 
 /// Plans a send to the recipients of a request that passed its checks.

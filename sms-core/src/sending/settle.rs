@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-use super::idempotency::EarlierSend;
+use super::idempotency::{EarlierSend, IdempotencyClaim, IdempotencyKey};
 use super::plan::SendPlan;
 use super::recipients::Rejection;
-use crate::account::AccountStatus;
 use crate::account::status::MayNotSend;
+use crate::account::{AccountStatus, Mode};
 use crate::credits::Credits;
 use crate::credits::ledger::{Cause, Draft, Entry, post};
-use crate::ids::BatchId;
+use crate::ids::{AccountId, BatchId, MessageId};
 use crate::message::Message;
+use crate::phone::E164;
 use crate::store::CommitError;
 use crate::time::Timestamp;
 
@@ -40,21 +41,62 @@ pub struct SendFacts {
     /// For a test send: when the account made test texts within the last hour, and how many, in any
     /// order. Empty for a live send.
     pub test_texts: Vec<(Timestamp, u32)>,
+    /// Whether the account may have conversations.
+    pub has_conversations: bool,
 }
 
 /// What a store does with the plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a verdict has to be written by the store"]
+#[expect(clippy::large_enum_variant, reason = "nearly every send is accepted")]
 pub enum SendVerdict {
-    /// Writes its texts, its place under its key, and this entry.
-    Accept {
-        /// The entry that takes the credits; none for a send that takes none.
-        entry: Option<Entry>,
-        /// The balance it leaves.
-        balance: Credits,
-    },
+    /// Writes its [new messages](super::plan::new_messages), and this.
+    Accept(SendWrites),
     /// Writes nothing: this is a retry of an earlier send.
     Replay(EarlierSend),
+}
+
+/// What a commit writes for an accepted send, beside its new messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "an accepted send has to be written by the store"]
+pub struct SendWrites {
+    /// The ledger entry that takes the credits; `None` for a send that takes none.
+    pub entry: Option<Entry>,
+    /// The balance that the entry leaves.
+    pub balance: Credits,
+    /// What is remembered under its idempotency key, in place of a send that is no longer kept.
+    pub remembered: Option<(IdempotencyKey, EarlierSend)>,
+    /// What counts towards [`TEST_TEXTS_PER_HOUR`].
+    pub test_texts: Option<TestTexts>,
+    /// The conversations that there may be with its recipients, each with its newest message from
+    /// now on. One that has a newer message stays where it is.
+    pub conversations: Vec<(E164, MessageId)>,
+}
+
+/// Test texts that an account made at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TestTexts {
+    /// Whose.
+    pub account: AccountId,
+    /// Their batch.
+    pub batch: BatchId,
+    /// When. Texts made [so long](TEST_TEXTS_KEPT) before may be forgotten.
+    pub at: Timestamp,
+    /// How many, at least one.
+    pub count: u32,
+}
+
+impl TestTexts {
+    /// So many texts of a batch; `None` when they count for nothing.
+    pub(crate) fn of(
+        (account, mode): (AccountId, Mode),
+        batch: BatchId,
+        count: u64,
+        at: Timestamp,
+    ) -> Option<Self> {
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        (mode.is_test() && count > 0).then_some(Self { account, batch, at, count })
+    }
 }
 
 /// Why a send was refused; nothing was written.
@@ -115,7 +157,15 @@ impl SendPlan {
     /// Decides about this plan. Between reading the facts and writing the verdict no other commit
     /// of the account may run.
     pub fn settle(&self, facts: &SendFacts) -> Result<SendVerdict, CommitError<SendRefused>> {
-        let SendFacts { status, balance, earlier, opted_out, codes_taken, test_texts } = facts;
+        let SendFacts {
+            status,
+            balance,
+            earlier,
+            opted_out,
+            codes_taken,
+            test_texts,
+            has_conversations,
+        } = facts;
         if let (Some(claim), Some(earlier)) = (&self.idempotency, earlier) {
             return if earlier.fingerprint == claim.fingerprint {
                 Ok(SendVerdict::Replay(earlier.clone()))
@@ -132,12 +182,41 @@ impl SendPlan {
         {
             return Err(CommitError::Refused(SendRefused::TestTextsUsedUp { retry_after }));
         }
-        self.charge(*balance)
+        let (entry, balance) = self.charge(*balance)?;
+        let texted = self.messages.iter().filter(|_| *has_conversations);
+        Ok(SendVerdict::Accept(SendWrites {
+            entry,
+            balance,
+            remembered: self.remembered(balance),
+            test_texts: TestTexts::of(
+                (self.account, self.mode),
+                self.batch,
+                self.messages.len() as u64,
+                self.at,
+            ),
+            conversations: texted.map(|text| (text.to, text.id)).collect(),
+        }))
     }
 
-    fn charge(&self, balance: Credits) -> Result<SendVerdict, CommitError<SendRefused>> {
+    fn remembered(&self, balance: Credits) -> Option<(IdempotencyKey, EarlierSend)> {
+        let IdempotencyClaim { key, fingerprint } = self.idempotency.as_ref()?;
+        let earlier = EarlierSend {
+            fingerprint: *fingerprint,
+            batch: self.batch,
+            rejected: self.rejected.clone(),
+            credits: self.charge,
+            balance,
+            accepted_at: self.at,
+        };
+        Some((key.clone(), earlier))
+    }
+
+    fn charge(
+        &self,
+        balance: Credits,
+    ) -> Result<(Option<Entry>, Credits), CommitError<SendRefused>> {
         if self.charge == Credits::ZERO {
-            return Ok(SendVerdict::Accept { entry: None, balance });
+            return Ok((None, balance));
         }
         let draft = Draft {
             id: self.entry_id,
@@ -150,7 +229,28 @@ impl SendPlan {
             let needed = self.charge;
             CommitError::Refused(SendRefused::InsufficientCredit { needed, balance })
         })?;
-        Ok(SendVerdict::Accept { entry: entries.into_iter().next(), balance })
+        Ok((entries.into_iter().next(), balance))
+    }
+
+    /// The answer to this plan, once it is committed and left this balance.
+    pub fn sent(self, balance: Credits) -> Sent {
+        Sent {
+            batch: self.batch,
+            messages: self.messages,
+            rejected: self.rejected,
+            credits: self.charge,
+            balance,
+            replay: Replay::First,
+        }
+    }
+}
+
+impl EarlierSend {
+    /// The answer to a retry of this send, from the texts of its batch in the order of their ids.
+    pub fn sent(self, texts: impl IntoIterator<Item = Message>) -> Sent {
+        let Self { fingerprint: _, batch, rejected, credits, balance, accepted_at: _ } = self;
+        let messages = texts.into_iter().map(Message::as_accepted).collect();
+        Sent { batch, messages, rejected, credits, balance, replay: Replay::Repeated }
     }
 }
 

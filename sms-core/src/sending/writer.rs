@@ -83,6 +83,41 @@ impl Timing {
     }
 }
 
+/// A message that was not there before, with all rows that come with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewMessage<'a> {
+    /// The message.
+    pub message: &'a Message,
+    /// The first line of its timeline.
+    pub line: TimelineEntry,
+    /// Its place in the queue.
+    pub entry: QueueEntry,
+}
+
+/// What a commit writes of new messages that are to be sent. As it depends on no facts, a store may
+/// write it before anything is locked, and take it back where the verdict is a refusal.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[must_use = "new messages have to be written by the store"]
+pub struct NewMessages<'a> {
+    /// The messages.
+    pub messages: Vec<NewMessage<'a>>,
+    /// The tracked links in them. Where one has the code of a link that is there already, the
+    /// command is [stale](crate::store::CommitError::Stale).
+    pub links: Vec<&'a Link>,
+}
+
+impl<'a> NewMessages<'a> {
+    /// Adds messages of one timing, and the links in them.
+    pub(crate) fn add(&mut self, timing: &Timing, messages: &'a [Message], links: &'a [Link]) {
+        self.messages.extend(messages.iter().map(|message| NewMessage {
+            message,
+            line: timing.accepted(message),
+            entry: timing.queue_entry(message),
+        }));
+        self.links.extend(links);
+    }
+}
+
 /// Writes one text after another.
 #[derive(Debug, Clone)]
 pub struct TextWriter {

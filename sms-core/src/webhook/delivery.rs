@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::Endpoint;
 use crate::dispatch::LeaseToken;
-use crate::event::{Event, EventBody, EventType};
+use crate::event::{Event, EventBody, EventType, Raised};
 use crate::ids::{AccountId, DeliveryId, EndpointId, EventId, Ids};
 use crate::time::Timestamp;
 
@@ -188,6 +188,19 @@ pub fn fan_out<'a>(
         .collect()
 }
 
+/// The deliveries of raised events, in order, to those of `endpoints` that are of each event's
+/// account and want its kind.
+pub fn deliveries(raised: Vec<Raised>, endpoints: &[Endpoint]) -> Vec<Delivery> {
+    let mut deliveries = Vec::new();
+    for Raised { events, mut ids } in raised {
+        for event in &events {
+            let own = endpoints.iter().filter(|endpoint| endpoint.account == event.account);
+            deliveries.extend(fan_out(event, own, &mut ids));
+        }
+    }
+    deliveries
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -263,6 +276,25 @@ mod tests {
         let reached: Vec<u128> = deliveries.iter().map(|one| one.endpoint.as_u128()).collect();
         assert_eq!(reached, [1, 5]);
         assert_eq!(fan_out(&event(), &endpoints[1..4], &mut ids()), []);
+    }
+
+    #[test]
+    fn raised_events_go_to_endpoints_of_their_own_account_in_order() {
+        let mut ids = ids();
+        let data = || EventData::MessageSent(Box::new(message(MessageStatus::Sent)));
+        let other = AccountId::from_u128(2);
+        let events: Vec<Event> = [account_id(), other, account_id()]
+            .map(|account| Event::new(account, data(), now(), &mut ids))
+            .into();
+        let own = numbered(1, &[EventType::MessageSent], Power::On);
+        let another =
+            Endpoint { account: other, ..numbered(2, &[EventType::MessageSent], Power::On) };
+        let raised = vec![Raised { events: events.clone(), ids }];
+        let made = deliveries(raised, &[own, another]);
+        let reached: Vec<_> =
+            made.iter().map(|one| (one.endpoint.as_u128(), one.event_id)).collect();
+        assert_eq!(reached, [(1, events[0].id), (2, events[1].id), (1, events[2].id)]);
+        assert!(made.windows(2).all(|pair| pair[0].id < pair[1].id));
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! What a store does with endpoints and deliveries. Deliveries of events are written by the
-//! commits that cause them, through [`fan_out`](super::delivery::fan_out).
+//! commits that cause them, through [`deliveries`](super::delivery::deliveries).
 
 use async_trait::async_trait;
 

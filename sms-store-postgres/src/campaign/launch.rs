@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use sms_core::campaign::Campaign;
-use sms_core::campaign::launch::{LaunchFacts, LaunchPlan, LaunchRefused, LaunchVerdict, Written};
+use sms_core::campaign::launch::{LaunchFacts, LaunchPlan, LaunchRefused};
+use sms_core::commit::{LaunchWrites, LedgerWrites, NewMessages};
 use sms_core::contact::Contact;
-use sms_core::link::Link as TrackedLink;
 use sms_core::sending::settle::TEST_WINDOW;
 use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
@@ -17,7 +17,7 @@ use super::lock;
 use crate::PgStore;
 use crate::address_book::{contacts, select_contacts};
 use crate::conversation;
-use crate::credits::{Booking, book};
+use crate::credits::book;
 use crate::error::{PgError, PgResult, is_conflict, is_gone};
 use crate::link;
 use crate::new_text::insert_queued;
@@ -134,7 +134,7 @@ async fn settle(
     pages(connection, &mut plan, Writing::Texts, started).await?;
     let (facts, seq) = self::facts(connection, &plan, facts.campaign, Account::Locked).await?;
     let verdict = plan.settle(&facts)?;
-    write(connection, &plan, verdict, seq).await.map_err(store_error)
+    write(connection, verdict, seq).await.map_err(store_error)
 }
 
 /// What a reading of the list does with its texts.
@@ -172,12 +172,10 @@ async fn pages(
         }
         let page: Vec<Contact> = contacts(&rows).map_err(store_error)?;
         drop(rows);
-        let Written { texts, links } = plan.page(&page);
+        let page = plan.page(&page);
         if writing == Writing::Texts {
-            let entries: Vec<_> = texts.iter().map(|text| plan.queue_entry(text)).collect();
-            let texts: Vec<_> = texts.iter().map(|text| (text, plan.accepted(text))).collect();
-            insert_queued(connection, &texts, &entries).await.map_err(store_error)?;
-            let links: Vec<&TrackedLink> = links.iter().collect();
+            let NewMessages { messages, links } = plan.new_messages(&page);
+            insert_queued(connection, &messages).await.map_err(store_error)?;
             let written = link::insert(connection, &links).await.map_err(store_error)?;
             if written.len() < links.len() {
                 // A code is another link's: all is planned anew.
@@ -243,20 +241,16 @@ async fn test_texts(
 
 async fn write(
     connection: &mut PgConnection,
-    plan: &LaunchPlan,
-    verdict: LaunchVerdict,
+    writes: LaunchWrites,
     seq: i64,
 ) -> PgResult<Campaign> {
-    let LaunchVerdict { campaign, entry, balance } = verdict;
-    let account = plan.account();
-    let entries = entry.into_iter().collect();
-    book(connection, vec![Booking { account, balance, seq, entries }]).await?;
+    let LaunchWrites { campaign, entry, balance, test_texts, conversations } = writes;
+    let account = campaign.account;
+    let ledger = LedgerWrites::of(account, entry, balance);
+    book(connection, ledger, |_| Some(seq)).await?;
+    conversation::shift_batch(connection, account, conversations).await?;
+    write_tests(connection, test_texts.into_iter().collect()).await?;
     let Some(launch) = &campaign.launch else { return Ok(campaign) };
-    conversation::shift_batch(connection, account, launch.batch).await?;
-    if plan.mode.is_test() {
-        let texts = u32::try_from(launch.recipients).unwrap_or(u32::MAX);
-        write_tests(connection, vec![(account, plan.batch, plan.at, texts)]).await?;
-    }
     let mut update = sqlx::query(
         "UPDATE campaign
          SET track_links = $3, ignore_quiet_hours = $4, updated_at = $5, launched_at = $6,

@@ -1,10 +1,6 @@
 //! Taking rent: numbers, then accounts, locked in that order everywhere.
 
-use std::collections::BTreeMap;
-
-use sms_core::credits::Credits;
-use sms_core::credits::ledger::Entry;
-use sms_core::ids::AccountId;
+use sms_core::commit::LedgerWrites;
 use sms_core::number::Number;
 use sms_core::number::rent::{RentPlan, RentScope, RentVerdict, RentsCharged};
 use sms_core::store::StoreError;
@@ -12,17 +8,10 @@ use sqlx::{PgConnection, PgPool};
 
 use super::number;
 use crate::begin::begin;
-use crate::credits::{Booking, book, lock_balances};
+use crate::credits::{book, lock_balances};
 use crate::error::{Context, PgResult};
 use crate::row::{time, uuid};
 use crate::rows_query::rows_query;
-
-/// What an account has, and what is booked for it.
-struct Purse {
-    balance: Credits,
-    seq: i64,
-    entries: Vec<Entry>,
-}
 
 pub(super) async fn charge(pool: &PgPool, mut plan: RentPlan) -> Result<RentsCharged, StoreError> {
     let doing = "taking rent";
@@ -45,29 +34,20 @@ async fn charge_in(connection: &mut PgConnection, plan: &mut RentPlan) -> PgResu
     }
     let accounts = numbers.iter().filter_map(|number| number.holder.account());
     let balances = lock_balances(connection, accounts).await?;
-    let purse = |(balance, seq)| Purse { balance, seq, entries: Vec::new() };
-    let mut purses: BTreeMap<AccountId, Purse> =
-        balances.into_iter().map(|(account, found)| (account, purse(found))).collect();
+    let mut ledger = LedgerWrites::default();
     let mut changed = Vec::new();
     for number in numbers {
-        let Some(purse) = number.holder.account().and_then(|id| purses.get_mut(&id)) else {
-            continue;
-        };
-        let Some(verdict) = plan.settle(&number, purse.balance) else { continue };
+        let account = number.holder.account();
+        let found = account.and_then(|id| Some((id, balances.get(&id)?.0)));
+        let Some((account, found)) = found else { continue };
+        let balance = ledger.accounts.get(&account).map_or(found, |booked| booked.balance);
+        let Some(verdict) = plan.settle(&number, balance) else { continue };
         charged.add(&verdict, plan.at);
         let RentVerdict { number, entries, balance } = verdict;
-        purse.balance = balance;
-        purse.entries.extend(entries);
+        ledger.add(account, entries, balance);
         changed.push(number);
     }
-    let bookings = purses.into_iter().filter(|(_, purse)| !purse.entries.is_empty());
-    let bookings = bookings.map(|(account, Purse { balance, seq, entries })| Booking {
-        account,
-        balance,
-        seq,
-        entries,
-    });
-    book(connection, bookings.collect()).await?;
+    book(connection, ledger, |account| balances.get(account).map(|(_, seq)| *seq)).await?;
     update(connection, changed).await?;
     Ok(charged)
 }

@@ -8,17 +8,18 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
+use sms_core::commit::Changes;
 use sms_core::ids::MessageId;
 use sms_core::receipt::ReceiptStatus;
 use sms_core::receipt::report::{
-    EarlyReport, NetworkId, NetworkReport, ReportPlan, ReportVerdict, Reported, SentPart,
+    EarlyReport, NetworkId, NetworkReport, ReportPlan, Reported, SentPart,
 };
 use sms_core::store::StoreError;
 use sqlx::{PgConnection, PgPool};
 
 use super::locked;
 use crate::begin::begin;
-use crate::change::Changes;
+use crate::change;
 use crate::error::{Context, PgError, PgResult};
 use crate::row::uuids;
 use crate::sent_part::{self, Place, Siblings};
@@ -45,7 +46,7 @@ impl Shared for Reports {
         let wanted: BTreeSet<MessageId> = places.values().map(|place| place.message).collect();
         let mut tx = begin(pool).await.context(doing)?;
         let ids = uuids(wanted.iter().copied());
-        let mut texts = locked(&mut tx, ids).await.context(doing)?;
+        let texts = locked(&mut tx, ids).await.context(doing)?;
         let mut parts = Parts::read(&mut tx, &places).await.context(doing)?;
         let mut changes = Changes::default();
         let mut reported = Vec::with_capacity(plans.len());
@@ -57,26 +58,18 @@ impl Shared for Reports {
             }
             let holder = parts.holder(&id).filter(|holder| wanted.contains(holder));
             let Some(holder) = holder else { return Err(PgError::Overtaken.during(Self::DOING)) };
-            let Some(message) = texts.get_mut(&holder) else {
+            let Some(message) = texts.get(&holder) else {
                 reported.push(Reported::Repeat);
                 continue;
             };
-            reported.push(match plan.settle(message, parts.of(holder)) {
-                ReportVerdict::Repeat => Reported::Repeat,
-                ReportVerdict::Keep(status) => {
-                    parts.report(&id, status);
-                    Reported::Kept
-                }
-                ReportVerdict::Change(status, changed) => {
-                    parts.report(&id, status);
-                    *message = changed.message.clone();
-                    changes.add(*changed, &plan.ids);
-                    Reported::Changed(message.clone())
-                }
-            });
+            let answer = changes.report(plan, message, parts.of(holder));
+            if answer != Reported::Repeat {
+                parts.report(&id, plan.report.status);
+            }
+            reported.push(answer);
         }
         parts.write(&mut tx).await.context(doing)?;
-        changes.write(&mut tx).await.context(doing)?;
+        change::write(&mut tx, changes.finish()).await.context(doing)?;
         tx.commit().await.context(doing)?;
         Ok(reported)
     }

@@ -8,7 +8,7 @@ use sms_core::ids::{AccountId, BatchId};
 use sms_core::message::Message;
 use sms_core::sending::idempotency::EarlierSend;
 use sms_core::sending::plan::SendPlan;
-use sms_core::sending::settle::{Replay, SendRefused, Sent};
+use sms_core::sending::settle::{SendRefused, Sent};
 use sms_core::store::{CommitError, StoreError};
 use sqlx::PgConnection;
 
@@ -204,14 +204,7 @@ async fn committed_before(
 
 fn answer((plan, outcome): (SendPlan, Outcome)) -> Answer {
     match outcome {
-        Outcome::Accepted { balance } => Ok(Sent {
-            batch: plan.batch,
-            messages: plan.messages,
-            rejected: plan.rejected,
-            credits: plan.charge,
-            balance,
-            replay: Replay::First,
-        }),
+        Outcome::Accepted { balance } => Ok(plan.sent(balance)),
         Outcome::Replayed(sent) => Ok(sent),
         Outcome::Refused(refused) => Err(refused),
     }
@@ -228,8 +221,6 @@ pub(super) async fn replay(
             .bind(uuid(earlier.batch))
             .fetch_all(connection)
             .await?;
-    let messages: PgResult<Vec<Message>> =
-        rows.iter().map(|row| Ok(row::message(row)?.as_accepted())).collect();
-    let EarlierSend { fingerprint: _, batch, rejected, credits, balance, accepted_at: _ } = earlier;
-    Ok(Sent { batch, messages: messages?, rejected, credits, balance, replay: Replay::Repeated })
+    let texts: PgResult<Vec<Message>> = rows.iter().map(row::message).collect();
+    Ok(earlier.sent(texts?))
 }

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use sms_core::account::AccountStatus;
+use sms_core::commit::{LedgerWrites, SendWrites};
 use sms_core::credits::Credits;
-use sms_core::credits::ledger::Entry;
 use sms_core::ids::{AccountId, BatchId};
 use sms_core::phone::E164;
 use sms_core::sending::idempotency::{EarlierSend, Fingerprint, IdempotencyKey};
 use sms_core::sending::plan::SendPlan;
 use sms_core::sending::settle::{
-    SendFacts, SendRefused, SendVerdict, TEST_TEXTS_KEPT, TEST_WINDOW,
+    SendFacts, SendRefused, SendVerdict, TEST_TEXTS_KEPT, TEST_WINDOW, TestTexts,
 };
 use sms_core::sending::{Rejection, RejectionReason};
 use sms_core::store::CommitError;
@@ -22,7 +22,7 @@ use sqlx::types::Json;
 use sqlx::{PgConnection, Row};
 
 use crate::conversation::{Moved, shift};
-use crate::credits::{Booking, book};
+use crate::credits::book;
 use crate::error::{PgError, PgResult};
 use crate::row::{Read, amount, digits, integer, time, uuid, uuids};
 use crate::rows_query::rows_query;
@@ -42,8 +42,15 @@ pub(super) struct Locked {
     codes_taken: BTreeSet<BatchId>,
     opted_out: BTreeSet<(AccountId, E164)>,
     earlier: BTreeMap<(AccountId, IdempotencyKey), EarlierSend>,
+    accepted: Accepted,
+}
+
+/// What the plans accepted so far write.
+#[derive(Default)]
+struct Accepted {
+    ledger: LedgerWrites,
     remembered: Vec<(AccountId, IdempotencyKey, EarlierSend)>,
-    tested: Vec<(AccountId, BatchId, Timestamp, u32)>,
+    tested: Vec<TestTexts>,
     moved: Moved,
 }
 
@@ -52,7 +59,6 @@ struct LockedAccount {
     balance: Credits,
     seq: i64,
     test_texts: Vec<(Timestamp, u32)>,
-    entries: Vec<Entry>,
     has_conversations: bool,
 }
 
@@ -91,7 +97,6 @@ impl Locked {
                 balance: row.credits("balance")?,
                 seq: row.try_get("ledger_seq")?,
                 test_texts: Vec::new(),
-                entries: Vec::new(),
                 has_conversations: row.try_get("has_conversations")?,
             };
             accounts.insert(row.id("id")?, account);
@@ -102,9 +107,7 @@ impl Locked {
             codes_taken,
             opted_out,
             earlier: read_earlier(connection, plans).await?,
-            remembered: Vec::new(),
-            tested: Vec::new(),
-            moved: Moved::new(),
+            accepted: Accepted::default(),
         })
     }
 
@@ -125,59 +128,45 @@ impl Locked {
             opted_out,
             codes_taken: self.codes_taken.contains(&plan.batch),
             test_texts: if plan.mode.is_test() { recent.collect() } else { Vec::new() },
+            has_conversations: account.has_conversations,
         };
         match plan.settle(&facts) {
             Err(refused) => Settled::Refused(refused),
             Ok(SendVerdict::Replay(earlier)) => Settled::Replayed(Box::new(earlier)),
-            Ok(SendVerdict::Accept { entry, balance }) => {
-                account.balance = balance;
-                account.entries.extend(entry);
-                if account.has_conversations {
-                    for text in &plan.messages {
-                        let newest = self.moved.entry((text.account, text.to)).or_insert(text.id);
-                        *newest = text.id.max(*newest);
-                    }
-                }
-                self.remember(plan, balance);
+            Ok(SendVerdict::Accept(writes)) => {
+                let balance = writes.balance;
+                self.add(plan.account, writes);
                 Settled::Accepted { balance }
             }
         }
     }
 
-    fn remember(&mut self, plan: &SendPlan, balance: Credits) {
-        let count = u32::try_from(plan.messages.len()).unwrap_or(u32::MAX);
-        if plan.mode.is_test() && count > 0 {
-            if let Some(account) = self.accounts.get_mut(&plan.account) {
-                account.test_texts.push((plan.at, count));
-            }
-            self.tested.push((plan.account, plan.batch, plan.at, count));
+    /// Adds what an accepted plan writes, and goes on with the facts as it leaves them.
+    fn add(&mut self, account: AccountId, writes: SendWrites) {
+        let SendWrites { entry, balance, remembered, test_texts, conversations } = writes;
+        let accepted = &mut self.accepted;
+        accepted.ledger.add(account, entry, balance);
+        if let Some(locked) = self.accounts.get_mut(&account) {
+            locked.balance = balance;
+            locked.test_texts.extend(test_texts.map(|made| (made.at, made.count)));
         }
-        if let Some(claim) = &plan.idempotency {
-            let earlier = EarlierSend {
-                fingerprint: claim.fingerprint,
-                batch: plan.batch,
-                rejected: plan.rejected.clone(),
-                credits: plan.charge,
-                balance,
-                accepted_at: plan.at,
-            };
-            self.earlier.insert((plan.account, claim.key.clone()), earlier.clone());
-            self.remembered.push((plan.account, claim.key.clone(), earlier));
+        accepted.tested.extend(test_texts);
+        if let Some((key, earlier)) = remembered {
+            self.earlier.insert((account, key.clone()), earlier.clone());
+            accepted.remembered.push((account, key, earlier));
+        }
+        for (number, message) in conversations {
+            let newest = accepted.moved.entry((account, number)).or_insert(message);
+            *newest = message.max(*newest);
         }
     }
 
     pub(super) async fn write(self, connection: &mut PgConnection) -> PgResult<()> {
-        let bookings = self.accounts.into_iter().filter(|(_, locked)| !locked.entries.is_empty());
-        let bookings = bookings.map(|(account, locked)| Booking {
-            account,
-            balance: locked.balance,
-            seq: locked.seq,
-            entries: locked.entries,
-        });
-        book(connection, bookings.collect()).await?;
-        write_keys(connection, self.remembered).await?;
-        write_tests(connection, self.tested).await?;
-        shift(connection, self.moved).await
+        let Accepted { ledger, remembered, tested, moved } = self.accepted;
+        book(connection, ledger, |id| self.accounts.get(id).map(|locked| locked.seq)).await?;
+        write_keys(connection, remembered).await?;
+        write_tests(connection, tested).await?;
+        shift(connection, moved).await
     }
 }
 
@@ -291,20 +280,20 @@ async fn write_keys(
 /// Remembers when test texts were made.
 pub(crate) async fn write_tests(
     connection: &mut PgConnection,
-    tested: Vec<(AccountId, BatchId, Timestamp, u32)>,
+    tested: Vec<TestTexts>,
 ) -> PgResult<()> {
-    let Some(newest) = tested.iter().map(|(_, _, at, _)| *at).max() else { return Ok(()) };
+    let Some(newest) = tested.iter().map(|made| made.at).max() else { return Ok(()) };
     sqlx::query("DELETE FROM test_send WHERE account_id = ANY($1) AND made_at < $2")
-        .bind(uuids(tested.iter().map(|(account, _, _, _)| *account)))
+        .bind(uuids(tested.iter().map(|made| made.account)))
         .bind(time(newest.minus(TEST_TEXTS_KEPT)))
         .execute(&mut *connection)
         .await?;
     let insert = rows_query!(
-        "INSERT INTO test_send " insert((account, batch, at, texts) in &tested) {
+        "INSERT INTO test_send " insert(TestTexts { account, batch, at, count } in &tested) {
             account_id: uuid = uuid(*account),
             batch_id: uuid = uuid(*batch),
             made_at: timestamptz = time(*at),
-            texts: integer = integer(*texts),
+            texts: integer = integer(*count),
         }
     );
     insert.execute(connection).await?;

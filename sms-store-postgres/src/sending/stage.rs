@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sms_core::commit::NewMessages;
 use sms_core::ids::{AccountId, BatchId};
-use sms_core::link::Link;
 use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey};
-use sms_core::sending::plan::SendPlan;
+use sms_core::sending::plan::{SendPlan, new_messages};
 use sqlx::PgConnection;
 
 use crate::error::PgResult;
@@ -32,18 +32,10 @@ pub(super) async fn stage(
     connection: &mut PgConnection,
     plans: &[&SendPlan],
 ) -> PgResult<BTreeSet<BatchId>> {
-    let texts: Vec<_> = plans
-        .iter()
-        .flat_map(|plan| plan.messages.iter().map(|message| (message, plan.accepted(message))))
-        .collect();
-    let entries: Vec<_> = plans
-        .iter()
-        .flat_map(|plan| plan.messages.iter().map(|message| plan.queue_entry(message)))
-        .collect();
-    for (texts, entries) in texts.chunks(PORTION).zip(entries.chunks(PORTION)) {
-        insert_queued(connection, texts, entries).await?;
+    let NewMessages { messages, links } = new_messages(plans.iter().copied());
+    for messages in messages.chunks(PORTION) {
+        insert_queued(connection, messages).await?;
     }
-    let links: Vec<&Link> = plans.iter().flat_map(|plan| &plan.links).collect();
     let mut written = BTreeSet::new();
     for links in links.chunks(PORTION) {
         written.extend(link::insert(connection, links).await?);
@@ -54,12 +46,12 @@ pub(super) async fn stage(
 
 /// Takes back what was staged for plans that were not accepted.
 pub(super) async fn unstage(connection: &mut PgConnection, plans: &[&SendPlan]) -> PgResult<()> {
-    let texts: Vec<_> = plans.iter().flat_map(|plan| plan.messages.iter()).collect();
-    if texts.is_empty() {
+    let NewMessages { messages, links } = new_messages(plans.iter().copied());
+    if messages.is_empty() {
         return Ok(());
     }
-    for texts in texts.chunks(PORTION) {
-        let ids = uuids(texts.iter().map(|message| message.id));
+    for messages in messages.chunks(PORTION) {
+        let ids = uuids(messages.iter().map(|new| new.message.id));
         sqlx::query("DELETE FROM queue WHERE message_id = ANY($1)")
             .bind(&ids)
             .execute(&mut *connection)
@@ -67,6 +59,5 @@ pub(super) async fn unstage(connection: &mut PgConnection, plans: &[&SendPlan]) 
         let delete = sqlx::query("DELETE FROM message WHERE id = ANY($1)").bind(&ids);
         delete.execute(&mut *connection).await?;
     }
-    let links: Vec<&Link> = plans.iter().flat_map(|plan| &plan.links).collect();
     link::delete(connection, &links).await
 }

@@ -11,6 +11,7 @@ use crate::random::{Random, SeededRandom};
 use crate::route::RouteName;
 use crate::samples::{account_id, contact, credits, ids, mobile, now, our_number, seconds};
 use crate::sending::plan::{Codes, Shortening};
+use crate::sending::writer::NewMessage;
 
 fn draft_of(body: &str) -> Campaign {
     let input = CampaignInput::new("Spring", body, ListId::from_u128(5));
@@ -87,6 +88,7 @@ fn pages_add_up_to_one_launch() {
     let launch = verdict.campaign.launch.unwrap();
     assert_eq!((launch.recipients, launch.credits, verdict.balance), (7, credits(7), credits(93)));
     assert_eq!(launch.counts, Counts::only(MessageStatus::Queued, 7));
+    assert_eq!((verdict.test_texts, verdict.conversations), (None, whole.batch));
     let entry = verdict.entry.unwrap();
     let cause = Cause::Send { batch: whole.batch, campaign: Some(draft().id) };
     assert_eq!(
@@ -147,13 +149,15 @@ fn texts_carry_batch_and_campaign_and_their_place_in_the_queue() {
     let due = seconds(3_600);
     for (mode, waits) in [(Mode::Live, 0), (Mode::Test, 1)] {
         let mut plan = plan_at(&draft(), mode, Some(due));
-        let text = plan.page(&people(1)).texts.remove(0);
+        let page = plan.page(&people(1));
+        let NewMessages { messages, links } = plan.new_messages(&page);
+        let [NewMessage { message: text, line, entry }] = &messages[..] else { panic!("one") };
         assert_eq!((text.campaign_id, text.batch_id), (Some(draft().id), Some(plan.batch)));
         assert_eq!((text.status, text.scheduled_at), (MessageStatus::Scheduled, Some(due)));
-        let entry = plan.queue_entry(&text);
+        assert_eq!((entry.message, entry.account, links), (text.id, text.account, vec![]));
         assert_eq!(entry.claimable_at, due.plus(Duration::from_secs(waits)));
         assert_eq!(entry.expires_at, due.plus(Duration::from_hours(1)));
-        assert_eq!((plan.accepted(&text).at, entry.attempt), (now(), 0));
+        assert_eq!((line.status, line.at, entry.attempt), (text.status, now(), 0));
     }
 }
 
@@ -203,6 +207,8 @@ fn limits_are_met_at_the_limit() {
     let made = vec![(seconds(-600), 250)];
     let facts_of = |size| LaunchFacts { balance: credits(50), ..facts(&draft, size) };
     let verdict = test.settle(&LaunchFacts { test_texts: made, ..facts_of(50) }).unwrap();
+    let made = verdict.test_texts.map(|made| (made.account, made.batch, made.at, made.count));
+    assert_eq!(made, Some((account_id(), test.batch, now(), 50)));
     assert_eq!((verdict.entry, verdict.balance), (None, credits(50)));
     assert_eq!(verdict.campaign.launch.unwrap().credits, Credits::ZERO);
     let mut live = plan(&draft, Mode::Live);

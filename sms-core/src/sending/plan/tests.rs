@@ -8,14 +8,16 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::account::Account;
+use crate::dispatch::QueueEntry;
 use crate::link::LinkBase;
-use crate::message::{Body, Direction, MessageStatus, Times};
+use crate::message::{Body, Direction, MessageStatus, TimelineEntry, Times};
 use crate::phone::E164;
 use crate::random::{Random, SeededRandom};
 use crate::route::RouteName;
-use crate::samples::{account, ids, message_id, mobile, now, our_number, person, seconds};
+use crate::samples::{account, ids, mobile, now, our_number, person, seconds};
 use crate::sending::IdempotencyKey;
 use crate::sending::quote::Quote;
+use crate::sending::writer::NewMessage;
 use crate::text::{Encoding, check_length, is_blank};
 
 /// Facts that a test changes one of.
@@ -376,9 +378,12 @@ fn a_text_waits_in_the_queue_untried_and_unheld() {
         lease: None,
         unanswered: 0,
     };
-    assert_eq!(plan.queue_entry(&plan.messages[0]), entry);
-    let other = Message { id: message_id(), ..plan.messages[0].clone() };
-    assert_eq!(plan.queue_entry(&other).message, message_id());
+    let message = &plan.messages[0];
+    let line = TimelineEntry { status: message.status, detail: None, at: plan.at };
+    let NewMessages { messages, links } = new_messages([&plan, &plan]);
+    let expected = NewMessage { message, line, entry };
+    assert_eq!(messages, [expected.clone(), expected]);
+    assert_eq!(links, Vec::<&Link>::new());
 }
 
 #[test]

@@ -1,11 +1,13 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::account::Mode;
-use crate::ids::{BatchId, LedgerEntryId};
+use crate::ids::LedgerEntryId;
 use crate::message::MessageStatus;
-use crate::samples::{account_id, credits, message, millis, now, seconds};
-use crate::sending::idempotency::{Fingerprint, IdempotencyClaim};
+use crate::samples::{
+    account_id, credits, message, message_id, millis, mobile, now, person, seconds,
+};
+use crate::sending::idempotency::Fingerprint;
+use crate::sending::recipients::RejectionReason;
 
 const MEANT: Fingerprint = Fingerprint([1; 32]);
 const OTHER: Fingerprint = Fingerprint([2; 32]);
@@ -56,6 +58,7 @@ fn facts() -> SendFacts {
         opted_out: false,
         codes_taken: false,
         test_texts: Vec::new(),
+        has_conversations: false,
     }
 }
 
@@ -69,14 +72,27 @@ fn against() -> SendFacts {
         opted_out: true,
         codes_taken: true,
         test_texts: vec![(seconds(-600), TEST_TEXTS_PER_HOUR)],
+        has_conversations: true,
     }
+}
+
+fn accepted(plan: &SendPlan, facts: &SendFacts) -> SendWrites {
+    match plan.settle(facts) {
+        Ok(SendVerdict::Accept(writes)) => writes,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What is written for a live send without a key, of an account without conversations.
+fn booked(entry: Option<Entry>, balance: Credits) -> SendWrites {
+    SendWrites { entry, balance, remembered: None, test_texts: None, conversations: Vec::new() }
 }
 
 /// What became of it, in a word.
 fn verdict(plan: &SendPlan, facts: &SendFacts) -> &'static str {
     match plan.settle(facts) {
-        Ok(SendVerdict::Accept { entry: Some(_), .. }) => "accepted and charged",
-        Ok(SendVerdict::Accept { entry: None, .. }) => "accepted",
+        Ok(SendVerdict::Accept(SendWrites { entry: Some(_), .. })) => "accepted and charged",
+        Ok(SendVerdict::Accept(SendWrites { entry: None, .. })) => "accepted",
         Ok(SendVerdict::Replay(_)) => "replayed",
         Err(CommitError::Stale) => "stale",
         Err(CommitError::Store(_)) => "store error",
@@ -102,15 +118,14 @@ fn an_accepted_live_send_books_one_entry_that_takes_its_charge() {
         note: None,
         created_at: now(),
     };
-    let expected = SendVerdict::Accept { entry: Some(entry), balance: credits(94) };
-    assert_eq!(plan.settle(&facts()).unwrap(), expected);
+    assert_eq!(accepted(&plan, &facts()), booked(Some(entry), credits(94)));
 }
 
 #[test]
 fn a_send_that_takes_nothing_books_nothing() {
-    let nothing = SendVerdict::Accept { entry: None, balance: credits(100) };
     for plan in [plan(Mode::Test, 3), plan(Mode::Live, 0), plan(Mode::Test, 0)] {
-        assert_eq!(plan.settle(&facts()).unwrap(), nothing);
+        let SendWrites { entry, balance, .. } = accepted(&plan, &facts());
+        assert_eq!((entry, balance), (None, credits(100)));
     }
     let poor = SendFacts { balance: Credits::ZERO, ..facts() };
     for plan in [plan(Mode::Test, 3), plan(Mode::Live, 0)] {
@@ -119,11 +134,66 @@ fn a_send_that_takes_nothing_books_nothing() {
 }
 
 #[test]
+fn an_accepted_send_writes_all_that_follows_from_it() {
+    let rejected = vec![Rejection::of(mobile(9), RejectionReason::OptedOut)];
+    let earlier = |charge: u64, balance: u64| EarlierSend {
+        fingerprint: MEANT,
+        batch: BatchId::from_u128(9),
+        rejected: rejected.clone(),
+        credits: credits(charge),
+        balance: credits(balance),
+        accepted_at: now(),
+    };
+    let texts =
+        TestTexts { account: account_id(), batch: BatchId::from_u128(9), at: now(), count: 2 };
+    let texted = |count| vec![(person(), message_id()); count];
+    for (mode, count, has_conversations, took, test_texts, conversations) in [
+        (Mode::Live, 2, false, 4, None, texted(0)),
+        (Mode::Live, 2, true, 4, None, texted(2)),
+        (Mode::Test, 2, true, 0, Some(texts), texted(2)),
+        (Mode::Test, 0, true, 0, None, texted(0)),
+    ] {
+        let plan = SendPlan { rejected: rejected.clone(), ..claiming(plan(mode, count)) };
+        let facts = SendFacts { has_conversations, ..facts() };
+        let writes = accepted(&plan, &facts);
+        assert_eq!(
+            writes.entry.map(|entry| entry.amount),
+            (took > 0).then(|| credits(took).loss())
+        );
+        assert_eq!(writes.balance, credits(100 - took));
+        let key = "booking-42".parse().unwrap();
+        assert_eq!(writes.remembered, Some((key, earlier(took, 100 - took))));
+        assert_eq!((writes.test_texts, writes.conversations), (test_texts, conversations));
+    }
+}
+
+#[test]
+fn the_answer_tells_the_balance_left_and_a_repeated_one_the_texts_as_they_were() {
+    let plan = claiming(plan(Mode::Live, 2));
+    let SendWrites { balance, remembered, .. } = accepted(&plan, &facts());
+    let first = plan.clone().sent(balance);
+    assert_eq!(
+        (first.credits, first.balance, first.replay),
+        (credits(4), credits(96), Replay::First)
+    );
+    assert_eq!(first.messages, plan.messages);
+    let (_, earlier) = remembered.unwrap();
+    let since = plan.messages.iter().map(delivered);
+    let repeated = earlier.sent(since);
+    assert_eq!(repeated, Sent { replay: Replay::Repeated, ..first });
+}
+
+fn delivered(text: &Message) -> Message {
+    let Message { status, times, .. } = message(MessageStatus::Delivered);
+    Message { status, times, ..text.clone() }
+}
+
+#[test]
 fn a_send_may_take_the_whole_balance_and_not_one_credit_more() {
     let plan = plan(Mode::Live, 3);
     let facts = |balance| SendFacts { balance: credits(balance), ..facts() };
     match plan.settle(&facts(6)).unwrap() {
-        SendVerdict::Accept { entry: Some(entry), balance } => {
+        SendVerdict::Accept(SendWrites { entry: Some(entry), balance, .. }) => {
             assert_eq!((entry.balance_after, balance), (Credits::ZERO, Credits::ZERO));
         }
         other => panic!("{other:?}"),
@@ -204,7 +274,7 @@ fn wait(made: &[(i64, u32)], wanted: usize) -> Option<Duration> {
     let test_texts = made.iter().map(|(ago, count)| (seconds(-ago), *count)).collect();
     let facts = SendFacts { test_texts, ..facts() };
     match plan(Mode::Test, wanted).settle(&facts) {
-        Ok(SendVerdict::Accept { .. }) => None,
+        Ok(SendVerdict::Accept(_)) => None,
         Err(CommitError::Refused(SendRefused::TestTextsUsedUp { retry_after })) => {
             Some(retry_after)
         }
@@ -307,7 +377,7 @@ proptest! {
         let plan = plan(Mode::Live, texts);
         let facts = SendFacts { balance: credits(balance), ..facts() };
         match plan.settle(&facts) {
-            Ok(SendVerdict::Accept { entry, balance: left }) => {
+            Ok(SendVerdict::Accept(SendWrites { entry, balance: left, .. })) => {
                 prop_assert_eq!(left.get() + plan.charge.get(), balance);
                 prop_assert_eq!(entry.map_or(left, |entry| entry.balance_after), left);
             }

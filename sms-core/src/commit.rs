@@ -1,0 +1,39 @@
+//! What a commit writes, as one value.
+//!
+//! A store must not have to remember what follows from a command: which webhook deliveries it
+//! raises, what it counts in statistics and campaigns, who was contacted. So each command that
+//! changes messages ends in one value that lists every effect on rows, and a store does nothing
+//! but write it. Stores take these values apart without `..`: a new effect is one more field, and
+//! stops every store from compiling until it writes it.
+//!
+//! | what happens | the value |
+//! |---|---|
+//! | messages change: receipts, reports, cancels, sweeps | [`ChangeWrites`], gathered by [`Changes`] |
+//! | a worker claims due messages | [`ClaimWrites`], gathered by [`Claim`] |
+//! | outcomes of submits are recorded | [`OutcomeWrites`], gathered by [`Outcomes`] |
+//! | a send is accepted | [`NewMessages`] and [`SendWrites`] |
+//! | a campaign is launched | [`NewMessages`], page by page, and [`LaunchWrites`] |
+//! | a message comes in | [`InboundWrites`] |
+//! | ledger entries are booked, by any of these or alone | [`LedgerWrites`] |
+//! | links are followed | [`ClickWrites`], gathered by [`Clicks`] |
+//!
+//! What a store reads more cheaply while it writes stays an instruction in the value, not a row:
+//! refunds are drafts to be posted against the balance, because accounts are locked last;
+//! [`Raised`] events become deliveries to the endpoints that the account has at that moment; a
+//! message that comes in begins the conversation with its number or moves it.
+
+mod change;
+mod click;
+mod dispatch;
+mod ledger;
+
+pub use change::{ChangeWrites, Changes, MessageWrite};
+pub use click::{ClickWrites, Clicks};
+pub use dispatch::{Claim, ClaimWrites, OutcomeWrites, Outcomes};
+pub use ledger::{Booked, LedgerWrites};
+
+pub use crate::campaign::launch::LaunchWrites;
+pub use crate::event::Raised;
+pub use crate::inbound::InboundWrites;
+pub use crate::sending::settle::SendWrites;
+pub use crate::sending::writer::{NewMessage, NewMessages};

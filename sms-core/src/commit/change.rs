@@ -1,0 +1,166 @@
+//! Changes of messages, gathered from any number of verdicts.
+
+use std::collections::BTreeMap;
+
+use crate::campaign::counts::{CountChanges, CountDelta};
+use crate::credits::ledger::Draft;
+use crate::event::{Event, Raised};
+use crate::ids::{AccountId, Ids, MessageId};
+use crate::message::change::{Changed, Texted};
+use crate::message::{Message, MessageStatus, TimelineEntry};
+use crate::phone::E164;
+use crate::receipt::report::{ReportPlan, ReportVerdict, Reported, SentPart};
+use crate::receipt::{ReceiptPlan, Recorded};
+use crate::statistics::Tally;
+
+/// What a commit writes because messages change.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[must_use = "what is gathered has to be written by the store"]
+pub struct ChangeWrites {
+    /// Messages that changed, by id, each once.
+    pub messages: Vec<MessageWrite>,
+    /// Messages that leave the queue, if they are in it.
+    pub unqueued: Vec<MessageId>,
+    /// Who was contacted, each pair of numbers once. Where the store knows a later contact of the
+    /// pair, that one stays.
+    pub contacted: Vec<Texted>,
+    /// Credits that go back: [posted](super::LedgerWrites::post) against the balance of each
+    /// account, with the account locked. They always fit.
+    pub refunds: BTreeMap<AccountId, Vec<Draft>>,
+    /// The change of each campaign's counts, each campaign once.
+    pub counts: Vec<CountDelta>,
+    /// What the messages count in statistics. Refunds count in their [`super::LedgerWrites`].
+    pub tally: Tally,
+    /// Events to be delivered, in order.
+    pub raised: Vec<Raised>,
+}
+
+/// A message written over what it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageWrite {
+    /// The message as it is now. Only its status, its error and its times can differ.
+    pub message: Message,
+    /// New lines of its timeline, in order.
+    pub lines: Vec<TimelineEntry>,
+}
+
+/// Gathers changes for one commit, in order. A later change of a message builds on an earlier one.
+#[derive(Debug, Clone, Default)]
+#[must_use = "what is gathered has to be written by the store"]
+pub struct Changes {
+    messages: BTreeMap<MessageId, MessageWrite>,
+    contacted: BTreeMap<(E164, E164), Texted>,
+    refunds: BTreeMap<AccountId, Vec<Draft>>,
+    counts: CountChanges,
+    tally: Tally,
+    raised: Vec<Raised>,
+}
+
+impl Changes {
+    /// Adds what one plan changes. The ids that the plan has left name its deliveries.
+    pub fn add(&mut self, changes: impl IntoIterator<Item = Changed>, ids: &Ids) {
+        let mut events = Vec::new();
+        for changed in changes {
+            self.add_silently(changed, &mut events);
+        }
+        self.raise(events, ids);
+    }
+
+    /// Adds one change, and its events to those that are still to be [raised](Self::raise).
+    pub(super) fn add_silently(&mut self, changed: Changed, events: &mut Vec<Event>) {
+        if let Some(texted) = changed.texted() {
+            let last = self.contacted.entry((texted.number, texted.person)).or_insert(texted);
+            if texted.at >= last.at {
+                *last = texted;
+            }
+        }
+        self.counts.add(&changed);
+        let Changed { was, message, timeline, refund, events: more } = changed;
+        self.tally.text(&was.times, &message);
+        if let Some(draft) = refund {
+            self.refunds.entry(message.account).or_default().push(draft);
+        }
+        events.extend(more);
+        self.put(message, timeline);
+    }
+
+    /// Raises the events of one plan.
+    pub(super) fn raise(&mut self, events: Vec<Event>, ids: &Ids) {
+        if !events.is_empty() {
+            self.raised.push(Raised { events, ids: ids.clone() });
+        }
+    }
+
+    /// Adds a line to a message's timeline that changes nothing else.
+    pub(super) fn note(&mut self, message: Message, line: TimelineEntry) {
+        self.put(message, vec![line]);
+    }
+
+    fn put(&mut self, message: Message, lines: Vec<TimelineEntry>) {
+        match self.messages.get_mut(&message.id) {
+            Some(write) => {
+                write.message = message;
+                write.lines.extend(lines);
+            }
+            None => drop(self.messages.insert(message.id, MessageWrite { message, lines })),
+        }
+    }
+
+    /// The message as the changes gathered so far leave it; `None` when they leave it alone.
+    pub(super) fn latest(&self, id: MessageId) -> Option<&Message> {
+        self.messages.get(&id).map(|write| &write.message)
+    }
+
+    /// Settles a receipt against the message as the store found it under its lock, and as the
+    /// changes gathered so far leave it.
+    pub fn receipt(&mut self, plan: &mut ReceiptPlan, found: Option<&Message>) -> Recorded {
+        let Some(found) = found else { return Recorded::NoSuchMessage };
+        let message = self.latest(found.id).unwrap_or(found);
+        let Some(changed) = plan.settle(message) else {
+            return Recorded::Unchanged(message.clone());
+        };
+        let message = changed.message.clone();
+        self.add([changed], &plan.ids);
+        Recorded::Changed(message)
+    }
+
+    /// Settles a report of a part against its message and all parts of it, as the store found them
+    /// under its lock. The report is kept with its part unless the answer is
+    /// [`Reported::Repeat`].
+    pub fn report(
+        &mut self,
+        plan: &mut ReportPlan,
+        found: &Message,
+        parts: &[SentPart],
+    ) -> Reported {
+        match plan.settle(self.latest(found.id).unwrap_or(found), parts) {
+            ReportVerdict::Repeat => Reported::Repeat,
+            ReportVerdict::Keep(_) => Reported::Kept,
+            ReportVerdict::Change(_, changed) => {
+                let message = changed.message.clone();
+                self.add([*changed], &plan.ids);
+                Reported::Changed(message)
+            }
+        }
+    }
+
+    /// All that was gathered.
+    pub fn finish(self) -> ChangeWrites {
+        let Self { messages, contacted, refunds, counts, tally, raised } = self;
+        let is_done =
+            |write: &&MessageWrite| !MessageStatus::CLAIMABLE.contains(&write.message.status);
+        let done = messages.values().filter(is_done).map(|write| write.message.id);
+        ChangeWrites {
+            unqueued: done.collect(),
+            messages: messages.into_values().collect(),
+            contacted: contacted.into_values().collect(),
+            refunds,
+            counts: counts.into_deltas(),
+            tally,
+            raised,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,175 @@
+//! Claims and outcomes, settled message by message.
+
+use std::collections::BTreeMap;
+
+use super::change::{ChangeWrites, Changes};
+use crate::dispatch::{
+    ClaimFacts, ClaimPlan, ClaimVerdict, Claimed, FollowUp, OutcomePlan, OutcomeRecorded,
+    OutcomeVerdict, QueueEntry,
+};
+use crate::event::Event;
+use crate::ids::MessageId;
+use crate::message::Message;
+use crate::message::change::Changed;
+use crate::receipt::report::{EarlyReports, SentPart};
+
+/// What a commit writes for a claim.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[must_use = "what is claimed has to be written by the store"]
+pub struct ClaimWrites {
+    /// Places in the queue, written over those there were.
+    pub queue: Vec<QueueEntry>,
+    /// What the claim changes about messages.
+    pub changes: ChangeWrites,
+}
+
+/// A claim under way: settles one due message after another.
+#[derive(Debug, Clone)]
+#[must_use = "what is claimed has to be written by the store"]
+pub struct Claim {
+    plan: ClaimPlan,
+    claimed: Claimed,
+    queue: Vec<QueueEntry>,
+    dropped: Vec<MessageId>,
+    changes: Changes,
+    events: Vec<Event>,
+}
+
+impl Claim {
+    /// Begins a claim.
+    pub fn new(plan: ClaimPlan) -> Self {
+        Self {
+            plan,
+            claimed: Claimed::default(),
+            queue: Vec::new(),
+            dropped: Vec::new(),
+            changes: Changes::default(),
+            events: Vec::new(),
+        }
+    }
+
+    /// Settles one message as the store finds it under its lock.
+    pub fn settle(&mut self, facts: ClaimFacts<'_>) {
+        let message = facts.entry.message;
+        match self.plan.settle(facts) {
+            ClaimVerdict::Take { changed, text, entry } => {
+                self.queue.push(entry);
+                self.claimed.texts.push(text);
+                if let Some(changed) = changed {
+                    self.change(*changed);
+                }
+            }
+            ClaimVerdict::Fail(changed) => {
+                self.claimed.failed += 1;
+                self.change(*changed);
+            }
+            ClaimVerdict::GiveUp(changed) => {
+                self.claimed.given_up += 1;
+                self.change(*changed);
+            }
+            ClaimVerdict::Cancel(changed) => {
+                self.claimed.cancelled += 1;
+                self.change(*changed);
+            }
+            ClaimVerdict::Drop => self.dropped.push(message),
+        }
+    }
+
+    fn change(&mut self, changed: Changed) {
+        self.changes.add_silently(changed, &mut self.events);
+    }
+
+    /// What the store writes, and what the worker gets once that is committed.
+    pub fn finish(self) -> (ClaimWrites, Claimed) {
+        let Self { plan, claimed, queue, dropped, mut changes, events } = self;
+        changes.raise(events, &plan.ids);
+        let mut changes = changes.finish();
+        changes.unqueued.extend(dropped);
+        (ClaimWrites { queue, changes }, claimed)
+    }
+}
+
+/// What a commit writes for outcomes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[must_use = "what is recorded has to be written by the store"]
+pub struct OutcomeWrites {
+    /// Places in the queue, written over those there were, each message once.
+    pub queue: Vec<QueueEntry>,
+    /// What simulated networks bring back later.
+    pub follow_ups: Vec<FollowUp>,
+    /// Parts that networks took, in place of early reports and of parts of other messages that
+    /// once had the same ids. Of two with one id the later counts.
+    pub parts: Vec<SentPart>,
+    /// What the outcomes change about messages.
+    pub changes: ChangeWrites,
+}
+
+/// Outcomes being recorded: settles one after another.
+#[derive(Debug, Clone)]
+#[must_use = "what is recorded has to be written by the store"]
+pub struct Outcomes {
+    /// Reports that came before their parts, and that no outcome took yet.
+    early: EarlyReports,
+    queue: BTreeMap<MessageId, QueueEntry>,
+    follow_ups: Vec<FollowUp>,
+    parts: Vec<SentPart>,
+    changes: Changes,
+    recorded: Vec<OutcomeRecorded>,
+}
+
+impl Outcomes {
+    /// Begins to record outcomes, beside the reports that came before for parts of any of them.
+    pub fn new(early: EarlyReports) -> Self {
+        Self {
+            early,
+            queue: BTreeMap::new(),
+            follow_ups: Vec::new(),
+            parts: Vec::new(),
+            changes: Changes::default(),
+            recorded: Vec::new(),
+        }
+    }
+
+    /// Settles one outcome against the message and its place in the queue, as the store found them
+    /// under its lock, and as the outcomes before leave them.
+    pub fn settle(&mut self, plan: &mut OutcomePlan, found: Option<(&Message, &QueueEntry)>) {
+        let found = found.map(|(message, entry)| {
+            let message = self.changes.latest(message.id).unwrap_or(message);
+            (message, self.queue.get(&message.id).unwrap_or(entry))
+        });
+        let verdict = plan.settle(found, &self.early);
+        let recorded = match verdict {
+            OutcomeVerdict::Done { changes, follow_ups, parts } => {
+                self.queue.remove(&plan.message);
+                let status = changes.last().map(|changed| changed.message.status);
+                self.changes.add(changes, &plan.ids);
+                self.follow_ups.extend(follow_ups);
+                for part in parts {
+                    self.early.remove(&part.id);
+                    self.parts.push(part);
+                }
+                status.map_or(OutcomeRecorded::LeaseLost, OutcomeRecorded::Done)
+            }
+            OutcomeVerdict::Retry { entry, note } => {
+                if let Some(((message, _), line)) = found.zip(note) {
+                    let message = message.clone();
+                    self.changes.note(message, line);
+                }
+                self.queue.insert(plan.message, entry);
+                OutcomeRecorded::Retry
+            }
+            OutcomeVerdict::LeaseLost => OutcomeRecorded::LeaseLost,
+        };
+        self.recorded.push(recorded);
+    }
+
+    /// What the store writes, and what it answers once that is committed, in the order settled.
+    pub fn finish(self) -> (OutcomeWrites, Vec<OutcomeRecorded>) {
+        let Self { early: _, queue, follow_ups, parts, changes, recorded } = self;
+        let queue = queue.into_values().collect();
+        (OutcomeWrites { queue, follow_ups, parts, changes: changes.finish() }, recorded)
+    }
+}
+
+#[cfg(test)]
+mod tests;

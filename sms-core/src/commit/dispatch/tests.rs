@@ -1,0 +1,116 @@
+use super::*;
+use crate::account::AccountStatus;
+use crate::dispatch::{Lease, LeaseToken, Wanted};
+use crate::message::{ErrorCode, MessageStatus};
+use crate::receipt::ReceiptStatus;
+use crate::receipt::report::{EarlyReport, NetworkId};
+use crate::route::{HandOver, RouteName};
+use crate::samples::{account_id, ids, message, now, seconds};
+
+const OURS: LeaseToken = LeaseToken(1);
+
+fn numbered(id: u128, status: MessageStatus) -> Message {
+    Message { id: MessageId::from_u128(id), ..message(status) }
+}
+
+fn entry(message: &Message, lease: Option<LeaseToken>) -> QueueEntry {
+    QueueEntry {
+        message: message.id,
+        account: account_id(),
+        claimable_at: seconds(-1),
+        expires_at: seconds(3_600),
+        attempt: 0,
+        lease,
+        unanswered: 0,
+    }
+}
+
+#[test]
+fn a_claim_writes_what_is_taken_what_fails_and_what_is_left_over() {
+    let lease = Lease { token: OURS, until: seconds(30) };
+    let wanted = Wanted::AllBut(Vec::new());
+    let mut claim = Claim::new(ClaimPlan { at: now(), limit: 10, lease, wanted, ids: ids() });
+    let due = [
+        (numbered(1, MessageStatus::Queued), false, false),
+        (numbered(2, MessageStatus::Queued), true, false),
+        (numbered(3, MessageStatus::Queued), false, true),
+        (numbered(4, MessageStatus::Delivered), false, false),
+    ];
+    for (message, opted_out, campaign_cancelled) in &due {
+        claim.settle(ClaimFacts {
+            message,
+            entry: &entry(message, None),
+            account_status: AccountStatus::Active,
+            opted_out: *opted_out,
+            campaign_cancelled: *campaign_cancelled,
+        });
+    }
+    let (ClaimWrites { queue, changes }, claimed) = claim.finish();
+    assert_eq!((claimed.texts.len(), claimed.failed, claimed.cancelled), (1, 1, 1));
+    let held: Vec<_> = queue.iter().map(|entry| (entry.message.as_u128(), entry.lease)).collect();
+    assert_eq!(held, [(1, Some(OURS))]);
+    let statuses: Vec<_> = changes.messages.iter().map(|write| write.message.status).collect();
+    let expected = [MessageStatus::Sending, MessageStatus::Failed, MessageStatus::Cancelled];
+    assert_eq!(statuses, expected);
+    let unqueued: Vec<_> = changes.unqueued.iter().map(|id| id.as_u128()).collect();
+    assert_eq!(unqueued, [2, 3, 4]);
+    assert_eq!(changes.refunds[&account_id()].len(), 2);
+    assert_eq!(changes.raised.len(), 1, "one plan names all deliveries of a claim");
+}
+
+fn outcome(message: &Message, result: HandOver) -> OutcomePlan {
+    let (message, token) = (message.id, OURS);
+    OutcomePlan { message, token, claimed_at: now(), result, at: now(), ids: ids() }
+}
+
+fn submitted(name: &str) -> HandOver {
+    HandOver::Submitted { parts: vec![NetworkId::new(RouteName::new("smpp"), name)] }
+}
+
+#[test]
+fn outcomes_of_one_commit_build_on_each_other() {
+    let (one, two) = (numbered(1, MessageStatus::Sending), numbered(2, MessageStatus::Sending));
+    let (first, second) = (entry(&one, Some(OURS)), entry(&two, Some(OURS)));
+    let later = || HandOver::TryLater { detail: "throttled".to_owned() };
+    let refused = HandOver::Refused { error: ErrorCode::RejectedByNetwork, detail: None };
+    let mut outcomes = Outcomes::new(EarlyReports::new());
+    for (message, entry, result) in [
+        (&one, &first, later()),
+        (&one, &first, submitted("a")),
+        (&two, &second, refused.clone()),
+        (&two, &second, refused),
+    ] {
+        outcomes.settle(&mut outcome(message, result), Some((message, entry)));
+    }
+    outcomes.settle(&mut outcome(&one, submitted("b")), None);
+    let (OutcomeWrites { queue, follow_ups, parts, changes }, recorded) = outcomes.finish();
+    let failed = OutcomeRecorded::Done(MessageStatus::Failed);
+    let lost = OutcomeRecorded::LeaseLost;
+    assert_eq!(recorded, [OutcomeRecorded::Retry, lost, failed, lost, lost]);
+    assert_eq!(queue.iter().map(|entry| entry.attempt).collect::<Vec<_>>(), [1]);
+    assert_eq!((follow_ups.len(), parts.len()), (0, 0));
+    let written: Vec<_> =
+        changes.messages.iter().map(|write| (write.message.status, write.lines.len())).collect();
+    assert_eq!(written, [(MessageStatus::Sending, 1), (MessageStatus::Failed, 1)]);
+    assert_eq!(changes.unqueued, [two.id]);
+    assert_eq!(changes.refunds[&account_id()].len(), 1, "once");
+}
+
+#[test]
+fn a_report_that_came_early_is_taken_by_one_outcome_only() {
+    let (one, two) = (numbered(1, MessageStatus::Sending), numbered(2, MessageStatus::Sending));
+    let report = EarlyReport { status: ReceiptStatus::Delivered, at: now() };
+    let early = [(NetworkId::new(RouteName::new("smpp"), "a"), report)].into();
+    let mut outcomes = Outcomes::new(early);
+    for message in [&one, &two] {
+        let entry = entry(message, Some(OURS));
+        outcomes.settle(&mut outcome(message, submitted("a")), Some((message, &entry)));
+    }
+    let (OutcomeWrites { parts, changes, .. }, recorded) = outcomes.finish();
+    let done = [MessageStatus::Delivered, MessageStatus::Sent].map(OutcomeRecorded::Done);
+    assert_eq!(recorded, done);
+    let reports: Vec<_> = parts.iter().map(|part| part.report).collect();
+    assert_eq!(reports, [Some(ReceiptStatus::Delivered), None]);
+    assert_eq!(changes.unqueued, [one.id, two.id]);
+    assert_eq!(changes.raised.len(), 2);
+}
