@@ -25,6 +25,15 @@ impl ConnectFailed {
             | sqlx::migrate::MigrateError::ExecuteMigration(cause, _) => {
                 Self(format!("a migration failed: {}", PgError::from(cause)))
             }
+            sqlx::migrate::MigrateError::VersionMissing(version) => Self(format!(
+                "the database has run migration {version}, which this program does not have: \
+                 either a newer program migrated it, then run that one, or it was created before \
+                 the first release and cannot be upgraded, then create a new database"
+            )),
+            sqlx::migrate::MigrateError::VersionMismatch(version) => Self(format!(
+                "the database has run another text of migration {version} than this program has: \
+                 migrations that were run must never be edited"
+            )),
             other => Self(format!("the migrations do not fit the database: {other}")),
         }
     }

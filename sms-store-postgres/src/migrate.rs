@@ -1,4 +1,4 @@
-//! The migrations, in order. Forward only, and never edited once merged.
+//! The migrations, in order. They are only added: one that a database may have run is never edited.
 
 use std::borrow::Cow;
 
@@ -7,8 +7,8 @@ use sqlx::{Connection, PgConnection, PgPool, SqlSafeStr};
 
 use crate::error::ConnectFailed;
 
-/// Runs what is missing, on a connection of its own without time limits: an index takes its time,
-/// and a program that starts while another migrates waits for it.
+/// Runs what is missing, on a connection without time limits: an index takes its time, and a
+/// program that starts while another migrates waits for it.
 pub(crate) async fn run(pool: &PgPool) -> Result<(), ConnectFailed> {
     let options = pool.connect_options();
     let unlimited = [("statement_timeout", "0"), ("lock_timeout", "0")];
@@ -21,86 +21,26 @@ pub(crate) async fn run(pool: &PgPool) -> Result<(), ConnectFailed> {
     connection.close().await.map_err(ConnectFailed::new)
 }
 
-/// Every change of the schema, in order: version, name, statements.
-const MIGRATIONS: [(i64, &str, &str); 26] = [
-    (
-        20_261_121_100_000,
-        "account and credits",
-        include_str!("../migrations/20261121100000_account_and_credits.sql"),
-    ),
-    (
-        20_261_121_100_100,
-        "message and queue",
-        include_str!("../migrations/20261121100100_message_and_queue.sql"),
-    ),
-    (
-        20_261_121_100_200,
-        "number and inbound",
-        include_str!("../migrations/20261121100200_number_and_inbound.sql"),
-    ),
-    (20_261_121_100_300, "webhook", include_str!("../migrations/20261121100300_webhook.sql")),
-    (
-        20_261_121_101_000,
-        "ledger without reference",
-        include_str!("../migrations/20261121101000_ledger_without_reference.sql"),
-    ),
-    (20_261_121_110_100, "rate limit", include_str!("../migrations/20261121110100_rate_limit.sql")),
-    (
-        20_261_121_120_000,
-        "webhook run",
-        include_str!("../migrations/20261121120000_webhook_run.sql"),
-    ),
-    (20_261_121_120_100, "tidying", include_str!("../migrations/20261121120100_tidying.sql")),
-    (20_261_121_130_000, "search", include_str!("../migrations/20261121130000_search.sql")),
-    (20_261_121_140_000, "comments", include_str!("../migrations/20261121140000_comments.sql")),
-    (20_261_121_200_000, "template", include_str!("../migrations/20261121200000_template.sql")),
-    (
-        20_261_121_200_100,
-        "sender name",
-        include_str!("../migrations/20261121200100_sender_name.sql"),
-    ),
-    (
-        20_261_121_200_200,
-        "opt-out list",
-        include_str!("../migrations/20261121200200_opt_out_list.sql"),
-    ),
-    (
-        20_261_121_210_000,
-        "contact and list",
-        include_str!("../migrations/20261121210000_contact_and_list.sql"),
-    ),
-    (20_261_121_220_000, "rent", include_str!("../migrations/20261121220000_rent.sql")),
-    (20_261_121_220_100, "statistics", include_str!("../migrations/20261121220100_statistics.sql")),
-    (20_261_121_223_000, "link", include_str!("../migrations/20261121223000_link.sql")),
-    (
-        20_261_121_230_000,
-        "conversation",
-        include_str!("../migrations/20261121230000_conversation.sql"),
-    ),
-    (20_261_121_233_000, "campaign", include_str!("../migrations/20261121233000_campaign.sql")),
-    (20_261_121_235_000, "vacuum", include_str!("../migrations/20261121235000_vacuum.sql")),
-    (20_261_122_000_000, "sent part", include_str!("../migrations/20261122000000_sent_part.sql")),
-    (
-        20_261_122_000_100,
-        "queue by route",
-        include_str!("../migrations/20261122000100_queue_by_route.sql"),
-    ),
-    (
-        20_261_122_010_000,
-        "queue claims",
-        include_str!("../migrations/20261122010000_queue_claims.sql"),
-    ),
-    (20_261_122_020_000, "unanswered", include_str!("../migrations/20261122020000_unanswered.sql")),
-    (
-        20_261_122_020_100,
-        "queue route default",
-        include_str!("../migrations/20261122020100_queue_route_default.sql"),
-    ),
-    (
-        20_261_122_020_200,
-        "early report",
-        include_str!("../migrations/20261122020200_early_report.sql"),
-    ),
+/// A file of `migrations/`: its version, its name, its statements.
+macro_rules! file {
+    ($version:literal, $name:literal) => {
+        ($version, $name, include_str!(concat!("../migrations/", $version, "_", $name, ".sql")))
+    };
+}
+
+const MIGRATIONS: [(i64, &str, &str); 12] = [
+    file!(20_261_122_120_000, "account_and_credits"),
+    file!(20_261_122_120_100, "message"),
+    file!(20_261_122_120_200, "dispatch"),
+    file!(20_261_122_120_300, "sending"),
+    file!(20_261_122_120_400, "number_and_inbound"),
+    file!(20_261_122_120_500, "conversation"),
+    file!(20_261_122_120_600, "address_book"),
+    file!(20_261_122_120_700, "campaign"),
+    file!(20_261_122_120_800, "webhook"),
+    file!(20_261_122_120_900, "statistics"),
+    file!(20_261_122_121_000, "search"),
+    file!(20_261_122_121_100, "rate_limit"),
 ];
 
 fn migrations() -> Vec<Migration> {

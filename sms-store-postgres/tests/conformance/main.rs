@@ -5,7 +5,6 @@
 
 mod address_book;
 mod campaign;
-mod conversation;
 mod dropped;
 mod number;
 mod plans;
@@ -13,7 +12,6 @@ mod postgres;
 mod schema;
 mod search;
 mod sent_part;
-mod statistics;
 
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
@@ -153,12 +151,10 @@ fn main() -> ExitCode {
     let own = [
         address_book::TESTS,
         campaign::TESTS,
-        conversation::TESTS,
         number::TESTS,
         postgres::TESTS,
         schema::TESTS,
         sent_part::TESTS,
-        statistics::TESTS,
     ];
     let own = own.into_iter().flatten();
     let here = own.map(|(name, act)| {
@@ -174,6 +170,7 @@ fn main() -> ExitCode {
     watch_for(Heard::PassedOn, || Box::new(plans::Notices));
     let own = [
         own!(2, dropped::a_command_that_is_dropped_leaves_no_transaction_behind),
+        own!(1, schema::a_database_with_unknown_migrations_is_refused_in_plain_words),
         own!(8, search::searches_among_many_texts_find_what_is_there),
         own!(1, plans::hot_queries_use_the_indexes_meant_for_them),
     ];

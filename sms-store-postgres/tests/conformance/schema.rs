@@ -2,20 +2,17 @@
 
 use sms_conformance::Rig;
 use sms_conformance::rig::{request, taken};
-use sms_core::dispatch::{ClaimPlan, OutcomeRecorded, Wanted};
 use sms_core::message::MessageStatus;
 use sms_core::store::{CommitError, StoreError};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
+use crate::Own;
 use crate::postgres::Act;
 
 /// The tests by name.
 pub(crate) const TESTS: &[(&str, Act)] = &[
     ("schema::every_table_index_and_constraint_says_what_it_is_for", |rig, url| {
         Box::pin(everything_is_commented(rig, url))
-    }),
-    ("schema::a_server_from_before_the_newest_columns_may_still_write_places", |rig, url| {
-        Box::pin(older_places(rig, url))
     }),
     ("error::what_cannot_be_put_in_a_row_with_others_is_run_again", |rig, url| {
         Box::pin(run_again(rig, url))
@@ -48,24 +45,6 @@ async fn everything_is_commented(_rig: &Rig, url: &str) {
     .expect("the catalogue is read");
     connection.close().await.expect("the connection ends");
     assert_eq!(bare, Vec::<String>::new(), "say what these are for: COMMENT ON … IS …");
-}
-
-/// Places in the queue as a server wrote them before it knew of routes and unanswered hand-overs.
-async fn older_places(rig: &Rig, url: &str) {
-    let account = rig.account(10).await;
-    let text = rig.text(&account, 1).await;
-    let sql = "WITH was AS (DELETE FROM queue RETURNING *)
-               INSERT INTO queue (message_id, account_id, claimable_at, expires_at)
-               SELECT message_id, account_id, claimable_at, expires_at FROM was";
-    run(url, sql.to_owned()).await;
-    // Whichever route has no room: theirs is not known.
-    let wanted = Wanted::AllBut(vec![text.route.clone()]);
-    let plan = ClaimPlan { wanted, ..rig.claim_plan(10) };
-    let token = plan.lease.token;
-    let claimed = rig.store().dispatch_claim(plan).await.expect("claimed");
-    assert_eq!(claimed.texts.len(), 1);
-    let recorded = rig.record(text.id, token, taken()).await;
-    assert_eq!(recorded, OutcomeRecorded::Done(MessageStatus::Sent));
 }
 
 /// Lets the first statement that writes to this table fail with this SQLSTATE.
@@ -137,4 +116,16 @@ async fn internal(rig: &Rig, url: &str) {
     let told = format!("{error:?} {error}");
     assert!(told.contains("XX000") && !told.contains("447700900123"), "{told}");
     assert_eq!(rig.balance(&account).await, 10);
+}
+
+/// Another program migrated the database: a newer one, or one from before the first release.
+pub(crate) async fn a_database_with_unknown_migrations_is_refused_in_plain_words(own: Own) {
+    let foreign = "INSERT INTO _sqlx_migrations
+                       (version, description, success, checksum, execution_time)
+                   VALUES (20261121100000, 'account and credits', true, '\\x00', 0)";
+    run(&own.url, foreign.to_owned()).await;
+    let refused = own.store.migrate().await.expect_err("the migration is not known").to_string();
+    let told = "the database has run migration 20261121100000, which this program does not have";
+    assert!(refused.starts_with(told), "{refused}");
+    assert!(refused.ends_with("create a new database"), "{refused}");
 }
