@@ -1,5 +1,5 @@
-//! The one way in which contacts and lists are changed: the account's book is locked, the facts are
-//! read, the plan is settled, and its change written, in a handful of statements whatever its size.
+//! All changes of contacts and lists: lock the account's address book, read the facts, settle the
+//! plan, and write its change with a handful of statements, whatever its size.
 
 use std::collections::BTreeSet;
 
@@ -19,8 +19,8 @@ use crate::error::{Context, PgResult};
 use crate::row::{Read, digits, time, uuid, uuids};
 use crate::rows_query::rows_query;
 
-/// What reads contacts, up to the condition: `c` is the contact. A bare `EXISTS` among the columns
-/// would tempt the planner to read the opt-outs of all accounts once rather than one a row.
+/// Selects contacts, up to the condition: `c` is the contact. With a bare `EXISTS` among the
+/// columns the planner might read the opt-outs of all accounts once instead of one per row.
 macro_rules! select_contacts {
     () => {
         "SELECT c.account_id, c.id, c.phone, c.first_name, c.last_name, c.email, c.notes, c.custom,
@@ -57,8 +57,8 @@ pub(crate) fn contacts(rows: &[PgRow]) -> PgResult<Vec<Contact>> {
     rows.iter().map(contact).collect()
 }
 
-/// Makes the changes of a book wait for one another. It is taken before any account's lock: imports
-/// hold it for long, and sends wait for accounts.
+/// Locks an account's address book. It is locked before any account, because imports hold it for
+/// long and sends wait for accounts.
 pub(crate) async fn lock(connection: &mut PgConnection, account: AccountId) -> PgResult<()> {
     let lock = sqlx::query(
         "INSERT INTO address_book (account_id, changes) VALUES ($1, 1)
@@ -69,7 +69,7 @@ pub(crate) async fn lock(connection: &mut PgConnection, account: AccountId) -> P
 }
 
 impl PgStore {
-    /// Begins a transaction with the book of an account locked.
+    /// Begins a transaction with the address book of an account locked.
     pub(crate) async fn begin_book(
         &self,
         account: AccountId,
@@ -96,7 +96,7 @@ impl PgStore {
         Ok(answer)
     }
 
-    /// The account's contacts with these numbers.
+    /// The account's contacts with these ids or numbers.
     pub(crate) async fn contacts_of(
         &self,
         account: AccountId,
@@ -115,7 +115,7 @@ pub(crate) async fn read_contacts(
     ids: &[ContactId],
     phones: &[E164],
 ) -> PgResult<Vec<Contact>> {
-    // Either index by itself; a contact that both name is read once.
+    // One index each; a contact that both find is read once.
     let query = rows_query!(
         [uuid(account), numbers(phones)]
         select_contacts!()
@@ -154,7 +154,7 @@ pub(crate) async fn read_facts(
     Ok(BookFacts { contacts, opted_out, members })
 }
 
-/// Those of the contacts that are on a list, if there is one of this id.
+/// Those of the contacts that are on a list, or `None` if there is no list with this id.
 async fn read_members(
     connection: &mut PgConnection,
     account: AccountId,
@@ -241,7 +241,7 @@ macro_rules! contacts_query {
     };
 }
 fn custom_json(contact: &Contact) -> String {
-    // Texts, numbers and booleans under names always have a JSON form.
+    // Strings, numbers and booleans under names always have a JSON form.
     serde_json::to_string(&contact.details.custom).unwrap_or_default()
 }
 
@@ -311,7 +311,7 @@ async fn join(
     Ok(())
 }
 
-/// Takes contacts off a list; false when none of them was on it.
+/// Removes a contact from a list; false when it was not on it.
 pub(crate) async fn leave(
     connection: &mut PgConnection,
     account: AccountId,
@@ -331,7 +331,7 @@ pub(crate) async fn leave(
     Ok(leave.execute(connection).await?.rows_affected() == 1)
 }
 
-/// Keeps the use of custom names. Names that nobody uses any more are forgotten.
+/// Updates how many contacts use each custom name. Deletes names that no contact uses any more.
 async fn count(
     connection: &mut PgConnection,
     account: AccountId,

@@ -1,11 +1,12 @@
-//! Beginning transactions safely, and again where they met others.
+//! Begins transactions safely, and retries commands that met a conflict.
 
 use sqlx::{PgPool, Postgres, Transaction};
 
 use crate::error::{PgError, PgResult};
 
-/// `Pool::begin` that a dropped future cannot interrupt. Dropped in the middle, sqlx's own can give
-/// a connection back inside a transaction (transact-rs/sqlx#4393); so it runs as a task.
+/// `Pool::begin` that a dropped future cannot interrupt. sqlx's own, dropped in the middle, can
+/// return a connection to the pool inside a transaction (transact-rs/sqlx#4393). So this one runs
+/// as a task.
 pub(crate) async fn begin(pool: &PgPool) -> PgResult<Transaction<'static, Postgres>> {
     let pool = pool.clone();
     #[expect(clippy::disallowed_methods, reason = "the one place that begins transactions")]
@@ -13,11 +14,11 @@ pub(crate) async fn begin(pool: &PgPool) -> PgResult<Transaction<'static, Postgr
     Ok(begun.await.map_err(|_| PgError::Stopped)??)
 }
 
-/// How often a command is run while others are in its way.
+/// How often a command runs at most while it meets conflicts.
 pub(crate) const MOST_TRIES: usize = 3;
 
-/// Runs a command again when it could not be put in a row with others, or waited for one that
-/// waited for it. The command is an expression, evaluated anew each time.
+/// Runs a command again after a conflict: a serialisation failure, a deadlock, or a key that
+/// another transaction has just inserted. The command is an expression, evaluated anew each time.
 macro_rules! again_on_conflict {
     ($command:expr) => {{
         let mut tries = 1;

@@ -1,7 +1,7 @@
-//! What every request asks for and hardly ever changes, remembered for a few seconds.
+//! Caches values that every request reads and that rarely change, for a few seconds.
 //!
-//! What this program writes is forgotten here at once. What other programs write is seen when an
-//! entry has come of age; nothing that a verdict depends on is taken from here.
+//! A change by this program drops the entry at once. A change by another program is seen when the
+//! entry expires. No verdict depends on a cached value.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -14,12 +14,13 @@ use sms_core::ids::AccountId;
 use sms_core::number::Number;
 use sms_core::sender_name::SenderName;
 
-/// A revoked key must be refused everywhere within 5 s; the rest is for the read that fills.
+/// A revoked key must be refused everywhere within 5 s. The last second is for the read that fills
+/// an entry.
 const MAX_AGE: Duration = Duration::from_secs(4);
-/// How many entries are remembered before all are forgotten.
+/// When a cache has so many entries, all are dropped.
 const MOST_ENTRIES: usize = 100_000;
 
-/// What requests ask for again and again.
+/// The values that requests read.
 pub(crate) struct Caches {
     pub(crate) keys: Cache<KeyHash, KeyRecord>,
     pub(crate) settings: Cache<AccountId, Settings>,
@@ -46,11 +47,11 @@ pub(crate) struct Cache<K, V>(Mutex<Entries<K, V>>);
 
 struct Entries<K, V> {
     by_key: HashMap<K, (Instant, V)>,
-    /// How often something was forgotten. A read that began before is not remembered.
+    /// How often entries were dropped. A read that began before the last drop is not cached.
     forgotten: u64,
 }
 
-/// Taken before a read, so that what was forgotten meanwhile stays so.
+/// Taken before a read, so that an entry that is dropped meanwhile stays dropped.
 #[derive(Clone, Copy)]
 pub(crate) struct Ticket {
     forgotten: u64,
@@ -62,7 +63,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         Self(Mutex::new(Entries { by_key: HashMap::new(), forgotten: 0 }))
     }
 
-    /// The entry, or else a ticket to remember it with once it is read.
+    /// The value, or a ticket with which to cache it once it is read.
     pub(crate) fn get(&self, key: &K) -> Result<V, Ticket> {
         let (entries, now) = (self.entries(), Instant::now());
         match entries.by_key.get(key) {
@@ -71,7 +72,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         }
     }
 
-    /// Remembers what was read, unless something was forgotten since the ticket was taken.
+    /// Caches a value, unless an entry was dropped since the ticket was taken.
     pub(crate) fn put(&self, ticket: Ticket, key: K, value: V) {
         let mut entries = self.entries();
         if entries.forgotten == ticket.forgotten {
@@ -89,14 +90,14 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         }
     }
 
-    /// Forgets one entry. To be called after its change is committed.
+    /// Drops one entry. Call it after the change is committed.
     pub(crate) fn forget(&self, key: &K) {
         let mut entries = self.entries();
         entries.by_key.remove(key);
         entries.forgotten += 1;
     }
 
-    /// Forgets the entries of which this is true.
+    /// Drops the entries that match.
     pub(crate) fn forget_where(&self, is_meant: impl Fn(&V) -> bool) {
         let mut entries = self.entries();
         entries.by_key.retain(|_, (_, value)| !is_meant(value));

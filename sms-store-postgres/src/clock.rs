@@ -1,12 +1,12 @@
-//! The database's time, told without asking the database each time.
+//! The database's time, without a query for each reading.
 //!
-//! Leases and due times are written by one program and judged by another, so all have to go by one
-//! clock. It is the database's: each program measures how far its own monotonic clock is from
-//! `clock_timestamp()`, as NTP does, and adds that. The wall clock of the program's machine is
-//! never read, so it may be wrong, or be set, without consequence.
+//! One program writes leases and due times and another judges them, so all need the same clock: the
+//! database's. Each program measures, as NTP does, how far its own monotonic clock is from
+//! `clock_timestamp()`, and adds that. It never reads the wall clock of its machine, so that clock
+//! may be wrong or be set without consequence.
 //!
-//! The error is at most half the round trip of the measurement, and what the two clocks drift
-//! apart until the next one ten seconds later (2 ms at 200 parts in a million).
+//! The error is at most half the round trip of the measurement, plus the drift between the two
+//! clocks until the next one ten seconds later (2 ms at 200 parts in a million).
 
 use std::convert::Infallible;
 use std::fmt;
@@ -23,7 +23,7 @@ use crate::error::{ConnectFailed, PgError, PgResult};
 
 /// How often the clock is compared with the database's.
 const MEASURE_EVERY: Duration = Duration::from_secs(10);
-/// How often the database is asked for one comparison; the quickest answer counts.
+/// How many queries one comparison takes; the quickest answer counts.
 const SAMPLES: usize = 5;
 /// The longest a comparison may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -79,14 +79,14 @@ impl PgClock {
         Ok(clock)
     }
 
-    /// By how much it may differ from the database's at this moment, were it not for drift.
+    /// The most by which it differs from the database's clock now, without drift.
     pub fn uncertainty(&self) -> Duration {
         let error = self.dial.with(|hands, _| hands.error);
         Duration::from_nanos(u64::try_from(error).unwrap_or(u64::MAX))
     }
 
-    /// Compares the clock with the database's every 10 s; while there is no answer it goes on as it
-    /// was. Never returns; drop it to stop.
+    /// Compares the clock with the database's every 10 s. Without an answer it keeps its offset.
+    /// Never returns; drop it to stop.
     pub async fn run(&self) -> Infallible {
         let mut ticks = interval(MEASURE_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -95,7 +95,7 @@ impl PgClock {
             if let Ok(sample) = self.measure().await {
                 self.dial.correct(sample);
             } else {
-                tracing::warn!("the database's clock could not be read; going on as is");
+                tracing::warn!("cannot read the database's clock; keeping the last offset");
             }
         }
     }
@@ -125,7 +125,7 @@ impl Sample {
     /// The database showed `shown` at some moment between `asked` and `answered`.
     fn new(asked: i128, shown: i128, answered: i128) -> Self {
         let middle = i128::midpoint(asked, answered);
-        // Half the round trip, and the microsecond of which the database tells no parts.
+        // Half the round trip, and the microsecond below which the database does not measure.
         Self { offset: shown - middle, error: (answered - asked) / 2 + 1_000 }
     }
 }
@@ -144,8 +144,8 @@ impl Dial {
         });
     }
 
-    /// Takes a new measurement to heart, if it says that the offset is wrong: a comparison slower
-    /// than the one before must not spoil it.
+    /// Corrects the offset if the new measurement contradicts it. A comparison slower than the one
+    /// before must not spoil it.
     fn correct(&self, sample: Sample) {
         self.with(|hands, elapsed| {
             hands.turn(elapsed);

@@ -149,8 +149,8 @@ fn page_query(
     let limit = i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX);
     let mut query = QueryBuilder::new(select_contacts!());
     if let Some(list) = list_id {
-        // A page of members first, where nothing else decides who is on the page: the planner would
-        // rather walk all contacts of the account.
+        // Reads a page of members first where no search restricts it: the planner would rather scan
+        // all contacts of the account.
         query.push("JOIN (SELECT contact_id FROM contact_list_member WHERE account_id = ");
         query.push_bind(uuid(account)).push(" AND list_id = ").push_bind(uuid(*list));
         if let Some(after) = after {

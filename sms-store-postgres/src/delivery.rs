@@ -1,7 +1,7 @@
 //! Webhook deliveries as rows.
 //!
-//! A delivery is there only while its endpoint is: every reading joins the two. One that is pending
-//! in a run of its endpoint that is over is given up, whether or not that has been written yet.
+//! A delivery exists only while its endpoint does: every query joins the two. A delivery that is
+//! pending in a run that is over is given up, whether or not that has been written yet.
 
 use sms_core::event::{EventBody, EventType};
 use sms_core::webhook::delivery::{Delivery, DeliveryError, DeliveryStatus};
@@ -12,7 +12,7 @@ use crate::error::{PgError, PgResult};
 use crate::row::{Read, integer, time, token, uuid};
 use crate::rows_query::rows_query;
 
-/// The columns of a delivery that is called `d`, with its endpoint as `e`.
+/// The columns of a delivery with the alias `d`, whose endpoint has the alias `e`.
 macro_rules! delivery_columns {
     () => {
         "d.*, (d.claimable_at IS NOT NULL AND d.run < e.run AND d.lease IS NULL) AS run_is_over"
@@ -88,8 +88,8 @@ fn error(name: &str) -> Option<DeliveryError> {
     .find(|error| error.as_str() == name)
 }
 
-/// Writes new deliveries, in their endpoints' runs: one statement for any number of them. What is
-/// for an endpoint that is gone is left out.
+/// Inserts deliveries in their endpoints' runs: one statement for any number of them. Leaves out
+/// those of removed endpoints.
 pub(crate) async fn insert(
     connection: &mut PgConnection,
     deliveries: Vec<Delivery>,
@@ -124,8 +124,7 @@ pub(crate) async fn insert(
     Ok(())
 }
 
-/// Writes deliveries over what they were, in their endpoints' runs: one statement for any number of
-/// them.
+/// Updates deliveries, in their endpoints' runs: one statement for any number of them.
 pub(crate) async fn update(connection: &mut PgConnection, deliveries: &[Delivery]) -> PgResult<()> {
     if deliveries.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Keywords. They name lists, so all their changes are made with the account's address book locked.
+//! Keywords. They name lists, so all their changes lock the account's address book.
 
 use async_trait::async_trait;
 use sms_core::ids::{AccountId, KeywordId, KeywordKind, ListId};
@@ -35,7 +35,8 @@ fn keyword(row: &PgRow) -> PgResult<Keyword> {
     })
 }
 
-/// The keyword that answers to a word. Where it counts the address book is locked.
+/// The enabled keyword with this word. A caller that then counts a match holds the address book's
+/// lock.
 pub(crate) async fn listening(
     connection: &mut PgConnection,
     account: AccountId,
@@ -49,7 +50,7 @@ pub(crate) async fn listening(
     row.as_ref().map(keyword).transpose()
 }
 
-/// Writes a keyword, whether it was there or not.
+/// Inserts or updates a keyword.
 pub(crate) async fn write(connection: &mut PgConnection, keyword: &Keyword) -> PgResult<()> {
     let Keyword {
         id,
@@ -87,7 +88,7 @@ pub(crate) async fn write(connection: &mut PgConnection, keyword: &Keyword) -> P
     Ok(())
 }
 
-/// Clears a list that is removed from the keywords that name it. The address book is locked.
+/// Clears a removed list from the keywords that name it. The address book is locked.
 pub(crate) async fn clear_list(
     connection: &mut PgConnection,
     account: AccountId,
@@ -167,7 +168,7 @@ impl KeywordStore for PgStore {
 
     async fn keyword_delete(&self, account: AccountId, id: KeywordId) -> Result<bool, StoreError> {
         let doing = "removing a keyword";
-        // Locked in the order of a match, which would write the keyword again.
+        // Locks as a match does, which would otherwise write the keyword again.
         let mut tx = self.begin_book(account).await.context(doing)?;
         let deleted = sqlx::query("DELETE FROM keyword WHERE account_id = $1 AND id = $2")
             .bind(uuid(account))

@@ -1,17 +1,17 @@
 //! The PostgreSQL store: every store trait of `sms-core` over sqlx.
 //!
-//! Rules stay in the core. A command opens its transaction, stages what is bulky, locks the rows
+//! Rules stay in the core. A command opens a transaction, writes what is bulky, locks the rows that
 //! its verdict depends on, asks the core to settle, and writes the verdict with a handful of
-//! statements whatever the number of texts. Locks are taken in one order everywhere: campaigns,
-//! the parts of a long text that comes in, queue rows, texts, the parts of texts that left, links
+//! statements, whatever the number of messages. All commands take locks in the same order:
+//! campaigns, the segments of an inbound message, queue rows, messages, submitted segments, links
 //! by id, numbers, address books by account, accounts by id, conversations, inboxes, endpoints by
-//! id, deliveries. Workers skip what others have locked.
+//! id, deliveries. Workers skip rows that others have locked.
 //!
 //! Beside the store stand what several programs over one database need: [`PgClock`] shows all of
 //! them the same time, [`PgWake`] tells one what another has found, [`PgLimits`] counts requests
 //! for all.
 //!
-//! The tables are described where they are made, in `migrations/`.
+//! The files in `migrations/` describe the tables.
 
 #![deny(missing_docs)]
 
@@ -100,15 +100,15 @@ pub struct PgStore {
 }
 
 impl PgStore {
-    /// Connects to a `postgres://` address. Must be called within a tokio runtime. Migrations are
-    /// not run: see [`PgStore::migrate`].
+    /// Connects to a `postgres://` address. Call it within a tokio runtime. It does not migrate:
+    /// see [`PgStore::migrate`].
     ///
     /// # Errors
     ///
-    /// When the address is no such address, or nothing answers there.
+    /// When the address is invalid, or no server answers there.
     pub async fn connect(url: &str, settings: PgSettings) -> Result<Self, ConnectFailed> {
         let options: PgConnectOptions = url.parse().map_err(ConnectFailed::new)?;
-        // Nothing may hold a transaction open, or a lock, for long: a stuck one would stop others.
+        // No program may keep a transaction or a lock for long: a stuck one would stop the others.
         let options = options.application_name("sms-store-postgres").options([
             ("idle_in_transaction_session_timeout", "10s"),
             ("statement_timeout", "10s"),
@@ -116,8 +116,8 @@ impl PgStore {
             ("tcp_keepalives_idle", "30"),
             ("tcp_keepalives_interval", "10"),
             ("tcp_keepalives_count", "3"),
-            // Every query is a look-up or the beginning of an index's range, in its order. A bitmap
-            // reads a range whole first, which is wrong just where a range is long.
+            // Every query is a look-up, or reads the beginning of an index range in order. A bitmap
+            // scan reads the whole range first, which is wrong where ranges are long.
             ("enable_bitmapscan", "off"),
         ]);
         let pool = PgPoolOptions::new()
@@ -136,16 +136,18 @@ impl PgStore {
         Ok(Self { pool, sends, receipts, reports, attempts, clicks, launches, caches })
     }
 
-    /// Ends all connections, once what is under way has ended. The store answers nothing then.
+    /// Closes all connections once the commands under way have ended. Later commands fail.
     pub async fn close(&self) {
         self.pool.close().await;
     }
 
-    /// Brings the tables up to date. Several programs may do so at once: one does it.
+    /// Runs the migrations that the database lacks. Several programs may call it at once: one does
+    /// the work, the others wait.
     ///
     /// # Errors
     ///
-    /// When a migration fails; what it did is undone.
+    /// When a migration fails, and is rolled back, or when the database has run migrations that
+    /// this program does not have.
     pub async fn migrate(&self) -> Result<(), ConnectFailed> {
         migrate::run(&self.pool).await
     }

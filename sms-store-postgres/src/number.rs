@@ -145,7 +145,7 @@ impl NumberStore for PgStore {
         at: Timestamp,
     ) -> Result<usize, StoreError> {
         let names: Vec<&str> = routes.iter().flatten().map(RouteName::as_str).collect();
-        // Locked in order: two programs check the same numbers in at once.
+        // Locked in order, because two programs may check in the same numbers at once.
         let updated = sqlx::query(
             "UPDATE number SET checked_in_at = $3
              WHERE id IN (SELECT id FROM number

@@ -55,7 +55,8 @@ impl OptOutStore for PgStore {
     ) -> Result<Added, StoreError> {
         let doing = "opting a number out";
         let mut tx = begin(&self.pool).await.context(doing)?;
-        // An opt-out must not slip between a send's facts and its commit, nor beside a STOP's.
+        // The lock keeps an opt-out from coming between a send's facts and its commit, and from
+        // racing with a STOP.
         let locked = lock_balances(&mut tx, [account]).await.context(doing)?;
         if locked.is_empty() {
             return Err(PgError::Missing("account").during(doing));
@@ -76,7 +77,7 @@ impl OptOutStore for PgStore {
         wanted: OffsetRequest,
     ) -> Result<OffsetPage<OptOut>, StoreError> {
         let doing = "listing opt-outs";
-        // One statement sees one state, so that the page and the total belong together.
+        // One statement sees one state, so that the page and the total fit together.
         let mut query = QueryBuilder::new("SELECT page.*, (SELECT count(*)");
         push_found(&mut query, account, search);
         query.push(") AS total FROM (SELECT 1) one LEFT JOIN LATERAL (SELECT o.*");
@@ -133,7 +134,7 @@ pub(crate) async fn insert(
     Ok(())
 }
 
-/// Adds where the opt-outs are that a list shows.
+/// Adds the conditions of a list.
 fn push_found(query: &mut QueryBuilder<Postgres>, account: AccountId, search: Option<&Search>) {
     query.push(" FROM opt_out o WHERE o.account_id = ").push_bind(uuid(account));
     match search {
@@ -141,7 +142,7 @@ fn push_found(query: &mut QueryBuilder<Postgres>, account: AccountId, search: Op
             query.push(" AND o.phone = ").push_bind(digits(*number));
         }
         Some(Search::Words(words)) => {
-            // The ICU collation lowers all of Unicode, whatever the database's own does.
+            // The ICU collation lowers all of Unicode, whatever the database's collation does.
             query.push(" AND position(").push_bind(words);
             query.push(" IN lower(o.note COLLATE \"und-x-icu\")) > 0");
         }

@@ -1,4 +1,4 @@
-//! Between columns and values. A column that holds what it cannot hold is named in the error.
+//! Converts between columns and values. The error for an invalid value names the column.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -39,12 +39,12 @@ pub(crate) fn amount(credits: Credits) -> i64 {
     credits.gain().get()
 }
 
-/// A count as a column has it. Counts stay far below the limit.
+/// A count as an `integer` column stores it. Counts stay far below the limit.
 pub(crate) fn integer(count: u32) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
 
-/// A large count as a column has it. Counts stay far below the limit.
+/// A count as a `bigint` column stores it. Counts stay far below the limit.
 pub(crate) fn bigint(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
@@ -125,7 +125,7 @@ impl Read for PgRow {
     }
 }
 
-/// A line of a text's history as it is kept.
+/// A line of a message's history as the column stores it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct StoredLine {
     status: String,
@@ -141,7 +141,7 @@ impl From<TimelineEntry> for StoredLine {
     }
 }
 
-/// The JSON of new lines, to be kept as they are or behind those that are there.
+/// The JSON of new lines of a history, to be stored or appended.
 pub(crate) fn stored_lines(lines: Vec<TimelineEntry>) -> serde_json::Value {
     let stored = lines.into_iter().map(StoredLine::from);
     serde_json::to_value(stored.collect::<Vec<_>>()).unwrap_or_default()
@@ -158,7 +158,7 @@ pub(crate) fn timeline(row: &PgRow) -> PgResult<Vec<TimelineEntry>> {
     })
 }
 
-/// The columns of a text, for a table that is called `m`.
+/// The columns of a message, for a table with the alias `m`.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! message_columns {
@@ -206,7 +206,7 @@ pub(crate) fn message(row: &PgRow) -> PgResult<Message> {
     })
 }
 
-/// A text's place in the queue, from a row with the queue's columns and the text's.
+/// A message's queue entry, from a row with the columns of the queue and the id of the message.
 pub(crate) fn queue_entry(row: &PgRow) -> PgResult<QueueEntry> {
     row.in_table("queue", || {
         Ok(QueueEntry {

@@ -1,6 +1,7 @@
-//! Finding words in bodies: newest first, a little one by one, then only where the spans say that
-//! the words may be. Whether a body has the words is asked of the core, so that every store finds
-//! the same; the database only leaves out what cannot have them.
+//! Finds words in bodies, newest message first: the newest messages one by one, then only the spans
+//! whose signatures say that they may have the words. The core decides whether a body has the
+//! words, so that every store finds the same; the database only leaves out bodies that cannot have
+//! them.
 
 use sms_core::ids::AccountId;
 use sms_core::message::filter::body_has;
@@ -21,17 +22,17 @@ mod signature;
 
 pub(crate) use prepare::prepare;
 
-/// How many texts are read one by one before the spans are asked.
+/// How many messages are read one by one before the spans are used.
 pub(super) const WALK: usize = 1_000;
-/// The most texts read one by one at a time, where there are no spans yet.
+/// The most messages read one by one at a time, where there are no spans yet.
 const LONGEST_WALK: usize = 16_000;
-/// The most texts of a span: what a search reads where a signature says yes.
+/// The most messages of a span: a search reads them all where a signature matches.
 pub(super) const MOST_TEXTS: i64 = 1_000;
-/// How many spans are read at first, and at most, at a time.
+/// How many spans are read first, and at most, at a time.
 const SPANS: i64 = 4;
 const MOST_SPANS: i64 = 64;
 
-/// A page of an account's texts that have these words and that the rest of the filter accepts.
+/// A page of an account's messages that have these words and match the rest of the filter.
 pub(crate) async fn list(
     pool: &PgPool,
     account: AccountId,
@@ -57,29 +58,29 @@ struct Searcher<'a> {
     account: AccountId,
     filter: &'a MessageFilter,
     words: &'a str,
-    /// Where it ends: this text and all older ones do not matter.
+    /// Where the search ends: this message and all older ones are left out.
     after: Uuid,
-    /// Where it has come to: this text and all newer ones are done.
+    /// How far the search has come: this message and all newer ones are done.
     before: Uuid,
     most: usize,
     found: Vec<Uuid>,
 }
 
-/// What a stretch of reading came to.
+/// The result of reading some messages.
 enum Read {
     /// The page is full.
     Full,
     /// There is more to read.
     More,
-    /// Everything there was has been read.
+    /// All messages have been read.
     All,
 }
 
 impl Searcher<'_> {
-    /// The texts found, newest first.
+    /// The messages found, newest first.
     async fn run(mut self) -> PgResult<Vec<Uuid>> {
-        // A page is found among the newest texts if the words are common, and the end is if there
-        // are few texts.
+        // Where the words are common, the newest messages fill a page; where there are few
+        // messages, they are all.
         if let Read::More = self.walk(self.after, WALK).await? {
             let newest = self.newest_span().await?.max(self.after);
             if let Read::All = self.walk_down_to(newest).await? {
@@ -89,7 +90,7 @@ impl Searcher<'_> {
         Ok(self.found)
     }
 
-    /// Reads the texts that are not in a span yet.
+    /// Reads the messages that are not in a span yet.
     async fn walk_down_to(&mut self, after: Uuid) -> PgResult<Read> {
         let mut limit = WALK;
         while self.before > after {
@@ -101,7 +102,7 @@ impl Searcher<'_> {
         Ok(Read::All)
     }
 
-    /// Reads texts one by one.
+    /// Reads messages one by one.
     async fn walk(&mut self, after: Uuid, limit: usize) -> PgResult<Read> {
         let window = Window { after, before: self.before, limit };
         let mut query = list_query("m.id, m.body", self.account, self.filter, window);
@@ -117,7 +118,7 @@ impl Searcher<'_> {
         })
     }
 
-    /// Keeps those that have the words; says whether the page is full.
+    /// Keeps the messages that have the words; returns whether the page is full.
     fn keep(&mut self, rows: &[PgRow]) -> PgResult<bool> {
         for row in rows {
             if self.found.len() == self.most {
@@ -130,7 +131,7 @@ impl Searcher<'_> {
         Ok(self.found.len() == self.most)
     }
 
-    /// The newest text that is in a span.
+    /// The newest message that is in a span.
     async fn newest_span(&self) -> PgResult<Uuid> {
         let row = sqlx::query(
             "SELECT last_id FROM message_span WHERE account_id = $1
@@ -142,7 +143,7 @@ impl Searcher<'_> {
         Ok(row.map_or(Ok(Uuid::nil()), |row| row.try_get("last_id"))?)
     }
 
-    /// Reads the texts of the spans that may have the words.
+    /// Reads the messages of the spans that may have the words.
     async fn read_spans(&mut self) -> PgResult<()> {
         let bits = signature::bits_of(self.words);
         let mut count = SPANS;
@@ -157,7 +158,7 @@ impl Searcher<'_> {
         }
     }
 
-    /// The next spans whose signatures have all these bits, by their first and last texts.
+    /// The next spans whose signatures have all these bits, by their first and last messages.
     async fn next_spans(&self, bits: &[i64], count: i64) -> PgResult<Vec<(Uuid, Uuid)>> {
         let query = rows_query!(
             [uuid(self.account), self.before, self.after, count]
@@ -177,7 +178,7 @@ impl Searcher<'_> {
         rows.iter().map(|row| Ok((row.try_get("first_id")?, row.try_get("last_id")?))).collect()
     }
 
-    /// Reads the texts of some spans; says whether the page is full.
+    /// Reads the messages of some spans; returns whether the page is full.
     async fn read_texts(&mut self, spans: &[(Uuid, Uuid)]) -> PgResult<bool> {
         let (after, before) = (self.after.as_u128(), self.before.as_u128());
         let firsts = spans.iter().map(|(first, _)| first.as_u128().max(after.saturating_add(1)));
@@ -190,7 +191,7 @@ impl Searcher<'_> {
         query.push_bind(vec![uuid(self.account)]);
         query.push(") AND m.id >= span.first_id AND m.id <= span.last_id");
         push_filter(&mut query, self.filter);
-        // In the order of the account's own index, so that no other fits.
+        // In the order of the account's index, so that no other index fits.
         query.push(" ORDER BY m.account_id DESC, m.id DESC LIMIT ").push_bind(MOST_TEXTS);
         query.push(") AS m ORDER BY m.id DESC");
         let rows = query.build().persistent(false).fetch_all(self.pool).await?;

@@ -1,6 +1,6 @@
 //! Sender names and their review.
 //!
-//! Requests and decisions lock the account's row: it keeps two of them from being taken as one.
+//! Requests and decisions lock the account's row, so that each sees the one before.
 
 use async_trait::async_trait;
 use sms_core::ids::{AccountId, SenderNameId, SenderNameKind};
@@ -111,7 +111,7 @@ impl SenderNameStore for PgStore {
     ) -> Result<SenderName, CommitError<ReviewRefused>> {
         let doing = "reviewing a sender name";
         let mut tx = begin(&self.pool).await.context(doing)?;
-        // Whose a name is, and its value, never change.
+        // The account and the value of a name never change.
         let found = find(&mut tx, plan.id).await.context(doing)?;
         let same = match &found {
             None => Vec::new(),
@@ -125,7 +125,7 @@ impl SenderNameStore for PgStore {
         let decided = plan.settle(name, &same).map_err(CommitError::Refused)?;
         update(&mut tx, &decided).await.context(doing)?;
         let committed = tx.commit().await.context(doing);
-        // Also when it failed: it may have been done all the same.
+        // Also after an error: the change may have been committed.
         self.caches.sender_names.forget(&decided.account);
         committed?;
         Ok(decided)
@@ -140,7 +140,7 @@ async fn find(connection: &mut PgConnection, id: SenderNameId) -> PgResult<Optio
     row.as_ref().map(sender_name).transpose()
 }
 
-/// An account's names that are the same but for their case.
+/// An account's names that differ only in case.
 async fn same_names(
     connection: &mut PgConnection,
     account: AccountId,

@@ -1,5 +1,5 @@
-//! Statistics. Commits insert what they change; a worker adds it to totals. A reading takes both,
-//! in one statement, and so as of one moment.
+//! Statistics. Commits insert what they change; a worker adds it to totals. A query reads both in
+//! one statement, and so as of one moment.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::error::{Context, PgError, PgResult};
 use crate::row::{Read, time, uuid};
 use crate::rows_query::rows_query;
 
-/// Writes changes by themselves.
+/// Inserts changes with a separate statement.
 pub(crate) async fn count(connection: &mut PgConnection, tally: &Tally) -> PgResult<()> {
     if tally.is_empty() {
         return Ok(());
@@ -43,7 +43,7 @@ impl StatisticsStore for PgStore {
         periods: &[Period],
     ) -> Result<Vec<Counts>, StoreError> {
         let doing = "reading statistics";
-        // Planned anew each time: how large the tables are changes, and with it which way is best.
+        // Planned anew each time: the best plan depends on the sizes of the tables, which change.
         let query = within(account, periods).persistent(false);
         let rows = query.fetch_all(&self.pool).await.context(doing)?;
         let mut all = vec![Counts::default(); periods.len()];
@@ -61,8 +61,8 @@ impl StatisticsStore for PgStore {
     }
 }
 
-/// The pieces of all periods, each with what it has in the totals, and the periods with what is not
-/// in them yet.
+/// The pieces of all periods with their totals, and the periods with the changes that are not in
+/// the totals yet.
 fn within(account: AccountId, periods: &[Period]) -> Query<'static, Postgres, PgArguments> {
     let each = || periods.iter().zip(0i32..);
     let pieces = || {
@@ -113,12 +113,12 @@ fn read(row: &PgRow) -> PgResult<Counts> {
     Ok(counts)
 }
 
-/// Adds some of what commits left to the totals. Any number of programs may do so at once: each
-/// takes rows of its own, and totals are locked in one order.
+/// Adds some changes to the totals. Any number of programs may do so at once: each takes other
+/// rows, and all lock totals in the same order.
 async fn fold(pool: &PgPool, limit: usize) -> Result<usize, StoreError> {
     let doing = "adding up statistics";
     let mut tx = begin(pool).await.context(doing)?;
-    // By its place in the table, so that a change needs no name of its own.
+    // By its place in the table, so that a change needs no id.
     let rows = sqlx::query(
         "DELETE FROM statistic_change WHERE ctid = ANY(ARRAY(
              SELECT ctid FROM statistic_change LIMIT $1 FOR UPDATE SKIP LOCKED))

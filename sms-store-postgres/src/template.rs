@@ -74,7 +74,7 @@ impl TemplateStore for PgStore {
         let mut query = QueryBuilder::new("SELECT * FROM template WHERE account_id = ");
         query.push_bind(uuid(account)).push(" AND id < ").push_bind(before);
         if let Some(search) = search {
-            // The ICU collation lowers all of Unicode, whatever the database's own does.
+            // The ICU collation lowers all of Unicode, whatever the database's collation does.
             query.push(" AND (position(").push_bind(search.words());
             query.push(" IN lower(name COLLATE \"und-x-icu\")) > 0 OR position(");
             query.push_bind(search.words());

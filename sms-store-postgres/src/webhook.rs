@@ -1,7 +1,7 @@
 //! Webhook endpoints and the attempts to reach them.
 //!
-//! An endpoint that goes off begins a new run, and one that is removed is removed alone: neither
-//! waits for its deliveries, however many they are. See [`power`] and [`tidy`].
+//! Disabling an endpoint begins a new run, and removing one deletes its row alone: neither touches
+//! its deliveries, however many. See [`power`] and [`tidy`].
 
 use async_trait::async_trait;
 use sms_core::ids::{AccountId, DeliveryId, DeliveryKind, EndpointId};
@@ -39,7 +39,7 @@ impl WebhookStore for PgStore {
     ) -> Result<(), CommitError<EndpointRefused>> {
         let doing = "making a webhook endpoint";
         let mut tx = begin(&self.pool).await.context(doing)?;
-        // The account's row is what keeps two of them from being counted as one.
+        // The lock on the account's row makes two creations count each other.
         lock_balances(&mut tx, [endpoint.account]).await.context(doing)?;
         let existing: i64 =
             sqlx::query_scalar("SELECT count(*) FROM endpoint WHERE account_id = $1")

@@ -1,5 +1,5 @@
-//! Taking settled texts into spans. An account whose newest texts are few is left alone: they are
-//! read one by one as fast.
+//! Makes spans of settled messages. An account with few messages outside of spans is left alone:
+//! reading them one by one is as fast.
 
 use sms_core::ids::MessageId;
 use sms_core::store::StoreError;
@@ -14,7 +14,7 @@ use crate::error::{Context, PgResult};
 use crate::row::uuid;
 use crate::rows_query::rows_query;
 
-/// How many accounts one call looks at.
+/// How many accounts one call checks.
 const MOST_ACCOUNTS: i64 = 500;
 
 /// A finished span.
@@ -25,16 +25,17 @@ struct Span {
     signature: Vec<u8>,
 }
 
-/// An account that was looked at.
+/// An account that was checked.
 struct Looked {
     account: Uuid,
-    /// Its newest text that is in a span.
+    /// Its newest message that is in a span.
     last: Uuid,
-    /// Whether it has texts enough for more spans.
+    /// Whether it has enough messages for more spans.
     is_due: bool,
 }
 
-/// Goes on with the round through the accounts; says how many accounts and texts it went through.
+/// Continues the round through the accounts; returns how many accounts and messages it went
+/// through.
 pub(crate) async fn prepare(
     pool: &PgPool,
     before: Timestamp,
@@ -45,7 +46,7 @@ pub(crate) async fn prepare(
 }
 
 async fn prepare_before(pool: &PgPool, before: Uuid, limit: usize) -> PgResult<usize> {
-    // Bodies are read, and made into signatures, with no transaction open.
+    // No transaction is open while bodies are read and signatures are computed.
     let round = sqlx::query("SELECT last_account, step FROM message_span_round");
     let round = round.fetch_one(pool).await?;
     let step: i64 = round.try_get("step")?;
@@ -72,7 +73,8 @@ async fn prepare_before(pool: &PgPool, before: Uuid, limit: usize) -> PgResult<u
     Ok(if is_mine { gone_through } else { 0 })
 }
 
-/// Writes a step of the round, unless another program took the same one; says whether it did.
+/// Writes a step of the round, unless another program has written the same step; returns whether it
+/// did.
 async fn write(pool: &PgPool, step: i64, come_to: Uuid, spans: Vec<Span>) -> PgResult<bool> {
     let mut tx = begin(pool).await?;
     let update = sqlx::query(
@@ -98,11 +100,11 @@ async fn write(pool: &PgPool, step: i64, come_to: Uuid, spans: Vec<Span>) -> PgR
     Ok(true)
 }
 
-/// The next accounts of the round. An account is due when it has more texts outside of spans than
-/// a search reads without asking.
+/// The next accounts of the round. An account is due when it has more messages outside of spans
+/// than a search reads one by one.
 async fn look_at(pool: &PgPool, after: Uuid, before: Uuid) -> PgResult<Vec<Looked>> {
     let mut tx = begin(pool).await?;
-    // The table of spans grows under plans that were made when it was small.
+    // The table of spans grows; plans that were made when it was small must not scan it.
     sqlx::query("SET LOCAL enable_seqscan = off").execute(&mut *tx).await?;
     let rows = sqlx::query(
         "SELECT a.id, span.last_id, EXISTS (
@@ -132,7 +134,7 @@ async fn look_at(pool: &PgPool, after: Uuid, before: Uuid) -> PgResult<Vec<Looke
     rows.iter().map(looked).collect()
 }
 
-/// Makes spans of up to `limit` texts of an account; says how many.
+/// Makes spans of up to `limit` messages of an account; returns of how many.
 async fn take_in(
     pool: &PgPool,
     account: Uuid,

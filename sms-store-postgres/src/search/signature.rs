@@ -1,12 +1,12 @@
-//! What the bodies of some texts hold, in a few bits: a Bloom filter of the runs of characters in
-//! them. It may say that words are there which are not, never the other way round.
+//! A Bloom filter of the runs of characters in the bodies of some messages. It may say that words
+//! are there which are not, never that words are absent which are there.
 
-/// How many bits a signature has. Stored signatures depend on it, and on everything below.
+/// How many bits a signature has. Stored signatures depend on it and on everything below.
 const BITS: usize = 1_920 * 8;
-/// A signature with so many bits set tells too little to take in more.
+/// A signature with so many bits set excludes too little to take in more bodies.
 const FULL: usize = BITS / 2;
-/// The lengths of the runs, in characters: the short ones for short questions, the long ones
-/// because they are rare.
+/// The lengths of the runs, in characters: short ones for short words, long ones because they are
+/// rare.
 const RUNS: [usize; 4] = [1, 2, 3, 5];
 
 /// The signature of the bodies taken in so far.
@@ -39,8 +39,8 @@ impl Signature {
     }
 }
 
-/// The bits that are set wherever a body has these words, which are in lower case; each once, those
-/// of the longest runs first, because they are set the least often.
+/// The bits that are set wherever a body has these words, which are in lower case. Each bit once,
+/// those of the longest runs first, because they are set the least often.
 pub(super) fn bits_of(words: &str) -> Vec<i64> {
     let mut asked = Vec::new();
     for bit in bits(words) {
@@ -62,7 +62,7 @@ fn bits(text: &str) -> impl Iterator<Item = usize> {
     })
 }
 
-/// FNV-1a over the characters, then mixed so that each half is a bit of its own.
+/// FNV-1a over the characters, then mixed so that each half is independent.
 fn two_bits(run: &[u32]) -> [usize; 2] {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for character in run {

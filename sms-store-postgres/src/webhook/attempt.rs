@@ -1,4 +1,4 @@
-//! Records of attempts. Those that end at about the same time share a commit.
+//! Records attempts. Attempts that end at about the same time share a commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,7 +43,7 @@ impl Shared for Attempts {
     }
 }
 
-/// Deliveries and their endpoints, locked, as the attempts settled so far leave them.
+/// Locked deliveries and their endpoints, as the attempts settled so far leave them.
 struct Found {
     endpoints: BTreeMap<EndpointId, Endpoint>,
     deliveries: BTreeMap<DeliveryId, Delivery>,
@@ -99,8 +99,8 @@ impl Found {
         verdict
     }
 
-    /// Gives up what waits for an endpoint among what was found; what was not is given up by
-    /// [`power::switched_off`].
+    /// Gives up the waiting deliveries of an endpoint among those that are locked here.
+    /// [`power::switched_off`] gives up the others.
     fn switch_off(&mut self, endpoint: EndpointId, at: Timestamp) {
         self.switched_off.push((endpoint, at));
         for delivery in self.deliveries.values_mut() {

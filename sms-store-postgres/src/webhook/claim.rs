@@ -1,5 +1,5 @@
-//! Claims of deliveries that are due: a handful of statements whatever the number of endpoints and
-//! deliveries, and one where nothing is due.
+//! Claims due deliveries with a handful of statements, whatever the number of endpoints and
+//! deliveries, and with one where none is due.
 
 use std::collections::BTreeMap;
 
@@ -22,15 +22,15 @@ use crate::error::{Context, PgResult};
 use crate::row::{Read, time, uuid, uuids};
 use crate::rows_query::rows_query;
 
-/// How many of the deliveries due first are looked at to find out whose they are. Where more are
-/// due, the endpoints are stepped through instead, so that a long backlog of one hides no other.
+/// How many of the first due deliveries are read to find their endpoints. Where more are due, the
+/// query steps from endpoint to endpoint instead, so that a long backlog of one hides no other.
 const FIRST: i64 = 1_000;
 
 /// The same for the next moment at which something is due.
 const FIRST_FOR_NEXT: i64 = 100;
 
-/// All endpoints with pending deliveries, as `waiting`: steps from endpoint to endpoint through the
-/// index, so that a backlog costs no more than one delivery. Its last row is null.
+/// All endpoints with pending deliveries, as `waiting`. It steps from endpoint to endpoint through
+/// the index, so that a backlog costs no more than one delivery. Its last row is null.
 macro_rules! waiting {
     () => {
         "WITH RECURSIVE waiting AS (
@@ -46,9 +46,9 @@ macro_rules! waiting {
 }
 pub(super) use waiting;
 
-/// Of the endpoints in `waiting`, those that have something due and room for it, the longest due
-/// first, with how much of it there is room for at most. Those that fail have a share of their own,
-/// lest they crowd out the others.
+/// Of the endpoints in `waiting`, those that have due deliveries and room for them, the longest due
+/// first, each with the number that it has room for. Failing endpoints have a separate share, so
+/// that they do not crowd out the others.
 macro_rules! endpoints_due {
     () => {
         "SELECT * FROM (
@@ -70,13 +70,13 @@ macro_rules! endpoints_due {
     };
 }
 
-/// How the endpoints that have something due are found.
+/// How to find the endpoints with due deliveries.
 enum Search {
     /// Nothing is due.
     None,
-    /// What is due is theirs alone.
+    /// Only these have due deliveries.
     Among(Vec<Uuid>),
-    /// More is due than was looked at.
+    /// More deliveries are due than were read.
     All,
 }
 
@@ -125,7 +125,7 @@ pub(super) async fn claim(
     Ok(taken)
 }
 
-/// Looks at what is due first. Endpoints whose deliveries are due later cost nothing.
+/// Reads the deliveries that are due first. Endpoints whose deliveries are due later cost nothing.
 async fn search(pool: &PgPool, at: Timestamp) -> PgResult<Search> {
     let rows = sqlx::query(
         "SELECT endpoint_id, count(*) AS due
@@ -183,8 +183,8 @@ fn endpoint_and_due(row: &PgRow) -> PgResult<(Endpoint, usize)> {
     Ok((read_endpoint(row)?, due))
 }
 
-/// Locks what is due, so many of each endpoint's, in their order. What another worker has locked is
-/// left to it.
+/// Locks due deliveries in order, up to the wanted number of each endpoint. Skips what another
+/// worker has locked.
 async fn take(
     connection: &mut PgConnection,
     wanted: &[(EndpointId, usize)],
@@ -226,7 +226,7 @@ pub(super) async fn next(pool: &PgPool) -> PgResult<Option<Timestamp>> {
     if next.is_some() || row.try_get::<i64, _>("looked_at")? < FIRST_FOR_NEXT {
         return Ok(next);
     }
-    // Only what is over lies ahead, until it is tidied away.
+    // The first deliveries all belong to runs that are over, until they are tidied.
     let row = sqlx::query(concat!(
         waiting!(),
         "SELECT min(own.claimable_at) AS next

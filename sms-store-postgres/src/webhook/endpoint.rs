@@ -46,7 +46,7 @@ pub(super) fn event_names(endpoint: &Endpoint) -> Vec<&'static str> {
     endpoint.events.iter().map(|kind| kind.as_str()).collect()
 }
 
-/// Writes an endpoint over what it was.
+/// Updates an endpoint.
 pub(super) async fn update(connection: &mut PgConnection, endpoint: &Endpoint) -> PgResult<()> {
     let update = sqlx::query(
         "UPDATE endpoint
@@ -68,7 +68,7 @@ pub(super) async fn update(connection: &mut PgConnection, endpoint: &Endpoint) -
     Ok(())
 }
 
-/// Writes what attempts change about endpoints: one statement for any number of them.
+/// Updates what attempts change about endpoints: one statement for any number of them.
 pub(super) async fn update_counts(
     connection: &mut PgConnection,
     endpoints: &[Endpoint],

@@ -1,7 +1,7 @@
-//! Endpoints that go off. What waits for one is given up as
-//! [`Delivery::given_up`](sms_core::webhook::Delivery::given_up) says, in the same commit however
-//! much it is: the endpoint begins a new run, and what is pending in an earlier one is over. Only
-//! what workers have is touched, which is little.
+//! Disabling endpoints. The same commit gives up the waiting deliveries as
+//! [`Delivery::given_up`](sms_core::webhook::Delivery::given_up) says, however many: the endpoint
+//! begins a new run, and deliveries that are pending in an earlier run are given up. The commit
+//! writes only the deliveries that workers hold, which are few.
 
 use sms_core::ids::EndpointId;
 use sms_core::time::Timestamp;
@@ -12,8 +12,7 @@ use crate::error::PgResult;
 use crate::row::{time, uuid, uuids};
 use crate::rows_query::rows_query;
 
-/// What a delivery that is given up has in its columns; [`given_up_values`] are bound as `$1` to
-/// `$3`.
+/// The columns of a delivery that is given up. [`given_up_values`] are bound as `$1` to `$3`.
 macro_rules! given_up_columns {
     () => {
         "status = CASE WHEN delivered_at IS NULL THEN $1 ELSE $2 END, last_error = $3, \
@@ -31,8 +30,8 @@ pub(super) fn given_up_values() -> [&'static str; 3] {
     ]
 }
 
-/// Gives up what [waits](sms_core::webhook::Delivery::is_waiting) for endpoints that went off just
-/// now, each at its moment. Their rows are locked.
+/// Gives up the [waiting](sms_core::webhook::Delivery::is_waiting) deliveries of endpoints that
+/// this transaction disables, each at its moment. Their rows are locked.
 pub(super) async fn switched_off(
     connection: &mut PgConnection,
     off: &[(EndpointId, Timestamp)],
@@ -44,7 +43,7 @@ pub(super) async fn switched_off(
         .bind(uuids(off.iter().map(|(id, _)| *id)))
         .execute(&mut *connection)
         .await?;
-    // An attempt under way is not disturbed: it goes over into the new run.
+    // An attempt under way is not disturbed: its delivery moves to the new run.
     let carried_over = rows_query!(
         "UPDATE delivery d SET run = e.run
          FROM " rows((id, at) in off) as off {
@@ -55,7 +54,7 @@ pub(super) async fn switched_off(
          WHERE d.endpoint_id = off.id AND d.lease IS NOT NULL AND d.leased_until > off.at"
     );
     carried_over.execute(&mut *connection).await?;
-    // What a worker had whose lease has run out waits as well.
+    // A delivery whose lease has run out is waiting too.
     let [given_up, delivered, reason] = given_up_values();
     let given_up = rows_query!(
         [given_up, delivered, reason]

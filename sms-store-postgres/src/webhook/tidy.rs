@@ -1,5 +1,5 @@
-//! Tidying of deliveries, in portions: those of endpoints that are gone, those whose run is over,
-//! and those past their keep.
+//! Tidies deliveries in portions: those of removed endpoints, those whose run is over, and those
+//! that are old.
 
 use sms_core::ids::{AccountId, EndpointId};
 use sms_core::time::Timestamp;
@@ -11,7 +11,7 @@ use crate::error::PgResult;
 use crate::row::{time, uuid};
 use crate::rows_query::rows_query;
 
-/// Notes an endpoint that is being removed, so that its deliveries are found.
+/// Records that an endpoint is being removed, so that tidying finds its deliveries.
 pub(super) async fn remember_removed(
     connection: &mut PgConnection,
     account: AccountId,
@@ -27,7 +27,7 @@ pub(super) async fn remember_removed(
     Ok(())
 }
 
-/// Tidies up to `limit` deliveries; how many.
+/// Tidies up to `limit` deliveries and returns how many.
 pub(super) async fn tidy(pool: &PgPool, before: Timestamp, limit: usize) -> PgResult<usize> {
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let mut left = limit;
@@ -57,7 +57,7 @@ async fn remove_orphans(pool: &PgPool, limit: i64) -> PgResult<i64> {
     .execute(pool)
     .await?;
     if count(&removed) < limit {
-        // A commit that began before the endpoint was removed may still bring a delivery.
+        // A commit that began before the endpoint was removed may still insert a delivery.
         sqlx::query(
             "DELETE FROM endpoint_removed gone
              WHERE removed_at < now() - interval '1 minute' AND NOT EXISTS (
@@ -70,8 +70,9 @@ async fn remove_orphans(pool: &PgPool, limit: i64) -> PgResult<i64> {
     Ok(count(&removed))
 }
 
-/// Writes that what is pending in a run that is over is given up. What a worker took at the very
-/// moment at which its endpoint went off is left to it, for longer than any lease.
+/// Writes that deliveries which are pending in a run that is over are given up. A delivery that a
+/// worker claimed while its endpoint was being disabled is left to the worker for longer than any
+/// lease.
 async fn give_up_what_is_over(pool: &PgPool, limit: i64) -> PgResult<i64> {
     let [given_up, delivered, reason] = given_up_values();
     let query = rows_query!(
