@@ -1,31 +1,4 @@
-//! The core of an SMS platform: the rules and values of sending and receiving texts with UK
-//! mobile numbers for many accounts, and the traits they need from outside.
-//!
-//! No I/O happens here, and no time or randomness is found here: stores, routes, webhook senders,
-//! clocks and randomness come in through traits. So a whole service runs on a clock that a test
-//! moves by hand. `sms-store-memory` is the store to begin with.
-//!
-//! # Sending a text
-//!
-//! ```
-//! use std::sync::Arc;
-//! use sms_core::prelude::*;
-//! use sms_store_memory::MemoryStore;
-//!
-//! # futures_executor::block_on(async {
-//! let sms = Sms::builder(Arc::new(MemoryStore::new())).build();
-//! let account = sms.operator().account_create(NewAccountInput::active("Bistro", 10)).await?;
-//! sms.operator().number_create(NumberInput::shared("07700 900001")).await?;
-//!
-//! let request = SendRequest::new("Your table is ready").to("07700 900123");
-//! let sent = sms.account(account.id, Mode::Live).send(request).await?;
-//! assert_eq!((sent.messages.len(), sent.balance.get()), (1, 9));
-//!
-//! sms.dispatch_due(100).await?;
-//! # Ok::<(), sms_core::Error>(())
-//! # })?;
-//! # Ok::<(), sms_core::Error>(())
-//! ```
+#![doc = include_str!("../README.md")]
 //!
 //! # Where things are
 //!

@@ -1,4 +1,6 @@
-//! The HTTP side of the SMS platform: the API, the operator's API, and the reference server.
+#![doc = include_str!("../README.md")]
+//!
+//! # How it is built
 //!
 //! Only this crate knows HTTP. It has two rooms. [`web`] is the framework that handlers are built
 //! on; it knows nothing of messages, accounts or credits. The rest knows the domain:

@@ -1,4 +1,4 @@
-//! SMPP 3.4: the protocol through which texts leave to, and arrive from, a real SMSC.
+#![doc = include_str!("../README.md")]
 //!
 //! # Where things live
 //!

@@ -1,4 +1,6 @@
-//! The in-memory store: every store trait of `sms-core` over one lock and ordered maps.
+#![doc = include_str!("../README.md")]
+//!
+//! # How it works
 //!
 //! It is the reference for other stores, simple enough to check by reading. Each command takes the
 //! lock, reads its facts, asks the core to settle, and then makes writes that cannot fail. So a
@@ -7,14 +9,6 @@
 //! Pages, claims and lookups use indexes, with three exceptions: a search for words reads every
 //! message that passes the rest of the filter, a list of unread conversations skips the read ones,
 //! and a list of opt-outs reads all opt-outs of its account.
-//!
-//! ```
-//! use std::sync::Arc;
-//! use sms_core::Sms;
-//! use sms_store_memory::MemoryStore;
-//!
-//! let sms = Sms::builder(Arc::new(MemoryStore::new())).build();
-//! ```
 
 #![deny(missing_docs)]
 

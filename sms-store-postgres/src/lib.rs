@@ -1,4 +1,6 @@
-//! The PostgreSQL store: every store trait of `sms-core` over sqlx.
+#![doc = include_str!("../README.md")]
+//!
+//! # How it works
 //!
 //! Rules stay in the core. A command opens a transaction, writes what is bulky, locks the rows that
 //! its verdict depends on, asks the core to settle, and writes the verdict with a handful of

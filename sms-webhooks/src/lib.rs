@@ -1,26 +1,12 @@
-//! Signed webhooks: sign and verify, guard addresses, deliver, and share the sender's slots.
+#![doc = include_str!("../README.md")]
+//!
+//! # What this crate does not do
 //!
 //! This crate is the platform's only way out to addresses that customers choose. The core decides
 //! what is sent, when and how often; this crate makes one attempt and says how it went. It keeps
 //! no state about deliveries, runs no retries and knows no store.
 //!
-//! # Check a webhook that you receive
-//!
-//! ```
-//! use sms_webhooks::{VerifyError, verify};
-//!
-//! # fn main() -> Result<(), VerifyError> {
-//! let secret = "whsec_example";
-//! let body = br#"{"id":"evt_1"}"#;
-//! let header = sms_webhooks::sign(secret, 1_700_000_000, body);
-//!
-//! // `header` is the value of X-Connect-Signature, `body` the bytes exactly as received.
-//! verify(secret, &header, body, 1_700_000_042)?;
-//! # Ok(())
-//! # }
-//! ```
-//!
-//! # Send one
+//! # Make one attempt without a service
 //!
 //! ```no_run
 //! use sms_webhooks::{Delivery, WebhookClient, WebhookClientConfig};

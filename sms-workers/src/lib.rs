@@ -1,32 +1,4 @@
-//! The background loops of an SMS service, on tokio.
-//!
-//! `sms-core` spawns nothing: messages leave, receipts come back and webhooks are delivered only
-//! while somebody calls for it. This crate does, with one call to start and one to stop.
-//!
-//! ```
-//! use std::sync::Arc;
-//! use std::time::Duration;
-//! use sms_core::prelude::*;
-//! use sms_store_memory::MemoryStore;
-//! use sms_workers::{WorkerOptions, Workers};
-//!
-//! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let sms = Sms::builder(Arc::new(MemoryStore::new())).build();
-//! let mut workers = Workers::start(&sms, WorkerOptions::new());
-//!
-//! // Accept requests here, until the program is to end.
-//! # let end_of_program = async {};
-//! tokio::select! {
-//!     () = end_of_program => {}
-//!     panicked = workers.failed() => eprintln!("{panicked}"),
-//! }
-//! workers.stop(Duration::from_secs(9)).await?;
-//! # Ok(())
-//! # }
-//! ```
-//!
-//! The workers wake at once when the service commits something for them; there is nothing to wire.
+#![doc = include_str!("../README.md")]
 //!
 //! # The loops
 //!

@@ -1,0 +1,78 @@
+//! What Cargo knows of the workspace, and has rustdoc write of it.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WorkspaceError {
+    #[error("cargo {command} cannot be run")]
+    Start { command: &'static str, source: io::Error },
+    #[error("cargo {command} failed")]
+    Failed { command: &'static str },
+    #[error("cargo metadata is not JSON")]
+    Metadata(#[from] serde_json::Error),
+    #[error("cargo metadata has no {0}")]
+    Missing(&'static str),
+}
+
+/// The workspace that this program is part of.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    pub(crate) root: PathBuf,
+    target: PathBuf,
+    packages: Value,
+}
+
+impl Workspace {
+    /// Asks Cargo about the workspace of the current folder.
+    pub(crate) fn read() -> Result<Self, WorkspaceError> {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["metadata", "--no-deps", "--format-version", "1"]);
+        let command = "metadata";
+        let output = cargo.output().map_err(|source| WorkspaceError::Start { command, source })?;
+        if !output.status.success() {
+            return Err(WorkspaceError::Failed { command });
+        }
+        let mut metadata: Value = serde_json::from_slice(&output.stdout)?;
+        let path = |name: &'static str| {
+            let path = metadata[name].as_str().map(PathBuf::from);
+            path.ok_or(WorkspaceError::Missing(name))
+        };
+        let (root, target) = (path("workspace_root")?, path("target_directory")?);
+        Ok(Self { root, target, packages: metadata["packages"].take() })
+    }
+
+    /// The names of the packages that are published, sorted. Each has a library.
+    pub(crate) fn published(&self) -> Result<Vec<String>, WorkspaceError> {
+        let packages = self.packages.as_array().ok_or(WorkspaceError::Missing("packages"))?;
+        // `publish = false` becomes an empty list of registries, and no `publish` becomes null.
+        let published = packages.iter().filter(|package| package["publish"].is_null());
+        let name = |package: &Value| package["name"].as_str().map(str::to_owned);
+        let mut names: Vec<String> = published.filter_map(name).collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// Has rustdoc write the JSON of these packages.
+    ///
+    /// Rustdoc writes JSON with unstable options alone, which `RUSTC_BOOTSTRAP` allows. Only rustdoc
+    /// gets the variable, from the wrapper that `scripts/check-api` names in `RUSTDOC`: Cargo would
+    /// build many dependencies again for it.
+    pub(crate) fn write_rustdoc_json(&self, packages: &[String]) -> Result<(), WorkspaceError> {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["doc", "--quiet", "--no-deps", "--all-features", "--lib"]);
+        cargo.args(packages.iter().flat_map(|name| ["--package", name]));
+        cargo.env("RUSTDOCFLAGS", "-Z unstable-options --output-format json");
+        let command = "doc";
+        let status = cargo.status().map_err(|source| WorkspaceError::Start { command, source })?;
+        if status.success() { Ok(()) } else { Err(WorkspaceError::Failed { command }) }
+    }
+
+    /// Where rustdoc writes the JSON of a package.
+    pub(crate) fn rustdoc_json(&self, package: &str) -> PathBuf {
+        self.target.join("doc").join(format!("{}.json", package.replace('-', "_")))
+    }
+}
