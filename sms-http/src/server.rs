@@ -9,6 +9,7 @@ pub mod command;
 pub mod demo;
 pub mod logging;
 pub mod operator_client;
+pub mod route_settings;
 pub mod routes;
 pub mod run;
 pub mod settings;

@@ -43,16 +43,16 @@ impl std::fmt::Debug for TextFor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Useless {
     /// It marks itself as a receipt and names no text or no state.
-    #[error("a receipt that names no text, or no state")]
+    #[error("a receipt without a message id or a state")]
     Receipt,
     /// Its sender is a name or a short code, whom nobody can answer.
-    #[error("a text from an address that is no phone number")]
+    #[error("a message from an address that is not a phone number")]
     Sender,
     /// It is for something that is no number of ours.
-    #[error("a text to an address that is no phone number")]
+    #[error("a message to an address that is not a phone number")]
     Recipient,
     /// Its octets are no text.
-    #[error("octets that are no text")]
+    #[error("binary content")]
     Binary,
 }
 

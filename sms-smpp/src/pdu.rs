@@ -1,9 +1,18 @@
-//! The protocol's units (PDUs): what goes over a connection, written and read.
+//! Protocol data units (PDUs): what goes over a connection, written and read.
 //!
-//! The platform is always the ESME, the side that binds. It writes binds, `submit_sm` and answers;
-//! it reads answers and `deliver_sm`. Both directions are implemented for all of them, so that a
-//! test can be the other side. Reading is lenient where networks are known to stray from the
-//! standard: strings longer than it allows or without their end, a body cut short, unknown TLVs.
+//! The platform is always the ESME, the side that binds. It writes binds, `submit_sm` and
+//! responses; it reads responses and `deliver_sm`. Both directions are implemented for all of them,
+//! so that a test can be the other side.
+//!
+//! # Why not `rusmpp`
+//!
+//! The reader accepts what networks send although the standard does not allow it: strings that are
+//! too long or lack their terminating zero, responses without a body, TLVs that are unknown or cut
+//! short. The crate `rusmpp` (0.4) refuses several of these, among them message ids longer than 64
+//! octets and ids without a terminator. A message id that is not read costs dear: the message
+//! counts as unanswered and is submitted again, or its receipt is lost. So `rusmpp` is the oracle
+//! of the tests and no more: it must read every PDU that is written here, and one test lists what
+//! it refuses and this reader must not. Run that test before you replace this module.
 //!
 //! Source: Short Message Peer to Peer Protocol Specification v3.4, sections 3 to 5.
 

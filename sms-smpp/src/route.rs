@@ -97,7 +97,7 @@ impl SmppRoute {
                 Ok(()) => until_told = LOOKS_PER_CHECK_IN,
                 Err(error) => {
                     let route = self.inner.name.as_str();
-                    tracing::warn!(route, error = %error, "the check-in was not kept");
+                    tracing::warn!(route, error = %error, "the check-in could not be recorded");
                 }
             }
         }
@@ -131,7 +131,9 @@ impl Route for SmppRoute {
     }
 
     async fn hand_over(&self, texts: &[OutboundText], sink: &dyn RouteSink) -> Vec<HandOver> {
-        let unknown = || HandOver::Unanswered { detail: "nothing is known of it".to_owned() };
+        let unknown = || HandOver::Unanswered {
+            detail: "the outcome is unknown; the message may have been sent".to_owned(),
+        };
         let mut results: Vec<HandOver> = texts.iter().map(|_| unknown()).collect();
         let mut told = self.hand_over_each(texts, sink);
         while let Some((place, result)) = told.next().await {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::BytesMut;
 use rustls::ServerConfig;
-use sms_test_smsc::{PASSWORD, route_variables};
+use sms_test_smsc::password;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::broadcast;
@@ -87,8 +87,8 @@ impl Peer {
     }
 
     /// The settings of a route to it.
-    pub(crate) fn settings(&self, settings: &[(&str, &str)]) -> RouteSettings {
-        settings_of(self.port, settings)
+    pub(crate) fn settings(&self) -> RouteSettings {
+        settings_of(self.port)
     }
 
     /// What it was sent.
@@ -131,13 +131,13 @@ pub(crate) async fn until(mut holds: impl FnMut() -> bool) {
 }
 
 /// The settings of a route to a port of this machine.
-pub(crate) fn settings_of(port: u16, settings: &[(&str, &str)]) -> RouteSettings {
-    settings_at(&format!("smpp://example@127.0.0.1:{port}"), settings)
+pub(crate) fn settings_of(port: u16) -> RouteSettings {
+    settings_at(&format!("smpp://example@127.0.0.1:{port}"))
 }
 
 /// The settings of a route to this address.
-pub(crate) fn settings_at(url: &str, settings: &[(&str, &str)]) -> RouteSettings {
-    RouteSettings::read("main", &route_variables(url, PASSWORD, settings)).unwrap()
+pub(crate) fn settings_at(url: &str) -> RouteSettings {
+    RouteSettings::new(url, password()).unwrap()
 }
 
 /// The next unit; `None` at the end of the stream. Dropped, it has lost nothing.

@@ -1,25 +1,6 @@
-//! How a route is set up: one variable for each setting, `SMS_ROUTE_{NAME}_{SETTING}`.
-//!
-//! | setting | default | meaning |
-//! |---|---|---|
-//! | `URL` | required | `smpp://system_id@host:port`, or `smpps://` for TLS; port 2775 or 3550 |
-//! | `PASSWORD`, `PASSWORD_FILE` | required | the password, or a file with it |
-//! | `CA_FILE` | public ones | with TLS: a PEM file of the authorities to trust, and no others |
-//! | `SYSTEM_TYPE` | none | the kind of client, where the peer wants one |
-//! | `VERSION` | 3.4 | the version spoken: `3.4` or `5.0` |
-//! | `BIND` | transceiver | `transceiver`, or `separate` for a transmitter and a receiver |
-//! | `BINDS` | 1 | connections side by side, up to 16 |
-//! | `WINDOW` | 10 | texts of one connection that may wait for their answer, up to 1,000 |
-//! | `RATE` | none | texts a second over all connections |
-//! | `LONG_TEXTS` | udh8 | `udh8`, `udh16`, `sar` or `payload` |
-//! | `GSM7` | unpacked | `unpacked` or `packed` |
-//! | `IDS` | same | ids in answer and receipt: `same`, `hex-decimal` or `decimal-hex` |
-//! | `UNANSWERED` | again | what becomes of a text that perhaps left: `again` or `undelivered` |
-//! | `PATIENCE` | 30s | how long the peer may take to answer |
-//! | `IDLE` | 30s | silence after which a sign of life is asked for |
-//! | `FAILOVER` | 60s | how long all connections may be down before the next route takes over |
+//! How a route is set up: [`RouteSettings`].
 
-use std::fmt;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use crate::coding::Septets;
@@ -28,298 +9,297 @@ use crate::report::IdForm;
 use crate::submit::{LongTexts, Style};
 use crate::trust::Roots;
 
-/// How a route is set up.
+mod peer;
+
+pub use peer::{BadUrl, Peer, Transport};
+
+/// How many connections a route may keep in each direction.
+pub const CONNECTIONS: RangeInclusive<usize> = 1..=16;
+/// How many messages of one connection may wait for their response.
+pub const WINDOW: RangeInclusive<usize> = 1..=1_000;
+/// How many messages a second may be submitted over all connections.
+pub const RATE: RangeInclusive<u32> = 1..=100_000;
+/// How long a timeout may be.
+pub const TIMEOUT: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_mins(10);
+/// How many octets a password has.
+const PASSWORD: RangeInclusive<usize> = 1..=8;
+/// The most octets of a system type.
+const SYSTEM_TYPE: usize = 12;
+
+/// How a route is set up. Only the URL and the password are required.
+///
+/// ```
+/// use std::time::Duration;
+/// use sms_smpp::settings::RouteSettings;
+///
+/// let settings = RouteSettings::new("smpps://example@smsc.example.com", "secret")?
+///     .window(100)?
+///     .rate(250)?
+///     .failover(Duration::from_secs(120))?;
+/// assert_eq!(settings.peer().to_string(), "smpps://smsc.example.com:3550");
+/// # Ok::<(), sms_smpp::settings::InvalidSetting>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
 pub struct RouteSettings {
-    /// Where the peer listens.
-    pub peer: Peer,
-    /// Which authorities may vouch for it, where the connection is protected by TLS.
-    pub roots: Roots,
-    /// Who we are.
-    pub bind: Bind,
-    /// Which connections there are.
-    pub binds: Binds,
-    /// Texts of one connection that may wait for their answer.
-    pub window: usize,
-    /// Texts a second over all connections; `None` for as many as the peer takes.
-    pub rate: Option<u32>,
-    /// How the peer wants its texts.
+    pub(crate) peer: Peer,
+    pub(crate) roots: Roots,
+    pub(crate) bind: Bind,
+    pub(crate) binds: Binds,
+    pub(crate) window: usize,
+    pub(crate) rate: Option<u32>,
+    /// How messages are submitted.
     pub style: Style,
-    /// How its receipts spell ids.
+    /// How the SMSC's receipts spell message ids.
     pub ids: IdForm,
-    /// What becomes of a text that perhaps left.
+    /// What becomes of a message that was submitted and never answered.
     pub unanswered: Unanswered,
-    /// How long the peer may take to answer.
-    pub patience: Duration,
-    /// Silence after which a sign of life is asked for.
-    pub idle: Duration,
-    /// How long all connections may be down before the next route takes over.
-    pub failover: Duration,
-}
-
-/// Where a peer listens.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Peer {
-    /// Its name or address.
-    pub host: String,
-    /// Its port.
-    pub port: u16,
-    /// How the connection is protected.
-    pub transport: Transport,
-}
-
-/// How a connection is protected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Transport {
-    /// Not at all.
-    Plain,
-    /// By TLS, with the certificate and its name checked.
-    Tls,
+    pub(crate) patience: Duration,
+    pub(crate) idle: Duration,
+    pub(crate) failover: Duration,
 }
 
 /// Which connections a route keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Binds {
-    /// So many transceivers.
+    /// This many transceivers.
     Transceivers(usize),
-    /// So many transmitters, and as many receivers.
+    /// This many transmitters, and as many receivers.
     Separate(usize),
 }
 
-/// What becomes of a text that was written and never answered: it has left perhaps.
+/// Which version of the protocol is spoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Version {
+    /// SMPP 3.4.
+    #[default]
+    V3_4,
+    /// SMPP 5.0: 3.4 with another number in the bind.
+    V5_0,
+}
+
+/// What becomes of a message that was submitted and never answered: it may have been sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Unanswered {
-    /// It is sent again, perhaps for the second time.
+    /// It is submitted again; the recipient may get it twice.
     #[default]
     Again,
-    /// It ends as `undelivered` with `network_error`, and is not refunded: it may have left.
+    /// It ends as `undelivered` with `network_error`, without a refund.
     Undelivered,
 }
 
-/// A setting that is missing or cannot be.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{variable}: {problem}")]
-pub struct BadSetting {
-    /// Which.
-    pub variable: String,
-    /// What is wrong, and what it should be. Never its value, which may be a secret.
-    pub problem: &'static str,
+/// A setting that is invalid. The text never holds the value, which may be a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidSetting {
+    /// The URL.
+    #[error("the URL {0}")]
+    Url(#[source] BadUrl),
+    /// The password.
+    #[error("the password must have 1 to 8 octets, none of them zero")]
+    Password,
+    /// The system type.
+    #[error("the system type may have up to 12 octets, none of them zero")]
+    SystemType,
+    /// The number of connections.
+    #[error("a route must have 1 to 16 connections")]
+    Binds,
+    /// The window.
+    #[error("the window must be 1 to 1000 messages")]
+    Window,
+    /// The rate.
+    #[error("the rate must be 1 to 100000 messages a second")]
+    Rate,
+    /// A timeout.
+    #[error("timeouts must be 100 ms to 10 minutes")]
+    Timeout,
+    /// Authorities for a connection without TLS.
+    #[error("authorities are of use with smpps:// only")]
+    RootsWithoutTls,
 }
 
-/// Where settings come from: the value of a variable, if it is set.
-pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
-
 impl RouteSettings {
-    /// Reads the settings of the route `name`.
+    /// A route to `smpp://system_id@host:port`, or `smpps://` for TLS; the ports 2775 and 3550 may
+    /// be left out. The password has 1 to 8 octets.
     ///
     /// # Errors
     ///
-    /// The first setting that is missing or cannot be.
-    pub fn read(name: &str, variables: Variables<'_>) -> Result<Self, BadSetting> {
-        let reader = Reader { prefix: prefix(name), variables };
-        let (peer, system_id) =
-            reader.required("URL", "is missing: smpp://system_id@host:port", peer)?;
-        let version = reader.or("VERSION", 0x34, "is 3.4 or 5.0", |text| match text {
-            "3.4" => Some(0x34),
-            "5.0" => Some(0x50),
-            _ => None,
-        })?;
-        let system_type =
-            reader.or("SYSTEM_TYPE", String::new(), "has at most 12 characters", |text| {
-                (text.len() <= 12).then(|| text.to_owned())
-            })?;
-        let password = reader.password()?;
-        let count = reader.or("BINDS", 1, "is 1 to 16", |text| within(text, 1, 16))?;
-        let is_bound_as = |text: &str| match text {
-            "transceiver" => Some(Binds::Transceivers(count)),
-            "separate" => Some(Binds::Separate(count)),
-            _ => None,
-        };
-        let transceivers = Binds::Transceivers(count);
-        let long_texts =
-            reader.or("LONG_TEXTS", LongTexts::Udh8, "is udh8, udh16, sar or payload", |text| {
-                match text {
-                    "udh8" => Some(LongTexts::Udh8),
-                    "udh16" => Some(LongTexts::Udh16),
-                    "sar" => Some(LongTexts::Sar),
-                    "payload" => Some(LongTexts::Payload),
-                    _ => None,
-                }
-            })?;
-        let septets =
-            reader.or("GSM7", Septets::Unpacked, "is unpacked or packed", |text| match text {
-                "unpacked" => Some(Septets::Unpacked),
-                "packed" => Some(Septets::Packed),
-                _ => None,
-            })?;
-        let form = |text: &str| match text {
-            "same" => Some(IdForm::Same),
-            "hex-decimal" => Some(IdForm::HexThenDecimal),
-            "decimal-hex" => Some(IdForm::DecimalThenHex),
-            _ => None,
-        };
-        let fate = |text: &str| match text {
-            "again" => Some(Unanswered::Again),
-            "undelivered" => Some(Unanswered::Undelivered),
-            _ => None,
-        };
-        let time = |setting, default| {
-            reader.or(setting, Duration::from_secs(default), "is 100ms to 10m", duration)
-        };
-        let roots = reader.roots(peer.transport)?;
+    /// When one of them is invalid.
+    pub fn new(url: &str, password: impl Into<String>) -> Result<Self, InvalidSetting> {
+        let (peer, system_id) = peer::parse(url).map_err(InvalidSetting::Url)?;
+        let password = password.into();
+        if !PASSWORD.contains(&password.len()) || password.contains('\0') {
+            return Err(InvalidSetting::Password);
+        }
+        let (system_type, version) = (String::new(), Version::default().octet());
         Ok(Self {
             peer,
-            roots,
+            roots: Roots::public(),
             bind: Bind { system_id, password, system_type, version },
-            binds: reader.or("BIND", transceivers, "is transceiver or separate", is_bound_as)?,
-            window: reader.or("WINDOW", 10, "is 1 to 1000", |text| within(text, 1, 1_000))?,
-            rate: reader.or("RATE", None, "is 1 to 100000", |text| {
-                within(text, 1, 100_000).map(|rate| u32::try_from(rate).ok())
-            })?,
-            style: Style { long_texts, septets },
-            ids: reader.or("IDS", IdForm::Same, "is same, hex-decimal or decimal-hex", form)?,
-            unanswered: reader.or(
-                "UNANSWERED",
-                Unanswered::Again,
-                "is again or undelivered",
-                fate,
-            )?,
-            patience: time("PATIENCE", 30)?,
-            idle: time("IDLE", 30)?,
-            failover: time("FAILOVER", 60)?,
+            binds: Binds::Transceivers(1),
+            window: 10,
+            rate: None,
+            style: Style::default(),
+            ids: IdForm::default(),
+            unanswered: Unanswered::default(),
+            patience: Duration::from_secs(30),
+            idle: Duration::from_secs(30),
+            failover: Duration::from_mins(1),
         })
     }
-}
 
-impl fmt::Display for Peer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scheme = match self.transport {
-            Transport::Plain => "smpp",
-            Transport::Tls => "smpps",
-        };
-        write!(f, "{scheme}://{}:{}", self.host, self.port)
+    /// Where the SMSC listens.
+    pub fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// Which authorities may vouch for the SMSC, where the connection uses TLS; by default those
+    /// that vouch for websites.
+    ///
+    /// # Errors
+    ///
+    /// When the connection uses no TLS.
+    pub fn roots(mut self, roots: Roots) -> Result<Self, InvalidSetting> {
+        if self.peer.transport == Transport::Plain {
+            return Err(InvalidSetting::RootsWithoutTls);
+        }
+        self.roots = roots;
+        Ok(self)
+    }
+
+    /// The kind of client, where the SMSC wants one: up to 12 octets; none by default.
+    ///
+    /// # Errors
+    ///
+    /// When it is longer.
+    pub fn system_type(mut self, system_type: impl Into<String>) -> Result<Self, InvalidSetting> {
+        let system_type = system_type.into();
+        if system_type.len() > SYSTEM_TYPE || system_type.contains('\0') {
+            return Err(InvalidSetting::SystemType);
+        }
+        self.bind.system_type = system_type;
+        Ok(self)
+    }
+
+    /// The version that is spoken; 3.4 by default.
+    pub fn version(mut self, version: Version) -> Self {
+        self.bind.version = version.octet();
+        self
+    }
+
+    /// Which connections the route keeps, 1 to 16 in each direction; one transceiver by default.
+    ///
+    /// # Errors
+    ///
+    /// When there are too few or too many.
+    pub fn binds(mut self, binds: Binds) -> Result<Self, InvalidSetting> {
+        let (Binds::Transceivers(count) | Binds::Separate(count)) = binds;
+        if !CONNECTIONS.contains(&count) {
+            return Err(InvalidSetting::Binds);
+        }
+        self.binds = binds;
+        Ok(self)
+    }
+
+    /// How many messages of one connection may wait for their response, 1 to 1,000; 10 by default.
+    ///
+    /// # Errors
+    ///
+    /// When it is out of range.
+    pub fn window(mut self, messages: usize) -> Result<Self, InvalidSetting> {
+        if !WINDOW.contains(&messages) {
+            return Err(InvalidSetting::Window);
+        }
+        self.window = messages;
+        Ok(self)
+    }
+
+    /// How many messages a second are submitted over all connections, 1 to 100,000; by default as
+    /// many as the SMSC accepts.
+    ///
+    /// # Errors
+    ///
+    /// When it is out of range.
+    pub fn rate(mut self, messages_per_second: u32) -> Result<Self, InvalidSetting> {
+        if !RATE.contains(&messages_per_second) {
+            return Err(InvalidSetting::Rate);
+        }
+        self.rate = Some(messages_per_second);
+        Ok(self)
+    }
+
+    /// How a message of several segments is submitted; by default a `submit_sm` for each segment,
+    /// with a user data header.
+    pub fn long_texts(mut self, long_texts: LongTexts) -> Self {
+        self.style.long_texts = long_texts;
+        self
+    }
+
+    /// How GSM-7 lies in octets; unpacked by default.
+    pub fn septets(mut self, septets: Septets) -> Self {
+        self.style.septets = septets;
+        self
+    }
+
+    /// How the SMSC's receipts spell message ids; by default as its responses do.
+    pub fn ids(mut self, ids: IdForm) -> Self {
+        self.ids = ids;
+        self
+    }
+
+    /// What becomes of a message that was submitted and never answered; by default it is submitted
+    /// again.
+    pub fn unanswered(mut self, unanswered: Unanswered) -> Self {
+        self.unanswered = unanswered;
+        self
+    }
+
+    /// How long the SMSC may take to answer, 100 ms to 10 minutes; 30 s by default. A connection
+    /// whose SMSC takes longer is made again.
+    ///
+    /// # Errors
+    ///
+    /// When it is out of range.
+    pub fn response_timeout(mut self, timeout: Duration) -> Result<Self, InvalidSetting> {
+        self.patience = in_range(timeout)?;
+        Ok(self)
+    }
+
+    /// How long a connection may be silent before an `enquire_link` is sent, 100 ms to 10 minutes;
+    /// 30 s by default.
+    ///
+    /// # Errors
+    ///
+    /// When it is out of range.
+    pub fn idle(mut self, silence: Duration) -> Result<Self, InvalidSetting> {
+        self.idle = in_range(silence)?;
+        Ok(self)
+    }
+
+    /// How long all connections may be down before the next route takes over, 100 ms to 10 minutes;
+    /// 60 s by default.
+    ///
+    /// # Errors
+    ///
+    /// When it is out of range.
+    pub fn failover(mut self, after: Duration) -> Result<Self, InvalidSetting> {
+        self.failover = in_range(after)?;
+        Ok(self)
     }
 }
 
-/// What the variables of a route begin with: `SMS_ROUTE_MAIN_`.
-pub fn prefix(name: &str) -> String {
-    let upper = name.to_ascii_uppercase().replace(|c: char| !c.is_ascii_alphanumeric(), "_");
-    format!("SMS_ROUTE_{upper}_")
+fn in_range(timeout: Duration) -> Result<Duration, InvalidSetting> {
+    if TIMEOUT.contains(&timeout) { Ok(timeout) } else { Err(InvalidSetting::Timeout) }
 }
 
-/// Reads the variables of one route.
-struct Reader<'a> {
-    prefix: String,
-    variables: Variables<'a>,
-}
-
-impl Reader<'_> {
-    fn bad(&self, setting: &str, problem: &'static str) -> BadSetting {
-        BadSetting { variable: format!("{}{setting}", self.prefix), problem }
-    }
-
-    fn get(&self, setting: &str) -> Option<String> {
-        (self.variables)(&format!("{}{setting}", self.prefix)).filter(|value| !value.is_empty())
-    }
-
-    fn required<T>(
-        &self,
-        setting: &str,
-        problem: &'static str,
-        read: impl Fn(&str) -> Result<T, &'static str>,
-    ) -> Result<T, BadSetting> {
-        let value = self.get(setting).ok_or_else(|| self.bad(setting, problem))?;
-        read(&value).map_err(|problem| self.bad(setting, problem))
-    }
-
-    fn or<T>(
-        &self,
-        setting: &str,
-        default: T,
-        problem: &'static str,
-        read: impl Fn(&str) -> Option<T>,
-    ) -> Result<T, BadSetting> {
-        match self.get(setting) {
-            None => Ok(default),
-            Some(value) => read(value.trim()).ok_or_else(|| self.bad(setting, problem)),
+impl Version {
+    /// Its number in a bind (5.2.4).
+    fn octet(self) -> u8 {
+        match self {
+            Self::V3_4 => 0x34,
+            Self::V5_0 => 0x50,
         }
     }
-
-    fn roots(&self, transport: Transport) -> Result<Roots, BadSetting> {
-        let Some(path) = self.get("CA_FILE") else { return Ok(Roots::public()) };
-        let bad = |problem| self.bad("CA_FILE", problem);
-        if transport == Transport::Plain {
-            return Err(bad("is of use with smpps:// only"));
-        }
-        let file = std::fs::read(path).map_err(|_| bad("cannot be read"))?;
-        Roots::from_pem(&file).map_err(|refused| bad(refused.problem()))
-    }
-
-    fn password(&self) -> Result<String, BadSetting> {
-        let password = match (self.get("PASSWORD"), self.get("PASSWORD_FILE")) {
-            (Some(password), _) => password,
-            (None, Some(path)) => {
-                let read = std::fs::read_to_string(path);
-                let read = read.map_err(|_| self.bad("PASSWORD_FILE", "cannot be read"))?;
-                read.trim_end_matches(['\r', '\n']).to_owned()
-            }
-            (None, None) => {
-                return Err(self.bad("PASSWORD", "is missing, and so is PASSWORD_FILE"));
-            }
-        };
-        if (1..=8).contains(&password.len()) && !password.contains('\0') {
-            Ok(password)
-        } else {
-            Err(self.bad("PASSWORD", "has 1 to 8 octets"))
-        }
-    }
-}
-
-/// `smpp://system_id@host:port`.
-fn peer(url: &str) -> Result<(Peer, String), &'static str> {
-    const FORM: &str = "is smpp://system_id@host:port, or smpps:// for TLS";
-    let (scheme, rest) = url.split_once("://").ok_or(FORM)?;
-    let (transport, default_port) = match scheme {
-        "smpp" => (Transport::Plain, 2775),
-        "smpps" => (Transport::Tls, 3550),
-        _ => return Err(FORM),
-    };
-    let (system_id, place) = rest.rsplit_once('@').ok_or("names no system_id before the @")?;
-    if system_id.contains(':') {
-        return Err("holds a password; it goes into PASSWORD or PASSWORD_FILE");
-    }
-    if !(1..=15).contains(&system_id.len()) {
-        return Err("has a system_id of 1 to 15 octets");
-    }
-    let place = place.trim_end_matches('/');
-    // The port follows the last colon, unless that stands within the brackets of an IPv6 address.
-    let (host, port) = match place.rsplit_once(':') {
-        Some((host, port)) if !port.ends_with(']') => (host, port.parse().map_err(|_| FORM)?),
-        _ => (place, default_port),
-    };
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    if host.is_empty() || host.contains(['/', '?', '#']) {
-        return Err(FORM);
-    }
-    Ok((Peer { host: host.to_owned(), port, transport }, system_id.to_owned()))
-}
-
-fn within(text: &str, least: usize, most: usize) -> Option<usize> {
-    text.parse().ok().filter(|number| (least..=most).contains(number))
-}
-
-/// `500ms`, `30s` or `5m`, from 100 ms to 10 minutes.
-fn duration(text: &str) -> Option<Duration> {
-    let split = text.find(|c: char| !c.is_ascii_digit())?;
-    let (number, unit) = text.split_at(split);
-    let number: u64 = number.parse().ok()?;
-    let duration = match unit {
-        "ms" => Duration::from_millis(number),
-        "s" => Duration::from_secs(number),
-        "m" => Duration::from_secs(number.checked_mul(60)?),
-        _ => return None,
-    };
-    (Duration::from_millis(100)..=Duration::from_mins(10)).contains(&duration).then_some(duration)
 }
 
 #[cfg(test)]

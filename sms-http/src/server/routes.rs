@@ -13,7 +13,9 @@ use sms_core::random::Random;
 use sms_core::route::simulator::Simulator;
 use sms_core::route::{Route, RouteName};
 use sms_smpp::route::SmppRoute;
-use sms_smpp::settings::{BadSetting, RouteSettings, Variables};
+use sms_smpp::settings::RouteSettings;
+
+use super::route_settings::{self, BadSetting, Variables};
 
 /// The name of the simulated network.
 pub const SIMULATOR: &str = "simulator";
@@ -46,7 +48,7 @@ pub enum RoutesRefused {
     /// Two routes have one name.
     #[error("SMS_ROUTES names {0} twice")]
     Twice(String),
-    /// A setting of a route is missing, or cannot be.
+    /// A setting of a route is missing or invalid.
     #[error(transparent)]
     Setting(#[from] BadSetting),
 }
@@ -68,7 +70,7 @@ impl fmt::Display for RoutePlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Simulator => f.write_str(SIMULATOR),
-            Self::Smpp { name, settings } => write!(f, "{name} ({})", settings.peer),
+            Self::Smpp { name, settings } => write!(f, "{name} ({})", settings.peer()),
         }
     }
 }
@@ -85,7 +87,7 @@ pub fn read(names: &[String], variables: Variables<'_>) -> Result<Vec<RoutePlan>
         if name == SIMULATOR {
             return Ok(RoutePlan::Simulator);
         }
-        let settings = Box::new(RouteSettings::read(name, variables)?);
+        let settings = Box::new(route_settings::read(name, variables)?);
         Ok(RoutePlan::Smpp { name: RouteName::new(name.as_str()), settings })
     };
     names.iter().map(plan).collect()

@@ -56,7 +56,7 @@ async fn a_connection_that_breaks_off_within_a_window_loses_no_text_and_names_th
     let mut in_doubt = 0_usize;
     for id in &ids {
         let message = world.until(id, "delivered").await;
-        if details(&message).iter().any(|detail| detail.contains("left perhaps")) {
+        if details(&message).iter().any(|detail| detail.contains("may have been sent")) {
             in_doubt += 1;
         }
     }
@@ -79,7 +79,10 @@ async fn a_text_in_doubt_is_undelivered_where_that_is_the_setting(store: Option<
     let id = world.send_one("Hello").await;
     let message = world.until(&id, "undelivered").await;
     assert_eq!(message["error_code"], "network_error");
-    assert!(details(&message).iter().any(|detail| detail.contains("left perhaps")), "{message}");
+    assert!(
+        details(&message).iter().any(|detail| detail.contains("may have been sent")),
+        "{message}"
+    );
     assert_eq!(world.get("/balance").await["credits"], 99, "it may have left: no refund");
     assert_eq!(smsc.seen("text").len(), 1);
     assert!(world.metric(&format!("sms_smpp_ambiguous_texts_total{MAIN}")).await > 0.9);

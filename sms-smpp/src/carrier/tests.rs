@@ -11,17 +11,13 @@ use crate::pdu::Status;
 use crate::scripted_peer::{Peer, Say, settings_of, until};
 
 /// A route to a port, kept by a task.
-fn route(port: u16, settings: &[(&str, &str)]) -> (Arc<Carrier>, JoinHandle<()>) {
+fn route(port: u16, binds: Binds) -> (Arc<Carrier>, JoinHandle<()>) {
     let random: Arc<dyn Random> = Arc::new(SeededRandom::new(7));
-    route_with(&random, port, settings)
+    route_with(&random, port, binds)
 }
 
-fn route_with(
-    random: &Arc<dyn Random>,
-    port: u16,
-    settings: &[(&str, &str)],
-) -> (Arc<Carrier>, JoinHandle<()>) {
-    let settings = Arc::new(settings_of(port, settings));
+fn route_with(random: &Arc<dyn Random>, port: u16, binds: Binds) -> (Arc<Carrier>, JoinHandle<()>) {
+    let settings = Arc::new(settings_of(port).binds(binds).unwrap());
     let carrier = Arc::new(Carrier::new(RouteName::new("main"), &settings, random));
     let kept = Arc::clone(&carrier);
     let (arrivals, _) = mpsc::channel(1);
@@ -40,7 +36,7 @@ fn text() -> ShortMessage {
 #[tokio::test]
 async fn texts_go_through_all_connections_in_turn() {
     let peer = Peer::start(&[]).await;
-    let (carrier, _task) = route(peer.port, &[("BINDS", "3")]);
+    let (carrier, _task) = route(peer.port, Binds::Transceivers(3));
     bound(&carrier, 3).await;
     for _ in 0..9 {
         assert!(matches!(carrier.submit(text()).await, Submitted::Accepted { .. }));
@@ -53,7 +49,7 @@ async fn texts_go_through_all_connections_in_turn() {
 #[tokio::test]
 async fn separate_connections_are_transmitters_and_receivers() {
     let peer = Peer::start(&[]).await;
-    let (carrier, _task) = route(peer.port, &[("BIND", "separate"), ("BINDS", "2")]);
+    let (carrier, _task) = route(peer.port, Binds::Separate(2));
     bound(&carrier, 4).await;
     let mut modes = peer.binds();
     modes.sort();
@@ -68,7 +64,7 @@ async fn without_a_connection_nothing_is_written_and_the_route_is_down() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     drop(listener);
-    let (carrier, _task) = route(port, &[]);
+    let (carrier, _task) = route(port, Binds::Transceivers(1));
     assert_eq!(carrier.submit(text()).await, Submitted::NotWritten);
     let standing = carrier.standing();
     assert_eq!((standing.bound, standing.wanted), (0, 1));
@@ -78,7 +74,7 @@ async fn without_a_connection_nothing_is_written_and_the_route_is_down() {
 #[tokio::test]
 async fn a_lost_connection_is_made_again() {
     let peer = Peer::start(&[Say::Accept, Say::HangUp]).await;
-    let (carrier, _task) = route(peer.port, &[]);
+    let (carrier, _task) = route(peer.port, Binds::Transceivers(1));
     bound(&carrier, 1).await;
     assert!(matches!(carrier.submit(text()).await, Submitted::Accepted { .. }));
     assert_eq!(carrier.submit(text()).await, Submitted::Unanswered);
@@ -92,7 +88,7 @@ async fn a_throttled_route_slows_down_and_no_other_refusal_does_that() {
     for status in [Status::THROTTLED, Status::QUEUE_FULL] {
         let script = [Say::Refuse(Status::INVALID_DESTINATION), Say::Refuse(status)];
         let peer = Peer::start(&script).await;
-        let (carrier, _task) = route(peer.port, &[]);
+        let (carrier, _task) = route(peer.port, Binds::Transceivers(1));
         bound(&carrier, 1).await;
         let mut paces = Vec::new();
         for _ in 0..2 {
@@ -106,7 +102,7 @@ async fn a_throttled_route_slows_down_and_no_other_refusal_does_that() {
 #[tokio::test]
 async fn unbinding_ends_every_connection_in_order() {
     let peer = Peer::start(&[]).await;
-    let (carrier, task) = route(peer.port, &[("BINDS", "2")]);
+    let (carrier, task) = route(peer.port, Binds::Transceivers(2));
     bound(&carrier, 2).await;
     let sessions: Vec<Session> = carrier.links.iter().filter_map(|link| link.session()).collect();
     carrier.unbind().await;
@@ -133,7 +129,7 @@ impl Random for Broken {
 async fn a_connection_that_nobody_keeps_any_more_ends_the_route_with_the_reason() {
     let peer = Peer::start(&[Say::HangUp]).await;
     let random: Arc<dyn Random> = Arc::new(Broken);
-    let (carrier, task) = route_with(&random, peer.port, &[("BINDS", "2")]);
+    let (carrier, task) = route_with(&random, peer.port, Binds::Transceivers(2));
     bound(&carrier, 2).await;
     // How long to wait before it is made again is a matter of chance.
     assert_eq!(carrier.submit(text()).await, Submitted::Unanswered);
@@ -144,7 +140,7 @@ async fn a_connection_that_nobody_keeps_any_more_ends_the_route_with_the_reason(
 #[tokio::test]
 async fn a_route_that_is_no_longer_run_is_no_longer_bound() {
     let peer = Peer::start(&[]).await;
-    let (carrier, task) = route(peer.port, &[]);
+    let (carrier, task) = route(peer.port, Binds::Transceivers(1));
     bound(&carrier, 1).await;
     task.abort();
     bound(&carrier, 0).await;

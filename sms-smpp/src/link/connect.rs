@@ -17,13 +17,13 @@ use crate::trust::Roots;
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectFailed {
     /// It took too long.
-    #[error("the peer cannot be reached in time")]
+    #[error("the SMSC cannot be reached in time")]
     Late,
     /// It was refused or broke; with TLS, the certificate may be the reason.
-    #[error("the peer cannot be reached: {0}")]
+    #[error("the SMSC cannot be reached: {0}")]
     Io(#[from] std::io::Error),
     /// The peer's name cannot stand in a certificate.
-    #[error("the peer's name is none that a certificate could have")]
+    #[error("the host name of the SMSC cannot be in a certificate")]
     Name,
     /// TLS cannot be set up here.
     #[error("TLS cannot be set up: {0}")]

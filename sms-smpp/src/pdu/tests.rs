@@ -131,6 +131,33 @@ fn answers_that_stray_from_the_standard_are_read() {
     assert_eq!(bare.body, Body::BindResp(BindMode::Transceiver, BindResp::default()));
 }
 
+/// Why this reader exists: networks send such units, and a strict reader loses what they say.
+#[test]
+fn what_the_strict_implementation_refuses_is_read_here() {
+    let response = |id: &[u8]| {
+        let mut octets = vec![0, 0, 0, 0, 0x80, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 3];
+        octets.extend(id);
+        octets[3] = u8::try_from(octets.len()).unwrap();
+        Bytes::from(octets)
+    };
+    let receipted = |id: &'static [u8]| {
+        let tlvs = Tlvs::default().with(Tag::RECEIPTED_MESSAGE_ID, id);
+        octets(&Pdu::request(3, Body::DeliverSm(Box::new(ShortMessage { tlvs, ..text() }))))
+    };
+    let refuses = |octets: &Bytes| {
+        let mut octets = BytesMut::from(&octets[..]);
+        !matches!(CommandCodec::new().decode(&mut octets), Ok(Some(_)))
+    };
+    let long = [&[b'7'; 70][..], b"\0"].concat();
+    for unit in [response(&long), response(b"no-end"), receipted(b"5f2a")] {
+        assert!(refuses(&unit), "{unit:?}");
+        assert!(read(unit.clone()).is_ok(), "{unit:?}");
+    }
+    for unit in [response(b"an-end\0"), receipted(b"5f2a\0")] {
+        assert!(!refuses(&unit), "{unit:?}");
+    }
+}
+
 #[test]
 fn a_deliver_sm_may_have_long_strings_and_values_cut_short() {
     let long = Address { text: "4".repeat(40).into(), ..number("") };

@@ -58,7 +58,7 @@ impl Inner {
                 Incoming::Text(text) => texts.push(self.keep_text(text, answer, sink)),
                 Incoming::Useless(useless) => {
                     self.count("useless");
-                    tracing::warn!(route = self.name.as_str(), reason = %useless, "left out");
+                    tracing::warn!(route = self.name.as_str(), reason = %useless, "ignored an incoming message");
                     answer.taken();
                 }
             }
@@ -114,7 +114,7 @@ impl Inner {
             Err(error) => {
                 self.count("not_kept");
                 let route = self.name.as_str();
-                tracing::warn!(route, error = %error, "not kept; the peer shall bring it again");
+                tracing::warn!(route, error = %error, "not stored; the SMSC is asked to send it again");
                 answer.later();
             }
         }

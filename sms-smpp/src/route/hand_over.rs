@@ -1,8 +1,8 @@
-//! One text into its parts, and what becomes of them: they succeed or fail as one text.
+//! Submits one message, segment by segment. The segments succeed or fail as one message.
 //!
-//! The parts go one after the other, so that a refused text is refused with its first part, before
-//! anything has left. What happens to a later part cannot be undone: it is tried for longer, and
-//! what is then left is told as what it is.
+//! They go one after the other, so that a network refuses a message with its first segment, before
+//! any has been sent. Once a segment has been sent it cannot be taken back: a later one is tried
+//! for longer, and the outcome says how many were sent.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -20,14 +20,14 @@ use crate::session::Submitted;
 use crate::settings::Unanswered;
 use crate::submit::submits;
 
-/// How long a part is tried for here, from the first time it is turned away: until then it may wait
-/// long for a place in the window, and for its turn at the route's pace.
+/// How long a segment is tried for here, from the first time that it is not accepted. Before that
+/// it may wait long for a place in the window and for its turn at the route's pace.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Patience {
-    /// For a first part, before its text goes back into the queue: longer than a connection takes
-    /// to be made again.
+    /// For a first segment, before its message goes back into the queue: longer than a connection
+    /// takes to be made again.
     pub(super) first_part: Duration,
-    /// For a later one: what has left of the text already is of no use without it.
+    /// For a later one: the segments already sent are of no use without it.
     pub(super) later_part: Duration,
 }
 
@@ -37,25 +37,25 @@ impl Default for Patience {
     }
 }
 
-/// How often it is tried at the least, where its turns come seldom.
+/// The least number of tries, where turns come seldom.
 const AT_LEAST: usize = 3;
-/// How long to wait before the same part again. The pace slows down by itself.
+/// How long to wait before the same segment is tried again. The pace slows down besides.
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
 
-/// Why a part did not leave.
+/// Why a segment was not sent.
 enum Stopped {
     /// The peer refuses it for good.
     Refused(Status),
-    /// It does not take it for now.
+    /// The peer does not accept it for now.
     TurnedAway(Status),
     /// There is no connection.
     NoConnection,
-    /// It left perhaps.
+    /// It may have been sent.
     Unanswered,
 }
 
 impl Inner {
-    /// Hands one text over.
+    /// Submits one message.
     pub(super) async fn carry(&self, text: &OutboundText) -> HandOver {
         let reference = reference(text.message);
         let parts = submits(text, self.settings.style, reference, self.clock.now());
@@ -95,19 +95,21 @@ impl Inner {
         }
     }
 
-    /// What became of a text of which `left` parts left, and the next one stopped.
+    /// What became of a message of which `left` segments were sent, and the next one was not.
     fn stopped(&self, stopped: &Stopped, left: usize, total: usize) -> HandOver {
         let is_closing = *self.closing.borrow();
         let reason = match stopped {
             Stopped::Refused(status) => format!("refused by the network: {status}"),
-            Stopped::TurnedAway(status) => format!("turned away by the network: {status}"),
-            Stopped::NoConnection if is_closing => "the route is being closed".to_owned(),
+            Stopped::TurnedAway(status) => format!("not accepted by the network for now: {status}"),
+            Stopped::NoConnection if is_closing => "the route is closing".to_owned(),
             Stopped::NoConnection => "no connection to the network".to_owned(),
-            Stopped::Unanswered => "no answer came from the network; it left perhaps".to_owned(),
+            Stopped::Unanswered => {
+                "the network did not answer; the message may have been sent".to_owned()
+            }
         };
         let in_part = left > 0;
         let detail = if in_part {
-            format!("{left} of {total} parts left; the next: {reason}")
+            format!("{left} of {total} segments submitted; the next: {reason}")
         } else {
             reason
         };

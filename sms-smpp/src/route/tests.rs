@@ -23,6 +23,7 @@ use super::*;
 use crate::address::Address;
 use crate::pdu::{ShortMessage, Status};
 use crate::scripted_peer::{Peer, Say, settings_of, until};
+use crate::settings::Unanswered;
 
 /// A service whose one route is bound to the peer.
 struct Stage {
@@ -60,8 +61,8 @@ impl Stage {
         Self { sms, account, route, task }
     }
 
-    async fn bound_to(peer: &Peer, settings: &[(&str, &str)]) -> Self {
-        Self::over(peer.settings(settings)).await.ready().await
+    async fn bound_to(peer: &Peer) -> Self {
+        Self::over(peer.settings()).await.ready().await
     }
 
     async fn ready(self) -> Self {
@@ -109,7 +110,7 @@ fn receipt(id: &str, state: &str) -> ShortMessage {
 #[tokio::test]
 async fn a_text_is_sent_when_the_peer_has_it_and_delivered_by_its_receipt() {
     let peer = Peer::start(&[Say::As("x1")]).await;
-    let stage = Stage::bound_to(&peer, &[]).await;
+    let stage = Stage::bound_to(&peer).await;
     let id = stage.send("hello").await;
     assert_eq!(stage.sms.dispatch_due(10).await.unwrap().sent, 1);
     assert_eq!(stage.message(id).await.status, MessageStatus::Sent);
@@ -122,7 +123,7 @@ async fn a_text_is_sent_when_the_peer_has_it_and_delivered_by_its_receipt() {
 async fn a_long_text_is_undelivered_when_one_part_is_and_delivered_when_all_are() {
     let script = ["a", "b", "c", "d", "e", "f"].map(Say::As);
     let peer = Peer::start(&script).await;
-    let stage = Stage::bound_to(&peer, &[]).await;
+    let stage = Stage::bound_to(&peer).await;
     let first = stage.send(&"long ".repeat(70)).await;
     stage.sms.dispatch_due(10).await.unwrap();
     let second = stage.send(&"long ".repeat(70)).await;
@@ -145,7 +146,7 @@ async fn a_long_text_is_undelivered_when_one_part_is_and_delivered_when_all_are(
 async fn a_refused_text_fails_and_is_refunded_and_one_refused_in_part_is_undelivered() {
     let refuse = Say::Refuse(Status::INVALID_DESTINATION);
     let peer = Peer::start(&[refuse, Say::Accept, refuse]).await;
-    let stage = Stage::bound_to(&peer, &[]).await;
+    let stage = Stage::bound_to(&peer).await;
     let whole = stage.send("hello").await;
     stage.sms.dispatch_due(10).await.unwrap();
     let in_part = stage.send(&"long ".repeat(70)).await;
@@ -155,7 +156,7 @@ async fn a_refused_text_fails_and_is_refunded_and_one_refused_in_part_is_undeliv
     assert_eq!(whole.error, Some(ErrorCode::UnknownSubscriber));
     assert_eq!(in_part_now.status, MessageStatus::Undelivered);
     let told = stage.details(in_part).await;
-    let expected = "1 of 3 parts left; the next: refused by the network: ESME_RINVDSTADR";
+    let expected = "1 of 3 segments submitted; the next: refused by the network: ESME_RINVDSTADR";
     assert_eq!(told.last().map(String::as_str), Some(expected));
     assert_eq!(stage.account.get().await.unwrap().balance.get(), 97, "only the first is refunded");
     assert_eq!(peer.texts().len(), 3, "no part followed the one refused");
@@ -165,7 +166,7 @@ async fn a_refused_text_fails_and_is_refunded_and_one_refused_in_part_is_undeliv
 async fn throttled_texts_leave_in_the_end_and_each_leaves_once() {
     let throttled = Say::Refuse(Status::THROTTLED);
     let peer = Peer::start(&[throttled, throttled, Say::Refuse(Status::QUEUE_FULL)]).await;
-    let stage = Stage::bound_to(&peer, &[("WINDOW", "1")]).await;
+    let stage = Stage::over(peer.settings().window(1).unwrap()).await.ready().await;
     for _ in 0..5 {
         stage.send("hello").await;
     }
@@ -183,7 +184,7 @@ async fn a_later_part_whose_turns_come_seldom_is_tried_again_all_the_same() {
     let throttled = Say::Refuse(Status::THROTTLED);
     let peer = Peer::start(&[Say::Accept, throttled, throttled]).await;
     // Half a second and more between two turns, and less than that to try a part again.
-    let mut route = route(peer.settings(&[("RATE", "2")]));
+    let mut route = route(peer.settings().rate(2).unwrap());
     let patience = Patience { later_part: Duration::from_millis(300), ..Patience::default() };
     Arc::get_mut(&mut route.inner).unwrap().patience = patience;
     let stage = Stage::of(route).await.ready().await;
@@ -195,35 +196,37 @@ async fn a_later_part_whose_turns_come_seldom_is_tried_again_all_the_same() {
 
 #[tokio::test]
 async fn a_text_that_a_close_stops_between_two_parts_goes_again_whatever_the_setting() {
-    for setting in ["again", "undelivered"] {
+    for setting in [Unanswered::Again, Unanswered::Undelivered] {
         let peer = Peer::start(&[]).await;
-        let stage = Stage::bound_to(&peer, &[("RATE", "1"), ("UNANSWERED", setting)]).await;
+        let stage =
+            Stage::over(peer.settings().rate(1).unwrap().unanswered(setting)).await.ready().await;
         let id = stage.send(&"long ".repeat(300)).await;
         let sms = stage.sms.clone();
         let dispatching = tokio::spawn(async move { sms.dispatch_due(10).await.unwrap() });
         until(|| !peer.texts().is_empty()).await;
         stage.route.close().await;
         let done = dispatching.await.unwrap();
-        assert_eq!((done.sent, done.retried), (0, 1), "{setting}");
+        assert_eq!((done.sent, done.retried), (0, 1), "{setting:?}");
         assert_eq!(stage.message(id).await.status, MessageStatus::Sending);
         let told = stage.details(id).await.pop().unwrap();
-        assert!(told.contains("parts left; the next: the route is being closed"), "{told}");
+        assert!(told.contains("segments submitted; the next: the route is closing"), "{told}");
     }
 }
 
 #[tokio::test]
 async fn a_text_that_left_perhaps_is_sent_again_or_given_up_as_the_setting_says() {
-    for (setting, status) in
-        [("again", MessageStatus::Sending), ("undelivered", MessageStatus::Undelivered)]
-    {
+    for (setting, status) in [
+        (Unanswered::Again, MessageStatus::Sending),
+        (Unanswered::Undelivered, MessageStatus::Undelivered),
+    ] {
         let peer = Peer::start(&[Say::HangUp]).await;
-        let stage = Stage::bound_to(&peer, &[("UNANSWERED", setting)]).await;
+        let stage = Stage::over(peer.settings().unanswered(setting)).await.ready().await;
         let id = stage.send("hello").await;
         stage.sms.dispatch_due(10).await.unwrap();
         let message = stage.message(id).await;
-        assert_eq!(message.status, status, "{setting}");
+        assert_eq!(message.status, status, "{setting:?}");
         let told = stage.details(id).await.pop().unwrap();
-        assert!(told.contains("it left perhaps"), "{told}");
+        assert!(told.contains("may have been sent"), "{told}");
         if status == MessageStatus::Undelivered {
             assert_eq!(message.error, Some(ErrorCode::NetworkError));
         }
@@ -234,7 +237,7 @@ async fn a_text_that_left_perhaps_is_sent_again_or_given_up_as_the_setting_says(
 #[tokio::test]
 async fn a_peer_that_gives_no_ids_or_the_same_one_is_sent_texts_all_the_same() {
     let peer = Peer::start(&[Say::As(""), Say::As("7"), Say::As("7"), Say::As("7")]).await;
-    let stage = Stage::bound_to(&peer, &[]).await;
+    let stage = Stage::bound_to(&peer).await;
     let without = stage.send("hello").await;
     stage.sms.dispatch_due(10).await.unwrap();
     assert_eq!(stage.message(without).await.status, MessageStatus::Sent);
@@ -247,7 +250,7 @@ async fn a_peer_that_gives_no_ids_or_the_same_one_is_sent_texts_all_the_same() {
 #[tokio::test]
 async fn texts_for_us_are_kept_before_the_peer_is_told_so_and_parts_are_joined() {
     let peer = Peer::start(&[]).await;
-    let stage = Stage::bound_to(&peer, &[]).await;
+    let stage = Stage::bound_to(&peer).await;
     // The person was texted: an answer on a shared number finds its way back.
     stage.send("hello").await;
     stage.sms.dispatch_due(10).await.unwrap();
@@ -304,7 +307,7 @@ impl RouteSink for Slow {
 #[tokio::test]
 async fn however_many_texts_come_at_once_the_store_is_given_a_few_at_a_time() {
     let peer = Peer::start(&[]).await;
-    let route = Arc::new(route(peer.settings(&[])));
+    let route = Arc::new(route(peer.settings()));
     let [in_hand, most, kept] = [0; 3].map(AtomicUsize::new);
     let sink = Arc::new(Slow { in_hand, most, kept, let_in: Semaphore::new(0) });
     let (kept, to) = (Arc::clone(&route), Arc::clone(&sink));
@@ -330,7 +333,7 @@ async fn however_many_texts_come_at_once_the_store_is_given_a_few_at_a_time() {
 #[tokio::test]
 async fn what_cannot_be_read_is_answered_and_changes_nothing() {
     let peer = Peer::start(&[]).await;
-    let stage = Stage::bound_to(&peer, &[]).await;
+    let stage = Stage::bound_to(&peer).await;
     let mut named = between("07700 900123", "07700 900001");
     named.source = Address::name("Bank");
     let mut nothing = receipt("1", "DELIVRD");
@@ -347,7 +350,7 @@ async fn what_cannot_be_read_is_answered_and_changes_nothing() {
 #[tokio::test]
 async fn the_numbers_behind_a_bound_route_are_online() {
     let peer = Peer::start(&[]).await;
-    let stage = Stage::bound_to(&peer, &[]).await;
+    let stage = Stage::bound_to(&peer).await;
     sms_test_smsc::until("the number to be online", async || {
         let numbers = stage.sms.operator().number_list().await.unwrap();
         numbers[0].is_online(stage.sms.now()).then_some(())
@@ -360,7 +363,7 @@ async fn without_a_connection_texts_wait_in_the_queue_and_the_route_is_down_afte
     let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = free.local_addr().unwrap().port();
     drop(free);
-    let stage = Stage::over(settings_of(port, &[("FAILOVER", "200ms")])).await;
+    let stage = Stage::over(settings_of(port).failover(Duration::from_millis(200)).unwrap()).await;
     let id = stage.send("hello").await;
     assert_eq!(stage.sms.dispatch_due(10).await.unwrap().claimed, 0);
     assert_eq!(stage.message(id).await.status, MessageStatus::Queued);
@@ -375,7 +378,8 @@ async fn without_a_connection_texts_wait_in_the_queue_and_the_route_is_down_afte
 #[tokio::test]
 async fn a_route_that_is_closed_answers_what_is_under_way_and_lets_go_of_the_rest() {
     let peer = Peer::start(&[]).await;
-    let stage = Stage::bound_to(&peer, &[("RATE", "20"), ("WINDOW", "1")]).await;
+    let stage =
+        Stage::over(peer.settings().rate(20).unwrap().window(1).unwrap()).await.ready().await;
     for _ in 0..60 {
         stage.send("hello").await;
     }

@@ -11,16 +11,16 @@ use crate::pdu::{self, Body, Pdu, Status};
 #[derive(Debug, thiserror::Error)]
 pub enum BindFailed {
     /// The peer refuses us: a wrong name or password, or too many binds.
-    #[error("the peer refuses the bind: {0}")]
+    #[error("the SMSC refuses the bind: {0}")]
     Refused(Status),
     /// It did not answer in time.
-    #[error("the peer does not answer the bind")]
+    #[error("the SMSC does not answer the bind")]
     Silent,
     /// The connection broke.
     #[error("the connection broke while binding")]
     Connection(#[from] std::io::Error),
     /// Something else came than an answer.
-    #[error("the peer answers the bind with something else")]
+    #[error("the SMSC answers the bind with something else")]
     NoAnswer,
 }
 

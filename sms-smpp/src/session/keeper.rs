@@ -303,7 +303,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
                         CommandId::DELIVER_SM => Body::DeliverSmResp,
                         _ => Body::GenericNack,
                     };
-                    tracing::warn!(command = ?malformed.command, "a PDU that cannot be read");
+                    tracing::warn!(command = ?malformed.command, "received a PDU that cannot be read");
                     let sequence = malformed.sequence;
                     self.write(&Pdu::refusal(Status::INVALID_LENGTH, sequence, body));
                 }

@@ -22,7 +22,8 @@ use sms_smpp::pdu::Bind;
 use sms_smpp::route::SmppRoute;
 use sms_smpp::session::{BindFailed, Settings, bind};
 use sms_smpp::settings::RouteSettings;
-use sms_test_smsc::{PASSWORD, Smsc, route_variables, until};
+use sms_smpp::submit::LongTexts;
+use sms_test_smsc::{Smsc, password, until};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
@@ -89,7 +90,7 @@ impl Drop for Way {
 }
 
 impl Way {
-    async fn through(settings: &[(&str, &str)]) -> Self {
+    async fn through(settings: RouteSettings) -> Self {
         let smsc = Smsc::start().await;
         // Jasmin remembers whose the ids of the SMSCs before this one were.
         let fresh = SystemRandom.next_u64() >> 16;
@@ -98,7 +99,7 @@ impl Way {
         Self::over(smsc, settings).await
     }
 
-    async fn over(smsc: Smsc, settings: &[(&str, &str)]) -> Self {
+    async fn over(smsc: Smsc, settings: RouteSettings) -> Self {
         let (tell, came) = unbounded_channel();
         let route = Arc::new(route(settings));
         let sink = Arc::new(Kept(tell));
@@ -109,7 +110,7 @@ impl Way {
     }
 
     /// The same peers, with a route set up anew.
-    async fn again(mut self, settings: &[(&str, &str)]) -> Self {
+    async fn again(mut self, settings: RouteSettings) -> Self {
         self.route.close().await;
         self.task.abort();
         let (tell, came) = unbounded_channel();
@@ -150,14 +151,14 @@ impl Way {
     }
 }
 
-fn settings(more: &[(&str, &str)]) -> RouteSettings {
+fn settings() -> RouteSettings {
     let url = format!("smpp://{}@{}", console::USER, console::smpp());
-    RouteSettings::read("main", &route_variables(&url, PASSWORD, more)).unwrap()
+    RouteSettings::new(&url, password()).unwrap()
 }
 
-fn route(more: &[(&str, &str)]) -> SmppRoute {
+fn route(settings: RouteSettings) -> SmppRoute {
     let random: Arc<dyn Random> = Arc::new(SystemRandom);
-    SmppRoute::new(RouteName::new("main"), settings(more), Arc::new(SystemClock), &random)
+    SmppRoute::new(RouteName::new("main"), settings, Arc::new(SystemClock), &random)
 }
 
 async fn bound(route: &SmppRoute, connections: usize) {
@@ -168,7 +169,7 @@ async fn bound(route: &SmppRoute, connections: usize) {
 #[tokio::test]
 #[ignore = "needs a running Jasmin"]
 async fn single_texts_pass_in_every_character() {
-    let way = Way::through(&[]).await;
+    let way = Way::through(settings()).await;
     for words in [&gsm7_characters()[..], "@", "x@", "Привет 👋🏽 ça va"] {
         assert_eq!(way.ids(words).await.len(), 1);
         let seen = way.smsc.next("text").await;
@@ -186,15 +187,15 @@ async fn single_texts_pass_in_every_character() {
 #[tokio::test]
 #[ignore = "needs a running Jasmin"]
 async fn ten_parts_pass_in_either_alphabet_however_they_are_marked() {
-    let mut way = Way::through(&[]).await;
-    for style in ["udh8", "udh16", "sar"] {
-        way = way.again(&[("LONG_TEXTS", style), ("WINDOW", "20")]).await;
+    let mut way = Way::through(settings()).await;
+    for style in [LongTexts::Udh8, LongTexts::Udh16, LongTexts::Sar] {
+        way = way.again(settings().long_texts(style).window(20).unwrap()).await;
         for body in ten_parts() {
             let parts = way.ids(&body).await;
             assert!(parts.len() >= 9, "{parts:?}");
             let words = joined(&way.smsc, parts.len()).await;
-            println!("{style}: {} parts, as sent: {}", parts.len(), words == body);
-            assert_eq!(words, body, "{style}");
+            println!("{style:?}: {} parts, as sent: {}", parts.len(), words == body);
+            assert_eq!(words, body, "{style:?}");
         }
     }
     way.end().await;
@@ -203,7 +204,7 @@ async fn ten_parts_pass_in_either_alphabet_however_they_are_marked() {
 #[tokio::test]
 #[ignore = "needs a running Jasmin"]
 async fn a_whole_text_passes_in_a_payload() {
-    let way = Way::through(&[("LONG_TEXTS", "payload")]).await;
+    let way = Way::through(settings().long_texts(LongTexts::Payload)).await;
     let body = "Привет 👋 ".repeat(60);
     assert_eq!(way.ids(&body).await.len(), 1);
     assert_eq!(way.smsc.next("text").await["words"], body.as_str());
@@ -213,7 +214,7 @@ async fn a_whole_text_passes_in_a_payload() {
 #[tokio::test]
 #[ignore = "needs a running Jasmin"]
 async fn receipts_come_back_under_the_ids_that_were_given() {
-    let mut way = Way::through(&[]).await;
+    let mut way = Way::through(settings()).await;
     for form in ["text", "tlv", "both"] {
         way.smsc.answers(json!({ "after": form })).await;
         let given = way.ids("x").await;
@@ -239,7 +240,7 @@ async fn receipts_come_back_under_the_ids_that_were_given() {
 #[tokio::test]
 #[ignore = "needs a running Jasmin"]
 async fn a_receipt_that_it_was_not_delivered_says_so() {
-    let mut way = Way::through(&[]).await;
+    let mut way = Way::through(settings()).await;
     let given = way.ids("x").await;
     let id = way.smsc.next("text").await["id"].clone();
     let told = json!({ "id": id, "state": "UNDELIV", "form": "text", "err": "006" });
@@ -256,7 +257,7 @@ async fn a_receipt_that_it_was_not_delivered_says_so() {
 #[tokio::test]
 #[ignore = "needs a running Jasmin"]
 async fn texts_for_us_pass_in_every_alphabet_and_in_parts() {
-    let mut way = Way::through(&[]).await;
+    let mut way = Way::through(settings()).await;
     let cases = [
         (json!({ "data_coding": 0, "octets": [0x00, 0x1B, 0x65, 0x41] }), "@€A"),
         (json!({ "data_coding": 3, "octets": [0x63, 0xE9] }), "cé"),
@@ -303,8 +304,13 @@ async fn texts_for_us_pass_in_every_alphabet_and_in_parts() {
 #[tokio::test]
 #[ignore = "needs a running Jasmin"]
 async fn a_wrong_password_is_refused_and_the_right_one_is_not() {
-    let way = Way::through(&[]).await;
-    let right = settings(&[]).bind;
+    let way = Way::through(settings()).await;
+    let right = Bind {
+        system_id: console::USER.to_owned(),
+        password: password().to_owned(),
+        system_type: String::new(),
+        version: 0x34,
+    };
     let wrong = Bind { password: "wrong".to_owned(), ..right.clone() };
     let ask = async |who| {
         let stream = TcpStream::connect(console::smpp()).await.unwrap();
@@ -320,7 +326,7 @@ async fn a_wrong_password_is_refused_and_the_right_one_is_not() {
 #[tokio::test]
 #[ignore = "needs a running Jasmin"]
 async fn unbound_by_the_peer_the_route_binds_again() {
-    let way = Way::through(&[]).await;
+    let way = Way::through(settings()).await;
     console::unbind().await;
     bound(&way.route, 0).await;
     bound(&way.route, 1).await;
@@ -333,9 +339,9 @@ async fn unbound_by_the_peer_the_route_binds_again() {
 #[tokio::test]
 #[ignore = "needs a running Jasmin"]
 async fn how_much_passes() {
-    let mut way = Way::through(&[]).await;
-    for window in ["10", "100"] {
-        way = way.again(&[("WINDOW", window)]).await;
+    let mut way = Way::through(settings()).await;
+    for window in [10, 100] {
+        way = way.again(settings().window(window).unwrap()).await;
         let texts: Vec<OutboundText> = (0..1_000).map(|_| text("Your table is ready")).collect();
         let start = Instant::now();
         let results = way.send(&texts).await;

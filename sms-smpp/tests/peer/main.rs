@@ -22,11 +22,11 @@ use sms_smpp::coding::Septets;
 use sms_smpp::incoming::{Incoming, TextFor};
 use sms_smpp::joining::Place;
 use sms_smpp::pdu::Status;
-use sms_smpp::report::Report;
+use sms_smpp::report::{IdForm, Report};
 use sms_smpp::session::{Arrival, Submitted};
-use sms_smpp::settings::RouteSettings;
-use sms_smpp::submit::submits;
-use sms_test_smsc::{PASSWORD, Smsc, route_variables, until};
+use sms_smpp::settings::{Binds, RouteSettings};
+use sms_smpp::submit::{LongTexts, submits};
+use sms_test_smsc::{Smsc, password, until};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -49,12 +49,19 @@ impl Drop for Route {
     }
 }
 
+fn smsc_settings(smsc: &Smsc) -> RouteSettings {
+    RouteSettings::new(&smsc.url(), password()).unwrap()
+}
+
 impl Route {
     /// A route whose connections are all bound.
-    async fn to(smsc: &Smsc, settings: &[(&str, &str)]) -> Self {
-        let url = smsc.url();
-        let variables = route_variables(&url, PASSWORD, settings);
-        let settings = Arc::new(RouteSettings::read("main", &variables).unwrap());
+    async fn to(smsc: &Smsc) -> Self {
+        Self::with(smsc_settings(smsc)).await
+    }
+
+    /// The same, set up otherwise.
+    async fn with(settings: RouteSettings) -> Self {
+        let settings = Arc::new(settings);
         let random: Arc<dyn Random> = Arc::new(SystemRandom);
         let carrier = Arc::new(Carrier::new(RouteName::new("main"), &settings, &random));
         let (tell, arrivals) = mpsc::channel(16);
@@ -127,7 +134,7 @@ fn ids(results: &[Submitted]) -> Vec<String> {
 #[tokio::test]
 async fn the_peer_reads_every_character_of_gsm_7() {
     let smsc = Smsc::start().await;
-    let route = Route::to(&smsc, &[]).await;
+    let route = Route::to(&smsc).await;
     let all = gsm7_characters();
     for characters in [&all[..], "@", "£5 @ noon?", "x@"] {
         assert_eq!(measure(characters).segments.get(), 1);
@@ -142,7 +149,7 @@ async fn the_peer_reads_every_character_of_gsm_7() {
 #[tokio::test]
 async fn the_peer_reads_emoji_and_who_it_is_from_and_for() {
     let smsc = Smsc::start().await;
-    let route = Route::to(&smsc, &[]).await;
+    let route = Route::to(&smsc).await;
     route.send("Привет 👋🏽 ça va").await;
     let seen = smsc.next("text").await;
     assert_eq!(seen["words"], "Привет 👋🏽 ça va");
@@ -159,25 +166,25 @@ async fn the_peer_joins_ten_parts_in_either_alphabet_however_they_are_marked() {
     let [gsm, ucs] = ten_parts();
     let smsc = Smsc::start().await;
     for (style, body) in [
-        ("udh8", &gsm),
-        ("udh8", &ucs),
-        ("udh16", &gsm),
-        ("udh16", &ucs),
-        ("sar", &gsm),
-        ("sar", &ucs),
+        (LongTexts::Udh8, &gsm),
+        (LongTexts::Udh8, &ucs),
+        (LongTexts::Udh16, &gsm),
+        (LongTexts::Udh16, &ucs),
+        (LongTexts::Sar, &gsm),
+        (LongTexts::Sar, &ucs),
     ] {
-        let route = Route::to(&smsc, &[("LONG_TEXTS", style), ("WINDOW", "20")]).await;
+        let route = Route::with(smsc_settings(&smsc).long_texts(style).window(20).unwrap()).await;
         let parts = measure(body).segments.get() as usize;
         assert!(parts >= 9, "{parts}");
         assert_eq!(ids(&route.send(body).await).len(), parts);
-        assert_eq!(&joined(&smsc, parts).await, body, "{style}");
+        assert_eq!(&joined(&smsc, parts).await, body, "{style:?}");
     }
 }
 
 #[tokio::test]
 async fn the_peer_reads_a_whole_text_out_of_a_payload() {
     let smsc = Smsc::start().await;
-    let route = Route::to(&smsc, &[("LONG_TEXTS", "payload")]).await;
+    let route = Route::with(smsc_settings(&smsc).long_texts(LongTexts::Payload)).await;
     let body = "Привет 👋 ".repeat(60);
     assert_eq!(route.send(&body).await.len(), 1);
     assert_eq!(smsc.next("text").await["words"], body.as_str());
@@ -186,9 +193,9 @@ async fn the_peer_reads_a_whole_text_out_of_a_payload() {
 #[tokio::test]
 async fn a_wrong_password_is_never_bound() {
     let smsc = Smsc::start().await;
-    let url = smsc.url();
-    let variables = route_variables(&url, "canary", &[]);
-    let settings = Arc::new(RouteSettings::read("main", &variables).unwrap());
+    sms_test_log::watch();
+    sms_test_log::secret("canary");
+    let settings = Arc::new(RouteSettings::new(&smsc.url(), "canary").unwrap());
     let random: Arc<dyn Random> = Arc::new(SystemRandom);
     let carrier = Arc::new(Carrier::new(RouteName::new("main"), &settings, &random));
     let kept = Arc::clone(&carrier);
@@ -206,7 +213,7 @@ async fn answers_that_are_late_out_of_order_and_repeated_find_their_texts() {
     let smsc = Smsc::start().await;
     for manner in [json!({ "delay": 300 }), json!({ "reorder": 3 }), json!({ "repeat": true })] {
         smsc.answers(manner.clone()).await;
-        let route = Route::to(&smsc, &[]).await;
+        let route = Route::to(&smsc).await;
         let body = "a".repeat(400);
         let given = ids(&route.send(&body).await);
         let mut seen: Vec<(u64, String)> = Vec::new();
@@ -224,7 +231,7 @@ async fn answers_that_are_late_out_of_order_and_repeated_find_their_texts() {
 async fn throttled_texts_say_so_and_the_route_slows_down() {
     let smsc = Smsc::start().await;
     smsc.answers(json!({ "throttle": 2 })).await;
-    let route = Route::to(&smsc, &[]).await;
+    let route = Route::to(&smsc).await;
     let throttled = [Submitted::Refused(Status::THROTTLED)];
     assert_eq!(route.send("one").await, throttled);
     assert_eq!(route.send("one").await, throttled);
@@ -236,7 +243,7 @@ async fn throttled_texts_say_so_and_the_route_slows_down() {
 async fn a_connection_cut_in_the_middle_of_a_window_leaves_no_text_in_doubt_but_those_written() {
     let smsc = Smsc::start().await;
     smsc.answers(json!({ "drop_after": 3 })).await;
-    let route = Route::to(&smsc, &[("WINDOW", "4")]).await;
+    let route = Route::with(smsc_settings(&smsc).window(4).unwrap()).await;
     let sends: Vec<_> = (0..10)
         .map(|_| {
             let (carrier, settings) = (Arc::clone(&route.carrier), Arc::clone(&route.settings));
@@ -266,7 +273,7 @@ async fn a_connection_cut_in_the_middle_of_a_window_leaves_no_text_in_doubt_but_
 #[tokio::test]
 async fn receipts_are_read_in_every_form_before_and_after_the_answer() {
     let smsc = Smsc::start().await;
-    let mut route = Route::to(&smsc, &[]).await;
+    let mut route = Route::to(&smsc).await;
     for (when, form) in [
         ("after", "text"),
         ("after", "tlv"),
@@ -288,7 +295,7 @@ async fn receipts_are_read_in_every_form_before_and_after_the_answer() {
 async fn ids_that_answers_and_receipts_spell_differently_meet() {
     let smsc = Smsc::start().await;
     smsc.answers(json!({ "id": "hex", "after": "text" })).await;
-    let mut route = Route::to(&smsc, &[("IDS", "hex-decimal")]).await;
+    let mut route = Route::with(smsc_settings(&smsc).ids(IdForm::HexThenDecimal)).await;
     // Past nine the two spellings differ.
     let mut given = Vec::new();
     for _ in 0..12 {
@@ -303,7 +310,7 @@ async fn ids_that_answers_and_receipts_spell_differently_meet() {
 #[tokio::test]
 async fn a_corrupt_receipt_is_of_no_use_and_harms_nothing() {
     let smsc = Smsc::start().await;
-    let mut route = Route::to(&smsc, &[]).await;
+    let mut route = Route::to(&smsc).await;
     let receipt = |form: &str| {
         let told = json!({ "id": 7, "state": "UNDELIV", "form": form, "err": "006" });
         json!({ "receipt": told })
@@ -319,7 +326,7 @@ async fn a_corrupt_receipt_is_of_no_use_and_harms_nothing() {
 #[tokio::test]
 async fn texts_for_us_arrive_in_every_alphabet_and_in_parts() {
     let smsc = Smsc::start().await;
-    let mut route = Route::to(&smsc, &[("BIND", "separate")]).await;
+    let mut route = Route::with(smsc_settings(&smsc).binds(Binds::Separate(1)).unwrap()).await;
     let cases = [
         (json!({ "data_coding": 0, "octets": [0x00, 0x1B, 0x65, 0x41] }), "@€A", None),
         (json!({ "data_coding": 3, "octets": [0x63, 0xE9] }), "cé", None),
@@ -350,7 +357,7 @@ async fn texts_for_us_arrive_in_every_alphabet_and_in_parts() {
 #[tokio::test]
 async fn at_the_end_the_route_unbinds() {
     let smsc = Smsc::start().await;
-    let route = Route::to(&smsc, &[]).await;
+    let route = Route::to(&smsc).await;
     route.carrier.unbind().await;
     smsc.next("unbind").await;
 }

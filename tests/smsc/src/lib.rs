@@ -35,25 +35,11 @@ pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T
     found.unwrap_or_else(|_| panic!("timed out waiting for {what}"))
 }
 
-/// The variables of a route `main` to this address, with more settings by their short names. From
-/// now on no log may contain the password.
-pub fn route_variables<'a>(
-    url: &'a str,
-    password: &'a str,
-    settings: &'a [(&'a str, &'a str)],
-) -> impl Fn(&str) -> Option<String> + 'a {
+/// [`PASSWORD`]; from now on no log may contain it.
+pub fn password() -> &'static str {
     sms_test_log::watch();
-    sms_test_log::secret(password);
-    move |name| {
-        let setting = name.strip_prefix("SMS_ROUTE_MAIN_")?;
-        let told = settings.iter().find(|(known, _)| *known == setting).map(|(_, value)| *value);
-        let value = match setting {
-            "URL" => Some(url),
-            "PASSWORD" => Some(password),
-            _ => told,
-        };
-        value.map(str::to_owned)
-    }
+    sms_test_log::secret(PASSWORD);
+    PASSWORD
 }
 
 /// A running SMSC that records all events. Dropping it stops it.

@@ -50,13 +50,8 @@ impl Authority {
 
 /// The settings of a route to this port over TLS, which trusts this authority alone.
 fn trusting(port: u16, authority: &Authority) -> RouteSettings {
-    let name = format!("sms-smpp-authority-{}-{port}.pem", std::process::id());
-    let path = std::env::temp_dir().join(name);
-    std::fs::write(&path, authority.pem()).unwrap();
-    let file = path.display().to_string();
-    let settings = scripted_peer::settings_at(&url(port), &[("CA_FILE", &file)]);
-    std::fs::remove_file(&path).unwrap();
-    settings
+    let roots = Roots::from_pem(authority.pem().as_bytes()).unwrap();
+    scripted_peer::settings_at(&url(port)).roots(roots).unwrap()
 }
 
 fn url(port: u16) -> String {
@@ -93,7 +88,7 @@ async fn a_text_leaves_over_tls_to_a_peer_that_the_authority_of_the_file_vouches
 async fn a_peer_that_no_trusted_authority_vouches_for_is_never_spoken_to() {
     let (authority, other) = (Authority::new(), Authority::new());
     let peer = authority.peer("127.0.0.1").await;
-    let public = scripted_peer::settings_at(&url(peer.port), &[]);
+    let public = scripted_peer::settings_at(&url(peer.port));
     for settings in [public, trusting(peer.port, &other)] {
         let told = refusal(&settings).await;
         assert!(told.contains("invalid peer certificate"), "{told}");

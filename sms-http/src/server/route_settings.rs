@@ -1,0 +1,368 @@
+//! The settings of one route over SMPP: an environment variable for each,
+//! `SMS_ROUTE_{NAME}_{SETTING}`.
+//!
+//! | setting | default | meaning |
+//! |---|---|---|
+//! | `URL` | required | `smpp://system_id@host:port`, or `smpps://` for TLS; port 2775 or 3550 |
+//! | `PASSWORD`, `PASSWORD_FILE` | required | the password, or a file with it |
+//! | `CA_FILE` | public ones | with TLS: a PEM file of the authorities to trust, and no others |
+//! | `SYSTEM_TYPE` | none | the kind of client, where the SMSC wants one |
+//! | `VERSION` | 3.4 | the version spoken: `3.4` or `5.0` |
+//! | `BIND` | transceiver | `transceiver`, or `separate` for a transmitter and a receiver |
+//! | `BINDS` | 1 | connections side by side, up to 16 |
+//! | `WINDOW` | 10 | messages of one connection that may wait for their response, up to 1,000 |
+//! | `RATE` | none | messages a second over all connections, up to 100,000 |
+//! | `LONG_TEXTS` | udh8 | `udh8`, `udh16`, `sar` or `payload` |
+//! | `GSM7` | unpacked | `unpacked` or `packed` |
+//! | `IDS` | same | ids in response and receipt: `same`, `hex-decimal` or `decimal-hex` |
+//! | `UNANSWERED` | again | a message that may have been sent: `again` or `undelivered` |
+//! | `PATIENCE` | 30s | how long the SMSC may take to answer |
+//! | `IDLE` | 30s | silence after which an `enquire_link` is sent |
+//! | `FAILOVER` | 60s | how long all connections may be down before the next route takes over |
+//!
+//! Times are `500ms`, `30s` or `5m`, from 100 ms to 10 minutes.
+
+use std::time::Duration;
+
+use sms_smpp::coding::Septets;
+use sms_smpp::report::IdForm;
+use sms_smpp::settings::{
+    BadUrl, Binds, InvalidSetting, RouteSettings, Transport, Unanswered, Version,
+};
+use sms_smpp::submit::LongTexts;
+use sms_smpp::trust::Roots;
+
+/// A setting of a route that is missing or invalid.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{variable}: {problem}")]
+pub struct BadSetting {
+    /// The variable.
+    pub variable: String,
+    /// What is wrong. Never the value, which may be a secret.
+    pub problem: &'static str,
+}
+
+/// Where settings come from: the value of a variable, if it is set.
+pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// Reads the settings of the route `name`.
+///
+/// # Errors
+///
+/// The first setting that is missing or invalid.
+pub fn read(name: &str, variables: Variables<'_>) -> Result<RouteSettings, BadSetting> {
+    let reader = Reader { prefix: prefix(name), variables };
+    let settings = reader.account()?;
+    let settings = reader.roots(settings)?;
+    let settings = reader.connections(settings)?;
+    let settings = reader.messages(settings)?;
+    let settings = reader
+        .apply("PATIENCE", TIME, settings, |it, text| it.response_timeout(duration(text)?).ok())?;
+    let settings =
+        reader.apply("IDLE", TIME, settings, |it, text| it.idle(duration(text)?).ok())?;
+    reader.apply("FAILOVER", TIME, settings, |it, text| it.failover(duration(text)?).ok())
+}
+
+const TIME: &str = "must be 100ms to 10m";
+
+/// What the variables of a route begin with: `SMS_ROUTE_MAIN_`.
+fn prefix(name: &str) -> String {
+    let upper = name.to_ascii_uppercase().replace(|c: char| !c.is_ascii_alphanumeric(), "_");
+    format!("SMS_ROUTE_{upper}_")
+}
+
+/// Reads the variables of one route.
+struct Reader<'a> {
+    prefix: String,
+    variables: Variables<'a>,
+}
+
+impl Reader<'_> {
+    fn bad(&self, setting: &str, problem: &'static str) -> BadSetting {
+        BadSetting { variable: format!("{}{setting}", self.prefix), problem }
+    }
+
+    fn get(&self, setting: &str) -> Option<String> {
+        (self.variables)(&format!("{}{setting}", self.prefix)).filter(|value| !value.is_empty())
+    }
+
+    /// Applies a setting that may be missing; `None` means that it is invalid.
+    fn apply(
+        &self,
+        setting: &str,
+        problem: &'static str,
+        settings: RouteSettings,
+        apply: impl FnOnce(RouteSettings, &str) -> Option<RouteSettings>,
+    ) -> Result<RouteSettings, BadSetting> {
+        match self.get(setting) {
+            None => Ok(settings),
+            Some(value) => apply(settings, value.trim()).ok_or_else(|| self.bad(setting, problem)),
+        }
+    }
+
+    /// Where the SMSC is, and the account there.
+    fn account(&self) -> Result<RouteSettings, BadSetting> {
+        let missing = "is missing: smpp://system_id@host:port";
+        let url = self.get("URL").ok_or_else(|| self.bad("URL", missing))?;
+        let password = self.password();
+        // What is wrong with the URL is reported first.
+        let settings = match RouteSettings::new(&url, password.as_deref().unwrap_or_default()) {
+            Err(InvalidSetting::Url(bad)) => return Err(self.bad("URL", problem_of(bad))),
+            made => {
+                password?;
+                made.map_err(|_| self.bad("PASSWORD", "must have 1 to 8 octets"))?
+            }
+        };
+        let problem = "may have up to 12 characters";
+        self.apply("SYSTEM_TYPE", problem, settings, |it, text| it.system_type(text).ok())
+    }
+
+    fn password(&self) -> Result<String, BadSetting> {
+        match (self.get("PASSWORD"), self.get("PASSWORD_FILE")) {
+            (Some(password), _) => Ok(password),
+            (None, Some(path)) => {
+                let read = std::fs::read_to_string(path);
+                let read = read.map_err(|_| self.bad("PASSWORD_FILE", "cannot be read"))?;
+                Ok(read.trim_end_matches(['\r', '\n']).to_owned())
+            }
+            (None, None) => Err(self.bad("PASSWORD", "is missing, and so is PASSWORD_FILE")),
+        }
+    }
+
+    fn roots(&self, settings: RouteSettings) -> Result<RouteSettings, BadSetting> {
+        let Some(path) = self.get("CA_FILE") else { return Ok(settings) };
+        let bad = |problem| self.bad("CA_FILE", problem);
+        let without_tls = "is of use with smpps:// only";
+        if settings.peer().transport == Transport::Plain {
+            return Err(bad(without_tls));
+        }
+        let file = std::fs::read(path).map_err(|_| bad("cannot be read"))?;
+        let roots = Roots::from_pem(&file).map_err(|refused| bad(refused.problem()))?;
+        settings.roots(roots).map_err(|_| bad(without_tls))
+    }
+
+    fn connections(&self, settings: RouteSettings) -> Result<RouteSettings, BadSetting> {
+        let version = |it: RouteSettings, text: &str| {
+            let version = match text {
+                "3.4" => Version::V3_4,
+                "5.0" => Version::V5_0,
+                _ => return None,
+            };
+            Some(it.version(version))
+        };
+        let settings = self.apply("VERSION", "must be 3.4 or 5.0", settings, version)?;
+        let binds = self.get("BIND");
+        let binds = match binds.as_deref().map_or("transceiver", str::trim) {
+            "transceiver" => Binds::Transceivers,
+            "separate" => Binds::Separate,
+            _ => return Err(self.bad("BIND", "must be transceiver or separate")),
+        };
+        let count = match self.get("BINDS") {
+            None => Some(1),
+            Some(text) => text.trim().parse().ok(),
+        };
+        let settings = count.and_then(|count| settings.binds(binds(count)).ok());
+        settings.ok_or_else(|| self.bad("BINDS", "must be 1 to 16"))
+    }
+
+    fn messages(&self, settings: RouteSettings) -> Result<RouteSettings, BadSetting> {
+        let settings = self.apply("WINDOW", "must be 1 to 1000", settings, |it, text| {
+            it.window(text.parse().ok()?).ok()
+        })?;
+        let settings = self.apply("RATE", "must be 1 to 100000", settings, |it, text| {
+            it.rate(text.parse().ok()?).ok()
+        })?;
+        let problem = "must be udh8, udh16, sar or payload";
+        let settings = self.apply("LONG_TEXTS", problem, settings, |it, text| {
+            Some(it.long_texts(match text {
+                "udh8" => LongTexts::Udh8,
+                "udh16" => LongTexts::Udh16,
+                "sar" => LongTexts::Sar,
+                "payload" => LongTexts::Payload,
+                _ => return None,
+            }))
+        })?;
+        let settings = self.apply("GSM7", "must be unpacked or packed", settings, |it, text| {
+            Some(it.septets(match text {
+                "unpacked" => Septets::Unpacked,
+                "packed" => Septets::Packed,
+                _ => return None,
+            }))
+        })?;
+        let problem = "must be same, hex-decimal or decimal-hex";
+        let settings = self.apply("IDS", problem, settings, |it, text| {
+            Some(it.ids(match text {
+                "same" => IdForm::Same,
+                "hex-decimal" => IdForm::HexThenDecimal,
+                "decimal-hex" => IdForm::DecimalThenHex,
+                _ => return None,
+            }))
+        })?;
+        self.apply("UNANSWERED", "must be again or undelivered", settings, |it, text| {
+            Some(it.unanswered(match text {
+                "again" => Unanswered::Again,
+                "undelivered" => Unanswered::Undelivered,
+                _ => return None,
+            }))
+        })
+    }
+}
+
+fn problem_of(url: BadUrl) -> &'static str {
+    match url {
+        BadUrl::Form => "must be smpp://system_id@host:port, or smpps:// for TLS",
+        BadUrl::SystemIdMissing => "has no system_id before the @",
+        BadUrl::SystemIdLength => "must have a system_id of 1 to 15 octets",
+        BadUrl::Password => "must not hold the password, which goes into PASSWORD or PASSWORD_FILE",
+    }
+}
+
+/// `500ms`, `30s` or `5m`.
+fn duration(text: &str) -> Option<Duration> {
+    let split = text.find(|c: char| !c.is_ascii_digit())?;
+    let (number, unit) = text.split_at(split);
+    let number: u64 = number.parse().ok()?;
+    match unit {
+        "ms" => Some(Duration::from_millis(number)),
+        "s" => Some(Duration::from_secs(number)),
+        "m" => Some(Duration::from_secs(number.checked_mul(60)?)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    const URL: &str = "smpp://example@smsc.example.com";
+
+    fn read(settings: &[(&str, &str)]) -> Result<RouteSettings, BadSetting> {
+        let mut variables: BTreeMap<String, String> = BTreeMap::from([
+            ("SMS_ROUTE_MAIN_URL".to_owned(), URL.to_owned()),
+            ("SMS_ROUTE_MAIN_PASSWORD".to_owned(), "secret".to_owned()),
+        ]);
+        for (setting, value) in settings {
+            variables.insert(format!("SMS_ROUTE_MAIN_{setting}"), (*value).to_owned());
+        }
+        super::read("main", &|name| variables.get(name).cloned())
+    }
+
+    #[test]
+    fn url_and_password_are_enough() {
+        assert_eq!(read(&[]).unwrap(), RouteSettings::new(URL, "secret").unwrap());
+    }
+
+    #[test]
+    fn every_setting_is_read() {
+        let settings = read(&[
+            ("URL", "smpps://example@[::1]:3551/"),
+            ("SYSTEM_TYPE", "VMA"),
+            ("VERSION", "5.0"),
+            ("BIND", "separate"),
+            ("BINDS", "2"),
+            ("WINDOW", "100"),
+            ("RATE", " 250 "),
+            ("LONG_TEXTS", "sar"),
+            ("GSM7", "packed"),
+            ("IDS", "hex-decimal"),
+            ("UNANSWERED", "undelivered"),
+            ("PATIENCE", "10s"),
+            ("IDLE", "500ms"),
+            ("FAILOVER", "2m"),
+        ]);
+        let expected = || {
+            RouteSettings::new("smpps://example@[::1]:3551/", "secret")?
+                .system_type("VMA")?
+                .version(Version::V5_0)
+                .binds(Binds::Separate(2))?
+                .window(100)?
+                .rate(250)?
+                .long_texts(LongTexts::Sar)
+                .septets(Septets::Packed)
+                .ids(IdForm::HexThenDecimal)
+                .unanswered(Unanswered::Undelivered)
+                .response_timeout(Duration::from_secs(10))?
+                .idle(Duration::from_millis(500))?
+                .failover(Duration::from_mins(2))
+        };
+        assert_eq!(settings, Ok(expected().unwrap()));
+    }
+
+    #[test]
+    fn an_invalid_setting_is_reported_by_its_variable_and_never_by_its_value() {
+        for (setting, value) in [
+            ("URL", ""),
+            ("URL", "http://example@smsc.example.com"),
+            ("URL", "smpp://smsc.example.com"),
+            ("URL", "smpp://example:secret@smsc.example.com"),
+            ("URL", "smpp://example@:2775"),
+            ("URL", "smpp://example@host:port"),
+            ("URL", "smpp://a-name-of-sixteen@smsc.example.com"),
+            ("PASSWORD", "longer-than-8"),
+            ("VERSION", "3.3"),
+            ("BIND", "both"),
+            ("BINDS", "0"),
+            ("BINDS", "17"),
+            ("WINDOW", "1001"),
+            ("RATE", "0"),
+            ("LONG_TEXTS", "udh"),
+            ("GSM7", "7bit"),
+            ("IDS", "hex"),
+            ("UNANSWERED", "drop"),
+            ("PATIENCE", "30"),
+            ("IDLE", "11m"),
+            ("FAILOVER", "99ms"),
+            ("SYSTEM_TYPE", "thirteen-char"),
+        ] {
+            let refused = read(&[(setting, value)]).unwrap_err();
+            assert_eq!(refused.variable, format!("SMS_ROUTE_MAIN_{setting}"), "{value}");
+            let shown = refused.to_string();
+            assert!(!shown.contains("secret") && !shown.contains("longer-than-8"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_password_may_come_from_a_file() {
+        let path = std::env::temp_dir().join(format!("sms-smpp-password-{}", std::process::id()));
+        std::fs::write(&path, "secret\n").unwrap();
+        let file = path.display().to_string();
+        let settings = read(&[("PASSWORD", ""), ("PASSWORD_FILE", &file)]).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(settings, RouteSettings::new(URL, "secret").unwrap());
+        let refused = read(&[("PASSWORD", ""), ("PASSWORD_FILE", &file)]).unwrap_err();
+        assert_eq!(refused.to_string(), "SMS_ROUTE_MAIN_PASSWORD_FILE: cannot be read");
+        assert!(!format!("{settings:?}").contains("secret"));
+    }
+
+    #[test]
+    fn a_file_of_authorities_that_is_missing_empty_or_broken_is_reported() {
+        let path = std::env::temp_dir().join(format!("sms-smpp-ca-{}.pem", std::process::id()));
+        let file = path.display().to_string();
+        let over_tls = ("URL", "smpps://example@smsc.example.com");
+        let refusal = |settings: &[(&str, &str)]| read(settings).unwrap_err().to_string();
+        let missing = refusal(&[over_tls, ("CA_FILE", &file)]);
+        assert_eq!(missing, "SMS_ROUTE_MAIN_CA_FILE: cannot be read");
+        let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        for (content, problem) in [
+            ("", "holds no certificate in PEM"),
+            ("no certificate", "holds no certificate in PEM"),
+            (broken, "holds a certificate that cannot be read"),
+            (&broken[..40], "holds a certificate that cannot be read"),
+        ] {
+            std::fs::write(&path, content).unwrap();
+            let refused = refusal(&[over_tls, ("CA_FILE", &file)]);
+            assert_eq!(refused, format!("SMS_ROUTE_MAIN_CA_FILE: {problem}"), "{content}");
+        }
+        std::fs::remove_file(&path).unwrap();
+        let plain = refusal(&[("CA_FILE", &file)]);
+        assert_eq!(plain, "SMS_ROUTE_MAIN_CA_FILE: is of use with smpps:// only");
+    }
+
+    #[test]
+    fn a_route_has_variables_of_its_own() {
+        assert_eq!(prefix("main"), "SMS_ROUTE_MAIN_");
+        assert_eq!(prefix("backup-2"), "SMS_ROUTE_BACKUP_2_");
+    }
+}
