@@ -34,8 +34,8 @@ pub enum Outcome {
 }
 
 impl Scenario {
-    /// Runs the scenario on a store in progress: as [`run`](Self::run), but a scenario that calls an
-    /// [`unwritten`] method ends there.
+    /// Runs the scenario on a store in progress. It does what [`run`](Self::run) does, but a
+    /// scenario that calls an [`unwritten`] method ends there.
     ///
     /// # Panics
     ///

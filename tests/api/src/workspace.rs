@@ -58,10 +58,10 @@ impl Workspace {
 
     /// Has rustdoc write the JSON of these packages.
     ///
-    /// Rustdoc writes JSON with unstable options alone, which `RUSTC_BOOTSTRAP` allows. Only rustdoc
-    /// gets the variable, from the wrapper that `scripts/check-api` names in `RUSTDOC`: Cargo would
-    /// build many dependencies again for it.
-    pub(crate) fn write_rustdoc_json(&self, packages: &[String]) -> Result<(), WorkspaceError> {
+    /// Rustdoc writes JSON only with unstable options, which `RUSTC_BOOTSTRAP` allows. Only
+    /// rustdoc gets the variable, from the wrapper that `scripts/check-api` names in `RUSTDOC`.
+    /// If Cargo had it too, it would build many dependencies again.
+    pub(crate) fn write_rustdoc_json(packages: &[String]) -> Result<(), WorkspaceError> {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(["doc", "--quiet", "--no-deps", "--all-features", "--lib"]);
         cargo.args(packages.iter().flat_map(|name| ["--package", name]));
