@@ -25,6 +25,7 @@ mod numbers;
 mod page;
 mod parts;
 mod planning;
+mod search;
 mod send;
 mod server;
 mod stock;
@@ -73,6 +74,7 @@ enum Name {
     Webhooks,
     Campaign,
     Growth,
+    Search,
 }
 
 /// What this program is when it runs itself again.
@@ -151,6 +153,9 @@ async fn measure(cli: &Cli) -> Result<(), Failed> {
     }
     if wanted(Name::Growth) {
         growth::growth(&postgres, cli.texts, during / 2).await?;
+    }
+    if cli.only.contains(&Name::Search) {
+        search::search(&postgres, cli.texts.min(search::MOST)).await?;
     }
     Ok(())
 }
