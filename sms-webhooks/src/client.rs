@@ -10,12 +10,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use reqwest::header::CONTENT_TYPE;
 use rustls::pki_types::CertificateDer;
+use sms_core::webhook::delivery::DeliveryError;
+use sms_core::webhook::sender::UrlRefused;
 use thiserror::Error;
 use tokio::time::{Instant, timeout};
 
 use crate::address::Reach;
-use crate::endpoint_url::{EndpointUrl, UrlRefused};
-use crate::failure::{Failure, failure_of};
+use crate::endpoint_url::EndpointUrl;
+use crate::failure::{failure_of, failure_of_url};
 use crate::resolver::{Guard, GuardError, GuardedDns, Resolve, SystemResolver};
 use crate::signature::{DELIVERY_HEADER, EVENT_HEADER, SIGNATURE_HEADER, sign};
 use crate::slots::Outcome;
@@ -66,7 +68,7 @@ pub enum UnresolvedNames {
     /// delivery checks again. The default.
     #[default]
     Accept,
-    /// Refuse it with [`UrlRefused::NameNotResolved`].
+    /// Refuse it with [`UrlRefused::DnsFailed`].
     Refuse,
 }
 
@@ -114,7 +116,7 @@ pub struct Attempt {
     /// The answer's status, if a status line came in time.
     pub status_code: Option<u16>,
     /// Why the attempt failed; `None` after a 2xx status.
-    pub failure: Option<Failure>,
+    pub failure: Option<DeliveryError>,
     /// How long the attempt took, the reading of the answer included.
     pub duration: Duration,
     /// The first [`KEPT_ANSWER_BYTES`] of the answer's body, or what came of them in time.
@@ -192,7 +194,7 @@ impl WebhookClient {
     ///
     /// # Errors
     ///
-    /// [`UrlRefused`]; [`UrlRefused::NameNotResolved`] only under [`UnresolvedNames::Refuse`].
+    /// [`UrlRefused`]; [`UrlRefused::DnsFailed`] only under [`UnresolvedNames::Refuse`].
     pub async fn check_url(&self, url: &str) -> Result<(), UrlRefused> {
         let endpoint = EndpointUrl::parse(url, self.guard.reach())?;
         let Some(name) = endpoint.name() else {
@@ -202,7 +204,7 @@ impl WebhookClient {
             // No answer of the look-up could change the verdict.
             (UnresolvedNames::Accept, Reach::AnyAddress) => return Ok(()),
             (UnresolvedNames::Accept, Reach::PublicOnly) => Ok(()),
-            (UnresolvedNames::Refuse, _) => Err(UrlRefused::NameNotResolved),
+            (UnresolvedNames::Refuse, _) => Err(UrlRefused::DnsFailed),
         };
         match timeout(self.lookup_timeout, self.guard.addresses(name)).await {
             Ok(Ok(_)) => Ok(()),
@@ -216,12 +218,12 @@ impl WebhookClient {
     /// The status line decides. After a 2xx status the attempt is a success even if the body
     /// breaks off or is still coming at the deadline; at most [`READ_ANSWER_BYTES`] of it are
     /// read. The signature's `t` is the machine's real time, whatever clock the core runs on.
-    /// Every way to fail is a [`Failure`] in the result; the call itself cannot fail.
+    /// Every way to fail is a [`DeliveryError`] in the result; the call itself cannot fail.
     pub async fn deliver(&self, delivery: Delivery<'_>) -> Attempt {
         let started = Instant::now();
         let (status_code, failure, response_body) = match self.exchange(&delivery, started).await {
             Ok(Answer { status, body }) if status.is_success() => (Some(status), None, body),
-            Ok(Answer { status, body }) => (Some(status), Some(Failure::HttpStatus), body),
+            Ok(Answer { status, body }) => (Some(status), Some(DeliveryError::HttpStatus), body),
             Err(failure) => (None, Some(failure), Vec::new()),
         };
         let attempt = Attempt {
@@ -234,17 +236,21 @@ impl WebhookClient {
             delivery_id = delivery.delivery_id,
             event_type = delivery.event_type,
             status_code = attempt.status_code,
-            failure = attempt.failure.map(Failure::as_str),
+            failure = attempt.failure.map(DeliveryError::as_str),
             duration_ms = attempt.duration.as_millis(),
             "webhook attempt ended"
         );
         attempt
     }
 
-    async fn exchange(&self, delivery: &Delivery<'_>, started: Instant) -> Result<Answer, Failure> {
+    async fn exchange(
+        &self,
+        delivery: &Delivery<'_>,
+        started: Instant,
+    ) -> Result<Answer, DeliveryError> {
         let request = self.request(delivery)?;
         let mut response = match timeout(self.timeout, request.send()).await {
-            Err(_) => return Err(Failure::Timeout),
+            Err(_) => return Err(DeliveryError::Timeout),
             Ok(Err(error)) => {
                 if error.is_builder() {
                     // Ids and types are the core's own words, so this is a fault of ours.
@@ -262,20 +268,9 @@ impl WebhookClient {
 
     /// Judges the URL again: an address in it asks no resolver, and the settings may have
     /// changed since it was registered.
-    fn request(&self, delivery: &Delivery<'_>) -> Result<reqwest::RequestBuilder, Failure> {
+    fn request(&self, delivery: &Delivery<'_>) -> Result<reqwest::RequestBuilder, DeliveryError> {
         let endpoint =
-            EndpointUrl::parse(delivery.url, self.guard.reach()).map_err(
-                |refused| match refused {
-                    UrlRefused::ForbiddenAddress => Failure::ForbiddenAddress,
-                    UrlRefused::NameNotResolved => Failure::DnsFailed,
-                    UrlRefused::TooLong
-                    | UrlRefused::Malformed
-                    | UrlRefused::SchemeNotAllowed
-                    | UrlRefused::CredentialsNotAllowed
-                    | UrlRefused::HostMissing
-                    | UrlRefused::HostMalformed => Failure::ConnectFailed,
-                },
-            )?;
+            EndpointUrl::parse(delivery.url, self.guard.reach()).map_err(failure_of_url)?;
         let signature = sign(delivery.secret, real_unix_seconds(), delivery.body.as_bytes());
         let body = Bytes::from_owner(SharedText(Arc::clone(&delivery.body)));
         Ok(self
@@ -385,7 +380,7 @@ mod tests {
         };
         assert_eq!(attempt(None, 4).outcome(timeout), Outcome::Delivered);
         assert_eq!(attempt(None, 5).outcome(timeout), Outcome::Slow);
-        assert_eq!(attempt(Some(Failure::Timeout), 1).outcome(timeout), Outcome::Failed);
+        assert_eq!(attempt(Some(DeliveryError::Timeout), 1).outcome(timeout), Outcome::Failed);
     }
 
     #[test]

@@ -1,89 +1,54 @@
-//! The closed list of reasons why an attempt failed, and how an HTTP error becomes one of them.
+//! How an error of the HTTP client becomes one of the core's reasons why an attempt failed.
 //!
-//! Customers read these words, so they tell nothing about addresses, ports or resolvers: an
-//! endpoint must not become a means to look around in the operator's network.
+//! Customers read these reasons, so they say nothing about addresses, ports or resolvers: an
+//! endpoint must not become a means to explore the operator's network.
 
 use std::error::Error;
-use std::fmt;
 use std::io;
+
+use sms_core::webhook::delivery::DeliveryError;
+use sms_core::webhook::sender::UrlRefused;
 
 use crate::resolver::GuardError;
 
-/// Why an attempt failed.
-///
-/// The core knows one more word, `endpoint_off`, for deliveries that were never attempted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Failure {
-    /// The name did not resolve to any address.
-    DnsFailed,
-    /// The host is, or resolves to, an address that webhooks may not reach. Nothing was sent.
-    ForbiddenAddress,
-    /// No connection, or one that ended or spoke something else than HTTP before a status line.
-    ConnectFailed,
-    /// The TLS handshake failed: no TLS, a wrong name, or a certificate that is not trusted.
-    TlsFailed,
-    /// No status line before the deadline.
-    Timeout,
-    /// An answer with another status than 2xx. Redirects are not followed: 3xx is one of these.
-    HttpStatus,
-}
-
-impl Failure {
-    /// Every reason, in the order of the declaration.
-    pub const ALL: [Failure; 6] = [
-        Failure::DnsFailed,
-        Failure::ForbiddenAddress,
-        Failure::ConnectFailed,
-        Failure::TlsFailed,
-        Failure::Timeout,
-        Failure::HttpStatus,
-    ];
-
-    /// The reason as it is stored and shown.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Failure::DnsFailed => "dns_failed",
-            Failure::ForbiddenAddress => "forbidden_address",
-            Failure::ConnectFailed => "connect_failed",
-            Failure::TlsFailed => "tls_failed",
-            Failure::Timeout => "timeout",
-            Failure::HttpStatus => "http_status",
-        }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.as_str())
+/// What a URL that may no longer be an endpoint means for an attempt.
+pub(crate) fn failure_of_url(refused: UrlRefused) -> DeliveryError {
+    match refused {
+        UrlRefused::ForbiddenAddress => DeliveryError::ForbiddenAddress,
+        UrlRefused::DnsFailed => DeliveryError::DnsFailed,
+        UrlRefused::TooLong
+        | UrlRefused::Malformed
+        | UrlRefused::Scheme
+        | UrlRefused::Credentials => DeliveryError::ConnectFailed,
     }
 }
 
 /// Which part of an attempt a cause belongs to, from the errors that wrap it.
-pub(crate) fn failure_of(error: &reqwest::Error) -> Failure {
+pub(crate) fn failure_of(error: &reqwest::Error) -> DeliveryError {
     if let Some(failure) = causes(error).find_map(failure_of_cause) {
         return failure;
     }
     if error.is_dns() {
-        return Failure::DnsFailed;
+        return DeliveryError::DnsFailed;
     }
     if error.is_timeout() {
-        return Failure::Timeout;
+        return DeliveryError::Timeout;
     }
     let wants_tls = error.url().is_some_and(|url| url.scheme() == "https");
     if wants_tls && error.is_connect() && causes(error).any(is_broken_handshake) {
-        return Failure::TlsFailed;
+        return DeliveryError::TlsFailed;
     }
-    Failure::ConnectFailed
+    DeliveryError::ConnectFailed
 }
 
-fn failure_of_cause(cause: &(dyn Error + 'static)) -> Option<Failure> {
+fn failure_of_cause(cause: &(dyn Error + 'static)) -> Option<DeliveryError> {
     if let Some(refused) = cause.downcast_ref::<GuardError>() {
         return Some(match refused {
-            GuardError::NotResolved(_) => Failure::DnsFailed,
-            GuardError::Forbidden => Failure::ForbiddenAddress,
+            GuardError::NotResolved(_) => DeliveryError::DnsFailed,
+            GuardError::Forbidden => DeliveryError::ForbiddenAddress,
         });
     }
-    cause.is::<rustls::Error>().then_some(Failure::TlsFailed)
+    cause.is::<rustls::Error>().then_some(DeliveryError::TlsFailed)
 }
 
 /// A peer that hangs up in the middle of the handshake leaves an I/O error that says no more. A
@@ -113,24 +78,5 @@ fn cause_below<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 
     match cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
         Some(wrapped) => Some(wrapped),
         None => cause.source(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_words_are_those_of_the_decisions() {
-        let words: Vec<_> = Failure::ALL.iter().map(ToString::to_string).collect();
-        let expected = [
-            "dns_failed",
-            "forbidden_address",
-            "connect_failed",
-            "tls_failed",
-            "timeout",
-            "http_status",
-        ];
-        assert_eq!(words, expected);
     }
 }

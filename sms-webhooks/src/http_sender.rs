@@ -3,14 +3,9 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sms_core::webhook::delivery::DeliveryError;
-use sms_core::webhook::sender::{
-    UrlRefused as CoreUrlRefused, WebhookAnswer, WebhookRequest, WebhookSender,
-};
+use sms_core::webhook::sender::{UrlRefused, WebhookAnswer, WebhookRequest, WebhookSender};
 
-use crate::{
-    ClientError, Delivery, Failure, Reach, UrlRefused, WebhookClient, WebhookClientConfig,
-};
+use crate::{ClientError, Delivery, Reach, WebhookClient, WebhookClientConfig};
 
 /// Calls endpoints for a service; give it to `SmsBuilder::webhooks`.
 ///
@@ -49,17 +44,8 @@ impl HttpSender {
 
 #[async_trait]
 impl WebhookSender for HttpSender {
-    async fn check_url(&self, url: &str) -> Result<(), CoreUrlRefused> {
-        self.client.check_url(url).await.map_err(|refused| match refused {
-            UrlRefused::TooLong => CoreUrlRefused::TooLong,
-            UrlRefused::Malformed | UrlRefused::HostMissing | UrlRefused::HostMalformed => {
-                CoreUrlRefused::Malformed
-            }
-            UrlRefused::SchemeNotAllowed => CoreUrlRefused::Scheme,
-            UrlRefused::CredentialsNotAllowed => CoreUrlRefused::Credentials,
-            UrlRefused::ForbiddenAddress => CoreUrlRefused::ForbiddenAddress,
-            UrlRefused::NameNotResolved => CoreUrlRefused::DnsFailed,
-        })
+    async fn check_url(&self, url: &str) -> Result<(), UrlRefused> {
+        self.client.check_url(url).await
     }
 
     async fn send(&self, request: WebhookRequest) -> WebhookAnswer {
@@ -75,21 +61,10 @@ impl WebhookSender for HttpSender {
             })
             .await;
         WebhookAnswer {
-            result: attempt.failure.map_or(Ok(()), |failure| Err(delivery_error(failure))),
+            result: attempt.failure.map_or(Ok(()), Err),
             status_code: attempt.status_code,
             duration: attempt.duration,
             response_body: attempt.response_body,
         }
-    }
-}
-
-fn delivery_error(failure: Failure) -> DeliveryError {
-    match failure {
-        Failure::DnsFailed => DeliveryError::DnsFailed,
-        Failure::ForbiddenAddress => DeliveryError::ForbiddenAddress,
-        Failure::ConnectFailed => DeliveryError::ConnectFailed,
-        Failure::TlsFailed => DeliveryError::TlsFailed,
-        Failure::Timeout => DeliveryError::Timeout,
-        Failure::HttpStatus => DeliveryError::HttpStatus,
     }
 }

@@ -38,7 +38,6 @@
 //! | [`endpoint_url`] | which URLs may be an endpoint |
 //! | [`resolver`] | names to addresses, and the guard over them |
 //! | [`client`] | one attempt over HTTP |
-//! | [`failure`] | the closed list of reasons why an attempt failed |
 //! | [`slots`] | how many attempts each endpoint may have in flight |
 //! | [`http_sender`] | the core's port for webhooks, over the client |
 //! | [`courier`] | the worker that keeps the slots filled |
@@ -49,7 +48,7 @@ pub mod address;
 pub mod client;
 pub mod courier;
 pub mod endpoint_url;
-pub mod failure;
+mod failure;
 pub mod http_sender;
 pub mod resolver;
 pub mod signature;
@@ -59,10 +58,14 @@ pub use address::Reach;
 pub use client::{Attempt, ClientError, Delivery, UnresolvedNames, WebhookClient};
 pub use client::{KEPT_ANSWER_BYTES, READ_ANSWER_BYTES, WebhookClientConfig};
 pub use courier::Courier;
-pub use endpoint_url::{EndpointUrl, UrlRefused};
-pub use failure::Failure;
+pub use endpoint_url::EndpointUrl;
 pub use http_sender::HttpSender;
 pub use resolver::{Guard, GuardError, Resolve, SystemResolver};
 pub use signature::{DELIVERY_HEADER, EVENT_HEADER, SIGNATURE_HEADER};
 pub use signature::{TOLERANCE_SECONDS, VerifyError, sign, verify};
 pub use slots::{NoSlot, Outcome, SlotLimits, Slots};
+
+/// Why an attempt failed. [`WebhookClient::deliver`] never returns `EndpointOff`.
+pub use sms_core::webhook::delivery::DeliveryError;
+/// Why a URL may not be an endpoint.
+pub use sms_core::webhook::sender::UrlRefused;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sms_webhooks::{Attempt, Failure, KEPT_ANSWER_BYTES, Outcome};
+use sms_webhooks::{Attempt, DeliveryError, KEPT_ANSWER_BYTES, Outcome};
 use tokio::net::TcpListener;
 
 use crate::receiver::{Behaviour, Receiver, answer};
@@ -49,7 +49,7 @@ async fn any_other_status_is_a_failure_with_its_code_and_body() {
         let body = if status.starts_with("304") { "" } else { "no" };
         let attempt = attempt_at(answer(status, "", body)).await;
         assert_eq!(attempt.status_code, Some(status[..3].parse().unwrap()));
-        assert_eq!(attempt.failure, Some(Failure::HttpStatus));
+        assert_eq!(attempt.failure, Some(DeliveryError::HttpStatus));
         assert_eq!(attempt.response_body, body.as_bytes());
     }
 }
@@ -67,7 +67,7 @@ async fn redirects_are_not_followed() {
         let location = format!("location: {}\r\n", target.url("/elsewhere"));
         let attempt = attempt_at(answer(status, &location, "")).await;
         assert_eq!(attempt.status_code, Some(status[..3].parse().unwrap()));
-        assert_eq!(attempt.failure, Some(Failure::HttpStatus));
+        assert_eq!(attempt.failure, Some(DeliveryError::HttpStatus));
     }
     assert_eq!(target.connections().await, 0);
 }
@@ -79,7 +79,10 @@ async fn a_refused_connection_is_connect_failed() {
     drop(listener);
     for url in [format!("http://{address}/"), format!("https://{address}/")] {
         let attempt = open_client().deliver(delivery_to(&url)).await;
-        assert_eq!((attempt.status_code, attempt.failure), (None, Some(Failure::ConnectFailed)));
+        assert_eq!(
+            (attempt.status_code, attempt.failure),
+            (None, Some(DeliveryError::ConnectFailed))
+        );
     }
 }
 
@@ -96,7 +99,7 @@ async fn a_receiver_that_hangs_up_or_talks_garbage_is_connect_failed() {
     for behaviour in behaviours {
         let attempt = attempt_at(behaviour.clone()).await;
         let found = (attempt.status_code, attempt.failure);
-        assert_eq!(found, (None, Some(Failure::ConnectFailed)), "{behaviour:?}");
+        assert_eq!(found, (None, Some(DeliveryError::ConnectFailed)), "{behaviour:?}");
         assert!(attempt.response_body.is_empty());
     }
 }
@@ -104,7 +107,7 @@ async fn a_receiver_that_hangs_up_or_talks_garbage_is_connect_failed() {
 #[tokio::test]
 async fn no_answer_is_a_timeout() {
     let attempt = hasty_attempt_at(Behaviour::NeverAnswer).await;
-    assert_eq!((attempt.status_code, attempt.failure), (None, Some(Failure::Timeout)));
+    assert_eq!((attempt.status_code, attempt.failure), (None, Some(DeliveryError::Timeout)));
 }
 
 #[tokio::test]
@@ -114,7 +117,7 @@ async fn a_dripping_head_is_a_timeout() {
         then: format!("x-padding: {}\r\n\r\n", "a".repeat(10_000)).into_bytes(),
     };
     let attempt = hasty_attempt_at(behaviour).await;
-    assert_eq!((attempt.status_code, attempt.failure), (None, Some(Failure::Timeout)));
+    assert_eq!((attempt.status_code, attempt.failure), (None, Some(DeliveryError::Timeout)));
 }
 
 #[tokio::test]
@@ -124,7 +127,7 @@ async fn endless_interim_answers_are_a_timeout() {
         then: b"HTTP/1.1 102 Processing\r\n\r\n".repeat(1_000),
     };
     let attempt = hasty_attempt_at(behaviour).await;
-    assert_eq!((attempt.status_code, attempt.failure), (None, Some(Failure::Timeout)));
+    assert_eq!((attempt.status_code, attempt.failure), (None, Some(DeliveryError::Timeout)));
 }
 
 #[tokio::test]
@@ -146,7 +149,10 @@ async fn a_dripping_body_after_5xx_is_still_about_the_status() {
         then: vec![b'.'; 100_000],
     };
     let attempt = hasty_attempt_at(behaviour).await;
-    assert_eq!((attempt.status_code, attempt.failure), (Some(500), Some(Failure::HttpStatus)));
+    assert_eq!(
+        (attempt.status_code, attempt.failure),
+        (Some(500), Some(DeliveryError::HttpStatus))
+    );
 }
 
 #[tokio::test]
@@ -182,7 +188,7 @@ async fn an_endless_head_is_given_up() {
     let head = b"HTTP/1.1 200 OK\r\nx-padding: ".to_vec();
     let receiver = Receiver::start(Behaviour::Flood(head)).await;
     let attempt = open_client().deliver(delivery_to(&receiver.url("/"))).await;
-    assert_eq!((attempt.status_code, attempt.failure), (None, Some(Failure::ConnectFailed)));
+    assert_eq!((attempt.status_code, attempt.failure), (None, Some(DeliveryError::ConnectFailed)));
     assert!(attempt.duration < Duration::from_secs(8), "{attempt:?}");
 }
 

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use sms_webhooks::{Failure, Guard, GuardError, Reach, Resolve, UrlRefused};
+use sms_webhooks::{DeliveryError, Guard, GuardError, Reach, Resolve, UrlRefused};
 use sms_webhooks::{WebhookClient, WebhookClientConfig};
 
 use crate::delivery_to;
@@ -115,7 +115,11 @@ async fn whatever_a_name_answers_after_its_registration_nobody_forbidden_is_conn
         let behind = vec![LISTENING[0].parse().unwrap()];
         resolver.next_is([answer.clone(), behind.clone()]);
         let attempt = client.deliver(delivery_to(&url)).await;
-        assert_eq!(attempt.failure, Some(Failure::ForbiddenAddress), "round {round}: {answer:?}");
+        assert_eq!(
+            attempt.failure,
+            Some(DeliveryError::ForbiddenAddress),
+            "round {round}: {answer:?}"
+        );
         assert_eq!((attempt.status_code, resolver.left()), (None, 1), "round {round}");
         assert_eq!(client.check_url(&url).await, Err(UrlRefused::ForbiddenAddress));
     }
@@ -174,7 +178,7 @@ async fn an_endpoint_that_redirects_to_a_name_that_changed_leads_nowhere() {
             let here = vec![endpoint.address.ip()];
             resolver.next_is([here.clone(), here]);
             let attempt = client(Reach::AnyAddress, &resolver).deliver(delivery_to(&url)).await;
-            assert_eq!(attempt.failure, Some(Failure::HttpStatus), "{status}");
+            assert_eq!(attempt.failure, Some(DeliveryError::HttpStatus), "{status}");
             assert_eq!(resolver.left(), 1, "{status}: no further look-up");
         }
     }

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use rcgen::{CertifiedKey, KeyPair};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
-use sms_webhooks::{Failure, WebhookClient, WebhookClientConfig, verify};
+use sms_webhooks::{DeliveryError, WebhookClient, WebhookClientConfig, verify};
 
 use crate::receiver::{Behaviour, Receiver, answer};
 use crate::{Fixed, SECRET, delivery_to, open_client, open_config};
@@ -91,7 +91,7 @@ async fn a_certificate_for_another_name_is_tls_failed() {
     let (address, serving) = serve_one_connection();
     let url = format!("https://other.example.com:{}/", address.port());
     let attempt = trusting_client().deliver(delivery_to(&url)).await;
-    assert_eq!((attempt.status_code, attempt.failure), (None, Some(Failure::TlsFailed)));
+    assert_eq!((attempt.status_code, attempt.failure), (None, Some(DeliveryError::TlsFailed)));
     assert!(received_by(serving).await.is_err(), "nothing was sent");
 }
 
@@ -102,7 +102,7 @@ async fn a_certificate_that_nobody_vouches_for_is_tls_failed() {
     let client = WebhookClient::new(config).unwrap();
     let url = format!("https://receiver.example.com:{}/", address.port());
     let attempt = client.deliver(delivery_to(&url)).await;
-    assert_eq!((attempt.status_code, attempt.failure), (None, Some(Failure::TlsFailed)));
+    assert_eq!((attempt.status_code, attempt.failure), (None, Some(DeliveryError::TlsFailed)));
     assert!(received_by(serving).await.is_err(), "nothing was sent");
 }
 
@@ -113,6 +113,6 @@ async fn https_to_a_plain_receiver_is_tls_failed() {
         let url = format!("https://{}/", receiver.address);
         let attempt = open_client().deliver(delivery_to(&url)).await;
         let found = (attempt.status_code, attempt.failure);
-        assert_eq!(found, (None, Some(Failure::TlsFailed)), "{behaviour:?}");
+        assert_eq!(found, (None, Some(DeliveryError::TlsFailed)), "{behaviour:?}");
     }
 }
