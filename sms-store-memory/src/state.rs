@@ -221,9 +221,9 @@ impl State {
         let events = raised.iter().flat_map(|raised| &raised.events);
         let accounts: BTreeSet<AccountId> = events.map(|event| event.account).collect();
         let rooms = accounts.iter().filter_map(|account| self.accounts.get(account));
-        let endpoints: Vec<Endpoint> =
-            rooms.flat_map(|room| room.endpoints.values()).cloned().collect();
-        for delivery in deliveries(raised, &endpoints) {
+        let endpoints = rooms.flat_map(|room| room.endpoints.values());
+        let deliveries = deliveries(raised, &endpoints);
+        for delivery in deliveries {
             self.deliveries.put(delivery);
         }
     }

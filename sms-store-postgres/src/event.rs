@@ -29,5 +29,5 @@ pub(crate) async fn raise(connection: &mut PgConnection, raised: Vec<Raised>) ->
     }
     let endpoints: Vec<Endpoint> =
         rows.iter().map(webhook::endpoint::endpoint).collect::<PgResult<_>>()?;
-    delivery::insert(connection, deliveries(raised, &endpoints)).await
+    delivery::insert(connection, deliveries(raised, &endpoints.iter())).await
 }

@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use cache::Caches;
+use group_commit::pooled::{self, Pooled};
 use sms_core::store::{Health, StoreError};
 use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -43,6 +44,7 @@ mod delivery;
 mod dispatch;
 mod error;
 mod event;
+mod group_commit;
 mod inbound;
 mod inbound_part;
 mod keyword;
@@ -61,7 +63,6 @@ mod search;
 mod sender_name;
 mod sending;
 mod sent_part;
-mod shared_commit;
 mod statistics;
 mod template;
 mod wake;
@@ -93,10 +94,10 @@ impl Default for PgSettings {
 pub struct PgStore {
     pool: PgPool,
     sends: sending::Sends,
-    receipts: shared_commit::Commits<receipt::Receipts>,
-    reports: shared_commit::Commits<receipt::report::Reports>,
-    attempts: shared_commit::Commits<webhook::attempt::Attempts>,
-    clicks: shared_commit::Commits<link::Clicks>,
+    receipts: group_commit::Lane<Pooled<receipt::Receipts>>,
+    reports: group_commit::Lane<Pooled<receipt::report::Reports>>,
+    attempts: group_commit::Lane<Pooled<webhook::attempt::Attempts>>,
+    clicks: group_commit::Lane<Pooled<link::Clicks>>,
     launches: Arc<Semaphore>,
     caches: Arc<Caches>,
 }
@@ -129,10 +130,10 @@ impl PgStore {
             .await
             .map_err(ConnectFailed::new)?;
         let sends = sending::Sends::start(&pool);
-        let receipts = shared_commit::Commits::start(&pool);
-        let reports = shared_commit::Commits::start(&pool);
-        let attempts = shared_commit::Commits::start(&pool);
-        let clicks = shared_commit::Commits::start(&pool);
+        let receipts = pooled::start(&pool);
+        let reports = pooled::start(&pool);
+        let attempts = pooled::start(&pool);
+        let clicks = pooled::start(&pool);
         let launches = Arc::new(Semaphore::new(campaign::launch::SIDE_BY_SIDE));
         let caches = Arc::new(Caches::new());
         Ok(Self { pool, sends, receipts, reports, attempts, clicks, launches, caches })

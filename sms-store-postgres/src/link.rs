@@ -15,9 +15,9 @@ use uuid::Uuid;
 
 use crate::begin::begin;
 use crate::error::{Context, PgError, PgResult};
+use crate::group_commit::pooled::Shared;
 use crate::row::{Read, bigint, digits, time, uuid};
 use crate::rows_query::rows_query;
-use crate::shared_commit::Shared;
 use crate::{PgStore, campaign, event};
 
 /// The command that counts hits.

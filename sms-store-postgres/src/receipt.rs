@@ -16,8 +16,8 @@ use uuid::Uuid;
 
 use crate::begin::begin;
 use crate::error::{Context, PgResult};
+use crate::group_commit::pooled::Shared;
 use crate::row::{self, Read, uuids};
-use crate::shared_commit::Shared;
 use crate::{PgStore, change, sent_part};
 
 pub(crate) mod report;

@@ -2,8 +2,6 @@
 //! together and settled in turn, so that the cost of a commit is shared.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use sms_core::ids::AccountId;
@@ -15,16 +13,12 @@ use sms_core::sending::store::SendingStore;
 use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
 use sqlx::{PgConnection, PgPool};
-use tokio::sync::{Mutex, OwnedMutexGuard, mpsc, oneshot};
-use tokio::time::{Instant, timeout};
-
-use commit::Committer;
-use doubtful::Doubtful;
 
 use crate::PgStore;
-use crate::error::{Context, PgError, PgResult};
+use crate::error::{Context, PgResult};
+use crate::group_commit::{Committer, Lane};
 use crate::row::{time, uuid};
-use crate::wire::Wire;
+use commit::{MOST_TEXTS, SendCommitter};
 
 mod commit;
 mod doubtful;
@@ -37,68 +31,30 @@ type Answer = Result<Sent, CommitError<SendRefused>>;
 
 /// Commits that run side by side. A second one stages while the first waits for its disk.
 const COMMITTERS: usize = 2;
-/// The most texts that share a commit. Larger sends go by a way of their own, so that none of them
-/// holds up the others.
-const MOST_TEXTS: usize = 5_000;
-/// So many texts are worth a commit; others need not wait to share it.
-const WORTH_A_COMMIT: usize = 16;
-/// The most sends that share a commit.
-const MOST_SENDS: usize = 500;
 
-/// How long a send may wait for its turn; less than a caller waits for an answer.
-const LONGEST_WAIT: Duration = Duration::from_secs(10);
-/// A committer that has nothing to do for so long ends its connection.
-const IDLE: Duration = Duration::from_secs(10);
-
-/// Plans of one call, which are settled in their order.
-struct Waiting {
-    plans: Vec<SendPlan>,
-    answer: oneshot::Sender<Vec<Answer>>,
-    since: Instant,
-}
-
-impl Waiting {
-    fn texts(&self) -> usize {
-        self.plans.iter().map(|plan| plan.messages.len()).sum()
-    }
-}
-
-/// The sends that wait for a commit.
+/// The lanes in which sends wait for a commit.
 #[derive(Clone)]
 pub(crate) struct Sends {
-    queue: mpsc::UnboundedSender<Waiting>,
-    large: mpsc::UnboundedSender<Waiting>,
-}
-
-/// What waits, and the first of it that did not fit into the last commit.
-struct Inbox {
-    waiting: mpsc::UnboundedReceiver<Waiting>,
-    held: Option<Waiting>,
+    usual: Lane<SendCommitter>,
+    /// For calls of more than [`MOST_TEXTS`], so that none of them holds up the others.
+    large: Lane<SendCommitter>,
 }
 
 impl Sends {
     /// Starts the tasks that commit.
     pub(crate) fn start(pool: &PgPool) -> Self {
         let start = |committers: usize| {
-            let (queue, waiting) = mpsc::unbounded_channel();
-            let inbox = Arc::new(Mutex::new(Inbox { waiting, held: None }));
-            for _ in 0..committers {
-                tokio::spawn(commit_what_waits(pool.clone(), Arc::clone(&inbox)));
-            }
-            queue
+            let committer = || SendCommitter::new(pool.clone());
+            Lane::start(pool, std::iter::repeat_with(committer).take(committers))
         };
-        Self { queue: start(COMMITTERS), large: start(1) }
+        Self { usual: start(COMMITTERS), large: start(1) }
     }
 
     async fn accept(&self, plans: Vec<SendPlan>) -> Vec<Answer> {
-        let count = plans.len();
-        let (answer, answered) = oneshot::channel();
-        let waiting = Waiting { plans, answer, since: Instant::now() };
-        let queue = if waiting.texts() > MOST_TEXTS { &self.large } else { &self.queue };
-        // A closed queue drops the sender, which reads as no answer below.
-        let _ = queue.send(waiting);
-        let lost = || (0..count).map(|_| Err(CommitError::Store(unknown_outcome()))).collect();
-        answered.await.unwrap_or_else(|_| lost())
+        let texts: usize = plans.iter().map(SendCommitter::weight).sum();
+        let lane = if texts > MOST_TEXTS { &self.large } else { &self.usual };
+        let answers = lane.settle(plans).await.into_iter();
+        answers.map(|answer| answer.unwrap_or_else(|error| Err(error.into()))).collect()
     }
 }
 
@@ -114,70 +70,6 @@ pub(crate) async fn send_within(
     stage::stage(connection, &[&plan]).await?;
     state.write(connection).await?;
     Ok(plan.messages.pop())
-}
-
-pub(super) fn unknown_outcome() -> StoreError {
-    PgError::OutcomeUnknown(Box::new(PgError::Stopped)).during("accepting a send")
-}
-
-type Queue = Arc<Mutex<Inbox>>;
-
-/// Takes all that waits, commits it, answers, and begins again; ends with the store.
-async fn commit_what_waits(pool: PgPool, waiting: Queue) {
-    let mut committer = Committer { wire: Wire::new(pool.clone()), doubtful: Doubtful::default() };
-    loop {
-        let taken = tokio::select! {
-            taken = timeout(IDLE, next(&waiting)) => taken,
-            () = pool.close_event() => Ok(None),
-        };
-        let Ok(taken) = taken else {
-            committer.wire.close().await;
-            continue;
-        };
-        let Some((taken, turn)) = taken else { return committer.wire.close().await };
-        let mut callers = Vec::with_capacity(taken.len());
-        let mut plans = Vec::with_capacity(taken.len());
-        for Waiting { plans: more, answer, since } in taken {
-            if since.elapsed() > LONGEST_WAIT {
-                // Its caller has been told that it did not work, and may have asked again.
-                drop(answer);
-                continue;
-            }
-            callers.push((more.len(), answer));
-            plans.extend(more);
-        }
-        let mut answers = committer.commit(plans, turn).await.into_iter();
-        for (count, caller) in callers {
-            // The caller may have gone; what was committed stays committed.
-            let _ = caller.send(answers.by_ref().take(count).collect());
-        }
-    }
-}
-
-/// The turn to take what waits. Kept until a commit is on its way to the disk: what comes meanwhile
-/// goes into one commit rather than many, and the next is prepared while this one is written.
-type Turn = OwnedMutexGuard<Inbox>;
-
-/// All that waits, once something does; nothing once the store is gone. Dropped while it waits, it
-/// has taken nothing.
-async fn next(waiting: &Queue) -> Option<(Vec<Waiting>, Option<Turn>)> {
-    let mut inbox = Arc::clone(waiting).lock_owned().await;
-    let first = match inbox.held.take() {
-        Some(held) => held,
-        None => inbox.waiting.recv().await?,
-    };
-    let mut texts = first.texts();
-    let mut taken = vec![first];
-    while taken.len() < MOST_SENDS && texts < MOST_TEXTS {
-        let Ok(next) = inbox.waiting.try_recv() else { break };
-        if texts + next.texts() > MOST_TEXTS {
-            inbox.held = Some(next);
-            break;
-        }
-        texts += next.texts();
-        taken.push(next);
-    }
-    Some((taken, (texts < WORTH_A_COMMIT).then_some(inbox)))
 }
 
 #[async_trait]

@@ -190,11 +190,14 @@ pub fn fan_out<'a>(
 
 /// The deliveries of raised events, in order, to those of `endpoints` that are of each event's
 /// account and want its kind.
-pub fn deliveries(raised: Vec<Raised>, endpoints: &[Endpoint]) -> Vec<Delivery> {
+pub fn deliveries<'a>(
+    raised: Vec<Raised>,
+    endpoints: &(impl Iterator<Item = &'a Endpoint> + Clone),
+) -> Vec<Delivery> {
     let mut deliveries = Vec::new();
     for Raised { events, mut ids } in raised {
         for event in &events {
-            let own = endpoints.iter().filter(|endpoint| endpoint.account == event.account);
+            let own = endpoints.clone().filter(|endpoint| endpoint.account == event.account);
             deliveries.extend(fan_out(event, own, &mut ids));
         }
     }
@@ -290,7 +293,7 @@ mod tests {
         let another =
             Endpoint { account: other, ..numbered(2, &[EventType::MessageSent], Power::On) };
         let raised = vec![Raised { events: events.clone(), ids }];
-        let made = deliveries(raised, &[own, another]);
+        let made = deliveries(raised, &[own, another].iter());
         let reached: Vec<_> =
             made.iter().map(|one| (one.endpoint.as_u128(), one.event_id)).collect();
         assert_eq!(reached, [(1, events[0].id), (2, events[1].id), (1, events[2].id)]);

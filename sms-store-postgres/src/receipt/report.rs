@@ -21,9 +21,9 @@ use super::locked;
 use crate::begin::begin;
 use crate::change;
 use crate::error::{Context, PgError, PgResult};
+use crate::group_commit::pooled::Shared;
 use crate::row::uuids;
 use crate::sent_part::{self, Place, Siblings};
-use crate::shared_commit::Shared;
 
 /// The command that records reports of parts.
 pub(crate) struct Reports;

@@ -1,8 +1,9 @@
-//! Commits of sends: what waits is settled together, and alone should that fail.
+//! Commits of sends: what waits is staged together and settled in turn.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use sms_core::credits::Credits;
 use sms_core::ids::{AccountId, BatchId};
 use sms_core::message::Message;
@@ -10,94 +11,77 @@ use sms_core::sending::idempotency::EarlierSend;
 use sms_core::sending::plan::SendPlan;
 use sms_core::sending::settle::{SendRefused, Sent};
 use sms_core::store::{CommitError, StoreError};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 
+use super::Answer;
 use super::doubtful::Doubtful;
 use super::facts::{Locked, Settled, read_earlier};
 use super::stage::{is_remembered, stage, unstage};
-use super::{Answer, Turn, unknown_outcome};
-use crate::error::{Context, PgError, PgResult, is_conflict, is_gone};
+use crate::error::{Context, PgError, PgResult};
+use crate::group_commit::{Attempt, Committer, Limits, LostAnswer, Turn};
 use crate::row::{self, Read, uuid};
 use crate::wire::{Wire, within};
 
-/// How often one send is tried while others are in its way.
-const MOST_TRIES: usize = 3;
+/// The most texts that share a commit.
+pub(super) const MOST_TEXTS: usize = 5_000;
+/// So many texts are worth a commit; others need not wait to share it.
+const WORTH_A_COMMIT: usize = 16;
+/// The most sends that share a commit.
+const MOST_SENDS: usize = 500;
 
-/// What one committer works with.
-pub(super) struct Committer {
-    pub(super) wire: Wire,
-    pub(super) doubtful: Doubtful,
-}
+/// How long a send may wait for its turn; less than a caller waits for an answer.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+/// A committer that has nothing to do for so long ends its connection.
+const IDLE: Duration = Duration::from_secs(10);
 
-/// Whether plans may have been committed before, by a try whose answer was lost.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Try {
-    First,
-    Again,
+/// Commits sends on a connection of its own.
+pub(super) struct SendCommitter {
+    wire: Wire,
+    doubtful: Doubtful,
 }
 
 /// What became of one plan.
-enum Outcome {
+pub(crate) enum Outcome {
     Accepted { balance: Credits },
     Replayed(Sent),
     Refused(CommitError<SendRefused>),
 }
 
-impl Committer {
-    /// Commits plans together; should that fail, each alone.
-    pub(super) async fn commit(
-        &mut self,
-        plans: Vec<SendPlan>,
-        mut turn: Option<Turn>,
-    ) -> Vec<Answer> {
-        if plans.len() == 1 {
-            return vec![self.alone(plans, Try::First, &mut turn).await];
-        }
-        let together = self.together(&plans, Try::First, &mut turn).await;
-        drop(turn);
-        match together {
-            Ok(outcomes) => return plans.into_iter().zip(outcomes).map(answer).collect(),
-            // Trying each alone helps where one is in the way of the others, or finds that the
-            // commit came about after all; not while the database is gone.
-            Err(error) if is_conflict(&error) || !is_gone(&error) => {}
-            Err(_) if self.wire.begin().await.is_ok() => self.wire.roll_back().await,
-            Err(_) => return plans.iter().map(|_| Err(unknown_outcome().into())).collect(),
-        }
-        let mut answers = Vec::with_capacity(plans.len());
-        for plan in plans {
-            answers.push(self.alone(vec![plan], Try::Again, &mut None).await);
-        }
-        answers
+impl SendCommitter {
+    pub(super) fn new(pool: PgPool) -> Self {
+        Self { wire: Wire::new(pool), doubtful: Doubtful::default() }
+    }
+}
+
+#[async_trait]
+impl Committer for SendCommitter {
+    type Plan = SendPlan;
+    type Outcome = Outcome;
+    type Answer = Answer;
+    const DOING: &'static str = "accepting a send";
+    const LIMITS: Limits = Limits {
+        calls: MOST_SENDS,
+        weight: MOST_TEXTS,
+        worth_a_commit: WORTH_A_COMMIT,
+        tries_together: 1,
+        lost: LostAnswer::TriedAgain,
+        longest_wait: Some(LONGEST_WAIT),
+        idle: Some(IDLE),
+    };
+
+    fn weight(plan: &SendPlan) -> usize {
+        plan.messages.len()
     }
 
-    /// Commits one plan.
-    async fn alone(&mut self, plans: Vec<SendPlan>, first: Try, turn: &mut Option<Turn>) -> Answer {
-        let mut tries = 0;
-        let mut now = first;
-        loop {
-            tries += 1;
-            match self.together(&plans, now, turn).await {
-                Ok(outcomes) => {
-                    let answered = plans.into_iter().zip(outcomes).map(answer).next();
-                    return answered.unwrap_or_else(|| Err(unknown_outcome().into()));
-                }
-                Err(error) if tries < MOST_TRIES && (is_conflict(&error) || is_gone(&error)) => {
-                    now = Try::Again;
-                }
-                Err(error) => return Err(CommitError::Store(error)),
-            }
-        }
-    }
-
-    async fn together(
+    async fn commit(
         &mut self,
         plans: &[SendPlan],
-        now: Try,
-        turn: &mut Option<Turn>,
+        attempt: Attempt,
+        turn: &mut Option<Turn<Self>>,
     ) -> Result<Vec<Outcome>, StoreError> {
-        let doing = "accepting a send";
+        let doing = Self::DOING;
         let connection = self.wire.begin().await.context(doing)?;
-        let settling = settle_all(connection, plans, now, &mut self.doubtful);
+        let settling = settle_all(connection, plans, attempt, &mut self.doubtful);
         let settled = within(longest(plans), settling).await;
         *turn = None;
         let done = match settled {
@@ -113,6 +97,24 @@ impl Committer {
         };
         done.context(doing)
     }
+
+    fn answer(plan: SendPlan, outcome: Outcome) -> Answer {
+        match outcome {
+            Outcome::Accepted { balance } => Ok(plan.sent(balance)),
+            Outcome::Replayed(sent) => Ok(sent),
+            Outcome::Refused(refused) => Err(refused),
+        }
+    }
+
+    async fn is_reachable(&mut self) -> bool {
+        let is_reachable = self.wire.begin().await.is_ok();
+        self.wire.roll_back().await;
+        is_reachable
+    }
+
+    async fn rest(&mut self) {
+        self.wire.close().await;
+    }
 }
 
 /// How long settling may take before the server is taken for gone: each statement has its own limit
@@ -126,11 +128,11 @@ fn longest(plans: &[SendPlan]) -> Duration {
 async fn settle_all(
     connection: &mut PgConnection,
     plans: &[SendPlan],
-    now: Try,
+    attempt: Attempt,
     doubtful: &mut Doubtful,
 ) -> PgResult<Vec<Outcome>> {
     let mut before = BTreeSet::new();
-    if now == Try::Again {
+    if attempt == Attempt::Again {
         if let Some(sent) = committed_before(connection, plans).await? {
             return Ok(vec![sent]);
         }
@@ -200,14 +202,6 @@ async fn committed_before(
     .await?;
     let balance = row.map(|row| row.credits("balance")).transpose()?;
     Ok(balance.map(|balance| Outcome::Accepted { balance }))
-}
-
-fn answer((plan, outcome): (SendPlan, Outcome)) -> Answer {
-    match outcome {
-        Outcome::Accepted { balance } => Ok(plan.sent(balance)),
-        Outcome::Replayed(sent) => Ok(sent),
-        Outcome::Refused(refused) => Err(refused),
-    }
 }
 
 pub(super) async fn replay(

@@ -16,8 +16,8 @@ use super::{endpoint, power};
 use crate::begin::begin;
 use crate::delivery::{self, deliveries_and_endpoints, delivery_columns};
 use crate::error::{Context, PgResult};
+use crate::group_commit::pooled::Shared;
 use crate::row::uuids;
-use crate::shared_commit::Shared;
 
 /// The command that records attempts.
 pub(crate) struct Attempts;

@@ -1,0 +1,292 @@
+//! Group commit: what arrives while a commit is under way goes into the next one, so that under
+//! load the cost of a commit is shared, and an idle store answers as fast as ever.
+//!
+//! Callers put plans into a [`Lane`]. The tasks of the lane take what waits, have it committed
+//! together by their [`Committer`], and answer. What fails together is taken apart until it is known
+//! which plans are in the way, so that none fails for another's sake. Most commands borrow a
+//! connection from the pool for each commit ([`pooled`]); sends have their own ([`crate::sending`]).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sms_core::store::StoreError;
+use sqlx::PgPool;
+use tokio::sync::{Mutex, OwnedMutexGuard, mpsc, oneshot};
+use tokio::time::{Instant, timeout};
+
+use crate::begin::MOST_TRIES;
+use crate::error::{is_conflict, is_gone};
+
+pub(crate) mod pooled;
+
+/// Commits plans of one kind, several in one transaction.
+#[async_trait]
+pub(crate) trait Committer: Sized + Send + 'static {
+    /// What is asked.
+    type Plan: Send + Sync + 'static;
+    /// What a commit does to one plan.
+    type Outcome: Send;
+    /// What the caller gets.
+    type Answer: Send + 'static;
+    /// What is being done, for errors.
+    const DOING: &'static str;
+    /// How much shares a commit.
+    const LIMITS: Limits;
+
+    /// What a plan adds to a commit, in the unit of [`Limits::weight`].
+    fn weight(plan: &Self::Plan) -> usize;
+
+    /// Settles plans in their order, in one transaction; outcomes in that order. The
+    /// [turn](Turn) may be passed on once others need not wait to share this commit.
+    async fn commit(
+        &mut self,
+        plans: &[Self::Plan],
+        attempt: Attempt,
+        turn: &mut Option<Turn<Self>>,
+    ) -> Result<Vec<Self::Outcome>, StoreError>;
+
+    /// The answer to a plan, once its outcome is committed.
+    fn answer(plan: Self::Plan, outcome: Self::Outcome) -> Self::Answer;
+
+    /// Whether the database can be reached again, after an answer was lost.
+    async fn is_reachable(&mut self) -> bool;
+
+    /// Nothing has waited for [`Limits::idle`], or the store is closed.
+    async fn rest(&mut self);
+}
+
+/// How much shares a commit, and how often it is tried.
+pub(crate) struct Limits {
+    /// The most calls.
+    pub(crate) calls: usize,
+    /// The most weight; one call may bring more by itself.
+    pub(crate) weight: usize,
+    /// So much weight is worth a commit: others need not wait to share it.
+    pub(crate) worth_a_commit: usize,
+    /// How often several plans are tried together while others are in their way.
+    pub(crate) tries_together: usize,
+    /// What becomes of plans whose commit brought no answer.
+    pub(crate) lost: LostAnswer,
+    /// How long a call may wait to be taken; `None` for as long as it takes.
+    pub(crate) longest_wait: Option<Duration>,
+    /// After so long without work a committer rests; `None` for never.
+    pub(crate) idle: Option<Duration>,
+}
+
+/// What becomes of plans whose commit brought no answer, so that its outcome is unknown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LostAnswer {
+    /// They fail, and so does what was taken with them, which would only wait as long.
+    Fails,
+    /// They are tried again, each alone: the committer recognises its own rows.
+    TriedAgain,
+}
+
+/// Whether plans may have been committed before, by an attempt whose answer was lost.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    First,
+    Again,
+}
+
+type Answers<C> = Vec<Result<<C as Committer>::Answer, StoreError>>;
+
+/// The plans of one call, which are settled in their order.
+pub(crate) struct Call<C: Committer> {
+    plans: Vec<C::Plan>,
+    answer: oneshot::Sender<Answers<C>>,
+    since: Instant,
+}
+
+impl<C: Committer> Call<C> {
+    fn weight(&self) -> usize {
+        self.plans.iter().map(C::weight).sum()
+    }
+}
+
+/// What waits, and the first of it that did not fit into the last commit.
+pub(crate) struct Waiting<C: Committer> {
+    calls: mpsc::UnboundedReceiver<Call<C>>,
+    held: Option<Call<C>>,
+}
+
+/// The turn to take what waits. A committer keeps it until its commit is on its way to the disk:
+/// what comes meanwhile goes into one commit rather than many, and the next is prepared while this
+/// one is written.
+pub(crate) type Turn<C> = OwnedMutexGuard<Waiting<C>>;
+
+/// The calls that wait for a commit.
+pub(crate) struct Lane<C: Committer> {
+    queue: mpsc::UnboundedSender<Call<C>>,
+}
+
+impl<C: Committer> Clone for Lane<C> {
+    fn clone(&self) -> Self {
+        Self { queue: self.queue.clone() }
+    }
+}
+
+impl<C: Committer> Lane<C> {
+    /// Starts a task for each committer. They end with the last clone, or when the pool closes.
+    pub(crate) fn start(pool: &PgPool, committers: impl IntoIterator<Item = C>) -> Self {
+        let (queue, calls) = mpsc::unbounded_channel();
+        let waiting = Arc::new(Mutex::new(Waiting { calls, held: None }));
+        for committer in committers {
+            tokio::spawn(commit_what_waits(pool.clone(), committer, Arc::clone(&waiting)));
+        }
+        Self { queue }
+    }
+
+    /// Has plans settled, and waits for the commit. A caller that does not wait for the answer
+    /// does not stop it.
+    pub(crate) async fn settle(&self, plans: Vec<C::Plan>) -> Answers<C> {
+        let count = plans.len();
+        if count == 0 {
+            return Vec::new();
+        }
+        let (answer, answered) = oneshot::channel();
+        // A closed queue drops the sender, which reads as no answer below.
+        let _ = self.queue.send(Call { plans, answer, since: Instant::now() });
+        answered.await.unwrap_or_else(|_| no_answer::<C>(count).collect())
+    }
+}
+
+fn no_answer<C: Committer>(count: usize) -> impl Iterator<Item = Result<C::Answer, StoreError>> {
+    let error = || StoreError::Unavailable { doing: C::DOING, source: None };
+    (0..count).map(move |_| Err(error()))
+}
+
+/// Takes all that waits, commits it, answers, and begins again; ends with the store.
+async fn commit_what_waits<C: Committer>(
+    pool: PgPool,
+    mut committer: C,
+    waiting: Arc<Mutex<Waiting<C>>>,
+) {
+    loop {
+        let next = next(&waiting);
+        let taken = tokio::select! {
+            taken = async {
+                match C::LIMITS.idle {
+                    Some(idle) => timeout(idle, next).await,
+                    None => Ok(next.await),
+                }
+            } => taken,
+            () = pool.close_event() => Ok(None),
+        };
+        let Ok(taken) = taken else {
+            committer.rest().await;
+            continue;
+        };
+        let Some((taken, turn)) = taken else { return committer.rest().await };
+        let mut callers = Vec::with_capacity(taken.len());
+        let mut plans = Vec::with_capacity(taken.len());
+        for Call { plans: more, answer, since } in taken {
+            if C::LIMITS.longest_wait.is_some_and(|longest| since.elapsed() > longest) {
+                // Its caller has been told that it did not work, and may have asked again.
+                drop(answer);
+                continue;
+            }
+            callers.push((more.len(), answer));
+            plans.extend(more);
+        }
+        let mut answers = commit(&mut committer, plans, turn).await.into_iter();
+        for (count, caller) in callers {
+            // The caller may have gone; what was committed stays committed.
+            let _ = caller.send(answers.by_ref().take(count).collect());
+        }
+    }
+}
+
+/// All that waits, once something does; nothing once the store is gone. Dropped while it waits, it
+/// has taken nothing.
+async fn next<C: Committer>(
+    waiting: &Arc<Mutex<Waiting<C>>>,
+) -> Option<(Vec<Call<C>>, Option<Turn<C>>)> {
+    let mut turn = Arc::clone(waiting).lock_owned().await;
+    let first = match turn.held.take() {
+        Some(held) => held,
+        None => turn.calls.recv().await?,
+    };
+    let Limits { calls, weight: most, worth_a_commit, .. } = C::LIMITS;
+    let mut weight = first.weight();
+    let mut taken = vec![first];
+    while taken.len() < calls && weight < most {
+        let Ok(next) = turn.calls.try_recv() else { break };
+        if weight + next.weight() > most {
+            turn.held = Some(next);
+            break;
+        }
+        weight += next.weight();
+        taken.push(next);
+    }
+    Some((taken, (weight < worth_a_commit).then_some(turn)))
+}
+
+/// Commits plans together; what fails is taken apart, until each plan has its answer.
+async fn commit<C: Committer>(
+    committer: &mut C,
+    plans: Vec<C::Plan>,
+    mut turn: Option<Turn<C>>,
+) -> Answers<C> {
+    let mut answers = Vec::with_capacity(plans.len());
+    let mut attempt = Attempt::First;
+    // The part to be tried next is the last.
+    let mut parts = vec![plans];
+    while let Some(mut part) = parts.pop() {
+        let tried = tries(committer, &part, attempt, &mut turn).await;
+        turn = None;
+        let error = match tried {
+            Ok(outcomes) => {
+                let settled = part.into_iter().zip(outcomes);
+                answers.extend(settled.map(|(plan, outcome)| Ok(C::answer(plan, outcome))));
+                continue;
+            }
+            Err(error) => error,
+        };
+        attempt = Attempt::Again;
+        if part.len() <= 1 {
+            answers.push(Err(error));
+        } else if !is_gone(&error) {
+            // The database undid it: one of them is in the way of the others.
+            let second = part.split_off(part.len() / 2);
+            parts.push(second);
+            parts.push(part);
+        } else if C::LIMITS.lost == LostAnswer::TriedAgain && committer.is_reachable().await {
+            parts.extend(part.into_iter().rev().map(|plan| vec![plan]));
+        } else {
+            let rest: usize = parts.iter().map(Vec::len).sum();
+            answers.push(Err(error));
+            answers.extend(no_answer::<C>(part.len() - 1 + rest));
+            break;
+        }
+    }
+    answers
+}
+
+/// Commits a part, again while others are in its way.
+async fn tries<C: Committer>(
+    committer: &mut C,
+    part: &[C::Plan],
+    mut attempt: Attempt,
+    turn: &mut Option<Turn<C>>,
+) -> Result<Vec<C::Outcome>, StoreError> {
+    let is_alone = part.len() == 1;
+    let most = if is_alone { MOST_TRIES } else { C::LIMITS.tries_together };
+    let tries_lost = is_alone && C::LIMITS.lost == LostAnswer::TriedAgain;
+    let mut tried = 1;
+    loop {
+        match committer.commit(part, attempt, turn).await {
+            Err(error)
+                if tried < most && (is_conflict(&error) || tries_lost && is_gone(&error)) =>
+            {
+                attempt = Attempt::Again;
+                tried += 1;
+            }
+            result => return result,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! Commands that share commits on connections of the pool.
+
+use async_trait::async_trait;
+use sms_core::store::StoreError;
+use sqlx::PgPool;
+
+use super::{Attempt, Committer, Lane, Limits, LostAnswer, Turn};
+use crate::begin::MOST_TRIES;
+
+/// Commits of one kind that run side by side. A second one works while the first waits for its
+/// disk.
+const COMMITTERS: usize = 2;
+/// The most plans that share a commit; one call may bring more by itself.
+const MOST_PLANS: usize = 500;
+
+/// A command that takes plans and can settle several in one transaction.
+#[async_trait]
+pub(crate) trait Shared: 'static {
+    /// What is asked.
+    type Plan: Clone + Send + Sync + 'static;
+    /// What became of it.
+    type Answer: Send + 'static;
+    /// What is being done, for errors.
+    const DOING: &'static str;
+
+    /// Settles plans in their order, in one transaction; answers in that order.
+    async fn commit(pool: &PgPool, plans: Vec<Self::Plan>)
+    -> Result<Vec<Self::Answer>, StoreError>;
+}
+
+/// Commits a shared command with the pool.
+pub(crate) struct Pooled<S> {
+    pool: PgPool,
+    command: std::marker::PhantomData<fn() -> S>,
+}
+
+/// Starts the tasks that commit a shared command.
+pub(crate) fn start<S: Shared>(pool: &PgPool) -> Lane<Pooled<S>> {
+    let committer = || Pooled { pool: pool.clone(), command: std::marker::PhantomData };
+    Lane::start(pool, std::iter::repeat_with(committer).take(COMMITTERS))
+}
+
+#[async_trait]
+impl<S: Shared> Committer for Pooled<S> {
+    type Plan = S::Plan;
+    type Outcome = S::Answer;
+    type Answer = S::Answer;
+    const DOING: &'static str = S::DOING;
+    const LIMITS: Limits = Limits {
+        calls: MOST_PLANS,
+        weight: MOST_PLANS,
+        worth_a_commit: 0,
+        tries_together: MOST_TRIES,
+        lost: LostAnswer::Fails,
+        longest_wait: None,
+        idle: None,
+    };
+
+    fn weight(_: &S::Plan) -> usize {
+        1
+    }
+
+    async fn commit(
+        &mut self,
+        plans: &[S::Plan],
+        _: Attempt,
+        _: &mut Option<Turn<Self>>,
+    ) -> Result<Vec<S::Answer>, StoreError> {
+        S::commit(&self.pool, plans.to_vec()).await
+    }
+
+    fn answer(_: S::Plan, outcome: S::Answer) -> S::Answer {
+        outcome
+    }
+
+    async fn is_reachable(&mut self) -> bool {
+        !self.pool.is_closed()
+    }
+
+    async fn rest(&mut self) {}
+}

@@ -1,0 +1,205 @@
+use std::collections::BTreeSet;
+
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+
+use super::*;
+use crate::error::PgError;
+
+/// What became of an attempt.
+#[derive(Clone, Copy)]
+enum Fails {
+    /// The database undid it.
+    Undone,
+    /// It met another commit.
+    Overtaken,
+    /// No answer came.
+    Lost,
+}
+
+/// Commits numbers. Those in `bad` make every attempt fail that they are part of; the first
+/// `passing` attempts fail whatever they hold.
+struct Numbers {
+    bad: BTreeSet<u32>,
+    passing: Vec<Fails>,
+    is_reachable: bool,
+    /// The plans of each attempt, and whether it was the first of its plans.
+    attempts: Vec<(Vec<u32>, bool)>,
+}
+
+fn numbers() -> Numbers {
+    Numbers { bad: BTreeSet::new(), passing: Vec::new(), is_reachable: true, attempts: Vec::new() }
+}
+
+impl Numbers {
+    fn attempt(&mut self, plans: &[u32], attempt: Attempt) -> Result<Vec<u32>, StoreError> {
+        self.attempts.push((plans.to_vec(), attempt == Attempt::First));
+        let bad = plans.iter().any(|plan| self.bad.contains(plan)).then_some(Fails::Undone);
+        let error = match self.passing.pop().or(bad) {
+            None => return Ok(plans.to_vec()),
+            Some(Fails::Undone) => PgError::Missing("number"),
+            Some(Fails::Overtaken) => PgError::Overtaken,
+            Some(Fails::Lost) => PgError::OutcomeUnknown(Box::new(PgError::Silent)),
+        };
+        Err(error.during("counting"))
+    }
+}
+
+/// The two kinds of committer there are, as far as lost answers go.
+struct Failing(Numbers);
+struct Repeating(Numbers);
+
+macro_rules! committer {
+    ($name:ident, $lost:expr, $together:expr) => {
+        #[async_trait]
+        impl Committer for $name {
+            type Plan = u32;
+            type Outcome = u32;
+            type Answer = u32;
+            const DOING: &'static str = "counting";
+            const LIMITS: Limits = Limits {
+                calls: 3,
+                weight: 10,
+                worth_a_commit: 5,
+                tries_together: $together,
+                lost: $lost,
+                longest_wait: None,
+                idle: None,
+            };
+
+            fn weight(plan: &u32) -> usize {
+                usize::try_from(*plan).unwrap()
+            }
+
+            async fn commit(
+                &mut self,
+                plans: &[u32],
+                attempt: Attempt,
+                _: &mut Option<Turn<Self>>,
+            ) -> Result<Vec<u32>, StoreError> {
+                self.0.attempt(plans, attempt)
+            }
+
+            fn answer(plan: u32, outcome: u32) -> u32 {
+                assert_eq!(plan, outcome);
+                outcome
+            }
+
+            async fn is_reachable(&mut self) -> bool {
+                self.0.is_reachable
+            }
+
+            async fn rest(&mut self) {}
+        }
+    };
+}
+committer!(Failing, LostAnswer::Fails, 3);
+committer!(Repeating, LostAnswer::TriedAgain, 1);
+
+/// What is committed of these plans; `None` in the place of those that failed.
+fn answers<E>(answers: Vec<Result<u32, E>>) -> Vec<Option<u32>> {
+    answers.into_iter().map(Result::ok).collect()
+}
+
+#[tokio::test]
+async fn what_fails_together_is_halved_so_that_only_the_plan_in_the_way_fails() {
+    let mut committer = Failing(Numbers { bad: [6].into(), ..numbers() });
+    let plans: Vec<u32> = (0..8).collect();
+    let answered = commit(&mut committer, plans, None).await;
+    let expected = [Some(0), Some(1), Some(2), Some(3), Some(4), Some(5), None, Some(7)];
+    assert_eq!(answers(answered), expected);
+    let parts: Vec<Vec<u32>> = committer.0.attempts.into_iter().map(|(plans, _)| plans).collect();
+    let halves: [&[u32]; 7] =
+        [&[0, 1, 2, 3, 4, 5, 6, 7], &[0, 1, 2, 3], &[4, 5, 6, 7], &[4, 5], &[6, 7], &[6], &[7]];
+    assert_eq!(parts, halves);
+}
+
+#[tokio::test]
+async fn plans_in_the_way_of_others_are_tried_again_before_they_are_taken_apart() {
+    let passing = vec![Fails::Overtaken, Fails::Overtaken];
+    let mut committer = Failing(Numbers { passing, ..numbers() });
+    assert_eq!(answers(commit(&mut committer, vec![1, 2], None).await), [Some(1), Some(2)]);
+    assert_eq!(committer.0.attempts.len(), 3);
+    let mut committer = Repeating(Numbers { passing: vec![Fails::Overtaken], ..numbers() });
+    assert_eq!(answers(commit(&mut committer, vec![1, 2], None).await), [Some(1), Some(2)]);
+    let parts = [(vec![1, 2], true), (vec![1], false), (vec![2], false)];
+    assert_eq!(committer.0.attempts, parts);
+}
+
+#[tokio::test]
+async fn without_an_answer_the_rest_fails_unless_repeats_are_recognised() {
+    let lost = || Numbers { passing: vec![Fails::Lost], ..numbers() };
+    let mut failing = Failing(lost());
+    assert_eq!(answers(commit(&mut failing, vec![1, 2, 3], None).await), [None; 3]);
+    assert_eq!(failing.0.attempts.len(), 1);
+    let mut repeating = Repeating(lost());
+    let expected = [Some(1), Some(2), Some(3)];
+    assert_eq!(answers(commit(&mut repeating, vec![1, 2, 3], None).await), expected);
+    let attempts = [(vec![1, 2, 3], true), (vec![1], false), (vec![2], false), (vec![3], false)];
+    assert_eq!(repeating.0.attempts, attempts);
+    let mut away = Repeating(Numbers { is_reachable: false, ..lost() });
+    assert_eq!(answers(commit(&mut away, vec![1, 2, 3], None).await), [None; 3]);
+    assert_eq!(away.0.attempts.len(), 1);
+}
+
+#[tokio::test]
+async fn one_plan_whose_answer_was_lost_is_tried_again_where_it_is_recognised() {
+    let lost = |times| Numbers { passing: vec![Fails::Lost; times], ..numbers() };
+    for (times, expected) in [(2, Some(1)), (3, None)] {
+        let mut repeating = Repeating(lost(times));
+        assert_eq!(answers(commit(&mut repeating, vec![1], None).await), [expected]);
+        assert_eq!(repeating.0.attempts.len(), 3);
+    }
+    let mut failing = Failing(lost(1));
+    assert_eq!(answers(commit(&mut failing, vec![1], None).await), [None]);
+}
+
+type Queue = (mpsc::UnboundedSender<Call<Failing>>, Arc<Mutex<Waiting<Failing>>>);
+
+fn queue(calls: &[&[u32]]) -> Queue {
+    let (queue, calls_in) = mpsc::unbounded_channel();
+    for plans in calls {
+        let (answer, _) = oneshot::channel();
+        let sent = queue.send(Call { plans: plans.to_vec(), answer, since: Instant::now() });
+        assert!(sent.is_ok());
+    }
+    (queue, Arc::new(Mutex::new(Waiting { calls: calls_in, held: None })))
+}
+
+#[tokio::test]
+async fn a_batch_takes_what_waits_up_to_its_limits_and_holds_what_does_not_fit() {
+    // So many calls, so much weight; the last one is larger than any batch.
+    let (_queue, waiting) = queue(&[&[1], &[1], &[1], &[1], &[4, 4], &[3], &[40]]);
+    let mut batches = Vec::new();
+    for _ in 0..4 {
+        let (taken, turn) = next(&waiting).await.unwrap();
+        let plans: Vec<u32> = taken.into_iter().flat_map(|call| call.plans).collect();
+        batches.push((plans, turn.is_some()));
+    }
+    let expected =
+        [(vec![1, 1, 1], true), (vec![1, 4, 4], false), (vec![3], true), (vec![40], false)];
+    assert_eq!(batches, expected);
+}
+
+#[tokio::test]
+async fn the_turn_is_kept_while_a_small_batch_is_on_its_way() {
+    let (_queue, waiting) = queue(&[&[1], &[2]]);
+    let (_, turn) = next(&waiting).await.unwrap();
+    assert!(waiting.try_lock().is_err(), "others wait, so that they share the next commit");
+    drop(turn);
+    assert!(waiting.try_lock().is_ok());
+}
+
+#[tokio::test]
+async fn a_lane_answers_each_call_with_its_own_plans_and_ends_with_its_pool() {
+    let pool = PgPoolOptions::new().connect_lazy_with(PgConnectOptions::new());
+    let lane = Lane::start(&pool, [Failing(Numbers { bad: [7].into(), ..numbers() })]);
+    let (one, two, none) =
+        tokio::join!(lane.settle(vec![1, 7]), lane.settle(vec![2]), lane.settle(Vec::new()));
+    assert_eq!((answers(one), answers(two)), (vec![Some(1), None], vec![Some(2)]));
+    assert_eq!(none.len(), 0);
+    pool.close().await;
+    while !lane.queue.is_closed() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(answers(lane.settle(vec![3, 4]).await), [None, None]);
+}
