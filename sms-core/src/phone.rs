@@ -1,12 +1,14 @@
-//! Phone numbers: reading what people type, and the one form that is kept.
+//! Phone numbers: reading what people type, and the one form in which numbers are kept.
 //!
-//! Past the edge of the platform every number is an [`E164`]. [`parse_uk_mobile`] makes one of a
-//! recipient as typed, [`parse_any`] of the sender of an inbound text or of a number of ours, and
-//! [`split_recipients`] cuts a string that holds several. Underneath, `scan` reads characters,
-//! `uk_plan` knows the ranges of +44 and `country_codes` the calling codes of everyone else.
+//! Behind the edge of the platform every number is an [`E164`]. [`parse_uk_mobile`] reads a
+//! recipient as typed, [`parse_any`] reads the sender of an inbound message or one of the
+//! operator's numbers, and [`split_recipients`] splits a string that holds several numbers.
+//! Underneath, `scan` reads characters, `uk_plan` knows the ranges of +44 (Ofcom's National
+//! Telephone Numbering Plan), and `country_codes` knows the calling codes of other countries (ITU-T
+//! E.164).
 //!
-//! What is not here: which blocks Ofcom has allotted to whom, carriers, ported numbers, prices.
-//! A number that fits the numbering plan is taken, whether or not anyone answers it today.
+//! This module does not know which blocks Ofcom has allocated to whom, carriers, ported numbers or
+//! prices. It accepts any number that fits the numbering plan, in service or not.
 
 mod country_codes;
 mod scan;
@@ -27,9 +29,9 @@ use scan::{Typed, trimmed};
 
 /// A phone number in the form of ITU-T E.164: 7 to 15 digits, country code first.
 ///
-/// The type says that the digits are well formed, not that the country exists or the number is
-/// in use. It is kept as an integer, so copies are free and the order is that of the digits as a
-/// number. `Display` and JSON show it in full; `Debug`, which ends up in logs, hides the middle.
+/// The type guarantees well-formed digits, not that the country exists or the number is in service.
+/// It holds an integer, so that copies are free and numbers sort by value. `Display` and JSON show
+/// the number in full; `Debug`, which ends up in logs, hides the middle.
 ///
 /// ```
 /// use sms_core::phone::E164;
@@ -45,7 +47,8 @@ use scan::{Typed, trimmed};
 pub struct E164(u64);
 
 impl E164 {
-    /// Takes the digits without the plus; `None` unless there are 7 to 15 of them.
+    /// The number with these digits, given without the plus; `None` unless there are 7 to 15
+    /// digits.
     ///
     /// ```
     /// use sms_core::phone::E164;
@@ -62,8 +65,8 @@ impl E164 {
         self.0
     }
 
-    /// Whether the UK numbering plan sets the number aside for mobiles, the Channel Islands and
-    /// the Isle of Man included.
+    /// Whether the UK numbering plan reserves the number for mobiles, including those of the
+    /// Channel Islands and the Isle of Man.
     ///
     /// ```
     /// # use sms_core::phone::E164;
@@ -75,7 +78,7 @@ impl E164 {
         uk_plan::is_mobile(self.0)
     }
 
-    /// Whether the country code is 44. Codes are free of prefixes, so two digits settle it.
+    /// Whether the country code is 44. No code is a prefix of another, so two digits decide.
     fn is_uk(self) -> bool {
         let mut leading = self.0;
         while leading >= 100 {
@@ -85,12 +88,12 @@ impl E164 {
     }
 }
 
-/// Why [`parse_uk_mobile`] or [`parse_any`] took a text for no number it can use.
+/// Why [`parse_uk_mobile`] or [`parse_any`] refuses a text.
 ///
-/// The text itself stays with the caller. The messages name no number, so they may be logged.
+/// The caller keeps the text. The messages contain no number, so they may be logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PhoneRefused {
-    /// No number in any form that is accepted.
+    /// The text is not a number in any accepted form.
     #[error("not a well-formed phone number")]
     Invalid,
     /// A well-formed number of another country.
@@ -102,7 +105,7 @@ pub enum PhoneRefused {
 }
 
 impl PhoneRefused {
-    /// The number, where the text held a well-formed one.
+    /// The number, if the text held a well-formed one.
     pub const fn number(self) -> Option<E164> {
         match self {
             Self::Invalid => None,
@@ -111,14 +114,14 @@ impl PhoneRefused {
     }
 }
 
-/// Reads a UK mobile number in any form people write it.
+/// Reads a UK mobile number in any form that people write.
 ///
-/// Accepted are the national form (`07700 900123`), the international one (`+44`, `0044` or a
-/// bare `44`, each with or without the trunk zero, bracketed or not) and the ten digits alone
-/// (`7700900123`). Between digits may stand spaces and tabs of any kind, and one dash or dot;
-/// brackets come in pairs around digits; a plus only leads. Invisible characters are skipped,
-/// full-width digits are read. Everything else, above all letters and a trailing `...`, is
-/// [`PhoneRefused::Invalid`]: a text sent to a number that was guessed reaches a stranger.
+/// Accepted are the national form (`07700 900123`), the international form (`+44`, `0044` or a bare
+/// `44`, each with or without the trunk zero, in brackets or not) and the ten digits alone
+/// (`7700900123`). Spaces and tabs of any kind and a single dash or dot may separate digits;
+/// brackets must pair around digits; a plus may only come first. Invisible characters are skipped,
+/// and full-width digits are read. Everything else, above all letters and a trailing `...`, is
+/// [`PhoneRefused::Invalid`], because a message to a guessed number reaches a stranger.
 ///
 /// ```
 /// use sms_core::phone::{PhoneRefused, parse_uk_mobile};
@@ -144,11 +147,11 @@ pub fn parse_uk_mobile(text: &str) -> Result<E164, PhoneRefused> {
     }
 }
 
-/// Reads any well-formed number, of whatever kind and country, by the rules of
-/// [`parse_uk_mobile`]. The only refusal is [`PhoneRefused::Invalid`].
+/// Reads any well-formed number, of any kind and country, by the rules of [`parse_uk_mobile`]. The
+/// only error is [`PhoneRefused::Invalid`].
 ///
-/// Meant for the senders of inbound texts and for numbers of ours. A number of another country
-/// needs its `+` or `00`. Short codes and names are no numbers in E.164 and are refused.
+/// Use it for the senders of inbound messages and for the operator's numbers. A number of another
+/// country needs its `+` or `00`. Short codes and names are not E.164 numbers and are refused.
 ///
 /// ```
 /// use sms_core::phone::parse_any;
@@ -161,8 +164,8 @@ pub fn parse_any(text: &str) -> Result<E164, PhoneRefused> {
     scan::scan(text).and_then(|typed| interpret(&typed)).ok_or(PhoneRefused::Invalid)
 }
 
-/// Cuts a text that holds several numbers at commas, semicolons and line breaks. The pieces are
-/// trimmed of white space and invisible characters; empty ones are left out.
+/// Splits a text that holds several numbers at commas, semicolons and line breaks. Pieces are
+/// trimmed of white space and invisible characters; empty pieces are omitted.
 ///
 /// ```
 /// use sms_core::phone::split_recipients;
@@ -182,8 +185,8 @@ impl fmt::Display for E164 {
 }
 
 impl fmt::Debug for E164 {
-    /// Shows the country code, at most two digits after it, and the last two. Five digits at
-    /// least stay hidden, so that a short number is not given away by its ends.
+    /// Shows the country code, at most two digits after it, and the last two. It hides at least
+    /// five digits, so that a short number cannot be guessed from its ends.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = self.0.to_string();
         let values: Vec<u8> = digits.bytes().map(|digit| digit - b'0').collect();
@@ -195,17 +198,17 @@ impl fmt::Debug for E164 {
 
 /// The text is not a plus and 7 to 15 digits, the first of them not zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a phone number in E.164 form, a plus and 7 to 15 digits")]
+#[error("not a phone number in E.164 form: a plus and 7 to 15 digits, such as +447700900123")]
 pub struct ParseE164Error;
 
 impl FromStr for E164 {
     type Err = ParseE164Error;
 
-    /// Reads the canonical form only, as `Display` writes it. For what people type there is
+    /// Reads the canonical form only, as `Display` writes it. To read what people type, use
     /// [`parse_uk_mobile`].
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let digits = text.strip_prefix('+').ok_or(ParseE164Error)?;
-        // The integer parser would take a second plus and leading zeros.
+        // The integer parser would accept a second plus and leading zeros.
         let canonical = digits.len() <= 15
             && digits.bytes().all(|byte| byte.is_ascii_digit())
             && !digits.starts_with('0');
@@ -242,13 +245,13 @@ impl<'de> Deserialize<'de> for E164 {
     }
 }
 
-/// The least number of seven digits.
+/// The smallest number of seven digits.
 const SMALLEST: u64 = 1_000_000;
 
-/// The greatest number of fifteen digits, where E.164 ends.
+/// The largest number of fifteen digits, the maximum of E.164.
 const LARGEST: u64 = 999_999_999_999_999;
 
-/// How many digits `Debug` hides at least.
+/// The minimum number of digits that `Debug` hides.
 const HIDDEN: usize = 5;
 
 /// Decides which plan the digits follow, and whether they fit it.
@@ -260,7 +263,7 @@ fn interpret(typed: &Typed) -> Option<E164> {
     match (digits, digits.len()) {
         ([0, 0, ..], _) => international(typed, 2),
         ([0, ..], _) => national(typed, 1),
-        // A bare 44 could begin anything, so it must be followed by a number of full length.
+        // A bare 44 could start anything, so a number of full length must follow it.
         ([4, 4, 0, ..], 13) | ([4, 4, 1..=9, ..], 12) => international(typed, 0),
         // Spreadsheets drop the leading zero of 07700 900123.
         ([7, ..], 10) => national(typed, 0),
@@ -268,7 +271,7 @@ fn interpret(typed: &Typed) -> Option<E164> {
     }
 }
 
-/// A number whose country code begins at `start`.
+/// Reads a number whose country code starts at `start`.
 fn international(typed: &Typed, start: usize) -> Option<E164> {
     let number = typed.digits().get(start..)?;
     if let [4, 4, rest @ ..] = number {
@@ -281,8 +284,8 @@ fn international(typed: &Typed, start: usize) -> Option<E164> {
     }
     let code = country_codes::find(number)?;
     let (country, subscriber) = number.split_at_checked(code.length)?;
-    // A zero that belongs to the number abroad (Italy) is written without brackets; one in
-    // brackets is what a caller from outside leaves out.
+    // A zero that belongs to a foreign number (Italy) is written without brackets. A zero in
+    // brackets is one that callers from abroad omit.
     let subscriber = match typed.bracketed_zero() {
         None => subscriber,
         Some(at) if at == start + code.length => subscriber.get(1..)?,
@@ -294,10 +297,10 @@ fn international(typed: &Typed, start: usize) -> Option<E164> {
     joined(country, subscriber)
 }
 
-/// A UK number written as at home; its significant digits begin at `start`.
+/// Reads a UK number in national form, whose significant digits start at `start`.
 fn national(typed: &Typed, start: usize) -> Option<E164> {
     let subscriber = typed.digits().get(start..)?;
-    // `(0)7700 900123` is fine, a zero in brackets further on is not.
+    // `(0)7700 900123` is fine; a bracketed zero further on is not.
     if start == 1 && typed.bracketed_zero_only_at(0) || typed.bracketed_zero().is_none() {
         uk(subscriber)
     } else {
@@ -305,7 +308,7 @@ fn national(typed: &Typed, start: usize) -> Option<E164> {
     }
 }
 
-/// The number of these significant digits, if the UK plan has room for them.
+/// The number with these significant digits, if the UK plan has room for it.
 fn uk(subscriber: &[u8]) -> Option<E164> {
     if uk_plan::has_room_for(subscriber) { joined(&[4, 4], subscriber) } else { None }
 }

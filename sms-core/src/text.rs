@@ -1,13 +1,14 @@
-//! Texts: how many parts one takes, what goes into it, and what an answer means.
+//! The words of a message: how many segments they take, what goes into them, and what a reply
+//! means.
 //!
-//! - [`measure`] tells encoding and parts, [`split`] makes the parts themselves, [`check_length`]
-//!   applies the limit of a text. [`gsm7`] is the alphabet underneath.
-//! - [`Template`] fills merge fields, [`ShortText`] puts short URLs in place of long ones,
-//!   [`append_opt_out_line`] adds the line for marketing texts.
-//! - [`stop_word`] and [`first_word`] read inbound texts; [`is_blank`] tells an empty one.
+//! - [`measure`] counts encoding and segments, [`split`] cuts a text into segments, and
+//!   [`check_length`] applies the length limit. [`gsm7`] is the alphabet underneath.
+//! - [`Template`] fills merge fields, [`ShortText`] replaces long URLs by short ones, and
+//!   [`append_opt_out_line`] adds the opt-out line of marketing messages.
+//! - [`stop_word`] and [`first_word`] read inbound messages; [`is_blank`] recognises an empty one.
 //!
-//! Everything is a plain function of its arguments. Recipients, credits, the codes of links,
-//! templates kept under a name, and what an opt-out leads to are elsewhere.
+//! Everything here is a plain function of its arguments. Recipients, credits, the codes of links,
+//! saved templates and the effects of an opt-out live elsewhere.
 
 mod blank;
 mod encoding;

@@ -1,6 +1,6 @@
 //! Moments in time: milliseconds in UTC, as the API shows them.
 //!
-//! A [`Timestamp`] is a value; this module never asks what time it is (that is [`crate::clock`]).
+//! A [`Timestamp`] is a value. This module never reads a clock; [`crate::clock`] does.
 
 pub mod london;
 
@@ -24,23 +24,23 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
-/// The text is no RFC 3339 date-time.
+/// The text is not an RFC 3339 date-time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not an RFC 3339 date-time, such as 2026-11-21T07:07:10.123Z")]
 pub struct NotATimestamp;
 
-/// The years 0000 to 9999, which is what RFC 3339 can write.
+/// The years 0000 to 9999, the range of RFC 3339, in milliseconds since 1970.
 const EARLIEST: i64 = -62_167_219_200_000;
 const LATEST: i64 = 253_402_300_799_999;
 
 impl Timestamp {
-    /// The moment so many milliseconds after 1970-01-01T00:00:00Z, kept within the years 0 to
-    /// 9999 that RFC 3339 can write.
+    /// The moment `millis` milliseconds after 1970-01-01T00:00:00Z, clamped to the years 0 to 9999
+    /// that RFC 3339 can express.
     pub fn from_millis(millis: i64) -> Self {
         Self(millis.clamp(EARLIEST, LATEST))
     }
 
-    /// Milliseconds since 1970-01-01T00:00:00Z.
+    /// Milliseconds since 1970-01-01T00:00:00Z; negative before it.
     pub fn as_millis(self) -> i64 {
         self.0
     }
@@ -50,21 +50,21 @@ impl Timestamp {
         self.0.div_euclid(1_000)
     }
 
-    /// This moment and `duration` more, at most the end of year 9999.
+    /// This moment plus `duration`, at most the end of the year 9999.
     #[must_use]
     pub fn plus(self, duration: Duration) -> Self {
         let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
         Self::from_millis(self.0.saturating_add(millis))
     }
 
-    /// This moment less `duration`.
+    /// This moment minus `duration`, at least the start of the year 0.
     #[must_use]
     pub fn minus(self, duration: Duration) -> Self {
         let millis = i64::try_from(duration.as_millis()).unwrap_or(i64::MAX);
         Self::from_millis(self.0.saturating_sub(millis))
     }
 
-    /// How long after `earlier` this moment is; zero if it is not after it.
+    /// The time from `earlier` to this moment; zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_outside_the_years_0_to_9999_are_kept_at_the_nearest_one() {
+    fn moments_outside_the_years_0_to_9999_are_clamped() {
         for (millis, written) in [
             (i64::MIN, "0000-01-01T00:00:00.000Z"),
             (EARLIEST, "0000-01-01T00:00:00.000Z"),
@@ -201,7 +201,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_moment_reads_back_from_its_text(millis in EARLIEST..=LATEST) {
+        fn any_moment_parses_back_from_its_text(millis in EARLIEST..=LATEST) {
             let at = Timestamp::from_millis(millis);
             prop_assert_eq!(at.to_string().parse(), Ok(at));
             prop_assert_eq!(at.to_string().len(), "2026-11-21T07:07:10.123Z".len());
@@ -214,7 +214,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_added_can_be_taken_away_and_is_the_time_between(
+        fn minus_undoes_plus_and_since_gives_the_difference(
             millis in -1_000_000_000_000i64..1_000_000_000_000,
             more in 0u64..1_000_000_000_000,
         ) {

@@ -1,32 +1,32 @@
-//! The calling codes in use around the world, and how long the numbers behind them are.
+//! The calling codes in use around the world, and the lengths of the numbers behind them.
 //!
-//! After the assignments of ITU-T E.164: every country and every international service that has a
-//! code (for +44 `uk_plan` has the last word). Codes that are spare, reserved or handed
-//! back (210, 888, 999 and the like) are absent, so a number that begins with one is malformed.
+//! The table follows the assignments of ITU-T E.164: every country and every international service
+//! that has a code. For +44, `uk_plan` decides. Codes that are spare, reserved or withdrawn (210,
+//! 888, 999 and others) are absent, so that a number with such a code is malformed.
 //!
-//! The lengths are wide on purpose. They are there to catch a number with digits missing or too
-//! many, and must not turn away the sender of an inbound text because a plan abroad was changed.
+//! The lengths are deliberately wide. They catch numbers with missing or extra digits, but must not
+//! refuse the sender of an inbound message because a foreign plan has changed.
 
 /// A calling code, and the lengths of the numbers that follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CallingCode {
-    /// How many digits the code has, 1 to 3.
+    /// The number of digits in the code, 1 to 3.
     pub(super) length: usize,
     shortest: u8,
     longest: u8,
 }
 
 impl CallingCode {
-    /// Whether a number of so many digits, the code not counted, can exist.
+    /// Whether a number of this many digits, without the code, can exist.
     pub(super) fn fits(self, digits: usize) -> bool {
         (usize::from(self.shortest)..=usize::from(self.longest)).contains(&digits)
     }
 }
 
-/// The code that these digits (values 0 to 9) begin with. No code begins another, so the order
-/// of the tries does not matter.
+/// The code with which these digits (values 0 to 9) start. No code is a prefix of another, so the
+/// order of the attempts does not matter.
 pub(super) fn find(digits: &[u8]) -> Option<CallingCode> {
-    // No code begins with zero, and the number made below would not show one.
+    // No code starts with zero, and the integer computed below would lose the zero.
     if digits.first() == Some(&0) {
         return None;
     }
@@ -41,7 +41,7 @@ pub(super) fn find(digits: &[u8]) -> Option<CallingCode> {
     None
 }
 
-/// Code, fewest and most digits after it; in ascending order of the code.
+/// Code, then minimum and maximum number of digits after it; in ascending order of the code.
 const CODES: [(u16, u8, u8); 215] = [
     (1, 10, 10),   // North America and the Caribbean
     (7, 10, 10),   // Russia, Kazakhstan

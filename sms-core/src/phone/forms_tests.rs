@@ -1,4 +1,4 @@
-//! Tests of the written forms: how people type a mobile number, and what is no number at all.
+//! Tests of the written forms: how people type a mobile number, and what is not a number.
 
 use proptest::prelude::*;
 
@@ -72,7 +72,7 @@ fn every_accepted_form_gives_the_same_number() {
 }
 
 #[test]
-fn what_is_no_number_is_invalid() {
+fn text_that_is_not_a_number_is_invalid() {
     for text in [
         "",
         " ",
@@ -126,7 +126,7 @@ fn punctuation_out_of_place_is_invalid() {
         "07700--900123",
         "07700-.900123",
         "07700 . - 900123",
-        // Brackets that do not pair, nest, or hold nothing.
+        // Brackets that do not pair, are nested, or are empty.
         "(07700 900123",
         "07700) 900123",
         "07700 900123)",
@@ -154,7 +154,7 @@ fn punctuation_out_of_place_is_invalid() {
         "000447700900123",
         "+7700900123",
         "044 7700 900123",
-        // A zero in brackets where no trunk zero stands.
+        // A bracketed zero that is not in the place of the trunk zero.
         "+44 7700 (0) 900123",
         "+44 77(0)0 900123",
         "+44 07700 9(0)0123",
@@ -166,7 +166,7 @@ fn punctuation_out_of_place_is_invalid() {
         "(0)0447700900123",
         "+(0)447700900123",
         "7(0)0 900 1234",
-        // Two numbers, or one broken over two lines.
+        // Two numbers, or one number broken over two lines.
         "07700 900123 07700 900124",
         "07700 900123\n07700 900124",
         "07700\n900123",
@@ -185,7 +185,7 @@ fn endless_input_is_refused_without_reading_it_all() {
     assert!(parse_uk_mobile(&padded).is_ok());
 }
 
-/// A digit in one of its two shapes.
+/// A digit in one of its two shapes, plain or full-width.
 fn shaped(digit: char, shape: Shape) -> char {
     match shape {
         Shape::Ascii => digit,
@@ -254,7 +254,7 @@ proptest! {
         let significant = (number.digits() - 440_000_000_000).to_string();
         let mut text = format!("{}{prefix}", ends[0]);
         for (index, digit) in significant.chars().enumerate() {
-            // A mark may not come first of all.
+            // A mark may not come first.
             if index > 0 {
                 text.push_str(gaps[index]);
             }
@@ -265,7 +265,7 @@ proptest! {
     }
 
     #[test]
-    fn a_letter_anywhere_spoils_a_number(at in 0..11_usize, letter in "[A-Za-z]") {
+    fn a_letter_anywhere_makes_a_number_invalid(at in 0..11_usize, letter in "[A-Za-z]") {
         let mut text = "07700900123".to_owned();
         text.insert_str(at, &letter);
         prop_assert_eq!(parse_uk_mobile(&text), Err(PhoneRefused::Invalid));

@@ -1,11 +1,11 @@
-//! From characters to digits: the punctuation people put into phone numbers.
+//! From characters to digits: the punctuation that people put into phone numbers.
 //!
-//! This part knows where a plus, a bracket, a dash or a space may stand. What the digits mean is
-//! decided by the module above. Nothing here allocates.
+//! This module knows where a plus, a bracket, a dash or a space may occur. The module above decides
+//! what the digits mean. Nothing here allocates.
 
 use crate::text::is_invisible;
 
-/// The digits of a number as typed, and what of the punctuation carries meaning.
+/// The digits of a number as typed, and the punctuation that carries meaning.
 #[derive(Debug)]
 pub(super) struct Typed {
     digits: [u8; MOST_DIGITS],
@@ -15,22 +15,22 @@ pub(super) struct Typed {
 }
 
 impl Typed {
-    /// The values 0 to 9, in order.
+    /// The digits in order, as values 0 to 9.
     pub(super) fn digits(&self) -> &[u8] {
         &self.digits[..self.length]
     }
 
-    /// Whether a plus came first.
+    /// Whether the number starts with a plus.
     pub(super) fn has_plus(&self) -> bool {
         self.plus == Plus::Seen
     }
 
-    /// Where among the digits a zero stands alone in brackets, as in `+44 (0)7700 900123`.
+    /// The index of a digit zero that stands alone in brackets, as in `+44 (0)7700 900123`.
     pub(super) fn bracketed_zero(&self) -> Option<usize> {
         self.bracketed_zero
     }
 
-    /// Whether no zero stands in brackets, or one does and it is the digit at `index`.
+    /// Whether there is no bracketed zero, or the only one is the digit at `index`.
     pub(super) fn bracketed_zero_only_at(&self, index: usize) -> bool {
         self.bracketed_zero.is_none_or(|at| at == index)
     }
@@ -42,12 +42,12 @@ impl Typed {
     }
 }
 
-/// Without white space and invisible characters at the ends.
+/// The text without white space and invisible characters at its ends.
 pub(super) fn trimmed(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || is_invisible(c))
 }
 
-/// Reads a number as typed; `None` when anything stands where it should not.
+/// Reads a number as typed; `None` if any character is out of place.
 pub(super) fn scan(text: &str) -> Option<Typed> {
     let mut typed =
         Typed { digits: [0; MOST_DIGITS], length: 0, plus: Plus::Absent, bracketed_zero: None };
@@ -80,7 +80,7 @@ pub(super) fn scan(text: &str) -> Option<Typed> {
     ended.then_some(typed)
 }
 
-/// `00`, fifteen digits and a trunk zero.
+/// The most digits to read: `00`, fifteen digits and a trunk zero.
 const MOST_DIGITS: usize = 18;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,7 +120,7 @@ impl Token {
             '(' | '\u{FF08}' => Some(Self::Open),
             ')' | '\u{FF09}' => Some(Self::Close),
             _ if is_mark(c) => Some(Self::Mark),
-            // A line break inside a number is more likely between two numbers.
+            // A line break more likely separates two numbers than the digits of one.
             '\n' | '\r' | '\u{B}' | '\u{C}' | '\u{85}' | '\u{2028}' | '\u{2029}' => None,
             _ if c.is_whitespace() || is_invisible(c) => Some(Self::Ignored),
             _ => None,
@@ -137,12 +137,13 @@ fn is_mark(c: char) -> bool {
     )
 }
 
-/// How far a digit is from the zero of its script. The callers' patterns keep it below ten.
+/// The value of a digit, given the zero of its script. The callers' patterns keep it below ten.
 fn offset(digit: char, zero: char) -> u8 {
     u8::try_from(u32::from(digit) - u32::from(zero)).unwrap_or_default()
 }
 
-/// Remembers a pair of brackets, just closed, that holds one zero; two such pairs are refused.
+/// Records the pair of brackets just closed if it holds a single zero. `None` if there is already
+/// such a pair.
 fn note_bracketed_zero(typed: &mut Typed, opened_at: usize) -> Option<()> {
     if typed.digits()[opened_at..] == [0] {
         if typed.bracketed_zero.is_some() {

@@ -1,4 +1,4 @@
-//! Tests of the number type and of the plan: which ranges are mobiles, which are not.
+//! Tests of the number type and of the numbering plan: which ranges are mobiles, and which are not.
 
 use proptest::prelude::*;
 
@@ -43,7 +43,7 @@ fn drama_numbers_and_the_islands_are_mobiles() {
 }
 
 #[test]
-fn uk_numbers_that_are_no_mobiles_are_told_apart() {
+fn uk_numbers_that_are_not_mobiles_are_refused_as_such() {
     let table = [
         ("020 7946 0123", "+442079460123"),
         ("(0113) 496 0123", "+441134960123"),
@@ -122,7 +122,7 @@ fn uk_numbers_that_cannot_exist_are_invalid() {
 }
 
 #[test]
-fn numbers_of_other_countries_are_named() {
+fn numbers_of_other_countries_are_unsupported_destinations() {
     let table = [
         ("+1 202 555 0123", "+12025550123"),
         ("001 (202) 555-0123", "+12025550123"),
@@ -237,7 +237,7 @@ fn debug_and_messages_hide_the_number() {
 }
 
 #[test]
-fn lists_of_recipients_are_cut_and_trimmed() {
+fn lists_of_recipients_are_split_and_trimmed() {
     let pieces = |text| split_recipients(text).map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(pieces("a,b;c\nd\r\ne\rf"), ["a", "b", "c", "d", "e", "f"]);
     assert_eq!(pieces(" a , \u{a0}b\u{200b} "), ["a", "b"]);
@@ -249,14 +249,14 @@ fn lists_of_recipients_are_cut_and_trimmed() {
 }
 
 #[test]
-fn what_is_no_number_is_refused_in_json_by_what_was_wanted() {
+fn json_that_is_not_a_number_is_refused_with_the_expected_form() {
     let refused = serde_json::from_str::<E164>("447700900123").unwrap_err();
     assert!(refused.to_string().contains("a phone number in E.164 form"), "{refused}");
 }
 
 proptest! {
     #[test]
-    fn no_text_makes_reading_panic(text in any::<String>()) {
+    fn no_text_makes_the_parsers_panic(text in any::<String>()) {
         let _ = parse_uk_mobile(&text);
         let _ = parse_any(&text);
         let _ = text.parse::<E164>();
@@ -266,7 +266,7 @@ proptest! {
     }
 
     #[test]
-    fn nor_does_any_text_that_looks_like_a_number(text in "[+0-9 ().\u{200b}-]{0,30}") {
+    fn no_text_that_looks_like_a_number_makes_them_panic(text in "[+0-9 ().\u{200b}-]{0,30}") {
         let read = parse_any(&text);
         if let Ok(number) = read {
             prop_assert_eq!(parse_any(&number.to_string()), Ok(number));
@@ -276,13 +276,13 @@ proptest! {
     }
 
     #[test]
-    fn what_is_shown_is_read_back(digits in 1_000_000_u64..=999_999_999_999_999) {
+    fn the_text_of_a_number_parses_back(digits in 1_000_000_u64..=999_999_999_999_999) {
         let number = E164::from_digits(digits).unwrap();
         prop_assert_eq!(number.to_string().parse(), Ok(number));
         let json = serde_json::to_string(&number).unwrap();
         prop_assert_eq!(serde_json::from_str::<E164>(&json).unwrap(), number);
         let shown = format!("{number:?}").bytes().filter(u8::is_ascii_digit).count();
-        // The name of the type has three digits of its own.
+        // The name of the type itself has three digits.
         prop_assert!(shown - 3 + HIDDEN <= digits.to_string().len());
     }
 }

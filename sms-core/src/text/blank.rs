@@ -1,10 +1,10 @@
-//! What does not show: white space and invisible characters.
+//! Characters that do not show: white space and invisible characters.
 
-/// Whether nothing of the text would show: it is empty, or all white space (Unicode's
-/// `White_Space`) and [invisible](is_invisible) characters.
+/// Whether a text shows nothing: it is empty, or consists of white space (Unicode's `White_Space`)
+/// and [invisible](is_invisible) characters.
 ///
-/// A text of zero-width spaces alone counts as blank. It would arrive as an empty bubble, and
-/// nobody means to pay for one.
+/// A text of zero-width spaces alone is blank, because it would arrive as an empty message that
+/// still costs credits.
 ///
 /// ```
 /// use sms_core::text::is_blank;
@@ -16,9 +16,9 @@ pub fn is_blank(text: &str) -> bool {
     text.chars().all(|c| c.is_whitespace() || is_invisible(c))
 }
 
-/// Whether the character takes up no room on the screen: zero-width spaces and joiners, marks of
-/// writing direction, the byte order mark, the soft hyphen (the characters of Unicode's category
-/// Cf that programs leave behind when text is copied).
+/// Whether a character takes no room on the screen: zero-width spaces and joiners, direction marks,
+/// the byte order mark and the soft hyphen. These are the characters of Unicode's category Cf that
+/// programs leave behind when text is copied.
 pub const fn is_invisible(c: char) -> bool {
     matches!(
         c,

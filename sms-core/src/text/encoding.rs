@@ -1,11 +1,11 @@
-//! The two encodings of a text message, and the number of parts as a type of its own.
+//! The two encodings of a message, and the number of its segments as a type.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How the characters of a text travel (3GPP TS 23.038).
+/// How the characters of a message are encoded (3GPP TS 23.038, which continues GSM 03.38).
 ///
 /// ```
 /// use sms_core::text::Encoding;
@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Encoding {
-    /// The GSM 03.38 default alphabet with its extension table; counted in septets.
+    /// The GSM 03.38 default alphabet with its extension table, counted in septets.
     Gsm7,
-    /// Sixteen bits a unit. Phones read UTF-16, so an emoji is a pair of units.
+    /// Code units of 16 bits. Phones read them as UTF-16, so that an emoji takes two units.
     Ucs2,
 }
 
@@ -31,7 +31,8 @@ impl Encoding {
         }
     }
 
-    /// Units that fit a text of one part: 160 septets or 70 code units, 140 octets either way.
+    /// Units that fit in a message of one segment: 160 septets or 70 code units. Both are 140
+    /// octets.
     pub const fn single_units(self) -> u32 {
         match self {
             Self::Gsm7 => 160,
@@ -39,8 +40,8 @@ impl Encoding {
         }
     }
 
-    /// Units that fit each part of a longer text, where six octets go to the header that joins
-    /// the parts (3GPP TS 23.040, 9.2.3.24.1): 153 septets or 67 code units.
+    /// Units that fit in each segment of a longer message: 153 septets or 67 code units. Six octets
+    /// go to the header that joins the segments (3GPP TS 23.040, 9.2.3.24.1).
     pub const fn joined_units(self) -> u32 {
         match self {
             Self::Gsm7 => 153,
@@ -57,7 +58,7 @@ impl fmt::Display for Encoding {
 
 /// The text names no [`Encoding`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("unknown encoding, expected gsm7 or ucs2")]
+#[error("unknown encoding; use gsm7 or ucs2")]
 pub struct UnknownEncoding;
 
 impl FromStr for Encoding {
@@ -71,7 +72,7 @@ impl FromStr for Encoding {
     }
 }
 
-/// A number of SMS parts.
+/// A number of segments.
 ///
 /// ```
 /// use sms_core::text::Segments;
@@ -87,17 +88,17 @@ impl FromStr for Encoding {
 pub struct Segments(u32);
 
 impl Segments {
-    /// So many parts.
+    /// The number of segments given.
     pub const fn new(parts: u32) -> Self {
         Self(parts)
     }
 
-    /// The number of parts.
+    /// The number of segments as an integer.
     pub const fn get(self) -> u32 {
         self.0
     }
 
-    /// The sum, or `None` if it does not fit 32 bits.
+    /// The sum, or `None` if it exceeds 32 bits.
     pub const fn checked_add(self, other: Self) -> Option<Self> {
         match self.0.checked_add(other.0) {
             Some(sum) => Some(Self(sum)),

@@ -1,9 +1,9 @@
-//! The GSM 7-bit alphabet: which characters it has, and how they become septets and octets.
+//! The GSM 7-bit alphabet: its characters, and how they become septets and octets.
 //!
 //! The tables are those of GSM 03.38 (3GPP TS 23.038, 6.2.1): the default alphabet and its
-//! extension, whose characters follow an escape and so take two septets. National language
-//! tables are not supported. Nothing outside these tables is replaced by a look-alike here; a
-//! text with one such character is UCS-2.
+//! extension table. A character of the extension table follows an escape and so takes two septets.
+//! National language tables are not supported. Nothing replaces a character outside these tables by
+//! a look-alike: one such character makes the whole text UCS-2.
 
 mod alphabet;
 mod counting;
@@ -13,7 +13,7 @@ use alphabet::{ABSENT, EXTENDED, basic, extension, lookup};
 pub use alphabet::ESCAPE;
 pub(super) use counting::{beginning, count};
 
-/// The septets of a text, one a byte; `None` if a character is not in the alphabet.
+/// Encodes a text as septets, one per byte. `None` if a character is not in the alphabet.
 ///
 /// ```
 /// use sms_core::text::gsm7;
@@ -34,11 +34,11 @@ pub fn encode(text: &str) -> Option<Vec<u8>> {
     Some(septets)
 }
 
-/// The text of a row of septets, one a byte.
+/// Decodes septets, one per byte, into text.
 ///
 /// As 3GPP TS 23.038 asks of a receiver, an escape before a septet that the extension table lacks
-/// is dropped and the septet read from the default alphabet; an escape before another, or at the
-/// end, is a space. A byte over 0x7F is no septet and becomes U+FFFD.
+/// is dropped, and the septet is read from the default alphabet. An escape before another escape or
+/// at the end is a space. A byte over 0x7F is not a septet and becomes U+FFFD.
 ///
 /// ```
 /// use sms_core::text::gsm7;
@@ -62,7 +62,8 @@ pub fn decode(septets: &[u8]) -> String {
     text
 }
 
-/// Packs septets, one a byte, into octets (3GPP TS 23.038, 6.1.2.1): eight septets in seven.
+/// Packs septets, given one per byte, into octets (3GPP TS 23.038, 6.1.2.1): eight septets take
+/// seven octets.
 ///
 /// ```
 /// use sms_core::text::gsm7;
@@ -75,8 +76,8 @@ pub fn pack(septets: &[u8]) -> Vec<u8> {
     pack_after(&[], septets)
 }
 
-/// Packs septets behind a user data header. They begin at the next septet's edge, counted from
-/// the header's first bit (3GPP TS 23.040, 9.2.3.24), so up to six fill bits come before them.
+/// Packs septets behind a user data header. They start at the next septet boundary, counted from
+/// the header's first bit (3GPP TS 23.040, 9.2.3.24), so that up to six fill bits precede them.
 pub fn pack_after(header: &[u8], septets: &[u8]) -> Vec<u8> {
     let mut octets = Vec::with_capacity(header.len() + septets.len());
     octets.extend_from_slice(header);
@@ -100,13 +101,13 @@ pub fn pack_after(header: &[u8], septets: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// Takes up to `count` septets out of packed octets. The count must be told: seven spare bits at
-/// the end look like an `@`.
+/// Unpacks at most `count` septets. The caller gives the count because seven spare bits at the end
+/// look like an `@`.
 pub fn unpack(octets: &[u8], count: usize) -> Vec<u8> {
     unpack_after(octets, 0, count)
 }
 
-/// Takes up to `count` septets out of octets that begin with a header of `header_length` octets.
+/// Unpacks at most `count` septets from octets that start with a header of `header_length` octets.
 pub fn unpack_after(octets: &[u8], header_length: usize, count: usize) -> Vec<u8> {
     let first_bit = header_length * 8 + fill_bits(header_length);
     let held = (octets.len() * 8).saturating_sub(first_bit) / 7;
@@ -120,7 +121,7 @@ pub fn unpack_after(octets: &[u8], header_length: usize, count: usize) -> Vec<u8
         .collect()
 }
 
-/// The septets a character takes, 1 or 2; `None` if it is not in the alphabet.
+/// The number of septets that a character takes, 1 or 2; `None` if it is not in the alphabet.
 pub(super) fn width(c: char) -> Option<usize> {
     match lookup(c) {
         ABSENT => None,
@@ -128,7 +129,7 @@ pub(super) fn width(c: char) -> Option<usize> {
     }
 }
 
-/// Bits between a header of so many octets and the next septet's edge.
+/// The number of bits between a header of `header_length` octets and the next septet boundary.
 fn fill_bits(header_length: usize) -> usize {
     // Each octet reaches one bit further into a septet.
     (7 - header_length % 7) % 7

@@ -1,29 +1,34 @@
-//! How long a text may be.
+//! The length limit of a message.
 
 use super::parts::{Measure, measure};
 
-/// The most characters (Unicode scalar values) that a `body` field may hold.
+/// The maximum number of characters (Unicode scalar values) in a `body` field: 1,600.
 pub const MAX_CHARACTERS: usize = 1_600;
 
-/// A text may hold as much as so many texts of one part.
+/// A message may hold as many units as this number of single-segment messages: 10, which is 1,600
+/// septets in GSM-7 or 700 code units in UCS-2.
 pub const MAX_SINGLE_PARTS: u32 = 10;
 
-/// The text is longer than ten single parts, or than 1,600 characters.
+/// The message exceeds the length limit: 1,600 septets in GSM-7 or 700 code units in UCS-2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("text of {} units is over the limit of {limit} in {}", .measure.units, .measure.encoding)]
+#[error(
+    "the message takes {} units in {}, but the limit is {limit}: shorten it",
+    .measure.units,
+    .measure.encoding
+)]
 pub struct TooLong {
-    /// What the text would take.
+    /// The encoding, units and segments that the message would take.
     pub measure: Measure,
-    /// The units that would be allowed: 1,600 septets or 700 code units.
+    /// The maximum number of units in this encoding: 1,600 septets or 700 code units.
     pub limit: u32,
 }
 
-/// Measures a finished text (merged, links shortened, opt-out line added) and refuses it when it
-/// holds more than 1,600 septets in GSM-7 or 700 code units in UCS-2.
+/// Measures a finished text, in which merge fields are filled, links shortened and the opt-out line
+/// added. Fails if it holds more than 1,600 septets in GSM-7 or 700 code units in UCS-2.
 ///
-/// The rule of 1,600 characters needs no second look: a character takes one unit at least, so a
-/// text within these units is within it too. Joined parts carry a header; the longest texts
-/// therefore count 11 parts, and are charged as counted.
+/// The limit of 1,600 characters needs no check here: a character takes at least one unit. The
+/// segments of a long message carry a header, so that the longest messages take 11 segments, and
+/// are charged for 11.
 ///
 /// ```
 /// use sms_core::text::check_length;
@@ -41,10 +46,10 @@ pub fn check_length(text: &str) -> Result<Measure, TooLong> {
     Ok(measured)
 }
 
-/// Whether a `body` field as given is within [`MAX_CHARACTERS`]. What it comes to after merging
-/// is the business of [`check_length`].
+/// Whether a `body` field as given holds at most [`MAX_CHARACTERS`]. [`check_length`] checks the
+/// text after merging.
 pub fn is_within_characters(body: &str) -> bool {
-    // No text has more characters than bytes, which are known without counting.
+    // A text never has more characters than bytes, and its bytes need no counting.
     body.len() <= MAX_CHARACTERS || body.chars().nth(MAX_CHARACTERS).is_none()
 }
 
@@ -66,10 +71,11 @@ mod tests {
     }
 
     #[test]
-    fn one_foreign_character_brings_the_limit_down() {
+    fn one_character_outside_the_gsm_alphabet_lowers_the_limit() {
         let text = format!("{}д", "a".repeat(700));
         let error = check_length(&text).unwrap_err();
-        assert_eq!(error.to_string(), "text of 701 units is over the limit of 700 in ucs2");
+        let message = "the message takes 701 units in ucs2, but the limit is 700: shorten it";
+        assert_eq!(error.to_string(), message);
     }
 
     #[test]

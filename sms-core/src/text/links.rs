@@ -1,22 +1,23 @@
-//! URLs in a text: where they are, and short ones put in their place.
+//! Finds the URLs in a text and replaces them by short ones.
 //!
-//! What counts as a URL is what a phone would make one that can be tapped: `http://` or `https://`
-//! in any case, as far as it goes, without the punctuation that ends a sentence and without a
-//! bracket that was opened before it.
+//! A URL is what a phone would turn into a link: `http://` or `https://` in any case and what
+//! follows, without the punctuation that ends a sentence and without a closing bracket whose
+//! opening one precedes the URL.
 
 use std::ops::Range;
 
-/// How many characters the code of a short URL has.
+/// The length of a short URL's code, in characters.
 pub const CODE_LENGTH: usize = 10;
 
-/// What stands where a code will be, in a text that is only quoted. As wide as any code in either
-/// encoding, so that a text takes the same parts with it as with the codes that it is sent with.
+/// Stands in for a code in a text that is only quoted. It is as wide as any code in either
+/// encoding, so that the quoted text takes as many segments as the text that is sent.
 pub const CODE_PLACEHOLDER: &str = "xxxxxxxxxx";
 
-/// URLs with more bytes are left as they are: too long for the redirect that would lead there.
+/// The maximum length of a URL to shorten, in bytes. Longer URLs stay as they are, because they are
+/// too long for the redirect.
 pub const LONGEST_URL: usize = 2_048;
 
-/// The places of the URLs of a text, in order.
+/// The byte ranges of the URLs in a text, in order.
 ///
 /// ```
 /// use sms_core::text::find_urls;
@@ -40,25 +41,25 @@ pub fn find_urls(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// A text whose URLs were replaced by short ones: `prefix` and a code for each URL.
+/// A text whose URLs are replaced by short ones: `prefix` and a code for each URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShortText {
     /// The text, with [`CODE_PLACEHOLDER`] in place of every code.
     pub text: String,
-    /// Where the short URLs lead: each URL once, in the order of their first places.
+    /// The URLs that were replaced: each once, in order of first appearance.
     pub destinations: Vec<Destination>,
 }
 
 /// A URL that was replaced.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Destination {
-    /// The URL as it stood there.
+    /// The URL as written in the text.
     pub url: String,
-    /// Where its code goes in the text, in bytes from the beginning.
+    /// Where its code goes: byte offsets in [`ShortText::text`], one per occurrence.
     pub places: Vec<usize>,
 }
 
-/// Shows how much there is, never where it leads.
+/// Shows the length of the URL, never the URL, so that it does not reach a log.
 impl std::fmt::Debug for Destination {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Destination({} bytes, {:?})", self.url.len(), self.places)
@@ -66,7 +67,7 @@ impl std::fmt::Debug for Destination {
 }
 
 impl ShortText {
-    /// Replaces the URLs of a text; `None` when there is none to replace.
+    /// Replaces the URLs of a text; `None` if it has none to replace.
     ///
     /// ```
     /// use sms_core::text::ShortText;
@@ -100,8 +101,8 @@ impl ShortText {
     }
 }
 
-/// Where the scheme begins that ends before the colon; nothing when it is no scheme of ours, or the
-/// end of another word.
+/// Where the scheme that ends at `colon` starts. `None` if it is not `http` or `https`, or is the
+/// end of a longer word.
 fn scheme_before(text: &str, colon: usize) -> Option<usize> {
     let start = ["https", "http"].into_iter().find_map(|scheme| {
         let start = colon.checked_sub(scheme.len())?;
@@ -112,7 +113,7 @@ fn scheme_before(text: &str, colon: usize) -> Option<usize> {
     (!before.is_some_and(u8::is_ascii_alphanumeric)).then_some(start)
 }
 
-/// How far a URL goes on behind its `://`, in bytes; 0 when there is no host.
+/// The length in bytes of what follows a URL's `://`; 0 if it has no host.
 fn rest_of_url(rest: &str) -> usize {
     if !rest.starts_with(|first: char| first.is_alphanumeric() || first == '[') {
         return 0;
@@ -125,11 +126,11 @@ fn rest_of_url(rest: &str) -> usize {
                 open.push(character);
                 true
             }
-            // One that was opened before the URL closes what is round it.
+            // A bracket opened before the URL does not belong to it.
             ')' => open.pop() == Some('('),
             ']' => open.pop() == Some('['),
             '}' => open.pop() == Some('{'),
-            // Between two URLs of a list.
+            // Between two URLs of a list: a separator.
             ',' | ';' | '|' => !begins_with_scheme(&rest[at + 1..]),
             '<' | '>' | '"' | '\\' | '`' => false,
             other => other.is_ascii_graphic() || other.is_alphanumeric(),
@@ -225,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_a_url_is_none() {
+    fn text_that_only_resembles_a_url_is_not_one() {
         for text in [
             "",
             "example.com",
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn several_urls_are_found_in_their_order() {
+    fn several_urls_are_found_in_order() {
         for (text, found) in [
             ("https://a.example https://b.example", vec!["https://a.example", "https://b.example"]),
             ("https://a.example,https://b.example", vec!["https://a.example", "https://b.example"]),
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn each_url_has_one_short_one_however_often_it_stands_there() {
+    fn a_url_that_occurs_several_times_gets_one_short_url() {
         let text = "https://example.com/a, https://example.com/b! https://example.com/a";
         let short = ShortText::of(text, PREFIX).unwrap();
         let urls: Vec<&str> = short.destinations.iter().map(|one| one.url.as_str()).collect();
@@ -297,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_without_urls_or_with_endless_ones_stays_as_it_is() {
+    fn a_text_without_urls_or_with_overlong_ones_stays_as_it_is() {
         assert_eq!(ShortText::of("Your table is ready", PREFIX), None);
         let long = |bytes| format!("https://example.com/{}", "a".repeat(bytes - 20));
         assert_eq!(ShortText::of(&long(LONGEST_URL + 1), PREFIX), None);
@@ -315,10 +316,10 @@ mod tests {
         assert!(!format!("{:?}", short.destinations).contains("ann"));
     }
 
-    /// Enough to go on in another part.
+    /// Enough text to continue in another segment.
     const SEVENTY: &str = "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffgggggggggg";
 
-    /// Texts full of what matters here.
+    /// Texts made of the pieces that matter to this module.
     fn any_text() -> impl Strategy<Value = String> {
         let piece = prop::sample::select(vec![
             "https://",
@@ -373,7 +374,7 @@ mod tests {
                 prop_assert!(!url.ends_with(['.', ',', ';', ':', '!', '?', '\'', '(']));
                 let host = url.split_once("://").unwrap().1;
                 prop_assert!(host.starts_with(|c: char| c.is_alphanumeric() || c == '['));
-                // Found again by itself, whole.
+                // Alone, it is found again as a whole.
                 prop_assert_eq!(find_urls(url), vec![0..url.len()]);
             }
         }
@@ -390,7 +391,7 @@ mod tests {
         }
 
         #[test]
-        fn whatever_the_codes_are_the_text_takes_the_same_parts(
+        fn a_text_takes_the_same_segments_whatever_the_codes_are(
             text in any_text(),
             codes in prop::collection::vec(any_code(), 31),
         ) {

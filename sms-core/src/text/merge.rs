@@ -1,15 +1,15 @@
-//! Merge fields: `{first_name}` and its like, filled for each recipient.
+//! Merge fields such as `{first_name}`, filled for each recipient.
 //!
-//! A body is read once into a [`Template`] and rendered for many recipients; a body without
-//! fields is lent out as it is. Values come in as text. Where they are kept, and the custom names
-//! that an account has, is for the caller to know; [`custom_names`] tells what to ask for.
+//! A body is parsed once into a [`Template`] and rendered for many recipients. A body without
+//! fields is borrowed, not copied. The caller supplies values as text and knows which custom names
+//! the account uses; [`custom_names`] lists the names to look up.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::phone::E164;
 
-/// What one recipient has to fill fields with. `None` and an empty value render as nothing.
+/// The values that one recipient has for merge fields. `None` and an empty value render as nothing.
 pub trait MergeFields {
     /// The value of `{first_name}`.
     fn first_name(&self) -> Option<&str>;
@@ -17,13 +17,14 @@ pub trait MergeFields {
     fn last_name(&self) -> Option<&str>;
     /// The value of `{email}`.
     fn email(&self) -> Option<&str>;
-    /// The value of `{phone}`, rendered in E.164.
+    /// The value of `{phone}`, which renders in E.164.
     fn phone(&self) -> E164;
-    /// The value of a custom field, numbers and booleans already turned to text.
+    /// The value of a custom field as text. Numbers and booleans are formatted already. `None` if
+    /// the recipient has no value under this name.
     fn custom(&self, name: &str) -> Option<Cow<'_, str>>;
 }
 
-/// A recipient who is no saved contact: a number, and no other value.
+/// A recipient who is not a saved contact: a number, and no other values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NumberOnly(pub E164);
 
@@ -49,12 +50,12 @@ impl MergeFields for NumberOnly {
     }
 }
 
-/// A body with its merge fields found.
+/// A body whose merge fields are found.
 ///
 /// A field is a name in braces: the built-in `first_name`, `last_name`, `full_name`, `phone` and
-/// `email`, or a custom name of the account. A built-in hides a custom field of the same name.
-/// Any other `{word}` stays as typed, and so do braces with spaces or capitals in them. Values
-/// are put in as they are; a value that looks like a field is not filled again.
+/// `email`, or a custom name of the account. A built-in field hides a custom field of the same
+/// name. Any other `{word}` stays as typed, as do braces that hold spaces or capitals. Values are
+/// inserted as they are; a value that looks like a field is not filled again.
 ///
 /// ```
 /// use sms_core::text::{NumberOnly, Template};
@@ -73,8 +74,8 @@ pub struct Template {
 }
 
 impl Template {
-    /// Finds the fields of a body. `is_custom` tells whether any contact of the account has a
-    /// custom field of the name; it is not asked about built-in ones.
+    /// Finds the fields of a body. `is_custom` says whether any contact of the account has a custom
+    /// field of this name; it is not asked about built-in names.
     pub fn parse(body: &str, is_custom: impl Fn(&str) -> bool) -> Self {
         let fields = Names::of(body)
             .filter_map(|(place, name)| {
@@ -94,13 +95,12 @@ impl Template {
         &self.body
     }
 
-    /// Whether the body reads differently from one recipient to the next. If not, it needs to be
-    /// rendered and measured only once.
+    /// Whether the text may differ between recipients. If not, render and measure it once.
     pub fn has_fields(&self) -> bool {
         !self.fields.is_empty()
     }
 
-    /// The text for one recipient; borrowed from the template where there is nothing to fill.
+    /// The text for one recipient, borrowed from the template if there are no fields to fill.
     pub fn render(&self, recipient: &(impl MergeFields + ?Sized)) -> Cow<'_, str> {
         if self.fields.is_empty() {
             return Cow::Borrowed(&self.body);
@@ -117,8 +117,8 @@ impl Template {
     }
 }
 
-/// The names in braces of a body that are not built in, each once, in order of appearance: those
-/// for which an account's custom fields matter.
+/// The names in braces that are not built in, each once, in order of appearance. For these the
+/// custom fields of an account matter.
 ///
 /// ```
 /// use sms_core::text::custom_names;
@@ -135,20 +135,20 @@ pub fn custom_names(body: &str) -> Vec<&str> {
     names
 }
 
-/// Whether a custom field may have this name: `[a-z][a-z0-9_]{0,39}`. A built-in name may be
-/// used, but its merge field shows the built-in value.
+/// Whether a custom field may have this name: `[a-z][a-z0-9_]{0,39}`. A built-in name is allowed,
+/// but its merge field shows the built-in value.
 pub fn is_custom_name(name: &str) -> bool {
     let bytes = name.as_bytes();
     name_length(bytes) == bytes.len() && !bytes.is_empty()
 }
 
-/// Room set aside for a value: names and numbers are rarely longer.
+/// Bytes reserved for a value; names and numbers are rarely longer.
 const TYPICAL_VALUE: usize = 16;
 
-/// The most characters of a name.
+/// The maximum length of a name, in characters.
 const LONGEST_NAME: usize = 40;
 
-/// A merge field and where it stands, braces included.
+/// A merge field and its byte range, braces included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Field {
     place: Range<usize>,
@@ -198,7 +198,7 @@ fn built_in(name: &str) -> Option<Value> {
     }
 }
 
-/// Walks over every well-formed name in braces, with its place.
+/// Iterates over every well-formed name in braces, with its byte range.
 struct Names<'a> {
     body: &'a str,
     at: usize,
@@ -218,7 +218,7 @@ impl<'a> Iterator for Names<'a> {
             let open = self.at + found;
             let inside = &self.body[open + 1..];
             let length = name_length(inside.as_bytes());
-            // What follows a brace that opens no field may open one itself: `{{phone}`.
+            // After a brace that opens no field, another may open one: `{{phone}`.
             self.at = open + 1 + length;
             if length > 0 && inside.as_bytes().get(length) == Some(&b'}') {
                 self.at += 1;
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_field_stays_as_typed() {
+    fn text_that_is_not_a_field_stays_as_typed() {
         for body in [
             "{unknown}",
             "{First_name}",
@@ -334,14 +334,14 @@ mod tests {
     }
 
     #[test]
-    fn braces_round_a_field_stay() {
+    fn braces_around_a_field_stay() {
         assert_eq!(rendered("{{points}}", &values()), "{12}");
         assert_eq!(rendered("{first_name{points}", &values()), "{first_name12");
         assert_eq!(rendered("{unknown}{points}", &values()), "{unknown}12");
     }
 
     #[test]
-    fn a_full_name_is_whatever_there_is_of_it() {
+    fn a_full_name_joins_the_names_that_are_known() {
         let names = [
             (Some("First"), Some("Last"), "First Last"),
             (Some("First"), None, "First"),
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_of_1_to_40_characters() {
+    fn names_have_1_to_40_characters() {
         let longest = format!("a{}", "9".repeat(39));
         let too_long = format!("{longest}9");
         for name in ["a", "a_1", "first_name", longest.as_str()] {
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_without_fields_is_lent_out() {
+    fn a_body_without_fields_is_borrowed() {
         let template = Template::parse("plain {word}", |_| false);
         assert!(!template.has_fields());
         assert!(matches!(template.render(&values()), Cow::Borrowed("plain {word}")));
@@ -388,7 +388,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn parsing_and_rendering_take_any_text(body in any::<String>(), value in any::<String>()) {
+        fn any_text_parses_and_renders(body in any::<String>(), value in any::<String>()) {
             let recipient = Values { first: Some(value), ..Values::default() };
             let template = Template::parse(&body, |_| true);
             let text = template.render(&recipient);
@@ -398,7 +398,7 @@ mod tests {
         }
 
         #[test]
-        fn a_text_in_which_no_brace_is_left_renders_to_itself(
+        fn a_text_without_braces_renders_to_itself(
             pieces in prop::collection::vec(prop::sample::select(PIECES), 0..20),
         ) {
             let body: String = pieces.iter().map(|piece| piece.0).collect();

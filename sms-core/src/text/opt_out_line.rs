@@ -1,19 +1,19 @@
-//! The line at the end of a marketing text that says how to stop them.
+//! The line at the end of a marketing message that tells the recipient how to opt out.
 //!
-//! The lines are settings of an account; this part has their defaults and puts them in place.
+//! Each account has settings for these lines. This module has their defaults and inserts them.
 
 use std::borrow::Cow;
 
 use crate::phone::E164;
 
-/// The line where people can reply to the text.
+/// The default line for messages from a number, to which a recipient can reply.
 pub const DEFAULT_OPT_OUT_LINE: &str = "Reply STOP to opt out";
 
-/// The line where the text comes from a sender name, which nobody can reply to. `{number}`
+/// The default line for messages from a sender name, to which a recipient cannot reply. `{number}`
 /// stands for a number of the account.
 pub const DEFAULT_OPT_OUT_LINE_SENDER: &str = "Text STOP to {number} to opt out";
 
-/// An account's line with `{number}`, wherever it stands, replaced by the number in E.164.
+/// An account's line with every `{number}` replaced by the number in E.164.
 ///
 /// ```
 /// use sms_core::text::{DEFAULT_OPT_OUT_LINE_SENDER, opt_out_line_for};
@@ -33,11 +33,10 @@ pub fn opt_out_line_for(line: &str, number: E164) -> Cow<'_, str> {
     }
 }
 
-/// The text with the line below it, on a line of its own.
+/// The text, followed by a line break and the opt-out line.
 ///
-/// The line goes there even if the text ends with the same words: what is charged must not turn
-/// on how alike two sentences are. An account whose line is empty adds nothing, not even the
-/// line break.
+/// The line is added even if the text ends with the same words, so that the price does not depend
+/// on how similar two sentences are. An empty line adds nothing, not even the line break.
 ///
 /// ```
 /// use sms_core::text::{DEFAULT_OPT_OUT_LINE, append_opt_out_line};

@@ -1,9 +1,10 @@
-//! Counting and cutting a text into parts.
+//! Measures a text and cuts it into segments.
 //!
-//! A text that does not fit one part is cut into joined ones, each as full as it can be. A
+//! A text that does not fit in one segment is cut into several, each as full as possible. A
 //! character is never cut (3GPP TS 23.040, 9.2.3.24.1), neither an escape pair of GSM-7 nor a
-//! surrogate pair, so a part may end a unit early and the number of parts is found by cutting,
-//! not by dividing. [`measure`] and [`split`] share the rule; the first makes nothing.
+//! surrogate pair. So a segment may end one unit early, and the number of segments follows from
+//! cutting, not from dividing. [`measure`] and [`split`] share this rule; [`measure`] allocates
+//! nothing.
 
 use super::encoding::{Encoding, Segments};
 use super::gsm7;
@@ -11,18 +12,19 @@ use super::gsm7;
 /// What a text takes to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Measure {
-    /// GSM-7 if every character is in its alphabet, else UCS-2.
+    /// GSM-7 if every character is in its alphabet, otherwise UCS-2.
     pub encoding: Encoding,
-    /// Septets in GSM-7 (two for a character of the extension table), UTF-16 code units in UCS-2.
+    /// Septets in GSM-7 (two for a character of the extension table), or UTF-16 code units in
+    /// UCS-2.
     pub units: u32,
-    /// SMS parts, at least one.
+    /// The number of segments, at least 1.
     pub segments: Segments,
 }
 
-/// Counts encoding, units and parts of a text. Allocates nothing.
+/// Measures the encoding, units and segments of a text. Allocates nothing.
 ///
-/// An empty text counts one part: that is what it takes on the air, and no text is ever free
-/// because of a zero here. Whether an empty text may be sent is decided elsewhere.
+/// An empty text counts as one segment, because that is what it takes to transmit; so no message is
+/// free. Other code decides whether an empty message may be sent.
 ///
 /// ```
 /// use sms_core::text::{Encoding, measure};
@@ -30,7 +32,7 @@ pub struct Measure {
 /// let short = measure("Your table is booked for £20.");
 /// assert_eq!((short.encoding, short.units, short.segments.get()), (Encoding::Gsm7, 29, 1));
 ///
-/// // 306 septets would fill two parts, but the euro's pair may not be cut.
+/// // 306 septets would fill two segments, but the two septets of the euro stay together.
 /// let straddling = format!("{0}€{0}", "a".repeat(152));
 /// assert_eq!(measure(&straddling).segments.get(), 3);
 /// ```
@@ -49,8 +51,8 @@ pub fn measure(text: &str) -> Measure {
     }
 }
 
-/// Cuts a text into the parts it is sent in, in order; their texts joined are the text. There
-/// are as many as [`measure`] counts.
+/// Cuts a text into the segments in which it is sent, in order. Joined, their texts are the
+/// original text. Their number is what [`measure`] counts.
 ///
 /// ```
 /// use sms_core::text::split;
@@ -75,7 +77,7 @@ pub fn split(text: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// One part of a text; [`split`] makes them.
+/// One segment of a text, made by [`split`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part<'a> {
     text: &'a str,
@@ -85,30 +87,30 @@ pub struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// The characters of this part.
+    /// The characters of this segment.
     pub const fn text(&self) -> &'a str {
         self.text
     }
 
-    /// The encoding, the same for all parts of a text.
+    /// The encoding, the same for all segments of a message.
     pub const fn encoding(&self) -> Encoding {
         self.encoding
     }
 
-    /// Which part this is, from 1.
+    /// The position of this segment in the message, from 1.
     pub const fn number(&self) -> u32 {
         self.number
     }
 
-    /// How many parts the text has.
+    /// The number of segments in the message.
     pub const fn total(&self) -> Segments {
         self.total
     }
 
-    /// What goes to the network. `reference` tells texts to the same number apart and is the same
-    /// for all parts of one; a text of one part has no use for it.
+    /// The data to submit to the network. `reference` distinguishes messages to the same number and
+    /// is the same for all segments of one message; a message of one segment does not use it.
     ///
-    /// `None` if the text has more than 255 parts, which no header can number.
+    /// `None` if the message has more than 255 segments, which the header cannot number.
     ///
     /// ```
     /// use sms_core::text::split;
@@ -135,19 +137,20 @@ impl<'a> Part<'a> {
     }
 }
 
-/// A part as the network takes it.
+/// A segment as the network takes it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct UserData {
-    /// How `payload` is to be read.
+    /// How to read `payload`.
     pub encoding: Encoding,
-    /// The header that joins the parts; `None` for a text of one.
+    /// The user data header that joins the segments; `None` for a message of one segment.
     pub header: Option<[u8; 6]>,
-    /// GSM-7: septets, one a byte, as most SMPP peers want them. UCS-2: UTF-16, big end first.
+    /// The characters without the header. In GSM-7: septets, one per byte, as most SMSCs expect
+    /// over SMPP. In UCS-2: UTF-16, big-endian.
     pub payload: Vec<u8>,
 }
 
 impl UserData {
-    /// Header and payload as they travel on the air, septets packed; 140 octets at most.
+    /// Header and payload as transmitted, with septets packed; at most 140 octets.
     pub fn octets(&self) -> Vec<u8> {
         let header = self.header.as_ref().map_or(&[][..], |header| header);
         match self.encoding {
@@ -158,7 +161,7 @@ impl UserData {
 }
 
 impl std::fmt::Debug for UserData {
-    /// Leaves the payload out: it is somebody's text, and this may end up in a log.
+    /// Omits the payload, which holds a customer's text and must not reach a log.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("UserData")
             .field("encoding", &self.encoding)
@@ -168,8 +171,9 @@ impl std::fmt::Debug for UserData {
     }
 }
 
-/// The user data header that joins parts, with a reference of eight bits (3GPP TS 23.040,
-/// 9.2.3.24.1): length 5, element 0 of length 3, then reference, total and number from 1.
+/// The user data header that joins segments, with an 8-bit reference (3GPP TS 23.040, 9.2.3.24.1):
+/// length 5, information element 0 of length 3, then reference, total and number. `number` starts
+/// at 1.
 ///
 /// ```
 /// assert_eq!(sms_core::text::concat_udh(0xCC, 2, 1), [0x05, 0x00, 0x03, 0xCC, 0x02, 0x01]);
@@ -178,7 +182,7 @@ pub const fn concat_udh(reference: u8, total: u8, number: u8) -> [u8; 6] {
     [0x05, 0x00, 0x03, reference, total, number]
 }
 
-/// Units of a text, and how many of its characters take two of them.
+/// The units of a text, and how many of its characters take two units.
 #[derive(Debug, Clone, Copy)]
 struct Count {
     units: usize,
@@ -188,7 +192,7 @@ struct Count {
 fn count_utf16(text: &str) -> Count {
     let mut characters = 0;
     let mut pairs = 0;
-    // Counters of a byte let the compiler work on whole vectors; 128 bytes cannot overflow them.
+    // One-byte counters let the compiler use vectors; 128 bytes cannot overflow them.
     for block in text.as_bytes().chunks(128) {
         let mut starts = 0_u8;
         let mut four_byte_starts = 0_u8;
@@ -206,7 +210,7 @@ fn segments(text: &str, encoding: Encoding, count: Count) -> usize {
     if count.units <= encoding.single_units() as usize {
         return 1;
     }
-    // Without pairs nothing can straddle, and every part but the last is full.
+    // Without pairs nothing can straddle a boundary, and every segment but the last is full.
     if count.pairs == 0 {
         return count.units.div_ceil(encoding.joined_units() as usize);
     }
@@ -219,9 +223,9 @@ fn segments(text: &str, encoding: Encoding, count: Count) -> usize {
     parts
 }
 
-/// Where the first joined part of a text ends, in bytes; after one character at least.
+/// Where the first segment of a long text ends, in bytes; after at least one character.
 ///
-/// Most of it is counted in blocks, and only its end character by character.
+/// Most of it is counted in blocks, and only the end character by character.
 fn cut(text: &str, encoding: Encoding) -> usize {
     let room = encoding.joined_units() as usize;
     let (whole, mut used) = match encoding {
@@ -240,8 +244,9 @@ fn cut(text: &str, encoding: Encoding) -> usize {
     text.len()
 }
 
-/// A beginning of a text that takes `room` code units at most: its length in bytes, and the units.
-/// No character takes more units than bytes, so as many bytes as units are left always fit.
+/// The start of a text that takes at most `room` code units: its length in bytes, and its units. A
+/// character takes at most as many units as bytes, so that as many bytes as units remain always
+/// fit.
 fn utf16_beginning(text: &str, room: usize) -> (usize, usize) {
     let (mut length, mut units) = (0, 0);
     while room - units > 8 {
@@ -255,7 +260,7 @@ fn utf16_beginning(text: &str, room: usize) -> (usize, usize) {
     (length, units)
 }
 
-/// Texts beyond four thousand million units do not reach this program.
+/// Texts of more than 2^32 - 1 units do not reach this program.
 fn saturated(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

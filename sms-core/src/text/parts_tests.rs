@@ -1,4 +1,4 @@
-//! Tests of counting and cutting: the known vectors, and a second counter to compare with.
+//! Tests of measuring and splitting: published vectors, and a second counter to compare with.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use super::encoding::Segments;
 use super::gsm7;
 use super::parts::{Measure, measure, split};
 
-/// A counter written for clarity only: it lists the width of every character, then fills parts.
+/// A counter written for clarity only: it lists the width of every character, then fills segments.
 mod reference {
     use super::{Encoding, Gsm7, Ucs2};
 
@@ -46,7 +46,7 @@ fn measured(text: &str) -> (Encoding, u32, u32) {
     (encoding, units, segments.get())
 }
 
-/// Everything that must hold between a text, its measure and its parts.
+/// Checks everything that must hold between a text, its measure and its segments.
 fn check(text: &str) {
     let (encoding, units, segments) = measured(text);
     assert_eq!((encoding, units, segments), reference::count(text), "{text:?}");
@@ -78,7 +78,7 @@ fn read_back(encoding: Encoding, payload: &[u8]) -> String {
         Ucs2 => {
             let pairs = payload.chunks(2);
             let units: Vec<u16> = pairs.map(|p| u16::from_be_bytes([p[0], p[1]])).collect();
-            // A pair cut in two would not come back.
+            // A surrogate pair cut in two could not be read back.
             String::from_utf16(&units).unwrap()
         }
     }
@@ -126,7 +126,7 @@ fn known_texts_count_as_published() {
 }
 
 #[test]
-fn a_pair_at_every_place_is_kept_whole() {
+fn a_pair_is_kept_whole_at_every_position() {
     for place in 140..165 {
         check(&format!("{}€{}", "a".repeat(place), "b".repeat(160)));
         check(&format!("{}€{}]", "é".repeat(place), "b".repeat(160)));
@@ -137,7 +137,7 @@ fn a_pair_at_every_place_is_kept_whole() {
 }
 
 #[test]
-fn every_length_round_the_boundaries_agrees_with_the_reference() {
+fn every_length_around_the_boundaries_agrees_with_the_reference() {
     for unit in ["a", "€", "£", "д", "👋", "漢", "a€", "£]a"] {
         for times in (0..320).chain(1_520..1_620) {
             let text = unit.repeat(times);
@@ -147,7 +147,7 @@ fn every_length_round_the_boundaries_agrees_with_the_reference() {
 }
 
 #[test]
-fn more_parts_than_a_header_can_number_are_counted_but_not_sent() {
+fn more_segments_than_a_header_can_number_are_counted_but_not_sent() {
     let most = "a".repeat(153 * 255);
     assert_eq!(measured(&most).2, 255);
     assert!(split(&most).iter().all(|part| part.user_data(0).is_some()));
@@ -158,7 +158,7 @@ fn more_parts_than_a_header_can_number_are_counted_but_not_sent() {
 }
 
 #[test]
-fn headers_number_the_parts_from_one() {
+fn headers_number_the_segments_from_one() {
     let text = "a".repeat(400);
     let headers: Vec<_> =
         split(&text).iter().map(|part| part.user_data(0xAB).unwrap().header).collect();
@@ -167,7 +167,7 @@ fn headers_number_the_parts_from_one() {
 }
 
 #[test]
-fn on_the_air_a_part_is_its_header_and_its_words() {
+fn a_segment_is_transmitted_as_its_header_and_its_text() {
     let octets = |text: &str| -> Vec<Vec<u8>> {
         split(text).iter().map(|part| part.user_data(7).unwrap().octets()).collect()
     };
@@ -185,7 +185,7 @@ fn debug_output_holds_no_text() {
     assert!(shown.contains("payload_bytes: 6"), "{shown}");
 }
 
-/// Runs of one character and single others: most lengths fall close to a boundary.
+/// Runs of one character and single others, so that most lengths fall close to a boundary.
 fn near_a_boundary() -> impl Strategy<Value = String> {
     let gsm = prop::sample::select(&["a", " ", "£", "é", "Δ", "€", "]", "{", "\n", "\u{c}"][..]);
     let other = prop::sample::select(&["д", "👋", "漢", "`", "’", "\u{301}", "\u{FFFF}"][..]);
@@ -219,7 +219,7 @@ proptest! {
     }
 
     #[test]
-    fn more_text_in_one_encoding_never_takes_fewer_parts(
+    fn more_text_in_one_encoding_never_takes_fewer_segments(
         text in near_a_boundary(),
         more in near_a_boundary(),
     ) {

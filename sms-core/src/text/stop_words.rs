@@ -1,29 +1,29 @@
-//! The first word of an inbound text, and the words that opt a sender out or in.
+//! The first word of an inbound message, and the words that opt a sender out or in.
 //!
-//! Keywords are matched by [`first_word`] too, so that one rule says what a word is. What an
-//! opt-out leads to is not decided here.
+//! Keywords are matched by [`first_word`] too, so that one rule says what a word is. Other modules
+//! decide what an opt-out leads to.
 
 use super::blank::is_invisible;
 
-/// Words that no account may use as a keyword, in the order of the specification.
+/// Words that an account cannot use as keywords, in the order of the specification.
 pub const RESERVED_WORDS: [&str; 9] =
     ["STOP", "STOPALL", "UNSUBSCRIBE", "CANCEL", "END", "QUIT", "OPTOUT", "START", "UNSTOP"];
 
-/// What the first word of an inbound text asks for.
+/// What the first word of an inbound message asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopWord {
-    /// The sender wants no more texts.
+    /// The sender wants no more messages.
     OptOut,
-    /// The sender wants texts again.
+    /// The sender wants messages again.
     OptIn,
 }
 
-/// Reads whether an inbound text opts its sender out or in; `None` for any other text.
+/// Whether an inbound message opts its sender out or in; `None` for any other message.
 ///
-/// STOP, STOPALL, UNSUBSCRIBE, CANCEL, END, QUIT, OPTOUT and `OPT OUT` in two words opt out,
-/// START and UNSTOP opt in, whatever follows them: `STOP 12345` silences everything, which is the
-/// safe side. REVOKE and REMOVE opt out unless `is_own_keyword` says that the account has the
-/// word as a keyword; it is asked about no other word, in upper case.
+/// STOP, STOPALL, UNSUBSCRIBE, CANCEL, END, QUIT, OPTOUT and the two words `OPT OUT` opt out; START
+/// and UNSTOP opt in. What follows them does not matter: `STOP 12345` stops everything, which is
+/// the safe choice. REVOKE and REMOVE opt out unless `is_own_keyword` says that the account has the
+/// word as a keyword. That function gets the word in upper case and is asked about no other word.
 ///
 /// ```
 /// use sms_core::text::{StopWord, stop_word};
@@ -49,10 +49,10 @@ pub fn stop_word(body: &str, is_own_keyword: impl Fn(&str) -> bool) -> Option<St
 
 /// The first word of a text in upper case, without punctuation; empty if the text has none.
 ///
-/// A word is made of letters and digits. Hyphens, apostrophes, underscores and invisible
-/// characters within it are passed over (`OPT-OUT` is OPTOUT), and so are the full stops of an
-/// abbreviation (`S.T.O.P.` is STOP). White space and all other characters end it, so that
-/// `STOP,please` and `Stop.Please` are read as they are meant.
+/// A word consists of letters and digits. Hyphens, apostrophes, underscores and invisible
+/// characters inside it are skipped (`OPT-OUT` reads as OPTOUT), and so are the full stops of an
+/// abbreviation (`S.T.O.P.` reads as STOP). White space and all other characters end it, so that
+/// `STOP,please` and `Stop.Please` read as intended.
 ///
 /// ```
 /// use sms_core::text::first_word;
@@ -64,7 +64,7 @@ pub fn first_word(body: &str) -> String {
     Words::of(body).next().unwrap_or_default()
 }
 
-/// Whether a keyword, in whatever case, is one of the [`RESERVED_WORDS`].
+/// Whether a keyword is one of the [`RESERVED_WORDS`], regardless of case.
 pub fn is_reserved(keyword: &str) -> bool {
     RESERVED_WORDS.iter().any(|word| word.eq_ignore_ascii_case(keyword))
 }
@@ -85,14 +85,14 @@ impl Iterator for Words<'_> {
 
     fn next(&mut self) -> Option<String> {
         let mut word = String::new();
-        // Letters since the last character passed over: one letter and a full stop abbreviate.
+        // Letters since the last skipped character: one letter and a full stop abbreviate.
         let mut run = 0_usize;
         for c in self.rest.by_ref() {
             if c.is_alphanumeric() {
                 word.extend(c.to_uppercase());
                 run += 1;
             } else if word.is_empty() || is_invisible(c) {
-                // Nothing has begun, or nothing is there to see.
+                // No word has started, or the character does not show.
             } else if is_joining(c) || (c == '.' && run == 1) {
                 run = 0;
             } else {
@@ -103,7 +103,7 @@ impl Iterator for Words<'_> {
     }
 }
 
-/// Hyphens, apostrophes and the underscore: they stand inside words.
+/// Hyphens, apostrophes and the underscore, which occur inside words.
 fn is_joining(c: char) -> bool {
     matches!(c, '-' | '\u{2010}' | '\u{2011}' | '\'' | '\u{2018}' | '\u{2019}' | '_')
 }
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_do_neither() {
+    fn other_messages_do_neither() {
         for body in [
             "",
             " ",
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn an_own_keyword_keeps_revoke_and_remove_but_nothing_else() {
+    fn an_account_can_claim_only_revoke_and_remove_as_keywords() {
         assert_eq!(stop_word("Remove", |word| word == "REMOVE"), None);
         assert_eq!(stop_word("revoke", |word| word == "REVOKE"), None);
         assert_eq!(stop_word("revoke", |word| word == "REMOVE"), Some(StopWord::OptOut));
@@ -255,7 +255,7 @@ mod tests {
         }
 
         #[test]
-        fn case_and_wrapping_do_not_matter(
+        fn case_and_surrounding_punctuation_do_not_matter(
             word in "[A-Za-z0-9]{1,20}",
             before in "[ \t\r\n!\"#*(,.:;?-]{0,5}",
             after in "[ \t\r\n!\"#*(),:;?]{1,5}[a-z ]{0,9}",

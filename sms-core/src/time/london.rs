@@ -1,23 +1,23 @@
-//! Europe/London: the days of statistics and the hours of quiet, summer time included.
+//! Europe/London, summer time included: the days of statistics and the quiet hours.
 
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime, Offset, TimeDelta, TimeZone};
 use chrono_tz::Europe::London;
 
 use super::Timestamp;
 
-/// What clocks in London show at a moment.
+/// The date and time that clocks in London show at a moment.
 pub fn shown(at: Timestamp) -> NaiveDateTime {
     at.to_chrono().with_timezone(&London).naive_local()
 }
 
-/// The moment at which clocks in London show `local`. Where they show it twice, the first; where
-/// they skip it, the moment of the change.
+/// The moment at which clocks in London show `local`. If they show it twice, the first; if they
+/// skip it, the moment of the change.
 ///
 /// ```
 /// use chrono::NaiveDate;
 /// use sms_core::time::london;
 ///
-/// // In the night of 29 March 2026, 01:00 to 01:59 are skipped.
+/// // On 29 March 2026 clocks skip 01:00 to 01:59.
 /// let day = NaiveDate::from_ymd_opt(2026, 3, 29);
 /// let skipped = day.and_then(|day| day.and_hms_opt(1, 30, 0)).ok_or("no such time")?;
 /// assert_eq!(london::moment(skipped).to_string(), "2026-03-29T01:00:00.000Z");
@@ -30,18 +30,18 @@ pub fn moment(local: NaiveDateTime) -> Timestamp {
     }
 }
 
-/// The day that clocks in London show at a moment.
+/// The date that clocks in London show at a moment.
 pub fn day_of(at: Timestamp) -> NaiveDate {
     shown(at).date()
 }
 
-/// The moment at which a day begins in London.
+/// The moment at which a day starts in London.
 pub fn beginning_of(day: NaiveDate) -> Timestamp {
     moment(day.and_time(NaiveTime::MIN))
 }
 
 /// The change of clocks that skips `local`: the first moment, to the second, whose offset is the
-/// one of half a day later.
+/// one in force half a day later.
 fn change_near(local: NaiveDateTime) -> Timestamp {
     let half_day = TimeDelta::hours(12);
     let offset = |utc: &NaiveDateTime| London.offset_from_utc_datetime(utc).fix();
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_skipped_time_is_the_change_and_a_repeated_one_the_first_of_two() {
+    fn a_skipped_time_is_the_change_and_a_repeated_time_its_first_occurrence() {
         let cases = [
             ("2026-03-29T00:30:00", "2026-03-29T00:30:00Z"),
             ("2026-03-29T01:00:00", "2026-03-29T01:00:00Z"),

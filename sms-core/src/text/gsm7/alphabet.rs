@@ -1,9 +1,9 @@
-//! The tables of GSM 03.38, and a character's place in them.
+//! The tables of GSM 03.38, and the lookup of a character in them.
 
-/// The septet that announces a character of the extension table.
+/// The septet (0x1B) that introduces a character of the extension table.
 pub const ESCAPE: u8 = 0x1B;
 
-/// The default alphabet by septet. The escape's place is held by its control character.
+/// The default alphabet, indexed by septet. A control character holds the place of the escape.
 #[rustfmt::skip] // Rows of sixteen, as the standard prints its columns.
 pub(super) const BASIC: [char; 128] = [
     '@', '£', '$', '¥', 'è', 'é', 'ù', 'ì', 'ò', 'Ç', '\n', 'Ø', 'ø', '\r', 'Å', 'å',
@@ -16,7 +16,7 @@ pub(super) const BASIC: [char; 128] = [
     'p', 'q', 'r', 's', 't', 'u', 'v', 'w', 'x', 'y', 'z', 'ä', 'ö', 'ñ', 'ü', 'à',
 ];
 
-/// The extension table: the septet after the escape, and its character.
+/// The extension table: the septet after the escape, and the character it stands for.
 pub(super) const EXTENSION: [(u8, char); 10] = [
     (0x0A, '\u{C}'),
     (0x14, '^'),
@@ -32,16 +32,16 @@ pub(super) const EXTENSION: [(u8, char); 10] = [
 
 const EURO: char = '€';
 
-/// Where the Greek capitals stand in [`BASIC`], the only characters of it beyond Latin-1.
+/// The range of [`BASIC`] that holds the Greek capitals, its only characters beyond Latin-1.
 const GREEK: std::ops::RangeInclusive<u8> = 0x10..=0x1A;
 
-/// Set in what [`lookup`] finds when the character is one of the extension table.
+/// Bit that [`lookup`] sets when the character is in the extension table.
 pub(super) const EXTENDED: u8 = 0x80;
 
-/// What [`lookup`] finds for a character that is in neither table.
+/// What [`lookup`] returns for a character that is in neither table.
 pub(super) const ABSENT: u8 = 0xFF;
 
-/// The tables turned round for the first 256 code points.
+/// The tables inverted, for the first 256 code points.
 const LATIN: [u8; 256] = latin();
 
 const fn latin() -> [u8; 256] {
@@ -65,7 +65,8 @@ const fn latin() -> [u8; 256] {
     codes
 }
 
-/// The septet of a character, with [`EXTENDED`] set if an escape comes first, or [`ABSENT`].
+/// The septet of a character, with [`EXTENDED`] set if an escape precedes it; [`ABSENT`] if it has
+/// none.
 pub(super) fn lookup(c: char) -> u8 {
     if let Some(&code) = LATIN.get(c as usize) {
         return code;

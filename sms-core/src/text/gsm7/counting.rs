@@ -1,19 +1,19 @@
-//! Counting septets without making them, a block of bytes at a time.
+//! Counts septets without producing them, one block of bytes at a time.
 //!
-//! A character of the alphabet is told by each of its bytes together with the byte before it, so
-//! a block is counted by looking pairs of bytes up, without deciding anything between them: a
-//! branch on every `é` would cost more than all the rest. Blocks of plain ASCII, nearly every
-//! block there is, are classified by comparisons alone, which compilers turn into vector
+//! Each byte of a character, together with the byte before it, decides whether the character is in
+//! the alphabet. So a block is counted by looking up pairs of bytes, without a branch between them:
+//! a branch on every `é` would cost more than everything else. Blocks of plain ASCII, which are
+//! nearly all blocks, are classified by comparisons alone, which compilers turn into vector
 //! instructions.
 
 use super::alphabet::{BASIC, ESCAPE, EXTENSION};
 
-/// What a text comes to in septets.
+/// The septets of a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::text) struct Count {
-    /// Septets in all.
+    /// All septets.
     pub(in crate::text) septets: usize,
-    /// Characters that take two.
+    /// Characters that take two septets.
     pub(in crate::text) extended: usize,
 }
 
@@ -24,7 +24,8 @@ impl Count {
     }
 }
 
-/// Counts septets without making them; `None` if a character is not in the alphabet.
+/// Counts the septets of a text without producing them. `None` if a character is not in the
+/// alphabet.
 pub(in crate::text) fn count(text: &str) -> Option<Count> {
     let (blocks, rest) = text.as_bytes().as_chunks::<BLOCK>();
     let mut total = Count::default();
@@ -40,9 +41,9 @@ pub(in crate::text) fn count(text: &str) -> Option<Count> {
     Some(total)
 }
 
-/// A beginning of a text that takes `room` septets at most: its length in bytes, and the septets.
-/// It ends where a character does, before one that is not in the alphabet, and less than a block
-/// before the room is full.
+/// The start of a text that takes at most `room` septets: its length in bytes, and its septets. It
+/// ends at a character boundary, before any character that is not in the alphabet, and less than
+/// one block before `room` is full.
 pub(in crate::text) fn beginning(text: &str, room: usize) -> (usize, usize) {
     let mut before = &NOTHING;
     let mut septets = 0;
@@ -55,11 +56,11 @@ pub(in crate::text) fn beginning(text: &str, room: usize) -> (usize, usize) {
         length += BLOCK;
         before = block;
     }
-    // A character that the last block cuts is counted with its last byte, so not yet.
+    // A character that the last block cuts is not counted yet: its last byte counts it.
     (text.floor_char_boundary(length), septets)
 }
 
-/// What a block comes to after another one; `None` if a character is not in the alphabet.
+/// Counts a block that follows `before`. `None` if a character is not in the alphabet.
 #[inline]
 fn count_block(before: &[u8; BLOCK], block: &[u8; BLOCK]) -> Option<Count> {
     match extended_in_plain(block) {
@@ -81,33 +82,35 @@ fn count_mixed(mut before: u8, block: &[u8; BLOCK]) -> Option<Count> {
     (foreign == 0).then_some(Count { septets, extended })
 }
 
-/// What stands before a text's first block.
+/// Stands before the first block of a text.
 const NOTHING: [u8; BLOCK] = [b' '; BLOCK];
 
-/// Bytes counted at once: twice a vector's width, and few enough that 64 septets, 32 characters
-/// of two and 32 foreign bytes each fit a byte of a sum of [`ADDS`].
+/// The number of bytes counted at once: twice the width of a vector, and few enough that 64
+/// septets, 32 characters of two septets and 32 foreign bytes each fit one byte of a sum of
+/// [`ADDS`].
 const BLOCK: usize = 32;
 
-/// What a byte adds to a block's sum: a septet in the first byte of the sum, a character of two
-/// septets in the second, and in the third that no character of the alphabet has it there.
+/// What a byte adds to the sum of a block. The first byte of the sum counts septets, the second
+/// counts characters of two septets, and the third counts bytes that are not in the alphabet at
+/// that place.
 const SEPTET: u32 = 1;
 const PAIR: u32 = 2 + (1 << 8);
 const FOREIGN: u32 = 1 << 16;
 
-/// The bytes after which one of 0x80 and more may come in a text of the alphabet, by row of
-/// [`ADDS`]. Row 0 is all the others. `£` to `ü` begin with the first two, Greek with the third;
-/// the last two are of the euro, the only character of three bytes.
+/// The bytes that may precede a byte of 0x80 or more in a text of the alphabet, by row of [`ADDS`].
+/// Row 0 stands for all other bytes. `£` to `ü` start with the first two, Greek letters with the
+/// third. The last two belong to the euro sign, the only character of three bytes.
 const ROWS: [u8; 6] = [0, 0xC2, 0xC3, 0xCE, 0xE2, 0x82];
 
-/// The rows of bytes that begin a character.
+/// The rows of bytes that start a character.
 const LEADS: std::ops::RangeInclusive<usize> = 1..=4;
 
-/// The row of [`ADDS`] for what comes after a byte.
+/// The row of [`ADDS`] that applies after a given byte.
 static AFTER: [u8; 256] = after();
 
-/// What a byte adds in each row. Bytes that begin a character or go on with one add nothing; its
-/// last byte adds the septets. Valid UTF-8 is taken for granted: only that makes sure that a byte
-/// that ends a character is the end of one that began as its row says.
+/// What a byte adds, by row. The first and middle bytes of a character add nothing; its last byte
+/// adds its septets. This relies on valid UTF-8: only then does a byte that ends a character end
+/// one that started as its row says.
 static ADDS: [[u32; 256]; ROWS.len()] = adds();
 
 const fn after() -> [u8; 256] {
@@ -146,7 +149,8 @@ const fn adds() -> [[u32; 256]; ROWS.len()] {
     adds
 }
 
-/// The table with one more character: its last byte adds `septets`, those between nothing.
+/// The table with one more character: its last byte adds `septets`, the bytes before it add
+/// nothing.
 const fn with(
     mut adds: [[u32; 256]; ROWS.len()],
     c: char,
@@ -171,8 +175,8 @@ const fn with(
     adds
 }
 
-/// The last bytes of a text, filled up with spaces, which are plain characters of one septet.
-/// A block of fixed length spares the loop over it a slow end.
+/// The last bytes of a text, padded with spaces, which take one septet each. A block of fixed
+/// length saves the loop over it a slow end.
 fn padded(rest: &[u8]) -> [u8; BLOCK] {
     let mut block = NOTHING;
     for (to, from) in block.iter_mut().zip(rest) {
@@ -181,11 +185,12 @@ fn padded(rest: &[u8]) -> [u8; BLOCK] {
     block
 }
 
-/// How many of a block's characters take two septets, if the block is plain: printable ASCII
-/// without the backtick, and line ends. `None` says nothing about the other characters.
+/// How many characters of a plain block take two septets. A block is plain if it holds only
+/// printable ASCII without the backtick, and line ends. `None` if the block is not plain; the other
+/// characters may still be in the alphabet.
 ///
-/// Truths are kept as 0 and 1 in bytes and joined without branches, which is what lets the loop
-/// become vector instructions.
+/// Truth values are kept as 0 and 1 in bytes and combined without branches, so that the loop
+/// becomes vector instructions.
 fn extended_in_plain(block: &[u8; BLOCK]) -> Option<usize> {
     let mut other = 0_u8;
     let mut extended = 0_u8;
@@ -233,7 +238,7 @@ mod tests {
     fn comparisons_agree_with_the_tables_for_every_byte() {
         for byte in 0..=0xFF_u8 {
             let ascii = Some(char::from(byte)).filter(char::is_ascii);
-            // The form feed is left to the table, being rare.
+            // The form feed is rare, so the table handles it.
             let expected = ascii.filter(|&c| c != '\u{C}').and_then(width);
             for place in [0, 1, BLOCK - 1] {
                 let mut block = [b'a'; BLOCK];
