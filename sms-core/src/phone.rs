@@ -198,7 +198,7 @@ impl fmt::Debug for E164 {
 
 /// The text is not a plus and 7 to 15 digits, the first of them not zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a phone number in E.164 form: a plus and 7 to 15 digits, such as +447700900123")]
+#[error("not a phone number in E.164 form: a plus and 7 to 15 digits")]
 pub struct ParseE164Error;
 
 impl FromStr for E164 {
