@@ -18,14 +18,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// Serves until `stop` resolves.
 pub(crate) async fn run(stop: impl Future<Output = ()>) -> Result<(), Box<dyn std::error::Error>> {
     let webhooks = HttpSender::new(Reach::PublicOnly, Duration::from_secs(8))?;
-    let sms = Sms::builder(Arc::new(MemoryStore::new())).webhooks(Arc::new(webhooks)).build();
+    let sms = Sms::builder(MemoryStore::new()).webhooks(Arc::new(webhooks)).build();
     let mut workers = Workers::start(&sms, WorkerOptions::new());
 
     let account = sms.operator().account_create(NewAccountInput::active("Bistro", 100)).await?;
     sms.operator().number_create(NumberInput::shared("07700 900001")).await?;
     let account = sms.account(account.id, Mode::Live);
     let sent = account.send(SendRequest::new("Hello").to("07700 900123")).await?;
-    while account.message_get(sent.messages[0].id).await?.0.status != MessageStatus::Delivered {
+    while account.message_get(sent.messages[0].id).await?.message.status != MessageStatus::Delivered {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     println!("delivered; press Ctrl-C to stop");

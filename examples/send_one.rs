@@ -13,7 +13,7 @@ fn main() -> Result<(), Error> {
     futures_executor::block_on(async {
         // The program moves this clock itself, so that it need not wait for the receipt.
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_795_000_000_000)));
-        let sms = Sms::builder(Arc::new(MemoryStore::new())).clock(clock.clone()).build();
+        let sms = Sms::builder(MemoryStore::new()).clock(clock.clone()).build();
         let account = sms.operator().account_create(NewAccountInput::active("Bistro", 100)).await?;
         sms.operator().number_create(NumberInput::shared("07700 900001")).await?;
         let account = sms.account(account.id, Mode::Live);
@@ -31,8 +31,8 @@ fn main() -> Result<(), Error> {
         clock.advance(Duration::from_secs(2));
         sms.simulate_due(100).await?;
 
-        let (_, timeline) = account.message_get(sent.messages[0].id).await?;
-        for line in timeline {
+        let found = account.message_get(sent.messages[0].id).await?;
+        for line in found.timeline {
             println!("{}  {}", line.at, line.status);
         }
         Ok(())

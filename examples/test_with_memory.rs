@@ -45,7 +45,7 @@ mod tests {
     fn a_reminder_goes_out_once_and_its_failure_is_seen() {
         futures_executor::block_on(async {
             let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_795_000_000_000)));
-            let sms = Sms::builder(Arc::new(MemoryStore::new()))
+            let sms = Sms::builder(MemoryStore::new())
                 .clock(clock.clone())
                 .random(Arc::new(SeededRandom::new(7)))
                 .build();
@@ -65,7 +65,7 @@ mod tests {
             sms.simulate_due(10).await.unwrap();
 
             let account = sms.account(account, Mode::Live);
-            let (message, _) = account.message_get(first.messages[0].id).await.unwrap();
+            let message = account.message_get(first.messages[0].id).await.unwrap().message;
             assert_eq!(message.status, MessageStatus::Undelivered);
             assert_eq!(message.error, Some(ErrorCode::UnknownSubscriber));
         });

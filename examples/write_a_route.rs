@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use sms_core::prelude::*;
 use sms_core::receipt::{Receipt, ReceiptStatus};
-use sms_core::route::{HandOver, OutboundText, Route, RouteKind, RouteName, RouteSink};
+use sms_core::route::{
+    HandOver, HandOvers, OutboundText, Route, RouteKind, RouteName, RouteSink, all_at_once,
+};
 use sms_store_memory::MemoryStore;
 
 #[derive(Debug)]
@@ -25,15 +27,21 @@ impl Route for Printer {
         RouteKind::Real
     }
 
-    async fn hand_over(&self, texts: &[OutboundText], _sink: &dyn RouteSink) -> Vec<HandOver> {
-        texts
-            .iter()
-            .map(|text| {
-                println!("to {}: {}", text.to, text.body.as_str());
-                self.printed.lock().expect("the lock is not poisoned").push(text.message);
-                HandOver::Taken { simulated: Vec::new() }
-            })
-            .collect()
+    fn hand_over<'a>(
+        &'a self,
+        texts: &'a [OutboundText],
+        _sink: &'a dyn RouteSink,
+    ) -> HandOvers<'a> {
+        all_at_once(async move {
+            texts
+                .iter()
+                .map(|text| {
+                    println!("to {}: {}", text.to, text.body.as_str());
+                    self.printed.lock().expect("the lock is not poisoned").push(text.message);
+                    HandOver::Taken { simulated: Vec::new() }
+                })
+                .collect()
+        })
     }
 
     /// A real route keeps its connection here and reports what arrives, until it is dropped.
@@ -52,7 +60,7 @@ fn main() -> Result<(), Error> {
     futures_executor::block_on(async {
         let route =
             Arc::new(Printer { name: RouteName::new("printer"), printed: Mutex::default() });
-        let sms = Sms::builder(Arc::new(MemoryStore::new())).route(route.clone()).build();
+        let sms = Sms::builder(MemoryStore::new()).route(route.clone()).build();
         let account = sms.operator().account_create(NewAccountInput::active("Bistro", 100)).await?;
         sms.operator().number_create(NumberInput::shared("07700 900001")).await?;
         let account = sms.account(account.id, Mode::Live);
@@ -61,8 +69,8 @@ fn main() -> Result<(), Error> {
         sms.dispatch_due(100).await?;
         route.run(sms.sink()).await;
 
-        let (message, _) = account.message_get(sent.messages[0].id).await?;
-        println!("{}", message.status);
+        let found = account.message_get(sent.messages[0].id).await?;
+        println!("{}", found.message.status);
         Ok(())
     })
 }

@@ -10,6 +10,7 @@ use crate::message::Message;
 use crate::opt_out::OptOut;
 use crate::phone::E164;
 use crate::time::Timestamp;
+use crate::unknown_name::UnknownName;
 
 /// The kinds of event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,11 +63,14 @@ impl fmt::Display for EventType {
 }
 
 impl std::str::FromStr for EventType {
-    type Err = ();
+    type Err = UnknownName;
 
     /// Reads the name of a kind that can be subscribed to.
-    fn from_str(text: &str) -> Result<Self, ()> {
-        Self::SUBSCRIBABLE.into_iter().find(|kind| kind.as_str() == text).ok_or(())
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        Self::SUBSCRIBABLE
+            .into_iter()
+            .find(|kind| kind.as_str() == text)
+            .ok_or(UnknownName::of("event type"))
     }
 }
 

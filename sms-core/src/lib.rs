@@ -5,6 +5,16 @@
 //! Files are named after the domain, in the specification's own words: the rules of a noun are in
 //! `noun.rs` and `noun/`, what a store does with it in `noun/store.rs`. [`service`] puts them
 //! together; [`store`] explains the boundary to stores.
+//!
+//! No two files import each other, not even through others. Files form three layers, and import
+//! only files of their own layer and of those below it; a test holds both rules.
+//!
+//! 1. **Foundations** know no noun: [`ids`], [`time`], [`clock`], [`random`], [`phone`], [`text`],
+//!    [`page`], the amounts in [`credits`], and the errors of fields and of stores.
+//! 2. **Nouns**: [`account`], [`message`], [`sending`], [`dispatch`], [`campaign`] and the others
+//!    hold the rules, the plans and the store trait of each noun. [`error`] and [`store`] add up
+//!    those of all nouns.
+//! 3. **[`service`]** imports everything, and only this page imports it.
 
 #![deny(missing_docs)]
 
@@ -40,6 +50,7 @@ pub mod store;
 pub mod template;
 pub mod text;
 pub mod time;
+mod unknown_name;
 pub mod webhook;
 
 #[cfg(test)]
@@ -47,6 +58,7 @@ mod samples;
 
 pub use error::{Error, FieldError};
 pub use service::{Sms, SmsBuilder};
+pub use unknown_name::UnknownName;
 
 /// The names that most programs need.
 pub mod prelude {

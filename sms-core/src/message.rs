@@ -15,6 +15,7 @@ use crate::phone::E164;
 use crate::route::RouteName;
 use crate::text::{Encoding, Segments};
 use crate::time::Timestamp;
+use crate::unknown_name::UnknownName;
 
 pub mod cancel;
 pub mod change;
@@ -48,11 +49,11 @@ impl Direction {
 }
 
 impl std::str::FromStr for Direction {
-    type Err = ();
+    type Err = UnknownName;
 
-    fn from_str(text: &str) -> Result<Self, ()> {
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
         let found = [Self::Outbound, Self::Inbound].into_iter().find(|d| d.as_str() == text);
-        found.ok_or(())
+        found.ok_or(UnknownName::of("message direction"))
     }
 }
 

@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 use crate::message::filter::Search;
 use crate::phone::E164;
 use crate::time::Timestamp;
+use crate::unknown_name::UnknownName;
 
 pub mod store;
 
@@ -43,13 +44,13 @@ impl fmt::Display for OptOutSource {
 }
 
 impl FromStr for OptOutSource {
-    type Err = ();
+    type Err = UnknownName;
 
-    fn from_str(text: &str) -> Result<Self, ()> {
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
         [Self::Sms, Self::Api, Self::Dashboard]
             .into_iter()
             .find(|source| source.as_str() == text)
-            .ok_or(())
+            .ok_or(UnknownName::of("opt-out source"))
     }
 }
 

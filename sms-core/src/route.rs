@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures_util::stream::{self, BoxStream, StreamExt};
 
 use crate::inbound::InboundText;
 use crate::inbound::part::InboundPart;
@@ -19,7 +18,7 @@ mod hand_over;
 mod name;
 pub mod simulator;
 
-pub use hand_over::{Comeback, HandOver, OutboundText, Simulated};
+pub use hand_over::{Comeback, HandOver, HandOvers, OutboundText, Simulated, all_at_once};
 pub use name::RouteName;
 
 /// Where a route reports what comes back from its network.
@@ -93,22 +92,15 @@ pub trait Route: Send + Sync + fmt::Debug {
     /// What it leads to.
     fn kind(&self) -> RouteKind;
 
-    /// Hands texts to the network and says, in the order given, what became of each.
+    /// Submits messages to the network, and says what became of each, by its place among `texts`, as
+    /// soon as that is known: what is recorded at once does not wait for the slowest. A message of
+    /// which nothing is said is handed over again when the claim on it runs out.
     ///
-    /// Dropping the future must be safe: what was under way has then perhaps left.
-    async fn hand_over(&self, texts: &[OutboundText], sink: &dyn RouteSink) -> Vec<HandOver>;
-
-    /// The same, but says what became of each text, by its place among `texts`, as soon as that is
-    /// known: what is recorded at once does not wait for the slowest. A text of which nothing is
-    /// said is handed over again when the claim on it runs out.
-    fn hand_over_each<'a>(
-        &'a self,
-        texts: &'a [OutboundText],
-        sink: &'a dyn RouteSink,
-    ) -> BoxStream<'a, (usize, HandOver)> {
-        let all = stream::once(self.hand_over(texts, sink));
-        all.flat_map(|results| stream::iter(results.into_iter().enumerate())).boxed()
-    }
+    /// A route that knows all answers at the same time makes its answer with [`all_at_once`].
+    ///
+    /// Dropping the stream must be safe: what was under way may then have been sent.
+    fn hand_over<'a>(&'a self, texts: &'a [OutboundText], sink: &'a dyn RouteSink)
+    -> HandOvers<'a>;
 
     /// Whether it can carry texts now.
     fn fitness(&self) -> Fitness {

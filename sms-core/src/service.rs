@@ -41,7 +41,7 @@ use crate::link::LinkBase;
 use crate::random::{Random, SystemRandom};
 use crate::route::simulator::Simulator;
 use crate::route::{Route, RouteName};
-use crate::store::Store;
+use crate::store::{IntoStore, Store};
 use crate::time::Timestamp;
 use crate::webhook::RetrySchedule;
 use crate::webhook::attempt::ATTEMPT_LEASE;
@@ -108,9 +108,16 @@ impl fmt::Debug for Sms {
 
 impl Sms {
     /// Begins to put a service together over a store.
-    pub fn builder(store: Arc<dyn Store>) -> SmsBuilder {
+    ///
+    /// ```
+    /// use sms_core::Sms;
+    /// use sms_store_memory::MemoryStore;
+    ///
+    /// let sms = Sms::builder(MemoryStore::new()).build();
+    /// ```
+    pub fn builder(store: impl IntoStore) -> SmsBuilder {
         SmsBuilder {
-            store,
+            store: store.into_store(),
             clock: Arc::new(SystemClock),
             random: Arc::new(SystemRandom),
             routes: Vec::new(),

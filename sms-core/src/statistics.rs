@@ -18,6 +18,7 @@ use crate::credits::ledger::{Entry, Kind};
 use crate::ids::AccountId;
 use crate::message::{Message, Times};
 use crate::time::Timestamp;
+use crate::unknown_name::UnknownName;
 
 pub mod span;
 pub mod store;
@@ -65,10 +66,13 @@ impl fmt::Display for Counted {
 }
 
 impl std::str::FromStr for Counted {
-    type Err = ();
+    type Err = UnknownName;
 
-    fn from_str(text: &str) -> Result<Self, ()> {
-        Self::ALL.into_iter().find(|counted| counted.as_str() == text).ok_or(())
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        Self::ALL
+            .into_iter()
+            .find(|counted| counted.as_str() == text)
+            .ok_or(UnknownName::of("kind of count"))
     }
 }
 
@@ -320,6 +324,6 @@ mod tests {
             let others = Counted::ALL.into_iter().filter(|other| *other != counted);
             assert_eq!(others.map(|other| counts.of(other)).sum::<i64>(), 0);
         }
-        assert_eq!("texts".parse::<Counted>(), Err(()));
+        assert_eq!("texts".parse::<Counted>(), Err(UnknownName::of("kind of count")));
     }
 }

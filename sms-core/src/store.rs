@@ -9,6 +9,7 @@
 //! The crate `sms-conformance` holds the scenarios that every store must pass.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::account::store::{AccountStore, ApiKeyStore};
 use crate::campaign::store::CampaignStore;
@@ -85,6 +86,30 @@ impl<S> Store for S where
         + Health
         + fmt::Debug
 {
+}
+
+/// What [`Sms::builder`](crate::Sms::builder) takes: a store, or an [`Arc`] of one that is shared.
+pub trait IntoStore {
+    /// The store, shared.
+    fn into_store(self) -> Arc<dyn Store>;
+}
+
+impl<S: Store + 'static> IntoStore for S {
+    fn into_store(self) -> Arc<dyn Store> {
+        Arc::new(self)
+    }
+}
+
+impl<S: Store + 'static> IntoStore for Arc<S> {
+    fn into_store(self) -> Arc<dyn Store> {
+        self
+    }
+}
+
+impl IntoStore for Arc<dyn Store> {
+    fn into_store(self) -> Arc<dyn Store> {
+        self
+    }
 }
 
 /// Whether a store can serve.

@@ -29,7 +29,7 @@ use sms_core::receipt::ReceiptStatus;
 use sms_core::receipt::report::{NetworkId, NetworkReport};
 use sms_core::route::simulator::Simulator;
 use sms_core::route::{
-    Connections, Fitness, HandOver, OutboundText, Route, RouteKind, RouteName, RouteSink,
+    Connections, Fitness, HandOvers, OutboundText, Route, RouteKind, RouteName, RouteSink,
 };
 use sms_core::sender_name::review::Decision;
 use sms_core::service::webhook::Attempted;
@@ -78,7 +78,11 @@ impl Route for Network {
         RouteKind::Real
     }
 
-    async fn hand_over(&self, texts: &[OutboundText], _sink: &dyn RouteSink) -> Vec<HandOver> {
+    fn hand_over<'a>(
+        &'a self,
+        texts: &'a [OutboundText],
+        _sink: &'a dyn RouteSink,
+    ) -> HandOvers<'a> {
         panic!("{} texts", texts.len());
     }
 
@@ -353,8 +357,8 @@ fn a_campaign_that_is_cancelled_tells_how_many_texts_were_and_a_bad_one_is_not_m
     let options = LaunchOptions { schedule_at, ..LaunchOptions::default() };
     block_on(stage.account.campaign_launch(campaign.id, options)).unwrap();
     assert_eq!(stage.balance(), 97);
-    let (_, cancelled) = block_on(stage.account.campaign_cancel(campaign.id)).unwrap();
-    assert_eq!((cancelled, stage.balance()), (3, 100));
+    let cancelled = block_on(stage.account.campaign_cancel(campaign.id)).unwrap();
+    assert_eq!((cancelled.messages, stage.balance()), (3, 100));
     // A program died when it had marked another one.
     let input = CampaignInput::new("Winter", "A table awaits", list.id);
     let another = block_on(stage.account.campaign_create(input)).unwrap();

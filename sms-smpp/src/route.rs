@@ -14,11 +14,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures_util::stream::{self, BoxStream, StreamExt};
+use futures_util::stream::{self, StreamExt};
 use sms_core::clock::Clock;
 use sms_core::random::Random;
 use sms_core::route::{
-    Connections, Fitness, HandOver, OutboundText, Route, RouteKind, RouteName, RouteSink,
+    Connections, Fitness, HandOvers, OutboundText, Route, RouteKind, RouteName, RouteSink,
 };
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
@@ -130,25 +130,13 @@ impl Route for SmppRoute {
         RouteKind::Real
     }
 
-    async fn hand_over(&self, texts: &[OutboundText], sink: &dyn RouteSink) -> Vec<HandOver> {
-        let unknown = || HandOver::Unanswered {
-            detail: "the outcome is unknown; the message may have been sent".to_owned(),
-        };
-        let mut results: Vec<HandOver> = texts.iter().map(|_| unknown()).collect();
-        let mut told = self.hand_over_each(texts, sink);
-        while let Some((place, result)) = told.next().await {
-            results[place] = result;
-        }
-        results
-    }
-
     /// Every text goes its own way: one that waits for a place in the window, or for a peer that
     /// is throttled, holds up no other.
-    fn hand_over_each<'a>(
+    fn hand_over<'a>(
         &'a self,
         texts: &'a [OutboundText],
         _sink: &'a dyn RouteSink,
-    ) -> BoxStream<'a, (usize, HandOver)> {
+    ) -> HandOvers<'a> {
         let (tell, told) = mpsc::unbounded_channel();
         // On tasks, so that answers are taken and places filled while outcomes are being recorded.
         let mut tasks = JoinSet::new();

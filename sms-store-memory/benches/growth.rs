@@ -91,11 +91,12 @@ async fn measure(rig: &mut Rig) -> Vec<(&'static str, Duration)> {
     let delivered =
         MessageFilter { status: Some(MessageStatus::Delivered), ..MessageFilter::default() };
     let id = rig.any_id();
-    let (some, _) =
-        rig.sms.account(rig.account, Mode::Live).message_get(id).await.expect("is there");
-    let number =
-        MessageFilter { search: Some(Search::Number(some.to)), ..MessageFilter::default() };
-    let old = MessageFilter { until: Some(some.created_at()), ..MessageFilter::default() };
+    let found = rig.sms.account(rig.account, Mode::Live).message_get(id).await.expect("is there");
+    let number = MessageFilter {
+        search: Some(Search::Number(found.message.to)),
+        ..MessageFilter::default()
+    };
+    let old = MessageFilter { until: Some(found.message.created_at()), ..MessageFilter::default() };
     vec![
         (
             "text by id",

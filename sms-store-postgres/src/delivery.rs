@@ -38,7 +38,7 @@ fn stored(row: &PgRow) -> PgResult<Delivery> {
     row.in_table("delivery", || {
         let event_type = match row.try_get::<&str, _>("event_type")? {
             "webhook.test" => EventType::WebhookTest,
-            name => name.parse().map_err(|()| PgError::invalid("event_type"))?,
+            name => name.parse().map_err(|_| PgError::invalid("event_type"))?,
         };
         let status = match row.try_get::<&str, _>("status")? {
             "pending" => DeliveryStatus::Pending,

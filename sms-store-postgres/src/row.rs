@@ -151,7 +151,7 @@ pub(crate) fn timeline(row: &PgRow) -> PgResult<Vec<TimelineEntry>> {
     row.in_table("message", || {
         let Json(stored) = row.try_get::<Json<Vec<StoredLine>>, _>("timeline")?;
         let read = |line: StoredLine| {
-            let status = line.status.parse().map_err(|()| PgError::invalid("timeline"))?;
+            let status = line.status.parse().map_err(|_| PgError::invalid("timeline"))?;
             Ok(TimelineEntry { status, detail: line.detail, at: Timestamp::from_millis(line.at) })
         };
         stored.into_iter().map(read).collect()
@@ -173,7 +173,7 @@ macro_rules! message_columns {
 pub(crate) fn message(row: &PgRow) -> PgResult<Message> {
     row.in_table("message", || {
         let error = row.try_get::<Option<&str>, _>("error_code")?;
-        let error = error.map(|code| code.parse().map_err(|()| PgError::invalid("error_code")));
+        let error = error.map(|code| code.parse().map_err(|_| PgError::invalid("error_code")));
         Ok(Message {
             id: row.id("id")?,
             account: row.id("account_id")?,

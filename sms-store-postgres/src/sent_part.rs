@@ -253,7 +253,7 @@ fn report(row: &PgRow) -> PgResult<Option<ReceiptStatus>> {
     if kept == column(ReceiptStatus::Delivered) {
         return Ok(Some(ReceiptStatus::Delivered));
     }
-    let error = kept.parse().map_err(|()| PgError::invalid("report"))?;
+    let error = kept.parse().map_err(|_| PgError::invalid("report"))?;
     Ok(Some(ReceiptStatus::Undelivered(error)))
 }
 

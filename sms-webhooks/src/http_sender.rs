@@ -17,7 +17,7 @@ use crate::{ClientError, Delivery, Reach, WebhookClient, WebhookClientConfig};
 /// use sms_webhooks::{HttpSender, Reach};
 ///
 /// let sender = HttpSender::new(Reach::PublicOnly, Duration::from_secs(8))?;
-/// let sms = Sms::builder(Arc::new(MemoryStore::new())).webhooks(Arc::new(sender)).build();
+/// let sms = Sms::builder(MemoryStore::new()).webhooks(Arc::new(sender)).build();
 /// # Ok::<(), sms_webhooks::ClientError>(())
 /// ```
 #[derive(Debug, Clone)]

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::mode::Mode;
+use crate::unknown_name::UnknownName;
 
 /// The state of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,10 +57,13 @@ impl fmt::Display for AccountStatus {
 }
 
 impl std::str::FromStr for AccountStatus {
-    type Err = ();
+    type Err = UnknownName;
 
-    fn from_str(text: &str) -> Result<Self, ()> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or(())
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        Self::ALL
+            .into_iter()
+            .find(|status| status.as_str() == text)
+            .ok_or(UnknownName::of("account status"))
     }
 }
 

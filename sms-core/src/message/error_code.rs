@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+use crate::unknown_name::UnknownName;
+
 /// The `error_code` of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ErrorCode {
@@ -69,10 +71,13 @@ impl fmt::Display for ErrorCode {
 }
 
 impl std::str::FromStr for ErrorCode {
-    type Err = ();
+    type Err = UnknownName;
 
-    fn from_str(text: &str) -> Result<Self, ()> {
-        Self::ALL.into_iter().find(|code| code.as_str() == text).ok_or(())
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        Self::ALL
+            .into_iter()
+            .find(|code| code.as_str() == text)
+            .ok_or(UnknownName::of("error code"))
     }
 }
 

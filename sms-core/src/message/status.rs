@@ -13,7 +13,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 use crate::time::Timestamp;
-
+use crate::unknown_name::UnknownName;
 /// Where a text stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MessageStatus {
@@ -141,10 +141,13 @@ impl fmt::Display for MessageStatus {
 }
 
 impl std::str::FromStr for MessageStatus {
-    type Err = ();
+    type Err = UnknownName;
 
-    fn from_str(text: &str) -> Result<Self, ()> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or(())
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        Self::ALL
+            .into_iter()
+            .find(|status| status.as_str() == text)
+            .ok_or(UnknownName::of("message status"))
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use futures_util::stream::{self, BoxStream, StreamExt};
+
 use super::name::RouteName;
 use crate::account::Mode;
 use crate::ids::MessageId;
@@ -101,4 +103,13 @@ pub enum Comeback {
     Receipt(ReceiptStatus),
     /// An answer from the person texted.
     Reply(Body),
+}
+
+/// What became of each message that was handed over, by its place among them.
+pub type HandOvers<'a> = BoxStream<'a, (usize, HandOver)>;
+
+/// The answer of a route that knows what became of all messages at the same time: `answers` are in
+/// the order of the messages.
+pub fn all_at_once<'a>(answers: impl Future<Output = Vec<HandOver>> + Send + 'a) -> HandOvers<'a> {
+    stream::once(answers).flat_map(|all| stream::iter(all.into_iter().enumerate())).boxed()
 }

@@ -20,8 +20,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures_util::stream::{self, StreamExt};
 
-use super::{Comeback, HandOver, OutboundText, Route, RouteKind, RouteName, RouteSink, Simulated};
+use super::{
+    Comeback, HandOver, HandOvers, OutboundText, Route, RouteKind, RouteName, RouteSink, Simulated,
+};
 use crate::message::{Body, ErrorCode};
 use crate::phone::E164;
 use crate::receipt::{Receipt, ReceiptStatus};
@@ -102,9 +105,13 @@ impl Route for Simulator {
         RouteKind::Simulated
     }
 
-    async fn hand_over(&self, texts: &[OutboundText], sink: &dyn RouteSink) -> Vec<HandOver> {
-        let mut results = Vec::with_capacity(texts.len());
-        for text in texts {
+    fn hand_over<'a>(
+        &'a self,
+        texts: &'a [OutboundText],
+        sink: &'a dyn RouteSink,
+    ) -> HandOvers<'a> {
+        let each = stream::iter(texts.iter().enumerate());
+        each.then(move |(place, text)| async move {
             if outcome_for(text.to) == Outcome::ReceiptFirst {
                 let delivered = Receipt::new(text.message, ReceiptStatus::Delivered);
                 if let Err(error) = sink.receipt(delivered).await {
@@ -112,9 +119,9 @@ impl Route for Simulator {
                     tracing::warn!(%message_id, %error, "a simulated receipt was lost");
                 }
             }
-            results.push(simulate(text));
-        }
-        results
+            (place, simulate(text))
+        })
+        .boxed()
     }
 
     async fn run(&self, _sink: Arc<dyn RouteSink>) {}

@@ -77,6 +77,7 @@ impl ReviewPlan {
 mod tests {
     use super::*;
     use crate::samples::{account_id, now, seconds};
+    use crate::unknown_name::UnknownName;
 
     fn name(id: u128, status: ReviewStatus) -> SenderName {
         let value = "Bistro".parse().unwrap();
@@ -140,6 +141,6 @@ mod tests {
         for status in ReviewStatus::ALL {
             assert_eq!(status.to_string().parse(), Ok(status));
         }
-        assert_eq!("live".parse::<ReviewStatus>(), Err(()));
+        assert_eq!("live".parse::<ReviewStatus>(), Err(UnknownName::of("review status")));
     }
 }

@@ -3,6 +3,7 @@
 //! Requests are compared by meaning: however the JSON was written, numbers in whatever format,
 //! one string or several. The kind of key (live or test) is part of the meaning.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
@@ -84,53 +85,54 @@ impl Fingerprint {
             idempotency_key: _,
         } = request;
         let mut writer = Writer(Sha256::new());
-        writer.text(mode.as_str());
-        writer.list(request.numbers(), |writer, text| {
-            // Numbers that are refused are compared by what they mean as well.
-            match parse_uk_mobile(text).map_or_else(PhoneRefused::number, Some) {
-                Some(number) => writer.text(&number.to_string()),
-                None => writer.text(text),
-            }
-        });
-        writer.list(contact_ids.iter(), |writer, id| writer.text(&id.to_string()));
-        writer.optional(list_id.map(|id| id.to_string()));
-        writer.text(body);
-        writer.optional(template_id.map(|id| id.to_string()));
+        writer.field("mode", [mode.as_str()]);
+        // Numbers that are refused are compared by what they mean as well.
+        let meant = |text| match parse_uk_mobile(text).map_or_else(PhoneRefused::number, Some) {
+            Some(number) => Cow::Owned(number.to_string()),
+            None => Cow::Borrowed(text),
+        };
+        writer.field("to", request.numbers().map(meant));
+        writer.field("contact_ids", contact_ids.iter().map(ToString::to_string));
+        writer.field("list_id", list_id.map(|id| id.to_string()));
+        writer.field("body", [body]);
+        writer.field("template_id", template_id.map(|id| id.to_string()));
         // Sender names are compared without case, here as elsewhere.
-        writer.optional(sender.as_deref().map(folded));
-        writer.optional(schedule_at.map(|at| at.to_string()));
-        writer.optional(client_ref.as_deref());
-        writer.optional(append_opt_out.then_some("append_opt_out"));
-        writer.optional(track_links.then_some("track_links"));
+        writer.field("sender", sender.as_deref().map(folded));
+        writer.field("schedule_at", schedule_at.map(|at| at.to_string()));
+        writer.field("client_ref", client_ref.as_deref());
+        writer.field("append_opt_out", append_opt_out.then_some(""));
+        writer.field("track_links", track_links.then_some(""));
         Self(writer.0.finalize().into())
     }
 }
 
-/// Writes values so that no two different requests write the same bytes: every text with its
-/// length, every list with its end.
+/// Writes the fields that a request has, each with its name, so that no two different requests
+/// write the same bytes. A field that a request does not have writes nothing: a field that is added
+/// to requests later leaves the fingerprints of earlier requests as they are.
 struct Writer(Sha256);
 
 impl Writer {
-    fn text(&mut self, text: &str) {
-        self.0.update([1]);
+    fn field(&mut self, name: &str, values: impl IntoIterator<Item = impl AsRef<str>>) {
+        let mut values = values.into_iter().peekable();
+        if values.peek().is_none() {
+            return;
+        }
+        self.text(FIELD, name);
+        for value in values {
+            self.text(VALUE, value.as_ref());
+        }
+    }
+
+    fn text(&mut self, kind: u8, text: &str) {
+        self.0.update([kind]);
         self.0.update((text.len() as u64).to_le_bytes());
         self.0.update(text.as_bytes());
     }
-
-    fn optional(&mut self, text: Option<impl AsRef<str>>) {
-        match text {
-            Some(text) => self.text(text.as_ref()),
-            None => self.0.update([0]),
-        }
-    }
-
-    fn list<T>(&mut self, items: impl Iterator<Item = T>, write: impl Fn(&mut Self, T)) {
-        for item in items {
-            write(self, item);
-        }
-        self.0.update([0]);
-    }
 }
+
+/// What a text that is written is.
+const FIELD: u8 = 1;
+const VALUE: u8 = 2;
 
 #[cfg(test)]
 mod tests {
@@ -139,6 +141,33 @@ mod tests {
 
     fn fingerprint(request: &SendRequest) -> Fingerprint {
         Fingerprint::of(request, Mode::Live)
+    }
+
+    #[test]
+    fn a_stored_fingerprint_is_still_that_of_its_request() {
+        // Stores hold fingerprints for 7 days: whatever changes these refuses retries of requests
+        // that were accepted before the change.
+        let hex = |fingerprint: Fingerprint| {
+            fingerprint.0.iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+        };
+        let short = SendRequest::new("Your table is ready").to("07700 900123");
+        assert_eq!(
+            hex(fingerprint(&short)),
+            "4cda43708617c588f2c37bddef900c3c7088ac03fed273943c9a5b5a2714abc3"
+        );
+        let long = SendRequest {
+            contact_ids: vec![ContactId::from_u128(1), ContactId::from_u128(2)],
+            list_id: Some(ListId::from_u128(3)),
+            template_id: Some(TemplateId::from_u128(4)),
+            sender: Some("Bistro".to_owned()),
+            append_opt_out: true,
+            track_links: true,
+            ..short.schedule_at(Timestamp::from_millis(5)).client_ref("booking-42")
+        };
+        assert_eq!(
+            hex(Fingerprint::of(&long, Mode::Test)),
+            "32c6b95682f6fda8986e277856e32a581f6913c33cfc79acd8641ed23d4727e4"
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 use super::request::SendRequest;
 use crate::contact::Contact;
 use crate::phone::{E164, PhoneRefused, parse_uk_mobile};
+use crate::unknown_name::UnknownName;
 
 /// Why a recipient gets no text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,10 +62,13 @@ impl fmt::Display for RejectionReason {
 }
 
 impl std::str::FromStr for RejectionReason {
-    type Err = ();
+    type Err = UnknownName;
 
-    fn from_str(text: &str) -> Result<Self, ()> {
-        Self::ALL.into_iter().find(|reason| reason.as_str() == text).ok_or(())
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        Self::ALL
+            .into_iter()
+            .find(|reason| reason.as_str() == text)
+            .ok_or(UnknownName::of("rejection reason"))
     }
 }
 

@@ -29,6 +29,17 @@ pub const SCHEDULE_GRACE: Duration = Duration::from_mins(1);
 ///     .to("07700 900123")
 ///     .client_ref("booking-42");
 /// ```
+///
+/// A template, contacts and lists of the account serve as well:
+///
+/// ```
+/// # use sms_core::ids::{ContactId, ListId, TemplateId};
+/// use sms_core::sending::SendRequest;
+///
+/// # fn of(template: TemplateId, list: ListId, contacts: [ContactId; 2]) -> SendRequest {
+/// SendRequest::from_template(template).to_list(list).to_contacts(contacts).sender("Bistro")
+/// # }
+/// ```
 #[derive(Clone, PartialEq, Eq, Default)]
 #[must_use = "a request does nothing until it is sent"]
 #[non_exhaustive]
@@ -76,9 +87,32 @@ impl SendRequest {
         Self { body: body.into(), ..Self::default() }
     }
 
+    /// A request to send the body of this template, to nobody yet.
+    pub fn from_template(template: TemplateId) -> Self {
+        Self { template_id: Some(template), ..Self::default() }
+    }
+
     /// Sends to this number, or to these, separated by commas or new lines.
     pub fn to(mut self, numbers: impl Into<String>) -> Self {
         self.to.push(numbers.into());
+        self
+    }
+
+    /// Sends to these contacts of the account.
+    pub fn to_contacts(mut self, contacts: impl IntoIterator<Item = ContactId>) -> Self {
+        self.contact_ids.extend(contacts);
+        self
+    }
+
+    /// Sends to every contact on this list of the account.
+    pub fn to_list(mut self, list: ListId) -> Self {
+        self.list_id = Some(list);
+        self
+    }
+
+    /// Shows this approved sender name in place of a number.
+    pub fn sender(mut self, name: impl Into<String>) -> Self {
+        self.sender = Some(name.into());
         self
     }
 

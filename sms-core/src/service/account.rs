@@ -59,6 +59,16 @@ pub(super) struct Ground {
     pub(super) route: RouteName,
 }
 
+/// A message, and what has happened to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MessageWithTimeline {
+    /// The message.
+    pub message: Message,
+    /// Its timeline, oldest entry first.
+    pub timeline: Vec<TimelineEntry>,
+}
+
 /// One account, as seen with a live or a test key.
 #[derive(Debug, Clone)]
 pub struct AccountHandle {
@@ -132,9 +142,10 @@ impl AccountHandle {
     }
 
     /// One text, with its timeline.
-    pub async fn message_get(&self, id: MessageId) -> Result<(Message, Vec<TimelineEntry>), Error> {
+    pub async fn message_get(&self, id: MessageId) -> Result<MessageWithTimeline, Error> {
         let found = self.sms.store().message_get(self.id, id).await?;
-        found.ok_or(Error::NotFound("message"))
+        let (message, timeline) = found.ok_or(Error::NotFound("message"))?;
+        Ok(MessageWithTimeline { message, timeline })
     }
 
     /// A page of the account's texts, newest first.

@@ -19,6 +19,26 @@ use crate::time::Timestamp;
 /// Who cancels a campaign sweeps it too; a sweep that is not done by then is nobody's any more.
 const SWEPT_BY_ITSELF: Duration = Duration::from_mins(2);
 
+/// A campaign that was launched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CampaignLaunched {
+    /// The campaign after the launch.
+    pub campaign: Campaign,
+    /// What the account's quiet hours did to its time.
+    pub quiet_hours: QuietHoursApplied,
+}
+
+/// A campaign that was cancelled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CampaignCancelled {
+    /// The campaign after the cancellation.
+    pub campaign: Campaign,
+    /// How many of its messages were cancelled.
+    pub messages: u64,
+}
+
 impl AccountHandle {
     /// Makes a campaign, as a draft.
     ///
@@ -94,7 +114,7 @@ impl AccountHandle {
         &self,
         id: CampaignId,
         options: LaunchOptions,
-    ) -> Result<(Campaign, QuietHoursApplied), Error> {
+    ) -> Result<CampaignLaunched, Error> {
         refuse(options.check(self.sms.now()).into_iter().collect())?;
         for _ in 0..MOST_PLANS {
             let draft = self.campaign_get(id).await?;
@@ -104,7 +124,7 @@ impl AccountHandle {
                     if campaign.launch.as_ref().is_some_and(|it| it.scheduled_at.is_none()) {
                         self.sms.wake(Work::Dispatch);
                     }
-                    return Ok((campaign, quiet_hours));
+                    return Ok(CampaignLaunched { campaign, quiet_hours });
                 }
                 // It was edited in between.
                 Err(CommitError::Stale) => {}
@@ -155,21 +175,20 @@ impl AccountHandle {
         Ok((plan, departure.quiet_hours))
     }
 
-    /// Cancels a campaign, and its texts that no worker has taken; returns it as it is then, and
-    /// how many texts were cancelled.
+    /// Cancels a campaign, and those of its messages that no worker has claimed.
     ///
     /// # Errors
     ///
     /// [`Error::CampaignNotCancellable`] unless it is scheduled or sending.
-    pub async fn campaign_cancel(&self, id: CampaignId) -> Result<(Campaign, u64), Error> {
+    pub async fn campaign_cancel(&self, id: CampaignId) -> Result<CampaignCancelled, Error> {
         let at = self.sms.now();
         let plan = CancelPlan { account: self.id, campaign: id, at };
         let marked = self.sms.store().campaign_cancel(plan).await?;
         self.sms.sweep(self.id, id, usize::MAX).await?;
         let campaign = self.campaign_get(id).await?;
         // Those that a worker found first and cancelled are among them.
-        let cancelled = cancelled(&campaign).saturating_sub(cancelled(&marked));
-        Ok((campaign, cancelled))
+        let messages = cancelled(&campaign).saturating_sub(cancelled(&marked));
+        Ok(CampaignCancelled { campaign, messages })
     }
 
     async fn known_list(&self, id: ListId) -> Result<(), Error> {

@@ -8,6 +8,16 @@ use crate::error::Error;
 use crate::ids::{ContactId, ListId};
 use crate::page::{Page, PageRequest};
 
+/// A contact, and the lists that it is on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ContactWithLists {
+    /// The contact.
+    pub contact: Contact,
+    /// Its lists, newest first.
+    pub lists: Vec<ListId>,
+}
+
 impl AccountHandle {
     /// Makes a contact.
     ///
@@ -24,9 +34,10 @@ impl AccountHandle {
     }
 
     /// One contact, with the lists that it is on, newest list first.
-    pub async fn contact_get(&self, id: ContactId) -> Result<(Contact, Vec<ListId>), Error> {
+    pub async fn contact_get(&self, id: ContactId) -> Result<ContactWithLists, Error> {
         let found = self.sms.store().contact_get(self.id, id).await?;
-        found.ok_or(Error::NotFound("contact"))
+        let (contact, lists) = found.ok_or(Error::NotFound("contact"))?;
+        Ok(ContactWithLists { contact, lists })
     }
 
     /// A page of contacts, newest first.

@@ -9,19 +9,29 @@ use crate::message::{Message, MessageFilter};
 use crate::page::{Limit, Page, PageRequest};
 use crate::phone::E164;
 
+/// A page of an account's conversations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Inbox {
+    /// The page, the conversation with the newest message first.
+    pub conversations: Page<Conversation>,
+    /// How many messages of the whole account are unread.
+    pub unread: u64,
+}
+
 impl AccountHandle {
-    /// A page of the conversations with numbers that have texted the account, the one with the
-    /// newest text first, and how many texts of the whole account are unread. `q` is a number or a
+    /// A page of the conversations with numbers that have texted the account. `q` is a number or a
     /// part of one, or words of a contact's name.
     pub async fn conversation_list(
         &self,
         state: Option<ReadState>,
         q: Option<&str>,
         page: PageRequest,
-    ) -> Result<(Page<Conversation>, u64), Error> {
+    ) -> Result<Inbox, Error> {
         let filter = ConversationFilter { state, search: q.and_then(ContactSearch::parse) };
-        let page = self.sms.store().conversation_list(self.id, &filter, page).await?;
-        Ok((page, self.sms.store().unread_total(self.id).await?))
+        let store = self.sms.store();
+        let conversations = store.conversation_list(self.id, &filter, page).await?;
+        Ok(Inbox { conversations, unread: store.unread_total(self.id).await? })
     }
 
     /// The conversation with a number: its newest 200 texts. Every number that the account has any

@@ -10,6 +10,16 @@ use crate::page::{Page, PageRequest};
 use crate::phone::parse_uk_mobile;
 use crate::text::is_blank;
 
+/// What came of [`list_add`](AccountHandle::list_add).
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ListJoined {
+    /// How many contacts are on the list now that were not.
+    pub added: usize,
+    /// What could not be added, as given: ids of no contact, then numbers that cannot be texted.
+    pub invalid: Vec<String>,
+}
+
 impl AccountHandle {
     /// Makes a list.
     ///
@@ -64,14 +74,8 @@ impl AccountHandle {
         Ok(self.sms.store().contact_list(self.id, &filter, page).await?)
     }
 
-    /// Puts contacts on a list; a number that is no contact yet becomes one. Returns how many are
-    /// on it now that were not, and what could not be: ids of no contact, then numbers that cannot
-    /// be texted, as given.
-    pub async fn list_add(
-        &self,
-        id: ListId,
-        input: JoinInput,
-    ) -> Result<(usize, Vec<String>), Error> {
+    /// Puts contacts on a list; a number that is no contact yet becomes one.
+    pub async fn list_add(&self, id: ListId, input: JoinInput) -> Result<ListJoined, Error> {
         self.list_get(id).await?;
         let at = self.sms.now();
         let plan = JoinPlan {
@@ -87,7 +91,7 @@ impl AccountHandle {
             |text: &String| text.parse().map_or(true, |id| joined.unknown.contains(&id));
         let contacts = input.contact_ids.into_iter().filter(is_unknown);
         let phones = input.phones.into_iter().filter(|text| parse_uk_mobile(text).is_err());
-        Ok((joined.added, contacts.chain(phones).collect()))
+        Ok(ListJoined { added: joined.added, invalid: contacts.chain(phones).collect() })
     }
 
     /// Takes a contact off a list. One that is not on it stays so.

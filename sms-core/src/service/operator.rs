@@ -80,6 +80,16 @@ impl NumberInput {
     }
 }
 
+/// A key that was made just now.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ApiKeyCreated {
+    /// The key itself, which cannot be read again.
+    pub key: ApiKey,
+    /// What is kept of it.
+    pub record: KeyRecord,
+}
+
 /// The operator's handle.
 #[derive(Debug, Clone)]
 pub struct Operator {
@@ -184,7 +194,7 @@ impl Operator {
         account: AccountId,
         mode: Mode,
         name: Option<String>,
-    ) -> Result<(ApiKey, KeyRecord), Error> {
+    ) -> Result<ApiKeyCreated, Error> {
         if let Some(name) = &name {
             check_name("name", name)?;
         }
@@ -202,7 +212,7 @@ impl Operator {
             revoked_at: None,
         };
         match self.sms.store().api_key_create(record.clone()).await? {
-            KeyCreated::Created => Ok((key, record)),
+            KeyCreated::Created => Ok(ApiKeyCreated { key, record }),
             KeyCreated::NoSuchAccount => Err(Error::NotFound("account")),
         }
     }

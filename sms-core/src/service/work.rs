@@ -200,7 +200,7 @@ impl Sms {
             return async move { vec![self.record(unknown).await] }.boxed();
         };
         route
-            .hand_over_each(texts, self)
+            .hand_over(texts, self)
             .ready_chunks(texts.len())
             .map(move |outcomes| {
                 let plans = outcomes.into_iter().filter_map(|(place, result)| {

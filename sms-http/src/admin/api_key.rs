@@ -134,9 +134,8 @@ impl ApiKeyApi {
         let account = path_id(&id)?;
         let KeyInput { kind, name } = checked(body)?;
         let made = self.sms.operator().api_key_create(account, kind.into(), name).await?;
-        let (key, record) = made;
-        let key = key.reveal().to_owned();
-        Ok(Created::new(KeyCreatedShape { record: record.into(), key }))
+        let key = made.key.reveal().to_owned();
+        Ok(Created::new(KeyCreatedShape { record: made.record.into(), key }))
     }
 
     /// List keys

@@ -144,9 +144,10 @@ impl CampaignApi {
             errors.extend(options.check(self.sms.now()));
         }
         errors.finish()?;
-        let (campaign, quiet) = self.account(&caller).campaign_launch(id, options).await?;
-        let meta = LaunchMeta { quiet_hours_applied: quiet == QuietHoursApplied::Yes };
-        Ok(Answer { data: self.shown(campaign), meta })
+        let launched = self.account(&caller).campaign_launch(id, options).await?;
+        let quiet_hours_applied = launched.quiet_hours == QuietHoursApplied::Yes;
+        let meta = LaunchMeta { quiet_hours_applied };
+        Ok(Answer { data: self.shown(launched.campaign), meta })
     }
 
     /// Cancel a campaign
@@ -160,8 +161,8 @@ impl CampaignApi {
         /// The campaign's id.
         id: Path<String>,
     ) -> Result<Answer<CampaignShape, CancelMeta>, ApiError> {
-        let (campaign, texts) = self.account(&caller).campaign_cancel(path_id(&id)?).await?;
-        let meta = CancelMeta { cancelled_messages: texts };
-        Ok(Answer { data: self.shown(campaign), meta })
+        let cancelled = self.account(&caller).campaign_cancel(path_id(&id)?).await?;
+        let meta = CancelMeta { cancelled_messages: cancelled.messages };
+        Ok(Answer { data: self.shown(cancelled.campaign), meta })
     }
 }

@@ -100,7 +100,8 @@ impl ContactApi {
         /// The contact's id.
         id: Path<String>,
     ) -> Result<Answer<ContactWithLists>, ApiError> {
-        Ok(Answer::new(self.account(&caller).contact_get(path_id(&id)?).await?.into()))
+        let found = self.account(&caller).contact_get(path_id(&id)?).await?;
+        Ok(Answer::new((found.contact, found.lists).into()))
     }
 
     /// Change a contact

@@ -144,7 +144,8 @@ impl ConversationApi {
         let q = errors.take(q).map(|text| text.0);
         errors.finish()?;
         let account = self.account(&caller);
-        let (page, unread_total) = account.conversation_list(state, q.as_deref(), page).await?;
+        let inbox = account.conversation_list(state, q.as_deref(), page).await?;
+        let (page, unread_total) = (inbox.conversations, inbox.unread);
         let next_cursor = page.next.map(|cursor| cursor.to_string());
         let data = page.items.into_iter().map(Into::into).collect();
         Ok(Answer { data, meta: InboxMeta { next_cursor, unread_total } })

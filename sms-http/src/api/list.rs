@@ -252,8 +252,9 @@ impl ListApi {
             contact_ids: contact_ids.unwrap_or_default(),
             phones: phones.unwrap_or_default(),
         };
-        let (added, invalid) = self.account(&caller).list_add(id, input).await?;
-        Ok(Answer::new(ListContactsAdded { added: added as u64, invalid }))
+        let joined = self.account(&caller).list_add(id, input).await?;
+        let (added, invalid) = (joined.added as u64, joined.invalid);
+        Ok(Answer::new(ListContactsAdded { added, invalid }))
     }
 
     /// Take a contact off a list

@@ -169,8 +169,8 @@ impl MessageApi {
         /// The text's id.
         id: Path<String>,
     ) -> Result<Answer<MessageWithEvents>, ApiError> {
-        let (message, events) = self.account(&caller).message_get(path_id(&id)?).await?;
-        Ok(Answer::new(MessageWithEvents(message, events)))
+        let found = self.account(&caller).message_get(path_id(&id)?).await?;
+        Ok(Answer::new(MessageWithEvents(found.message, found.timeline)))
     }
 
     /// Cancel a text

@@ -46,8 +46,8 @@ pub async fn make(sms: &Sms, network: Network) -> Result<Demo, Error> {
     let operator = sms.operator();
     let account = operator.account_create(NewAccountInput::active("Demo", CREDITS)).await?;
     let name = || Some("demo".to_owned());
-    let (live, _) = operator.api_key_create(account.id, Mode::Live, name()).await?;
-    let (test, _) = operator.api_key_create(account.id, Mode::Test, name()).await?;
+    let live = operator.api_key_create(account.id, Mode::Live, name()).await?;
+    let test = operator.api_key_create(account.id, Mode::Test, name()).await?;
     add_number(&operator, NumberInput::shared(SHARED_NUMBER)).await?;
     let dedicated = NumberInput::dedicated(DEDICATED_NUMBER, account.id);
     let added = add_number(&operator, dedicated).await?;
@@ -55,7 +55,7 @@ pub async fn make(sms: &Sms, network: Network) -> Result<Demo, Error> {
     if let Some(number) = number {
         operator.number_check_in(number).await?;
     }
-    let (live_key, test_key) = (live.reveal().to_owned(), test.reveal().to_owned());
+    let (live_key, test_key) = (live.key.reveal().to_owned(), test.key.reveal().to_owned());
     Ok(Demo { network, live_key, test_key, number })
 }
 

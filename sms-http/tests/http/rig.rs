@@ -140,8 +140,8 @@ impl Rig {
 
     /// A new key of an account.
     pub(crate) async fn key(&self, account: AccountId, mode: Mode) -> Client {
-        let (key, _) = self.sms.operator().api_key_create(account, mode, None).await.unwrap();
-        self.client(Some(key.reveal()))
+        let made = self.sms.operator().api_key_create(account, mode, None).await.unwrap();
+        self.client(Some(made.key.reveal()))
     }
 
     /// Does what is due at this moment, until nothing is.

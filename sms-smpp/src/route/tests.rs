@@ -76,11 +76,11 @@ impl Stage {
     }
 
     async fn message(&self, id: MessageId) -> Message {
-        self.account.message_get(id).await.unwrap().0
+        self.account.message_get(id).await.unwrap().message
     }
 
     async fn details(&self, id: MessageId) -> Vec<String> {
-        let (_, timeline) = self.account.message_get(id).await.unwrap();
+        let timeline = self.account.message_get(id).await.unwrap().timeline;
         timeline.into_iter().filter_map(|line| line.detail).collect()
     }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use futures_util::StreamExt;
 use serde_json::json;
 use sms_core::clock::SystemClock;
 use sms_core::inbound::InboundText;
@@ -123,7 +124,9 @@ impl Way {
     }
 
     async fn send(&self, texts: &[OutboundText]) -> Vec<HandOver> {
-        self.route.hand_over(texts, &*self.sink).await
+        let mut told: Vec<_> = self.route.hand_over(texts, &*self.sink).collect().await;
+        told.sort_by_key(|(place, _)| *place);
+        told.into_iter().map(|(_, answer)| answer).collect()
     }
 
     /// Sends a text; the ids of its parts.

@@ -12,7 +12,7 @@ use crate::rows_query::rows_query;
 pub(crate) fn endpoint(row: &PgRow) -> PgResult<Endpoint> {
     row.in_table("endpoint", || {
         let events = row.try_get::<Vec<String>, _>("events")?;
-        let events: Result<_, ()> = events.iter().map(|name| name.parse()).collect();
+        let events: Result<_, _> = events.iter().map(|name| name.parse()).collect();
         let power = match row.try_get::<Option<&str>, _>("disabled_reason")? {
             None => Power::On,
             Some("consecutive_failures") => Power::Off(DisabledReason::Failures),
@@ -23,7 +23,7 @@ pub(crate) fn endpoint(row: &PgRow) -> PgResult<Endpoint> {
             id: row.id("id")?,
             account: row.id("account_id")?,
             url: row.try_get("url")?,
-            events: events.map_err(|()| PgError::invalid("events"))?,
+            events: events.map_err(|_| PgError::invalid("events"))?,
             description: row.try_get("description")?,
             power,
             secret: Secret::from_stored(row.try_get("secret")?),

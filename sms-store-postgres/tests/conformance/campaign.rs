@@ -113,10 +113,9 @@ async fn long_list(rig: &Rig, url: &str) {
     let done = sms.dispatch_due(500).await.expect("dispatched");
     assert!(done.sent <= 500 && done.sent > 0);
     let left = counts(&sms, &account, campaign.id).await.of(MessageStatus::Sent);
-    let (cancelled, texts_cancelled) =
-        handle.campaign_cancel(campaign.id).await.expect("cancelled");
-    assert_eq!(texts_cancelled, texts - left);
-    assert_eq!(cancelled.status(rig.now()), CampaignStatus::Cancelled);
+    let cancelled = handle.campaign_cancel(campaign.id).await.expect("cancelled");
+    assert_eq!(cancelled.messages, texts - left);
+    assert_eq!(cancelled.campaign.status(rig.now()), CampaignStatus::Cancelled);
     let after = counts(&sms, &account, campaign.id).await;
     assert_eq!((after.of(MessageStatus::Cancelled), after.total()), (texts - left, texts));
     let balance = handle.get().await.expect("read").balance.get();

@@ -21,19 +21,18 @@ async fn a_revoked_key_is_refused_at_once_where_it_was_revoked_and_within_5_s_el
     let (here, there) = (sms(here), sms(there));
     let account = here.operator().account_create(NewAccountInput::active("Bistro", 0)).await;
     let account = account.expect("made").id;
-    let (key, record) =
-        here.operator().api_key_create(account, Mode::Live, None).await.expect("made");
+    let made = here.operator().api_key_create(account, Mode::Live, None).await.expect("made");
     for sms in [&here, &there] {
-        let caller = sms.authenticate(key.reveal()).await.expect("read");
+        let caller = sms.authenticate(made.key.reveal()).await.expect("read");
         assert_eq!(caller.map(|caller| caller.account), Some(account));
     }
-    here.operator().api_key_revoke(account, record.id).await.expect("revoked");
+    here.operator().api_key_revoke(account, made.record.id).await.expect("revoked");
     let refused = timeout(WITHIN, async {
-        while there.authenticate(key.reveal()).await.expect("read").is_some() {
+        while there.authenticate(made.key.reveal()).await.expect("read").is_some() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     });
-    assert_eq!(here.authenticate(key.reveal()).await.expect("read"), None);
+    assert_eq!(here.authenticate(made.key.reveal()).await.expect("read"), None);
     refused.await.expect("refused everywhere");
     database.drop().await;
 }

@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures_util::stream::{self, BoxStream, StreamExt};
 use sms_core::Sms;
 use sms_core::account::Mode;
 use sms_core::ids::AccountId;
-use sms_core::route::{Fitness, HandOver, OutboundText, Route, RouteKind, RouteName, RouteSink};
+use sms_core::route::{
+    Fitness, HandOver, HandOvers, OutboundText, Route, RouteKind, RouteName, RouteSink, all_at_once,
+};
 use sms_core::sending::request::SendRequest;
 use sms_core::service::SmsBuilder;
 use sms_core::service::operator::{NewAccountInput, NumberInput};
@@ -73,23 +74,17 @@ impl Route for Network {
         RouteKind::Real
     }
 
-    async fn hand_over(&self, texts: &[OutboundText], _sink: &dyn RouteSink) -> Vec<HandOver> {
-        vec![HandOver::TryLater { detail: "closed".to_owned() }; texts.len()]
-    }
-
-    fn hand_over_each<'a>(
+    fn hand_over<'a>(
         &'a self,
         texts: &'a [OutboundText],
-        sink: &'a dyn RouteSink,
-    ) -> BoxStream<'a, (usize, HandOver)> {
+        _sink: &'a dyn RouteSink,
+    ) -> HandOvers<'a> {
         self.in_hand.fetch_add(texts.len(), Ordering::SeqCst);
-        let answers = async move {
+        all_at_once(async move {
             self.answers.acquire().await.unwrap().forget();
-            let answers = self.hand_over(texts, sink).await;
             self.step("answered");
-            answers
-        };
-        stream::once(answers).flat_map(|all| stream::iter(all.into_iter().enumerate())).boxed()
+            vec![HandOver::TryLater { detail: "closed".to_owned() }; texts.len()]
+        })
     }
 
     fn fitness(&self) -> Fitness {
@@ -206,9 +201,15 @@ impl Route for FullAtFirst {
         &self.name
     }
 
-    async fn hand_over(&self, texts: &[OutboundText], _sink: &dyn RouteSink) -> Vec<HandOver> {
-        self.carried.notify_one();
-        vec![HandOver::Taken { simulated: Vec::new() }; texts.len()]
+    fn hand_over<'a>(
+        &'a self,
+        texts: &'a [OutboundText],
+        _sink: &'a dyn RouteSink,
+    ) -> HandOvers<'a> {
+        all_at_once(async move {
+            self.carried.notify_one();
+            vec![HandOver::Taken { simulated: Vec::new() }; texts.len()]
+        })
     }
 
     fn fitness(&self) -> Fitness {

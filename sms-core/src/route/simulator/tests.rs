@@ -65,10 +65,16 @@ fn text(last_digits: u64, attempt: u32) -> OutboundText {
     }
 }
 
+fn answers(texts: &[OutboundText], sink: &Recorder) -> Vec<HandOver> {
+    let told: Vec<_> = block_on(simulator().hand_over(texts, sink).collect());
+    assert!(told.iter().map(|(place, _)| *place).eq(0..texts.len()));
+    told.into_iter().map(|(_, answer)| answer).collect()
+}
+
 /// What becomes of each text, and what was reported meanwhile.
 fn hand_over(texts: &[OutboundText]) -> (Vec<HandOver>, Vec<Receipt>) {
     let sink = Recorder::default();
-    let results = block_on(simulator().hand_over(texts, &sink));
+    let results = answers(texts, &sink);
     assert_eq!(*sink.inbound.lock().unwrap(), []);
     (results, sink.receipts.into_inner().unwrap())
 }
@@ -161,7 +167,7 @@ fn only_one_number_has_its_receipt_reported_during_the_hand_over() {
 #[test]
 fn a_receipt_that_nobody_kept_does_not_stop_the_others() {
     let sink = Recorder { deaf: true, ..Recorder::default() };
-    let results = block_on(simulator().hand_over(&[text(910, 0), text(123, 0)], &sink));
+    let results = answers(&[text(910, 0), text(123, 0)], &sink);
     assert_eq!(results, [taken(vec![]), taken(vec![delivered(2)])]);
 }
 
