@@ -25,7 +25,8 @@ pub(crate) async fn run(stop: impl Future<Output = ()>) -> Result<(), Box<dyn st
     sms.operator().number_create(NumberInput::shared("07700 900001")).await?;
     let account = sms.account(account.id, Mode::Live);
     let sent = account.send(SendRequest::new("Hello").to("07700 900123")).await?;
-    while account.message_get(sent.messages[0].id).await?.message.status != MessageStatus::Delivered {
+    while account.message_get(sent.messages[0].id).await?.message.status != MessageStatus::Delivered
+    {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     println!("delivered; press Ctrl-C to stop");

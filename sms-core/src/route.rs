@@ -92,9 +92,9 @@ pub trait Route: Send + Sync + fmt::Debug {
     /// What it leads to.
     fn kind(&self) -> RouteKind;
 
-    /// Submits messages to the network, and says what became of each, by its place among `texts`, as
-    /// soon as that is known: what is recorded at once does not wait for the slowest. A message of
-    /// which nothing is said is handed over again when the claim on it runs out.
+    /// Submits messages to the network, and says what became of each, by its place among `texts`,
+    /// as soon as that is known: an outcome is recorded without waiting for the slowest. A message
+    /// of which nothing is said is handed over again when the claim on it runs out.
     ///
     /// A route that knows all answers at the same time makes its answer with [`all_at_once`].
     ///

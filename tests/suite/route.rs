@@ -4,14 +4,16 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures_util::stream::{self, BoxStream, StreamExt};
+use futures_util::stream::{self, StreamExt};
 use futures_util::{FutureExt, poll};
 use sms_core::clock::ManualClock;
 use sms_core::dispatch::VALIDITY;
 use sms_core::ids::MessageId;
 use sms_core::number::Number;
 use sms_core::prelude::*;
-use sms_core::route::{Fitness, HandOver, OutboundText, Route, RouteKind, RouteName, RouteSink};
+use sms_core::route::{
+    Fitness, HandOver, HandOvers, OutboundText, Route, RouteKind, RouteName, RouteSink, all_at_once,
+};
 use sms_core::service::AccountHandle;
 use sms_core::time::Timestamp;
 use sms_store_memory::MemoryStore;
@@ -43,20 +45,17 @@ impl Route for Told {
         self.kind
     }
 
-    async fn hand_over(&self, texts: &[OutboundText], _sink: &dyn RouteSink) -> Vec<HandOver> {
-        self.carried.lock().unwrap().extend(texts.iter().map(|text| text.message));
-        vec![HandOver::Taken { simulated: Vec::new() }; texts.len()]
-    }
-
-    fn hand_over_each<'a>(
+    fn hand_over<'a>(
         &'a self,
         texts: &'a [OutboundText],
-        sink: &'a dyn RouteSink,
-    ) -> BoxStream<'a, (usize, HandOver)> {
-        let all = stream::once(self.hand_over(texts, sink))
-            .flat_map(|results| stream::iter(results.into_iter().enumerate()));
+        _sink: &'a dyn RouteSink,
+    ) -> HandOvers<'a> {
+        let all = all_at_once(async {
+            self.carried.lock().unwrap().extend(texts.iter().map(|text| text.message));
+            vec![HandOver::Taken { simulated: Vec::new() }; texts.len()]
+        });
         match self.answers {
-            Answers::All => all.boxed(),
+            Answers::All => all,
             Answers::FirstOnly => all.take(1).chain(stream::pending()).boxed(),
         }
     }
@@ -116,7 +115,7 @@ impl Stage {
     }
 
     fn status(&self, id: MessageId) -> MessageStatus {
-        now(self.account.message_get(id)).unwrap().0.status
+        now(self.account.message_get(id)).unwrap().message.status
     }
 
     fn dispatch(&self) -> usize {

@@ -8,7 +8,9 @@ use futures_util::FutureExt;
 use sms_core::clock::ManualClock;
 use sms_core::prelude::*;
 use sms_core::random::SeededRandom;
-use sms_core::route::{HandOver, OutboundText, Route, RouteKind, RouteName, RouteSink};
+use sms_core::route::{
+    HandOver, HandOvers, OutboundText, Route, RouteKind, RouteName, RouteSink, all_at_once,
+};
 use sms_core::service::AccountHandle;
 use sms_core::service::work::DispatchFailed;
 use sms_core::time::Timestamp;
@@ -32,9 +34,15 @@ impl Route for Counting {
         RouteKind::Real
     }
 
-    async fn hand_over(&self, texts: &[OutboundText], _sink: &dyn RouteSink) -> Vec<HandOver> {
-        *self.taken.lock().unwrap() += texts.len();
-        vec![HandOver::Taken { simulated: Vec::new() }; texts.len()]
+    fn hand_over<'a>(
+        &'a self,
+        texts: &'a [OutboundText],
+        _sink: &'a dyn RouteSink,
+    ) -> HandOvers<'a> {
+        all_at_once(async move {
+            *self.taken.lock().unwrap() += texts.len();
+            vec![HandOver::Taken { simulated: Vec::new() }; texts.len()]
+        })
     }
 
     async fn run(&self, _sink: Arc<dyn RouteSink>) {}
@@ -80,7 +88,7 @@ impl Stage {
     fn assert_sent_once(self) {
         assert_eq!(*self.route.taken.lock().unwrap(), 2, "each text was handed over once");
         for message in self.sent.messages {
-            let (message, _) = now(self.account.message_get(message.id)).unwrap();
+            let message = now(self.account.message_get(message.id)).unwrap().message;
             assert_eq!(message.status, MessageStatus::Sent);
         }
     }

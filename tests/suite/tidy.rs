@@ -1,13 +1,27 @@
 //! Rules about the tree itself: the map is true, and files stay small enough to be read.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+mod imports;
+mod modules;
 
 const MOST_LINES: usize = 500;
 const MOST_COLUMNS: usize = 100;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The folders of all crates.
+fn crates() -> Vec<PathBuf> {
+    let roots = ["lib.rs", "main.rs"].map(|root| Path::new("src").join(root));
+    let folders = rust_files().into_iter().filter_map(|file| {
+        let folder = file.parent()?.parent()?;
+        roots.iter().any(|root| file.ends_with(root)).then(|| folder.to_owned())
+    });
+    folders.collect::<BTreeSet<PathBuf>>().into_iter().collect()
 }
 
 /// Every Rust file of the workspace.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use sms_core::prelude::*;
-use sms_core::route::{Fitness, HandOver, OutboundText, Route, RouteKind, RouteName, RouteSink};
+use sms_core::route::{Fitness, HandOvers, OutboundText, Route, RouteKind, RouteName, RouteSink};
 use sms_store_memory::MemoryStore;
 use sms_tests::claim_counter::ClaimCounter;
 use sms_workers::{WorkerOptions, Workers};
@@ -34,7 +34,11 @@ impl Route for Full {
         &self.name
     }
 
-    async fn hand_over(&self, texts: &[OutboundText], _sink: &dyn RouteSink) -> Vec<HandOver> {
+    fn hand_over<'a>(
+        &'a self,
+        texts: &'a [OutboundText],
+        _sink: &'a dyn RouteSink,
+    ) -> HandOvers<'a> {
         panic!("{} texts for a route that is full", texts.len());
     }
 

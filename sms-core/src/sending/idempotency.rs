@@ -147,9 +147,8 @@ mod tests {
     fn a_stored_fingerprint_is_still_that_of_its_request() {
         // Stores hold fingerprints for 7 days: whatever changes these refuses retries of requests
         // that were accepted before the change.
-        let hex = |fingerprint: Fingerprint| {
-            fingerprint.0.iter().map(|byte| format!("{byte:02x}")).collect::<String>()
-        };
+        let hex =
+            |fingerprint: Fingerprint| fingerprint.0.map(|byte| format!("{byte:02x}")).concat();
         let short = SendRequest::new("Your table is ready").to("07700 900123");
         assert_eq!(
             hex(fingerprint(&short)),

@@ -90,7 +90,7 @@ async fn long_list(rig: &Rig, url: &str) {
     let launch = async {
         let answer = handle.campaign_launch(draft.id, now()).await;
         launched.store(true, Ordering::SeqCst);
-        answer.expect("launched").0
+        answer.expect("launched").campaign
     };
     let others = async {
         let mut sent = 0;

@@ -63,7 +63,7 @@ async fn account(sms: &Sms) -> AccountHandle {
 }
 
 async fn is_delivered(account: &AccountHandle, message: sms_core::ids::MessageId) -> Option<()> {
-    let (message, _) = account.message_get(message).await.unwrap();
+    let message = account.message_get(message).await.unwrap().message;
     (message.status == MessageStatus::Delivered).then_some(())
 }
 
@@ -107,7 +107,7 @@ async fn a_message_leaves_as_soon_as_it_is_accepted_without_anything_to_wire() {
     let accepted = Instant::now();
     let message = hello(&account).await;
     until("a sent message", async || {
-        let (message, _) = account.message_get(message).await.unwrap();
+        let message = account.message_get(message).await.unwrap().message;
         (message.status != MessageStatus::Queued).then_some(())
     })
     .await;
@@ -147,7 +147,7 @@ async fn paused_workers_begin_nothing_and_go_on_afterwards() {
     let paused = switch.pause().await;
     let message = hello(&account).await;
     tokio::time::sleep(Duration::from_mins(2)).await;
-    let status = account.message_get(message).await.unwrap().0.status;
+    let status = account.message_get(message).await.unwrap().message.status;
     assert_eq!(status, MessageStatus::Queued);
     drop(paused);
     until("a delivered message", async || is_delivered(&account, message).await).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use sms_core::Sms;
-use sms_core::route::{HandOver, OutboundText, Route, RouteKind, RouteName, RouteSink};
+use sms_core::route::{HandOvers, OutboundText, Route, RouteKind, RouteName, RouteSink};
 use sms_store_memory::MemoryStore;
 use sms_workers::{Loop, StopFailed, WorkerOptions, WorkerPanicked, Workers};
 use tokio::time::{Instant, sleep, timeout};
@@ -68,7 +68,11 @@ impl Route for Line {
         RouteKind::Real
     }
 
-    async fn hand_over(&self, texts: &[OutboundText], _sink: &dyn RouteSink) -> Vec<HandOver> {
+    fn hand_over<'a>(
+        &'a self,
+        texts: &'a [OutboundText],
+        _sink: &'a dyn RouteSink,
+    ) -> HandOvers<'a> {
         panic!("{} messages", texts.len());
     }
 

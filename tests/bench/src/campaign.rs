@@ -78,11 +78,11 @@ pub(crate) async fn alone(database: Option<String>, contacts: usize) -> Result<(
         ..LaunchOptions::default()
     };
     let started = Instant::now();
-    let (launched, _) = handle.campaign_launch(draft.id, options).await?;
-    let texts = launched.launch.map_or(0, |launch| launch.recipients);
+    let launched = handle.campaign_launch(draft.id, options).await?;
+    let texts = launched.campaign.launch.map_or(0, |launch| launch.recipients);
     row("texts/s of a campaign launched", usize::try_from(texts)?, started);
     let started = Instant::now();
-    let (_, cancelled) = handle.campaign_cancel(draft.id).await?;
+    let cancelled = handle.campaign_cancel(draft.id).await?.messages;
     row("texts/s of it cancelled and refunded", usize::try_from(cancelled)?, started);
     if cancelled != texts || usize::try_from(texts)? != contacts {
         return Err(format!("{cancelled} of {texts} texts cancelled, {contacts} contacts").into());

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use async_trait::async_trait;
 use sms_core::Sms;
 use sms_core::account::Mode;
-use sms_core::route::{HandOver, OutboundText, Route, RouteKind, RouteName, RouteSink};
 use sms_core::sending::request::SendRequest;
 use sms_store_postgres::{PgSettings, PgStore};
 use sms_test_postgres::Server as Postgres;
@@ -14,36 +12,10 @@ use sms_test_postgres::Server as Postgres;
 use crate::Failed;
 use crate::stock::{drama_numbers, stock};
 use crate::table::{Row, print};
+use crate::taker::Taker;
 
 const TEXTS: usize = 50_000;
 const BATCH: usize = 500;
-
-/// Takes everything at once and brings nothing back.
-#[derive(Debug)]
-pub(crate) struct Taker(RouteName);
-
-impl Taker {
-    pub(crate) fn new() -> Self {
-        Self(RouteName::new("simulator"))
-    }
-}
-
-#[async_trait]
-impl Route for Taker {
-    fn name(&self) -> &RouteName {
-        &self.0
-    }
-
-    fn kind(&self) -> RouteKind {
-        RouteKind::Real
-    }
-
-    async fn hand_over(&self, texts: &[OutboundText], _sink: &dyn RouteSink) -> Vec<HandOver> {
-        vec![HandOver::Taken { simulated: Vec::new() }; texts.len()]
-    }
-
-    async fn run(&self, _sink: Arc<dyn RouteSink>) {}
-}
 
 pub(crate) async fn claims_and_outcomes(postgres: &Postgres) -> Result<(), Failed> {
     for workers in [1, 2] {

@@ -16,11 +16,11 @@ use sms_test_postgres::Server as Postgres;
 use tokio::task::JoinSet;
 
 use crate::Failed;
-use crate::dispatch::Taker;
 use crate::page::{fill, median};
 use crate::send::library;
 use crate::stock::{drama_numbers, later, people, stock};
 use crate::table::{Limit, Row, print};
+use crate::taker::Taker;
 
 const SIZES: [usize; 3] = [10_000, 100_000, 1_000_000];
 /// Texts that leave and are reported at each size.

@@ -18,6 +18,7 @@ mod bare;
 mod campaign;
 mod dispatch;
 mod drive;
+mod failed;
 mod growth;
 mod limit;
 mod memory;
@@ -30,16 +31,16 @@ mod send;
 mod server;
 mod stock;
 mod table;
+mod taker;
 mod turns;
 mod usage;
 mod webhook;
 
+pub(crate) use failed::Failed;
+
 /// As the server has it.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-/// Why a measurement ended early.
-pub(crate) type Failed = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Parser)]
 struct Cli {
@@ -158,8 +159,4 @@ async fn measure(cli: &Cli) -> Result<(), Failed> {
         search::search(&postgres, cli.texts.min(search::MOST)).await?;
     }
     Ok(())
-}
-
-pub(crate) fn loopback(port: u16) -> SocketAddr {
-    SocketAddr::from(([127, 0, 0, 1], port))
 }

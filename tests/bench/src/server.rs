@@ -10,7 +10,7 @@ use sms_http::server::run::run;
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
-use crate::{Failed, loopback};
+use crate::Failed;
 
 /// What the child does.
 pub(crate) async fn serve() -> Result<(), Failed> {
@@ -81,4 +81,8 @@ fn ours(child: &mut Command, addr: SocketAddr) -> &mut Command {
         .env("SMS_RATE_PER_SECOND", "1000000")
         .env("SMS_RATE_BURST", "1000000")
         .env("SMS_LOG", "warn")
+}
+
+fn loopback(port: u16) -> SocketAddr {
+    SocketAddr::from(([127, 0, 0, 1], port))
 }

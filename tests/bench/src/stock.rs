@@ -12,7 +12,7 @@ use sms_store_postgres::{PgSettings, PgStore};
 use sqlx::PgPool;
 
 use crate::Failed;
-use crate::dispatch::Taker;
+use crate::taker::Taker;
 
 /// A service over a new database, with accounts that have credits, a live key and a number.
 pub(crate) struct Stock {
@@ -38,8 +38,8 @@ pub(crate) async fn people(sms: &Sms, accounts: usize) -> Result<Vec<(AccountId,
     for index in 0..accounts {
         let input = NewAccountInput::active(format!("Account {index}"), 1_000_000_000);
         let account = operator.account_create(input).await?;
-        let (key, _) = operator.api_key_create(account.id, Mode::Live, None).await?;
-        made.push((account.id, key.reveal().to_owned()));
+        let made_key = operator.api_key_create(account.id, Mode::Live, None).await?;
+        made.push((account.id, made_key.key.reveal().to_owned()));
     }
     Ok(made)
 }

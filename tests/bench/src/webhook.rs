@@ -21,10 +21,10 @@ use sms_webhooks::{Courier, HttpSender, Reach};
 use tokio::task::JoinSet;
 
 use crate::Failed;
-use crate::dispatch::Taker;
 use crate::server::Server;
 use crate::stock::{drama_numbers, people};
 use crate::table::print;
+use crate::taker::Taker;
 use crate::turns::{TURNS, Turns};
 
 /// Deliveries of a turn.

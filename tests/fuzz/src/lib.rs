@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+mod input;
 pub mod links;
 pub mod merge;
 pub mod parts;
@@ -14,6 +15,9 @@ mod service;
 pub mod smpp_incoming;
 pub mod smpp_pdu;
 pub mod tokens;
+mod width;
+
+pub(crate) use input::text_of;
 
 /// Tries the laws of a target on an input.
 pub type Check = fn(&[u8]);
@@ -29,8 +33,3 @@ pub const TARGETS: [(&str, Check); 8] = [
     ("smpp_incoming", smpp_incoming::check),
     ("requests", requests::check),
 ];
-
-/// The text that an input begins with, as far as it is UTF-8.
-pub(crate) fn text_of(input: &[u8]) -> &str {
-    input.utf8_chunks().next().map_or("", |chunk| chunk.valid())
-}

@@ -24,6 +24,7 @@ use sms_smpp::pdu::{self, Pdu, ShortMessage};
 use sms_smpp::submit::{LongTexts, Style, submits};
 
 use crate::merge::filled;
+use crate::width::widths;
 use crate::{refusal, service, text_of};
 
 /// Tries the laws on a text.
@@ -50,25 +51,6 @@ fn repeated(input: &str) -> Option<String> {
     let times: usize = times.parse().ok()?;
     let most = MOST_CHARACTERS / text.len().max(1);
     Some(text.repeat(times.min(most)))
-}
-
-/// 3GPP TS 23.038, 6.2.1, but for the escape.
-const ONE_SEPTET: &str = concat!(
-    "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?",
-    "¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
-);
-const TWO_SEPTETS: &str = "\u{c}^{}\\[~]|€";
-
-/// Units of each character, and how many fit a part that is alone and one that is not.
-pub(crate) fn widths(text: &str) -> (Encoding, Vec<usize>, usize, usize) {
-    let wide = |c: char| TWO_SEPTETS.contains(c);
-    if text.chars().all(|c| ONE_SEPTET.contains(c) || wide(c)) {
-        let widths = text.chars().map(|c| 1 + usize::from(wide(c))).collect();
-        (Encoding::Gsm7, widths, 160, 153)
-    } else {
-        let widths = text.chars().map(|c| 1 + usize::from(c > '\u{FFFF}')).collect();
-        (Encoding::Ucs2, widths, 70, 67)
-    }
 }
 
 fn counted_as_cut(text: &str) {

@@ -3,7 +3,7 @@
 use sms_core::sending::recipients::RejectionReason;
 use sms_core::text;
 
-use crate::parts::widths;
+use crate::width::widths;
 
 /// Why a text, as it would be read, is not sent, if it is not. `rendered` is what it is without
 /// anything added to it.

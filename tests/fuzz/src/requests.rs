@@ -92,7 +92,7 @@ impl Stage {
     async fn visitor(&self) -> Visitor {
         let account = service::account(&self.sms, CREDITS).await;
         let operator = self.sms.operator();
-        let (key, _) =
+        let made =
             operator.api_key_create(account.id(), Mode::Live, None).await.expect("a key");
         let list = ListInput { name: "Guests".to_owned(), description: None };
         let list = account.list_create(list).await.expect("a list").id;
@@ -112,7 +112,7 @@ impl Stage {
             app: self.app.clone(),
             account,
             sms: self.sms.clone(),
-            authorization: format!("Bearer {}", key.reveal()),
+            authorization: format!("Bearer {}", made.key.reveal()),
             ids: [
                 ("$list", list.to_string()),
                 ("$contact", contact.to_string()),

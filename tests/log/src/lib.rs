@@ -13,28 +13,14 @@
 mod listener;
 pub mod rules;
 
-use std::io::Write;
 use std::sync::Once;
 
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::{Layer, Registry};
 
-pub use listener::Listener;
+use listener::end;
+pub use listener::{Heard, Listener, NEVER_PASSED_ON};
 pub use rules::{Leak, leak, secret};
-
-/// Log targets that no server writes to its log, because only a developer may see them.
-///
-/// PostgreSQL's notices can contain the data of statements, if the database is configured so.
-pub const NEVER_PASSED_ON: &[&str] = &["sqlx::postgres::notice"];
-
-/// Which log targets are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heard {
-    /// Everything.
-    All,
-    /// Everything except [`NEVER_PASSED_ON`], for tests in which a database writes such notices.
-    PassedOn,
-}
 
 /// Reads everything that this process logs from now on. Only the first call has an effect.
 pub fn watch() {
@@ -67,12 +53,4 @@ pub fn check_line(from: &str, line: &str) {
     if let Some(leak) = leak(line) {
         end(from, &leak, line);
     }
-}
-
-/// Aborts rather than panics, because the code that logs may catch a panic.
-fn end(target: &str, leak: &Leak, text: &str) -> ! {
-    // Writes to standard error directly, because the test harness captures what tests print.
-    let told = format!("\nA LEAK: {target} logged {leak}\n  {}\n", text.trim());
-    let _ = std::io::stderr().write_all(told.as_bytes());
-    std::process::abort()
 }

@@ -15,7 +15,8 @@ use sms_core::message::ErrorCode;
 use sms_core::phone::E164;
 use sms_core::receipt::{Receipt, ReceiptStatus};
 use sms_core::route::{
-    Comeback, HandOver, OutboundText, Route, RouteKind, RouteName, RouteSink, Simulated,
+    Comeback, HandOver, HandOvers, OutboundText, Route, RouteKind, RouteName, RouteSink, Simulated,
+    all_at_once,
 };
 use tokio::time::sleep;
 
@@ -117,25 +118,32 @@ impl Route for Carrier {
         RouteKind::Real
     }
 
-    async fn hand_over(&self, texts: &[OutboundText], sink: &dyn RouteSink) -> Vec<HandOver> {
-        if self.write_down(texts).is_err() {
-            let detail = "the rig cannot write its file".to_owned();
-            return vec![HandOver::TryLater { detail }; texts.len()];
-        }
-        sleep(NETWORK_TIME).await;
-        while self.hold.as_ref().is_some_and(|file| !file.exists()) {
-            sleep(LOOK).await;
-        }
-        let mut results = Vec::with_capacity(texts.len());
-        for text in texts {
-            let fate = fate(text.to, text.attempt);
-            if fate == Fate::ArrivesEarly {
-                // If this one is not stored, the later one will be.
-                let _ = sink.receipt(Receipt::new(text.message, ReceiptStatus::Delivered)).await;
+    fn hand_over<'a>(
+        &'a self,
+        texts: &'a [OutboundText],
+        sink: &'a dyn RouteSink,
+    ) -> HandOvers<'a> {
+        all_at_once(async move {
+            if self.write_down(texts).is_err() {
+                let detail = "the rig cannot write its file".to_owned();
+                return vec![HandOver::TryLater { detail }; texts.len()];
             }
-            results.push(fate.result());
-        }
-        results
+            sleep(NETWORK_TIME).await;
+            while self.hold.as_ref().is_some_and(|file| !file.exists()) {
+                sleep(LOOK).await;
+            }
+            let mut results = Vec::with_capacity(texts.len());
+            for text in texts {
+                let fate = fate(text.to, text.attempt);
+                if fate == Fate::ArrivesEarly {
+                    // If this one is not stored, the later one will be.
+                    let _ =
+                        sink.receipt(Receipt::new(text.message, ReceiptStatus::Delivered)).await;
+                }
+                results.push(fate.result());
+            }
+            results
+        })
     }
 
     async fn run(&self, _sink: Arc<dyn RouteSink>) {}

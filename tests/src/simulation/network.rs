@@ -17,7 +17,9 @@ use sms_core::message::{Body, ErrorCode};
 use sms_core::phone::E164;
 use sms_core::receipt::{Receipt, ReceiptStatus};
 use sms_core::route::simulator::Simulator;
-use sms_core::route::{HandOver, OutboundText, Route, RouteKind, RouteName, RouteSink};
+use sms_core::route::{
+    HandOver, HandOvers, OutboundText, Route, RouteKind, RouteName, RouteSink, all_at_once,
+};
 use sms_core::time::Timestamp;
 
 use super::dice::Dice;
@@ -212,24 +214,30 @@ impl Route for Network {
         RouteKind::Real
     }
 
-    async fn hand_over(&self, texts: &[OutboundText], _sink: &dyn RouteSink) -> Vec<HandOver> {
-        let fates: Vec<Fate> = texts.iter().map(|text| self.take(text)).collect();
-        if self.sabotage == Some(Sabotage::HandsOverTwice)
-            && self.world.with(|state| state.air.handed > 100)
-        {
-            for text in texts {
-                self.take(text);
+    fn hand_over<'a>(
+        &'a self,
+        texts: &'a [OutboundText],
+        _sink: &'a dyn RouteSink,
+    ) -> HandOvers<'a> {
+        all_at_once(async move {
+            let fates: Vec<Fate> = texts.iter().map(|text| self.take(text)).collect();
+            if self.sabotage == Some(Sabotage::HandsOverTwice)
+                && self.world.with(|state| state.air.handed > 100)
+            {
+                for text in texts {
+                    self.take(text);
+                }
             }
-        }
-        let started = self.world.now();
-        for fate in &fates {
-            let (turns, after) = fate.wait();
-            for _ in 0..turns {
-                self.world.turn().await;
+            let started = self.world.now();
+            for fate in &fates {
+                let (turns, after) = fate.wait();
+                for _ in 0..turns {
+                    self.world.turn().await;
+                }
+                self.world.sleep_until(started.plus(after)).await;
             }
-            self.world.sleep_until(started.plus(after)).await;
-        }
-        fates.into_iter().map(Fate::result).collect()
+            fates.into_iter().map(Fate::result).collect()
+        })
     }
 
     async fn run(&self, _sink: Arc<dyn RouteSink>) {}
@@ -317,12 +325,16 @@ impl Route for Watched {
         self.inner.kind()
     }
 
-    async fn hand_over(&self, texts: &[OutboundText], sink: &dyn RouteSink) -> Vec<HandOver> {
+    fn hand_over<'a>(
+        &'a self,
+        texts: &'a [OutboundText],
+        sink: &'a dyn RouteSink,
+    ) -> HandOvers<'a> {
         for text in texts {
             self.world.judge(|model, moment| model.saw_hand_over(moment, text));
             self.world.with(|state| state.air.handed += 1);
         }
-        self.inner.hand_over(texts, sink).await
+        self.inner.hand_over(texts, sink)
     }
 
     async fn run(&self, _sink: Arc<dyn RouteSink>) {}

@@ -57,7 +57,7 @@ pub(in crate::rig) async fn read(db: &mut PgConnection) -> Result<Vec<Text>, Rig
         texts.push(Text {
             id: MessageId::from_u128(row.try_get::<Uuid, _>("id")?.as_u128()),
             account: row.try_get("account_id")?,
-            status: row.try_get::<&str, _>("status")?.parse().map_err(|()| unknown())?,
+            status: row.try_get::<&str, _>("status")?.parse().map_err(|_| unknown())?,
             batch: BatchId::from_u128(row.try_get::<Uuid, _>("batch_id")?.as_u128()),
             words: row.try_get("body")?,
             to: row.try_get::<i64, _>("to_number")?.cast_unsigned(),

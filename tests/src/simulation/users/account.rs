@@ -34,7 +34,8 @@ impl Caller {
     pub(super) async fn key(&self, account: AccountId, mode: Mode) {
         let operator = self.sms.operator();
         let made = operator.api_key_create(account, mode, None).await;
-        let Some((key, record)) = self.expect("making a key", made, &[]) else { return };
+        let Some(made) = self.expect("making a key", made, &[]) else { return };
+        let (key, record) = (made.key, made.record);
         for _ in 0..2 {
             let caller = self.sms.authenticate(key.reveal()).await;
             let caller = self.expect("authenticating", caller, &[]).flatten();

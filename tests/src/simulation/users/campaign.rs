@@ -90,10 +90,11 @@ impl Caller {
         let launches = if twice { 2 } else { 1 };
         let asks = (0..launches).map(|_| handle.campaign_launch(campaign.id, options));
         for answer in futures_util::future::join_all(asks).await {
-            let Some((launched, quiet)) = self.expect("campaign_launch", answer, &REFUSALS) else {
+            let Some(launched) = self.expect("campaign_launch", answer, &REFUSALS) else {
                 continue;
             };
-            let right = launched.launch.is_some_and(|launch| {
+            let quiet = launched.quiet_hours;
+            let right = launched.campaign.launch.is_some_and(|launch| {
                 let wanted = schedule_at.filter(|at| *at > launch.at);
                 let put_off = launch.scheduled_at > wanted;
                 launch.recipients > 0 && put_off == (quiet == QuietHoursApplied::Yes)
@@ -107,7 +108,8 @@ impl Caller {
     pub(super) async fn campaign_cancel(&self, account: AccountId, id: CampaignId) {
         let answer = self.sms.account(account, Mode::Live).campaign_cancel(id).await;
         let codes = ["campaign_not_cancellable", "not_found"];
-        if let Some((campaign, _)) = self.expect("campaign_cancel", answer, &codes) {
+        if let Some(answer) = self.expect("campaign_cancel", answer, &codes) {
+            let campaign = answer.campaign;
             let cancelled = campaign.launch.is_some_and(|launch| launch.cancelled_at.is_some());
             self.must(cancelled && campaign.account == account, || {
                 format!("cancelling {id} of {account} does not cancel it")

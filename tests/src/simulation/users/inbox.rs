@@ -85,7 +85,8 @@ impl Caller {
     pub(super) async fn converse(&self, account: AccountId, number: E164) {
         let handle = self.sms.account(account, Mode::Live);
         let list = handle.conversation_list(None, None, PageRequest::default()).await;
-        if let Some((page, _)) = self.expect("listing conversations", list, &[]) {
+        if let Some(inbox) = self.expect("listing conversations", list, &[]) {
+            let page = inbox.conversations;
             let own = page.items.iter().all(|one| one.last_message.account == account);
             let places = page.items.windows(2);
             let ordered =

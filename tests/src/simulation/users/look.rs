@@ -21,7 +21,8 @@ impl Caller {
         self.must(found.is_some() == (owner == Some(account)), || {
             format!("{account} reads {found:?} of {owner:?}")
         });
-        if let Some((message, lines)) = found {
+        if let Some(found) = found {
+            let (message, lines) = (found.message, found.timeline);
             // Attempts are told as they ended; what the text itself tells has an order.
             let own = lines.iter().filter(|line| line.status != MessageStatus::Sending);
             let ordered = own.clone().zip(own.skip(1)).all(|(one, next)| one.at <= next.at);
