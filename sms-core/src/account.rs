@@ -1,4 +1,4 @@
-//! Accounts: who sends, whether they may, and how they have set things.
+//! Accounts: who sends, whether they may send, and their settings.
 
 use crate::credits::Credits;
 use crate::ids::AccountId;
@@ -17,35 +17,35 @@ pub use status::AccountStatus;
 /// An account as a store keeps it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
-    /// Its id.
+    /// The id of the account.
     pub id: AccountId,
-    /// Its name, for the operator.
+    /// The name that the operator gave the account.
     pub name: String,
-    /// Whether it may send.
+    /// Whether the account may send.
     pub status: AccountStatus,
-    /// What it can spend; always the sum of its ledger.
+    /// The credits that the account can spend; always the sum of its ledger.
     pub balance: Credits,
-    /// Its own settings.
+    /// The settings that the account can change.
     pub settings: Settings,
-    /// When it was made.
+    /// When the operator created the account.
     pub created_at: Timestamp,
     /// When name, status or settings last changed.
     pub updated_at: Timestamp,
 }
 
-/// What the operator wants changed; what is `None` stays.
+/// A change of an account by the operator. `None` leaves a value as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AccountChange {
     /// A new name.
     pub name: Option<String>,
     /// A new status.
     pub status: Option<AccountStatus>,
-    /// New settings, each by itself.
+    /// Changes of single settings.
     pub settings: settings::SettingsChange,
 }
 
 impl AccountChange {
-    /// The account as it is after the change.
+    /// The account after the change, made at `at`.
     #[must_use]
     pub fn apply(self, account: Account, at: Timestamp) -> Account {
         let Self { name, status, settings } = self;
@@ -66,7 +66,7 @@ mod tests {
     use crate::samples::{account, credits, now};
 
     #[test]
-    fn a_change_of_an_account_leaves_alone_what_it_does_not_name() {
+    fn a_change_of_an_account_keeps_the_values_it_does_not_name() {
         let nothing = AccountChange::default().apply(account(), now());
         assert_eq!(nothing, Account { updated_at: now(), ..account() });
         let change = AccountChange {

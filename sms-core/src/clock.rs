@@ -1,4 +1,4 @@
-//! Where the time comes from. Nothing else in this crate asks what time it is.
+//! Clocks, the source of the time. Nothing else in this crate asks for the current time.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use crate::time::Timestamp;
 
-/// Tells the time to a whole service: its rules, its workers and its stores.
+/// Gives the time to a whole service: its rules, its workers and its stores.
 pub trait Clock: Send + Sync + fmt::Debug {
-    /// The present moment.
+    /// The current time.
     fn now(&self) -> Timestamp;
 }
 
@@ -27,7 +27,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is moved, for tests and simulations.
+/// A clock that stands still until a test or simulation moves it.
 ///
 /// ```
 /// use std::time::Duration;
@@ -47,14 +47,15 @@ impl ManualClock {
         Self(Mutex::new(start))
     }
 
-    /// Moves the clock on by `by`, and returns the new time.
+    /// Moves the clock forward by `by` and returns the new time.
     pub fn advance(&self, by: Duration) -> Timestamp {
         let mut now = self.lock();
         *now = now.plus(by);
         *now
     }
 
-    /// Moves the clock on to `to`; a moment that has passed is ignored, for time never goes back.
+    /// Moves the clock forward to `to`. A moment in the past is ignored, because time never goes
+    /// back.
     pub fn advance_to(&self, to: Timestamp) {
         let mut now = self.lock();
         *now = to.max(*now);
@@ -72,8 +73,8 @@ impl Clock for ManualClock {
     }
 }
 
-/// Another clock, ahead of it by as much as it was moved on. It runs on by itself as the other
-/// does. For sandboxes: see [`Sms::pass`](crate::Sms::pass).
+/// A clock that is ahead of another by as much as it was moved, and otherwise runs like it. For
+/// sandboxes: see [`Sms::pass`](crate::Sms::pass).
 #[derive(Debug)]
 pub struct MovableClock {
     inner: Arc<dyn Clock>,
@@ -81,18 +82,18 @@ pub struct MovableClock {
 }
 
 impl MovableClock {
-    /// A clock that shows what `inner` does until it is moved.
+    /// A clock that shows the same time as `inner` until it is moved.
     pub fn new(inner: Arc<dyn Clock>) -> Self {
         Self { inner, moved: Mutex::new(Duration::ZERO) }
     }
 
-    /// Moves the clock on by `by`.
+    /// Moves the clock forward by `by`.
     pub fn advance(&self, by: Duration) {
         let mut moved = self.lock();
         *moved = moved.saturating_add(by);
     }
 
-    /// How far it was moved in all.
+    /// How far the clock has been moved in total.
     pub fn moved(&self) -> Duration {
         *self.lock()
     }
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_movable_clock_runs_on_with_the_one_beneath_and_keeps_how_far_it_was_moved() {
+    fn a_movable_clock_runs_with_its_inner_clock_and_remembers_how_far_it_was_moved() {
         let beneath = Arc::new(ManualClock::at(Timestamp::from_millis(1_000)));
         let clock = MovableClock::new(beneath.clone());
         assert_eq!((clock.now(), clock.moved()), (beneath.now(), Duration::ZERO));

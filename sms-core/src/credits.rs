@@ -1,7 +1,7 @@
-//! Credits: what texts cost, and the ledger in which every change of a balance is an entry.
+//! Credits: what messages cost, and the ledger that records every change of a balance.
 //!
-//! One credit pays for one segment. Balances never go below zero, and at every moment an
-//! account's balance is the sum of its entries: see [`ledger`].
+//! One credit pays for one segment. A balance never goes below zero and is always the sum of the
+//! account's ledger entries: see [`ledger`].
 
 use std::fmt;
 
@@ -13,60 +13,59 @@ pub mod adjust;
 pub mod ledger;
 pub mod store;
 
-/// An amount of credits, never negative; at most 2^53 - 1, so that every JSON reader keeps it.
+/// An amount of credits, 0 to 2^53 - 1, so that every JSON parser reads it exactly.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(try_from = "u64", into = "u64")]
 pub struct Credits(u64);
 
-/// More credits than an account can hold: 2^53 - 1.
+/// The amount exceeds what an account can hold, 2^53 - 1 credits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("more credits than an account can hold (9,007,199,254,740,991)")]
+#[error("an account can hold at most 9,007,199,254,740,991 credits")]
 pub struct TooManyCredits;
 
 impl Credits {
-    /// None at all.
+    /// No credits.
     pub const ZERO: Self = Self(0);
-    /// The most an account can hold.
+    /// The most that an account can hold: 2^53 - 1.
     pub const MAX: Self = Self((1 << 53) - 1);
 
-    /// The most that a top-up may lead to: half of [`Credits::MAX`], so that there is always room
-    /// for
-    /// refunds of what was taken.
+    /// The highest balance that a top-up may lead to: half of [`Credits::MAX`], so that refunds
+    /// always have room.
     pub const MOST_TOPPED_UP: Self = Self(Self::MAX.0 / 2);
 
-    /// So many credits.
+    /// The amount given, or an error if an account cannot hold it.
     pub fn new(amount: u64) -> Result<Self, TooManyCredits> {
         if amount > Self::MAX.0 { Err(TooManyCredits) } else { Ok(Self(amount)) }
     }
 
-    /// What `segments` cost: one credit each.
+    /// The price of `segments`: one credit each.
     pub fn for_segments(segments: Segments) -> Self {
         Self(u64::from(segments.get()))
     }
 
-    /// The amount as a number.
+    /// The amount as an integer.
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// The amount as a change that adds it.
+    /// The change that adds this amount.
     pub fn gain(self) -> Change {
         Change(i64::try_from(self.0).unwrap_or(i64::MAX))
     }
 
-    /// The amount as a change that takes it away.
+    /// The change that takes this amount away.
     pub fn loss(self) -> Change {
         Change(-self.gain().0)
     }
 
-    /// Both together, or nothing when an account could not hold them.
+    /// The sum; `None` if an account cannot hold it.
     pub fn checked_add(self, other: Self) -> Option<Self> {
         self.0.checked_add(other.0).and_then(|sum| Self::new(sum).ok())
     }
 
-    /// What is left when `change` is applied; nothing when that is below zero or too much.
+    /// The amount after `change`; `None` if that is below zero or more than an account can hold.
     pub fn checked_apply(self, change: Change) -> Option<Self> {
         let changed = self.0.checked_add_signed(change.0)?;
         Self::new(changed).ok()
@@ -93,18 +92,18 @@ impl fmt::Display for Credits {
     }
 }
 
-/// A change of a balance: credits gained (above zero) or lost (below zero).
+/// A change of a balance: credits gained (positive) or lost (negative).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
 #[serde(transparent)]
 pub struct Change(i64);
 
 impl Change {
-    /// A change by `amount`; nothing when that is more than an account can hold either way.
+    /// A change by `amount`; `None` if its absolute value is more than an account can hold.
     pub fn new(amount: i64) -> Option<Self> {
         Credits::new(amount.unsigned_abs()).ok().map(|_| Self(amount))
     }
 
-    /// The change as a number.
+    /// The change as an integer.
     pub const fn get(self) -> i64 {
         self.0
     }
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_costs_one_credit_a_part() {
+    fn a_message_costs_one_credit_per_segment() {
         for parts in [1, 2, 11] {
             assert_eq!(Credits::for_segments(Segments::new(parts)).get(), u64::from(parts));
         }

@@ -1,7 +1,8 @@
-//! Every kind of id: a prefix and 26 characters of Crockford base32, the text of a UUIDv7.
+//! Ids of every kind: a prefix and 26 characters of Crockford base32 that encode a UUIDv7 (RFC
+//! 9562).
 //!
-//! Ids sort by the millisecond in which they were made, so "newest first" is id descending, and
-//! within one [`Ids`] in the order they were drawn. Stores keep them as 16 bytes.
+//! Ids sort by the millisecond in which they were made, so that "newest first" means descending
+//! ids. Within one [`Ids`] they sort in the order drawn. Stores keep an id as 16 bytes.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,20 +13,20 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::random::{Random, SplitMix};
 use crate::time::Timestamp;
 
-/// The text is no id of the kind asked for.
+/// The text is not an id of the requested kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not an id of the form {prefix}_ and 26 characters")]
+#[error("not a valid id: expected {prefix}_ and 26 characters")]
 pub struct NotAnId {
     prefix: &'static str,
 }
 
-/// What an id names. One line per kind, in alphabetical order, at the end of this file.
+/// What an id identifies. The end of this file lists the kinds in alphabetical order, one per line.
 pub trait Kind: Copy + Eq + Ord + fmt::Debug + Send + Sync + 'static {
-    /// What stands before the underscore.
+    /// The text before the underscore, such as `msg`.
     const PREFIX: &'static str;
 }
 
-/// An id of one kind of thing.
+/// An id of one kind.
 ///
 /// ```
 /// use sms_core::ids::MessageId;
@@ -38,12 +39,12 @@ pub trait Kind: Copy + Eq + Ord + fmt::Debug + Send + Sync + 'static {
 pub struct Id<K>(u128, PhantomData<fn() -> K>);
 
 impl<K: Kind> Id<K> {
-    /// The id whose 16 bytes, big end first, are this number.
+    /// The id whose 16 bytes, big-endian, are this number.
     pub const fn from_u128(value: u128) -> Self {
         Self(value, PhantomData)
     }
 
-    /// The 16 bytes as a number, big end first.
+    /// The 16 bytes of the id as a big-endian number.
     pub const fn as_u128(self) -> u128 {
         self.0
     }
@@ -54,7 +55,7 @@ impl<K: Kind> Id<K> {
         Timestamp::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
     }
 
-    /// The smallest id that can have been made at `at`: where a range of time begins.
+    /// The smallest id that can be made at `at`, for range queries by time.
     pub fn first_at(at: Timestamp) -> Self {
         let millis = u64::try_from(at.as_millis()).unwrap_or(0);
         Self::from_u128(u128::from(millis) << 80)
@@ -130,15 +131,15 @@ impl<'de, K: Kind> Deserialize<'de> for Id<K> {
 /// The 74 bits of a UUIDv7 that are neither time, version nor variant.
 const RANDOM_BITS: u32 = 74;
 
-/// Lays out a UUIDv7 (RFC 9562, section 5.7) from its milliseconds and 74 free bits.
+/// Builds a UUIDv7 (RFC 9562, section 5.7) from its milliseconds and 74 free bits.
 fn uuid_v7(millis: u64, free: u128) -> u128 {
     let high = (free >> 62) & 0xFFF;
     let low = free & ((1 << 62) - 1);
     (u128::from(millis) << 80) | (0x7 << 76) | (high << 64) | (0b10 << 62) | low
 }
 
-/// Gives out [`Ids`] so that later ones sort after earlier ones, even within one millisecond and
-/// when the clock steps back.
+/// Issues [`Ids`] so that later ones sort after earlier ones, even within one millisecond and when
+/// the clock steps back.
 #[derive(Debug, Default)]
 pub struct IdSource(Mutex<Issued>);
 
@@ -155,14 +156,16 @@ impl IdSource {
         let seed = random.next_u64();
         let mut issued = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if millis > issued.millis {
-            // The lower half of the range, so that runs within this millisecond have room to rise.
+            // Start in the lower half of the range, so that runs of this millisecond have room to
+            // rise.
             let wide = (u128::from(random.next_u64()) << 64) | u128::from(random.next_u64());
             *issued = Issued { millis, free: wide & ((1 << (RANDOM_BITS - 1)) - 1) };
         } else {
-            // A run spends at most 2^24 of these per id: room for a million ids between two runs.
+            // An id uses at most 2^24 of these, so that there is room for a million ids between
+            // runs.
             issued.free += (1 << 44) + u128::from(random.next_u64() >> 20);
             if issued.free >= 1 << (RANDOM_BITS - 1) {
-                // Hundreds of millions of runs in one millisecond: borrow from the next.
+                // After hundreds of millions of runs in one millisecond, borrow from the next.
                 *issued = Issued { millis: issued.millis + 1, free: 0 };
             }
         }
@@ -170,8 +173,8 @@ impl IdSource {
     }
 }
 
-/// A run of fresh ids, in rising order. A plan carries one, so that a store can name what its
-/// verdict creates without a source of its own.
+/// A run of fresh ids in ascending order. A plan carries one, so that a store can name what a
+/// verdict creates without an id source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ids {
     millis: u64,
@@ -180,7 +183,7 @@ pub struct Ids {
 }
 
 impl Ids {
-    /// The next id, of whatever kind is wanted.
+    /// The next id, of the kind that the caller asks for.
     #[expect(clippy::should_implement_trait, reason = "an iterator gives ids of one kind only")]
     pub fn next<K: Kind>(&mut self) -> Id<K> {
         self.free += 1 + u128::from(self.spread.next_u64() >> 40);
@@ -193,7 +196,7 @@ impl Ids {
     }
 }
 
-/// Crockford's base32 in lower case: 26 characters for 128 bits, the first of which is 0 to 7.
+/// Crockford's base32 in lower case: 26 characters for 128 bits. The first character is 0 to 7.
 pub(crate) mod crockford {
     const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
@@ -217,7 +220,8 @@ pub(crate) mod crockford {
         Text(text)
     }
 
-    /// Strict: lower case only, and nothing but the alphabet, so that one id has one text.
+    /// Accepts lower case only and nothing outside the alphabet, so that each id has exactly one
+    /// text.
     pub(crate) fn decode(text: &str) -> Option<u128> {
         let bytes = text.as_bytes();
         if bytes.len() != 26 || bytes[0] > b'7' {
@@ -244,39 +248,39 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Names an account.
+    /// Identifies an account.
     AccountKind AccountId "acc";
-    /// Names an API key (not the key itself).
+    /// Identifies an API key. It is not the key itself.
     ApiKeyKind ApiKeyId "key";
-    /// Names the batch that one send request made.
+    /// Identifies a batch: the messages of one accepted send or one campaign launch.
     BatchKind BatchId "bat";
-    /// Names a campaign.
+    /// Identifies a campaign.
     CampaignKind CampaignId "cmp";
-    /// Names a saved contact.
+    /// Identifies a saved contact.
     ContactKind ContactId "con";
-    /// Names one delivery of an event to one webhook endpoint.
+    /// Identifies the delivery of one event to one webhook endpoint.
     DeliveryKind DeliveryId "whd";
-    /// Names a webhook endpoint.
+    /// Identifies a webhook endpoint.
     EndpointKind EndpointId "whk";
-    /// Names an event.
+    /// Identifies an event.
     EventKind EventId "evt";
-    /// Names something simulated that is still to come back from a route.
+    /// Identifies a follow-up: a receipt or reply that the simulated network brings back later.
     FollowUpKind FollowUpId "fup";
-    /// Names a keyword.
+    /// Identifies a keyword.
     KeywordKind KeywordId "kw";
-    /// Names an entry of the credit ledger.
+    /// Identifies an entry of the credit ledger.
     LedgerEntryKind LedgerEntryId "led";
-    /// Names a tracked link.
+    /// Identifies a tracked link.
     LinkKind LinkId "lnk";
-    /// Names a contact list.
+    /// Identifies a list of contacts.
     ListKind ListId "lst";
-    /// Names a text.
+    /// Identifies a message, outbound or inbound.
     MessageKind MessageId "msg";
-    /// Names a rented or shared number.
+    /// Identifies a rented or shared number.
     NumberKind NumberId "gw";
-    /// Names a sender name.
+    /// Identifies a sender name.
     SenderNameKind SenderNameId "snd";
-    /// Names a template.
+    /// Identifies a template.
     TemplateKind TemplateId "tpl";
 }
 
@@ -336,7 +340,7 @@ mod tests {
         }
     }
 
-    /// The same byte, again and again.
+    /// Returns the same byte every time.
     #[derive(Debug)]
     struct Same(u8);
 
@@ -347,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_one_millisecond_never_meet_whatever_chance_says() {
+    fn runs_of_one_millisecond_never_overlap_whatever_the_random_bits() {
         for random in [Same(0), Same(0xFF)] {
             let source = IdSource::default();
             let mut last = EventId::from_u128(0);
@@ -373,7 +377,7 @@ mod tests {
 
     #[test]
     fn no_two_ids_of_a_run_are_one_even_where_chance_adds_nothing() {
-        // The first number of this seed is 1, whose upper bits are none.
+        // The first number of this seed is 1, so that its upper bits are all zero.
         let spread = SplitMix::new(0xF836_4607_E9C9_49BD);
         assert_eq!(spread.clone().next_u64(), 1);
         let mut ids = Ids { millis: 7, free: 0, spread };
@@ -382,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_of_an_id_reads_back_and_nothing_else_does() {
+    fn the_text_of_an_id_parses_back_and_no_other_text_parses() {
         let mut ids = IdSource::default().draw(Timestamp::from_millis(7), &SeededRandom::new(3));
         let id: BatchId = ids.next();
         assert_eq!(id.to_string().parse(), Ok(id));
@@ -430,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_go_on_rising_when_a_millisecond_is_used_up() {
+    fn ids_keep_rising_when_a_millisecond_is_used_up() {
         let used_up = Issued { millis: 5_000, free: (1 << (RANDOM_BITS - 1)) - 1 };
         let last = MessageId::from_u128(uuid_v7(used_up.millis, used_up.free));
         let source = IdSource(Mutex::new(used_up));

@@ -1,32 +1,32 @@
-//! Pages of a list: newest first, by a cursor that says where the last page ended.
+//! Pages of a list: newest first, with a cursor that says where the last page ended.
 
 use std::fmt;
 
 use crate::ids::{Id, Kind, crockford};
 
-/// How many things a page holds: 1 to 100, by default 25.
+/// The maximum number of items on a page: 1 to 100, by default 25.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit(u32);
 
 impl Limit {
-    /// The largest page.
+    /// The largest page that a client may ask for, in items.
     pub const MAX: u32 = 100;
 
-    /// The pages in which an export reads; more than a client may ask for.
+    /// The page size of an export, larger than a client may ask for.
     pub const EXPORT: Self = Self(1_000);
 
-    /// The texts of a conversation that is opened.
+    /// The maximum number of messages in a conversation's thread.
     pub const THREAD: Self = Self(200);
 
-    /// A single thing.
+    /// A single item.
     pub const ONE: Self = Self(1);
 
-    /// A page of `size` things; `None` unless it is 1 to 100.
+    /// A page of `size` items; `None` unless `size` is 1 to 100.
     pub fn new(size: u32) -> Option<Self> {
         (1..=Self::MAX).contains(&size).then_some(Self(size))
     }
 
-    /// The size as an index.
+    /// The limit as a number of items.
     pub fn get(self) -> usize {
         self.0 as usize
     }
@@ -38,33 +38,33 @@ impl Default for Limit {
     }
 }
 
-/// Where a page ended. Opaque to clients: its text is 26 characters.
+/// Where a page ended. Its text has 26 characters and is opaque to clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor(u128);
 
-/// The text is no cursor that a page gave out.
+/// The text is not a cursor that a page returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a cursor; use the previous page's next_cursor")]
+#[error("not a valid cursor; use next_cursor of the previous page")]
 pub struct NotACursor;
 
 impl Cursor {
-    /// The cursor that continues after `id`.
+    /// The cursor that continues after the item with this id.
     pub fn after<K: Kind>(id: Id<K>) -> Self {
         Self(id.as_u128())
     }
 
-    /// The cursor that continues after the entry at `position`, in lists that are kept in the order
-    /// in which they were written.
+    /// The cursor that continues after the entry at `position`, for lists kept in the order in
+    /// which they were written.
     pub fn after_position(position: u64) -> Self {
         Self(u128::from(position))
     }
 
-    /// The position that the page before ended with.
+    /// The position with which the previous page ended.
     pub fn position(self) -> u64 {
         u64::try_from(self.0).unwrap_or(u64::MAX)
     }
 
-    /// The id that the page before ended with.
+    /// The id with which the previous page ended.
     pub fn id<K: Kind>(self) -> Id<K> {
         Id::from_u128(self.0)
     }
@@ -84,27 +84,27 @@ impl std::str::FromStr for Cursor {
     }
 }
 
-/// Which page is wanted.
+/// Which page of a list to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PageRequest {
-    /// How many things at most.
+    /// The maximum number of items.
     pub limit: Limit,
-    /// Where the page before ended; `None` for the newest.
+    /// Where the previous page ended; `None` for the first page, which has the newest items.
     pub after: Option<Cursor>,
 }
 
 /// One page of a list, newest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
-    /// What is on it.
+    /// The items of this page.
     pub items: Vec<T>,
-    /// Where it ended; `None` at the end of the list.
+    /// The cursor of the next page; `None` at the end of the list.
     pub next: Option<Cursor>,
 }
 
 impl<T> Page<T> {
-    /// Makes a page of rows that a store read newest first, one more than the limit where there
-    /// are more.
+    /// Makes a page from rows that a store has read newest first. The store reads one row more than
+    /// the limit; if that row is there, the page has a next cursor.
     pub fn of<K: Kind>(mut rows: Vec<T>, limit: Limit, id_of: impl Fn(&T) -> Id<K>) -> Self {
         let more = rows.len() > limit.get();
         rows.truncate(limit.get());
@@ -112,27 +112,27 @@ impl<T> Page<T> {
         Self { items: rows, next }
     }
 
-    /// The same page of something else.
+    /// The same page with each item converted.
     pub fn map<U>(self, into: impl FnMut(T) -> U) -> Page<U> {
         Page { items: self.items.into_iter().map(into).collect(), next: self.next }
     }
 }
 
-/// Which part of a list is wanted that is read by position.
+/// Which part of a list to read by offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OffsetRequest {
-    /// How many things at most.
+    /// The maximum number of items.
     pub limit: Limit,
-    /// How many to pass over.
+    /// The number of items to skip.
     pub offset: u64,
 }
 
-/// One part of such a list, and the length of the whole.
+/// One part of a list that is read by offset, with the length of the whole list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OffsetPage<T> {
-    /// What is on it.
+    /// The items of this part.
     pub items: Vec<T>,
-    /// How many things the whole list has.
+    /// The number of items in the whole list.
     pub total: u64,
 }
 
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_tells_where_to_go_on_only_when_there_is_more() {
+    fn a_page_has_a_next_cursor_only_if_more_items_follow() {
         let limit = Limit::new(2).unwrap();
         for (rows, items, next) in [
             (vec![], vec![], None),
@@ -177,13 +177,13 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_something_else_goes_on_at_the_same_place() {
+    fn a_converted_page_keeps_its_cursor() {
         let page = Page { items: vec![1, 2], next: Some(Cursor(7)) };
         assert_eq!(page.map(|n| n * 10), Page { items: vec![10, 20], next: Some(Cursor(7)) });
     }
 
     #[test]
-    fn the_first_page_is_asked_for_by_default() {
+    fn the_default_request_is_for_the_first_page() {
         assert_eq!(PageRequest::default(), PageRequest { limit: Limit(25), after: None });
         assert!(Limit::EXPORT.get() > 100);
     }

@@ -1,10 +1,10 @@
-//! Where randomness comes from: ids, keys, secrets, codes and jitter.
+//! The source of randomness for ids, keys, secrets, codes and jitter.
 
 use std::fmt;
 use std::sync::Mutex;
 
-/// A source of random bytes. Keys and secrets are drawn from it, so outside tests it has to be
-/// fit for cryptography, as [`SystemRandom`] is.
+/// A source of random bytes. Keys and secrets are drawn from it, so that outside tests it must be
+/// cryptographically secure, as [`SystemRandom`] is.
 pub trait Random: Send + Sync + fmt::Debug {
     /// Fills `bytes` with random bytes.
     fn fill(&self, bytes: &mut [u8]);
@@ -17,7 +17,7 @@ pub trait Random: Send + Sync + fmt::Debug {
     }
 }
 
-/// The operating system's randomness.
+/// The operating system's random number generator.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemRandom;
 
@@ -25,17 +25,17 @@ impl Random for SystemRandom {
     fn fill(&self, bytes: &mut [u8]) {
         #[expect(clippy::disallowed_methods, reason = "the one place that asks the machine")]
         let filled = getrandom::fill(bytes);
-        // Without randomness every key could be guessed: stopping is the only safe answer.
+        // Without randomness every key could be guessed, so stopping is the only safe choice.
         filled.expect("the operating system gives random bytes");
     }
 }
 
-/// The same bytes for the same seed: for tests and simulations alone, never for keys.
+/// Returns the same bytes for the same seed. For tests and simulations only, never for keys.
 #[derive(Debug)]
 pub struct SeededRandom(Mutex<SplitMix>);
 
 impl SeededRandom {
-    /// A source whose bytes follow from `seed`.
+    /// A source whose bytes are determined by `seed`.
     pub fn new(seed: u64) -> Self {
         Self(Mutex::new(SplitMix::new(seed)))
     }
@@ -51,17 +51,17 @@ impl Random for SeededRandom {
     }
 }
 
-/// SplitMix64: a small generator that spreads one seed into many numbers.
+/// SplitMix64: a small generator that expands one seed into many numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SplitMix(u64);
 
 impl SplitMix {
-    /// A generator whose numbers follow from `seed`.
+    /// A generator whose numbers are determined by `seed`.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next number.
+    /// The next number, from the full range of 64 bits.
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
@@ -70,7 +70,7 @@ impl SplitMix {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`; 0 when `bound` is 0.
+    /// A number less than `bound`; 0 if `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         if bound == 0 { 0 } else { self.next_u64() % bound }
     }
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_systems_randomness_is_never_the_same_again() {
+    fn the_systems_randomness_does_not_repeat() {
         let drawn = [(); 2].map(|()| {
             let mut bytes = [0; 32];
             SystemRandom.fill(&mut bytes);

@@ -1,4 +1,5 @@
-//! What the tests of several nouns start from: one moment, one account, one text, one endpoint.
+//! Values with which the tests of several nouns start: a moment, an account, a message, an
+//! endpoint.
 
 use std::collections::BTreeSet;
 
@@ -21,12 +22,12 @@ pub(crate) fn now() -> Timestamp {
     Timestamp::from_millis(1_795_244_830_123)
 }
 
-/// So many milliseconds after [`now`], or before it.
+/// The moment `offset` milliseconds after [`now`], or before it if negative.
 pub(crate) fn millis(offset: i64) -> Timestamp {
     Timestamp::from_millis(now().as_millis() + offset)
 }
 
-/// So many seconds after [`now`], or before it.
+/// The moment `offset` seconds after [`now`], or before it if negative.
 pub(crate) fn seconds(offset: i64) -> Timestamp {
     millis(offset * 1_000)
 }
@@ -40,12 +41,12 @@ pub(crate) fn credits(amount: u64) -> Credits {
     Credits::new(amount).unwrap()
 }
 
-/// 07700 900000 and so many more.
+/// 07700 900000 plus `last_digits`.
 pub(crate) fn mobile(last_digits: u64) -> E164 {
     E164::from_digits(447_700_900_000 + last_digits).unwrap()
 }
 
-/// Who is texted.
+/// The number of the person who is texted.
 pub(crate) fn person() -> E164 {
     mobile(123)
 }
@@ -59,7 +60,7 @@ pub(crate) fn account_id() -> AccountId {
     AccountId::from_u128(1)
 }
 
-/// An active account of 100 credits.
+/// An active account with 100 credits.
 pub(crate) fn account() -> Account {
     Account {
         id: account_id(),
@@ -72,7 +73,7 @@ pub(crate) fn account() -> Account {
     }
 }
 
-/// A contact with the number of [`person`], of whom nothing else is known.
+/// A contact with the number of [`person`] and no other details.
 pub(crate) fn contact() -> Contact {
     Contact {
         id: ContactId::from_u128(1),
@@ -90,8 +91,8 @@ pub(crate) fn message_id() -> MessageId {
     MessageId::from_u128(MessageId::first_at(seconds(-60)).as_u128() + 5)
 }
 
-/// A live text of two parts that came to this status in the usual way, within the minute before
-/// [`now`].
+/// A live message of two segments that reached this status in the usual way, within the minute
+/// before [`now`].
 pub(crate) fn message(status: MessageStatus) -> Message {
     use MessageStatus as S;
     let at = |applies: bool, offset| applies.then(|| seconds(offset));
@@ -131,13 +132,13 @@ pub(crate) fn message(status: MessageStatus) -> Message {
     }
 }
 
-/// The same text sent with a test key: it cost nothing.
+/// The same message sent with a test key; it costs nothing.
 pub(crate) fn test_message(status: MessageStatus) -> Message {
     let route = RouteName::test();
     Message { mode: Mode::Test, credits: Credits::ZERO, route, ..message(status) }
 }
 
-/// A link in the text [`message_id`] to [`person`] that nobody has followed yet.
+/// A link in the message [`message_id`] to [`person`] that has no clicks yet.
 pub(crate) fn link() -> Link {
     Link {
         id: LinkId::from_u128(LinkId::first_at(seconds(-60)).as_u128() + 6),
@@ -153,7 +154,7 @@ pub(crate) fn link() -> Link {
     }
 }
 
-/// An endpoint that is on and wants every kind of event.
+/// An enabled endpoint that subscribes to every kind of event.
 pub(crate) fn endpoint() -> Endpoint {
     let input = EndpointInput {
         url: "https://example.com/hook".to_owned(),
@@ -165,7 +166,7 @@ pub(crate) fn endpoint() -> Endpoint {
     input.into_endpoint(EndpointId::from_u128(1), account_id(), secret, seconds(-1_000))
 }
 
-/// JSON without the white space between its tokens, in the order it was written.
+/// JSON without the white space between its tokens, in the order written.
 pub(crate) fn compact(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     let (mut in_string, mut escaped) = (false, false);

@@ -1,7 +1,7 @@
-//! API keys: their form, their checksum, and the hash that alone is kept.
+//! API keys: their form, their checksum, and the hash that is stored in their place.
 //!
 //! A key is `cc_live_` or `cc_test_`, 32 random base62 characters (190 bits) and 6 checksum
-//! characters, so that a mistyped or made-up key is refused without asking the store.
+//! characters. The checksum rejects a mistyped or invented key without asking the store.
 
 use std::fmt;
 
@@ -16,19 +16,20 @@ const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 const RANDOM_LENGTH: usize = 32;
 const CHECKSUM_LENGTH: usize = 6;
 
-/// A whole key, as its owner holds it. Shown once, never stored, never printed by `Debug`.
+/// A complete key, as its owner holds it. It is shown once, never stored, and never printed by
+/// `Debug`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey {
     text: String,
     mode: Mode,
 }
 
-/// The text cannot be a key: wrong prefix, length, alphabet or checksum.
+/// The text cannot be a key: its prefix, length, alphabet or checksum is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not an API key")]
+#[error("not a valid API key")]
 pub struct NotAKey;
 
-/// The SHA-256 of a key: what stores keep and look up.
+/// The SHA-256 hash of a key, which stores keep and look up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyHash([u8; 32]);
 
@@ -43,7 +44,7 @@ impl ApiKey {
         Self { text, mode }
     }
 
-    /// Reads a key; refuses what cannot be one.
+    /// Parses a key and checks its form and checksum, not whether it exists.
     pub fn parse(text: &str) -> Result<Self, NotAKey> {
         let mode = [Mode::Live, Mode::Test]
             .into_iter()
@@ -63,22 +64,22 @@ impl ApiKey {
         }
     }
 
-    /// Whether it is a live or a test key.
+    /// Whether the key is a live or a test key.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// The key itself, to be shown once to its owner.
+    /// The key in full, to show to its owner once.
     pub fn reveal(&self) -> &str {
         &self.text
     }
 
-    /// What a store keeps instead of the key.
+    /// The hash that a store keeps in place of the key.
     pub fn hash(&self) -> KeyHash {
         KeyHash(Sha256::digest(self.text.as_bytes()).into())
     }
 
-    /// The last four characters, for telling keys apart in a list.
+    /// The last four characters, which help to recognise a key in a list.
     pub fn last_four(&self) -> &str {
         &self.text[self.text.len() - 4..]
     }
@@ -91,12 +92,12 @@ impl fmt::Debug for ApiKey {
 }
 
 impl KeyHash {
-    /// The hash made of these bytes.
+    /// The hash with these bytes.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// Its bytes.
+    /// The 32 bytes of the hash.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -111,27 +112,27 @@ impl fmt::Debug for KeyHash {
 /// A key as a store keeps it and a list shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyRecord {
-    /// Its id.
+    /// The id of the record. It is not secret.
     pub id: ApiKeyId,
-    /// Whose it is.
+    /// The account that the key belongs to.
     pub account: AccountId,
-    /// Live or test.
+    /// Whether it is a live or a test key.
     pub mode: Mode,
-    /// What its owner calls it.
+    /// A name that helps people recognise the key; `None` if it has none.
     pub name: Option<String>,
-    /// The hash by which it is found.
+    /// The hash by which the key is found.
     pub hash: KeyHash,
-    /// The key's last four characters.
+    /// The last four characters of the key.
     pub last_four: String,
-    /// When it was made.
+    /// When the key was created.
     pub created_at: Timestamp,
-    /// When it was last used, to the minute or so.
+    /// When the key was last used, to about a minute; `None` if never.
     pub last_used_at: Option<Timestamp>,
-    /// When it was revoked.
+    /// When the key was revoked; `None` while it is valid.
     pub revoked_at: Option<Timestamp>,
 }
 
-/// What every key of this kind begins with.
+/// The prefix of every key of this mode.
 pub fn prefix(mode: Mode) -> &'static str {
     match mode {
         Mode::Live => "cc_live_",
@@ -139,19 +140,19 @@ pub fn prefix(mode: Mode) -> &'static str {
     }
 }
 
-/// Appends `count` characters of base62, each equally likely.
+/// Appends `count` base62 characters, each equally likely.
 fn push_random_base62(text: &mut String, count: usize, random: &dyn Random) {
     let wanted = text.len() + count;
     let mut bytes = [0; 64];
     while text.len() < wanted {
         random.fill(&mut bytes);
-        // 248 is the largest multiple of 62 in a byte: what lies above would favour some letters.
+        // 248 is the largest multiple of 62 in a byte; higher values would favour some characters.
         let fair = bytes.iter().filter(|byte| **byte < 248).take(wanted - text.len());
         text.extend(fair.map(|byte| char::from(BASE62[usize::from(byte % 62)])));
     }
 }
 
-/// Six base62 characters that follow from what stands before them.
+/// Six base62 characters computed from the text before them.
 fn checksum(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
     let first = digest[..8].iter().fold(0u64, |value, byte| (value << 8) | u64::from(*byte));
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_out_stays_valid_and_a_list_shows_its_end() {
+    fn an_issued_key_stays_valid_and_a_list_shows_its_last_characters() {
         let out = "cc_live_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdef4ZbDGk";
         let key = ApiKey::parse(out).unwrap();
         assert_eq!((key.reveal(), key.mode()), (out, Mode::Live));
@@ -193,7 +194,7 @@ mod tests {
         assert_eq!(key.hash().as_bytes(), &<[u8; 32]>::from(Sha256::digest(out)));
     }
 
-    /// Every byte in its turn, again and again.
+    /// Returns every byte in turn, repeatedly.
     #[derive(Debug, Default)]
     struct Turns(AtomicU8);
 
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn every_character_of_a_key_is_as_likely() {
+    fn every_character_of_a_key_is_equally_likely() {
         let mut text = String::new();
         push_random_base62(&mut text, 2 * 248, &Turns::default());
         assert_eq!(text.len(), 2 * 248);
@@ -227,7 +228,7 @@ mod tests {
         {
             assert_eq!(ApiKey::parse(bad), Err(NotAKey), "{bad}");
         }
-        // Made up with a checksum that is right, but too long, or of other characters.
+        // Invented keys with a correct checksum that are too long or have other characters.
         for made_up in ["x".repeat(31) + "-", "x".repeat(33), "x".repeat(30) + "é"] {
             let text = format!("cc_live_{made_up}");
             let text = format!("{text}{}", checksum(&text));

@@ -1,13 +1,14 @@
-//! Live or test.
+//! Live or test mode.
 
 use std::fmt;
 
-/// Whether a request or a text is real. Live texts cost credits and leave; test texts do neither.
+/// Whether a request or a message is live or a test. Live messages cost credits and go to a
+/// network; test messages do neither.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mode {
-    /// With a `cc_live_` key.
+    /// Made with a `cc_live_` key.
     Live,
-    /// With a `cc_test_` key.
+    /// Made with a `cc_test_` key.
     Test,
 }
 
@@ -20,7 +21,7 @@ impl Mode {
         }
     }
 
-    /// Whether it is [`Mode::Test`].
+    /// Whether the mode is [`Mode::Test`].
     pub fn is_test(self) -> bool {
         self == Self::Test
     }

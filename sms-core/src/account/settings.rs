@@ -1,4 +1,4 @@
-//! What an account sets for itself: quiet hours, the opt-out line, the default of link tracking.
+//! The settings of an account: quiet hours, opt-out lines, and the default for link tracking.
 
 use std::fmt;
 
@@ -10,18 +10,18 @@ pub struct LocalTime {
     minutes: u16,
 }
 
-/// The text is no time of day of the form `HH:MM`.
+/// The text is not a time of day of the form `HH:MM`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a time of day of the form HH:MM, such as 21:00")]
+#[error("not a time of day; use HH:MM, such as 21:00")]
 pub struct NotALocalTime;
 
 impl LocalTime {
-    /// `hour`:`minute`; `None` unless a clock shows it.
+    /// The time `hour`:`minute`; `None` unless it is from 00:00 to 23:59.
     pub const fn new(hour: u16, minute: u16) -> Option<Self> {
         if hour < 24 && minute < 60 { Some(Self { minutes: hour * 60 + minute }) } else { None }
     }
 
-    /// Minutes since midnight.
+    /// Minutes since midnight, 0 to 1,439.
     pub fn minutes(self) -> u16 {
         self.minutes
     }
@@ -48,26 +48,27 @@ impl std::str::FromStr for LocalTime {
     }
 }
 
-/// The hours in which campaigns wait: the start belongs to them, the end does not, and equal
-/// times mean none.
+/// The hours in which campaigns wait. They include the start and exclude the end. If both are
+/// equal, there are no quiet hours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuietHours {
-    /// When they begin.
+    /// When quiet hours start.
     pub start: LocalTime,
-    /// When they end.
+    /// When quiet hours end; earlier than the start if they span midnight.
     pub end: LocalTime,
 }
 
-/// An account's own settings.
+/// The settings that an account can change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// When campaigns wait; by default 21:00 to 09:00.
     pub quiet_hours: QuietHours,
-    /// Whether campaigns track links unless told otherwise.
+    /// Whether a campaign tracks links if its request does not say.
     pub track_links_default: bool,
-    /// The line that `append_opt_out` adds to a text from a number.
+    /// The line that `append_opt_out` adds to a message from a number.
     pub opt_out_line: String,
-    /// The line it adds to a text from a sender name; `{number}` stands for the account's number.
+    /// The line that `append_opt_out` adds to a message from a sender name; `{number}` stands for
+    /// the account's number.
     pub opt_out_line_sender: String,
 }
 
@@ -85,23 +86,23 @@ impl Default for Settings {
     }
 }
 
-/// New settings, each by itself; what is `None` stays.
+/// New values for single settings. `None` leaves a setting as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SettingsChange {
-    /// When quiet hours begin.
+    /// When quiet hours start.
     pub quiet_hours_start: Option<LocalTime>,
     /// When quiet hours end.
     pub quiet_hours_end: Option<LocalTime>,
-    /// Whether campaigns track links unless told otherwise.
+    /// Whether a campaign tracks links if its request does not say.
     pub track_links_default: Option<bool>,
-    /// The opt-out line of a text from a number.
+    /// The opt-out line of a message from a number.
     pub opt_out_line: Option<String>,
-    /// The opt-out line of a text from a sender name.
+    /// The opt-out line of a message from a sender name.
     pub opt_out_line_sender: Option<String>,
 }
 
 impl SettingsChange {
-    /// The settings as they are after the change.
+    /// The settings after the change.
     #[must_use]
     pub fn apply(self, settings: Settings) -> Settings {
         Settings {

@@ -1,34 +1,34 @@
-//! Whether an account may send.
+//! The status of an account, which decides whether it may send.
 
 use std::fmt;
 
 use super::mode::Mode;
 use crate::unknown_name::UnknownName;
 
-/// The state of an account.
+/// The status of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccountStatus {
-    /// Approved: sends with either kind of key.
+    /// Approved: live and test keys may send.
     Active,
-    /// Awaiting approval: test keys work, live sends are refused.
+    /// Awaiting approval: test keys may send, live keys may not.
     Pending,
-    /// Suspended: sends with neither kind of key.
+    /// Suspended: neither live nor test keys may send.
     Suspended,
 }
 
 /// Why an account may not send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MayNotSend {
-    /// It awaits approval.
-    #[error("the account is pending approval")]
+    /// The account awaits approval.
+    #[error("the account is pending approval; until then, only test keys can send")]
     Pending,
-    /// It is suspended.
-    #[error("the account is suspended")]
+    /// The account is suspended.
+    #[error("the account is suspended; ask the operator to reactivate it")]
     Suspended,
 }
 
 impl AccountStatus {
-    /// Every status, in the order of the documentation.
+    /// Every status, in the order of the API's documentation.
     pub const ALL: [Self; 3] = [Self::Active, Self::Pending, Self::Suspended];
 
     /// The name used in the API and by stores.
@@ -40,7 +40,7 @@ impl AccountStatus {
         }
     }
 
-    /// Whether an account of this status may send texts of this kind.
+    /// Whether an account with this status may send messages of this mode.
     pub fn may_send(self, mode: Mode) -> Result<(), MayNotSend> {
         match (self, mode) {
             (Self::Active, _) | (Self::Pending, Mode::Test) => Ok(()),

@@ -1,4 +1,4 @@
-//! What a store does with accounts and their keys.
+//! What a store does with accounts and API keys.
 
 use async_trait::async_trait;
 
@@ -10,33 +10,35 @@ use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
-/// A new account and, where it starts with credits, the entry that says so.
+/// A new account and, if it starts with credits, its opening entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewAccount {
-    /// The account, its balance included.
+    /// The account, with its opening balance.
     pub account: Account,
-    /// The first entry of its ledger.
+    /// The first entry of its ledger; `None` if it starts without credits.
     pub opening: Option<Entry>,
 }
 
 /// Keeps accounts.
 #[async_trait]
 pub trait AccountStore: Send + Sync {
-    /// Writes a new account with its opening entry.
+    /// Writes a new account and its opening entry.
     async fn account_create(&self, new: NewAccount) -> Result<(), StoreError>;
 
-    /// One account.
+    /// The account with this id; `None` if there is none.
     async fn account_get(&self, id: AccountId) -> Result<Option<Account>, StoreError>;
 
-    /// The settings of one account, for planning its sends. What another program wrote within the
-    /// last 5 s may be missing; what was written through this value never is.
+    /// The settings of an account, for planning its sends; `None` if there is no such account.
+    /// Changes that another program made within the last 5 s may be missing; changes made through
+    /// this store value never are.
     async fn account_settings(&self, id: AccountId) -> Result<Option<Settings>, StoreError>;
 
     /// A page of all accounts, newest first.
     async fn account_list(&self, page: PageRequest) -> Result<Page<Account>, StoreError>;
 
-    /// Applies [`AccountChange::apply`] to the account as it is, with no other change of it in
-    /// between, and returns it as it is then. Its balance is never touched.
+    /// Applies [`AccountChange::apply`] to the current account, with no other change of it in
+    /// between, and returns the account after the change; `None` if there is no such account. Never
+    /// changes the balance.
     async fn account_update(
         &self,
         id: AccountId,
@@ -45,20 +47,21 @@ pub trait AccountStore: Send + Sync {
     ) -> Result<Option<Account>, StoreError>;
 }
 
-/// Keeps the hashes of keys.
+/// Keeps the hashes of API keys.
 #[async_trait]
 pub trait ApiKeyStore: Send + Sync {
     /// Writes a new key, unless its account does not exist.
     async fn api_key_create(&self, key: KeyRecord) -> Result<KeyCreated, StoreError>;
 
-    /// All of an account's keys, newest first, revoked ones included.
+    /// All keys of an account, newest first, including revoked ones.
     async fn api_key_list(&self, account: AccountId) -> Result<Vec<KeyRecord>, StoreError>;
 
-    /// Finds a key by its hash in one step, revoked ones included. What another program wrote
-    /// within the last 5 s may be missing; what was written through this value never is.
+    /// Finds a key by its hash in one step, including revoked keys. Changes that another program
+    /// made within the last 5 s may be missing; changes made through this store value never are.
     async fn api_key_find(&self, hash: KeyHash) -> Result<Option<KeyRecord>, StoreError>;
 
-    /// Marks a key as revoked at `at` if it is not yet, and returns it.
+    /// Marks a key as revoked at `at`, unless it is revoked already, and returns it; `None` if the
+    /// account has no such key.
     async fn api_key_revoke(
         &self,
         account: AccountId,
@@ -66,7 +69,7 @@ pub trait ApiKeyStore: Send + Sync {
         at: Timestamp,
     ) -> Result<Option<KeyRecord>, StoreError>;
 
-    /// Remembers when a key was last used.
+    /// Records when a key was last used.
     async fn api_key_used(
         &self,
         account: AccountId,
@@ -75,11 +78,11 @@ pub trait ApiKeyStore: Send + Sync {
     ) -> Result<(), StoreError>;
 }
 
-/// What became of a new key.
+/// The result of creating a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyCreated {
-    /// It is kept.
+    /// The key was written.
     Created,
-    /// Its account does not exist; nothing was kept.
+    /// The account does not exist; nothing was written.
     NoSuchAccount,
 }

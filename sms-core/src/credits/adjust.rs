@@ -1,17 +1,17 @@
-//! The operator's top-ups and adjustments.
+//! Top-ups and adjustments by the operator.
 
 use super::ledger::{Cause, DoesNotFit, Draft};
 use super::{Change, Credits};
 use crate::ids::{AccountId, Ids};
 use crate::time::Timestamp;
 
-/// A change of a balance that the operator asked for. Adding makes a `top_up`, taking away an
+/// A change of a balance by the operator. A positive amount makes a `top_up`, a negative one an
 /// `adjustment`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AdjustPlan {
-    /// Whose balance.
+    /// The account whose balance changes.
     pub account: AccountId,
-    /// The entry to be booked.
+    /// The entry to book.
     pub draft: Draft,
 }
 
@@ -29,18 +29,18 @@ impl AdjustPlan {
     }
 }
 
-/// Why credits were not changed.
+/// Why a balance was not changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AdjustRefused {
-    /// There is no such account.
+    /// The account does not exist.
     #[error("no such account")]
     NoSuchAccount,
-    /// The balance would leave the range an account can hold.
+    /// The balance would leave the range that an account can hold.
     #[error(transparent)]
     DoesNotFit(#[from] DoesNotFit),
 }
 
-/// What became of an adjustment.
+/// The result of an adjustment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Adjusted {
     /// The balance after it.

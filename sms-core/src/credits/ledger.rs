@@ -1,7 +1,7 @@
-//! The ledger: an append-only list of entries, each with the balance it left.
+//! The ledger: an append-only list of entries, each with the balance after it.
 //!
-//! Rules say what shall be booked as [`Draft`]s; [`post`] turns drafts into entries against the
-//! balance that a store read under the account's lock. Nothing else computes a balance.
+//! Rules state what to book as [`Draft`]s. [`post`] turns drafts into entries against the balance
+//! that a store has read under the account's lock. Nothing else computes a balance.
 
 use std::fmt;
 
@@ -14,27 +14,27 @@ use crate::time::Timestamp;
 /// Why a balance changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Cause {
-    /// A send took the credits of its texts.
+    /// A send took the credits of its messages.
     Send {
-        /// The send's batch.
+        /// The batch of the send.
         batch: BatchId,
-        /// The campaign, when its launch was the send.
+        /// The campaign whose launch made the send; `None` for other sends.
         campaign: Option<CampaignId>,
     },
-    /// A text failed before leaving or was cancelled.
+    /// A message failed before it was sent, or was cancelled.
     Refund {
-        /// The text, which is refunded at most once.
+        /// The message. It is refunded at most once.
         message: MessageId,
-        /// The batch it came from.
+        /// The batch of the message; `None` if it has none.
         batch: Option<BatchId>,
-        /// The campaign it came from.
+        /// The campaign of the message; `None` if it has none.
         campaign: Option<CampaignId>,
     },
-    /// A period's rent of a number.
+    /// The rent of a number for one period.
     Rent {
-        /// The number rented.
+        /// The rented number.
         number: NumberId,
-        /// When the period began, and its rent fell due: taken once.
+        /// The start of the period, at which its rent fell due. Each period is charged once.
         due_at: Timestamp,
     },
     /// The operator sold or gave credits.
@@ -49,7 +49,7 @@ pub enum Cause {
 pub enum Kind {
     /// Credits taken by a send.
     Send,
-    /// Credits given back for a text.
+    /// Credits returned for a message.
     Refund,
     /// Credits taken for a rented number.
     Rent,
@@ -79,7 +79,7 @@ impl fmt::Display for Kind {
 }
 
 impl Cause {
-    /// The kind of entry this cause makes.
+    /// The kind of entry that this cause makes.
     pub fn kind(self) -> Kind {
         match self {
             Self::Send { .. } => Kind::Send,
@@ -91,41 +91,41 @@ impl Cause {
     }
 }
 
-/// A change that shall be booked; the balance it leaves is not known yet.
+/// A change to book. The balance after it is not known yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
-    /// The id the entry will have.
+    /// The id of the entry to make.
     pub id: LedgerEntryId,
     /// Why the balance changes.
     pub cause: Cause,
-    /// By how much.
+    /// The change in credits: positive if credits are added.
     pub amount: Change,
-    /// A word of explanation for people.
+    /// An explanation for people; `None` if there is none.
     pub note: Option<String>,
-    /// When it happened.
+    /// When the change happens.
     pub at: Timestamp,
 }
 
 /// One entry of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its id.
+    /// The id of the entry.
     pub id: LedgerEntryId,
     /// Why the balance changed.
     pub cause: Cause,
-    /// By how much: above zero when credits were added.
+    /// The change in credits: positive if credits were added.
     pub amount: Change,
     /// The balance after this entry.
     pub balance_after: Credits,
-    /// A word of explanation for people.
+    /// An explanation for people; `None` if there is none.
     pub note: Option<String>,
-    /// When it happened.
+    /// When the change happened.
     pub created_at: Timestamp,
 }
 
-/// A draft that would take the balance below zero or past what an account can hold.
+/// A draft would take the balance below zero, or above what an account can hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the balance of {balance} cannot change by {}", change.get())]
+#[error("the balance is {balance}; a change of {} credits takes it out of range", change.get())]
 pub struct DoesNotFit {
     /// The balance before the change.
     pub balance: Credits,
@@ -133,8 +133,8 @@ pub struct DoesNotFit {
     pub change: Change,
 }
 
-/// Books `drafts` in order against `balance`: the entries, and the balance they leave. Either all
-/// of them fit or nothing is booked.
+/// Books `drafts` in order against `balance`. Returns the entries and the balance after them. Books
+/// either all of them or none.
 pub fn post(balance: Credits, drafts: Vec<Draft>) -> Result<(Vec<Entry>, Credits), DoesNotFit> {
     let mut running = balance;
     let mut entries = Vec::with_capacity(drafts.len());
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn each_entry_says_what_it_left_and_what_does_not_fit_says_where_it_stood() {
+    fn each_entry_has_the_balance_after_it_and_a_misfit_the_balance_before_it() {
         let five = Credits::new(5).unwrap();
         let (entries, left) = post(five, vec![draft(-5), draft(3)]).unwrap();
         let after: Vec<u64> = entries.iter().map(|entry| entry.balance_after.get()).collect();

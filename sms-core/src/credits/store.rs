@@ -1,5 +1,5 @@
-//! What a store does with credits by themselves; sends, refunds and rents book theirs in the
-//! commits of their own nouns.
+//! What a store does with credits alone. Sends, refunds and rents book their entries in the commits
+//! of their own nouns.
 
 use async_trait::async_trait;
 
@@ -14,15 +14,15 @@ use crate::store::{CommitError, StoreError};
 pub trait CreditStore: Send + Sync {
     /// Books one change.
     ///
-    /// Between reading the balance and writing entry and balance no other commit of this account
-    /// may run; what does not fit writes nothing.
+    /// No other commit of this account may run between reading the balance and writing the entry
+    /// and the balance. A change that does not fit writes nothing.
     async fn credits_adjust(
         &self,
         plan: AdjustPlan,
     ) -> Result<Adjusted, CommitError<AdjustRefused>>;
 
-    /// A page of the account's ledger, newest first: in the order in which entries were booked, so
-    /// that each entry's balance follows from the one before it.
+    /// A page of the account's ledger, newest first in booking order, so that each entry's balance
+    /// follows from the entry before it.
     async fn ledger_list(
         &self,
         account: AccountId,
