@@ -1,8 +1,8 @@
 //! Contacts: an account's address book.
 //!
-//! A contact is a number with what is known of the person. [`custom`] has the fields that an
-//! account names itself, [`book`] what every change of the address book writes, [`import`] many
-//! rows at once, [`filter`] the questions a list answers.
+//! A contact is a number and what is known about the person. [`custom`] has the fields that an
+//! account defines, [`book`] has what every change of the address book writes, [`import`] handles
+//! many rows at once, and [`filter`] selects the contacts of a list.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -23,22 +23,22 @@ pub use custom::{CustomFields, CustomValue};
 pub use filter::ContactFilter;
 pub use input::{ContactInput, ContactPatch};
 
-/// What is known of a person. A value that would be blank is none.
+/// What is known about a person. A blank value counts as missing.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Details {
-    /// The first name.
+    /// The first name, at most 100 characters; `None` if unknown.
     pub first_name: Option<String>,
-    /// The last name.
+    /// The last name, at most 100 characters; `None` if unknown.
     pub last_name: Option<String>,
-    /// The email address.
+    /// The email address, at most 254 characters; `None` if unknown.
     pub email: Option<String>,
-    /// Notes of the account's.
+    /// The account's notes about the person, at most 2,000 characters; `None` if there are none.
     pub notes: Option<String>,
-    /// The fields that the account names itself.
+    /// The fields that the account defines, at most 50.
     pub custom: CustomFields,
 }
 
-/// Shows which values there are, never the values.
+/// Shows which values are present, never the values.
 impl fmt::Debug for Details {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Details")
@@ -52,7 +52,7 @@ impl fmt::Debug for Details {
 }
 
 impl Details {
-    /// These details with those of `newer` over them; what `newer` does not have stays.
+    /// These details, replaced by those of `newer` where `newer` has a value.
     #[must_use]
     pub fn overlaid_with(mut self, newer: &Self) -> Self {
         let Self { first_name, last_name, email, notes, custom } = newer;
@@ -74,24 +74,25 @@ impl Details {
 /// A saved contact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contact {
-    /// Its id.
+    /// The id of the contact.
     pub id: ContactId,
-    /// Whose it is.
+    /// The account that the contact belongs to.
     pub account: AccountId,
-    /// The number: a UK mobile, and no other contact's of the account.
+    /// The number: a UK mobile that no other contact of the account has.
     pub phone: E164,
-    /// What is known of the person.
+    /// What is known about the person.
     pub details: Details,
-    /// Whether the number has opted out. Told by every reading; not kept with the contact.
+    /// Whether the number has opted out. A store determines this at every reading; it is not stored
+    /// with the contact.
     pub opted_out: bool,
-    /// When it was made.
+    /// When the contact was created.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When the contact last changed.
     pub updated_at: Timestamp,
 }
 
 impl Contact {
-    /// What a search for words looks into: names and email, in lower case.
+    /// The text in which a search looks for words: names and email, in lower case.
     pub fn searched(&self) -> String {
         let Details { first_name, last_name, email, notes: _, custom: _ } = &self.details;
         let part = |value: &Option<String>| value.as_deref().unwrap_or_default().to_lowercase();
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn newer_details_lie_over_older_ones_and_what_they_lack_stays() {
+    fn newer_details_replace_older_ones_and_missing_ones_stay() {
         let older = details(Some("Ann"), Some("ann@example.com"), &[("points", 1), ("visits", 2)]);
         let newer = details(Some("Anne"), None, &[("points", 5)]);
         let both = details(Some("Anne"), Some("ann@example.com"), &[("points", 5), ("visits", 2)]);
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn debug_shows_nobody() {
+    fn debug_shows_no_personal_data() {
         let contact = Contact {
             details: details(Some("Ann"), Some("ann@example.com"), &[("points", 5)]),
             ..contact()

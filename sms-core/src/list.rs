@@ -1,4 +1,4 @@
-//! Lists: groups of contacts under a name.
+//! Lists: named groups of contacts.
 
 use crate::ids::{AccountId, ListId};
 use crate::time::Timestamp;
@@ -6,41 +6,41 @@ use crate::time::Timestamp;
 pub mod join;
 pub mod store;
 
-/// How many characters a name may have.
+/// The maximum length of a name, in characters.
 pub const MAX_NAME: usize = 100;
-/// How many characters a description may have.
+/// The maximum length of a description, in characters.
 pub const MAX_DESCRIPTION: usize = 500;
 
 /// A list of contacts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContactList {
-    /// Its id.
+    /// The id of the list.
     pub id: ListId,
-    /// Whose it is.
+    /// The account that the list belongs to.
     pub account: AccountId,
-    /// What it is called; two lists may be called the same.
+    /// The name, 1 to 100 characters. Several lists may have the same name.
     pub name: String,
-    /// What it is for.
+    /// What the list is for, at most 500 characters; `None` if not given.
     pub description: Option<String>,
-    /// How many contacts are on it, exactly.
+    /// The exact number of contacts on the list.
     pub contact_count: u64,
-    /// When it was made.
+    /// When the list was created.
     pub created_at: Timestamp,
     /// When its name or description last changed.
     pub updated_at: Timestamp,
 }
 
-/// What a new list shall be.
+/// A new list as given in a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListInput {
-    /// What it is called, 1 to 100 characters.
+    /// The name, 1 to 100 characters.
     pub name: String,
-    /// What it is for, at most 500 characters.
+    /// What the list is for, at most 500 characters; `None` if not given.
     pub description: Option<String>,
 }
 
 impl ListInput {
-    /// The list as it is made: without contacts.
+    /// The new list, without contacts.
     pub fn into_list(self, id: ListId, account: AccountId, at: Timestamp) -> ContactList {
         let Self { name, description } = self;
         ContactList {
@@ -55,12 +55,12 @@ impl ListInput {
     }
 }
 
-/// What shall change of a list; what is `None` stays.
+/// A change of a list. `None` keeps a value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ListChange {
-    /// Another name.
+    /// A new name, 1 to 100 characters.
     pub name: Option<String>,
-    /// Another description, or none.
+    /// A new description, at most 500 characters; `Some(None)` removes it.
     pub description: Option<Option<String>>,
 }
 
@@ -84,7 +84,7 @@ mod tests {
     use crate::samples::{account_id, seconds};
 
     #[test]
-    fn a_change_of_a_list_leaves_alone_what_it_does_not_name() {
+    fn a_change_of_a_list_keeps_the_values_it_does_not_name() {
         let input = ListInput { name: "Regulars".to_owned(), description: Some("x".to_owned()) };
         let list = input.into_list(ListId::from_u128(1), account_id(), seconds(0));
         assert_eq!((list.contact_count, list.created_at), (0, list.updated_at));

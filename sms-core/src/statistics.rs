@@ -1,14 +1,15 @@
-//! Statistics: how many texts of an account left, arrived, failed and came in, and what they cost,
-//! within any stretch of time.
+//! Statistics: how many messages of an account were sent, delivered, failed and received, and what
+//! they cost, in any period.
 //!
-//! Each thing counts at its own moment: `sent` at a text's `sent_at`, `delivered` at its
+//! Each thing counts at its own time: `sent` at a message's `sent_at`, `delivered` at its
 //! `delivered_at`, `failed` at its `failed_at`, `received` at its `received_at`, and `credits` at
-//! the moment of the ledger's entry: sends less refunds. What a text no longer says counts no more:
-//! one that was delivered after all has not failed. Texts of test keys are left out.
+//! the time of the ledger entry (sends less refunds). When a message loses one of these times, it
+//! no longer counts: a message that is delivered after all has not failed. Messages of test keys
+//! are not counted.
 //!
-//! No reading goes through texts. Each commit that changes something hands its store a [`Tally`] of
-//! the difference, made here and nowhere else; stores add it to totals of several [spans](span),
-//! of which a [`Period`] needs few, wherever it begins and ends.
+//! No query reads messages. Each commit that changes something gives its store a [`Tally`] of the
+//! differences, which only this module computes. Stores add them to totals of several
+//! [spans](span), of which a [`Period`] needs few, wherever it starts and ends.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,20 +31,20 @@ pub use summary::{Change, Day, Summary, SummaryRequest};
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Counted {
-    /// Outbound texts that left.
+    /// Outbound messages that were sent.
     Sent,
-    /// Texts that arrived.
+    /// Messages that were delivered.
     Delivered,
-    /// Texts that failed before leaving, and texts that the network gave up.
+    /// Messages that failed before they were sent, and messages that the network could not deliver.
     Failed,
-    /// Texts that came in.
+    /// Inbound messages.
     Received,
-    /// Credits taken by sends, less those given back.
+    /// Credits taken by sends, less refunds.
     Credits,
 }
 
 impl Counted {
-    /// All of them.
+    /// All of them, in the order of the API.
     pub const ALL: [Self; 5] =
         [Self::Sent, Self::Delivered, Self::Failed, Self::Received, Self::Credits];
 
@@ -76,8 +77,8 @@ impl std::str::FromStr for Counted {
     }
 }
 
-/// How much of each there was. Credits are below zero where more was given back than taken; in a
-/// difference anything may be.
+/// The count of each thing. Credits are negative if more were refunded than taken. In a difference,
+/// any count may be negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// See [`Counted::Sent`].
@@ -93,7 +94,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// How much there was of one thing.
+    /// The count of one thing.
     pub fn of(&self, counted: Counted) -> i64 {
         let Self { sent, delivered, failed, received, credits } = *self;
         match counted {
@@ -105,7 +106,7 @@ impl Counts {
         }
     }
 
-    /// Adds to one thing.
+    /// Adds `amount` to the count of one thing.
     pub fn add(&mut self, counted: Counted, amount: i64) {
         let Self { sent, delivered, failed, received, credits } = self;
         *match counted {
@@ -126,37 +127,37 @@ impl AddAssign for Counts {
     }
 }
 
-/// A stretch of time: from a moment on, until before another.
+/// A period of time that includes its start and excludes its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Period {
-    /// Its first moment.
+    /// The start, included.
     pub from: Timestamp,
-    /// The first moment after it.
+    /// The end, excluded.
     pub to: Timestamp,
 }
 
 impl Period {
-    /// Whether a moment is in it.
+    /// Whether a moment is in the period.
     pub fn contains(&self, at: Timestamp) -> bool {
         self.from <= at && at < self.to
     }
 }
 
-/// A difference that one commit makes.
+/// One difference that a commit makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Count {
-    /// Whose.
+    /// The account to which it counts.
     pub account: AccountId,
-    /// The moment at which the thing counts.
+    /// The time at which it counts.
     pub at: Timestamp,
-    /// What.
+    /// What is counted.
     pub counted: Counted,
-    /// How much more of it there is, or less.
+    /// How many more there are; negative if there are fewer.
     pub amount: i64,
 }
 
-/// All differences that one commit makes, put together: a thousand texts of an account that left in
-/// one millisecond are one.
+/// All differences that one commit makes, added up: a thousand messages of an account that were
+/// sent in the same millisecond are one difference.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tally(BTreeMap<(AccountId, Timestamp, Counted), i64>);
 
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receipt_before_its_text_is_sent_counts_as_both() {
+    fn a_receipt_before_its_message_is_sent_counts_as_sent_and_delivered() {
         let news = [News::new(Trigger::Deliver, seconds(3))];
         let tally = history(&message(MessageStatus::Sending), &news);
         let expected = [(Counted::Sent, seconds(3), 1), (Counted::Delivered, seconds(3), 1)];
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_was_delivered_after_all_has_not_failed() {
+    fn a_message_that_was_delivered_after_all_has_not_failed() {
         let undelivered = News::undelivered(ErrorCode::AbsentSubscriber, seconds(5));
         let news = [
             News::new(Trigger::Leave, seconds(1)),
@@ -280,14 +281,14 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_test_keys_are_left_out() {
+    fn messages_of_test_keys_are_not_counted() {
         let text = Message { mode: Mode::Test, ..message(MessageStatus::Sending) };
         let news = [News::new(Trigger::Leave, seconds(1)), News::new(Trigger::Deliver, seconds(9))];
         assert!(history(&text, &news).is_empty());
     }
 
     #[test]
-    fn credits_are_what_sends_took_less_what_was_given_back() {
+    fn credits_are_what_sends_took_less_refunds() {
         let batch = BatchId::from_u128(1);
         let message = message(MessageStatus::Failed).id;
         let refund = Cause::Refund { message, batch: Some(batch), campaign: None };

@@ -1,6 +1,6 @@
-//! What every change of an address book has in common: what it asks, what it depends on, what it
-//! writes. Changes of one account's book come one after another, so that a number belongs to one
-//! contact, and counts are exact.
+//! What all changes of an address book share: the question they ask, the facts they depend on, and
+//! what they write. Changes of one account's book run one after another, so that a number belongs
+//! to at most one contact and counts are exact.
 
 use std::collections::BTreeSet;
 
@@ -12,41 +12,42 @@ use crate::ids::{AccountId, ContactId, ListId};
 use crate::phone::E164;
 use crate::time::Timestamp;
 
-/// What a plan has to know of the book.
+/// What a plan needs to know about the address book.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BookQuestion {
-    /// The contacts with these numbers, and which of these numbers have opted out.
+    /// Numbers: which contacts have them, and which of them have opted out.
     pub phones: Vec<E164>,
-    /// The contacts with these ids.
+    /// Ids of the contacts to read.
     pub ids: Vec<ContactId>,
-    /// Whether there is this list, and which of those contacts are on it.
+    /// A list: whether it exists, and which of those contacts are on it; `None` if the plan uses no
+    /// list.
     pub list: Option<ListId>,
 }
 
-/// What the verdict depends on.
+/// The facts on which the verdict depends.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BookFacts {
     /// The contacts asked for, each once, in any order.
     pub contacts: Vec<Contact>,
-    /// Those of the numbers asked for that have opted out.
+    /// The numbers asked for that have opted out.
     pub opted_out: BTreeSet<E164>,
-    /// Those of the contacts that are on the list asked for; `None` when there is no such list.
+    /// Those of the contacts that are on the list asked for; `None` if there is no such list.
     pub members: Option<BTreeSet<ContactId>>,
 }
 
-/// All that a store writes, in this order.
+/// Everything that a store writes, in this order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[must_use = "a change has to be written by the store"]
 pub struct BookChange {
-    /// Contacts removed, and from every list that they are on.
+    /// Contacts to remove, also from every list that they are on.
     pub removed: Vec<ContactId>,
-    /// Contacts as they are now.
+    /// Changed contacts, as they are after the change.
     pub updated: Vec<Contact>,
     /// New contacts.
     pub created: Vec<Contact>,
-    /// A list and the contacts put on it that were not.
+    /// A list, and the contacts to put on it that were not on it before.
     pub joined: Option<(ListId, Vec<ContactId>)>,
-    /// How the use of custom names changes.
+    /// How many more or fewer contacts use each custom name.
     pub uses: FieldUses,
 }
 
@@ -62,51 +63,51 @@ impl BookChange {
     }
 }
 
-/// Why a change of the book was refused; nothing was written.
+/// Why a change of the book was refused. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BookRefused {
-    /// There is no such contact.
+    /// The account has no such contact.
     #[error("no such contact")]
     NoSuchContact,
-    /// There is no such list.
+    /// The account has no such list.
     #[error("no such list")]
     NoSuchList(ListId),
-    /// The number is another contact's.
-    #[error("the number is a contact already")]
+    /// Another contact, with this id, has the number.
+    #[error("another contact already has this number")]
     ContactExists(ContactId),
-    /// Change and contact together break rules.
-    #[error("the contact would break a rule")]
+    /// The contact would break rules after the change; each field error names one.
+    #[error("the contact would be invalid after the change")]
     Invalid(Vec<FieldError>),
 }
 
 /// A change of one account's book, decided with the book locked.
 pub trait BookPlan: Send + Sync {
-    /// What it answers.
+    /// What the caller gets if the change is accepted.
     type Answer: Send;
 
-    /// Whose book it is.
+    /// The account whose book changes.
     fn account(&self) -> AccountId;
 
-    /// What it has to know.
+    /// What the plan needs to know.
     fn asks(&self) -> BookQuestion;
 
-    /// Decides. Between reading the facts and writing the change no other change of the book may
-    /// be made.
+    /// Decides. No other change of the book may run between reading the facts and writing the
+    /// change.
     fn settle(&self, facts: &BookFacts) -> Result<(BookChange, Self::Answer), BookRefused>;
 }
 
-/// Makes a contact.
+/// Creates a contact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreatePlan {
-    /// Whose it shall be.
+    /// The account that the contact will belong to.
     pub account: AccountId,
-    /// Its id.
+    /// The id of the new contact.
     pub id: ContactId,
-    /// Its number.
+    /// The number of the contact.
     pub phone: E164,
-    /// What is known of the person.
+    /// What is known about the person.
     pub details: Details,
-    /// When.
+    /// When the contact is created.
     pub at: Timestamp,
 }
 
@@ -143,13 +144,13 @@ impl BookPlan for CreatePlan {
 /// Changes a contact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpdatePlan {
-    /// Whose it is.
+    /// The account that the contact belongs to.
     pub account: AccountId,
-    /// Which.
+    /// The contact to change.
     pub id: ContactId,
-    /// How.
+    /// The changes to its fields.
     pub change: ContactChange,
-    /// When.
+    /// When the contact changes.
     pub at: Timestamp,
 }
 
@@ -182,12 +183,12 @@ impl BookPlan for UpdatePlan {
     }
 }
 
-/// Removes a contact, and from every list.
+/// Removes a contact, also from every list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RemovePlan {
-    /// Whose it is.
+    /// The account that the contact belongs to.
     pub account: AccountId,
-    /// Which.
+    /// The contact to remove.
     pub id: ContactId,
 }
 
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_contact_tells_whether_its_number_has_opted_out() {
+    fn a_new_contact_shows_whether_its_number_has_opted_out() {
         let facts = BookFacts { opted_out: [mobile(123)].into(), ..BookFacts::default() };
         assert!(create().settle(&facts).unwrap().1.opted_out);
     }
@@ -265,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_contact_takes_another_number_unless_it_is_anothers() {
+    fn a_contact_may_take_another_number_unless_another_contact_has_it() {
         let change = ContactChange { phone: Some(mobile(124)), ..ContactChange::default() };
         let plan = update(change);
         assert_eq!(plan.asks().phones, [mobile(124)]);

@@ -1,4 +1,4 @@
-//! Fields that an account names itself, and how often each name is in use.
+//! Fields that an account defines, and how many contacts use each name.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,20 +10,20 @@ use serde_json::Number;
 use crate::error::FieldError;
 use crate::text::{is_blank, is_custom_name};
 
-/// How many characters a value may have.
+/// The maximum length of a text value, in characters.
 pub const MAX_VALUE: usize = 500;
-/// How many custom fields a contact may have.
+/// The maximum number of custom fields of a contact.
 pub const MAX_FIELDS: usize = 50;
 
-/// The value of a custom field. Serialises to the JSON value it was given as.
+/// The value of a custom field. It serialises to the JSON value that was given.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum CustomValue {
-    /// A text, not blank.
+    /// A text that is not blank.
     Text(String),
-    /// A number.
+    /// A JSON number.
     Number(Number),
-    /// Yes or no.
+    /// True or false.
     Boolean(bool),
 }
 
@@ -44,27 +44,27 @@ impl CustomValue {
         }
     }
 
-    /// A blank text is no value.
+    /// Whether the value is a blank text, which counts as missing.
     fn is_blank(&self) -> bool {
         matches!(self, Self::Text(text) if is_blank(text))
     }
 }
 
-/// A contact's custom fields by name.
+/// The custom fields of a contact, by name.
 pub type CustomFields = BTreeMap<String, CustomValue>;
 
-/// Custom fields as given: `None`, like a blank text, is no value.
+/// Custom fields as given in a request. `None` and a blank text mean no value.
 pub type CustomInput = BTreeMap<String, Option<CustomValue>>;
 
-/// What a change does to custom fields.
+/// A change of custom fields.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub enum CustomPatch {
-    /// Leaves them as they are.
+    /// Keeps all fields.
     #[default]
     Keep,
-    /// Removes all of them.
+    /// Removes all fields.
     Clear,
-    /// Sets the names given, removes those given without a value, and leaves the others.
+    /// Sets the named fields, removes those given without a value, and keeps the others.
     Merge(CustomInput),
 }
 
@@ -97,21 +97,21 @@ impl CustomPatch {
     }
 }
 
-/// The values that were given.
+/// The fields that were given with a value.
 pub(super) fn given(input: &CustomInput) -> CustomFields {
     CustomPatch::Merge(input.clone()).apply(CustomFields::new())
 }
 
-/// Every rule that the fields given break.
+/// Every rule that the given fields break.
 pub(super) fn check(input: &CustomInput) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if input.keys().any(|name| !is_custom_name(name)) {
-        let message = "a name is 1 to 40 of a-z, 0-9 and _, beginning with a letter";
+        let message = "a name has 1 to 40 characters of a-z, 0-9 and _, and starts with a letter";
         errors.push(FieldError::new("custom", "invalid_format", message));
         return errors;
     }
     if input.len() > MAX_FIELDS {
-        let message = format!("a contact may have up to {MAX_FIELDS} custom fields");
+        let message = format!("a contact may have at most {MAX_FIELDS} custom fields");
         errors.push(FieldError::new("custom", "too_many", message));
         return errors;
     }
@@ -121,15 +121,15 @@ pub(super) fn check(input: &CustomInput) -> Vec<FieldError> {
             let message = "the text holds the character U+0000";
             errors.push(FieldError::new(format!("custom.{name}"), "invalid_character", message));
         } else if text.chars().count() > MAX_VALUE {
-            let message = format!("the text may have up to {MAX_VALUE} characters");
+            let message = format!("the text may have at most {MAX_VALUE} characters");
             errors.push(FieldError::new(format!("custom.{name}"), "too_long", message));
         }
     }
     errors
 }
 
-/// How many contacts more, or fewer, use each name: kept up with every change, so that the names in
-/// use are known without looking at contacts.
+/// How many more or fewer contacts use each name. Updated with every change, so that the names in
+/// use are known without reading contacts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FieldUses(BTreeMap<String, i64>);
 
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_sets_what_it_names_removes_what_it_empties_and_leaves_the_rest() {
+    fn a_patch_sets_named_fields_removes_emptied_ones_and_keeps_the_others() {
         let before = fields(&[("a", "1"), ("b", "2"), ("c", "3")]);
         let patch = merge(&[("a", Some("9")), ("b", None), ("c", Some(" ")), ("d", Some("4"))]);
         assert_eq!(patch.apply(before.clone()), fields(&[("a", "9"), ("d", "4")]));

@@ -1,31 +1,31 @@
-//! Which contacts a list wants.
+//! Which contacts a list query returns.
 
 use super::Contact;
 use crate::ids::ListId;
 use crate::phone::{E164, parse_any};
 
-/// The fewest digits that are looked for in numbers.
+/// The minimum number of digits for a search in numbers.
 const FEWEST_DIGITS: usize = 3;
 
-/// Questions that a contact has to answer with yes, all of them. Empty wants every contact.
+/// Conditions that a contact must meet, all of them. The default accepts every contact.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ContactFilter {
-    /// The list it is on.
+    /// The list that the contact must be on; `None` for any.
     pub list_id: Option<ListId>,
-    /// A number, or words in names and email.
+    /// What to search for; `None` for no search.
     pub search: Option<ContactSearch>,
 }
 
-/// What `q` looks for.
+/// What the query parameter `q` searches for.
 #[derive(Clone, PartialEq, Eq)]
 pub enum ContactSearch {
-    /// The number, whole.
+    /// A complete number.
     Number(E164),
-    /// A part of a number, or words that look like one.
+    /// Part of a number, or words that look like one.
     Digits {
-        /// What the digits of E.164 shall hold.
+        /// Digits that the number in E.164 must contain.
         digits: String,
-        /// What else is looked for, in lower case.
+        /// The query in lower case, to search for in names and email as well.
         words: String,
     },
     /// Words in names and email, in lower case.
@@ -43,7 +43,8 @@ impl std::fmt::Debug for ContactSearch {
 }
 
 impl ContactSearch {
-    /// A number in any format, else a part of one, else words; nothing when `q` is blank.
+    /// Reads `q` as a number in any format, otherwise as part of a number, otherwise as words;
+    /// `None` if it is blank.
     pub fn parse(q: &str) -> Option<Self> {
         let q = q.trim();
         if q.is_empty() {
@@ -55,7 +56,7 @@ impl ContactSearch {
         let words = q.to_lowercase();
         let like_a_number = q.chars().all(|c| c.is_ascii_digit() || " +-().".contains(c));
         let digits: String = q.chars().filter(char::is_ascii_digit).collect();
-        // As typed at home (0…) or abroad (00…): E.164 has neither.
+        // National (0…) and international (00…) prefixes do not occur in E.164.
         let digits = digits.trim_start_matches('0');
         if like_a_number && digits.len() >= FEWEST_DIGITS {
             return Some(Self::Digits { digits: digits.to_owned(), words });
@@ -63,7 +64,7 @@ impl ContactSearch {
         Some(Self::Words(words))
     }
 
-    /// Whether the contact is one of those looked for.
+    /// Whether the search finds this contact.
     pub fn finds(&self, contact: &Contact) -> bool {
         match self {
             Self::Number(number) => contact.phone == *number,

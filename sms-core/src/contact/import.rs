@@ -1,4 +1,4 @@
-//! Many contacts at once: each row makes a contact or adds to the one of its number.
+//! Imports many contacts at once: each row creates a contact or updates the one with its number.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,24 +11,24 @@ use crate::ids::{AccountId, ContactId, Ids, ListId};
 use crate::phone::{E164, PhoneRefused, parse_uk_mobile};
 use crate::time::Timestamp;
 
-/// How many rows an import may have.
+/// The maximum number of rows in an import.
 pub const MAX_ROWS: usize = 20_000;
 
 /// A row as it was read.
 #[derive(Clone, PartialEq, Eq)]
 pub enum ImportRow {
-    /// A number and what is known.
+    /// A number and what is known about the person.
     Contact(E164, Details),
-    /// What cannot be a contact.
+    /// A row that cannot become a contact.
     Invalid {
-        /// In E.164 where the number could be read, else the text as given.
+        /// The number in E.164 if it could be read, otherwise the text as given.
         phone: String,
-        /// What is wrong, for people.
+        /// What is wrong, as text for people.
         error: String,
     },
 }
 
-/// Shows nobody.
+/// Shows no personal data.
 impl std::fmt::Debug for ImportRow {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
@@ -39,7 +39,7 @@ impl std::fmt::Debug for ImportRow {
 }
 
 impl ImportRow {
-    /// Reads a row. One that breaks a rule takes nothing from the others.
+    /// Reads a row. An invalid row does not affect the others.
     pub fn of(input: ContactInput) -> Self {
         match input.checked() {
             Ok((phone, details)) => Self::Contact(phone, details),
@@ -61,33 +61,33 @@ fn told(errors: &[FieldError]) -> String {
     told.join("; ")
 }
 
-/// An import.
+/// An import of contacts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportPlan {
-    /// Whose contacts they are.
+    /// The account that the contacts belong to.
     pub account: AccountId,
     /// The rows, in the order given.
     pub rows: Vec<ImportRow>,
-    /// The list that the contacts are put on.
+    /// The list to put the contacts on; `None` for no list.
     pub list: Option<ListId>,
     /// Ids for new contacts.
     pub ids: Ids,
-    /// When.
+    /// When the import runs.
     pub at: Timestamp,
 }
 
-/// What became of a row.
+/// The result of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RowOutcome {
-    /// It made a contact.
+    /// The row created a contact.
     Created,
-    /// It changed the contact of its number.
+    /// The row changed the contact with its number.
     Updated,
-    /// The contact of its number was so already.
+    /// The contact with its number already had these values.
     Unchanged,
-    /// It breaks a rule.
+    /// The row breaks a rule.
     Invalid,
-    /// A later row has its number, and counts instead.
+    /// A later row has the same number and is used instead.
     Duplicate,
 }
 
@@ -104,43 +104,43 @@ impl RowOutcome {
     }
 }
 
-/// What became of one row.
+/// The result of one row.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ImportedRow {
-    /// In E.164 where the number could be read, else the text as given.
+    /// The number in E.164 if it could be read, otherwise the text as given.
     pub phone: String,
-    /// What became of it.
+    /// What the row did.
     pub outcome: RowOutcome,
-    /// The contact that now has its number.
+    /// The contact that now has the number; `None` if the row is invalid.
     pub contact: Option<ContactId>,
-    /// What is wrong with it, for people.
+    /// What is wrong with the row, as text for people; `None` unless the row is invalid.
     pub error: Option<String>,
 }
 
-/// Shows nobody.
+/// Shows no personal data.
 impl std::fmt::Debug for ImportedRow {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "ImportedRow({})", self.outcome.as_str())
     }
 }
 
-/// What an import did.
+/// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
-    /// What became of each row, in the order given.
+    /// The result of each row, in the order given.
     pub rows: Vec<ImportedRow>,
-    /// How many contacts were put on the list that were not on it.
+    /// The number of contacts put on the list that were not on it before; 0 without a list.
     pub added_to_list: usize,
 }
 
 impl Imported {
-    /// How many rows ended like this.
+    /// The number of rows with this outcome.
     pub fn count(&self, outcome: RowOutcome) -> usize {
         self.rows.iter().filter(|row| row.outcome == outcome).count()
     }
 }
 
-/// What becomes of a number, whichever row it was in.
+/// The result for a number, whichever row held it.
 struct Settled {
     outcome: RowOutcome,
     contact: ContactId,
@@ -196,8 +196,8 @@ impl BookPlan for ImportPlan {
 }
 
 impl ImportPlan {
-    /// For each number the last row that has it and leaves the contact with no more custom fields
-    /// than it may have.
+    /// For each number, the last row that has it and does not give the contact more custom fields
+    /// than allowed.
     fn last_valid_rows(&self, existing: &BTreeMap<E164, &Contact>) -> BTreeMap<E164, usize> {
         let numbers = self.rows.iter().enumerate().filter_map(|(index, row)| match row {
             ImportRow::Contact(phone, details) => {
@@ -209,7 +209,7 @@ impl ImportPlan {
             }
             ImportRow::Invalid { .. } => None,
         });
-        // Of two entries with one key the later stays.
+        // Of two entries with the same key, the later one stays.
         numbers.collect()
     }
 
@@ -264,12 +264,12 @@ fn answer(
     let phone = number.to_string();
     let (outcome, contact) = match (last.get(number), settled.get(number)) {
         (Some(last), Some(winner)) if *last == index => (winner.outcome, Some(winner.contact)),
-        // A later row of the number counts.
+        // A later row with this number is used.
         (Some(last), Some(winner)) if *last > index => {
             (RowOutcome::Duplicate, Some(winner.contact))
         }
         _ => {
-            let error = format!("custom: a contact may have up to {MAX_FIELDS} custom fields");
+            let error = format!("custom: a contact may have at most {MAX_FIELDS} custom fields");
             let outcome = RowOutcome::Invalid;
             return ImportedRow { phone, outcome, contact: None, error: Some(error) };
         }
@@ -331,7 +331,7 @@ mod tests {
         let contacts: Vec<_> = imported.rows.iter().map(|row| row.contact).collect();
         assert_eq!(contacts, [Some(made), Some(known.id), Some(other.id), None, None, None]);
         let error = imported.rows[5].error.as_deref();
-        assert_eq!(error, Some("email: not an email address, as someone@example.com"));
+        assert_eq!(error, Some("email: not an email address, such as someone@example.com"));
         assert_eq!(change.updated.len(), 1);
         assert_eq!(change.updated[0].details.first_name.as_deref(), Some("Anne"));
         assert_eq!((change.updated[0].updated_at, change.joined), (seconds(5), None));
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn blank_values_leave_what_is_stored_alone() {
+    fn blank_values_keep_what_is_stored() {
         let custom = |pairs: &[(&str, &str)]| {
             let value = |text: &str| CustomValue::Text(text.to_owned());
             pairs.iter().map(|(name, text)| ((*name).to_owned(), value(text))).collect()
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn of_rows_with_one_number_the_last_good_one_wins() {
+    fn of_rows_with_the_same_number_the_last_valid_one_wins() {
         let bad = ContactInput { email: Some("x".to_owned()), ..ContactInput::new("07700900123") };
         let plan = plan(vec![named("07700 900123", "One"), named("+44 7700 900123", "Two"), bad]);
         let (change, imported) = plan.settle(&BookFacts::default()).unwrap();
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn contacts_join_the_list_unless_they_are_on_it() {
+    fn contacts_join_the_list_unless_they_are_already_on_it() {
         let list = ListId::from_u128(5);
         let rows = vec![ContactInput::new("07700900123"), ContactInput::new("07700900124")];
         let plan = ImportPlan { list: Some(list), ..plan(rows) };
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_row_takes_nothing_from_an_earlier_one_of_its_number() {
+    fn an_invalid_row_does_not_affect_an_earlier_row_with_its_number() {
         let with = |fields: std::ops::Range<u32>| {
             let custom =
                 fields.map(|n| (format!("f{n}"), Some(CustomValue::Boolean(true)))).collect();

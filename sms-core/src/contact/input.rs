@@ -1,4 +1,4 @@
-//! Contacts as they are given, and the rules that their fields obey.
+//! Contacts as given in requests, and the rules for their fields.
 
 use std::fmt;
 
@@ -9,14 +9,14 @@ use crate::phone::{E164, parse_uk_mobile};
 use crate::text::is_blank;
 use crate::time::Timestamp;
 
-/// How many characters a first or a last name may have.
+/// The maximum length of a first or last name, in characters.
 pub const MAX_NAME: usize = 100;
-/// How many characters an email address may have.
+/// The maximum length of an email address, in characters.
 pub const MAX_EMAIL: usize = 254;
-/// How many characters notes may have.
+/// The maximum length of notes, in characters.
 pub const MAX_NOTES: usize = 2_000;
 
-/// A contact as it is given. A blank text is no value.
+/// A contact as given in a request. A blank text counts as missing.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct ContactInput {
     /// A UK mobile number in any common format.
@@ -29,11 +29,11 @@ pub struct ContactInput {
     pub email: Option<String>,
     /// Notes, at most 2,000 characters.
     pub notes: Option<String>,
-    /// Fields of the account's own, at most 50.
+    /// Fields that the account defines, at most 50.
     pub custom: CustomInput,
 }
 
-/// Shows nobody.
+/// Shows no personal data.
 impl fmt::Debug for ContactInput {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ContactInput").finish_non_exhaustive()
@@ -41,12 +41,12 @@ impl fmt::Debug for ContactInput {
 }
 
 impl ContactInput {
-    /// A contact of which nothing is known but the number.
+    /// A contact with a number and no details.
     pub fn new(phone: impl Into<String>) -> Self {
         Self { phone: phone.into(), ..Self::default() }
     }
 
-    /// The number and what is known, or every rule that the input breaks.
+    /// The number and details, or every rule that the input breaks.
     pub fn checked(&self) -> Result<(E164, Details), Vec<FieldError>> {
         let Self { phone, first_name, last_name, email, notes, custom } = self;
         let mut errors = Vec::new();
@@ -69,25 +69,25 @@ impl ContactInput {
     }
 }
 
-/// What shall change of a contact. Of the texts, `None` stays and `Some(None)`, like a blank text,
-/// clears.
+/// A change of a contact as given in a request. `None` keeps a value; `Some(None)` and a blank text
+/// clear it.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct ContactPatch {
-    /// Another number.
+    /// A new number.
     pub phone: Option<String>,
-    /// Another first name.
+    /// A new first name.
     pub first_name: Option<Option<String>>,
-    /// Another last name.
+    /// A new last name.
     pub last_name: Option<Option<String>>,
-    /// Another email address.
+    /// A new email address.
     pub email: Option<Option<String>>,
-    /// Other notes.
+    /// New notes.
     pub notes: Option<Option<String>>,
-    /// Other custom fields.
+    /// Changes of custom fields.
     pub custom: CustomPatch,
 }
 
-/// Shows nobody.
+/// Shows no personal data.
 impl fmt::Debug for ContactPatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ContactPatch").finish_non_exhaustive()
@@ -95,7 +95,7 @@ impl fmt::Debug for ContactPatch {
 }
 
 impl ContactPatch {
-    /// The change it means, or every rule that it breaks by itself.
+    /// The change, or every rule that the patch breaks regardless of the contact.
     pub fn checked(self) -> Result<ContactChange, Vec<FieldError>> {
         let Self { phone, first_name, last_name, email, notes, custom } = self;
         let mut errors = Vec::new();
@@ -120,24 +120,24 @@ impl ContactPatch {
     }
 }
 
-/// A change of a contact whose fields are right. What is `None` stays.
+/// A change of a contact whose fields are valid. `None` keeps a value; `Some(None)` clears it.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct ContactChange {
-    /// Another number.
+    /// A new number.
     pub phone: Option<E164>,
-    /// Another first name, or none.
+    /// A new first name.
     pub first_name: Option<Option<String>>,
-    /// Another last name, or none.
+    /// A new last name.
     pub last_name: Option<Option<String>>,
-    /// Another email address, or none.
+    /// A new email address.
     pub email: Option<Option<String>>,
-    /// Other notes, or none.
+    /// New notes.
     pub notes: Option<Option<String>>,
-    /// Other custom fields.
+    /// Changes of custom fields.
     pub custom: CustomPatch,
 }
 
-/// Shows nobody.
+/// Shows no personal data.
 impl fmt::Debug for ContactChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ContactChange").finish_non_exhaustive()
@@ -145,14 +145,17 @@ impl fmt::Debug for ContactChange {
 }
 
 impl ContactChange {
-    /// The contact after the change, but for whether its number has opted out; or the rule that
-    /// both together break.
+    /// The contact after the change. It does not update whether the number has opted out.
+    ///
+    /// # Errors
+    ///
+    /// The rule that the contact and the change break together.
     pub fn apply(&self, contact: &Contact, at: Timestamp) -> Result<Contact, Vec<FieldError>> {
         let Self { phone, first_name, last_name, email, notes, custom } = self;
         let before = contact.details.clone();
         let custom = custom.apply(before.custom);
         if custom.len() > MAX_FIELDS {
-            let message = format!("a contact may have up to {MAX_FIELDS} custom fields");
+            let message = format!("a contact may have at most {MAX_FIELDS} custom fields");
             return Err(vec![FieldError::new("custom", "too_many", message)]);
         }
         let details = Details {
@@ -190,16 +193,16 @@ fn check_texts(texts: [Option<&str>; 4], errors: &mut Vec<FieldError>) {
             let message = "the text holds the character U+0000";
             errors.push(FieldError::new(field, "invalid_character", message));
         } else if text.chars().count() > most {
-            let message = format!("the text may have up to {most} characters");
+            let message = format!("the text may have at most {most} characters");
             errors.push(FieldError::new(field, "too_long", message));
         } else if field == "email" && !is_blank(text) && !is_email(text) {
-            let message = "not an email address, as someone@example.com";
+            let message = "not an email address, such as someone@example.com";
             errors.push(FieldError::new(field, "invalid_format", message));
         }
     }
 }
 
-/// Whether the form is right: something, one @, something, and no white space.
+/// Whether the form is right: a non-empty local part, one @ and a domain, without white space.
 fn is_email(text: &str) -> bool {
     let parts = text.split_once('@');
     parts.is_some_and(|(local, domain)| {
@@ -232,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn blank_values_are_none() {
+    fn blank_values_count_as_missing() {
         let input = ContactInput {
             first_name: Some(String::new()),
             last_name: Some(" \u{200b}\t".to_owned()),
@@ -246,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_of_a_contact_is_named() {
+    fn every_error_of_a_contact_is_reported() {
         let input = ContactInput {
             phone: "020 7946 0123".to_owned(),
             first_name: Some("x".repeat(101)),
@@ -261,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn each_limit_of_a_contact_holds_at_the_limit_and_one_past_it() {
+    fn a_contact_is_accepted_at_each_limit_and_refused_one_past_it() {
         let address = |length: usize| format!("{}@example.com", "x".repeat(length - 12));
         for (length, most) in [(100, true), (101, false)] {
             let name = || Some("é".repeat(length));
@@ -289,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_changes_what_it_names_clears_what_it_empties_and_leaves_the_rest() {
+    fn a_patch_changes_named_fields_clears_emptied_ones_and_keeps_the_others() {
         let details = Details {
             first_name: Some("Ann".to_owned()),
             last_name: Some("Lee".to_owned()),

@@ -13,24 +13,25 @@ use crate::page::{Page, PageRequest};
 use crate::phone::E164;
 use crate::store::{CommitError, StoreError};
 
-/// Keeps contacts. Every plan is committed by its
-/// [`settle`](super::book::BookPlan::settle), whole or not at all, with no other change of the
-/// account's address book in between; with it are kept, exactly, how many contacts each list has
-/// and how many use each custom name.
+/// Keeps contacts. A store commits every plan by its [`settle`](super::book::BookPlan::settle), as
+/// a whole or not at all, with no other change of the account's address book in between. In the
+/// same commit it keeps exact counts of the contacts on each list and of those that use each custom
+/// name.
 #[async_trait]
 pub trait ContactStore: Send + Sync {
-    /// Makes a contact.
+    /// Creates a contact.
     async fn contact_create(&self, plan: CreatePlan) -> Result<Contact, CommitError<BookRefused>>;
 
-    /// One contact, with the lists that it is on, newest list first.
+    /// One contact with the lists that it is on, newest list first; `None` if the account has no
+    /// such contact.
     async fn contact_get(
         &self,
         account: AccountId,
         id: ContactId,
     ) -> Result<Option<(Contact, Vec<ListId>)>, StoreError>;
 
-    /// A page of the contacts that the filter wants, newest first. A list that the account does
-    /// not have has no contacts.
+    /// A page of the contacts that the filter accepts, newest first. A list that the account does
+    /// not have yields no contacts.
     async fn contact_list(
         &self,
         account: AccountId,
@@ -41,14 +42,14 @@ pub trait ContactStore: Send + Sync {
     /// Changes a contact.
     async fn contact_update(&self, plan: UpdatePlan) -> Result<Contact, CommitError<BookRefused>>;
 
-    /// Removes a contact, and from every list.
+    /// Removes a contact, also from every list.
     async fn contact_delete(&self, plan: RemovePlan) -> Result<(), CommitError<BookRefused>>;
 
-    /// Makes and changes many contacts.
+    /// Creates and changes many contacts.
     async fn contacts_import(&self, plan: ImportPlan)
     -> Result<Imported, CommitError<BookRefused>>;
 
-    /// The custom names that contacts of the account use, sorted, without a look at every contact.
+    /// The custom names that contacts of the account use, sorted, without reading every contact.
     async fn custom_names(&self, account: AccountId) -> Result<Vec<String>, StoreError>;
 
     /// Those of `names` that contacts of the account use.
@@ -72,7 +73,7 @@ pub trait ContactStore: Send + Sync {
         phones: &[E164],
     ) -> Result<Vec<Contact>, StoreError>;
 
-    /// Whether the account has no contacts. The answer may be a few seconds old: it saves those who
-    /// only send to numbers a look-up, and nothing depends on it that must be right.
+    /// Whether the account has no contacts. The answer may be a few seconds old. It saves accounts
+    /// that only send to numbers a look-up, and nothing relies on it being current.
     async fn address_book_is_empty(&self, account: AccountId) -> Result<bool, StoreError>;
 }

@@ -1,4 +1,5 @@
-//! Putting contacts on a list: known ones by id, and numbers, which become contacts.
+//! Puts contacts on a list: existing ones by id, and numbers, which become contacts if they are
+//! not.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +9,7 @@ use crate::ids::{AccountId, ContactId, Ids, ListId};
 use crate::phone::E164;
 use crate::time::Timestamp;
 
-/// Who shall be put on a list, as given.
+/// The contacts to put on a list, as given in a request.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct JoinInput {
     /// Ids of contacts.
@@ -17,7 +18,7 @@ pub struct JoinInput {
     pub phones: Vec<String>,
 }
 
-/// Shows how many, never who.
+/// Shows the counts, never the ids or numbers.
 impl std::fmt::Debug for JoinInput {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("JoinInput")
@@ -30,26 +31,26 @@ impl std::fmt::Debug for JoinInput {
 /// Puts contacts on a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JoinPlan {
-    /// Whose list it is.
+    /// The account that the list belongs to.
     pub account: AccountId,
-    /// Which.
+    /// The list to put the contacts on.
     pub list: ListId,
-    /// Contacts, by id.
+    /// Contacts by id.
     pub contacts: Vec<ContactId>,
-    /// Contacts, old or new, by number.
+    /// Contacts by number, existing or new.
     pub phones: Vec<E164>,
     /// Ids for new contacts.
     pub ids: Ids,
-    /// When.
+    /// When the contacts join the list.
     pub at: Timestamp,
 }
 
-/// What became of it.
+/// The result of putting contacts on a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Joined {
-    /// How many contacts are on the list now that were not.
+    /// The number of contacts that were not on the list before.
     pub added: usize,
-    /// The ids that are no contact's.
+    /// The ids given that belong to no contact of the account.
     pub unknown: BTreeSet<ContactId>,
 }
 
@@ -110,7 +111,7 @@ mod tests {
     use crate::samples::{account_id, contact, ids, mobile, seconds};
 
     #[test]
-    fn contacts_and_numbers_are_put_on_a_list_once_and_unknown_ids_are_told() {
+    fn contacts_and_numbers_join_a_list_once_and_unknown_ids_are_reported() {
         let list = ListId::from_u128(5);
         let other = Contact { id: ContactId::from_u128(77), phone: mobile(124), ..contact() };
         let nobody = ContactId::from_u128(99);

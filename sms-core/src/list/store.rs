@@ -11,13 +11,13 @@ use crate::page::{Page, PageRequest};
 use crate::store::{CommitError, StoreError};
 use crate::time::Timestamp;
 
-/// Keeps lists, and who is on them.
+/// Keeps lists and their members.
 #[async_trait]
 pub trait ListStore: Send + Sync {
     /// Writes a new list, without contacts.
     async fn list_create(&self, list: ContactList) -> Result<(), StoreError>;
 
-    /// One list.
+    /// The list with this id; `None` if the account has none.
     async fn list_get(
         &self,
         account: AccountId,
@@ -31,7 +31,8 @@ pub trait ListStore: Send + Sync {
         page: PageRequest,
     ) -> Result<Page<ContactList>, StoreError>;
 
-    /// Applies [`ListChange::apply`] to the list as it is, with no other change in between.
+    /// Applies [`ListChange::apply`] to the current list, with no other change in between, and
+    /// returns the list after the change; `None` if the account has no such list.
     async fn list_update(
         &self,
         account: AccountId,
@@ -40,14 +41,14 @@ pub trait ListStore: Send + Sync {
         at: Timestamp,
     ) -> Result<Option<ContactList>, StoreError>;
 
-    /// Removes a list; its contacts stay. False when there is none of this id.
+    /// Removes a list and keeps its contacts; false if the account has no list with this id.
     async fn list_delete(&self, account: AccountId, id: ListId) -> Result<bool, StoreError>;
 
-    /// Puts contacts on a list, as [`JoinPlan`] decides, in the way of
+    /// Puts contacts on a list as [`JoinPlan`] decides, under the contract of
     /// [`ContactStore`](crate::contact::store::ContactStore).
     async fn list_join(&self, plan: JoinPlan) -> Result<Joined, CommitError<BookRefused>>;
 
-    /// Takes a contact off a list; false when it was not on it.
+    /// Takes a contact off a list; false if it was not on the list.
     async fn list_leave(
         &self,
         account: AccountId,
@@ -55,7 +56,8 @@ pub trait ListStore: Send + Sync {
         contact: ContactId,
     ) -> Result<bool, StoreError>;
 
-    /// Up to `limit` contacts of a list, the oldest first, made after the one named.
+    /// Up to `limit` contacts of a list, oldest first, that were created after the contact `after`;
+    /// from the start if `after` is `None`.
     async fn list_portion(
         &self,
         account: AccountId,

@@ -1,28 +1,28 @@
-//! Totals by the hour, by the minute and by the moment: few of them make up any period exactly.
+//! Totals per hour, minute and millisecond, of which a few make up any period exactly.
 //!
-//! A period's inside is whole hours, its rims up to an hour of whole minutes each, and the rims of
-//! those up to a minute of moments each. Days in London begin on the hour, so that they need hours
-//! only. A year is 8,784 hours at most, of which those without anything have no total; a minute has
-//! 60,000 moments at most, however much an account sends.
+//! The inside of a period consists of whole hours, its edges of up to an hour of whole minutes
+//! each, and their edges of up to a minute of milliseconds each. Days in London start on the hour,
+//! so that they need hours only. A year has at most 8,784 hours, and an hour in which nothing
+//! happened has no total. A minute has at most 60,000 milliseconds, however much an account sends.
 
 use std::collections::BTreeMap;
 
 use super::{Count, Counts, Period};
 use crate::time::Timestamp;
 
-/// How much time a total is about.
+/// The length of time that a total covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Span {
-    /// A millisecond.
+    /// One millisecond.
     Moment,
-    /// A minute.
+    /// One minute.
     Minute,
-    /// An hour.
+    /// One hour.
     Hour,
 }
 
 impl Span {
-    /// All of them, the shortest first.
+    /// All spans, shortest first.
     pub const ALL: [Self; 3] = [Self::Moment, Self::Minute, Self::Hour];
 
     /// The name used by stores.
@@ -42,13 +42,13 @@ impl Span {
         }
     }
 
-    /// The beginning of the span that a moment is in.
+    /// The start of the span that contains a moment.
     pub fn beginning(self, at: Timestamp) -> Timestamp {
         let millis = at.as_millis();
         Timestamp::from_millis(millis - millis.rem_euclid(self.millis()))
     }
 
-    /// The first beginning of such a span that is not before a moment.
+    /// The first start of such a span at or after a moment.
     fn first_from(self, at: Timestamp) -> Timestamp {
         let beginning = self.beginning(at);
         let next = Timestamp::from_millis(beginning.as_millis() + self.millis());
@@ -56,19 +56,19 @@ impl Span {
     }
 }
 
-/// A stretch of a period that totals of one span make up: all those that begin in it.
+/// A part of a period that consists of totals of one span: all those that start in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
-    /// Which totals.
+    /// The span of the totals.
     pub span: Span,
-    /// Those that begin at this moment or later,
+    /// The earliest start, included.
     pub from: Timestamp,
-    /// and before this one.
+    /// The latest start, excluded.
     pub to: Timestamp,
 }
 
 impl Period {
-    /// The pieces that make it up, five at most.
+    /// The pieces that make up the period, at most five.
     pub fn pieces(self) -> Vec<Piece> {
         let mut pieces = Vec::new();
         cover(self, Span::Hour, &mut pieces);
@@ -76,7 +76,7 @@ impl Period {
     }
 }
 
-/// Covers a period with spans of this length, and its rims with shorter ones.
+/// Covers a period with spans of this length, and its edges with shorter ones.
 fn cover(period: Period, span: Span, pieces: &mut Vec<Piece>) {
     let Period { from, to } = period;
     if from >= to {
@@ -99,12 +99,12 @@ fn cover(period: Period, span: Span, pieces: &mut Vec<Piece>) {
     cover(Period { from: end, to }, shorter, pieces);
 }
 
-/// Totals of one account, or differences to be added to those that are kept.
+/// The totals of one account, or differences to add to stored totals.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Totals(BTreeMap<(Span, Timestamp), Counts>);
 
 impl Totals {
-    /// Adds a difference to the totals of every span that its moment is in.
+    /// Adds a difference to the total of every span that contains its time.
     pub fn add(&mut self, count: Count) {
         let Count { account: _, at, counted, amount } = count;
         for span in Span::ALL {
@@ -113,12 +113,12 @@ impl Totals {
         }
     }
 
-    /// Every total, by span and beginning.
+    /// Every total, by span and start.
     pub fn iter(&self) -> impl Iterator<Item = (Span, Timestamp, Counts)> {
         self.0.iter().map(|((span, at), counts)| (*span, *at, *counts))
     }
 
-    /// What there was within a period.
+    /// The counts within a period.
     pub fn within(&self, period: Period) -> Counts {
         let mut sum = Counts::default();
         for Piece { span, from, to } in period.pieces() {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_period_is_hours_with_minutes_and_moments_at_its_rims() {
+    fn a_period_is_hours_with_minutes_and_milliseconds_at_its_edges() {
         let cases: [(&str, &str, &[&str]); 7] = [
             ("07:00:00Z", "07:00:00Z", &[]),
             ("08:00:00Z", "07:00:00Z", &[]),
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_counted_is_in_its_moment_its_minute_and_its_hour() {
+    fn each_count_is_in_its_millisecond_its_minute_and_its_hour() {
         let at = "2026-11-21T07:30:10.500Z".parse().unwrap();
         let mut totals = Totals::default();
         totals.add(Count { account: account_id(), at, counted: Counted::Sent, amount: 3 });

@@ -10,17 +10,17 @@ use crate::store::StoreError;
 /// Keeps totals.
 #[async_trait]
 pub trait StatisticsStore: Send + Sync {
-    /// What was counted of the account within each of these periods, all as of one moment; in the
-    /// order given. Exact at once: a commit that was answered is in it, and no commit is in it by
-    /// half. Costs what the [pieces](Period::pieces) hold, not what there are texts.
+    /// The counts of the account within each of these periods, in the order given and all as of one
+    /// moment. Exact immediately: an acknowledged commit is included, and no commit is included in
+    /// part. The cost depends on the [pieces](Period::pieces), not on the number of messages.
     async fn statistics_within(
         &self,
         account: AccountId,
         periods: &[Period],
     ) -> Result<Vec<Counts>, StoreError>;
 
-    /// Adds up to `limit` of the differences that commits left to the totals. Changes no answer,
-    /// only how fast it comes. Returns how many; 0 when there are none for now. A store that keeps
-    /// totals at once returns 0.
+    /// Adds up to `limit` of the differences that commits have left to the totals. This changes no
+    /// answer, only how fast it comes. Returns how many were added; 0 if there are none at present.
+    /// A store that updates its totals in each commit returns 0.
     async fn statistics_fold(&self, limit: usize) -> Result<usize, StoreError>;
 }

@@ -1,5 +1,5 @@
-//! The questions that are asked of statistics: a summary beside the period before it, and a line
-//! for each day.
+//! Queries on statistics: a summary compared with the period before it, and a timeseries with one
+//! line per day.
 
 use chrono::{Days, NaiveDate};
 
@@ -7,59 +7,60 @@ use super::{Counted, Counts, Period};
 use crate::error::FieldError;
 use crate::time::{Timestamp, london};
 
-/// The days of a summary or a timeseries that names none.
+/// The number of days in a summary or timeseries whose request does not say.
 pub const DEFAULT_DAYS: u16 = 30;
-/// The most days of either.
+/// The maximum number of days in a summary or timeseries.
 pub const MOST_DAYS: u16 = 366;
 
-/// What a summary is about. Ends that are left out follow from `days`, as those of days in London.
+/// The period of a summary. If `from` or `to` is missing, it follows from `days`, in whole days in
+/// London.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SummaryRequest {
-    /// Its first moment.
+    /// The start, included; `None` for the start of the first of `days`.
     pub from: Option<Timestamp>,
-    /// The first moment after it.
+    /// The end, excluded; `None` for the end of today in London.
     pub to: Option<Timestamp>,
-    /// How many days, today the last; 1 to 366, 30 if left out.
+    /// The number of days, of which today is the last: 1 to 366; `None` for 30.
     pub days: Option<u16>,
 }
 
 /// A period and the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// The period asked about.
+    /// The period requested.
     pub current: Period,
-    /// The one of equal length before it.
+    /// The period of equal length before it.
     pub previous: Period,
 }
 
-/// What was counted in a period, and in the one before it.
+/// The counts of a period and of the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Summary {
-    /// The period.
+    /// The period requested.
     pub period: Period,
-    /// What was counted in it.
+    /// The counts in this period.
     pub counts: Counts,
-    /// What was counted in the period before.
+    /// The counts in the period before it.
     pub previous: Counts,
 }
 
-/// A change in percent, in tenths of one: 125 is 12.5 %.
+/// A change in tenths of a percent: 125 is 12.5 %.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Change(i64);
 
-/// A line of a timeseries.
+/// One line of a timeseries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Day {
     /// The day in London.
     pub date: NaiveDate,
-    /// What was counted on it.
+    /// The counts of this day.
     pub counts: Counts,
 }
 
 impl Change {
-    /// How much more `now` is than `before`, of `before`; rounded half away from zero. None when
-    /// there was nothing before. Where there were less than no credits before, growth is above zero
-    /// still.
+    /// The change from `before` to `now`, relative to the absolute value of `before` and rounded
+    /// half away from zero. `None` if `before` is 0. If `before` is negative, growth is still
+    /// positive.
     pub fn between(before: i64, now: i64) -> Option<Self> {
         let (before, now) = (i128::from(before), i128::from(now));
         let size = before.abs();
@@ -72,14 +73,14 @@ impl Change {
         Some(Self(tenths.unwrap_or(if now > before { i64::MAX } else { i64::MIN })))
     }
 
-    /// In tenths of a percent.
+    /// The change in tenths of a percent.
     pub fn tenths(self) -> i64 {
         self.0
     }
 }
 
 impl Window {
-    /// A period, and the one that is as long to the millisecond before it.
+    /// A period, and the one before it of the same length to the millisecond.
     fn before(current: Period) -> Self {
         let Period { from, to } = current;
         Self { current, previous: Period { from: from.minus(to.since(from)), to: from } }
@@ -87,26 +88,27 @@ impl Window {
 }
 
 impl Summary {
-    /// The change of one thing on the period before.
+    /// The change of one count from the previous period.
     pub fn change(&self, counted: Counted) -> Option<Change> {
         Change::between(self.previous.of(counted), self.counts.of(counted))
     }
 }
 
 impl SummaryRequest {
-    /// The periods that it is about.
+    /// The requested period and the one before it.
     ///
-    /// By days, the period before is as many days in London, whatever the clocks did; by moments,
-    /// it is as long to the millisecond.
+    /// If the request is by days, the previous period has as many days in London, even across a
+    /// change of clocks. If it is by moments, the previous period has the same length to the
+    /// millisecond.
     ///
     /// # Errors
     ///
-    /// Every bad field: `days` out of range, `from` after `to`.
+    /// Every invalid field: `days` out of range, or `from` after `to`.
     pub fn window(&self, now: Timestamp) -> Result<Window, Vec<FieldError>> {
         let to = self.to.unwrap_or_else(|| beginning_after(london::day_of(now)));
         let days = check_days(self.days);
         let backwards = self.from.is_some_and(|from| from > to).then(|| {
-            let message = "from must not be after to, which is the end of today unless given";
+            let message = "from must not be after to, which defaults to the end of today";
             FieldError::new("from", "out_of_range", message)
         });
         match (days, backwards) {
@@ -119,7 +121,7 @@ impl SummaryRequest {
     }
 
     fn window_of_days(&self, days: u16, now: Timestamp) -> Window {
-        // A period that ends with a day's first moment ends with the day before.
+        // A period that ends at the first moment of a day has the previous day as its last.
         let last = match self.to {
             None => london::day_of(now),
             Some(to) => london::day_of(Timestamp::from_millis(to.as_millis() - 1)),
@@ -136,11 +138,12 @@ impl SummaryRequest {
     }
 }
 
-/// So many days in London, today the last; each with its period, oldest first.
+/// The last `days` days in London, of which today is the last; each with its period, oldest first.
+/// `None` means 30.
 ///
 /// # Errors
 ///
-/// When it is not 1 to 366 days.
+/// If `days` is not 1 to 366.
 pub fn days_until(
     days: Option<u16>,
     now: Timestamp,
@@ -163,7 +166,7 @@ fn check_days(days: Option<u16>) -> Result<u16, FieldError> {
     Err(FieldError::new("days", "out_of_range", message))
 }
 
-/// So many days before a day.
+/// The day `days` days before `day`.
 fn earlier(day: NaiveDate, days: u16) -> NaiveDate {
     day.checked_sub_days(Days::new(u64::from(days))).unwrap_or(NaiveDate::MIN)
 }

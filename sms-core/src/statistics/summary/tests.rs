@@ -16,7 +16,7 @@ fn between(from: &str, to: &str) -> SummaryRequest {
     SummaryRequest { from: Some(at(from)), to: Some(at(to)), days: None }
 }
 
-/// Field and code of every mistake.
+/// Field and code of every error.
 fn mistakes(request: SummaryRequest, now: &str) -> Vec<(String, &'static str)> {
     let errors = request.window(at(now)).unwrap_err();
     errors.into_iter().map(|error| (error.field, error.code)).collect()
@@ -27,7 +27,7 @@ fn a_summary_by_days_ends_with_today_in_london() {
     let window = by_days(7).window(at("2026-11-21T07:07:10.123Z")).unwrap();
     assert_eq!(window.current, period("2026-11-15T00:00:00Z", "2026-11-22T00:00:00Z"));
     assert_eq!(window.previous, period("2026-11-08T00:00:00Z", "2026-11-15T00:00:00Z"));
-    // Half past eleven at night in UTC is tomorrow in summer.
+    // In summer, 23:30 in UTC is the next day in London.
     let window = by_days(1).window(at("2026-06-01T23:30:00Z")).unwrap();
     assert_eq!(window.current, period("2026-06-01T23:00:00Z", "2026-06-02T23:00:00Z"));
     assert_eq!(window.previous, period("2026-05-31T23:00:00Z", "2026-06-01T23:00:00Z"));
@@ -36,7 +36,7 @@ fn a_summary_by_days_ends_with_today_in_london() {
 }
 
 #[test]
-fn by_days_the_period_before_is_as_many_days_whatever_the_clocks_did() {
+fn the_period_before_has_as_many_days_even_when_the_clocks_change() {
     // The clocks go back on 25 October 2026: that day has 25 hours.
     let window = by_days(1).window(at("2026-10-25T12:00:00Z")).unwrap();
     assert_eq!(window.current, period("2026-10-24T23:00:00Z", "2026-10-26T00:00:00Z"));
@@ -47,7 +47,7 @@ fn by_days_the_period_before_is_as_many_days_whatever_the_clocks_did() {
 }
 
 #[test]
-fn moments_win_over_days_and_the_period_before_is_as_long() {
+fn moments_take_precedence_over_days_and_the_period_before_has_the_same_length() {
     let request = SummaryRequest {
         days: Some(3),
         ..between("2026-11-20T10:00:00.001Z", "2026-11-20T12:00:00.002Z")
@@ -87,7 +87,7 @@ fn a_period_of_no_length_is_empty_and_one_that_ends_before_it_begins_is_refused(
 }
 
 #[test]
-fn one_to_366_days_are_possible() {
+fn a_summary_has_1_to_366_days() {
     let now = "2026-11-21T07:00:00Z";
     for days in [1, 366] {
         assert!(by_days(days).window(at(now)).is_ok());
@@ -113,7 +113,7 @@ fn every_day_of_a_timeseries_follows_the_one_before_and_today_is_the_last() {
 }
 
 #[test]
-fn the_furthest_moments_there_are_make_a_window() {
+fn the_earliest_and_latest_moments_make_a_window() {
     for (from, to) in [
         ("0000-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z"),
         ("0000-01-01T00:00:00Z", "0000-01-01T00:00:00Z"),
@@ -126,7 +126,7 @@ fn the_furthest_moments_there_are_make_a_window() {
 }
 
 #[test]
-fn a_change_is_in_percent_with_one_decimal_and_none_where_there_was_nothing() {
+fn a_change_is_in_percent_with_one_decimal_and_none_if_there_was_nothing_before() {
     for (before, now, tenths) in [
         (0, 0, None),
         (0, 5, None),
