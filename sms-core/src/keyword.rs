@@ -1,7 +1,7 @@
-//! Keywords: words that people text to an account to be answered, and put on a list.
+//! Keywords: words that people text to an account to get a reply and to join a list.
 //!
-//! [`reply`] has what a match sets off and the guard against loops, [`save`] how keywords are made
-//! and changed.
+//! [`reply`] has what a match triggers and the guard against loops; [`save`] has how keywords are
+//! created and changed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,9 +16,9 @@ pub mod reply;
 pub mod save;
 pub mod store;
 
-/// How many characters a keyword may have.
+/// The maximum length of a keyword, in characters.
 pub const MAX_WORD: usize = 20;
-/// How many characters a reply may have.
+/// The maximum length of a reply, in characters.
 pub const MAX_REPLY: usize = MAX_CHARACTERS;
 
 /// A keyword's word: 1 to 20 of `A-Z` and `0-9`.
@@ -27,7 +27,7 @@ pub struct Word(String);
 
 /// The text cannot be a keyword.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a keyword is 1 to 20 letters and digits")]
+#[error("a keyword has 1 to 20 characters, each a letter from A to Z or a digit")]
 pub struct NotAWord;
 
 impl Word {
@@ -36,8 +36,8 @@ impl Word {
         &self.0
     }
 
-    /// The word of an inbound text that may be a keyword: its first, unless it opts the sender out
-    /// or in whatever keywords there are.
+    /// The word of an inbound message that may be a keyword: its first word, unless that opts the
+    /// sender out or in regardless of keywords.
     pub fn of_text(body: &str) -> Option<Self> {
         match stop_word(body, |_| true) {
             Some(StopWord::OptOut | StopWord::OptIn) => None,
@@ -68,42 +68,42 @@ impl fmt::Debug for Word {
     }
 }
 
-/// Whether a keyword answers.
+/// Whether a keyword matches messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listening {
-    /// Texts that begin with it match.
+    /// Messages that start with the word match.
     On,
-    /// It is kept, and matches nothing.
+    /// The keyword is kept but matches no message.
     Off,
 }
 
 /// A word that people text to an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keyword {
-    /// Its id.
+    /// The id of the keyword.
     pub id: KeywordId,
-    /// Whose it is.
+    /// The account that the keyword belongs to.
     pub account: AccountId,
-    /// The word; no other keyword of the account has it.
+    /// The word. No other keyword of the account has it.
     pub word: Word,
-    /// What is answered, with merge fields; none answers nothing.
+    /// The reply with its merge fields; `None` to send no reply.
     pub reply: Option<Body>,
-    /// The list that the sender is put on.
+    /// The list to put the sender on; `None` for no list.
     pub add_to_list_id: Option<ListId>,
-    /// Whether it answers.
+    /// Whether the keyword matches messages.
     pub listening: Listening,
-    /// How many texts have matched, exactly.
+    /// The exact number of messages that have matched.
     pub match_count: u64,
-    /// When the last one did.
+    /// When a message last matched; `None` if never.
     pub last_matched_at: Option<Timestamp>,
-    /// When it was made.
+    /// When the keyword was created.
     pub created_at: Timestamp,
-    /// When its owner last changed it.
+    /// When the account last changed the keyword. A match does not count as a change.
     pub updated_at: Timestamp,
 }
 
 impl Keyword {
-    /// The keyword once another text has matched.
+    /// The keyword after another match at `at`.
     #[must_use]
     pub fn matched(mut self, at: Timestamp) -> Self {
         self.match_count += 1;
@@ -112,12 +112,12 @@ impl Keyword {
     }
 }
 
-/// What is wrong with a reply, if anything.
+/// The rule that a reply breaks, if any.
 fn check_reply(reply: &str) -> Option<FieldError> {
     FieldError::of_text("reply", reply, 0..=MAX_REPLY)
 }
 
-/// A reply as it is kept: one that is blank is none.
+/// A reply as it is stored; a blank reply becomes `None`.
 fn kept_reply(reply: Option<String>) -> Option<Body> {
     reply.filter(|reply| !is_blank(reply)).map(Body::new)
 }
@@ -130,7 +130,7 @@ mod tests {
     use crate::text::RESERVED_WORDS;
 
     #[test]
-    fn a_word_is_1_to_20_letters_and_digits_in_upper_case() {
+    fn a_word_has_1_to_20_letters_and_digits_in_upper_case() {
         for text in ["a", "Pizza", "2for1", &"x".repeat(20)] {
             let word: Word = text.parse().unwrap();
             assert_eq!(word.as_str(), text.to_uppercase());
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_word_of_a_text_may_be_a_keyword_unless_it_is_a_stop_word() {
+    fn the_first_word_of_a_message_may_be_a_keyword_unless_it_is_a_stop_word() {
         for (body, word) in [
             ("pizza", Some("PIZZA")),
             ("  \"Pizza!\" for two", Some("PIZZA")),

@@ -1,4 +1,4 @@
-//! Numbers: the operator's own, shared by all accounts or rented to one.
+//! Numbers of the operator, shared by all accounts or rented to one.
 
 use std::time::Duration;
 
@@ -11,20 +11,20 @@ use crate::time::Timestamp;
 pub mod rent;
 pub mod store;
 
-/// How long a number counts as online after its gateway checked in.
+/// How long a number counts as online after its gateway has checked in.
 pub const ONLINE_FOR: Duration = Duration::from_mins(5);
 
 /// Who may use a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holder {
-    /// Every account that has no number of its own online.
+    /// Every account that has no online number of its own.
     Shared,
-    /// The account that rents it.
+    /// The account that rents the number.
     Dedicated(AccountId),
 }
 
 impl Holder {
-    /// The account that rents the number.
+    /// The account that rents the number; `None` if the number is shared.
     pub fn account(self) -> Option<AccountId> {
         match self {
             Self::Shared => None,
@@ -36,41 +36,41 @@ impl Holder {
 /// One of the operator's numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Number {
-    /// Its id.
+    /// The id of the number.
     pub id: NumberId,
-    /// The number itself.
+    /// The phone number.
     pub phone: E164,
-    /// Who may use it.
+    /// Who may use the number.
     pub holder: Holder,
-    /// The route behind it; none means the first configured one.
+    /// The route that carries its messages; `None` for the first configured route.
     pub route: Option<RouteName>,
-    /// Credits taken from the holder every 30 days.
+    /// The credits that the holder pays every 30 days.
     pub rental_credits: Credits,
-    /// The standard monthly rent.
+    /// The standard monthly rent, in credits.
     pub monthly_credits: Credits,
-    /// When the last period whose rent was taken fell due: not the moment of taking it, so that
-    /// nothing drifts.
+    /// When the last charged period fell due; `None` if no period was charged yet. This is not the
+    /// time of the charge, so that periods do not drift.
     pub rental_charged_at: Option<Timestamp>,
-    /// When rent is next to be taken, or tried for again; none where none is owed, see
+    /// When to charge rent next, or to try again; `None` if no rent is owed, see
     /// [`Number::rent_due_at`].
     pub next_rent_at: Option<Timestamp>,
-    /// Since when the holder has it.
+    /// When the number was assigned to its holder.
     pub assigned_at: Timestamp,
-    /// When its gateway last checked in.
+    /// When its gateway last checked in; `None` if never.
     pub checked_in_at: Option<Timestamp>,
 }
 
 impl Number {
-    /// Whether the gateway behind the number checked in within the last five minutes.
+    /// Whether the gateway of the number has checked in within the last five minutes.
     pub fn is_online(&self, now: Timestamp) -> bool {
         self.checked_in_at.is_some_and(|at| now.since(at) <= ONLINE_FOR)
     }
 }
 
-/// The number that an account's texts come from: its newest online dedicated number, else a shared
-/// one, else its newest dedicated number although nothing was heard of it lately.
+/// The number from which an account's messages are sent: its newest online dedicated number,
+/// otherwise a shared number, otherwise its newest dedicated number even if that is offline.
 ///
-/// Of several shared numbers it is the oldest, so that people see the same one each time.
+/// Of several shared numbers it is the oldest, so that recipients always see the same one.
 pub fn sending_number(numbers: &[Number], account: AccountId, now: Timestamp) -> Option<&Number> {
     let own = || numbers.iter().filter(|number| number.holder == Holder::Dedicated(account));
     let shared = || numbers.iter().filter(|number| number.holder == Holder::Shared);
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_comes_from_the_newest_online_number_of_its_own_else_a_shared_one() {
+    fn a_message_comes_from_the_accounts_newest_online_number_or_else_a_shared_one() {
         let me = AccountId::from_u128(1);
         let mine = Holder::Dedicated(me);
         let other = Holder::Dedicated(AccountId::from_u128(2));
@@ -133,7 +133,7 @@ mod tests {
             (Some(299_999), false),
             (Some(300_000), true),
             (Some(600_000), true),
-            // Another machine's clock may be ahead.
+            // The clock of another machine may be ahead.
             (Some(600_001), true),
         ] {
             let number = number(1, Holder::Shared, checked_in_at);

@@ -12,17 +12,17 @@ use crate::unknown_name::UnknownName;
 
 pub mod store;
 
-/// How many characters a note may have.
+/// The maximum length of a note, in characters.
 pub const MAX_NOTE: usize = 500;
 
 /// How a number came to be opted out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OptOutSource {
-    /// It texted STOP or a similar word.
+    /// The number texted STOP or a similar word.
     Sms,
-    /// The account's own program said so.
+    /// The account added it through the API.
     Api,
-    /// Somebody said so in the dashboard.
+    /// A person added it in the dashboard.
     Dashboard,
 }
 
@@ -66,21 +66,21 @@ impl Serialize for OptOutSource {
 pub struct OptOut {
     /// The number.
     pub phone: E164,
-    /// How it came to be opted out.
+    /// How the number came to be opted out.
     pub source: OptOutSource,
-    /// A note of the account's.
+    /// The account's note, at most 500 characters; `None` if there is none.
     pub note: Option<String>,
-    /// Since when.
+    /// When the number opted out.
     pub created_at: Timestamp,
 }
 
 impl OptOut {
-    /// What becomes of it beside the opt-out that its number has already: that one stays.
+    /// Adds this opt-out unless its number already has one; an existing opt-out stays as it is.
     pub fn settle(self, existing: Option<OptOut>) -> Added {
         existing.map_or(Added::New(self), Added::Existing)
     }
 
-    /// Whether a list that looks for this shows it: its number, or words of its note.
+    /// Whether a search finds this opt-out: by its number, or by words of its note.
     pub fn is_found_by(&self, search: &Search) -> bool {
         match search {
             Search::Number(number) => self.phone == *number,
@@ -91,12 +91,12 @@ impl OptOut {
     }
 }
 
-/// What became of an opt-out that was to be added.
+/// The result of adding an opt-out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Added {
-    /// It is new, and was written.
+    /// The opt-out is new and was written.
     New(OptOut),
-    /// The number had opted out before, like this; nothing was written.
+    /// The number already had this opt-out; nothing was written.
     Existing(OptOut),
 }
 

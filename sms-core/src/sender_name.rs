@@ -1,7 +1,7 @@
-//! Sender names: what stands in place of a number, once the operator has approved it.
+//! Sender names: names shown in place of a number, once the operator has approved them.
 //!
-//! A name is an account's own. An account asks for one, the operator approves or rejects it
-//! ([`review`]), and only approved ones send. Names are compared without case.
+//! A name belongs to one account. The account requests it, the operator approves or rejects it
+//! ([`review`]), and only approved names can send. Names are compared without regard to case.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -17,12 +17,13 @@ pub mod store;
 pub use review::{Decision, ReviewPlan, ReviewRefused};
 pub use status::ReviewStatus;
 
-/// How many characters a name may have: what fits into a text's header.
+/// The permitted length of a name, in characters. 11 is the maximum of an alphanumeric address
+/// (3GPP TS 23.040, 9.1.2.5).
 pub const VALUE_CHARACTERS: RangeInclusive<usize> = 3..=11;
-/// How many characters purpose and reason may have.
+/// The maximum length of a purpose or a reason, in characters.
 pub const MAX_REMARK: usize = 500;
 
-/// A name that networks let through. Equal only when written alike; see
+/// A name that networks accept. Two values are equal only if written alike; see
 /// [`same_as`](Self::same_as).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SenderValue(String);
@@ -30,21 +31,21 @@ pub struct SenderValue(String);
 /// Why a text cannot be a sender name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotASenderName {
-    /// It is shorter than it may be.
-    #[error("a sender name has at least 3 characters")]
+    /// It has fewer than 3 characters.
+    #[error("a sender name must have at least 3 characters")]
     TooShort,
-    /// It is longer than it may be.
-    #[error("a sender name has at most 11 characters")]
+    /// It has more than 11 characters.
+    #[error("a sender name may have at most 11 characters")]
     TooLong,
-    /// It holds what networks do not let through, or no letter.
+    /// It contains characters that networks do not accept, or no letter.
     #[error(
-        "a sender name holds letters, digits, &._- and spaces between them, and at least one letter"
+        "a sender name consists of letters, digits, &._- and inner spaces, with at least one letter"
     )]
     InvalidFormat,
 }
 
 impl NotASenderName {
-    /// The code of the field's error.
+    /// The error code of the field.
     pub fn code(self) -> &'static str {
         match self {
             Self::TooShort => "too_short",
@@ -80,12 +81,12 @@ impl SenderValue {
         &self.0
     }
 
-    /// The name by which two that differ in case alone are the same.
+    /// The form in which names that differ only in case are equal.
     pub fn folded(&self) -> String {
         folded(&self.0)
     }
 
-    /// Whether the text is this name, whatever its case.
+    /// Whether the text is this name, regardless of case.
     pub fn same_as(&self, text: &str) -> bool {
         self.0.eq_ignore_ascii_case(text)
     }
@@ -97,34 +98,34 @@ impl fmt::Display for SenderValue {
     }
 }
 
-/// A text as sender names are compared.
+/// A text in the form in which sender names are compared: ASCII lower case.
 pub fn folded(text: &str) -> String {
     text.to_ascii_lowercase()
 }
 
-/// A name that an account has asked for.
+/// A name that an account has requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SenderName {
-    /// Its id.
+    /// The id of the request.
     pub id: SenderNameId,
-    /// Whose it is.
+    /// The account that requested the name.
     pub account: AccountId,
     /// The name.
     pub value: SenderValue,
-    /// What it is for, in the account's words.
+    /// What the account wants it for, at most 500 characters; `None` if not given.
     pub purpose: Option<String>,
-    /// What the operator decided.
+    /// The operator's decision, or that it is pending.
     pub status: ReviewStatus,
-    /// Why, in the operator's words.
+    /// The operator's reason, at most 500 characters; `None` if not given.
     pub reason: Option<String>,
-    /// When it was asked for.
+    /// When the account requested the name.
     pub created_at: Timestamp,
-    /// When the operator last decided about it.
+    /// When the operator last decided; `None` if not yet.
     pub reviewed_at: Option<Timestamp>,
 }
 
 impl SenderName {
-    /// A name that waits for review.
+    /// A name that awaits review.
     pub fn requested(
         id: SenderNameId,
         account: AccountId,
@@ -144,25 +145,25 @@ impl SenderName {
         }
     }
 
-    /// Whether it stands in the way of another request for the same name: it waits or is approved.
+    /// Whether it blocks another request for the same name: it is pending or approved.
     pub fn is_live(&self) -> bool {
         self.status != ReviewStatus::Rejected
     }
 }
 
-/// The account has this name, or waits for it.
+/// The account already has this name, or its review is pending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this sender name is approved or waits for review")]
+#[error("the account already has this sender name, or its review is pending")]
 pub struct SenderNameExists;
 
-/// The verdict on a request for a name, from the account's names of the same folded value.
+/// The verdict on a request for a name, given the account's names with the same folded value.
 pub fn settle_request<'a>(
     same: impl IntoIterator<Item = &'a SenderName>,
 ) -> Result<(), SenderNameExists> {
     if same.into_iter().any(SenderName::is_live) { Err(SenderNameExists) } else { Ok(()) }
 }
 
-/// The approved one of an account's names that a send asks for, whatever its case.
+/// The account's approved name that a send requests, regardless of case; `None` if there is none.
 pub fn approved<'a>(names: &'a [SenderName], wanted: &str) -> Option<&'a SenderValue> {
     let is_approved = |name: &&SenderName| name.status == ReviewStatus::Approved;
     names.iter().filter(is_approved).map(|name| &name.value).find(|value| value.same_as(wanted))
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_has_3_to_11_characters_that_networks_let_through() {
+    fn a_name_has_3_to_11_characters_that_networks_accept() {
         for good in ["abc", "Bistro & Co", "A-1", "x.y", "O_o", "123456789ab", "&a&", "1 a"] {
             assert_eq!(good.parse::<SenderValue>().map(|v| v.to_string()), Ok(good.to_owned()));
         }
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_free_unless_it_waits_or_is_approved() {
+    fn a_name_is_free_unless_it_is_pending_or_approved() {
         let of = |statuses: &[ReviewStatus]| -> Vec<SenderName> {
             statuses.iter().map(|status| name("Bistro", *status)).collect()
         };
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn only_an_approved_name_sends_as_it_was_approved_and_whatever_its_case() {
+    fn only_an_approved_name_sends_written_as_approved_regardless_of_case() {
         let names = [
             name("Bistro", ReviewStatus::Approved),
             name("Till", ReviewStatus::Pending),
@@ -245,7 +246,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_reads_as_a_name_keeps_the_rules(text in "[ -~é]{0,13}") {
+        fn a_text_that_parses_as_a_name_obeys_the_rules(text in "[ -~é]{0,13}") {
             let length = text.chars().count();
             if let Ok(value) = text.parse::<SenderValue>() {
                 prop_assert!((3..=11).contains(&length));

@@ -1,6 +1,6 @@
-//! Templates: texts that an account keeps under a name, to be sent by their id.
+//! Templates: texts that an account saves under a name, to send by their id.
 //!
-//! What is in their braces is read when they are sent, as in any body: see [`crate::text`].
+//! Merge fields in a template are filled when it is sent, as in any body: see [`crate::text`].
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -13,68 +13,68 @@ use crate::time::Timestamp;
 
 pub mod store;
 
-/// How many characters a template's name may have.
+/// The permitted length of a template's name, in characters.
 pub const NAME_CHARACTERS: RangeInclusive<usize> = 1..=200;
-/// How many characters its body may have.
+/// The permitted length of a template's body, in characters.
 pub const BODY_CHARACTERS: RangeInclusive<usize> = 1..=MAX_CHARACTERS;
 
-/// A text kept under a name.
+/// A text saved under a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
-    /// Its id.
+    /// The id of the template.
     pub id: TemplateId,
-    /// Whose it is.
+    /// The account that the template belongs to.
     pub account: AccountId,
-    /// What its owner calls it; several may be called the same.
+    /// The name, 1 to 200 characters. Several templates may have the same name.
     pub name: String,
-    /// Its words, with merge fields.
+    /// The text with its merge fields, 1 to 1,600 characters.
     pub body: Body,
-    /// When it was made.
+    /// When the template was created.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// When the template last changed.
     pub updated_at: Timestamp,
 }
 
-/// What a new template shall be.
+/// A new template as given in a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateInput {
-    /// What its owner calls it.
+    /// The name, 1 to 200 characters.
     pub name: String,
-    /// Its words.
+    /// The text, 1 to 1,600 characters.
     pub body: Body,
 }
 
 impl TemplateInput {
-    /// Every rule about single fields that it breaks.
+    /// Every rule on single fields that the input breaks; empty if it is valid.
     pub fn check(&self) -> Vec<FieldError> {
         let Self { name, body } = self;
         check(Some(name), Some(body.as_str()))
     }
 
-    /// The template as it is made.
+    /// The new template, created at `at`.
     pub fn into_template(self, id: TemplateId, account: AccountId, at: Timestamp) -> Template {
         let Self { name, body } = self;
         Template { id, account, name, body, created_at: at, updated_at: at }
     }
 }
 
-/// What a template's owner wants changed; what is `None` stays.
+/// A change of a template. `None` keeps a value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TemplateChange {
-    /// A new name.
+    /// A new name, 1 to 200 characters.
     pub name: Option<String>,
-    /// New words.
+    /// A new text, 1 to 1,600 characters.
     pub body: Option<Body>,
 }
 
 impl TemplateChange {
-    /// Every rule about single fields that it breaks.
+    /// Every rule on single fields that the change breaks; empty if it is valid.
     pub fn check(&self) -> Vec<FieldError> {
         let Self { name, body } = self;
         check(name.as_deref(), body.as_ref().map(Body::as_str))
     }
 
-    /// The template as it is after the change.
+    /// The template after the change.
     #[must_use]
     pub fn apply(self, template: Template, at: Timestamp) -> Template {
         let Self { name, body } = self;
@@ -93,12 +93,12 @@ fn check(name: Option<&str>, body: Option<&str>) -> Vec<FieldError> {
     name.into_iter().chain(body).collect()
 }
 
-/// Words that a list of templates looks for in names and bodies, whatever their case.
+/// Words to search for in the names and bodies of templates, regardless of case.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TemplateSearch(String);
 
 impl TemplateSearch {
-    /// The words of a `q`; nothing when it is blank.
+    /// The words of the query parameter `q`; `None` if it is blank.
     pub fn parse(q: &str) -> Option<Self> {
         let words = q.trim().to_lowercase();
         if words.is_empty() { None } else { Some(Self(words)) }
@@ -109,7 +109,7 @@ impl TemplateSearch {
         &self.0
     }
 
-    /// Whether the template is one of those looked for.
+    /// Whether the search finds this template.
     pub fn finds(&self, template: &Template) -> bool {
         [template.name.as_str(), template.body.as_str()]
             .iter()
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn name_and_body_hold_at_the_limit_and_not_one_past_it() {
+    fn name_and_body_are_accepted_at_the_limit_and_refused_one_past_it() {
         assert_eq!(input(&"é".repeat(200), &"👋".repeat(1_600)).check(), []);
         assert_eq!(input("x", " ").check(), []);
         let long = input(&"é".repeat(201), &"👋".repeat(1_601)).check();
@@ -162,14 +162,14 @@ mod tests {
     }
 
     #[test]
-    fn a_change_obeys_the_rules_of_what_it_names() {
+    fn a_change_obeys_the_rules_of_the_fields_it_names() {
         assert_eq!(TemplateChange::default().check(), []);
         let change = TemplateChange { name: None, body: Some(Body::new("")) };
         assert_eq!(named(change.check()), [("body".to_owned(), "too_short")]);
     }
 
     #[test]
-    fn a_change_leaves_alone_what_it_does_not_name() {
+    fn a_change_keeps_the_fields_it_does_not_name() {
         let name = TemplateChange { name: Some("Till".to_owned()), body: None };
         let expected = Template { name: "Till".to_owned(), updated_at: now(), ..template() };
         assert_eq!(name.apply(template(), now()), expected);
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_found_in_name_and_body_whatever_their_case() {
+    fn words_are_found_in_name_and_body_regardless_of_case() {
         for (q, found) in [
             ("table", true),
             (" TABLE ", true),

@@ -1,9 +1,9 @@
-//! What a text that begins with a keyword sets off: the sender becomes a contact, is put on the
-//! keyword's list, and is answered.
+//! What an inbound message that starts with a keyword triggers: the sender becomes a contact, joins
+//! the keyword's list, and gets a reply.
 //!
-//! An answer may be answered by another machine, and that answer match again. So that no loop goes
-//! on, one number gets at most [`MOST_REPLIES`] automatic replies of an account in any hour, and
-//! the operator's own numbers get none.
+//! Another machine may answer the reply, and that answer may match again. To prevent loops, an
+//! account sends at most [`MOST_REPLIES`] automatic replies to one number in any hour, and none to
+//! the operator's own numbers.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -23,65 +23,66 @@ use crate::sending::recipients::Recipients;
 use crate::sending::request::SendRequest;
 use crate::time::Timestamp;
 
-/// How many automatic replies of an account one number gets within an hour.
+/// The maximum number of automatic replies from an account to one number within [`REPLY_WINDOW`].
 pub const MOST_REPLIES: usize = 10;
-/// The hour in which they are counted.
+/// The period in which automatic replies are counted: one hour.
 pub const REPLY_WINDOW: Duration = Duration::from_hours(1);
 
-/// Whether a number is one that may be answered.
+/// Whether the sender of a message may get an automatic reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sender {
-    /// A person, as far as anybody knows.
+    /// A number that is not the operator's.
     Person,
-    /// One of the operator's own numbers.
+    /// One of the operator's own numbers, which gets no reply.
     OurNumber,
 }
 
-/// What a match depends on, read with the account's address book and the account locked.
+/// The facts on which a match depends, read with the account and its address book locked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MatchFacts {
-    /// The account's keyword with the word of the text; it answers.
+    /// The account's keyword that the message starts with. It is switched on.
     pub keyword: Keyword,
-    /// What [`question`] asks for.
+    /// The answer to [`question`].
     pub book: BookFacts,
-    /// Those custom names in the reply that contacts of the account use.
+    /// The custom names in the reply that contacts of the account use.
     pub custom_names: BTreeSet<String>,
-    /// The route of the number that was texted, if it names one.
+    /// The route of the number that received the message; `None` if the number names no route.
     pub route: Option<RouteName>,
-    /// Who texted.
+    /// Who sent the message.
     pub sender: Sender,
-    /// When the account answered this number automatically, lately.
+    /// When the account last replied automatically to this number.
     pub replied: Vec<Timestamp>,
 }
 
-/// What has to be known of the address book.
+/// What a match needs to know about the address book.
 pub fn question(keyword: &Keyword, from: E164) -> BookQuestion {
     BookQuestion { phones: vec![from], ids: Vec::new(), list: keyword.add_to_list_id }
 }
 
-/// What a store writes for a match, with the text that matched.
+/// What a store writes for a match, together with the message that matched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a verdict has to be written by the store"]
 pub struct Matched {
-    /// The keyword as it is now.
+    /// The keyword after the match.
     pub keyword: Keyword,
-    /// What changes in the address book.
+    /// The change of the address book.
     pub book: BookChange,
-    /// What is answered.
+    /// The automatic reply; `None` if none is sent.
     pub reply: Option<Reply>,
 }
 
-/// An automatic answer.
+/// An automatic reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// The send, to be settled like any other, after everything else of the text was written and in
-    /// the same commit. One that is refused is not sent, and nothing is said of it.
+    /// The send, settled like any other in the same commit, after everything else about the message
+    /// is written. If it is refused, the reply is not sent and no error is reported.
     pub send: SendPlan,
-    /// Kept for the number once the send is accepted: [`MatchFacts::replied`] of the next match.
+    /// To store for the number once the send is accepted; becomes [`MatchFacts::replied`] of the
+    /// next match.
     pub replied: Vec<Timestamp>,
 }
 
-/// The text that matched.
+/// The inbound message that matched.
 pub(crate) struct Occasion<'a> {
     pub from: E164,
     pub to: E164,
@@ -92,8 +93,8 @@ pub(crate) struct Occasion<'a> {
     pub at: Timestamp,
 }
 
-/// What a match sets off, and the sender as a contact. Only UK mobile numbers become contacts and
-/// are answered, as only they can be texted.
+/// What a match triggers, and the sender as a contact. Only UK mobile numbers become contacts and
+/// get replies, because only they can be texted.
 pub(crate) fn settle(
     occasion: &Occasion<'_>,
     facts: &MatchFacts,
@@ -110,7 +111,7 @@ pub(crate) fn settle(
     (Matched { keyword, book, reply }, contact)
 }
 
-/// The sender becomes a contact, on the keyword's list if it has one.
+/// Makes the sender a contact, on the keyword's list if it has one.
 fn welcome(occasion: &Occasion<'_>, facts: &MatchFacts, ids: &mut Ids) -> BookChange {
     let (account, phone, at) = (facts.keyword.account, occasion.from, occasion.at);
     if let Some(list) = facts.keyword.add_to_list_id {
@@ -124,11 +125,11 @@ fn welcome(occasion: &Occasion<'_>, facts: &MatchFacts, ids: &mut Ids) -> BookCh
         }
     }
     let create = CreatePlan { account, id: ids.next(), phone, details: Details::default(), at };
-    // Refused where the sender is a contact already.
+    // Refused if the sender is already a contact.
     create.settle(&facts.book).map(|(change, _)| change).unwrap_or_default()
 }
 
-/// The reply as a send, if there is one and it may be sent.
+/// The reply as a send, if the keyword has a reply and it may be sent.
 fn answer(
     occasion: &Occasion<'_>,
     facts: &MatchFacts,
@@ -150,7 +151,7 @@ fn answer(
     };
     let plan_facts = PlanFacts {
         account: facts.keyword.account,
-        // They say which line to append, and replies have none.
+        // The settings hold the opt-out lines, which replies do not have.
         settings: &Settings::default(),
         mode: occasion.mode,
         body: words,
@@ -159,17 +160,17 @@ fn answer(
         route,
         opted_out: &BTreeSet::new(),
         custom_names: &facts.custom_names,
-        // Its links stay as they are.
+        // Links in a reply are not shortened.
         shortening: Shortening { base: &LinkBase::default(), codes: Codes::Placeholder },
         validity: occasion.validity,
         at: occasion.at,
     };
     let send = plan(&request, &recipients, plan_facts, ids);
-    // Too long, or nothing left of it, once its fields are filled.
+    // No message: with its fields filled, the reply is too long or blank.
     (!send.messages.is_empty()).then_some(Reply { send, replied })
 }
 
-/// The replies of the last hour with one more at `at`; `None` when there may be no more.
+/// The replies of the last hour and one more at `at`; `None` if the limit is reached.
 fn after_another(replied: &[Timestamp], at: Timestamp) -> Option<Vec<Timestamp>> {
     let recent = replied.iter().filter(|earlier| at.since(**earlier) < REPLY_WINDOW);
     let mut recent: Vec<Timestamp> = recent.copied().collect();
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_match_is_counted_makes_a_contact_and_is_answered_from_the_number_texted() {
+    fn a_match_is_counted_creates_a_contact_and_is_answered_from_the_number_texted() {
         let (matched, contact) = settled(&facts());
         assert_eq!(matched.keyword, keyword().matched(now()));
         let contact = contact.unwrap();
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_who_is_a_contact_stays_as_it_is_and_is_put_on_the_list_once() {
+    fn a_sender_who_is_a_contact_is_unchanged_and_joins_the_list_once() {
         let (matched, contact_now) = settled(&MatchFacts { book: known(), ..facts() });
         assert_eq!(matched.book, BookChange::default());
         assert_eq!(contact_now, Some(contact()));
@@ -262,13 +263,13 @@ mod tests {
             assert_eq!((on, !who.is_empty()), (list, joins));
             assert!(who.iter().all(|id| Some(*id) == contact.as_ref().map(|one| one.id)));
         }
-        // A list that is gone keeps nobody from becoming a contact.
+        // The sender becomes a contact even if the list is gone.
         let (matched, _) = settled(&MatchFacts { keyword: with_list, ..facts() });
         assert_eq!((matched.book.created.len(), matched.book.joined), (1, None));
     }
 
     #[test]
-    fn nothing_is_answered_to_who_opted_out_to_our_numbers_or_without_a_reply() {
+    fn opted_out_senders_our_numbers_and_keywords_without_a_reply_get_no_answer() {
         let none = Keyword { reply: None, ..keyword() };
         assert_eq!(reply_of(&MatchFacts { keyword: none, ..facts() }), None);
         assert_eq!(reply_of(&MatchFacts { sender: Sender::OurNumber, ..facts() }), None);
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_cannot_be_texted_becomes_no_contact_and_is_not_answered() {
+    fn a_number_that_cannot_be_texted_becomes_no_contact_and_gets_no_answer() {
         let from = "+442079460123".parse().unwrap();
         let route = RouteName::new("simulator");
         let (matched, contact) =
@@ -290,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_is_filled_from_the_contact_and_not_sent_when_it_becomes_too_long_or_nothing() {
+    fn a_reply_is_filled_from_the_contact_and_not_sent_if_too_long_or_blank() {
         let mut ann = contact();
         ann.details.first_name = Some("Ann".to_owned());
         ann.details.custom = [("points".to_owned(), CustomValue::Number(5.into()))].into();
@@ -309,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_leaves_by_its_numbers_route_else_by_the_one_that_brought_the_text() {
+    fn a_reply_takes_the_route_of_its_number_or_else_of_the_inbound_message() {
         let route = Some(RouteName::new("second"));
         let of = |facts: MatchFacts| {
             reply_of(&facts).unwrap().send.messages[0].route.as_str().to_owned()
@@ -319,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_text_is_answered_by_a_test_text() {
+    fn a_test_message_is_answered_by_a_test_message() {
         let route = RouteName::new("test");
         let test = Occasion { mode: Mode::Test, ..occasion(&route) };
         let (matched, _) = settle(&test, &facts(), &mut ids());
@@ -329,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn one_number_gets_ten_replies_an_hour() {
+    fn one_number_gets_at_most_ten_replies_an_hour() {
         let hour = 3_600_000;
         let nine: Vec<Timestamp> = (1..10).map(|n| millis(-n)).collect();
         assert_eq!(after_another(&nine, now()).map(|all| all.len()), Some(10));

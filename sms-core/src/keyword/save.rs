@@ -1,4 +1,4 @@
-//! Making and changing keywords: what is asked for, what it depends on, what is kept then.
+//! Creating and changing keywords: the request, the facts it depends on, and the result.
 
 use super::{Keyword, Listening, Word, check_reply, kept_reply};
 use crate::error::FieldError;
@@ -6,33 +6,33 @@ use crate::ids::{AccountId, KeywordId, ListId};
 use crate::message::Body;
 use crate::time::Timestamp;
 
-/// What a new keyword shall be, as given.
+/// A new keyword as given in a request.
 #[derive(Clone, PartialEq, Eq)]
 pub struct KeywordInput {
     /// The word, 1 to 20 letters and digits in any case.
     pub keyword: String,
-    /// The answer; blank is none.
+    /// The reply, at most 1,600 characters; `None` or blank for no reply.
     pub reply: Option<String>,
-    /// The id of the list that senders are put on.
+    /// The id of the list to put senders on; `None` for no list.
     pub add_to_list_id: Option<String>,
-    /// Whether it answers.
+    /// Whether the keyword matches messages.
     pub listening: Listening,
 }
 
-/// What its owner wants changed, as given; what is `None` stays.
+/// A change of a keyword as given in a request. `None` keeps a value.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct KeywordPatch {
-    /// Another word.
+    /// A new word, 1 to 20 letters and digits in any case.
     pub keyword: Option<String>,
-    /// Another answer, or none.
+    /// A new reply; `Some(None)` or a blank text removes it.
     pub reply: Option<Option<String>>,
-    /// Another list, or none.
+    /// The id of a new list; `Some(None)` removes the list.
     pub add_to_list_id: Option<Option<String>>,
-    /// Whether it answers.
+    /// Whether the keyword matches messages.
     pub listening: Option<Listening>,
 }
 
-/// Shows what was given, never the words.
+/// Shows what was given, but neither keyword nor reply.
 macro_rules! hide_words {
     ($($name:ident)*) => {$(
         impl std::fmt::Debug for $name {
@@ -48,14 +48,14 @@ macro_rules! hide_words {
 hide_words! { KeywordInput KeywordPatch }
 
 impl KeywordInput {
-    /// Every rule about single fields that it breaks.
+    /// Every rule on single fields that the input breaks; empty if it is valid.
     pub fn check(&self) -> Vec<FieldError> {
         check(Some(&self.keyword), self.reply.as_deref())
     }
 }
 
 impl KeywordPatch {
-    /// Every rule about single fields that it breaks.
+    /// Every rule on single fields that the patch breaks; empty if it is valid.
     pub fn check(&self) -> Vec<FieldError> {
         let reply = self.reply.as_ref().and_then(Option::as_deref);
         check(self.keyword.as_deref(), reply)
@@ -68,21 +68,21 @@ fn check(keyword: Option<&str>, reply: Option<&str>) -> Vec<FieldError> {
     word.into_iter().chain(reply.and_then(check_reply)).collect()
 }
 
-/// What shall become of a keyword, once it is known to be right.
+/// The new values of a keyword, after the checks. `None` keeps a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Values {
     /// The word.
     pub word: Option<Word>,
-    /// The answer, or none.
+    /// The reply; `Some(None)` for no reply.
     pub reply: Option<Option<Body>>,
-    /// The list, or none.
+    /// The list; `Some(None)` for no list.
     pub list: Option<Option<ListId>>,
-    /// Whether it answers.
+    /// Whether the keyword matches messages.
     pub listening: Option<Listening>,
 }
 
 impl Values {
-    /// The values of a patch that passed its checks, with its list looked up.
+    /// The values of a patch that has passed its checks, with its list looked up.
     pub fn of(patch: KeywordPatch, list: Option<Option<ListId>>) -> Self {
         let KeywordPatch { keyword, reply, add_to_list_id: _, listening } = patch;
         let word = keyword.and_then(|text| text.parse().ok());
@@ -101,57 +101,58 @@ impl Values {
     }
 }
 
-/// Whether a keyword is made or changed.
+/// Whether a keyword is created or changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Save {
-    /// It is made with this word.
+    /// Creates a keyword with this word.
     Make(Word),
-    /// It is there.
+    /// Changes an existing keyword.
     Change,
 }
 
-/// Makes or changes a keyword.
+/// Creates or changes a keyword.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavePlan {
-    /// Whose it is.
+    /// The account that the keyword belongs to.
     pub account: AccountId,
-    /// Its id.
+    /// The id of the keyword.
     pub id: KeywordId,
-    /// Whether it is new.
+    /// Whether to create or to change it.
     pub save: Save,
-    /// What it shall be.
+    /// The new values.
     pub values: Values,
-    /// When.
+    /// When the keyword is created or changed.
     pub at: Timestamp,
 }
 
-/// What the verdict depends on, read with the account's address book locked.
+/// The facts on which the verdict depends, read with the account's address book locked.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SaveFacts {
-    /// The keyword as it is.
+    /// The current keyword; `None` if it does not exist.
     pub current: Option<Keyword>,
-    /// The keyword of the account that has the [word asked for](SavePlan::word).
+    /// The keyword of the account that has the [requested word](SavePlan::word); `None` if the word
+    /// is free.
     pub holder: Option<KeywordId>,
-    /// The [list asked for](SavePlan::list), if the account has it.
+    /// The [requested list](SavePlan::list), if the account has it.
     pub list: Option<ListId>,
 }
 
-/// Why a keyword was not saved; nothing was written.
+/// Why a keyword was not saved. Nothing was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeywordRefused {
-    /// There is no such keyword.
+    /// The account has no such keyword.
     #[error("no such keyword")]
     NoSuchKeyword,
-    /// There is no such list.
+    /// The account has no such list.
     #[error("no such list")]
     NoSuchList(ListId),
     /// Another keyword of the account has the word.
-    #[error("the account has this keyword already")]
+    #[error("the account already has this keyword")]
     KeywordExists,
 }
 
 impl SavePlan {
-    /// The word that no other keyword may have.
+    /// The word that no other keyword of the account may have; `None` if the word does not change.
     pub fn word(&self) -> Option<&Word> {
         match &self.save {
             Save::Make(word) => Some(word),
@@ -159,13 +160,13 @@ impl SavePlan {
         }
     }
 
-    /// The list that has to exist.
+    /// The list that must exist; `None` if there is none.
     pub fn list(&self) -> Option<ListId> {
         self.values.list.flatten()
     }
 
-    /// The keyword as it is to be kept. Between reading the facts and writing it neither lists nor
-    /// keywords of the account may change.
+    /// The keyword to store. Lists and keywords of the account must not change between reading the
+    /// facts and writing the keyword.
     pub fn settle(self, facts: SaveFacts) -> Result<Keyword, KeywordRefused> {
         let SaveFacts { current, holder, list } = facts;
         let before = match (&self.save, current) {
@@ -227,7 +228,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn words_and_replies_hold_at_the_limit_and_not_one_past_it() {
+    fn words_and_replies_are_accepted_at_the_limit_and_refused_one_past_it() {
         let input = |word: &str, reply: &str| KeywordInput {
             keyword: word.to_owned(),
             reply: Some(reply.to_owned()),
@@ -246,7 +247,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_new_keyword_has_matched_nothing() {
+    fn a_new_keyword_has_no_matches() {
         let made = keyword();
         assert_eq!(
             (made.word.as_str(), made.match_count, made.last_matched_at),
@@ -257,7 +258,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_change_leaves_alone_what_it_does_not_name() {
+    fn a_change_keeps_the_values_it_does_not_name() {
         let current = Keyword { match_count: 3, ..keyword() };
         let settle = |plan: SavePlan| {
             plan.settle(SaveFacts { current: Some(current.clone()), ..SaveFacts::default() })
@@ -273,7 +274,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_word_is_one_keywords_and_a_list_has_to_exist() {
+    fn a_word_belongs_to_one_keyword_and_a_list_must_exist() {
         let list = ListId::from_u128(7);
         let facts = |holder, list| SaveFacts { current: Some(keyword()), holder, list };
         let other = Some(KeywordId::from_u128(6));

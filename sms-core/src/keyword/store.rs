@@ -1,4 +1,4 @@
-//! What a store does with keywords; what a match sets off is part of taking in a text.
+//! What a store does with keywords. What a match triggers is part of accepting an inbound message.
 
 use async_trait::async_trait;
 
@@ -8,15 +8,15 @@ use crate::ids::{AccountId, KeywordId};
 use crate::page::{Page, PageRequest};
 use crate::store::{CommitError, StoreError};
 
-/// Keeps keywords. A list that is removed is cleared from the keywords that name it, in the same
+/// Keeps keywords. Removing a list also clears it from the keywords that name it, in the same
 /// commit.
 #[async_trait]
 pub trait KeywordStore: Send + Sync {
-    /// Makes or changes a keyword as [`SavePlan::settle`] says, with no change of the account's
-    /// lists and keywords in between, and returns it as it is then.
+    /// Creates or changes a keyword as [`SavePlan::settle`] says, with no change of the account's
+    /// lists and keywords in between, and returns the keyword after the change.
     async fn keyword_save(&self, plan: SavePlan) -> Result<Keyword, CommitError<KeywordRefused>>;
 
-    /// One keyword of the account.
+    /// The keyword with this id; `None` if the account has none.
     async fn keyword_get(
         &self,
         account: AccountId,
@@ -30,6 +30,6 @@ pub trait KeywordStore: Send + Sync {
         page: PageRequest,
     ) -> Result<Page<Keyword>, StoreError>;
 
-    /// Removes a keyword; false when the account has none of this id.
+    /// Removes a keyword; false if the account has no keyword with this id.
     async fn keyword_delete(&self, account: AccountId, id: KeywordId) -> Result<bool, StoreError>;
 }

@@ -1,9 +1,9 @@
-//! Rent: what is owed for a dedicated number every 30 days since it was assigned.
+//! Rent: what a dedicated number costs for every 30 days since it was assigned.
 //!
-//! The first period falls due with the assignment, each further one 30 days after the one before,
-//! whenever that was taken. Periods are taken in order and each once. What the balance does not
-//! cover stays owed, and is tried for again. A number that is removed owes nothing more, and gets
-//! nothing back.
+//! The first period falls due at the assignment, and each later one 30 days after the one before,
+//! whenever that was charged. Periods are charged in order and once each. Rent that the balance
+//! does not cover stays owed and is tried again. A number that is removed owes nothing more, and
+//! nothing is refunded.
 
 use std::time::Duration;
 
@@ -13,32 +13,32 @@ use crate::credits::ledger::{Cause, Draft, Entry, post};
 use crate::ids::{AccountId, Ids};
 use crate::time::Timestamp;
 
-/// How long a period is.
+/// The length of a period: 30 days.
 pub const PERIOD: Duration = Duration::from_hours(30 * 24);
-/// When rent that the balance did not cover is tried for again.
+/// How long to wait before charging rent again that the balance did not cover.
 pub const TRY_AGAIN_AFTER: Duration = Duration::from_hours(1);
-/// The most periods of one number that one commit takes. What is left is due at once.
+/// The maximum number of periods of one number to charge in one commit. The rest is due at once.
 pub const MOST_AT_ONCE: usize = 24;
 
-/// Whose rent is to be taken.
+/// The numbers whose rent to charge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RentScope {
-    /// Of so many numbers at most whose [`next_rent_at`](Number::next_rent_at) has come, the
-    /// longest due first. What another has hold of is left to it.
+    /// At most this many numbers whose [`next_rent_at`](Number::next_rent_at) has come, longest due
+    /// first. Skips numbers that another commit has locked.
     Due(usize),
-    /// Of all numbers of this account, also where it is not yet time to try again: its balance
-    /// may cover now what it did not. What another has hold of is waited for.
+    /// All numbers of this account, even before their next attempt is due, because its balance may
+    /// now cover the rent. Waits for numbers that another commit has locked.
     Account(AccountId),
 }
 
-/// A wish to take the rent that is owed.
+/// A request to charge the rent that is owed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RentPlan {
-    /// When.
+    /// The current time, at which the entries are booked.
     pub at: Timestamp,
-    /// Whose.
+    /// The numbers whose rent to charge.
     pub scope: RentScope,
-    /// Ids for the entries.
+    /// Ids for the ledger entries.
     pub ids: Ids,
 }
 
@@ -46,25 +46,25 @@ pub struct RentPlan {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a verdict has to be written by the store"]
 pub struct RentVerdict {
-    /// The number as it is from now on.
+    /// The number after the charge.
     pub number: Number,
-    /// A ledger entry for each period taken, in order.
+    /// A ledger entry for each period charged, in order.
     pub entries: Vec<Entry>,
-    /// The balance they leave.
+    /// The account's balance after these entries.
     pub balance: Credits,
 }
 
-/// What taking rent did.
+/// The result of charging rent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RentsCharged {
-    /// Periods taken.
+    /// The number of periods charged.
     pub taken: usize,
-    /// Numbers whose rent the balance does not cover; they are tried again.
+    /// The number of numbers whose rent the balance does not cover; they are tried again.
     pub unpaid: usize,
 }
 
 impl RentsCharged {
-    /// Counts one verdict as well.
+    /// Adds the result of one verdict.
     pub fn add(&mut self, verdict: &RentVerdict, at: Timestamp) {
         self.taken += verdict.entries.len();
         let is_owed = verdict.number.rent_due_at().is_some_and(|due| due <= at);
@@ -73,8 +73,8 @@ impl RentsCharged {
 }
 
 impl Number {
-    /// When the first period fell or falls due whose rent was not taken; none for a shared number,
-    /// and for one that is free.
+    /// When the earliest period that is not charged fell or falls due; `None` for a shared number
+    /// and for one whose rent is 0.
     pub fn rent_due_at(&self) -> Option<Timestamp> {
         if self.holder.account().is_none() || self.rental_credits == Credits::ZERO {
             return None;
@@ -84,8 +84,8 @@ impl Number {
 }
 
 impl RentPlan {
-    /// The verdict on one number and its account's balance, as the store finds them under its lock;
-    /// none when nothing is owed.
+    /// The verdict on one number and its account's balance, as the store reads them under its lock;
+    /// `None` if nothing is owed.
     pub fn settle(&mut self, number: &Number, balance: Credits) -> Option<RentVerdict> {
         number.rent_due_at().filter(|due| *due <= self.at)?;
         let mut verdict = RentVerdict { number: number.clone(), entries: Vec::new(), balance };
@@ -127,7 +127,7 @@ mod tests {
     use crate::number::Holder;
     use crate::samples::{account_id, credits, ids, mobile, now};
 
-    /// Assigned at [`now`].
+    /// A dedicated number assigned at [`now`].
     fn number(rental: u64) -> Number {
         Number {
             id: NumberId::from_u128(1),
@@ -151,7 +151,7 @@ mod tests {
         PERIOD * count
     }
 
-    /// The periods that a verdict takes, counted from the assignment.
+    /// The periods that a verdict charges, counted from the assignment.
     fn taken(verdict: &RentVerdict) -> Vec<u128> {
         let period = |entry: &Entry| match entry.cause {
             Cause::Rent { number, due_at } if number == NumberId::from_u128(1) => {
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_rent_is_taken_when_the_number_is_assigned() {
+    fn the_first_rent_is_charged_when_the_number_is_assigned() {
         let verdict = plan(now()).settle(&number(5), credits(12)).unwrap();
         assert_eq!((taken(&verdict), verdict.balance), (vec![0], credits(7)));
         assert_eq!(verdict.entries[0].amount.get(), -5);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_period_is_owed_from_the_moment_it_begins() {
+    fn a_period_is_owed_from_its_start() {
         let paid = Number { rental_charged_at: Some(now()), ..number(5) };
         let due = now().plus(PERIOD);
         let before = due.minus(Duration::from_millis(1));
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn taken_late_it_counts_from_when_it_fell_due() {
+    fn rent_that_is_charged_late_counts_from_when_it_fell_due() {
         let late = now().plus(Duration::from_hours(50));
         let verdict = plan(late).settle(&number(5), credits(50)).unwrap();
         assert_eq!(verdict.number.rental_charged_at, Some(now()));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn periods_missed_are_taken_in_order_as_far_as_the_balance_goes() {
+    fn missed_periods_are_charged_in_order_as_far_as_the_balance_covers_them() {
         let at = now().plus(periods(3));
         let verdict = plan(at).settle(&number(5), credits(13)).unwrap();
         assert_eq!((taken(&verdict), verdict.balance), (vec![0, 1], credits(3)));
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn one_commit_takes_so_many_periods_and_the_rest_is_due_at_once() {
+    fn one_commit_charges_a_limited_number_of_periods_and_the_rest_is_due_at_once() {
         let most = u32::try_from(MOST_AT_ONCE).unwrap();
         let at = now().plus(periods(most));
         let first = plan(at).settle(&number(1), credits(100)).unwrap();
@@ -232,10 +232,10 @@ mod tests {
     }
 
     proptest! {
-        /// Workers come round at any times, credits come at any times: every period that began is
-        /// taken once, in order, as far as the credits went.
+        /// Rent is charged and credits are added at arbitrary times: every period that has started
+        /// is charged once, in order, as far as the credits cover it.
         #[test]
-        fn each_period_is_taken_once_and_in_order(
+        fn each_period_is_charged_once_and_in_order(
             visits in proptest::collection::vec((0u64..40, 0u64..30), 1..40),
             rental in 1u64..9,
         ) {

@@ -10,14 +10,14 @@ use crate::route::RouteName;
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
-/// What became of a new number.
+/// The result of creating a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NumberCreated {
-    /// It is kept.
+    /// The number was written.
     Created,
-    /// The operator has this number already; nothing was kept.
+    /// The operator already has this number; nothing was written.
     NumberExists,
-    /// The account that shall rent it does not exist; nothing was kept.
+    /// The account that would rent the number does not exist; nothing was written.
     NoSuchAccount,
 }
 
@@ -30,37 +30,39 @@ pub trait NumberStore: Send + Sync {
     /// All numbers, newest first.
     async fn number_list(&self) -> Result<Vec<Number>, StoreError>;
 
-    /// The operator's number that people know by `phone`.
+    /// The operator's number with this phone number; `None` if there is none.
     async fn number_by_phone(&self, phone: E164) -> Result<Option<Number>, StoreError>;
 
-    /// The numbers an account's texts may come from: its own and the shared ones, for planning its
-    /// sends. What another program wrote within the last 5 s may be missing; what was written
-    /// through this value never is.
+    /// The numbers from which an account's messages may be sent: its own and the shared ones, for
+    /// planning its sends. Changes that another program made within the last 5 s may be missing;
+    /// changes made through this store value never are.
     async fn numbers_for(&self, account: AccountId) -> Result<Vec<Number>, StoreError>;
 
-    /// The numbers that an account has to itself, newest first, as they are now.
+    /// The dedicated numbers of an account, newest first and always current.
     async fn numbers_held(&self, account: AccountId) -> Result<Vec<Number>, StoreError>;
 
-    /// Removes a number; false when there is none of this id.
+    /// Removes a number; false if there is no number with this id.
     async fn number_delete(&self, id: NumberId) -> Result<bool, StoreError>;
 
-    /// Remembers that the gateway behind a number checked in; false when there is none of this id.
+    /// Records that the gateway of a number has checked in; false if there is no number with this
+    /// id.
     async fn number_check_in(&self, id: NumberId, at: Timestamp) -> Result<bool, StoreError>;
 
-    /// The same for every number whose route is one of these; `None` for those that name none.
-    /// Returns how many there are.
+    /// Records a check-in for every number whose route is one of `routes`, where `None` stands for
+    /// the numbers that name no route. Returns how many numbers there are.
     async fn numbers_check_in(
         &self,
         routes: Vec<Option<RouteName>>,
         at: Timestamp,
     ) -> Result<usize, StoreError>;
 
-    /// Takes rent, each number by [`RentPlan::settle`](super::rent::RentPlan::settle) against its
-    /// account's balance as the ones before left it: entries, balance and number in one commit. Two
-    /// at once never take the same period, and a store keeps by its structure that a period of a
-    /// number is in the ledger once.
+    /// Charges rent. Each number is settled by [`RentPlan::settle`](super::rent::RentPlan::settle)
+    /// against its account's balance after the numbers before it; entries, balance and number are
+    /// written in one commit. Concurrent calls never charge the same period, and the structure of a
+    /// store ensures that the ledger holds a period of a number at most once.
     async fn rents_charge(&self, plan: RentPlan) -> Result<RentsCharged, StoreError>;
 
-    /// The earliest moment at which rent is to be taken, or tried for again.
+    /// The earliest time at which rent is to be charged or tried again; `None` if no number owes
+    /// rent.
     async fn rents_next(&self) -> Result<Option<Timestamp>, StoreError>;
 }

@@ -11,7 +11,7 @@ use crate::page::{OffsetPage, OffsetRequest};
 use crate::phone::E164;
 use crate::store::StoreError;
 
-/// Keeps opt-outs. Those that come by text are written by
+/// Keeps opt-outs. Those that arrive as messages are written by
 /// [`InboundStore`](crate::inbound::store::InboundStore).
 #[async_trait]
 pub trait OptOutStore: Send + Sync {
@@ -22,16 +22,16 @@ pub trait OptOutStore: Send + Sync {
         numbers: &[E164],
     ) -> Result<BTreeSet<E164>, StoreError>;
 
-    /// Writes what [`OptOut::settle`](super::OptOut::settle) says. Between reading and writing no
-    /// send of the account may be accepted, and no text taken in. Its account has to exist.
+    /// Writes what [`OptOut::settle`](super::OptOut::settle) says. Between reading and writing, no
+    /// send of the account may be accepted and no inbound message taken in. The account must exist.
     async fn opt_out_create(
         &self,
         account: AccountId,
         opt_out: OptOut,
     ) -> Result<Added, StoreError>;
 
-    /// The account's opt-outs, newest first, and of one moment the highest number first: all, or
-    /// those that [`OptOut::is_found_by`] says; and how many there are in all.
+    /// The account's opt-outs, newest first, and those of the same moment by descending number: all
+    /// of them, or those that [`OptOut::is_found_by`] selects. Includes their total number.
     async fn opt_out_list(
         &self,
         account: AccountId,
@@ -39,6 +39,6 @@ pub trait OptOutStore: Send + Sync {
         wanted: OffsetRequest,
     ) -> Result<OffsetPage<OptOut>, StoreError>;
 
-    /// Removes an opt-out; false when the number has not opted out.
+    /// Removes an opt-out; false if the number has not opted out.
     async fn opt_out_delete(&self, account: AccountId, phone: E164) -> Result<bool, StoreError>;
 }

@@ -1,23 +1,23 @@
 //! The operator's review of a sender name.
 //!
-//! A decision may be taken again and turned: the last one counts.
+//! The operator may decide again; the last decision counts.
 
 use super::SenderName;
 pub use super::status::ReviewStatus;
 use crate::ids::SenderNameId;
 use crate::time::Timestamp;
 
-/// What the operator says.
+/// The operator's decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// It may send.
+    /// The account may send with the name.
     Approve,
-    /// It may not.
+    /// The account may not send with the name.
     Reject,
 }
 
 impl Decision {
-    /// Where it leads.
+    /// The status that the decision leads to.
     pub fn status(self) -> ReviewStatus {
         match self {
             Self::Approve => ReviewStatus::Approved,
@@ -26,34 +26,34 @@ impl Decision {
     }
 }
 
-/// A decision about a name.
+/// A decision on a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a plan does nothing until a store commits it"]
 pub struct ReviewPlan {
-    /// The name.
+    /// The id of the name.
     pub id: SenderNameId,
-    /// What is decided.
+    /// The decision.
     pub decision: Decision,
-    /// Why.
+    /// The reason, at most 500 characters; `None` if not given.
     pub reason: Option<String>,
-    /// When.
+    /// When the operator decided.
     pub at: Timestamp,
 }
 
-/// Why a decision was not taken.
+/// Why a decision was not recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ReviewRefused {
     /// There is no such name.
     #[error("no such sender name")]
     NoSuchSenderName,
-    /// It was rejected, and its account has asked for it again since.
-    #[error("its account has asked for this sender name again")]
+    /// The name was rejected, and its account has requested it again since.
+    #[error("the account has requested this sender name again; decide on the newer request")]
     AskedForAgain,
 }
 
 impl ReviewPlan {
-    /// Decides, from the name and the account's names of the same folded value, itself among them
-    /// or not. No other decision about them, and no request for the name, may run in between.
+    /// Decides from the name and the account's names with the same folded value, which may include
+    /// the name. No other decision on these names and no request for the name may run in between.
     pub fn settle<'a>(
         &self,
         name: Option<&SenderName>,
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_decision_counts_whatever_came_before() {
+    fn the_last_decision_counts_whatever_preceded_it() {
         for before in ReviewStatus::ALL.map(|status| name(1, status)) {
             for (decision, status) in [
                 (Decision::Approve, ReviewStatus::Approved),
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rejected_name_that_was_asked_for_again_is_not_approved() {
+    fn a_rejected_name_that_was_requested_again_is_not_approved() {
         let rejected = name(1, ReviewStatus::Rejected);
         for (other, refused) in [
             (ReviewStatus::Pending, true),
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_decided_about_a_name_that_is_not_there() {
+    fn a_decision_on_a_missing_name_is_refused() {
         for decision in [Decision::Approve, Decision::Reject] {
             let refused = plan(decision, None).settle(None, []).unwrap_err();
             assert_eq!(refused, ReviewRefused::NoSuchSenderName);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_reads_back_from_its_name() {
+    fn a_status_parses_back_from_its_name() {
         for status in ReviewStatus::ALL {
             assert_eq!(status.to_string().parse(), Ok(status));
         }

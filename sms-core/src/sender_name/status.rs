@@ -1,23 +1,23 @@
-//! How the review of a sender name stands.
+//! The status of a sender name's review.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::unknown_name::UnknownName;
 
-/// What was decided about a name.
+/// The status of a sender name's review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ReviewStatus {
-    /// Nothing yet.
+    /// The operator has not decided.
     Pending,
-    /// It may send.
+    /// The account may send with the name.
     Approved,
-    /// It may not. It may be asked for again.
+    /// The account may not send with the name. It may request the name again.
     Rejected,
 }
 
 impl ReviewStatus {
-    /// Every status.
+    /// Every status, in the order of the API's documentation.
     pub const ALL: [Self; 3] = [Self::Pending, Self::Approved, Self::Rejected];
 
     /// The name used in the API and by stores.

@@ -11,32 +11,33 @@ use crate::store::{CommitError, StoreError};
 /// Keeps sender names.
 #[async_trait]
 pub trait SenderNameStore: Send + Sync {
-    /// Writes a request for a name, if [`settle_request`](super::settle_request) allows it beside
-    /// the account's names of the same [folded](super::SenderValue::folded) value; no other of
-    /// them may be made or decided about in between. Its account has to exist.
+    /// Writes a request for a name if [`settle_request`](super::settle_request) allows it, given
+    /// the account's names with the same [folded](super::SenderValue::folded) value. None of these
+    /// may be created or decided on in between. The account must exist.
     async fn sender_name_create(
         &self,
         name: SenderName,
     ) -> Result<(), CommitError<SenderNameExists>>;
 
-    /// All of an account's names, newest first, rejected ones included.
+    /// All names of an account, newest first, including rejected ones.
     async fn sender_name_list(&self, account: AccountId) -> Result<Vec<SenderName>, StoreError>;
 
-    /// The account's approved names, for planning its sends, in any order. What another program
-    /// wrote within the last 5 s may be missing; what was written through this value never is.
+    /// The account's approved names in any order, for planning its sends. Changes that another
+    /// program made within the last 5 s may be missing; changes made through this store value never
+    /// are.
     async fn sender_names_approved(
         &self,
         account: AccountId,
     ) -> Result<Vec<SenderName>, StoreError>;
 
-    /// A page of the names of all accounts, newest first: all, or those of one status.
+    /// A page of the names of all accounts, newest first: all of them, or those with one status.
     async fn sender_names_for_review(
         &self,
         status: Option<ReviewStatus>,
         page: PageRequest,
     ) -> Result<Page<SenderName>, StoreError>;
 
-    /// Takes a decision as [`ReviewPlan::settle`] says, and returns the name as it is then.
+    /// Records a decision as [`ReviewPlan::settle`] says, and returns the name after it.
     async fn sender_name_review(
         &self,
         plan: ReviewPlan,

@@ -11,17 +11,17 @@ use crate::time::Timestamp;
 /// Keeps templates.
 #[async_trait]
 pub trait TemplateStore: Send + Sync {
-    /// Writes a new template. Its account has to exist.
+    /// Writes a new template. Its account must exist.
     async fn template_create(&self, template: Template) -> Result<(), StoreError>;
 
-    /// One template of the account.
+    /// The template with this id; `None` if the account has none.
     async fn template_get(
         &self,
         account: AccountId,
         id: TemplateId,
     ) -> Result<Option<Template>, StoreError>;
 
-    /// A page of the account's templates, newest first: all, or those that
+    /// A page of the account's templates, newest first: all of them, or those that
     /// [`TemplateSearch::finds`].
     async fn template_list(
         &self,
@@ -30,8 +30,9 @@ pub trait TemplateStore: Send + Sync {
         page: PageRequest,
     ) -> Result<Page<Template>, StoreError>;
 
-    /// Applies [`TemplateChange::apply`] to the template as it is, with no other change of it in
-    /// between, and returns it as it is then.
+    /// Applies [`TemplateChange::apply`] to the current template, with no other change of it in
+    /// between, and returns the template after the change; `None` if the account has no such
+    /// template.
     async fn template_update(
         &self,
         account: AccountId,
@@ -40,7 +41,7 @@ pub trait TemplateStore: Send + Sync {
         at: Timestamp,
     ) -> Result<Option<Template>, StoreError>;
 
-    /// Removes a template; false when the account has none of this id.
+    /// Removes a template; false if the account has no template with this id.
     async fn template_delete(&self, account: AccountId, id: TemplateId)
     -> Result<bool, StoreError>;
 }
