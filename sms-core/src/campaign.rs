@@ -45,6 +45,10 @@ pub enum CampaignStatus {
 }
 
 impl CampaignStatus {
+    /// Every value.
+    pub const ALL: [Self; 5] =
+        [Self::Draft, Self::Scheduled, Self::Sending, Self::Sent, Self::Cancelled];
+
     /// The name used in the API.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -1,6 +1,8 @@
 //! Lists: named groups of contacts.
 
+use crate::error::FieldError;
 use crate::ids::{AccountId, ListId};
+use crate::text::is_blank;
 use crate::time::Timestamp;
 
 pub mod join;
@@ -40,6 +42,11 @@ pub struct ListInput {
 }
 
 impl ListInput {
+    /// Every rule about single fields that it breaks.
+    pub fn check(&self) -> Vec<FieldError> {
+        check(Some(&self.name), self.description.as_deref())
+    }
+
     /// The new list, without contacts.
     pub fn into_list(self, id: ListId, account: AccountId, at: Timestamp) -> ContactList {
         let Self { name, description } = self;
@@ -65,6 +72,11 @@ pub struct ListChange {
 }
 
 impl ListChange {
+    /// Every rule about single fields that it breaks.
+    pub fn check(&self) -> Vec<FieldError> {
+        check(self.name.as_deref(), self.description.as_ref().and_then(Option::as_deref))
+    }
+
     /// The list after the change.
     #[must_use]
     pub fn apply(self, list: ContactList, at: Timestamp) -> ContactList {
@@ -76,6 +88,27 @@ impl ListChange {
             ..list
         }
     }
+}
+
+/// The rules of a list's texts, of those that are given.
+fn check(name: Option<&str>, description: Option<&str>) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if name.is_some_and(is_blank) {
+        errors.push(FieldError::new("name", "empty", "name must not be empty"));
+    }
+    for (field, most, text) in
+        [("name", MAX_NAME, name), ("description", MAX_DESCRIPTION, description)]
+    {
+        let Some(text) = text else { continue };
+        if text.contains('\0') {
+            let message = format!("{field} must not hold the character U+0000");
+            errors.push(FieldError::new(field, "invalid_character", message));
+        } else if text.chars().count() > most {
+            let message = format!("{field} holds at most {most} characters");
+            errors.push(FieldError::new(field, "too_long", message));
+        }
+    }
+    errors
 }
 
 #[cfg(test)]
@@ -95,5 +128,16 @@ mod tests {
         assert_eq!(renamed, expected);
         let cleared = ListChange { name: None, description: Some(None) }.apply(list, seconds(5));
         assert_eq!((cleared.name.as_str(), cleared.description), ("Regulars", None));
+    }
+
+    #[test]
+    fn a_lists_texts_have_limits() {
+        let codes = |name: &str, description: &str| -> Vec<&str> {
+            check(Some(name), Some(description)).into_iter().map(|error| error.code).collect()
+        };
+        assert_eq!(codes(&"é".repeat(100), &"é".repeat(500)), [""; 0]);
+        assert_eq!(codes(&"é".repeat(101), &"é".repeat(501)), ["too_long", "too_long"]);
+        assert_eq!(codes(" ", ""), ["empty"]);
+        assert_eq!(codes("a\0b", "a\0b"), ["invalid_character", "invalid_character"]);
     }
 }

@@ -39,6 +39,9 @@ pub enum Direction {
 }
 
 impl Direction {
+    /// Every value.
+    pub const ALL: [Self; 2] = [Self::Outbound, Self::Inbound];
+
     /// The name used in the API and by stores.
     pub fn as_str(self) -> &'static str {
         match self {

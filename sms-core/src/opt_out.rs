@@ -27,6 +27,9 @@ pub enum OptOutSource {
 }
 
 impl OptOutSource {
+    /// Every value.
+    pub const ALL: [Self; 3] = [Self::Sms, Self::Api, Self::Dashboard];
+
     /// The name used in the API and by stores.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -58,6 +58,20 @@ pub enum Fitness {
     Down,
 }
 
+impl Fitness {
+    /// Every value.
+    pub const ALL: [Self; 3] = [Self::Ready, Self::Full, Self::Down];
+
+    /// The name used in the API.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::Full => "full",
+            Self::Down => "down",
+        }
+    }
+}
+
 /// What a route leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RouteKind {

@@ -10,9 +10,10 @@ use poem_openapi::{OpenApiService, Tags};
 use serde_json::Value;
 use sms_core::Sms;
 
+use crate::failure;
 use crate::sandbox::Sandbox;
 use crate::web::intake::IntakeLimits;
-use crate::web::openapi::{DocumentRules, Failure, OwnPath, Rate, document};
+use crate::web::openapi::{DocumentRules, OwnPath, Rate, document};
 
 pub mod account;
 pub mod api_key;
@@ -28,7 +29,7 @@ pub mod sender_name;
 pub const PREFIX: &str = "/admin/v1";
 
 /// The most credits an account can hold, as [`sms_core::credits::Credits::MAX`]: 2^53 - 1.
-const MAX_CREDITS: i64 = (1 << 53) - 1;
+const MAX_CREDITS: u64 = (1 << 53) - 1;
 
 /// The sections of the operator's document.
 #[derive(Debug, Clone, Copy, Tags)]
@@ -95,10 +96,5 @@ const RULES: DocumentRules = DocumentRules {
     without_key: &[],
     rate: Rate::Unlimited,
     own_path: Some(OwnPath { tag: "Document" }),
-    failures: &[
-        ("account_create", &[Failure::Conflict]),
-        ("credits_adjust", &[Failure::Conflict]),
-        ("number_create", &[Failure::Conflict]),
-        ("sender_name_approve", &[Failure::Conflict]),
-    ],
+    failures: failure::ALL,
 };

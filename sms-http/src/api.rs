@@ -8,12 +8,14 @@ use poem_openapi::{OpenApiService, Tags};
 use serde_json::Value;
 use sms_core::Sms;
 
+use crate::failure;
 use crate::web::intake::IntakeLimits;
-use crate::web::openapi::{DocumentRules, Failure, OwnPath, Rate, document};
+use crate::web::openapi::{DocumentRules, OwnPath, Rate, document};
 
 pub mod balance;
 pub mod campaign;
 pub(crate) mod campaign_shape;
+mod choices;
 pub mod contact;
 pub mod contact_import;
 pub(crate) mod contact_shape;
@@ -70,17 +72,20 @@ pub enum Tag {
     Webhooks,
 }
 
-/// The handlers of the API.
-pub type Apis = (
-    message::MessageApi,
-    send::SendApi,
-    campaign::CampaignApi,
-    contact::ContactApi,
-    contact_import::ContactImportApi,
-    link::LinkApi,
-    conversation::ConversationApi,
-    keyword::KeywordApi,
-    list::ListApi,
+/// The handlers of the API, in groups: the framework takes tuples of up to 16.
+pub type Apis = (Sending, AddressBook, Inbox, Account);
+
+/// Messages and campaigns.
+pub type Sending = (message::MessageApi, send::SendApi, campaign::CampaignApi);
+
+/// Contacts and their import.
+pub type AddressBook = (contact::ContactApi, contact_import::ContactImportApi);
+
+/// Links, conversations, keywords and lists.
+pub type Inbox = (link::LinkApi, conversation::ConversationApi, keyword::KeywordApi, list::ListApi);
+
+/// What belongs to the account as a whole.
+pub type Account = (
     balance::BalanceApi,
     number::NumberApi,
     opt_out::OptOutApi,
@@ -92,16 +97,20 @@ pub type Apis = (
 
 /// The API over a service.
 pub fn service(sms: &Sms, public_url: &str) -> OpenApiService<Apis, ()> {
-    let apis = (
+    let sending = (
         message::MessageApi::new(sms.clone()),
         send::SendApi::new(sms.clone()),
         campaign::CampaignApi::new(sms.clone()),
-        contact::ContactApi::new(sms.clone()),
-        contact_import::ContactImportApi::new(sms.clone()),
+    );
+    let address_book =
+        (contact::ContactApi::new(sms.clone()), contact_import::ContactImportApi::new(sms.clone()));
+    let inbox = (
         link::LinkApi::new(sms.clone()),
         conversation::ConversationApi::new(sms.clone()),
         keyword::KeywordApi::new(sms.clone()),
         list::ListApi::new(sms.clone()),
+    );
+    let account = (
         balance::BalanceApi::new(sms.clone()),
         number::NumberApi::new(sms.clone()),
         opt_out::OptOutApi::new(sms.clone()),
@@ -110,6 +119,7 @@ pub fn service(sms: &Sms, public_url: &str) -> OpenApiService<Apis, ()> {
         template::TemplateApi::new(sms.clone()),
         webhook::WebhookApi::new(sms.clone()),
     );
+    let apis = (sending, address_book, inbox, account);
     OpenApiService::new(apis, "SMS Messaging Service API", "1.0.0")
         .description(
             "Send and receive SMS with UK mobile numbers. Every answer is `{ data, meta }`, every \
@@ -135,19 +145,5 @@ const RULES: DocumentRules = DocumentRules {
     without_key: &[OwnPath::OPERATION_ID],
     rate: Rate::Limited,
     own_path: Some(OwnPath { tag: "Account" }),
-    failures: &[
-        ("message_send", &[Failure::InsufficientCredit, Failure::Forbidden, Failure::Conflict]),
-        ("message_quote", &[Failure::Conflict]),
-        ("message_cancel", &[Failure::Conflict]),
-        ("campaign_update", &[Failure::Conflict]),
-        ("campaign_delete", &[Failure::Conflict]),
-        ("campaign_send", &[Failure::InsufficientCredit, Failure::Forbidden, Failure::Conflict]),
-        ("campaign_cancel", &[Failure::Conflict]),
-        ("contact_create", &[Failure::Conflict]),
-        ("contact_update", &[Failure::Conflict]),
-        ("keyword_create", &[Failure::Conflict]),
-        ("keyword_update", &[Failure::Conflict]),
-        ("sender_name_create", &[Failure::Conflict]),
-        ("webhook_create", &[Failure::Conflict]),
-    ],
+    failures: failure::ALL,
 };

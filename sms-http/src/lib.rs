@@ -14,6 +14,7 @@
 pub mod admin;
 pub mod api;
 mod domain_error;
+mod failure;
 pub mod rate_limit;
 pub mod sandbox;
 pub mod server;

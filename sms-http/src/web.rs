@@ -5,16 +5,20 @@
 //! 2. [`intake`] is the outermost endpoint: request ids, bodies read whole, handlers that a client
 //!    cannot cancel, the log line and the metrics. It finds the pattern of a path in
 //!    [`path_pattern`].
-//! 3. [`body`] and [`param`] are what handlers take. [`fields`] reads the fields of a body, and
-//!    [`field_error`] collects every mistake of a request before it is answered.
-//! 4. [`envelope`] is what handlers return, [`error`] what they fail with.
+//! 3. [`body`] and [`param`] are what handlers take. [`fields`] declares and reads the fields of a
+//!    body, [`choice`] the values of an enum, and [`field_error`] collects every mistake of a
+//!    request before it is answered.
+//! 4. [`envelope`] is what handlers return, [`error`] what they fail with, and [`failing`] says so
+//!    in the document.
 //! 5. [`openapi`] writes the document of an API, and [`docs_page`] the page that shows it.
 
 pub mod body;
+pub mod choice;
 mod connection;
 pub mod docs_page;
 pub mod envelope;
 pub mod error;
+pub mod failing;
 pub mod field_error;
 pub mod fields;
 pub mod intake;

@@ -13,6 +13,9 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// Every value.
+    pub const ALL: [Self; 2] = [Self::Live, Self::Test];
+
     /// The name used in the API and by stores.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -92,6 +92,10 @@ pub enum RowOutcome {
 }
 
 impl RowOutcome {
+    /// Every value.
+    pub const ALL: [Self; 5] =
+        [Self::Created, Self::Updated, Self::Unchanged, Self::Invalid, Self::Duplicate];
+
     /// The name used in the API.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -60,6 +60,10 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Every value.
+    pub const ALL: [Self; 5] =
+        [Self::Send, Self::Refund, Self::Rent, Self::TopUp, Self::Adjustment];
+
     /// The name used in the API and by stores.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -5,10 +5,9 @@ use crate::contact::{Contact, ContactFilter};
 use crate::error::{Error, FieldError};
 use crate::ids::{ContactId, ListId};
 use crate::list::join::{JoinInput, JoinPlan};
-use crate::list::{ContactList, ListChange, ListInput, MAX_DESCRIPTION, MAX_NAME};
+use crate::list::{ContactList, ListChange, ListInput};
 use crate::page::{Page, PageRequest};
 use crate::phone::parse_uk_mobile;
-use crate::text::is_blank;
 
 /// What came of [`list_add`](AccountHandle::list_add).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +26,7 @@ impl AccountHandle {
     ///
     /// [`Error::Invalid`] with every bad field.
     pub async fn list_create(&self, input: ListInput) -> Result<ContactList, Error> {
-        check(Some(&input.name), input.description.as_deref())?;
+        valid(input.check())?;
         let at = self.sms.now();
         let list = input.into_list(self.sms.ids(at).next(), self.id, at);
         self.sms.store().list_create(list.clone()).await?;
@@ -51,8 +50,7 @@ impl AccountHandle {
     ///
     /// [`Error::Invalid`] with every bad field.
     pub async fn list_update(&self, id: ListId, change: ListChange) -> Result<ContactList, Error> {
-        let description = change.description.as_ref().and_then(Option::as_deref);
-        check(change.name.as_deref(), description)?;
+        valid(change.check())?;
         let updated = self.sms.store().list_update(self.id, id, change, self.sms.now()).await?;
         updated.ok_or(Error::NotFound("list"))
     }
@@ -103,43 +101,6 @@ impl AccountHandle {
     }
 }
 
-/// The rules of a list's texts, of those that are given.
-fn check(name: Option<&str>, description: Option<&str>) -> Result<(), Error> {
-    let mut errors = Vec::new();
-    if name.is_some_and(is_blank) {
-        errors.push(FieldError::new("name", "empty", "name must not be empty"));
-    }
-    for (field, most, text) in
-        [("name", MAX_NAME, name), ("description", MAX_DESCRIPTION, description)]
-    {
-        let Some(text) = text else { continue };
-        if text.contains('\0') {
-            let message = format!("{field} must not hold the character U+0000");
-            errors.push(FieldError::new(field, "invalid_character", message));
-        } else if text.chars().count() > most {
-            let message = format!("{field} holds at most {most} characters");
-            errors.push(FieldError::new(field, "too_long", message));
-        }
-    }
+fn valid(errors: Vec<FieldError>) -> Result<(), Error> {
     if errors.is_empty() { Ok(()) } else { Err(Error::Invalid(errors)) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_lists_texts_have_limits() {
-        let codes = |name: &str, description: &str| match check(Some(name), Some(description)) {
-            Err(Error::Invalid(errors)) => errors.into_iter().map(|error| error.code).collect(),
-            other => {
-                assert!(other.is_ok());
-                Vec::new()
-            }
-        };
-        assert_eq!(codes(&"é".repeat(100), &"é".repeat(500)), [""; 0]);
-        assert_eq!(codes(&"é".repeat(101), &"é".repeat(501)), ["too_long", "too_long"]);
-        assert_eq!(codes(" ", ""), ["empty"]);
-        assert_eq!(codes("a\0b", "a\0b"), ["invalid_character", "invalid_character"]);
-    }
 }

@@ -8,7 +8,7 @@ use crate::account::{Account, AccountChange, AccountStatus, Mode, Settings};
 use crate::credits::adjust::AdjustPlan;
 use crate::credits::ledger::{Cause, Draft, Entry, post};
 use crate::credits::{Change, Credits};
-use crate::error::Error;
+use crate::error::{Error, FieldError};
 use crate::ids::{AccountId, ApiKeyId, MessageId, NumberId};
 use crate::inbound::{InboundText, Origin, TakenIn, Unrouted};
 use crate::message::{Body, Message};
@@ -107,7 +107,7 @@ impl Operator {
     /// Makes an account; credits it starts with are its first ledger entry.
     pub async fn account_create(&self, input: NewAccountInput) -> Result<Account, Error> {
         let NewAccountInput { name, status, credits, settings } = input;
-        check_name("name", &name)?;
+        valid(check_name(&name).into_iter().collect())?;
         let at = self.sms.now();
         let mut ids = self.sms.ids(at);
         let account = Account {
@@ -150,9 +150,7 @@ impl Operator {
         id: AccountId,
         change: AccountChange,
     ) -> Result<Account, Error> {
-        if let Some(name) = &change.name {
-            check_name("name", name)?;
-        }
+        valid(change.name.as_deref().and_then(check_name).into_iter().collect())?;
         let updated = self.sms.store().account_update(id, change, self.sms.now()).await?;
         updated.ok_or(Error::NotFound("account"))
     }
@@ -195,9 +193,7 @@ impl Operator {
         mode: Mode,
         name: Option<String>,
     ) -> Result<ApiKeyCreated, Error> {
-        if let Some(name) = &name {
-            check_name("name", name)?;
-        }
+        valid(name.as_deref().and_then(check_name).into_iter().collect())?;
         let at = self.sms.now();
         let key = ApiKey::generate(mode, &*self.sms.inner.random);
         let record = KeyRecord {
@@ -232,14 +228,9 @@ impl Operator {
     /// Adds a number to the operator's, shared or for one account, whose first rent is taken at
     /// once if the balance covers it.
     pub async fn number_create(&self, input: NumberInput) -> Result<Number, Error> {
+        valid(self.number_check(&input))?;
         let NumberInput { phone_number, account, route, rental_credits, monthly_credits } = input;
-        let phone = parse_any(&phone_number)
-            .map_err(|_| Error::invalid("phone_number", "invalid_format", "not a phone number"))?;
-        if let Some(route) = &route
-            && !self.live_routes().any(|name| name == route)
-        {
-            return Err(self.no_such_route());
-        }
+        let phone = parse_any(&phone_number).map_err(|_| Error::Invalid(vec![no_number()]))?;
         let at = self.sms.now();
         let is_connected = self.is_connected(route.as_ref());
         let mut number = Number {
@@ -280,11 +271,19 @@ impl Operator {
         connections.is_some_and(|connections| connections.up > 0)
     }
 
-    fn no_such_route(&self) -> Error {
+    /// Every rule about single fields that a new number breaks.
+    pub fn number_check(&self, input: &NumberInput) -> Vec<FieldError> {
+        let bad_phone = parse_any(&input.phone_number).is_err().then(no_number);
+        let route = input.route.as_ref();
+        let bad_route = route.filter(|route| !self.live_routes().any(|name| name == *route));
+        bad_phone.into_iter().chain(bad_route.map(|_| self.no_such_route())).collect()
+    }
+
+    fn no_such_route(&self) -> FieldError {
         let names: Vec<&str> = self.live_routes().map(RouteName::as_str).collect();
         let names = names.join(", ");
         let message = format!("no route of this name is configured; there are: {names}");
-        Error::invalid("route", "unknown_value", message)
+        FieldError::new("route", "unknown_value", message)
     }
 
     /// Takes the first rent of a number that was just assigned; the number as it is then.
@@ -361,18 +360,27 @@ impl Sms {
     }
 }
 
-fn check_name(field: &str, name: &str) -> Result<(), Error> {
+/// The rule of a name of an account or a key that it breaks: 1 to 200 characters that are not all
+/// blank.
+pub fn check_name(name: &str) -> Option<FieldError> {
     let length = name.trim().chars().count();
     if length == 0 {
-        return Err(Error::invalid(field, "empty", format!("{field} must not be empty")));
+        return Some(FieldError::new("name", "empty", "name must not be empty"));
     }
     if name.contains('\0') {
-        let message = format!("{field} must not hold the character U+0000");
-        return Err(Error::invalid(field, "invalid_character", message));
+        let message = "name must not hold the character U+0000";
+        return Some(FieldError::new("name", "invalid_character", message));
     }
-    if length > MAX_NAME {
-        let message = format!("{field} holds at most {MAX_NAME} characters");
-        return Err(Error::invalid(field, "too_long", message));
-    }
-    Ok(())
+    (length > MAX_NAME).then(|| {
+        let message = format!("name holds at most {MAX_NAME} characters");
+        FieldError::new("name", "too_long", message)
+    })
+}
+
+fn no_number() -> FieldError {
+    FieldError::new("phone_number", "invalid_format", "not a phone number")
+}
+
+fn valid(errors: Vec<FieldError>) -> Result<(), Error> {
+    if errors.is_empty() { Ok(()) } else { Err(Error::Invalid(errors)) }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{AccountHandle, Sms, Work};
 use crate::dispatch::Lease;
-use crate::error::Error;
+use crate::error::{Error, FieldError};
 use crate::event::{Event, EventData, EventType, TestPing};
 use crate::ids::{DeliveryId, EndpointId};
 use crate::page::{Page, PageRequest};
@@ -31,11 +31,10 @@ impl AccountHandle {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] on `url` for an address that cannot or must not be called;
-    /// [`Error::WebhookLimitReached`] for an eleventh.
+    /// [`Error::Invalid`] with every bad field, such as the `url` of an address that cannot or must
+    /// not be called; [`Error::WebhookLimitReached`] for an eleventh.
     pub async fn webhook_create(&self, input: EndpointInput) -> Result<Endpoint, Error> {
-        check_events(&input.events)?;
-        self.check_url(&input.url).await?;
+        valid(self.webhook_check(Some(&input.url), Some(&input.events)).await)?;
         let at = self.sms.now();
         let secret = Secret::generate(&*self.sms.inner.random);
         let endpoint = input.into_endpoint(self.sms.ids(at).next(), self.id, secret, at);
@@ -62,12 +61,7 @@ impl AccountHandle {
         rotation: Rotation,
     ) -> Result<Endpoint, Error> {
         self.webhook_get(id).await?;
-        if let Some(events) = &change.events {
-            check_events(events)?;
-        }
-        if let Some(url) = &change.url {
-            self.check_url(url).await?;
-        }
+        valid(self.webhook_check(change.url.as_deref(), change.events.as_ref()).await)?;
         if rotation == Rotation::Rotate {
             change.secret = Some(Secret::generate(&*self.sms.inner.random));
         }
@@ -133,17 +127,27 @@ impl AccountHandle {
         after.ok_or(Error::NotFound("delivery"))
     }
 
-    async fn check_url(&self, url: &str) -> Result<(), Error> {
-        let checked = self.sms.inner.webhooks.check_url(url).await;
-        checked.map_err(|refused| Error::invalid("url", refused.as_str(), refused.to_string()))
+    /// Every rule about single fields of an endpoint that these break. Resolves the host of `url`.
+    pub async fn webhook_check(
+        &self,
+        url: Option<&str>,
+        events: Option<&BTreeSet<EventType>>,
+    ) -> Vec<FieldError> {
+        let mut errors = Vec::new();
+        if let Some(url) = url
+            && let Err(refused) = self.sms.inner.webhooks.check_url(url).await
+        {
+            errors.push(FieldError::new("url", refused.as_str(), refused.to_string()));
+        }
+        if events.is_some_and(BTreeSet::is_empty) {
+            errors.push(FieldError::new("events", "too_few", "name at least one kind of event"));
+        }
+        errors
     }
 }
 
-fn check_events(events: &BTreeSet<EventType>) -> Result<(), Error> {
-    if events.is_empty() {
-        return Err(Error::invalid("events", "too_few", "name at least one kind of event"));
-    }
-    Ok(())
+fn valid(errors: Vec<FieldError>) -> Result<(), Error> {
+    if errors.is_empty() { Ok(()) } else { Err(Error::Invalid(errors)) }
 }
 
 /// A test's delivery as it is logged.

@@ -23,6 +23,9 @@ pub enum Encoding {
 }
 
 impl Encoding {
+    /// Every value.
+    pub const ALL: [Self; 2] = [Self::Gsm7, Self::Ucs2];
+
     /// The name in the API: `gsm7` or `ucs2`.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -23,6 +23,9 @@ pub enum DeliveryStatus {
 }
 
 impl DeliveryStatus {
+    /// Every value.
+    pub const ALL: [Self; 3] = [Self::Pending, Self::Delivered, Self::GivenUp];
+
     /// The name used in the API and by stores.
     pub fn as_str(self) -> &'static str {
         match self {

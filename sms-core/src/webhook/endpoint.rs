@@ -60,6 +60,9 @@ pub enum DisabledReason {
 }
 
 impl DisabledReason {
+    /// Every value.
+    pub const ALL: [Self; 2] = [Self::ByOwner, Self::Failures];
+
     /// The name used in the API and by stores.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -6,126 +6,90 @@ use sms_core::Sms;
 use sms_core::account::settings::SettingsChange;
 use sms_core::account::{Account, AccountChange, AccountStatus, LocalTime, Settings};
 use sms_core::credits::Credits;
-use sms_core::service::operator::NewAccountInput;
+use sms_core::service::operator::{NewAccountInput, check_name};
 
 use super::{MAX_CREDITS, Tag};
-use crate::api::balance::AccountStatusName;
 use crate::api::page::{CursorText, page_answer, page_request};
 use crate::api::path_id::path_id;
+use crate::failure::Conflict;
+use crate::request_body;
 use crate::web::body::Body;
+use crate::web::choice::Named;
 use crate::web::envelope::{Answer, Created, PageMeta};
 use crate::web::error::ApiError;
-use crate::web::field_error::{FieldCode, FieldErrors, checked};
-use crate::web::fields::{Fields, FromFields, Given, rule};
+use crate::web::failing::Failing;
+use crate::web::field_error::{FieldCode, FieldErrors};
+use crate::web::fields::text::{Mistake, Text, text};
 use crate::web::moment::Moment;
 use crate::web::param::{Limit, QueryParam};
 
 const MAX_NAME: usize = 200;
 const MAX_LINE: usize = 160;
 
-/// Settings of an account; what is absent stays.
-#[derive(Debug, Default, Object)]
-#[oai(rename = "SettingsInput")]
-struct SettingsInput {
-    /// When quiet hours begin, `HH:MM` in Europe/London.
-    #[oai(validator(pattern = "^([01][0-9]|2[0-3]):[0-5][0-9]$"))]
-    quiet_hours_start: Given<String>,
-    /// When quiet hours end.
-    #[oai(validator(pattern = "^([01][0-9]|2[0-3]):[0-5][0-9]$"))]
-    quiet_hours_end: Given<String>,
-    /// Whether campaigns track links unless told otherwise.
-    track_links_default: Given<bool>,
-    /// The opt-out line of a text from a number.
-    #[oai(validator(min_length = 1, max_length = 160))]
-    opt_out_line: Given<String>,
-    /// The opt-out line of a text from a sender name; `{number}` stands for the account's number.
-    #[oai(validator(min_length = 1, max_length = 160))]
-    opt_out_line_sender: Given<String>,
+fn time_of_day() -> Text {
+    let pattern = "^([01][0-9]|2[0-3]):[0-5][0-9]$";
+    text().undocumented_max(5).pattern(pattern).checked(check_time)
 }
 
-impl FromFields for SettingsInput {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        let input = Self {
-            quiet_hours_start: fields.given("quiet_hours_start", rule::text().max(5)),
-            quiet_hours_end: fields.given("quiet_hours_end", rule::text().max(5)),
-            track_links_default: fields.given("track_links_default", rule::boolean()),
-            opt_out_line: fields.given("opt_out_line", rule::text().min(1).max(MAX_LINE)),
-            opt_out_line_sender: fields
-                .given("opt_out_line_sender", rule::text().min(1).max(MAX_LINE)),
-        };
-        let times = [
-            ("quiet_hours_start", &input.quiet_hours_start),
-            ("quiet_hours_end", &input.quiet_hours_end),
-        ];
-        for (name, time) in times {
-            if time.0.as_deref().is_some_and(|text| text.parse::<LocalTime>().is_err()) {
-                fields.note(name, FieldCode::InvalidFormat, "give a time of day as HH:MM");
-            }
-        }
-        input
-    }
+fn check_time(text: &str) -> Result<(), Mistake> {
+    let parsed = text.parse::<LocalTime>();
+    let message = || "give a time of day as HH:MM".to_owned();
+    parsed.map(|_| ()).map_err(|_| (FieldCode::InvalidFormat.as_str(), message()))
+}
+
+request_body! {
+/// Settings of an account; what is absent stays.
+struct SettingsInput as "SettingsInput" {
+    /// When quiet hours begin, `HH:MM` in Europe/London.
+    given quiet_hours_start: String = time_of_day();
+    /// When quiet hours end.
+    given quiet_hours_end: String = time_of_day();
+    /// Whether campaigns track links unless told otherwise.
+    given track_links_default: bool = boolean();
+    /// The opt-out line of a text from a number.
+    given opt_out_line: String = text().min(1).max(MAX_LINE);
+    /// The opt-out line of a text from a sender name; `{number}` stands for the account's number.
+    given opt_out_line_sender: String = text().min(1).max(MAX_LINE);
+}
 }
 
 impl From<SettingsInput> for SettingsChange {
     fn from(input: SettingsInput) -> Self {
-        let time = |text: Given<String>| text.0.and_then(|text| text.parse().ok());
+        let time = |text: Option<String>| text.and_then(|text| text.parse().ok());
         Self {
             quiet_hours_start: time(input.quiet_hours_start),
             quiet_hours_end: time(input.quiet_hours_end),
-            track_links_default: input.track_links_default.0,
-            opt_out_line: input.opt_out_line.0,
-            opt_out_line_sender: input.opt_out_line_sender.0,
+            track_links_default: input.track_links_default,
+            opt_out_line: input.opt_out_line,
+            opt_out_line_sender: input.opt_out_line_sender,
         }
     }
 }
 
+request_body! {
 /// A new account.
-#[derive(Debug, Object)]
-struct AccountInput {
+struct AccountInput as "AccountInput" {
     /// Its name.
-    #[oai(validator(min_length = 1, max_length = 200))]
-    name: String,
+    required name: String = text().min(1).max(MAX_NAME);
     /// Whether it may send; `pending` unless given.
-    status: Option<AccountStatusName>,
+    optional status: AccountStatus = choice();
     /// What it can spend from the start.
-    #[oai(validator(minimum(value = "0"), maximum(value = "9007199254740991")))]
-    credits: Option<u64>,
+    optional credits: u64 = count(0..=MAX_CREDITS);
     /// Its settings.
-    settings: Option<SettingsInput>,
+    optional settings: SettingsInput = object();
+}
 }
 
-impl FromFields for AccountInput {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        let credits = fields.optional("credits", rule::whole(0..=MAX_CREDITS));
-        Self {
-            name: fields.required("name", rule::text().min(1).max(MAX_NAME)),
-            status: fields.optional("status", rule::one_of()),
-            credits: credits.and_then(|credits| u64::try_from(credits).ok()),
-            settings: fields.optional("settings", rule::object()),
-        }
-    }
-}
-
+request_body! {
 /// Changes to an account; what is absent stays.
-#[derive(Debug, Object)]
-struct AccountPatch {
+struct AccountPatch as "AccountPatch" {
     /// A new name.
-    #[oai(validator(min_length = 1, max_length = 200))]
-    name: Given<String>,
+    given name: String = text().min(1).max(MAX_NAME);
     /// Approves or suspends it.
-    status: Given<AccountStatusName>,
+    given status: AccountStatus = choice();
     /// New settings, each by itself.
-    settings: Option<SettingsInput>,
+    optional settings: SettingsInput = object();
 }
-
-impl FromFields for AccountPatch {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            name: fields.given("name", rule::text().min(1).max(MAX_NAME)),
-            status: fields.given("status", rule::one_of()),
-            settings: fields.optional("settings", rule::object()),
-        }
-    }
 }
 
 /// Settings of an account.
@@ -153,7 +117,7 @@ struct AccountShape {
     /// Its name.
     name: String,
     /// Whether it may send.
-    status: AccountStatusName,
+    status: Named<AccountStatus>,
     /// What it can spend.
     credits: u64,
     /// Its settings.
@@ -171,7 +135,7 @@ impl From<Account> for AccountShape {
         Self {
             id: account.id.to_string(),
             name: account.name,
-            status: account.status.into(),
+            status: Named(account.status),
             credits: account.balance.get(),
             settings: SettingsShape {
                 quiet_hours_start: quiet_hours.start.to_string(),
@@ -202,11 +166,16 @@ impl AccountApi {
 impl AccountApi {
     /// Make an account
     #[oai(path = "/", method = "post", operation_id = "account_create")]
-    async fn create(&self, body: Body<AccountInput>) -> Result<Created<AccountShape>, ApiError> {
-        let AccountInput { name, status, credits, settings } = checked(body)?;
+    async fn create(
+        &self,
+        body: Body<AccountInput>,
+    ) -> Result<Created<AccountShape>, Failing<Conflict>> {
+        let mut errors = FieldErrors::new();
+        let AccountInput { name, status, credits, settings } = errors.take(body);
+        errors.finish_with(|| check_name(&name).into_iter().collect())?;
         let input = NewAccountInput {
             name,
-            status: status.map_or(AccountStatus::Pending, Into::into),
+            status: status.unwrap_or(AccountStatus::Pending),
             credits: Credits::new(credits.unwrap_or_default()).unwrap_or(Credits::MAX),
             settings: settings.map_or_else(Settings::default, |given| {
                 SettingsChange::from(given).apply(Settings::default())
@@ -253,12 +222,11 @@ impl AccountApi {
         body: Body<AccountPatch>,
     ) -> Result<Answer<AccountShape>, ApiError> {
         let id = path_id(&id)?;
-        let AccountPatch { name, status, settings } = checked(body)?;
-        let change = AccountChange {
-            name: name.0,
-            status: status.0.map(Into::into),
-            settings: settings.map(Into::into).unwrap_or_default(),
-        };
+        let mut errors = FieldErrors::new();
+        let AccountPatch { name, status, settings } = errors.take(body);
+        errors.finish_with(|| name.as_deref().and_then(check_name).into_iter().collect())?;
+        let change =
+            AccountChange { name, status, settings: settings.map(Into::into).unwrap_or_default() };
         let account = self.sms.operator().account_update(id, change).await?;
         Ok(Answer::new(account.into()))
     }

@@ -1,65 +1,30 @@
 //! `/accounts/{id}/keys`: making, listing and revoking API keys.
 
 use poem_openapi::param::Path;
-use poem_openapi::{Enum, Object, OpenApi};
+use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::account::Mode;
 use sms_core::account::api_key::{KeyRecord, prefix};
+use sms_core::service::operator::check_name;
 
 use super::Tag;
 use crate::api::path_id::path_id;
+use crate::request_body;
 use crate::web::body::Body;
+use crate::web::choice::Named;
 use crate::web::envelope::{Answer, Created, NoContent};
 use crate::web::error::ApiError;
-use crate::web::field_error::checked;
-use crate::web::fields::{Fields, FromFields, rule};
+use crate::web::field_error::FieldErrors;
 use crate::web::moment::Moment;
 
-/// Live or test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
-#[oai(rename = "KeyKind", rename_all = "snake_case")]
-enum KindName {
-    /// Sends real texts.
-    Live,
-    /// Simulates them.
-    Test,
-}
-
-impl From<KindName> for Mode {
-    fn from(name: KindName) -> Self {
-        match name {
-            KindName::Live => Self::Live,
-            KindName::Test => Self::Test,
-        }
-    }
-}
-
-impl From<Mode> for KindName {
-    fn from(mode: Mode) -> Self {
-        match mode {
-            Mode::Live => Self::Live,
-            Mode::Test => Self::Test,
-        }
-    }
-}
-
+request_body! {
 /// A new key.
-#[derive(Debug, Object)]
-struct KeyInput {
+struct KeyInput as "KeyInput" {
     /// Live or test.
-    kind: KindName,
+    required kind: Mode = choice();
     /// What it is for.
-    #[oai(validator(min_length = 1, max_length = 200))]
-    name: Option<String>,
+    optional name: String = text().min(1).max(200);
 }
-
-impl FromFields for KeyInput {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            kind: fields.required("kind", rule::one_of()),
-            name: fields.optional("name", rule::text().min(1).max(200)),
-        }
-    }
 }
 
 /// A key as it is listed.
@@ -69,7 +34,7 @@ struct KeyShape {
     /// `key_` and 26 characters.
     id: String,
     /// Live or test.
-    kind: KindName,
+    kind: Named<Mode>,
     /// What it is for.
     name: Option<String>,
     /// What it begins with.
@@ -88,7 +53,7 @@ impl From<KeyRecord> for KeyShape {
     fn from(record: KeyRecord) -> Self {
         Self {
             id: record.id.to_string(),
-            kind: record.mode.into(),
+            kind: Named(record.mode),
             name: record.name,
             prefix: prefix(record.mode).to_owned(),
             last_four: record.last_four,
@@ -132,8 +97,10 @@ impl ApiKeyApi {
         body: Body<KeyInput>,
     ) -> Result<Created<KeyCreatedShape>, ApiError> {
         let account = path_id(&id)?;
-        let KeyInput { kind, name } = checked(body)?;
-        let made = self.sms.operator().api_key_create(account, kind.into(), name).await?;
+        let mut errors = FieldErrors::new();
+        let KeyInput { kind, name } = errors.take(body);
+        errors.finish_with(|| name.as_deref().and_then(check_name).into_iter().collect())?;
+        let made = self.sms.operator().api_key_create(account, kind, name).await?;
         let key = made.key.reveal().to_owned();
         Ok(Created::new(KeyCreatedShape { record: made.record.into(), key }))
     }

@@ -5,30 +5,23 @@ use std::time::Duration;
 use poem_openapi::{Object, OpenApi};
 
 use super::Tag;
+use crate::request_body;
 use crate::sandbox::Sandbox;
 use crate::web::body::Body;
 use crate::web::envelope::Answer;
 use crate::web::error::ApiError;
 use crate::web::field_error::checked;
-use crate::web::fields::{Fields, FromFields, rule};
 use crate::web::moment::Moment;
 
 /// The furthest move: 400 days.
-const MAX_ADVANCE: i64 = 34_560_000;
+const MAX_ADVANCE: u64 = 34_560_000;
 
+request_body! {
 /// How far to move the clock.
-#[derive(Debug, Object)]
-struct ClockInput {
+struct ClockInput as "ClockInput" {
     /// Seconds.
-    #[oai(validator(minimum(value = "1"), maximum(value = "34560000")))]
-    advance_seconds: u64,
+    required advance_seconds: u64 = count(1..=MAX_ADVANCE);
 }
-
-impl FromFields for ClockInput {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        let seconds = fields.required("advance_seconds", rule::whole(1..=MAX_ADVANCE));
-        Self { advance_seconds: u64::try_from(seconds).unwrap_or_default() }
-    }
 }
 
 /// What the clock shows.

@@ -1,7 +1,7 @@
 //! `/accounts/{id}/credits` and `/accounts/{id}/ledger`.
 
 use poem_openapi::param::Path;
-use poem_openapi::{Enum, Object, OpenApi};
+use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::credits::Change;
 use sms_core::credits::ledger::{Cause, Entry, Kind};
@@ -9,34 +9,28 @@ use sms_core::credits::ledger::{Cause, Entry, Kind};
 use super::{MAX_CREDITS, Tag};
 use crate::api::page::{CursorText, page_answer, page_request};
 use crate::api::path_id::path_id;
+use crate::failure::Conflict;
+use crate::request_body;
 use crate::web::body::Body;
+use crate::web::choice::Named;
 use crate::web::envelope::{Answer, PageMeta};
 use crate::web::error::ApiError;
-use crate::web::field_error::{FieldCode, FieldErrors, checked};
-use crate::web::fields::{Fields, FromFields, rule};
+use crate::web::failing::Failing;
+use crate::web::field_error::{FieldErrors, checked};
 use crate::web::moment::Moment;
 use crate::web::param::{Limit, QueryParam};
 
-/// A change of a balance.
-#[derive(Debug, Object)]
-struct CreditsInput {
-    /// Credits to add, or below zero to take back; not 0.
-    #[oai(validator(minimum(value = "-9007199254740991"), maximum(value = "9007199254740991")))]
-    amount: i64,
-    /// Why, for the ledger.
-    #[oai(validator(max_length = 500))]
-    note: Option<String>,
-}
+/// The most that one change can be.
+const MOST: i64 = MAX_CREDITS.cast_signed();
 
-impl FromFields for CreditsInput {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        let amount = fields.required("amount", rule::whole(-MAX_CREDITS..=MAX_CREDITS));
-        // A mistake noted before keeps its place: this one is then not noted again.
-        if amount == 0 {
-            fields.note("amount", FieldCode::OutOfRange, "the amount must not be 0");
-        }
-        Self { amount, note: fields.optional("note", rule::text().max(500)) }
-    }
+request_body! {
+/// A change of a balance.
+struct CreditsInput as "CreditsInput" {
+    /// Credits to add, or below zero to take back; not 0.
+    required amount: i64 = whole(-MOST..=MOST).but(0);
+    /// Why, for the ledger.
+    optional note: String = text().max(500);
+}
 }
 
 /// What an account can spend after a change.
@@ -46,41 +40,13 @@ struct BalanceAfter {
     balance: u64,
 }
 
-/// What kind of change an entry is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
-#[oai(rename = "LedgerKind", rename_all = "snake_case")]
-enum KindName {
-    /// Taken by a send.
-    Send,
-    /// Given back for a text.
-    Refund,
-    /// Taken for a rented number.
-    Rent,
-    /// Added by the operator.
-    TopUp,
-    /// Taken by the operator.
-    Adjustment,
-}
-
-impl From<Kind> for KindName {
-    fn from(kind: Kind) -> Self {
-        match kind {
-            Kind::Send => Self::Send,
-            Kind::Refund => Self::Refund,
-            Kind::Rent => Self::Rent,
-            Kind::TopUp => Self::TopUp,
-            Kind::Adjustment => Self::Adjustment,
-        }
-    }
-}
-
 /// One entry of the ledger.
 #[derive(Debug, Object)]
 struct LedgerEntry {
     /// `led_` and 26 characters.
     id: String,
     /// What kind of change it is.
-    kind: KindName,
+    kind: Named<Kind>,
     /// By how much the balance changed.
     amount: i64,
     /// The balance after it.
@@ -116,7 +82,7 @@ impl From<Entry> for LedgerEntry {
         };
         Self {
             id: entry.id.to_string(),
-            kind: entry.cause.kind().into(),
+            kind: Named(entry.cause.kind()),
             amount: entry.amount.get(),
             balance_after: entry.balance_after.get(),
             message_id,
@@ -152,7 +118,7 @@ impl CreditsApi {
         /// The account's id.
         id: Path<String>,
         body: Body<CreditsInput>,
-    ) -> Result<Answer<BalanceAfter>, ApiError> {
+    ) -> Result<Answer<BalanceAfter>, Failing<Conflict>> {
         let account = path_id(&id)?;
         let CreditsInput { amount, note } = checked(body)?;
         let change = Change::new(amount).unwrap_or_default();

@@ -1,59 +1,49 @@
 //! `/inbound`, `/unrouted` and `/receipts`: what networks bring in, by hand.
 
-use poem_openapi::{Enum, Object, OpenApi};
+use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::inbound::Unrouted;
 use sms_core::message::ErrorCode;
 use sms_core::phone::{E164, parse_any};
 use sms_core::receipt::ReceiptStatus;
+use sms_core::text::Encoding;
 
 use super::Tag;
-use crate::api::message_shape::{EncodingName, MessageShape};
+use crate::api::message_shape::MessageShape;
 use crate::api::page::{CursorText, page_answer, page_request};
+use crate::request_body;
 use crate::web::body::Body;
+use crate::web::choice::{Choices, Named};
 use crate::web::envelope::{Answer, Created, PageMeta};
 use crate::web::error::ApiError;
 use crate::web::field_error::{FieldCode, FieldErrors, checked};
-use crate::web::fields::{Fields, FromFields, rule};
+use crate::web::fields::text::Mistake;
 use crate::web::moment::Moment;
 use crate::web::param::{Limit, QueryParam};
 
 /// The longest text that a network can bring, joined: 255 parts of 153 septets.
 const MAX_BODY: usize = 39_015;
 
-/// A text that came in.
-#[derive(Debug, Object)]
-struct InboundInput {
-    /// Who sent it.
-    #[oai(validator(min_length = 1, max_length = 40))]
-    from: String,
-    /// Which of our numbers it was sent to.
-    #[oai(validator(min_length = 1, max_length = 40))]
-    to: String,
-    /// Its words.
-    #[oai(validator(max_length = 39015))]
-    body: String,
+fn check_number(text: &str) -> Result<(), Mistake> {
+    let message = || "not a phone number".to_owned();
+    let parsed = parse_any(text);
+    parsed.map(|_| ()).map_err(|_| (FieldCode::InvalidFormat.as_str(), message()))
 }
 
-impl FromFields for InboundInput {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        let input = Self {
-            from: fields.required("from", rule::text().min(1).max(40)),
-            to: fields.required("to", rule::text().min(1).max(40)),
-            body: fields.required("body", rule::text().max(MAX_BODY)),
-        };
-        for (name, number) in [("from", &input.from), ("to", &input.to)] {
-            if parse_any(number).is_err() {
-                fields.note(name, FieldCode::InvalidFormat, "not a phone number");
-            }
-        }
-        input
-    }
+request_body! {
+/// A text that came in.
+struct InboundInput as "InboundInput" {
+    /// Who sent it.
+    required from: String = text().min(1).max(40).checked(check_number);
+    /// Which of our numbers it was sent to.
+    required to: String = text().min(1).max(40).checked(check_number);
+    /// Its words.
+    required body: String = text().max(MAX_BODY);
+}
 }
 
 /// What a network says became of a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
-#[oai(rename = "ReceiptStatus", rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReceiptName {
     /// The handset received it.
     Delivered,
@@ -61,54 +51,29 @@ enum ReceiptName {
     Undelivered,
 }
 
-/// Why a text was not delivered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
-#[oai(rename = "ReceiptErrorCode", rename_all = "snake_case")]
-enum ErrorName {
-    /// It was not delivered in time.
-    Expired,
-    /// The network refused it.
-    RejectedByNetwork,
-    /// The network knows no such number.
-    UnknownSubscriber,
-    /// The phone was off or out of reach.
-    AbsentSubscriber,
-    /// Anything else.
-    NetworkError,
-}
+impl Choices for ReceiptName {
+    const NAME: &'static str = "ReceiptStatus";
+    const DESCRIPTION: &'static str = "What a network says became of a text.";
+    const ALL: &'static [Self] = &[Self::Delivered, Self::Undelivered];
 
-impl From<ErrorName> for ErrorCode {
-    fn from(name: ErrorName) -> Self {
-        match name {
-            ErrorName::Expired => Self::Expired,
-            ErrorName::RejectedByNetwork => Self::RejectedByNetwork,
-            ErrorName::UnknownSubscriber => Self::UnknownSubscriber,
-            ErrorName::AbsentSubscriber => Self::AbsentSubscriber,
-            ErrorName::NetworkError => Self::NetworkError,
+    fn name(self) -> &'static str {
+        match self {
+            Self::Delivered => "delivered",
+            Self::Undelivered => "undelivered",
         }
     }
 }
 
+request_body! {
 /// A receipt.
-#[derive(Debug, Object)]
-struct ReceiptInput {
+struct ReceiptInput as "ReceiptInput" {
     /// The text it is about.
-    #[oai(validator(min_length = 1))]
-    message_id: String,
+    required message_id: String = text().min(1);
     /// What it says.
-    status: ReceiptName,
+    required status: ReceiptName = choice();
     /// Why it was not delivered; `network_error` unless given.
-    error_code: Option<ErrorName>,
+    optional error_code: ErrorCode = choice();
 }
-
-impl FromFields for ReceiptInput {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            message_id: fields.required("message_id", rule::text().min(1)),
-            status: fields.required("status", rule::one_of()),
-            error_code: fields.optional("error_code", rule::one_of()),
-        }
-    }
 }
 
 /// A text that belongs to no account.
@@ -124,7 +89,7 @@ struct UnroutedShape {
     /// Its words.
     body: String,
     /// How they are coded.
-    encoding: EncodingName,
+    encoding: Named<Encoding>,
     /// SMS parts.
     segments: u32,
     /// When it came.
@@ -138,7 +103,7 @@ impl From<Unrouted> for UnroutedShape {
             from: text.from.to_string(),
             to: text.to.to_string(),
             body: text.body.as_str().to_owned(),
-            encoding: text.encoding.into(),
+            encoding: Named(text.encoding),
             segments: text.segments.get(),
             received_at: text.received_at.into(),
         }
@@ -197,10 +162,10 @@ impl InboundApi {
         let unknown =
             || sms_core::Error::UnknownReference { resource: "message", id: message_id.clone() };
         let id = message_id.parse().map_err(|_| unknown())?;
-        let error = error_code.unwrap_or(ErrorName::NetworkError);
+        let error = error_code.unwrap_or(ErrorCode::NetworkError);
         let status = match status {
             ReceiptName::Delivered => ReceiptStatus::Delivered,
-            ReceiptName::Undelivered => ReceiptStatus::Undelivered(error.into()),
+            ReceiptName::Undelivered => ReceiptStatus::Undelivered(error),
         };
         let recorded = self.sms.operator().receipt(id, status).await;
         match recorded {

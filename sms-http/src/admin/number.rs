@@ -2,53 +2,51 @@
 
 use poem_openapi::param::Path;
 use poem_openapi::{Object, OpenApi};
-use sms_core::Sms;
 use sms_core::credits::Credits;
 use sms_core::number::Number;
 use sms_core::route::RouteName;
 use sms_core::service::operator::NumberInput as CoreInput;
 use sms_core::time::Timestamp;
+use sms_core::{Error, Sms};
 
 use super::{MAX_CREDITS, Tag};
 use crate::api::path_id::path_id;
+use crate::failure::Conflict;
+use crate::request_body;
 use crate::web::body::Body;
 use crate::web::envelope::{Answer, Created, NoContent};
 use crate::web::error::ApiError;
-use crate::web::field_error::checked;
-use crate::web::fields::{Fields, FromFields, rule};
+use crate::web::failing::Failing;
+use crate::web::field_error::FieldErrors;
 use crate::web::moment::Moment;
 
+request_body! {
 /// A new number.
-#[derive(Debug, Object)]
-struct NumberInput {
+struct NumberInput as "NumberInput" {
     /// The number, in any common format.
-    #[oai(validator(min_length = 1, max_length = 40))]
-    phone_number: String,
+    required phone_number: String = text().min(1).max(40);
     /// The account that rents it; absent makes it shared.
-    account_id: Option<String>,
+    optional account_id: String = text();
     /// The route behind it; absent means the first configured one.
-    #[oai(validator(min_length = 1, max_length = 40))]
-    route: Option<String>,
+    optional route: String = text().min(1).max(40);
     /// Credits taken every 30 days; 0 unless given.
-    #[oai(validator(minimum(value = "0"), maximum(value = "9007199254740991")))]
-    rental_credits: Option<u64>,
+    optional rental_credits: u64 = count(0..=MAX_CREDITS);
     /// The standard monthly rent; as `rental_credits` unless given.
-    #[oai(validator(minimum(value = "0"), maximum(value = "9007199254740991")))]
-    monthly_credits: Option<u64>,
+    optional monthly_credits: u64 = count(0..=MAX_CREDITS);
+}
 }
 
-impl FromFields for NumberInput {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        let credits = |fields: &mut Fields<'_>, name| {
-            let given = fields.optional(name, rule::whole(0..=MAX_CREDITS));
-            given.and_then(|credits| u64::try_from(credits).ok())
-        };
+/// Without its account, whose id is yet to be read.
+impl From<NumberInput> for CoreInput {
+    fn from(input: NumberInput) -> Self {
+        let credits = |given: u64| Credits::new(given).unwrap_or(Credits::MAX);
+        let rental_credits = credits(input.rental_credits.unwrap_or_default());
         Self {
-            phone_number: fields.required("phone_number", rule::text().min(1).max(40)),
-            account_id: fields.optional("account_id", rule::text()),
-            route: fields.optional("route", rule::text().min(1).max(40)),
-            rental_credits: credits(fields, "rental_credits"),
-            monthly_credits: credits(fields, "monthly_credits"),
+            phone_number: input.phone_number,
+            account: None,
+            route: input.route.map(RouteName::new),
+            rental_credits,
+            monthly_credits: input.monthly_credits.map_or(rental_credits, credits),
         }
     }
 }
@@ -109,25 +107,23 @@ impl NumberApi {
 impl NumberApi {
     /// Add a number
     #[oai(path = "/", method = "post", operation_id = "number_create")]
-    async fn create(&self, body: Body<NumberInput>) -> Result<Created<NumberShape>, ApiError> {
-        let input = checked(body)?;
-        let credits = |given: u64| Credits::new(given).unwrap_or(Credits::MAX);
-        let rental_credits = credits(input.rental_credits.unwrap_or_default());
-        let account = match input.account_id {
-            None => None,
-            Some(id) => Some(
-                id.parse()
-                    .map_err(|_| sms_core::Error::UnknownReference { resource: "account", id })?,
-            ),
-        };
-        let input = CoreInput {
-            phone_number: input.phone_number,
-            account,
-            route: input.route.map(RouteName::new),
-            rental_credits,
-            monthly_credits: input.monthly_credits.map_or(rental_credits, credits),
-        };
-        let number = self.sms.operator().number_create(input).await?;
+    async fn create(
+        &self,
+        body: Body<NumberInput>,
+    ) -> Result<Created<NumberShape>, Failing<Conflict>> {
+        let operator = self.sms.operator();
+        let mut errors = FieldErrors::new();
+        let mut body = errors.take(body);
+        let account_id = body.account_id.take();
+        let mut input = CoreInput::from(body);
+        errors.finish_with(|| operator.number_check(&input))?;
+        if let Some(id) = account_id {
+            let Ok(account) = id.parse() else {
+                return Err(Error::UnknownReference { resource: "account", id }.into());
+            };
+            input.account = Some(account);
+        }
+        let number = operator.number_create(input).await?;
         Ok(Created::new(NumberShape::of(number, self.sms.now())))
     }
 

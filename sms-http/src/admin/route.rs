@@ -1,36 +1,13 @@
 //! `/routes`: how the routes stand that carry live texts.
 
-use poem_openapi::{Enum, Object, OpenApi};
+use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::route::{Connections, Fitness, Route, RouteName};
 
 use super::Tag;
+use crate::web::choice::Named;
 use crate::web::envelope::Answer;
 use crate::web::error::ApiError;
-
-/// Whether a route carries texts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
-#[oai(rename = "RouteState", rename_all = "snake_case")]
-enum StateName {
-    /// It takes texts.
-    Ready,
-    /// It takes none for now: it has as many in hand as it can use, or no connection for a moment.
-    /// Its texts wait.
-    Full,
-    /// It has been down for so long that the next route carries its texts. Where there is no other
-    /// they wait.
-    Down,
-}
-
-impl From<Fitness> for StateName {
-    fn from(fitness: Fitness) -> Self {
-        match fitness {
-            Fitness::Ready => Self::Ready,
-            Fitness::Full => Self::Full,
-            Fitness::Down => Self::Down,
-        }
-    }
-}
 
 /// How the connections of a route stand.
 #[derive(Debug, Object)]
@@ -70,7 +47,7 @@ struct RouteShape {
     /// Whether it carries the texts of numbers that name no route.
     default: bool,
     /// Whether it carries texts.
-    state: StateName,
+    state: Named<Fitness>,
     /// Its connections; null for a route that keeps none.
     connections: Option<ConnectionsShape>,
 }
@@ -80,7 +57,7 @@ impl RouteShape {
         Self {
             name: route.name().to_string(),
             default: route.name() == default,
-            state: route.fitness().into(),
+            state: Named(route.fitness()),
             connections: route.connections().map(Into::into),
         }
     }

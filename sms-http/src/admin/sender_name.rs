@@ -3,31 +3,28 @@
 use poem_openapi::param::Path;
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
-use sms_core::sender_name::{Decision, MAX_REMARK, SenderName};
+use sms_core::sender_name::{Decision, MAX_REMARK, ReviewStatus, SenderName};
 
 use super::Tag;
 use crate::api::page::{CursorText, page_answer, page_request};
 use crate::api::path_id::path_id;
-use crate::api::sender_name::{SenderNameShape, StatusName};
+use crate::api::sender_name::SenderNameShape;
+use crate::failure::Conflict;
+use crate::request_body;
 use crate::web::body::OptionalBody;
+use crate::web::choice::Named;
 use crate::web::envelope::{Answer, PageMeta};
 use crate::web::error::ApiError;
+use crate::web::failing::Failing;
 use crate::web::field_error::{FieldErrors, checked};
-use crate::web::fields::{Fields, FromFields, rule};
-use crate::web::param::{Choice, Limit, QueryParam};
+use crate::web::param::{Limit, QueryParam};
 
+request_body! {
 /// What goes with a decision.
-#[derive(Debug, Object)]
-struct DecisionInput {
+struct DecisionInput as "DecisionInput" {
     /// Why; the account reads it.
-    #[oai(validator(max_length = 500))]
-    reason: Option<String>,
+    optional reason: String = text().max(MAX_REMARK);
 }
-
-impl FromFields for DecisionInput {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self { reason: fields.optional("reason", rule::text().max(MAX_REMARK)) }
-    }
 }
 
 /// A sender name and whose it is.
@@ -82,11 +79,11 @@ impl SenderNameApi {
         /// The previous page's `meta.next_cursor`.
         cursor: QueryParam<Option<CursorText>>,
         /// What was decided about a name.
-        status: QueryParam<Option<Choice<StatusName>>>,
+        status: QueryParam<Option<Named<ReviewStatus>>>,
     ) -> Result<Answer<Vec<ReviewedName>, PageMeta>, ApiError> {
         let mut errors = FieldErrors::new();
         let page = page_request(limit, cursor, &mut errors);
-        let status = errors.take(status).map(|choice| choice.0.into());
+        let status = errors.take(status).map(|choice| choice.0);
         errors.finish()?;
         Ok(page_answer(self.sms.operator().sender_name_list(status, page).await?))
     }
@@ -101,8 +98,8 @@ impl SenderNameApi {
         /// The sender name's id.
         id: Path<String>,
         body: OptionalBody<DecisionInput>,
-    ) -> Result<Answer<ReviewedName>, ApiError> {
-        self.decide(&id, Decision::Approve, body).await
+    ) -> Result<Answer<ReviewedName>, Failing<Conflict>> {
+        Ok(self.decide(&id, Decision::Approve, body).await?)
     }
 
     /// Reject a sender name

@@ -1,46 +1,15 @@
 //! `GET /balance`: what an account can spend, and whether it may send.
 
 use poem::web::Data;
-use poem_openapi::{Enum, Object, OpenApi};
+use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::account::AccountStatus;
 use sms_core::service::Caller;
 
 use super::Tag;
+use crate::web::choice::Named;
 use crate::web::envelope::Answer;
 use crate::web::error::ApiError;
-
-/// Whether an account may send.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
-#[oai(rename = "AccountStatus", rename_all = "snake_case")]
-pub enum AccountStatusName {
-    /// Approved: sends with either kind of key.
-    Active,
-    /// Awaiting approval: test keys work.
-    Pending,
-    /// Suspended: sends with neither kind of key.
-    Suspended,
-}
-
-impl From<AccountStatus> for AccountStatusName {
-    fn from(status: AccountStatus) -> Self {
-        match status {
-            AccountStatus::Active => Self::Active,
-            AccountStatus::Pending => Self::Pending,
-            AccountStatus::Suspended => Self::Suspended,
-        }
-    }
-}
-
-impl From<AccountStatusName> for AccountStatus {
-    fn from(name: AccountStatusName) -> Self {
-        match name {
-            AccountStatusName::Active => Self::Active,
-            AccountStatusName::Pending => Self::Pending,
-            AccountStatusName::Suspended => Self::Suspended,
-        }
-    }
-}
 
 /// What an account can spend.
 #[derive(Debug, Object)]
@@ -49,12 +18,12 @@ struct Balance {
     /// Credits left; one pays for one SMS part.
     credits: u64,
     /// Whether the account may send.
-    account_status: AccountStatusName,
+    account_status: Named<AccountStatus>,
 }
 
 impl poem_openapi::types::Example for Balance {
     fn example() -> Self {
-        Self { credits: 1_000, account_status: AccountStatusName::Active }
+        Self { credits: 1_000, account_status: Named(AccountStatus::Active) }
     }
 }
 
@@ -80,7 +49,7 @@ impl BalanceApi {
         let account = self.sms.account(caller.account, caller.mode).get().await?;
         Ok(Answer::new(Balance {
             credits: account.balance.get(),
-            account_status: account.status.into(),
+            account_status: Named(account.status),
         }))
     }
 }

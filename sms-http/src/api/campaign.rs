@@ -14,9 +14,11 @@ use super::campaign_shape::{
 };
 use super::page::{CursorText, page_request};
 use super::path_id::path_id;
+use crate::failure::{Conflict, Refused};
 use crate::web::body::{Body, OptionalBody};
 use crate::web::envelope::{Answer, Created, NoContent, PageMeta};
 use crate::web::error::ApiError;
+use crate::web::failing::Failing;
 use crate::web::field_error::{FieldErrors, checked};
 use crate::web::param::{Limit, QueryParam};
 
@@ -99,7 +101,7 @@ impl CampaignApi {
         /// The campaign's id.
         id: Path<String>,
         body: Body<CampaignPatch>,
-    ) -> Result<Answer<CampaignShape>, ApiError> {
+    ) -> Result<Answer<CampaignShape>, Failing<Conflict>> {
         let id = path_id(&id)?;
         let patch = checked(body)?;
         let account = self.account(&caller);
@@ -118,7 +120,7 @@ impl CampaignApi {
         caller: Data<&Caller>,
         /// The campaign's id.
         id: Path<String>,
-    ) -> Result<NoContent, ApiError> {
+    ) -> Result<NoContent, Failing<Conflict>> {
         self.account(&caller).campaign_delete(path_id(&id)?).await?;
         Ok(NoContent)
     }
@@ -135,15 +137,11 @@ impl CampaignApi {
         /// The campaign's id.
         id: Path<String>,
         body: OptionalBody<LaunchBody>,
-    ) -> Result<Answer<CampaignShape, LaunchMeta>, ApiError> {
+    ) -> Result<Answer<CampaignShape, LaunchMeta>, Failing<Refused>> {
         let id = path_id(&id)?;
         let mut errors = FieldErrors::new();
-        let options = errors.take(body).unwrap_or_default().into_core();
-        if !errors.is_empty() {
-            // All mistakes together.
-            errors.extend(options.check(self.sms.now()));
-        }
-        errors.finish()?;
+        let options = errors.take(body).map(LaunchBody::into_core).unwrap_or_default();
+        errors.finish_with(|| options.check(self.sms.now()).into_iter().collect())?;
         let launched = self.account(&caller).campaign_launch(id, options).await?;
         let quiet_hours_applied = launched.quiet_hours == QuietHoursApplied::Yes;
         let meta = LaunchMeta { quiet_hours_applied };
@@ -160,7 +158,7 @@ impl CampaignApi {
         caller: Data<&Caller>,
         /// The campaign's id.
         id: Path<String>,
-    ) -> Result<Answer<CampaignShape, CancelMeta>, ApiError> {
+    ) -> Result<Answer<CampaignShape, CancelMeta>, Failing<Conflict>> {
         let cancelled = self.account(&caller).campaign_cancel(path_id(&id)?).await?;
         let meta = CancelMeta { cancelled_messages: cancelled.messages };
         Ok(Answer { data: self.shown(cancelled.campaign), meta })

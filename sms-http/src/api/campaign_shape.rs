@@ -1,7 +1,7 @@
 //! What campaigns look like in requests and answers.
 
 use chrono::{DateTime, Utc};
-use poem_openapi::{Enum, Object};
+use poem_openapi::Object;
 use sms_core::Error;
 use sms_core::campaign::launch::LaunchOptions;
 use sms_core::campaign::{
@@ -12,20 +12,21 @@ use sms_core::ids::ListId;
 use sms_core::message::{Body as Words, MessageStatus};
 use sms_core::time::Timestamp;
 
-use super::contact_shape::given;
+use crate::request_body;
+use crate::web::choice::Named;
 use crate::web::envelope::Meta;
-use crate::web::fields::{Fields, FromFields, Given, Patch, rule};
+use crate::web::fields::text::{Text, text};
 use crate::web::moment::Moment;
 
 /// How many characters an id may have; more cannot be one.
 const MAX_ID: usize = 100;
 
-fn name_rule() -> rule::Text {
-    rule::text().min(*NAME_CHARACTERS.start()).max(*NAME_CHARACTERS.end())
+fn name() -> Text {
+    text().min(*NAME_CHARACTERS.start()).max(*NAME_CHARACTERS.end())
 }
 
-fn body_rule() -> rule::Text {
-    rule::text().min(*BODY_CHARACTERS.start()).max(*BODY_CHARACTERS.end())
+fn body() -> Text {
+    text().min(*BODY_CHARACTERS.start()).max(*BODY_CHARACTERS.end())
 }
 
 fn list_id(text: &str) -> Result<ListId, Error> {
@@ -33,54 +34,25 @@ fn list_id(text: &str) -> Result<ListId, Error> {
     text.parse().map_err(|_| unknown())
 }
 
+request_body! {
 /// A new campaign.
-#[derive(Debug, Object)]
-#[oai(example)]
-pub(super) struct CampaignInput {
+pub(super) struct CampaignInput as "CampaignInput" {
     /// What you call it.
-    #[oai(validator(min_length = 1, max_length = 200))]
-    name: String,
+    required name: String = name(), example "Spring menu";
     /// The text, with merge fields as in the body of a send.
-    #[oai(validator(min_length = 1, max_length = 1600))]
-    body: String,
+    required body: String = body(), example "Hello {first_name}, our spring menu is here";
     /// Whom it goes to.
-    list_id: String,
+    required list_id: String = text().undocumented_max(MAX_ID),
+        example "lst_01k9z1f7q8e2v5n3r4t6w8y0ac";
     /// An approved sender name; omit it to send from a number people can reply to.
-    sender: Option<String>,
+    optional sender: String = text();
     /// Adds the account's opt-out line.
-    append_opt_out: Option<bool>,
+    optional append_opt_out: bool = boolean(), example true;
     /// Replaces each URL by a short tracked link; the account's own setting unless given.
-    track_links: Option<bool>,
+    optional track_links: bool = boolean(), example false;
     /// Sends inside the account's quiet hours too.
-    ignore_quiet_hours: Option<bool>,
+    optional ignore_quiet_hours: bool = boolean(), example false;
 }
-
-impl poem_openapi::types::Example for CampaignInput {
-    fn example() -> Self {
-        Self {
-            name: "Spring menu".to_owned(),
-            body: "Hello {first_name}, our spring menu is here".to_owned(),
-            list_id: "lst_01k9z1f7q8e2v5n3r4t6w8y0ac".to_owned(),
-            sender: None,
-            append_opt_out: Some(true),
-            track_links: Some(false),
-            ignore_quiet_hours: Some(false),
-        }
-    }
-}
-
-impl FromFields for CampaignInput {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            name: fields.required("name", name_rule()),
-            body: fields.required("body", body_rule()),
-            list_id: fields.required("list_id", rule::text().max(MAX_ID)),
-            sender: fields.optional("sender", rule::text()),
-            append_opt_out: fields.optional("append_opt_out", rule::boolean()),
-            track_links: fields.optional("track_links", rule::boolean()),
-            ignore_quiet_hours: fields.optional("ignore_quiet_hours", rule::boolean()),
-        }
-    }
 }
 
 impl CampaignInput {
@@ -98,76 +70,51 @@ impl CampaignInput {
     }
 }
 
+request_body! {
 /// Changes to a draft; what is absent stays.
-#[derive(Debug, Object)]
-pub(super) struct CampaignPatch {
+pub(super) struct CampaignPatch as "CampaignPatch" {
     /// A new name.
-    #[oai(validator(min_length = 1, max_length = 200))]
-    name: Given<String>,
+    given name: String = name();
     /// A new text.
-    #[oai(validator(min_length = 1, max_length = 1600))]
-    body: Given<String>,
+    given body: String = body();
     /// Another list.
-    list_id: Given<String>,
+    given list_id: String = text().undocumented_max(MAX_ID);
     /// Another sender name; null for a number people can reply to.
-    sender: Patch<String>,
+    patch sender: String = text();
     /// Adds the account's opt-out line.
-    append_opt_out: Given<bool>,
+    given append_opt_out: bool = boolean();
     /// Replaces each URL by a short tracked link.
-    track_links: Given<bool>,
+    given track_links: bool = boolean();
     /// Sends inside the account's quiet hours too.
-    ignore_quiet_hours: Given<bool>,
+    given ignore_quiet_hours: bool = boolean();
 }
-
-impl FromFields for CampaignPatch {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            name: fields.given("name", name_rule()),
-            body: fields.given("body", body_rule()),
-            list_id: fields.given("list_id", rule::text().max(MAX_ID)),
-            sender: fields.patch("sender", rule::text()),
-            append_opt_out: fields.given("append_opt_out", rule::boolean()),
-            track_links: fields.given("track_links", rule::boolean()),
-            ignore_quiet_hours: fields.given("ignore_quiet_hours", rule::boolean()),
-        }
-    }
 }
 
 impl CampaignPatch {
     /// A malformed id of a list names nothing.
     pub(super) fn into_core(self) -> Result<CampaignChange, Error> {
         Ok(CampaignChange {
-            list: self.list_id.0.as_deref().map(list_id).transpose()?,
-            name: self.name.0,
-            body: self.body.0.map(Words::new),
-            sender: given(self.sender),
-            append_opt_out: self.append_opt_out.0,
-            track_links: self.track_links.0,
-            ignore_quiet_hours: self.ignore_quiet_hours.0,
+            list: self.list_id.as_deref().map(list_id).transpose()?,
+            name: self.name,
+            body: self.body.map(Words::new),
+            sender: self.sender,
+            append_opt_out: self.append_opt_out,
+            track_links: self.track_links,
+            ignore_quiet_hours: self.ignore_quiet_hours,
         })
     }
 }
 
+request_body! {
 /// How to launch a campaign; what is absent is as the draft says.
-#[derive(Debug, Default, Object)]
-#[oai(rename = "CampaignSend")]
-pub(super) struct LaunchBody {
+pub(super) struct LaunchBody as "CampaignSend" {
     /// When to send, up to a year ahead; now unless given.
-    schedule_at: Option<DateTime<Utc>>,
+    optional schedule_at: DateTime<Utc> = date_time();
     /// Replaces each URL by a short tracked link.
-    track_links: Option<bool>,
+    optional track_links: bool = boolean();
     /// Sends inside the account's quiet hours too.
-    ignore_quiet_hours: Option<bool>,
+    optional ignore_quiet_hours: bool = boolean();
 }
-
-impl FromFields for LaunchBody {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            schedule_at: fields.optional("schedule_at", rule::date_time()),
-            track_links: fields.optional("track_links", rule::boolean()),
-            ignore_quiet_hours: fields.optional("ignore_quiet_hours", rule::boolean()),
-        }
-    }
 }
 
 impl LaunchBody {
@@ -176,34 +123,6 @@ impl LaunchBody {
             schedule_at: self.schedule_at.map(Into::into),
             track_links: self.track_links,
             ignore_quiet_hours: self.ignore_quiet_hours,
-        }
-    }
-}
-
-/// Where a campaign stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
-#[oai(rename = "CampaignStatus", rename_all = "snake_case")]
-enum StatusName {
-    /// It can be edited, and nothing was sent.
-    Draft,
-    /// It was launched, and its time has not come.
-    Scheduled,
-    /// Its texts are leaving.
-    Sending,
-    /// Every text has left, failed or been cancelled.
-    Sent,
-    /// It was cancelled.
-    Cancelled,
-}
-
-impl From<CampaignStatus> for StatusName {
-    fn from(status: CampaignStatus) -> Self {
-        match status {
-            CampaignStatus::Draft => Self::Draft,
-            CampaignStatus::Scheduled => Self::Scheduled,
-            CampaignStatus::Sending => Self::Sending,
-            CampaignStatus::Sent => Self::Sent,
-            CampaignStatus::Cancelled => Self::Cancelled,
         }
     }
 }
@@ -278,7 +197,7 @@ pub(super) struct CampaignShape {
     /// Whether it is sent inside the account's quiet hours too.
     ignore_quiet_hours: bool,
     /// Where it stands.
-    status: StatusName,
+    status: Named<CampaignStatus>,
     /// When its texts fall or fell due, if not at once.
     scheduled_at: Option<Moment>,
     /// When it was launched.
@@ -309,7 +228,7 @@ pub(super) fn shape(campaign: Campaign, now: Timestamp) -> CampaignShape {
     let launch = campaign.launch.as_ref();
     let moment = |pick: fn(&Launch) -> Option<Timestamp>| launch.and_then(pick).map(Into::into);
     CampaignShape {
-        status: status.into(),
+        status: Named(status),
         scheduled_at: moment(|launch| launch.scheduled_at),
         launched_at: moment(|launch| Some(launch.at)),
         completed_at: completed_at.map(Into::into),

@@ -12,9 +12,11 @@ use super::Tag;
 use super::contact_shape::{ContactBody, ContactPatchBody, ContactShape, ContactWithLists};
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
+use crate::failure::Conflict;
 use crate::web::body::Body;
 use crate::web::envelope::{Answer, Created, NoContent, PageMeta};
 use crate::web::error::ApiError;
+use crate::web::failing::Failing;
 use crate::web::field_error::FieldErrors;
 use crate::web::param::{Limit, QueryParam, Text};
 
@@ -74,7 +76,7 @@ impl ContactApi {
         &self,
         caller: Data<&Caller>,
         body: Body<ContactBody>,
-    ) -> Result<Created<ContactShape>, ApiError> {
+    ) -> Result<Created<ContactShape>, Failing<Conflict>> {
         let mut errors = FieldErrors::new();
         let input = ContactInput::from(errors.take(body));
         errors.extend(input.checked().err().unwrap_or_default());
@@ -114,7 +116,7 @@ impl ContactApi {
         /// The contact's id.
         id: Path<String>,
         body: Body<ContactPatchBody>,
-    ) -> Result<Answer<ContactShape>, ApiError> {
+    ) -> Result<Answer<ContactShape>, Failing<Conflict>> {
         let id = path_id(&id)?;
         let mut errors = FieldErrors::new();
         let patch = ContactPatch::from(errors.take(body));

@@ -1,65 +1,29 @@
 //! `POST /contacts/import`: many contacts at once.
 
 use poem::web::Data;
-use poem_openapi::{Enum, Object, OpenApi};
+use poem_openapi::{Object, OpenApi};
 use sms_core::contact::import::{Imported, MAX_ROWS, RowOutcome};
 use sms_core::service::Caller;
 use sms_core::{Error, Sms};
 
 use super::Tag;
 use super::contact_shape::ContactBody;
+use crate::request_body;
 use crate::web::body::Body;
+use crate::web::choice::Named;
 use crate::web::envelope::Answer;
 use crate::web::error::ApiError;
 use crate::web::field_error::checked;
-use crate::web::fields::{Fields, FromFields, rule};
 
+request_body! {
 /// Contacts to make or to add to.
-#[derive(Debug, Object)]
-struct ContactImport {
+struct ContactImport as "ContactImport" {
     /// The contacts. Blank values leave what is stored alone; of two rows with one number the
     /// later counts.
-    #[oai(validator(max_items = 20000))]
-    rows: Vec<ContactBody>,
+    required rows: Vec<ContactBody> = list(object()).max(MAX_ROWS);
     /// A list to put them on.
-    list_id: Option<String>,
+    optional list_id: String = text();
 }
-
-impl FromFields for ContactImport {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            rows: fields.required("rows", rule::list(rule::object()).max(MAX_ROWS)),
-            list_id: fields.optional("list_id", rule::text()),
-        }
-    }
-}
-
-/// What became of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
-#[oai(rename = "ImportOutcome", rename_all = "snake_case")]
-enum OutcomeName {
-    /// It made a contact.
-    Created,
-    /// It changed the contact of its number.
-    Updated,
-    /// The contact of its number was so already.
-    Unchanged,
-    /// It breaks a rule.
-    Invalid,
-    /// A later row has its number, and counts instead.
-    Duplicate,
-}
-
-impl From<RowOutcome> for OutcomeName {
-    fn from(outcome: RowOutcome) -> Self {
-        match outcome {
-            RowOutcome::Created => Self::Created,
-            RowOutcome::Updated => Self::Updated,
-            RowOutcome::Unchanged => Self::Unchanged,
-            RowOutcome::Invalid => Self::Invalid,
-            RowOutcome::Duplicate => Self::Duplicate,
-        }
-    }
 }
 
 /// What became of one row.
@@ -70,7 +34,7 @@ struct ImportRow {
     /// The number: in E.164 where it could be read, else as given.
     phone: String,
     /// What became of it.
-    outcome: OutcomeName,
+    outcome: Named<RowOutcome>,
     /// The contact that has the number now.
     contact_id: Option<String>,
     /// What is wrong with an invalid row.
@@ -107,7 +71,7 @@ impl From<Imported> for ImportResult {
         let rows = (0..).zip(imported.rows).map(|(row, told)| ImportRow {
             row,
             phone: told.phone,
-            outcome: told.outcome.into(),
+            outcome: Named(told.outcome),
             contact_id: told.contact.map(|id| id.to_string()),
             error: told.error,
         });

@@ -10,102 +10,58 @@ use sms_core::message::Body as Words;
 use sms_core::service::{AccountHandle, Caller};
 
 use super::Tag;
-use super::contact_shape::given;
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
+use crate::failure::Conflict;
+use crate::request_body;
 use crate::web::body::Body;
 use crate::web::envelope::{Answer, Created, NoContent, PageMeta};
 use crate::web::error::ApiError;
+use crate::web::failing::Failing;
 use crate::web::field_error::{FieldCode, FieldErrors, checked};
-use crate::web::fields::{Fields, FromFields, Given, Patch, rule};
+use crate::web::fields::text::{Mistake, Text, text};
 use crate::web::moment::Moment;
 use crate::web::param::{Limit, QueryParam};
 
-fn word_rule() -> rule::Text {
-    rule::text().min(1).max(MAX_WORD)
+fn word() -> Text {
+    text().min(1).max(MAX_WORD).pattern("^[A-Za-z0-9]*$").checked(check_word)
 }
 
-fn reply_rule() -> rule::Text {
-    rule::text().max(MAX_REPLY)
-}
-
-/// Notes a word with other characters than a keyword has; its length has been looked at.
-fn check_word(fields: &mut Fields<'_>, word: Option<&str>) {
-    if let Some(Err(reason)) = word.map(str::parse::<Word>) {
-        fields.note("keyword", FieldCode::InvalidFormat, &reason.to_string());
-    }
+fn check_word(word: &str) -> Result<(), Mistake> {
+    let parsed = word.parse::<Word>();
+    parsed.map(|_| ()).map_err(|reason| (FieldCode::InvalidFormat.as_str(), reason.to_string()))
 }
 
 fn listening(enabled: bool) -> Listening {
     if enabled { Listening::On } else { Listening::Off }
 }
 
+request_body! {
 /// A new keyword.
-#[derive(Debug, Object)]
-#[oai(example)]
-struct KeywordInput {
+struct KeywordInput as "KeywordInput" {
     /// The word, letters and digits in any case. Words that opt out or in are reserved.
-    #[oai(validator(min_length = 1, max_length = 20, pattern = "^[A-Za-z0-9]*$"))]
-    keyword: String,
+    required keyword: String = word(), example "PIZZA";
     /// The answer, with merge fields as in the body of a send; blank or null answers nothing.
-    #[oai(validator(max_length = 1600))]
-    reply: Option<String>,
+    optional reply: String = text().max(MAX_REPLY), example "Your code for half price: YUM";
     /// The list that senders are put on.
-    add_to_list_id: Option<String>,
+    optional add_to_list_id: String = text();
     /// Whether it answers; true unless given.
-    enabled: Option<bool>,
+    optional enabled: bool = boolean(), example true;
+}
 }
 
-impl poem_openapi::types::Example for KeywordInput {
-    fn example() -> Self {
-        Self {
-            keyword: "PIZZA".to_owned(),
-            reply: Some("Your code for half price: YUM".to_owned()),
-            add_to_list_id: None,
-            enabled: Some(true),
-        }
-    }
-}
-
-impl FromFields for KeywordInput {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        let input = Self {
-            keyword: fields.required("keyword", word_rule()),
-            reply: fields.optional("reply", reply_rule()),
-            add_to_list_id: fields.optional("add_to_list_id", rule::text()),
-            enabled: fields.optional("enabled", rule::boolean()),
-        };
-        check_word(fields, Some(&input.keyword));
-        input
-    }
-}
-
+request_body! {
 /// Changes to a keyword; what is absent stays.
-#[derive(Debug, Object)]
-struct KeywordPatch {
+struct KeywordPatch as "KeywordPatch" {
     /// Another word.
-    #[oai(validator(min_length = 1, max_length = 20, pattern = "^[A-Za-z0-9]*$"))]
-    keyword: Given<String>,
+    given keyword: String = word();
     /// Another answer; blank or null answers nothing.
-    #[oai(validator(max_length = 1600))]
-    reply: Patch<String>,
+    patch reply: String = text().max(MAX_REPLY);
     /// Another list; null puts senders on none.
-    add_to_list_id: Patch<String>,
+    patch add_to_list_id: String = text();
     /// Whether it answers.
-    enabled: Given<bool>,
+    given enabled: bool = boolean();
 }
-
-impl FromFields for KeywordPatch {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        let patch = Self {
-            keyword: fields.given("keyword", word_rule()),
-            reply: fields.patch("reply", reply_rule()),
-            add_to_list_id: fields.patch("add_to_list_id", rule::text()),
-            enabled: fields.given("enabled", rule::boolean()),
-        };
-        check_word(fields, patch.keyword.0.as_deref());
-        patch
-    }
 }
 
 /// A word that people text to the account.
@@ -193,7 +149,7 @@ impl KeywordApi {
         &self,
         caller: Data<&Caller>,
         body: Body<KeywordInput>,
-    ) -> Result<Created<KeywordShape>, ApiError> {
+    ) -> Result<Created<KeywordShape>, Failing<Conflict>> {
         let KeywordInput { keyword, reply, add_to_list_id, enabled } = checked(body)?;
         let listening = enabled.map_or(Listening::On, listening);
         let input = CoreInput { keyword, reply, add_to_list_id, listening };
@@ -221,15 +177,10 @@ impl KeywordApi {
         /// The keyword's id.
         id: Path<String>,
         body: Body<KeywordPatch>,
-    ) -> Result<Answer<KeywordShape>, ApiError> {
+    ) -> Result<Answer<KeywordShape>, Failing<Conflict>> {
         let id = path_id(&id)?;
         let KeywordPatch { keyword, reply, add_to_list_id, enabled } = checked(body)?;
-        let patch = CorePatch {
-            keyword: keyword.0,
-            reply: given(reply),
-            add_to_list_id: given(add_to_list_id),
-            listening: enabled.0.map(listening),
-        };
+        let patch = CorePatch { keyword, reply, add_to_list_id, listening: enabled.map(listening) };
         Ok(Answer::new(self.account(&caller).keyword_update(id, patch).await?.into()))
     }
 

@@ -9,56 +9,35 @@ use sms_core::list::{ContactList, ListChange, ListInput, MAX_DESCRIPTION, MAX_NA
 use sms_core::service::{AccountHandle, Caller};
 
 use super::Tag;
-use super::contact_shape::{ContactShape, given};
+use super::contact_shape::ContactShape;
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
+use crate::request_body;
 use crate::web::body::Body;
 use crate::web::envelope::{Answer, Created, NoContent, PageMeta};
 use crate::web::error::ApiError;
 use crate::web::field_error::{FieldErrors, checked};
-use crate::web::fields::{Fields, FromFields, Given, Patch, rule};
 use crate::web::moment::Moment;
 use crate::web::param::{Limit, QueryParam};
 
+request_body! {
 /// A new list.
-#[derive(Debug, Object)]
-#[oai(rename = "ListInput")]
-struct ListBody {
+struct ListBody as "ListInput" {
     /// What you call it.
-    #[oai(validator(min_length = 1, max_length = 100))]
-    name: String,
+    required name: String = text().min(1).max(MAX_NAME);
     /// What it is for.
-    #[oai(validator(max_length = 500))]
-    description: Option<String>,
+    optional description: String = text().max(MAX_DESCRIPTION);
+}
 }
 
-impl FromFields for ListBody {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            name: fields.required("name", rule::text().min(1).max(MAX_NAME)),
-            description: fields.optional("description", rule::text().max(MAX_DESCRIPTION)),
-        }
-    }
-}
-
+request_body! {
 /// Changes to a list; what is absent stays.
-#[derive(Debug, Object)]
-struct ListPatch {
+struct ListPatch as "ListPatch" {
     /// Another name.
-    #[oai(validator(min_length = 1, max_length = 100))]
-    name: Given<String>,
+    given name: String = text().min(1).max(MAX_NAME);
     /// Another description; null clears it.
-    #[oai(validator(max_length = 500))]
-    description: Patch<String>,
+    patch description: String = text().max(MAX_DESCRIPTION);
 }
-
-impl FromFields for ListPatch {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            name: fields.given("name", rule::text().min(1).max(MAX_NAME)),
-            description: fields.patch("description", rule::text().max(MAX_DESCRIPTION)),
-        }
-    }
 }
 
 /// A list of contacts.
@@ -93,22 +72,14 @@ impl From<ContactList> for ListShape {
     }
 }
 
+request_body! {
 /// Who shall be on a list.
-#[derive(Debug, Object)]
-struct ListContacts {
+struct ListContacts as "ListContacts" {
     /// Contacts.
-    contact_ids: Option<Vec<String>>,
+    optional contact_ids: Vec<String> = list(text());
     /// UK mobile numbers in any common format; those that are no contacts become some.
-    phones: Option<Vec<String>>,
+    optional phones: Vec<String> = list(text());
 }
-
-impl FromFields for ListContacts {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            contact_ids: fields.optional("contact_ids", rule::list(rule::text())),
-            phones: fields.optional("phones", rule::list(rule::text())),
-        }
-    }
 }
 
 /// What became of it.
@@ -165,8 +136,10 @@ impl ListApi {
         caller: Data<&Caller>,
         body: Body<ListBody>,
     ) -> Result<Created<ListShape>, ApiError> {
-        let ListBody { name, description } = checked(body)?;
+        let mut errors = FieldErrors::new();
+        let ListBody { name, description } = errors.take(body);
         let input = ListInput { name, description };
+        errors.finish_with(|| input.check())?;
         Ok(Created::new(self.account(&caller).list_create(input).await?.into()))
     }
 
@@ -195,8 +168,10 @@ impl ListApi {
         body: Body<ListPatch>,
     ) -> Result<Answer<ListShape>, ApiError> {
         let id = path_id(&id)?;
-        let ListPatch { name, description } = checked(body)?;
-        let change = ListChange { name: name.0, description: given(description) };
+        let mut errors = FieldErrors::new();
+        let ListPatch { name, description } = errors.take(body);
+        let change = ListChange { name, description };
+        errors.finish_with(|| change.check())?;
         Ok(Answer::new(self.account(&caller).list_update(id, change).await?.into()))
     }
 

@@ -5,19 +5,22 @@ use poem::web::Data;
 use poem_openapi::OpenApi;
 use poem_openapi::param::Path;
 use sms_core::Sms;
-use sms_core::message::MessageFilter;
 use sms_core::message::filter::Search;
+use sms_core::message::{Direction, MessageFilter, MessageStatus};
 use sms_core::service::{AccountHandle, Caller};
 
 use super::Tag;
 use super::export::{CsvExport, export};
-use super::message_shape::{DirectionName, MessageShape, MessageWithEvents, StatusName};
+use super::message_shape::{MessageShape, MessageWithEvents};
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
+use crate::failure::Conflict;
+use crate::web::choice::Named;
 use crate::web::envelope::{Answer, PageMeta};
 use crate::web::error::ApiError;
+use crate::web::failing::Failing;
 use crate::web::field_error::FieldErrors;
-use crate::web::param::{Choice, Limit, QueryParam, Text};
+use crate::web::param::{Limit, QueryParam, Text};
 
 /// The handlers of `/messages`, but for sending.
 #[derive(Debug)]
@@ -37,8 +40,8 @@ impl MessageApi {
 
 /// The filters of the list and the export, as given.
 pub(crate) struct FilterParams {
-    pub(crate) direction: QueryParam<Option<Choice<DirectionName>>>,
-    pub(crate) status: QueryParam<Option<Choice<StatusName>>>,
+    pub(crate) direction: QueryParam<Option<Named<Direction>>>,
+    pub(crate) status: QueryParam<Option<Named<MessageStatus>>>,
     pub(crate) q: QueryParam<Option<Text<200>>>,
     pub(crate) campaign_id: QueryParam<Option<Text<200>>>,
     pub(crate) batch_id: QueryParam<Option<Text<200>>>,
@@ -69,8 +72,8 @@ impl FilterParams {
             return Wanted::Nothing;
         };
         Wanted::Some(Box::new(MessageFilter {
-            direction: direction.map(|choice| choice.0.into()),
-            status: status.map(|choice| choice.0.into()),
+            direction: direction.map(|choice| choice.0),
+            status: status.map(|choice| choice.0),
             search: q.and_then(|text| Search::parse(&text.0)),
             campaign_id,
             batch_id,
@@ -96,9 +99,9 @@ impl MessageApi {
         /// The previous page's `meta.next_cursor`.
         cursor: QueryParam<Option<CursorText>>,
         /// Sent or received.
-        direction: QueryParam<Option<Choice<DirectionName>>>,
+        direction: QueryParam<Option<Named<Direction>>>,
         /// Where a text stands.
-        status: QueryParam<Option<Choice<StatusName>>>,
+        status: QueryParam<Option<Named<MessageStatus>>>,
         /// A number in any format, or text to find in the body.
         q: QueryParam<Option<Text<200>>>,
         /// The campaign it came from.
@@ -131,9 +134,9 @@ impl MessageApi {
         &self,
         caller: Data<&Caller>,
         /// Sent or received.
-        direction: QueryParam<Option<Choice<DirectionName>>>,
+        direction: QueryParam<Option<Named<Direction>>>,
         /// Where a text stands.
-        status: QueryParam<Option<Choice<StatusName>>>,
+        status: QueryParam<Option<Named<MessageStatus>>>,
         /// A number in any format, or text to find in the body.
         q: QueryParam<Option<Text<200>>>,
         /// The campaign it came from.
@@ -182,7 +185,7 @@ impl MessageApi {
         caller: Data<&Caller>,
         /// The text's id.
         id: Path<String>,
-    ) -> Result<Answer<MessageShape>, ApiError> {
+    ) -> Result<Answer<MessageShape>, Failing<Conflict>> {
         let message = self.account(&caller).message_cancel(path_id(&id)?).await?;
         Ok(Answer::new(MessageShape(message)))
     }

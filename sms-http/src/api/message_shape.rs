@@ -4,91 +4,15 @@
 use std::borrow::Cow;
 
 use chrono::{DateTime, Utc};
+use poem_openapi::Object;
 use poem_openapi::registry::{MetaSchemaRef, Registry};
 use poem_openapi::types::{ParseError, ParseFromJSON, ParseResult, ToJSON, Type};
-use poem_openapi::{Enum, Object};
 use serde::Serialize;
 use serde_json::Value;
 use sms_core::message::{Direction, Message, MessageStatus, TimelineEntry};
 use sms_core::text::Encoding;
 
-/// Whether a text left or came in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
-#[oai(rename = "Direction", rename_all = "snake_case")]
-pub enum DirectionName {
-    /// Sent by the account.
-    Outbound,
-    /// Sent to the account.
-    Inbound,
-}
-
-impl From<DirectionName> for Direction {
-    fn from(name: DirectionName) -> Self {
-        match name {
-            DirectionName::Outbound => Self::Outbound,
-            DirectionName::Inbound => Self::Inbound,
-        }
-    }
-}
-
-/// Where a text stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
-#[oai(rename = "MessageStatus", rename_all = "snake_case")]
-pub enum StatusName {
-    /// Accepted for later.
-    Scheduled,
-    /// Accepted, due now.
-    Queued,
-    /// A worker has it.
-    Sending,
-    /// It left for the network.
-    Sent,
-    /// The handset received it.
-    Delivered,
-    /// The network could not deliver it; not refunded.
-    Undelivered,
-    /// It failed before leaving; refunded.
-    Failed,
-    /// It was cancelled; refunded.
-    Cancelled,
-    /// It came in.
-    Received,
-}
-
-impl From<StatusName> for MessageStatus {
-    fn from(name: StatusName) -> Self {
-        match name {
-            StatusName::Scheduled => Self::Scheduled,
-            StatusName::Queued => Self::Queued,
-            StatusName::Sending => Self::Sending,
-            StatusName::Sent => Self::Sent,
-            StatusName::Delivered => Self::Delivered,
-            StatusName::Undelivered => Self::Undelivered,
-            StatusName::Failed => Self::Failed,
-            StatusName::Cancelled => Self::Cancelled,
-            StatusName::Received => Self::Received,
-        }
-    }
-}
-
-/// How a text is coded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
-#[oai(rename = "Encoding", rename_all = "snake_case")]
-pub enum EncodingName {
-    /// GSM 03.38: 160 septets in one part, 153 in each of several.
-    Gsm7,
-    /// UTF-16: 70 code units in one part, 67 in each of several.
-    Ucs2,
-}
-
-impl From<Encoding> for EncodingName {
-    fn from(encoding: Encoding) -> Self {
-        match encoding {
-            Encoding::Gsm7 => Self::Gsm7,
-            Encoding::Ucs2 => Self::Ucs2,
-        }
-    }
-}
+use crate::web::choice::Named;
 
 /// One text.
 #[derive(Debug, Object)]
@@ -97,9 +21,9 @@ pub(crate) struct MessageSchema {
     /// `msg_` and 26 characters.
     id: String,
     /// Sent or received.
-    direction: DirectionName,
+    direction: Named<Direction>,
     /// Where it stands.
-    status: StatusName,
+    status: Named<MessageStatus>,
     /// Who it goes to, in E.164.
     to: String,
     /// Who it comes from, in E.164.
@@ -109,7 +33,7 @@ pub(crate) struct MessageSchema {
     /// Its words.
     body: String,
     /// How they are coded.
-    encoding: EncodingName,
+    encoding: Named<Encoding>,
     /// SMS parts.
     segments: u32,
     /// Credits charged.
@@ -155,7 +79,7 @@ pub(crate) struct MessageSchema {
 #[oai(rename = "MessageEvent")]
 pub(crate) struct TimelineSchema {
     /// The status it took.
-    status: StatusName,
+    status: Named<MessageStatus>,
     /// What else is known.
     detail: Option<String>,
     /// When.

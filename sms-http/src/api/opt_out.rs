@@ -2,7 +2,7 @@
 
 use poem::web::Data;
 use poem_openapi::param::Path;
-use poem_openapi::{Enum, Object, OpenApi};
+use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::opt_out::{Added, MAX_NOTE, OptOut, OptOutSource};
 use sms_core::page::{Limit as PageLimit, OffsetPage, OffsetRequest};
@@ -10,11 +10,13 @@ use sms_core::phone::{parse_any, parse_uk_mobile};
 use sms_core::service::{AccountHandle, Caller};
 
 use super::Tag;
+use crate::request_body;
 use crate::web::body::Body;
+use crate::web::choice::Named;
 use crate::web::envelope::{Answer, CreatedOrNot, Meta, NoContent, NoMeta};
 use crate::web::error::ApiError;
 use crate::web::field_error::{FieldCode, FieldErrors, checked};
-use crate::web::fields::{Fields, FromFields, rule};
+use crate::web::fields::text::Mistake;
 use crate::web::moment::Moment;
 use crate::web::param::{Limit, QueryParam, Text, Whole};
 
@@ -23,47 +25,20 @@ const MAX_PHONE: usize = 40;
 /// The largest offset: up to here every number is exact in any client.
 const MAX_OFFSET: i64 = (1 << 53) - 1;
 
+request_body! {
 /// A number that must not be texted.
-#[derive(Debug, Object)]
-#[oai(example)]
-struct OptOutInput {
+struct OptOutInput as "OptOutInput" {
     /// A UK mobile number, in any common format.
-    #[oai(validator(min_length = 1, max_length = 40))]
-    phone: String,
+    required phone: String = text().min(1).max(MAX_PHONE).checked(check_phone),
+        example "07700 900123";
     /// A note of yours.
-    #[oai(validator(max_length = 500))]
-    note: Option<String>,
+    optional note: String = text().max(MAX_NOTE), example "Asked on the phone";
+}
 }
 
-impl poem_openapi::types::Example for OptOutInput {
-    fn example() -> Self {
-        Self { phone: "07700 900123".to_owned(), note: Some("Asked on the phone".to_owned()) }
-    }
-}
-
-impl FromFields for OptOutInput {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        let input = Self {
-            phone: fields.required("phone", rule::text().min(1).max(MAX_PHONE)),
-            note: fields.optional("note", rule::text().max(MAX_NOTE)),
-        };
-        if let Err(reason) = parse_uk_mobile(&input.phone) {
-            fields.note("phone", FieldCode::InvalidFormat, &reason.to_string());
-        }
-        input
-    }
-}
-
-/// How a number came to be opted out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
-#[oai(rename = "OptOutSource", rename_all = "snake_case")]
-enum SourceName {
-    /// It texted STOP or a similar word.
-    Sms,
-    /// Your own program said so.
-    Api,
-    /// Somebody said so in the dashboard.
-    Dashboard,
+fn check_phone(phone: &str) -> Result<(), Mistake> {
+    let parsed = parse_uk_mobile(phone);
+    parsed.map(|_| ()).map_err(|reason| (FieldCode::InvalidFormat.as_str(), reason.to_string()))
 }
 
 /// A number that must not be texted.
@@ -73,7 +48,7 @@ struct OptOutShape {
     /// The number in E.164.
     phone: String,
     /// How it came to be opted out.
-    source: SourceName,
+    source: Named<OptOutSource>,
     /// A note of yours.
     note: Option<String>,
     /// Since when.
@@ -84,11 +59,7 @@ impl From<OptOut> for OptOutShape {
     fn from(opt_out: OptOut) -> Self {
         Self {
             phone: opt_out.phone.to_string(),
-            source: match opt_out.source {
-                OptOutSource::Sms => SourceName::Sms,
-                OptOutSource::Api => SourceName::Api,
-                OptOutSource::Dashboard => SourceName::Dashboard,
-            },
+            source: Named(opt_out.source),
             note: opt_out.note,
             created_at: opt_out.created_at.into(),
         }

@@ -6,89 +6,59 @@ use chrono::{DateTime, Utc};
 use poem::web::Data;
 use poem_openapi::registry::{MetaSchemaRef, Registry};
 use poem_openapi::types::{ParseError, ParseFromJSON, ParseResult, ToJSON, Type};
-use poem_openapi::{Enum, Object, OpenApi};
+use poem_openapi::{Object, OpenApi};
 use serde::Serialize;
 use serde_json::Value;
 use sms_core::Sms;
 use sms_core::ids::{BatchId, Id, Kind};
 use sms_core::message::Message;
+use sms_core::sending::request::MAX_CLIENT_REF;
 use sms_core::sending::settle::Replay;
 use sms_core::sending::{IdempotencyKey, Quote, Rejection, RejectionReason, SendRequest, Sent};
 use sms_core::service::Caller;
+use sms_core::text::Encoding;
+use sms_core::text::MAX_CHARACTERS;
 
 use super::Tag;
-use super::message_shape::{EncodingName, MessageShape, shown_as};
+use super::message_shape::{MessageShape, shown_as};
+use crate::failure::{Conflict, Refused};
+use crate::request_body;
 use crate::web::body::Body;
+use crate::web::choice::Named;
 use crate::web::envelope::{Answer, CreatedOrNot, Meta};
 use crate::web::error::ApiError;
+use crate::web::failing::Failing;
 use crate::web::field_error::{FieldCode, FieldError, FieldErrors};
-use crate::web::fields::{Fields, FromFields, OneOrMany, rule};
 use crate::web::param::{HeaderParam, Text};
 
 /// How many characters an id may have; more cannot be one.
 const MAX_ID: usize = 100;
 
+request_body! {
 /// What to send, and to whom.
-#[derive(Debug, Object)]
-#[oai(rename = "SendRequest", example)]
-struct SendBody {
+struct SendBody as "SendRequest" {
     /// UK numbers in any common format; a string may hold several, separated by commas or new
     /// lines. At most 1,000 in all.
-    to: Option<OneOrMany<1_000>>,
+    optional to: Vec<String> = one_or_many(1_000), example ["07700 900123"];
     /// Saved contacts.
-    contact_ids: Option<Vec<String>>,
+    optional contact_ids: Vec<String> = list(text().undocumented_max(MAX_ID));
     /// A whole list.
-    list_id: Option<String>,
+    optional list_id: String = text().undocumented_max(MAX_ID);
     /// The text. Merge fields: `{first_name}`, `{last_name}`, `{full_name}`, `{phone}`, `{email}`.
-    #[oai(validator(max_length = 1600))]
-    body: Option<String>,
+    optional body: String = text().documented_max(MAX_CHARACTERS), example "Your table is ready";
     /// The template to use when `body` is empty.
-    template_id: Option<String>,
+    optional template_id: String = text().undocumented_max(MAX_ID);
     /// An approved sender name; omit it to send from a number people can reply to.
-    sender: Option<String>,
+    optional sender: String = text();
     /// When to send, up to a year ahead.
-    schedule_at: Option<DateTime<Utc>>,
+    optional schedule_at: DateTime<Utc> = date_time();
     /// Your own reference, echoed in webhooks.
-    #[oai(validator(max_length = 64))]
-    client_ref: Option<String>,
+    optional client_ref: String = text().documented_max(MAX_CLIENT_REF), example "booking-42";
     /// Adds the account's opt-out line.
-    append_opt_out: Option<bool>,
+    optional append_opt_out: bool = boolean(), example false;
     /// Replaces each URL by a short tracked link, one for each recipient. Ignored with a test key.
-    track_links: Option<bool>,
+    optional track_links: bool = boolean(), example false;
 }
-
-impl poem_openapi::types::Example for SendBody {
-    fn example() -> Self {
-        Self {
-            to: Some(OneOrMany(vec!["07700 900123".to_owned()])),
-            contact_ids: None,
-            list_id: None,
-            body: Some("Your table is ready".to_owned()),
-            template_id: None,
-            sender: None,
-            schedule_at: None,
-            client_ref: Some("booking-42".to_owned()),
-            append_opt_out: Some(false),
-            track_links: Some(false),
-        }
-    }
-}
-
-impl FromFields for SendBody {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            to: fields.optional("to", rule::one_or_many()),
-            contact_ids: fields.optional("contact_ids", rule::list(rule::text().max(MAX_ID))),
-            list_id: fields.optional("list_id", rule::text().max(MAX_ID)),
-            body: fields.optional("body", rule::text()),
-            template_id: fields.optional("template_id", rule::text().max(MAX_ID)),
-            sender: fields.optional("sender", rule::text()),
-            schedule_at: fields.optional("schedule_at", rule::date_time()),
-            client_ref: fields.optional("client_ref", rule::text()),
-            append_opt_out: fields.optional("append_opt_out", rule::boolean()),
-            track_links: fields.optional("track_links", rule::boolean()),
-        }
-    }
 }
 
 /// An id of the body that names nothing.
@@ -101,7 +71,7 @@ impl SendBody {
         let mut unknown = None;
         let contact_ids = self.contact_ids.unwrap_or_default();
         let mut request = SendRequest::new(self.body.unwrap_or_default());
-        request.to = self.to.map(|numbers| numbers.0).unwrap_or_default();
+        request.to = self.to.unwrap_or_default();
         request.contact_ids =
             contact_ids.iter().map(|id| read_id("contact", id, &mut unknown)).collect();
         request.list_id = self.list_id.map(|id| read_id("list", &id, &mut unknown));
@@ -123,40 +93,6 @@ fn read_id<K: Kind>(resource: &'static str, text: &str, unknown: &mut Unknown) -
     })
 }
 
-/// Why a recipient gets no text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
-#[oai(rename = "RejectionReason", rename_all = "snake_case")]
-enum ReasonName {
-    /// It is no number.
-    InvalidNumber,
-    /// It is a number of another country.
-    UnsupportedDestination,
-    /// It is a UK number, but no mobile.
-    NotMobile,
-    /// The request holds the number more than once.
-    Duplicate,
-    /// The number has opted out.
-    OptedOut,
-    /// The text is too long, once merged.
-    TooLong,
-    /// Nothing is left of the text, once merged.
-    EmptyBody,
-}
-
-impl From<RejectionReason> for ReasonName {
-    fn from(reason: RejectionReason) -> Self {
-        match reason {
-            RejectionReason::InvalidNumber => Self::InvalidNumber,
-            RejectionReason::UnsupportedDestination => Self::UnsupportedDestination,
-            RejectionReason::NotMobile => Self::NotMobile,
-            RejectionReason::Duplicate => Self::Duplicate,
-            RejectionReason::OptedOut => Self::OptedOut,
-            RejectionReason::TooLong => Self::TooLong,
-            RejectionReason::EmptyBody => Self::EmptyBody,
-        }
-    }
-}
-
 /// A recipient who gets no text.
 #[derive(Debug, Object)]
 #[oai(rename = "Rejection")]
@@ -164,12 +100,12 @@ struct RejectionShape {
     /// In E.164 where the number could be read, else as given.
     to: String,
     /// Why.
-    reason: ReasonName,
+    reason: Named<RejectionReason>,
 }
 
 impl From<Rejection> for RejectionShape {
     fn from(rejection: Rejection) -> Self {
-        Self { to: rejection.to, reason: rejection.reason.into() }
+        Self { to: rejection.to, reason: Named(rejection.reason) }
     }
 }
 
@@ -248,7 +184,7 @@ struct QuoteShape {
     /// What a live send would take.
     credits: u64,
     /// `ucs2` if any of the texts needs it.
-    encoding: EncodingName,
+    encoding: Named<Encoding>,
     /// The first text, as it would be sent.
     preview: Option<String>,
     /// What the account can spend now.
@@ -261,7 +197,7 @@ impl From<Quote> for QuoteShape {
             recipients: quote.recipients as u64,
             rejected: quote.rejected.into_iter().map(Into::into).collect(),
             credits: quote.credits.get(),
-            encoding: quote.encoding.into(),
+            encoding: Named(quote.encoding),
             preview: quote.preview,
             balance: quote.balance.get(),
         }
@@ -324,7 +260,7 @@ impl SendApi {
         #[oai(name = "Idempotency-Key")]
         key: HeaderParam<Option<Text<200>>>,
         body: Body<SendBody>,
-    ) -> Result<CreatedOrNot<Batch, BatchMeta>, ApiError> {
+    ) -> Result<CreatedOrNot<Batch, BatchMeta>, Failing<Refused>> {
         let request = self.read(body, Some(key))?;
         let sent = self.sms.account(caller.account, caller.mode).send(request).await?;
         let Sent { batch, messages, rejected, credits, balance, replay } = sent;
@@ -349,7 +285,7 @@ impl SendApi {
         &self,
         caller: Data<&Caller>,
         body: Body<SendBody>,
-    ) -> Result<Answer<QuoteShape>, ApiError> {
+    ) -> Result<Answer<QuoteShape>, Failing<Conflict>> {
         let request = self.read(body, None)?;
         let quote = self.sms.account(caller.account, caller.mode).quote(request).await?;
         Ok(Answer::new(quote.into()))

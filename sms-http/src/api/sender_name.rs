@@ -1,88 +1,44 @@
 //! `/sender-ids`: sender names, which the operator approves before they send.
 
 use poem::web::Data;
-use poem_openapi::{Enum, Object, OpenApi};
+use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::sender_name::{MAX_REMARK, ReviewStatus, SenderName, SenderValue, VALUE_CHARACTERS};
 use sms_core::service::{AccountHandle, Caller};
 
 use super::Tag;
+use crate::failure::Conflict;
+use crate::request_body;
 use crate::web::body::Body;
+use crate::web::choice::Named;
 use crate::web::envelope::{Answer, Created};
 use crate::web::error::ApiError;
+use crate::web::failing::Failing;
 use crate::web::field_error::checked;
-use crate::web::fields::{Fields, FromFields, rule};
+use crate::web::fields::text::{Mistake, Text, text};
 use crate::web::moment::Moment;
 
+const VALUE_PATTERN: &str =
+    "^([A-Za-z0-9&._-][A-Za-z0-9 &._-]*)?[A-Za-z]([A-Za-z0-9 &._-]*[A-Za-z0-9&._-])?$";
+
+fn value() -> Text {
+    let (least, most) = VALUE_CHARACTERS.into_inner();
+    text().min(least).max(most).pattern(VALUE_PATTERN).checked(check_value)
+}
+
+fn check_value(value: &str) -> Result<(), Mistake> {
+    let parsed = value.parse::<SenderValue>();
+    parsed.map(|_| ()).map_err(|reason| (reason.code(), reason.to_string()))
+}
+
+request_body! {
 /// A request for a sender name.
-#[derive(Debug, Object)]
-#[oai(example)]
-struct SenderNameInput {
+struct SenderNameInput as "SenderNameInput" {
     /// The name: letters, digits, inner spaces and `&._-`, at least one letter.
-    #[oai(validator(
-        min_length = 3,
-        max_length = 11,
-        pattern = "^([A-Za-z0-9&._-][A-Za-z0-9 &._-]*)?[A-Za-z]([A-Za-z0-9 &._-]*[A-Za-z0-9&._-])?$"
-    ))]
-    value: String,
+    required value: String = value(), example "Bistro & Co";
     /// What it is for; the operator reads it.
-    #[oai(validator(max_length = 500))]
-    purpose: Option<String>,
+    optional purpose: String = text().max(MAX_REMARK), example "Confirms bookings of our guests";
 }
-
-impl poem_openapi::types::Example for SenderNameInput {
-    fn example() -> Self {
-        Self {
-            value: "Bistro & Co".to_owned(),
-            purpose: Some("Confirms bookings of our guests".to_owned()),
-        }
-    }
-}
-
-impl FromFields for SenderNameInput {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        let (least, most) = VALUE_CHARACTERS.into_inner();
-        let input = Self {
-            value: fields.required("value", rule::text().min(least).max(most)),
-            purpose: fields.optional("purpose", rule::text().max(MAX_REMARK)),
-        };
-        if let Err(reason) = input.value.parse::<SenderValue>() {
-            fields.note("value", reason.code(), &reason.to_string());
-        }
-        input
-    }
-}
-
-/// What the operator decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
-#[oai(rename = "SenderStatus", rename_all = "snake_case")]
-pub(crate) enum StatusName {
-    /// Nothing yet.
-    Pending,
-    /// It may send.
-    Approved,
-    /// It may not; it may be asked for again.
-    Rejected,
-}
-
-impl From<ReviewStatus> for StatusName {
-    fn from(status: ReviewStatus) -> Self {
-        match status {
-            ReviewStatus::Pending => Self::Pending,
-            ReviewStatus::Approved => Self::Approved,
-            ReviewStatus::Rejected => Self::Rejected,
-        }
-    }
-}
-
-impl From<StatusName> for ReviewStatus {
-    fn from(name: StatusName) -> Self {
-        match name {
-            StatusName::Pending => Self::Pending,
-            StatusName::Approved => Self::Approved,
-            StatusName::Rejected => Self::Rejected,
-        }
-    }
 }
 
 /// A sender name.
@@ -96,7 +52,7 @@ pub(crate) struct SenderNameShape {
     /// What it is for.
     purpose: Option<String>,
     /// What the operator decided.
-    status: StatusName,
+    status: Named<ReviewStatus>,
     /// Why, in the operator's words.
     reason: Option<String>,
     /// When it was asked for.
@@ -111,7 +67,7 @@ impl From<SenderName> for SenderNameShape {
             id: name.id.to_string(),
             value: name.value.to_string(),
             purpose: name.purpose,
-            status: name.status.into(),
+            status: Named(name.status),
             reason: name.reason,
             created_at: name.created_at.into(),
             reviewed_at: name.reviewed_at.map(Into::into),
@@ -155,7 +111,7 @@ impl SenderNameApi {
         &self,
         caller: Data<&Caller>,
         body: Body<SenderNameInput>,
-    ) -> Result<Created<SenderNameShape>, ApiError> {
+    ) -> Result<Created<SenderNameShape>, Failing<Conflict>> {
         let input = checked(body)?;
         let account = self.account(&caller);
         let name = account.sender_name_create(&input.value, input.purpose).await?;

@@ -13,67 +13,41 @@ use sms_core::template::{
 use super::Tag;
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
+use crate::request_body;
 use crate::web::body::Body;
 use crate::web::envelope::{Answer, Created, NoContent, PageMeta};
 use crate::web::error::ApiError;
 use crate::web::field_error::{FieldErrors, checked};
-use crate::web::fields::{Fields, FromFields, Given, rule};
+use crate::web::fields;
 use crate::web::moment::Moment;
 use crate::web::param::{Limit, QueryParam, Text};
 
-fn name_rule() -> rule::Text {
-    rule::text().min(*NAME_CHARACTERS.start()).max(*NAME_CHARACTERS.end())
+fn name() -> fields::text::Text {
+    fields::text().min(*NAME_CHARACTERS.start()).max(*NAME_CHARACTERS.end())
 }
 
-fn body_rule() -> rule::Text {
-    rule::text().min(*BODY_CHARACTERS.start()).max(*BODY_CHARACTERS.end())
+fn body() -> fields::text::Text {
+    fields::text().min(*BODY_CHARACTERS.start()).max(*BODY_CHARACTERS.end())
 }
 
+request_body! {
 /// A new template.
-#[derive(Debug, Object)]
-#[oai(example)]
-struct TemplateInput {
+struct TemplateInput as "TemplateInput" {
     /// What you call it.
-    #[oai(validator(min_length = 1, max_length = 200))]
-    name: String,
+    required name: String = name(), example "Table ready";
     /// The text, with merge fields as in the body of a send.
-    #[oai(validator(min_length = 1, max_length = 1600))]
-    body: String,
+    required body: String = body(), example "Hello {first_name}, your table is ready";
+}
 }
 
-impl poem_openapi::types::Example for TemplateInput {
-    fn example() -> Self {
-        Self {
-            name: "Table ready".to_owned(),
-            body: "Hello {first_name}, your table is ready".to_owned(),
-        }
-    }
-}
-
-impl FromFields for TemplateInput {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            name: fields.required("name", name_rule()),
-            body: fields.required("body", body_rule()),
-        }
-    }
-}
-
+request_body! {
 /// Changes to a template; what is absent stays.
-#[derive(Debug, Object)]
-struct TemplatePatch {
+struct TemplatePatch as "TemplatePatch" {
     /// A new name.
-    #[oai(validator(min_length = 1, max_length = 200))]
-    name: Given<String>,
+    given name: String = name();
     /// A new text.
-    #[oai(validator(min_length = 1, max_length = 1600))]
-    body: Given<String>,
+    given body: String = body();
 }
-
-impl FromFields for TemplatePatch {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self { name: fields.given("name", name_rule()), body: fields.given("body", body_rule()) }
-    }
 }
 
 /// A text kept under a name.
@@ -180,7 +154,7 @@ impl TemplateApi {
     ) -> Result<Answer<TemplateShape>, ApiError> {
         let id = path_id(&id)?;
         let TemplatePatch { name, body } = checked(body)?;
-        let change = TemplateChange { name: name.0, body: body.0.map(Words::new) };
+        let change = TemplateChange { name, body: body.map(Words::new) };
         let template = self.account(&caller).template_update(id, change).await?;
         Ok(Answer::new(template.into()))
     }

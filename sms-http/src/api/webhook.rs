@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use poem::web::Data;
 use poem_openapi::param::Path;
-use poem_openapi::{Enum, Object, OpenApi};
+use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::event::EventType;
 use sms_core::service::webhook::Rotation;
@@ -16,11 +16,14 @@ use sms_core::webhook::sender::WebhookAnswer;
 use super::Tag;
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
+use crate::failure::Conflict;
+use crate::request_body;
 use crate::web::body::Body;
+use crate::web::choice::Named;
 use crate::web::envelope::{Answer, Created, NoContent, PageMeta};
 use crate::web::error::ApiError;
-use crate::web::field_error::{FieldErrors, checked};
-use crate::web::fields::{Fields, FromFields, Given, Patch, rule};
+use crate::web::failing::Failing;
+use crate::web::field_error::FieldErrors;
 use crate::web::moment::Moment;
 use crate::web::param::{Limit, QueryParam};
 
@@ -29,168 +32,78 @@ const MAX_URL: usize = 2_048;
 /// How many characters a description may have.
 const MAX_DESCRIPTION: usize = 500;
 
-/// A kind of event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
-#[oai(rename = "EventType")]
-enum EventName {
-    /// A text left for the network.
-    #[oai(rename = "message.sent")]
-    MessageSent,
-    /// The handset received it.
-    #[oai(rename = "message.delivered")]
-    MessageDelivered,
-    /// It failed before leaving, or could not be delivered.
-    #[oai(rename = "message.failed")]
-    MessageFailed,
-    /// Someone texted one of the account's numbers.
-    #[oai(rename = "message.received")]
-    MessageReceived,
-    /// A number texted STOP or a similar word.
-    #[oai(rename = "opt_out.created")]
-    OptOutCreated,
-    /// Someone tapped a tracked link.
-    #[oai(rename = "link.clicked")]
-    LinkClicked,
-}
-
-impl From<EventName> for EventType {
-    fn from(name: EventName) -> Self {
-        match name {
-            EventName::MessageSent => Self::MessageSent,
-            EventName::MessageDelivered => Self::MessageDelivered,
-            EventName::MessageFailed => Self::MessageFailed,
-            EventName::MessageReceived => Self::MessageReceived,
-            EventName::OptOutCreated => Self::OptOutCreated,
-            EventName::LinkClicked => Self::LinkClicked,
-        }
-    }
-}
-
-/// The name of a kind that endpoints subscribe to.
-fn event_name(kind: EventType) -> Option<EventName> {
-    match kind {
-        EventType::MessageSent => Some(EventName::MessageSent),
-        EventType::MessageDelivered => Some(EventName::MessageDelivered),
-        EventType::MessageFailed => Some(EventName::MessageFailed),
-        EventType::MessageReceived => Some(EventName::MessageReceived),
-        EventType::OptOutCreated => Some(EventName::OptOutCreated),
-        EventType::LinkClicked => Some(EventName::LinkClicked),
-        EventType::WebhookTest => None,
-    }
-}
-
+request_body! {
 /// A new endpoint.
-#[derive(Debug, Object)]
-#[oai(example)]
-struct WebhookInput {
+struct WebhookInput as "WebhookInput" {
     /// Where deliveries go: http or https, reachable on the public internet.
-    #[oai(validator(min_length = 1, max_length = 2048))]
-    url: String,
+    required url: String = text().min(1).max(MAX_URL), example "https://example.com/sms-events";
     /// The kinds of event it wants, one at least.
-    #[oai(validator(min_items = 1))]
-    events: Vec<EventName>,
+    required events: Vec<EventType> = list(choice()).min(1),
+        example ["message.delivered", "message.failed"];
     /// What you call it.
-    #[oai(validator(max_length = 500))]
-    description: Option<String>,
+    optional description: String = text().max(MAX_DESCRIPTION), example "Booking system";
     /// Whether it hears of events from the start; it does unless this is false.
-    enabled: Option<bool>,
+    optional enabled: bool = boolean(), example true;
 }
-
-impl poem_openapi::types::Example for WebhookInput {
-    fn example() -> Self {
-        Self {
-            url: "https://example.com/sms-events".to_owned(),
-            events: vec![EventName::MessageDelivered, EventName::MessageFailed],
-            description: Some("Booking system".to_owned()),
-            enabled: Some(true),
-        }
-    }
-}
-
-impl FromFields for WebhookInput {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            url: fields.required("url", rule::text().min(1).max(MAX_URL)),
-            events: fields.required("events", rule::list(rule::one_of()).min(1)),
-            description: fields.optional("description", rule::text().max(MAX_DESCRIPTION)),
-            enabled: fields.optional("enabled", rule::boolean()),
-        }
-    }
 }
 
 impl From<WebhookInput> for EndpointInput {
     fn from(input: WebhookInput) -> Self {
         Self {
             url: input.url,
-            events: kinds(input.events),
+            events: BTreeSet::from_iter(input.events),
             description: input.description,
             power: power(input.enabled.unwrap_or(true)),
         }
     }
 }
 
+request_body! {
 /// Changes to an endpoint; what is absent stays.
-#[derive(Debug, Object)]
-struct WebhookPatch {
+struct WebhookPatch as "WebhookPatch" {
     /// A new address.
-    #[oai(validator(min_length = 1, max_length = 2048))]
-    url: Given<String>,
+    given url: String = text().min(1).max(MAX_URL);
     /// Other kinds of event, one at least.
-    #[oai(validator(min_items = 1))]
-    events: Given<Vec<EventName>>,
+    given events: Vec<EventType> = list(choice()).min(1);
     /// A new description; null clears it.
-    #[oai(validator(max_length = 500))]
-    description: Patch<String>,
+    patch description: String = text().max(MAX_DESCRIPTION);
     /// Switches it on or off. Switching on starts a new count of failures.
-    enabled: Given<bool>,
+    given enabled: bool = boolean();
     /// Replaces the secret at once; the new one is in the answer, this once.
-    rotate_secret: Given<bool>,
+    given rotate_secret: bool = boolean();
 }
-
-impl FromFields for WebhookPatch {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            url: fields.given("url", rule::text().min(1).max(MAX_URL)),
-            events: fields.given("events", rule::list(rule::one_of()).min(1)),
-            description: fields.patch("description", rule::text().max(MAX_DESCRIPTION)),
-            enabled: fields.given("enabled", rule::boolean()),
-            rotate_secret: fields.given("rotate_secret", rule::boolean()),
-        }
-    }
 }
 
 impl From<WebhookPatch> for EndpointChange {
     fn from(patch: WebhookPatch) -> Self {
         Self {
-            url: patch.url.0,
-            events: patch.events.0.map(kinds),
-            description: match patch.description {
-                Patch::Undefined => None,
-                Patch::Null => Some(None),
-                Patch::Value(text) => Some(Some(text)),
-            },
-            power: patch.enabled.0.map(power),
+            url: patch.url,
+            events: patch.events.map(BTreeSet::from_iter),
+            description: patch.description,
+            power: patch.enabled.map(power),
             secret: None,
         }
     }
 }
 
-fn kinds(names: Vec<EventName>) -> BTreeSet<EventType> {
-    names.into_iter().map(Into::into).collect()
+/// After a mistake of the form, what breaks the rules of endpoints is told with it. Without one the
+/// core asks them itself.
+async fn finish(
+    mut errors: FieldErrors,
+    account: &AccountHandle,
+    url: Option<&str>,
+    events: Option<&BTreeSet<EventType>>,
+) -> Result<(), FieldErrors> {
+    if !errors.is_empty() {
+        // A URL that is no text is not looked up.
+        let url = url.filter(|_| !errors.covers("url"));
+        errors.extend(account.webhook_check(url, events).await);
+    }
+    errors.finish()
 }
 
 fn power(enabled: bool) -> Power {
     if enabled { Power::On } else { Power::Off(DisabledReason::ByOwner) }
-}
-
-/// Why an endpoint is off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
-#[oai(rename = "DisabledReason", rename_all = "snake_case")]
-enum DisabledName {
-    /// You switched it off.
-    DisabledByOwner,
-    /// It failed 100 times in a row.
-    ConsecutiveFailures,
 }
 
 /// A webhook endpoint.
@@ -201,7 +114,7 @@ struct Webhook {
     /// Where deliveries go.
     url: String,
     /// The kinds of event it wants.
-    events: Vec<EventName>,
+    events: Vec<Named<EventType>>,
     /// What you call it.
     description: Option<String>,
     /// Whether it hears of new events.
@@ -209,7 +122,7 @@ struct Webhook {
     /// Failed attempts since the last one that succeeded; 100 switch it off.
     consecutive_failures: u32,
     /// Why it is off.
-    disabled_reason: Option<DisabledName>,
+    disabled_reason: Option<Named<DisabledReason>>,
     /// When a delivery last succeeded.
     last_delivered_at: Option<Moment>,
     /// When it was made.
@@ -223,14 +136,13 @@ impl From<Endpoint> for Webhook {
         Self {
             id: endpoint.id.to_string(),
             url: endpoint.url,
-            events: endpoint.events.into_iter().filter_map(event_name).collect(),
+            events: endpoint.events.into_iter().map(Named).collect(),
             description: endpoint.description,
             enabled: endpoint.power.is_on(),
             consecutive_failures: endpoint.consecutive_failures,
             disabled_reason: match endpoint.power {
                 Power::On => None,
-                Power::Off(DisabledReason::ByOwner) => Some(DisabledName::DisabledByOwner),
-                Power::Off(DisabledReason::Failures) => Some(DisabledName::ConsecutiveFailures),
+                Power::Off(reason) => Some(Named(reason)),
             },
             last_delivered_at: endpoint.last_delivered_at.map(Into::into),
             created_at: endpoint.created_at.into(),
@@ -285,18 +197,6 @@ impl From<WebhookAnswer> for WebhookTested {
     }
 }
 
-/// Where a delivery stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
-#[oai(rename = "DeliveryStatus", rename_all = "snake_case")]
-enum DeliveryStatusName {
-    /// It waits for an attempt.
-    Pending,
-    /// The endpoint took it.
-    Delivered,
-    /// No more attempts are made by themselves.
-    GivenUp,
-}
-
 /// One event on its way to one endpoint.
 #[derive(Debug, Object)]
 #[oai(rename = "Delivery")]
@@ -308,7 +208,7 @@ struct DeliveryShape {
     /// The kind of that event.
     event_type: String,
     /// Where it stands.
-    status: DeliveryStatusName,
+    status: Named<DeliveryStatus>,
     /// How many attempts were made.
     attempts: u32,
     /// The status code of the last answer.
@@ -331,11 +231,7 @@ impl From<Delivery> for DeliveryShape {
             id: delivery.id.to_string(),
             event_id: delivery.event_id.to_string(),
             event_type: delivery.event_type.to_string(),
-            status: match delivery.status {
-                DeliveryStatus::Pending => DeliveryStatusName::Pending,
-                DeliveryStatus::Delivered => DeliveryStatusName::Delivered,
-                DeliveryStatus::GivenUp => DeliveryStatusName::GivenUp,
-            },
+            status: Named(delivery.status),
             attempts: delivery.attempts,
             last_status_code: delivery.last_status_code,
             last_error: delivery.last_error.map(|error| error.as_str().to_owned()),
@@ -382,9 +278,12 @@ impl WebhookApi {
         &self,
         caller: Data<&Caller>,
         body: Body<WebhookInput>,
-    ) -> Result<Created<WebhookCreated>, ApiError> {
-        let input = checked(body)?;
-        let endpoint = self.account(&caller).webhook_create(input.into()).await?;
+    ) -> Result<Created<WebhookCreated>, Failing<Conflict>> {
+        let account = self.account(&caller);
+        let mut errors = FieldErrors::new();
+        let input = EndpointInput::from(errors.take(body));
+        finish(errors, &account, Some(&input.url), Some(&input.events)).await?;
+        let endpoint = account.webhook_create(input).await?;
         let secret = endpoint.secret.reveal().to_owned();
         Ok(Created::new(WebhookCreated { webhook: endpoint.into(), secret }))
     }
@@ -401,13 +300,16 @@ impl WebhookApi {
         body: Body<WebhookPatch>,
     ) -> Result<Answer<WebhookUpdated>, ApiError> {
         let id = path_id(&id)?;
-        let patch = checked(body)?;
-        let rotation = match patch.rotate_secret.0 {
+        let account = self.account(&caller);
+        let mut errors = FieldErrors::new();
+        let patch = errors.take(body);
+        let rotation = match patch.rotate_secret {
             Some(true) => Rotation::Rotate,
             _ => Rotation::Keep,
         };
-        let account = self.account(&caller);
-        let endpoint = account.webhook_update(id, patch.into(), rotation).await?;
+        let change = EndpointChange::from(patch);
+        finish(errors, &account, change.url.as_deref(), change.events.as_ref()).await?;
+        let endpoint = account.webhook_update(id, change, rotation).await?;
         let secret = endpoint.secret.reveal().to_owned();
         let secret = (rotation == Rotation::Rotate).then_some(secret);
         Ok(Answer::new(WebhookUpdated { webhook: endpoint.into(), secret }))

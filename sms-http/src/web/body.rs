@@ -24,39 +24,37 @@ use crate::web::json;
 /// A body that has to be there.
 ///
 /// ```
-/// use poem_openapi::Object;
+/// use sms_http::request_body;
 /// use sms_http::web::body::Body;
 /// use sms_http::web::error::ApiError;
-/// use sms_http::web::field_error::{FieldErrors, checked};
-/// use sms_http::web::fields::{Fields, FromFields, rule};
+/// use sms_http::web::field_error::{FieldError, FieldErrors, checked};
 ///
-/// #[derive(Object)]
-/// struct TemplateInput {
-///     name: String,
-///     body: String,
-/// }
-///
-/// impl FromFields for TemplateInput {
-///     fn from_fields(fields: &mut Fields<'_>) -> Self {
-///         Self {
-///             name: fields.required("name", rule::text().min(1).max(100)),
-///             body: fields.required("body", rule::text().min(1).max(1_600)),
-///         }
+/// request_body! {
+///     /// A new template.
+///     pub struct TemplateInput as "TemplateInput" {
+///         /// What you call it.
+///         required name: String = text().min(1).max(100);
+///         /// Its words.
+///         required body: String = text().min(1).max(1_600);
 ///     }
 /// }
 ///
 /// // The shape alone:
 /// fn shape(body: Body<TemplateInput>) -> Result<TemplateInput, ApiError> {
-///     checked(body)
+///     Ok(checked(body)?)
 /// }
 ///
 /// // The shape together with what the domain finds:
 /// fn both(body: Body<TemplateInput>) -> Result<TemplateInput, ApiError> {
 ///     let mut errors = FieldErrors::new();
 ///     let input = errors.take(body);
-///     // errors.extend(domain_errors(&input));
-///     errors.finish()?;
+///     errors.finish_with(|| rules(&input))?;
 ///     Ok(input)
+/// }
+///
+/// fn rules(input: &TemplateInput) -> Vec<FieldError> {
+///     // What the domain finds.
+/// #   Vec::new()
 /// }
 /// ```
 pub struct Body<T> {
@@ -126,7 +124,7 @@ impl<T> fmt::Debug for OptionalBody<T> {
     }
 }
 
-impl<'a, T: Type + FromFields> ApiExtractor<'a> for Body<T> {
+impl<'a, T: FromFields> ApiExtractor<'a> for Body<T> {
     const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::RequestObject];
 
     type ParamType = ();
@@ -150,7 +148,7 @@ impl<'a, T: Type + FromFields> ApiExtractor<'a> for Body<T> {
     }
 }
 
-impl<'a, T: Type + FromFields> ApiExtractor<'a> for OptionalBody<T> {
+impl<'a, T: FromFields> ApiExtractor<'a> for OptionalBody<T> {
     const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::RequestObject];
 
     type ParamType = ();

@@ -175,6 +175,19 @@ impl FieldErrors {
         if self.is_empty() { Ok(()) } else { Err(self) }
     }
 
+    /// Like [`finish`](Self::finish), after a mistake with those that the domain's rules find as
+    /// well. Without one the rules are not asked: the domain asks them itself.
+    pub fn finish_with<E: Into<FieldError>>(
+        mut self,
+        rules: impl FnOnce() -> Vec<E>,
+    ) -> Result<(), Self> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        self.extend(rules());
+        Err(self)
+    }
+
     fn names_whole_of(&self, field: &str) -> bool {
         field
             .char_indices()

@@ -1,54 +1,58 @@
 //! Reading the fields of a JSON object, all of them, mistakes or not.
 //!
-//! A body says what it holds in [`FromFields`]: for each field whether it may be missing
-//! ([`Fields::required`], [`optional`](Fields::optional), [`given`](Fields::given),
-//! [`patch`](Fields::patch)) and what it is (a [`Rule`] of [`rule`]). A field that
-//! is wrong is noted with its path and a stand-in takes its place, so that reading goes on.
-//! Fields nobody asks for are ignored. What the values mean is for the domain to say.
+//! [`request_body!`](crate::request_body) declares a body: each field once, with whether it may be
+//! missing ([`required`](Fields::required), [`optional`](Fields::optional),
+//! [`given`](Fields::given), [`patch`](Fields::patch)) and what it holds (a [`Rule`]). A field that
+//! is wrong is noted with its path and a stand-in takes its place, so that reading goes on. Fields
+//! that a body does not declare are ignored. What the values mean is for the domain to say.
 //!
 //! ```
 //! use serde_json::json;
+//! use sms_http::request_body;
 //! use sms_http::web::field_error::FieldErrors;
-//! use sms_http::web::fields::{Fields, FromFields, object_from, rule};
+//! use sms_http::web::fields::object_from;
 //!
-//! struct NewKeyword {
-//!     keyword: String,
-//!     reply: Option<String>,
-//! }
-//!
-//! impl FromFields for NewKeyword {
-//!     fn from_fields(fields: &mut Fields<'_>) -> Self {
-//!         Self {
-//!             keyword: fields.required("keyword", rule::text().min(1).max(20)),
-//!             reply: fields.optional("reply", rule::text().max(1_600)),
-//!         }
+//! request_body! {
+//!     /// A new keyword.
+//!     struct NewKeyword as "NewKeyword" {
+//!         /// The word.
+//!         required keyword: String = text().min(1).max(20), example "PIZZA";
+//!         /// The answer.
+//!         optional reply: String = text().max(1_600);
 //!     }
 //! }
 //!
 //! let mut errors = FieldErrors::new();
 //! let body = json!({ "keyword": 5, "reply": true });
-//! object_from::<NewKeyword>(body, &mut errors);
+//! let NewKeyword { keyword: _, reply: _ } = object_from(body, &mut errors);
 //! let named: Vec<String> = errors.into_vec().into_iter().map(|error| error.field).collect();
 //! assert_eq!(named, ["keyword", "reply"]);
 //! ```
 
-pub mod given;
-pub mod one_or_many;
+pub mod form;
+pub mod list;
+pub mod number;
+pub mod object;
 pub mod rule;
+pub mod text;
 
+use poem_openapi::types::Type;
 use serde_json::{Map, Value};
 
-pub use self::given::Given;
-pub use self::one_or_many::OneOrMany;
+pub use self::list::list;
+pub use self::number::{boolean, count, whole};
+pub use self::object::{json_object, object};
 pub use self::rule::Rule;
+pub use self::text::{choice, date_time, one_or_many, text};
 use crate::web::field_error::{FieldCode, FieldError, FieldErrors};
 use crate::web::json::Path;
 
-/// A field of a PATCH body that may be absent (leave it), null (clear it) or a value (set it).
-pub use poem_openapi::types::MaybeUndefined as Patch;
+/// A value of a PATCH body that null clears: `Option<Nullable<T>>` is `None` where the field is
+/// absent, `Some(None)` where it is null.
+pub type Nullable<T> = Option<T>;
 
-/// A type that reads itself from the fields of a JSON object.
-pub trait FromFields: Sized {
+/// A type that reads itself from the fields of a JSON object, and describes itself.
+pub trait FromFields: Type {
     /// Reads every field, also after a mistake.
     fn from_fields(fields: &mut Fields<'_>) -> Self;
 }
@@ -95,31 +99,28 @@ impl<'a> Fields<'a> {
     }
 
     /// A field that may be absent, but not null: one of a PATCH that cannot be cleared.
-    pub fn given<R: Rule>(&mut self, name: &str, rule: R) -> Given<R::Value> {
+    pub fn given<R: Rule>(&mut self, name: &str, rule: R) -> Option<R::Value> {
         match self.take(name) {
-            None => Given(None),
+            None => None,
             Some(Value::Null) => {
                 self.note(name, FieldCode::WrongType, "the field cannot be null");
-                Given(None)
+                None
             }
-            Some(value) => Given(self.read(name, &rule, value)),
+            Some(value) => self.read(name, &rule, value),
         }
     }
 
-    /// A field where absent and null differ: one of a PATCH that null clears.
-    pub fn patch<R: Rule>(&mut self, name: &str, rule: R) -> Patch<R::Value> {
+    /// A field where absent and null differ: one of a PATCH that null clears. After a mistake it
+    /// counts as absent.
+    pub fn patch<R: Rule>(&mut self, name: &str, rule: R) -> Option<Nullable<R::Value>> {
         match self.take(name) {
-            None => Patch::Undefined,
-            Some(Value::Null) => Patch::Null,
-            Some(value) => match self.read(name, &rule, value) {
-                Some(value) => Patch::Value(value),
-                None => Patch::Undefined,
-            },
+            None => None,
+            Some(Value::Null) => Some(None),
+            Some(value) => self.read(name, &rule, value).map(Some),
         }
     }
 
-    /// Notes a mistake of the field `name` that no rule can see, as one between two fields.
-    pub fn note(&mut self, name: &str, code: impl Into<&'static str>, message: &str) {
+    fn note(&mut self, name: &str, code: FieldCode, message: &str) {
         let field = self.path.key(name).to_string();
         self.errors.push(FieldError::new(field, code, message));
     }
@@ -135,7 +136,7 @@ impl<'a> Fields<'a> {
 
 /// Reads a `T` from a whole body. After a mistake the value is a stand-in.
 pub fn object_from<T: FromFields>(body: Value, errors: &mut FieldErrors) -> T {
-    let rule = rule::object::<T>();
+    let rule = object::<T>();
     let value = rule.read(body, &Path::ROOT, errors);
     value.unwrap_or_else(|| rule.stand_in())
 }

@@ -7,6 +7,7 @@
 
 pub mod failure;
 mod paths;
+mod rules;
 mod schema;
 
 use std::collections::BTreeSet;
@@ -14,46 +15,12 @@ use std::collections::BTreeSet;
 use poem_openapi::{OpenApi, OpenApiService, Webhook};
 use serde_json::{Map, Value, json};
 
-pub use self::failure::Failure;
+pub use self::failure::{Failure, Failures};
+pub use self::rules::{DocumentRules, OwnPath, Rate};
 use self::schema::Direction;
-
-/// What is to be said about a whole API beside its handlers.
-#[derive(Debug, Clone)]
-pub struct DocumentRules {
-    /// The name of the security scheme, as `ApiKey`.
-    pub key_name: &'static str,
-    /// What the key is and where it comes from.
-    pub key_description: &'static str,
-    /// Operation ids that need no key.
-    pub without_key: &'static [&'static str],
-    /// Whether the requests of a key are counted.
-    pub rate: Rate,
-    /// The path of the document itself, if it is served.
-    pub own_path: Option<OwnPath>,
-    /// Failures of single operations, by operation id, beside those all operations share.
-    pub failures: &'static [(&'static str, &'static [Failure])],
-}
-
-/// Whether the requests of a key are counted, so that answers have `RateLimit-*` headers and may
-/// be 429.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rate {
-    /// They are.
-    Limited,
-    /// They are not.
-    Unlimited,
-}
 
 /// Where a document is served, below the prefix of its API.
 pub const DOCUMENT_PATH: &str = "/openapi.json";
-
-/// The operation that reads the document itself. It is served beside the handlers, so that the
-/// framework does not know of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OwnPath {
-    /// The section it stands in.
-    pub tag: &'static str,
-}
 
 /// The document of `service`.
 ///
@@ -72,24 +39,6 @@ where
     }
     rewrite(&mut document, rules);
     document
-}
-
-impl OwnPath {
-    /// What the operation is called.
-    pub const OPERATION_ID: &'static str = "openapi_get";
-
-    fn item(self) -> Value {
-        json!({ "get": {
-            "summary": "Read this document",
-            "description": "The OpenAPI 3.1 document of this API.",
-            "operationId": Self::OPERATION_ID,
-            "tags": [self.tag],
-            "responses": { "200": {
-                "description": "The document",
-                "content": { "application/json": { "schema": { "type": "object" } } },
-            } },
-        } })
-    }
 }
 
 const METHODS: [&str; 8] = ["get", "put", "post", "delete", "options", "head", "patch", "trace"];
@@ -111,7 +60,7 @@ fn rewrite(document: &mut Value, rules: &DocumentRules) {
     }
     failure::add_schemas(&mut schemas);
     document["components"]["schemas"] = Value::Object(schemas);
-    document["components"]["responses"] = failure::responses();
+    document["components"]["responses"] = failure::responses(rules.failures);
     document["components"]["headers"] = failure::headers();
     document["components"]["securitySchemes"] = json!({ rules.key_name: {
         "type": "http",
@@ -135,26 +84,23 @@ fn rewrite_operation(operation: &mut Map<String, Value>, rules: &DocumentRules) 
     }
     rewrite_content(operation, Direction::Accepted);
     let has_body = operation.contains_key("requestBody");
-    let own = rules
-        .failures
-        .iter()
-        .filter(|(of, _)| *of == id)
-        .flat_map(|(_, failures)| failures.iter().copied());
-    let is_limited =
-        |failure: &Failure| rules.rate == Rate::Limited || *failure != Failure::RateLimited;
-    let shared = Failure::shared(with_key, has_body).filter(is_limited);
-    let failures: Vec<Failure> = shared.chain(own).collect();
     let counted = with_key && rules.rate == Rate::Limited;
-    let responses = operation.entry("responses").or_insert_with(|| json!({}));
-    let Some(responses) = responses.as_object_mut() else {
-        return;
-    };
-    for response in responses.values_mut() {
-        failure::add_headers(response, counted);
+    let mut own = Vec::new();
+    let mut responses = Map::new();
+    // In its place: the order of a document's keys is part of it.
+    let place = operation.entry("responses").or_insert_with(|| json!({}));
+    for (status, response) in place.as_object().into_iter().flatten() {
+        match failure::named(response, status, rules.failures) {
+            Some(failure) => own.push(failure),
+            None => {
+                responses.insert(status.clone(), failure::with_headers(response.clone(), counted));
+            }
+        }
     }
-    for failure in failures {
-        responses.entry(failure.status().as_str()).or_insert_with(|| failure.reference());
+    for failure in failure::shared(with_key, has_body, rules.rate).chain(own) {
+        responses.entry(failure.status.as_str()).or_insert_with(|| failure.reference());
     }
+    *place = Value::Object(responses);
 }
 
 /// Rewrites what stands inline in an operation: parameters, bodies, headers.

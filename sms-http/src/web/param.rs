@@ -16,7 +16,7 @@ use poem::{Request, RequestBody};
 use poem_openapi::registry::{MetaParamIn, MetaSchemaRef, Registry};
 use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
 
-pub use self::value::{Choice, Limit, ParamValue, Text, Whole};
+pub use self::value::{Limit, ParamValue, Text, Whole};
 use crate::web::field_error::{Checked, FieldCode, FieldError, FieldErrors};
 
 /// A parameter of the query string.

@@ -28,6 +28,7 @@ mod document;
 mod door;
 mod endpoints;
 mod error;
+mod every_bad_field;
 mod flood;
 mod forced_outcome;
 mod hooks;

@@ -1,26 +1,28 @@
 //! A small API of the kind the real one is made of, and how a test calls it.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use poem::http::Method;
+use poem::http::{Method, StatusCode};
 use poem::test::{TestClient, TestResponse};
 use poem::web::Data;
 use poem::{EndpointExt, Route};
 use poem_openapi::param::Path;
-use poem_openapi::{Enum, Object, OpenApi, OpenApiService, Tags};
-use serde_json::Value;
+use poem_openapi::{Object, OpenApi, OpenApiService, Tags};
+use serde_json::{Map, Value};
+use sms_http::request_body;
 use sms_http::web::body::{Body, OptionalBody};
+use sms_http::web::choice::{Choices, Named};
 use sms_http::web::docs_page::docs_page;
 use sms_http::web::envelope::{Answer, Created, CreatedOrNot, NoContent, PageMeta};
 use sms_http::web::error::ApiError;
+use sms_http::web::failing::Failing;
 use sms_http::web::field_error::{FieldErrors, checked};
-use sms_http::web::fields::{Fields, FromFields, Given, OneOrMany, Patch, rule};
 use sms_http::web::intake::{Intake, IntakeLimits};
-use sms_http::web::openapi::{DocumentRules, Failure, Rate, document};
-use sms_http::web::param::{Choice, HeaderParam, Limit, QueryParam, Text, Whole};
+use sms_http::web::openapi::failure::no_details;
+use sms_http::web::openapi::{DocumentRules, Failure, Failures, Rate, document};
+use sms_http::web::param::{HeaderParam, Limit, QueryParam, Text, Whole};
 use sms_http::web::path_pattern::PathTable;
 use sms_http::web::request_id::RequestId;
 use tokio::sync::Notify;
@@ -28,92 +30,89 @@ use tokio::sync::Notify;
 /// The most numbers in `to`.
 pub(crate) const MAX_TO: usize = 3;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Enum)]
-#[oai(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Status {
     Queued,
     Sent,
 }
 
-#[derive(Debug, Object)]
-pub(crate) struct Recipient {
-    phone: String,
+impl Choices for Status {
+    const NAME: &'static str = "Status";
+    const DESCRIPTION: &'static str = "Where it stands.";
+    const ALL: &'static [Self] = &[Self::Queued, Self::Sent];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Sent => "sent",
+        }
+    }
 }
 
+request_body! {
+pub(crate) struct Recipient as "Recipient" {
+    required phone: String = text().undocumented_max(40);
+}
+}
+
+request_body! {
 /// What a send takes.
-#[derive(Debug, Object)]
-pub(crate) struct SendRequest {
+pub(crate) struct SendRequest as "SendRequest" {
     /// Whom to text.
-    to: OneOrMany<MAX_TO>,
+    required to: Vec<String> = one_or_many(MAX_TO);
     /// The text.
-    #[oai(validator(max_length = 10))]
-    body: Option<String>,
-    sender: Option<String>,
-    schedule_at: Option<DateTime<Utc>>,
-    append_opt_out: Option<bool>,
-    parts: Option<i64>,
-    status: Option<Status>,
-    rows: Option<Vec<Recipient>>,
-    custom: Option<BTreeMap<String, Value>>,
+    optional body: String = text().min(1).max(10);
+    optional sender: String = text().min(3).undocumented_max(11);
+    optional schedule_at: DateTime<Utc> = date_time();
+    optional append_opt_out: bool = boolean();
+    optional parts: i64 = whole(1..=10);
+    optional status: Status = choice();
+    optional rows: Vec<Recipient> = list(object()).max(3);
+    optional custom: Map<String, Value> = json_object();
+}
 }
 
-impl FromFields for Recipient {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self { phone: fields.required("phone", rule::text().max(40)) }
-    }
+request_body! {
+struct MessagePatch as "MessagePatch" {
+    given body: String = text().min(1);
+    patch note: String = text().undocumented_max(5);
 }
-
-impl FromFields for SendRequest {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            to: fields.required("to", rule::one_or_many()),
-            body: fields.optional("body", rule::text().min(1).max(10)),
-            sender: fields.optional("sender", rule::text().min(3).max(11)),
-            schedule_at: fields.optional("schedule_at", rule::date_time()),
-            append_opt_out: fields.optional("append_opt_out", rule::boolean()),
-            parts: fields.optional("parts", rule::whole(1..=10)),
-            status: fields.optional("status", rule::one_of()),
-            rows: fields.optional("rows", rule::list(rule::object()).max(3)),
-            custom: fields
-                .optional("custom", rule::json_object())
-                .map(|custom| custom.into_iter().collect()),
-        }
-    }
-}
-
-#[derive(Debug, Object)]
-struct MessagePatch {
-    body: Given<String>,
-    note: Patch<String>,
-}
-
-impl FromFields for MessagePatch {
-    fn from_fields(fields: &mut Fields<'_>) -> Self {
-        Self {
-            body: fields.given("body", rule::text().min(1)),
-            note: fields.patch("note", rule::text().max(5)),
-        }
-    }
 }
 
 #[derive(Debug, Object)]
 struct Message {
     id: String,
-    status: Status,
+    status: Named<Status>,
     /// Who it is from, if it has a name.
     sender: Option<String>,
     created_at: DateTime<Utc>,
-    previous: Option<Status>,
+    previous: Option<Named<Status>>,
 }
 
 fn message(id: &str) -> Message {
     Message {
         id: id.to_owned(),
-        status: Status::Queued,
+        status: Named(Status::Queued),
         sender: None,
         created_at: DateTime::UNIX_EPOCH,
         previous: None,
     }
+}
+
+const CONFLICT: Failure = Failure {
+    name: "Conflict",
+    status: StatusCode::CONFLICT,
+    description: "The request is against the state of things.",
+    code: "idempotency_conflict",
+    message: "the key was used with another request",
+    details: no_details,
+    headers: &[],
+};
+
+enum Conflict {}
+
+impl Failures for Conflict {
+    const ALL: &'static [&'static Failure] = &[&CONFLICT];
 }
 
 #[derive(Tags)]
@@ -146,7 +145,7 @@ impl SampleApi {
         &self,
         #[oai(name = "Idempotency-Key")] key: HeaderParam<Option<Text<20>>>,
         body: Body<SendRequest>,
-    ) -> Result<CreatedOrNot<Message>, ApiError> {
+    ) -> Result<CreatedOrNot<Message>, Failing<Conflict>> {
         let mut errors = FieldErrors::new();
         let (key, request) = errors.take((key, body));
         // A check of the domain, merged with those of the form.
@@ -158,7 +157,7 @@ impl SampleApi {
             ));
         }
         errors.finish()?;
-        let message = message(&request.to.0.join("+"));
+        let message = message(&request.to.join("+"));
         Ok(match key {
             None => CreatedOrNot::Created(message, sms_http::web::envelope::NoMeta),
             Some(_) => CreatedOrNot::Existing(message, sms_http::web::envelope::NoMeta),
@@ -171,7 +170,7 @@ impl SampleApi {
         &self,
         limit: QueryParam<Limit>,
         cursor: QueryParam<Option<Text<30>>>,
-        status: QueryParam<Option<Choice<Status>>>,
+        status: QueryParam<Option<Named<Status>>>,
         unread: QueryParam<Option<bool>>,
         since: QueryParam<Option<DateTime<Utc>>>,
         offset: QueryParam<Option<Whole<0, 1_000>>>,
@@ -211,11 +210,11 @@ impl SampleApi {
     ) -> Result<Answer<Message>, ApiError> {
         let patch = checked(body)?;
         let note = match patch.note {
-            Patch::Undefined => "kept",
-            Patch::Null => "cleared",
-            Patch::Value(_) => "set",
+            None => "kept",
+            Some(None) => "cleared",
+            Some(Some(_)) => "set",
         };
-        let body = if patch.body.0.is_some() { "set" } else { "kept" };
+        let body = if patch.body.is_some() { "set" } else { "kept" };
         Ok(Answer::new(message(&format!("{} body {body} note {note}", id.0))))
     }
 
@@ -287,10 +286,7 @@ impl Sample {
             without_key: &["message_wait"],
             rate: Rate::Limited,
             own_path: None,
-            failures: &[(
-                "message_send",
-                &[Failure::InsufficientCredit, Failure::Forbidden, Failure::Conflict],
-            )],
+            failures: &[&CONFLICT],
         };
         let document = document(&service, &rules);
         let routes =

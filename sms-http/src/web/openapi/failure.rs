@@ -1,209 +1,191 @@
-//! The errors of the document: one shared response for each kind, and who can give it.
+//! The errors of the document: one shared response for each kind.
 //!
-//! The answers themselves are made in [`crate::web::error`]; here is how they are described.
+//! The answers themselves are made in [`crate::web::error`]; here is how they are described. An
+//! operation that fails in ways of the domain returns a [`Failing`](crate::web::failing::Failing).
 
 use poem::http::StatusCode;
 use serde_json::{Map, Value, json};
 
+use super::rules::Rate;
 use crate::web::field_error::FieldCode;
 
-/// A kind of error answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failure {
-    /// 401: no valid key.
-    Unauthorized,
-    /// 402: not enough credit.
-    InsufficientCredit,
-    /// 403: the account may not do this now.
-    Forbidden,
-    /// 404: no such resource in this account.
-    NotFound,
-    /// 405: the path has no such method.
-    MethodNotAllowed,
-    /// 408: the body did not arrive in time.
-    RequestTimeout,
-    /// 409: against the state of things.
-    Conflict,
-    /// 413: the body is too large.
-    PayloadTooLarge,
-    /// 415: the body is not JSON.
-    UnsupportedMediaType,
-    /// 422: fields are not valid.
-    ValidationFailed,
-    /// 429: over the rate limit.
-    RateLimited,
-    /// 500: a fault on our side.
-    InternalError,
-    /// 503: cannot answer now.
-    Unavailable,
+/// A kind of error answer, as the document describes it.
+#[derive(Debug)]
+pub struct Failure {
+    /// The name of the shared response.
+    pub name: &'static str,
+    /// The HTTP status.
+    pub status: StatusCode,
+    /// When it comes.
+    pub description: &'static str,
+    /// The code of the example.
+    pub code: &'static str,
+    /// The message of the example.
+    pub message: &'static str,
+    /// The details of the example.
+    pub details: fn() -> Value,
+    /// The headers that it has beside those of every answer.
+    pub headers: &'static [&'static str],
+}
+
+/// What an operation fails with beside what all operations can.
+pub trait Failures: Send + Sync + 'static {
+    /// Each of them.
+    const ALL: &'static [&'static Failure];
+}
+
+const UNAUTHORIZED: Failure = Failure {
+    name: "Unauthorized",
+    status: StatusCode::UNAUTHORIZED,
+    description: "The key is missing, wrong or revoked.",
+    code: "unauthorized",
+    message: "a valid API key is required",
+    details: no_details,
+    headers: &["WWW-Authenticate"],
+};
+const NOT_FOUND: Failure = Failure {
+    name: "NotFound",
+    status: StatusCode::NOT_FOUND,
+    description: "There is no such resource in this account.",
+    code: "not_found",
+    message: "there is no such resource",
+    details: no_details,
+    headers: &[],
+};
+const METHOD_NOT_ALLOWED: Failure = Failure {
+    name: "MethodNotAllowed",
+    status: StatusCode::METHOD_NOT_ALLOWED,
+    description: "The path exists, but not with this method.",
+    code: "method_not_allowed",
+    message: "this path does not support the method",
+    details: no_details,
+    headers: &["Allow"],
+};
+const REQUEST_TIMEOUT: Failure = Failure {
+    name: "RequestTimeout",
+    status: StatusCode::REQUEST_TIMEOUT,
+    description: "The body did not arrive in time.",
+    code: "request_timeout",
+    message: "the request body did not arrive in time",
+    details: no_details,
+    headers: &[],
+};
+const PAYLOAD_TOO_LARGE: Failure = Failure {
+    name: "PayloadTooLarge",
+    status: StatusCode::PAYLOAD_TOO_LARGE,
+    description: "The body is too large.",
+    code: "payload_too_large",
+    message: "the request body may have up to 1048576 bytes",
+    details: no_details,
+    headers: &[],
+};
+const UNSUPPORTED_MEDIA_TYPE: Failure = Failure {
+    name: "UnsupportedMediaType",
+    status: StatusCode::UNSUPPORTED_MEDIA_TYPE,
+    description: "The body is not sent as `application/json`.",
+    code: "unsupported_media_type",
+    message: "the body must be sent as Content-Type: application/json",
+    details: no_details,
+    headers: &[],
+};
+const VALIDATION_FAILED: Failure = Failure {
+    name: "ValidationFailed",
+    status: StatusCode::UNPROCESSABLE_ENTITY,
+    description: "The request is not valid. With the code `validation_failed`, `details` names \
+                  every field that is wrong.",
+    code: "validation_failed",
+    message: "one field is not valid",
+    details: bad_field,
+    headers: &[],
+};
+const RATE_LIMITED: Failure = Failure {
+    name: "RateLimited",
+    status: StatusCode::TOO_MANY_REQUESTS,
+    description: "Over the rate limit: wait as long as `Retry-After` says.",
+    code: "rate_limited",
+    message: "too many requests",
+    details: no_details,
+    headers: &["Retry-After", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"],
+};
+const INTERNAL_ERROR: Failure = Failure {
+    name: "InternalError",
+    status: StatusCode::INTERNAL_SERVER_ERROR,
+    description: "Something went wrong on our side.",
+    code: "internal_error",
+    message: "something went wrong on our side",
+    details: no_details,
+    headers: &[],
+};
+const UNAVAILABLE: Failure = Failure {
+    name: "Unavailable",
+    status: StatusCode::SERVICE_UNAVAILABLE,
+    description: "The service cannot answer now: try again after `Retry-After`. The request may \
+                  have been carried out.",
+    code: "unavailable",
+    message: "the service cannot answer now",
+    details: no_details,
+    headers: &["Retry-After"],
+};
+
+/// The failures of any API.
+const OF_ANY_API: [&Failure; 10] = [
+    &UNAUTHORIZED,
+    &NOT_FOUND,
+    &METHOD_NOT_ALLOWED,
+    &REQUEST_TIMEOUT,
+    &PAYLOAD_TOO_LARGE,
+    &UNSUPPORTED_MEDIA_TYPE,
+    &VALIDATION_FAILED,
+    &RATE_LIMITED,
+    &INTERNAL_ERROR,
+    &UNAVAILABLE,
+];
+
+/// An error without specifics.
+pub fn no_details() -> Value {
+    Value::Null
+}
+
+fn bad_field() -> Value {
+    json!([{
+        "field": "rows[3].phone",
+        "code": FieldCode::Required.as_str(),
+        "message": "the field is required",
+    }])
+}
+
+/// The failures that an operation has by its form.
+pub(super) fn shared(
+    with_key: bool,
+    has_body: bool,
+    rate: Rate,
+) -> impl Iterator<Item = &'static Failure> {
+    let keyed: &[&Failure] =
+        if with_key { &[&UNAUTHORIZED, &NOT_FOUND, &VALIDATION_FAILED] } else { &[] };
+    let limited: &[&Failure] =
+        if with_key && rate == Rate::Limited { &[&RATE_LIMITED] } else { &[] };
+    let body: &[&Failure] = if has_body {
+        &[&REQUEST_TIMEOUT, &PAYLOAD_TOO_LARGE, &UNSUPPORTED_MEDIA_TYPE]
+    } else {
+        &[]
+    };
+    let any = [&INTERNAL_ERROR, &UNAVAILABLE];
+    keyed.iter().chain(limited).chain(body).copied().chain(any)
 }
 
 impl Failure {
-    /// Every kind, by status.
-    pub const ALL: [Self; 13] = [
-        Self::Unauthorized,
-        Self::InsufficientCredit,
-        Self::Forbidden,
-        Self::NotFound,
-        Self::MethodNotAllowed,
-        Self::RequestTimeout,
-        Self::Conflict,
-        Self::PayloadTooLarge,
-        Self::UnsupportedMediaType,
-        Self::ValidationFailed,
-        Self::RateLimited,
-        Self::InternalError,
-        Self::Unavailable,
-    ];
-
-    /// The HTTP status.
-    pub fn status(self) -> StatusCode {
-        match self {
-            Self::Unauthorized => StatusCode::UNAUTHORIZED,
-            Self::InsufficientCredit => StatusCode::PAYMENT_REQUIRED,
-            Self::Forbidden => StatusCode::FORBIDDEN,
-            Self::NotFound => StatusCode::NOT_FOUND,
-            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Self::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
-            Self::Conflict => StatusCode::CONFLICT,
-            Self::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Self::ValidationFailed => StatusCode::UNPROCESSABLE_ENTITY,
-            Self::RateLimited => StatusCode::TOO_MANY_REQUESTS,
-            Self::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
-        }
+    pub(super) fn reference(&self) -> Value {
+        json!({ "$ref": format!("#/components/responses/{}", self.name) })
     }
 
-    /// The failures that an operation has by its form.
-    pub(super) fn shared(with_key: bool, has_body: bool) -> impl Iterator<Item = Self> {
-        let keyed: &[Self] = if with_key {
-            &[Self::Unauthorized, Self::NotFound, Self::ValidationFailed, Self::RateLimited]
-        } else {
-            &[]
-        };
-        let body: &[Self] = if has_body {
-            &[Self::RequestTimeout, Self::PayloadTooLarge, Self::UnsupportedMediaType]
-        } else {
-            &[]
-        };
-        let any = [Self::InternalError, Self::Unavailable];
-        keyed.iter().chain(body).copied().chain(any)
-    }
-
-    pub(super) fn reference(self) -> Value {
-        json!({ "$ref": format!("#/components/responses/{}", self.name()) })
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Unauthorized => "Unauthorized",
-            Self::InsufficientCredit => "InsufficientCredit",
-            Self::Forbidden => "Forbidden",
-            Self::NotFound => "NotFound",
-            Self::MethodNotAllowed => "MethodNotAllowed",
-            Self::RequestTimeout => "RequestTimeout",
-            Self::Conflict => "Conflict",
-            Self::PayloadTooLarge => "PayloadTooLarge",
-            Self::UnsupportedMediaType => "UnsupportedMediaType",
-            Self::ValidationFailed => "ValidationFailed",
-            Self::RateLimited => "RateLimited",
-            Self::InternalError => "InternalError",
-            Self::Unavailable => "Unavailable",
-        }
-    }
-
-    fn description(self) -> &'static str {
-        match self {
-            Self::Unauthorized => "The key is missing, wrong or revoked.",
-            Self::InsufficientCredit => "Not enough credit; nothing was sent or charged.",
-            Self::Forbidden => "The account is pending approval, or suspended.",
-            Self::NotFound => "There is no such resource in this account.",
-            Self::MethodNotAllowed => "The path exists, but not with this method.",
-            Self::RequestTimeout => "The body did not arrive in time.",
-            Self::Conflict => "The request is against the state of things; `code` says how.",
-            Self::PayloadTooLarge => "The body is too large.",
-            Self::UnsupportedMediaType => "The body is not sent as `application/json`.",
-            Self::ValidationFailed => {
-                "The request is not valid. With the code `validation_failed`, `details` names \
-                 every field that is wrong."
-            }
-            Self::RateLimited => "Over the rate limit: wait as long as `Retry-After` says.",
-            Self::InternalError => "Something went wrong on our side.",
-            Self::Unavailable => {
-                "The service cannot answer now: try again after `Retry-After`. The request may \
-                 have been carried out."
-            }
-        }
-    }
-
-    /// Code, message and details of an example.
-    fn example(self) -> (&'static str, &'static str, Value) {
-        match self {
-            Self::Unauthorized => ("unauthorized", "a valid API key is required", Value::Null),
-            Self::InsufficientCredit => (
-                "insufficient_credit",
-                "the send needs 12 credits, the balance is 3",
-                json!({ "needed": 12, "balance": 3 }),
-            ),
-            Self::Forbidden => ("account_pending", "the account awaits approval", Value::Null),
-            Self::NotFound => ("not_found", "there is no such resource", Value::Null),
-            Self::MethodNotAllowed => {
-                ("method_not_allowed", "this path does not support the method", Value::Null)
-            }
-            Self::RequestTimeout => {
-                ("request_timeout", "the request body did not arrive in time", Value::Null)
-            }
-            Self::Conflict => (
-                "idempotency_conflict",
-                "the Idempotency-Key was used with another request",
-                Value::Null,
-            ),
-            Self::PayloadTooLarge => {
-                ("payload_too_large", "the request body may have up to 1048576 bytes", Value::Null)
-            }
-            Self::UnsupportedMediaType => (
-                "unsupported_media_type",
-                "the body must be sent as Content-Type: application/json",
-                Value::Null,
-            ),
-            Self::ValidationFailed => (
-                "validation_failed",
-                "one field is not valid",
-                json!([{
-                    "field": "rows[3].phone",
-                    "code": FieldCode::Required.as_str(),
-                    "message": "the field is required",
-                }]),
-            ),
-            Self::RateLimited => ("rate_limited", "too many requests", Value::Null),
-            Self::InternalError => {
-                ("internal_error", "something went wrong on our side", Value::Null)
-            }
-            Self::Unavailable => ("unavailable", "the service cannot answer now", Value::Null),
-        }
-    }
-
-    fn own_headers(self) -> &'static [&'static str] {
-        match self {
-            Self::Unauthorized => &["WWW-Authenticate"],
-            Self::MethodNotAllowed => &["Allow"],
-            Self::RateLimited => {
-                &["Retry-After", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"]
-            }
-            Self::Unavailable => &["Retry-After"],
-            _ => &[],
-        }
-    }
-
-    fn response(self) -> Value {
-        let (code, message, details) = self.example();
+    fn response(&self) -> Value {
         let mut headers = Map::new();
-        for name in self.own_headers().iter().copied().chain(["X-Request-Id"]) {
+        for name in self.headers.iter().copied().chain(["X-Request-Id"]) {
             headers.insert(name.to_owned(), header_reference(name));
         }
+        let (code, message, details) = (self.code, self.message, (self.details)());
         json!({
-            "description": self.description(),
+            "description": self.description,
             "headers": headers,
             "content": { "application/json": {
                 "schema": { "$ref": "#/components/schemas/Error" },
@@ -215,11 +197,23 @@ impl Failure {
     }
 }
 
-/// The shared responses, by name.
-pub(super) fn responses() -> Value {
-    Failure::ALL
-        .into_iter()
-        .map(|failure| (failure.name().to_owned(), failure.response()))
+/// The failure that a handler's response is: it says the name alone.
+pub(super) fn named(
+    response: &Value,
+    status: &str,
+    own: &[&'static Failure],
+) -> Option<&'static Failure> {
+    own.iter().copied().find(|failure| {
+        failure.status.as_str() == status && response["description"] == failure.name
+    })
+}
+
+/// The shared responses, by name, in the order of their statuses.
+pub(super) fn responses(own: &[&Failure]) -> Value {
+    let mut all: Vec<&Failure> = OF_ANY_API.iter().chain(own).copied().collect();
+    all.sort_by_key(|failure| failure.status);
+    all.into_iter()
+        .map(|failure| (failure.name.to_owned(), failure.response()))
         .collect::<Map<_, _>>()
         .into()
 }
@@ -249,8 +243,8 @@ pub(super) fn headers() -> Value {
     })
 }
 
-/// Adds the headers that every answer has to one that is described inline.
-pub(super) fn add_headers(response: &mut Value, counted: bool) {
+/// A response that is described inline, with the headers that every answer has.
+pub(super) fn with_headers(mut response: Value, counted: bool) -> Value {
     let mut names = vec!["X-Request-Id"];
     if counted {
         names.extend(["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"]);
@@ -258,6 +252,7 @@ pub(super) fn add_headers(response: &mut Value, counted: bool) {
     for name in names {
         response["headers"][name] = header_reference(name);
     }
+    response
 }
 
 /// Adds the schemas of errors.

@@ -2,12 +2,12 @@
 //!
 //! The framework writes an optional field as one that is merely not required, whereas it sends
 //! null and takes null. So a field that is neither required nor has a default may be null here,
-//! unless it is a [`Given`](crate::web::fields::Given); and what we produce has all its
-//! fields always.
+//! unless it is a field [`given`](crate::web::fields::Fields::given); and what
+//! we produce has all its fields always.
 
 use serde_json::{Map, Number, Value, json};
 
-use crate::web::fields::given::NOT_NULL_TITLE;
+use crate::web::fields::form::NOT_NULL_TITLE;
 
 /// Who writes the JSON that a schema describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,7 @@ pub(super) fn rewrite(schema: &mut Value, direction: Direction) {
         return;
     };
     flatten_described_reference(schema);
+    trim_description(schema);
     for keyword in ["anyOf", "oneOf", "allOf"] {
         let inner = schema.get_mut(keyword).and_then(Value::as_array_mut);
         for part in inner.into_iter().flatten() {
@@ -44,6 +45,14 @@ pub(super) fn rewrite(schema: &mut Value, direction: Direction) {
     }
     if schema.remove("nullable") == Some(Value::Bool(true)) {
         allow_null(schema);
+    }
+}
+
+/// Trims the lines of a description: a doc comment's begin with a space.
+fn trim_description(schema: &mut Map<String, Value>) {
+    if let Some(Value::String(text)) = schema.get_mut("description") {
+        let lines: Vec<&str> = text.trim().lines().map(str::trim).collect();
+        *text = lines.join("\n");
     }
 }
 

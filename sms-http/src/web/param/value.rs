@@ -5,11 +5,12 @@
 
 use chrono::{DateTime, Utc};
 use poem_openapi::registry::{MetaSchema, MetaSchemaRef, Registry};
-use poem_openapi::types::{ParseFromJSON, ParseFromParameter, Type};
+use poem_openapi::types::Type;
 use serde_json::Value;
 
+use crate::web::choice::{Choices, Named, allowed_values, find};
 use crate::web::field_error::FieldCode;
-use crate::web::fields::rule::{allowed_values, check_text, parse_moment};
+use crate::web::fields::text::{check_text, parse_moment};
 
 /// The largest page there is.
 const MAX_LIMIT: i64 = 100;
@@ -128,25 +129,22 @@ impl<const MAX: usize> ParamValue for Text<MAX> {
     }
 }
 
-/// One of the values of an enum that derives `poem_openapi::Enum`. Used as `Option<Choice<E>>`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Choice<E>(pub E);
-
-impl<E: ParseFromParameter + ParseFromJSON + Type> ParamValue for Option<Choice<E>> {
+/// One of the values of an enum.
+impl<E: Choices> ParamValue for Option<Named<E>> {
     const REQUIRED: bool = false;
 
     fn schema() -> MetaSchemaRef {
-        E::schema_ref()
+        Named::<E>::schema_ref()
     }
 
     fn register(registry: &mut Registry) {
-        E::register(registry);
+        <Named<E> as Type>::register(registry);
     }
 
     fn parse(text: &str) -> Result<Self, Mistake> {
-        match E::parse_from_parameter(text) {
-            Ok(value) => Ok(Some(Choice(value))),
-            Err(_) => Err((
+        match find(text) {
+            Some(choice) => Ok(Some(Named(choice))),
+            None => Err((
                 FieldCode::UnknownValue,
                 format!("the value must be one of {}", allowed_values::<E>()),
             )),
