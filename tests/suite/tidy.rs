@@ -79,7 +79,8 @@ fn the_web_framework_knows_nothing_of_messages() {
         let text = fs::read_to_string(&path).unwrap();
         for (number, line) in text.lines().enumerate() {
             let mut crate_paths = line.split("crate::").skip(1);
-            let is_own = |path: &str| path.starts_with("web::");
+            // A macro stands at the root of its crate.
+            let is_own = |path: &str| path.starts_with("web::") || path.starts_with("request_body");
             let leaves = line.contains("sms_core") || !crate_paths.all(is_own);
             assert!(!leaves, "{}: line {} leaves `web`: {line}", path.display(), number + 1);
         }

@@ -15,8 +15,8 @@ use std::collections::BTreeSet;
 use poem_openapi::{OpenApi, OpenApiService, Webhook};
 use serde_json::{Map, Value, json};
 
-pub use self::failure::{Failure, Failures};
-pub use self::rules::{DocumentRules, OwnPath, Rate};
+pub use self::failure::{Failure, Failures, Rate};
+pub use self::rules::{DocumentRules, OwnPath};
 use self::schema::Direction;
 
 /// Where a document is served, below the prefix of its API.

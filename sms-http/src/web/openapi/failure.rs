@@ -1,13 +1,22 @@
 //! The errors of the document: one shared response for each kind.
 //!
 //! The answers themselves are made in [`crate::web::error`]; here is how they are described. An
-//! operation that fails in ways of the domain returns a [`Failing`](crate::web::failing::Failing).
+//! operation that fails in ways of the domain returns a `Failing`.
 
 use poem::http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use super::rules::Rate;
 use crate::web::field_error::FieldCode;
+
+/// Whether the requests of a key are counted, so that answers have `RateLimit-*` headers and may
+/// be 429.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rate {
+    /// They are.
+    Limited,
+    /// They are not.
+    Unlimited,
+}
 
 /// A kind of error answer, as the document describes it.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::failure::Failure;
+use super::failure::{Failure, Rate};
 
 /// What is to be said about a whole API beside its handlers.
 #[derive(Debug, Clone)]
@@ -19,16 +19,6 @@ pub struct DocumentRules {
     pub own_path: Option<OwnPath>,
     /// The failures of the domain, which single operations have.
     pub failures: &'static [&'static Failure],
-}
-
-/// Whether the requests of a key are counted, so that answers have `RateLimit-*` headers and may
-/// be 429.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rate {
-    /// They are.
-    Limited,
-    /// They are not.
-    Unlimited,
 }
 
 /// The operation that reads the document itself. It is served beside the handlers, so that the
