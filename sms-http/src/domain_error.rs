@@ -1,4 +1,4 @@
-//! From the core's errors to HTTP: the one place that knows which status a code has.
+//! Maps the core's errors to HTTP. Only this module knows the status of each code.
 
 use poem::http::StatusCode;
 pub(crate) use sms_core::error::causes;
@@ -8,7 +8,7 @@ use sms_core::{Error, FieldError};
 use crate::web::error::ApiError;
 use crate::web::field_error;
 
-/// What a client is told to wait when the store cannot serve.
+/// The `Retry-After` of a 503 when the store is unavailable.
 const RETRY_AFTER_SECONDS: u64 = 5;
 
 impl From<Error> for ApiError {
@@ -68,7 +68,7 @@ fn of_store(error: &StoreError) -> ApiError {
 }
 
 fn unforeseen(error: &Error) -> ApiError {
-    tracing::error!(code = error.code(), "an error that has no status yet");
+    tracing::error!(code = error.code(), "an error code without a status; answered with 500");
     ApiError::internal_error()
 }
 
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_work_later_says_when() {
+    fn a_temporary_error_says_when_to_retry() {
         let used_up =
             |millis| answers(Error::TestTextsUsedUp { retry_after: Duration::from_millis(millis) });
         assert_eq!(used_up(1_001), (429, "rate_limited", Some("2".to_owned())));

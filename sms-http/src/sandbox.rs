@@ -1,8 +1,8 @@
-//! The sandbox: a server whose clock the operator moves.
+//! The sandbox: a server whose clock the operator can advance.
 //!
-//! Between moves its workers do what falls due, as in any other server. A move pauses them: it
-//! waits until they have finished what they do, and goes from one moment at which something falls
-//! due to the next by [`Sms::pass`].
+//! In between, its workers do what falls due, as in any other server. To advance the clock, the
+//! sandbox pauses the workers, waits until they have finished their current work, and calls
+//! [`Sms::pass`], which goes from each time at which something falls due to the next.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -12,40 +12,41 @@ use sms_core::ids::NumberId;
 use sms_core::{Error, Sms};
 use sms_workers::{PauseSwitch, WorkerOptions};
 
-/// A service and the clock that it goes by.
+/// A service and its clock.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
     sms: Sms,
     clock: Arc<MovableClock>,
-    /// Pauses the workers while the clock moves.
+    /// Pauses the workers while the clock advances.
     workers: PauseSwitch,
-    /// The demo's own number: its gateway checks in on real time, which a move leaves behind.
+    /// The demo's number. Its gateway checks in on real time, so it must check in after each
+    /// advance.
     demo_number: Arc<OnceLock<NumberId>>,
 }
 
 impl Sandbox {
-    /// A sandbox over a service that was built with this clock.
+    /// A sandbox for a service that was built with this clock.
     pub fn new(sms: Sms, clock: Arc<MovableClock>) -> Self {
         Self { sms, clock, workers: PauseSwitch::default(), demo_number: Arc::default() }
     }
 
-    /// Keeps this number online however far the clock is moved.
+    /// Keeps this number online, however far the clock advances.
     pub fn keep_online(&self, number: NumberId) {
-        // There is one demo.
+        // There is only one demo, so the cell is empty.
         let _ = self.demo_number.set(number);
     }
 
-    /// The service whose clock it is.
+    /// The service that goes by this clock.
     pub fn sms(&self) -> &Sms {
         &self.sms
     }
 
-    /// How far the clock was moved since the start.
+    /// How far the clock was advanced since the start.
     pub fn moved(&self) -> Duration {
         self.clock.moved()
     }
 
-    /// Moves the clock on, and returns when all that fell due on the way was done.
+    /// Advances the clock, and returns when everything that fell due on the way is done.
     pub async fn advance(&self, by: Duration) -> Result<(), Error> {
         let _paused = self.workers.pause().await;
         self.sms.pass(&self.clock, by).await?;

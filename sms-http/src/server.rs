@@ -1,5 +1,5 @@
-//! The reference server: settings, and what is put together from them. The binary only calls
-//! [`run()`].
+//! The reference server: its settings, its command line, and how it is built from them. The binary
+//! only calls [`run()`] and [`command::run()`].
 
 pub mod app;
 pub mod backing;

@@ -1,7 +1,7 @@
-//! `GET /l/{code}`: leads whoever follows a short URL to where it stands for, and counts the hit.
+//! `GET /l/{code}`: redirects a short URL to its destination, and counts the click.
 //!
-//! No key and no rate limit: it is people who come here. They get their page even if the hit cannot
-//! be counted, as long as the store can say where the link leads.
+//! There is no key and no rate limit, because people follow these links. They are redirected even
+//! if the click cannot be counted, as long as the store can find the link.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -16,23 +16,22 @@ use tokio::time::timeout;
 use crate::domain_error::causes;
 use crate::web::error::ApiError;
 
-/// The path, as the router takes it.
+/// The path, in the syntax of the router.
 pub const PATH: &str = "/l/:code";
-/// The path, as it stands in logs.
+/// The path, as logs show it.
 pub const PATTERN: &str = "/l/{code}";
 
-/// How long a person waits for the hit to be counted. It is counted all the same when it takes
-/// longer.
+/// How long a person waits for the click to be counted. A slower count continues in the background.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What a browser shows where there is no such link.
+/// The page that a browser shows for an unknown link.
 const NO_SUCH_LINK: &str = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
     <meta name=\"viewport\" content=\"width=device-width\">\n<title>Link not found</title>\n\
     <style>body{font:1.1em system-ui,sans-serif;margin:4em auto;max-width:30em;padding:0 1em}\
-    </style>\n<h1>Link not found</h1>\n<p>This link leads nowhere. Please check that it was \
-    copied whole.</p>\n</html>\n";
+    </style>\n<h1>Link not found</h1>\n<p>This link does not exist. Please check that you \
+    copied all of it.</p>\n</html>\n";
 
-/// Serves short URLs: GET counts a hit, HEAD answers the same and counts nothing.
+/// Serves short URLs. GET counts a click; HEAD gives the same answer and counts nothing.
 pub fn short_links(sms: &Sms) -> RouteMethod {
     let follow = ShortLinks { sms: sms.clone() };
     RouteMethod::new().get(follow.clone()).head(follow)
@@ -48,7 +47,7 @@ impl Endpoint for ShortLinks {
     type Output = Response;
 
     async fn call(&self, request: Request) -> poem::Result<Response> {
-        // The form is checked before the store is asked.
+        // The format is checked before the store is asked.
         let code = request.raw_path_param("code").and_then(|code| code.parse().ok());
         let found = match code {
             None => None,
@@ -72,7 +71,7 @@ impl ShortLinks {
         Ok(self.sms.link_find(code).await?)
     }
 
-    /// Counts the hit; where that fails or takes too long, the person is led on without.
+    /// Counts the click. If that fails or takes too long, only looks up the link.
     async fn follow(&self, code: LinkCode) -> Result<Option<Link>, ApiError> {
         match timeout(PATIENCE, self.sms.link_click(code)).await {
             Ok(Ok(found)) => {
@@ -82,7 +81,9 @@ impl ShortLinks {
                 return Ok(found);
             }
             Ok(Err(error)) => warn(&error),
-            Err(_late) => tracing::warn!("counting a hit on a link takes long; not waited for"),
+            Err(_late) => {
+                tracing::warn!("counting a click is slow; redirected before it was done")
+            }
         }
         self.find(code).await
     }
@@ -90,20 +91,20 @@ impl ShortLinks {
 
 fn warn(error: &Error) {
     metrics::counter!("sms_link_clicks_uncounted_total").increment(1);
-    tracing::warn!(error = %causes(error), "a hit on a link could not be counted");
+    tracing::warn!(error = %causes(error), "a click on a link could not be counted");
 }
 
 fn redirect(link: &Link) -> Result<Response, ApiError> {
     let location = HeaderValue::from_str(&location(&link.url)).map_err(|_| {
-        tracing::error!(id = %link.id, "a link leads to what is no header");
+        tracing::error!(id = %link.id, "the destination of a link is not a valid header value");
         ApiError::internal_error()
     })?;
-    // Nobody may keep it: every hit is to be counted. The intake says so in `Cache-Control`.
+    // No cache may store it, since every click counts. The intake sets `Cache-Control`.
     Ok(Response::builder().status(StatusCode::FOUND).header(LOCATION, location).finish())
 }
 
-/// A URL as a header can hold it: what is no ASCII, and what may not stand in a URL though people
-/// write it, percent-encoded as a browser would.
+/// A URL as a header value. Characters outside ASCII, and characters that people write although
+/// URLs do not allow them, are percent-encoded as a browser would.
 fn location(url: &str) -> String {
     let mut location = String::with_capacity(url.len());
     for byte in url.bytes() {
@@ -118,7 +119,7 @@ fn location(url: &str) -> String {
     location
 }
 
-/// Whether it is a browser that asks.
+/// Whether the client is a browser.
 fn wants_page(request: &Request) -> bool {
     let accepted = request.headers().get_all(ACCEPT).iter();
     accepted.filter_map(|value| value.to_str().ok()).any(|value| value.contains("text/html"))
@@ -142,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_destination_can_stand_in_a_header_whatever_is_in_it() {
+    fn every_destination_becomes_a_valid_header_value() {
         for (url, expected) in [
             ("https://example.com/a?b=c&d=%20#e", "https://example.com/a?b=c&d=%20#e"),
             ("https://example.com/straße", "https://example.com/stra%C3%9Fe"),

@@ -78,8 +78,8 @@ pub(crate) async fn run(mut worker: Worker) {
 }
 
 fn count(done: &Dispatched) {
-    metrics::counter!("sms_texts_sent_total").increment(done.sent as u64);
-    metrics::counter!("sms_texts_failed_total").increment(done.failed as u64);
+    metrics::counter!("sms_messages_sent_total").increment(done.sent as u64);
+    metrics::counter!("sms_messages_failed_total").increment(done.failed as u64);
     metrics::counter!("sms_hand_overs_retried_total").increment(done.retried as u64);
     metrics::counter!("sms_hand_overs_lost_total").increment(done.lost as u64);
 }

@@ -31,7 +31,7 @@ fn measure(route: &dyn Route) {
     for (gauge, value) in [
         ("sms_route_connections_up", count(up)),
         ("sms_route_connections_wanted", count(wanted)),
-        ("sms_route_texts_in_hand", count(in_hand)),
+        ("sms_route_messages_in_hand", count(in_hand)),
         ("sms_route_pace_percent", f64::from(pace_percent)),
         ("sms_route_down_seconds", down),
     ] {

@@ -1,4 +1,4 @@
-//! The reference server: reads settings, and runs what they say.
+//! The binary of the reference server: reads the settings, then serves or runs a command.
 
 use std::process::ExitCode;
 
@@ -7,7 +7,7 @@ use sms_http::server::cli::Cli;
 use sms_http::server::{command, logging, run};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// A fifth of a request's time went into the system's allocator.
+/// The system's allocator took a fifth of the time of a request.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -25,10 +25,10 @@ fn main() -> ExitCode {
         if let Some(command) = command {
             return command::run(command, &settings).await.map_err(|error| error.to_string());
         }
-        let stop = stop_signal().map_err(|error| format!("signals cannot be heard: {error}"))?;
+        let stop = stop_signal().map_err(|error| format!("cannot listen for signals: {error}"))?;
         run(settings, stop).await.map_err(|error| error.to_string())
     });
-    // Nothing that is still running may hold up the exit.
+    // Tasks that still run must not delay the exit.
     runtime.shutdown_background();
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -39,8 +39,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Resolves on SIGTERM or SIGINT. Both are listened for from the call on, not from the first poll:
-/// a signal that comes while the server starts must stop it in order as well.
+/// Resolves on SIGTERM or SIGINT. It listens from the call on, not from the first poll, because a
+/// signal during startup must stop the server in order too.
 fn stop_signal() -> std::io::Result<impl Future<Output = ()>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

@@ -1,4 +1,4 @@
-//! The routes of the server, put together.
+//! The HTTP application: the paths of the server, and the checks before them.
 
 use std::sync::Arc;
 
@@ -22,30 +22,30 @@ use crate::web::openapi::DOCUMENT_PATH;
 use crate::web::path_pattern::PathTable;
 use crate::{admin, api, short_link};
 
-/// What the routes are made of.
+/// What the application is made of.
 #[derive(Debug, Clone)]
 pub struct AppParts {
     /// The service behind them.
     pub sms: Sms,
     /// How many requests a key may make.
     pub rate: Gcra,
-    /// Where servers count these requests together; `None` if this server is the only one.
+    /// Where several servers count requests together; `None` if this server is the only one.
     pub shared_arrivals: Option<Arc<dyn SharedArrivals>>,
     /// The clock of the rate limit.
     pub stopwatch: Stopwatch,
     /// The operator's token.
     pub token: OperatorToken,
-    /// Where the server is reached.
+    /// The public base URL, without a slash at the end.
     pub public_url: String,
-    /// Sizes and times of requests.
+    /// Limits on the size and the duration of requests.
     pub limits: IntakeLimits,
-    /// The sandbox that the service is in, if any.
+    /// The sandbox that the service runs in, if any.
     pub sandbox: Option<Sandbox>,
-    /// What `/metrics` shows.
+    /// What `/metrics` serves; `None` leaves the page out.
     pub metrics: Option<MetricsPage>,
 }
 
-/// Shows what was counted, as Prometheus reads it.
+/// The metrics, in the text format of Prometheus.
 #[derive(Clone)]
 pub struct MetricsPage(pub PrometheusHandle);
 
@@ -55,14 +55,14 @@ impl std::fmt::Debug for MetricsPage {
     }
 }
 
-/// Routes, the patterns they are known by, and the doors before them.
+/// Paths, the patterns that logs and metrics name them by, and the checks before them.
 struct Routes {
     route: Route,
     table: PathTable,
     doors: Doors,
 }
 
-/// Everything on one listener.
+/// Everything, for a single listener.
 pub fn whole_app(parts: &AppParts) -> Intake {
     finish(with_admin(with_public(Routes::new(), parts), parts), parts)
 }
@@ -77,12 +77,12 @@ pub fn admin_app(parts: &AppParts) -> Intake {
     finish(with_admin(Routes::new(), parts), parts)
 }
 
-/// The document of the API, as served.
+/// The OpenAPI document of the API, as served.
 pub fn openapi_document(sms: &Sms, public_url: &str) -> Value {
     api::openapi_document(&api::service(sms, public_url))
 }
 
-/// The document of the operator's API, as served.
+/// The OpenAPI document of the operator API, as served.
 pub fn operator_document(sms: &Sms) -> Value {
     admin::openapi_document(&admin::service(sms, None))
 }
@@ -150,7 +150,7 @@ fn finish(routes: Routes, parts: &AppParts) -> Intake {
     Intake::new(route.boxed(), table, limits).with_doors(doors)
 }
 
-/// What `/readyz` answers when the store said this of its health.
+/// The answer of `/readyz`, given the result of the store's health check.
 fn readiness(health: &Result<(), StoreError>) -> poem::Result<Response> {
     match health {
         Ok(()) => Ok(text("text/plain", "ready\n".to_owned())),

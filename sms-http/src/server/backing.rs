@@ -1,4 +1,4 @@
-//! What a server stands on: memory, or PostgreSQL with what its many servers need besides a store.
+//! Where a server keeps its data: in memory, or in PostgreSQL, which several servers can share.
 
 use std::sync::Arc;
 
@@ -18,20 +18,20 @@ use tokio::task::JoinSet;
 use super::settings::Settings;
 use crate::rate_limit::{Gcra, Lot, SharedArrivals};
 
-/// A store, and what goes with it.
+/// A store, with the clock and the shared rate limit that belong to it.
 #[derive(Debug)]
 pub struct Backing {
-    /// Keeps everything.
+    /// The store.
     pub store: Arc<dyn Store>,
-    /// The machine's clock, or the database's.
+    /// The clock of this machine, or of the database.
     pub clock: Arc<dyn Clock>,
-    /// Where requests are counted together with the other servers.
+    /// Where requests are counted together with other servers; `None` in memory.
     pub arrivals: Option<Arc<dyn SharedArrivals>>,
     postgres: Option<(Arc<PgClock>, Arc<PgWake>)>,
 }
 
 impl Backing {
-    /// PostgreSQL where an address is given, brought up to date; else memory.
+    /// Opens the database of the settings and migrates it, or a store in memory if they name none.
     pub async fn open(settings: &Settings) -> Result<Self, ConnectFailed> {
         let Some(url) = settings.database() else {
             return Ok(Self {
@@ -54,7 +54,7 @@ impl Backing {
         })
     }
 
-    /// Begins to put a service together over the store. Servers over one database wake each other.
+    /// Starts building a service on the store. Servers on one database wake each other's workers.
     pub fn builder(&self) -> SmsBuilder {
         let builder = Sms::builder(self.store.clone());
         match &self.postgres {
@@ -63,7 +63,7 @@ impl Backing {
         }
     }
 
-    /// Starts the loop that keeps the clock right until `stopping` changes.
+    /// Starts the loop that keeps the clock in step with the database, until `stopping` changes.
     pub fn start(&self, loops: &mut JoinSet<()>, stopping: &Stopping) {
         if let Some((clock, _)) = self.postgres.clone() {
             let mut stopping = stopping.clone();
@@ -77,7 +77,7 @@ impl Backing {
     }
 }
 
-/// What tasks of the server see of the request to stop: the other end is dropped.
+/// How tasks of the server learn that they must stop: the sender is dropped.
 pub type Stopping = watch::Receiver<()>;
 
 #[async_trait]
@@ -88,7 +88,7 @@ impl SharedArrivals for PgRateLimit {
     }
 }
 
-/// How many requests a key may make.
+/// The rate limit of a key.
 pub fn rate(settings: &Settings) -> Gcra {
     Gcra::new(settings.rate_per_second.get(), settings.rate_burst.get())
 }

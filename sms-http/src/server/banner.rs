@@ -1,21 +1,21 @@
-//! What the server prints when it is up: where it is, and what to do next.
+//! The banner that the server prints when it is up: its addresses, and what to do next.
 
 use std::net::SocketAddr;
 
 use super::demo::{Demo, Network};
 
-/// What there is to tell.
+/// What the banner shows.
 #[derive(Debug)]
 pub struct Banner<'a> {
-    /// Where the API is.
+    /// The address of the API.
     pub addr: SocketAddr,
-    /// Where the operator's API is, if not there too.
+    /// The address of the operator API, if it has a listener to itself.
     pub admin_addr: Option<SocketAddr>,
-    /// The routes of live texts, the default one first.
+    /// The routes of live messages, the default one first.
     pub routes: &'a [String],
-    /// The operator's token, if it was made up now.
+    /// The operator's token, if it was generated for this run.
     pub made_token: Option<&'a str>,
-    /// The demo account.
+    /// The demo account, if one was created.
     pub demo: Option<&'a Demo>,
 }
 
@@ -32,7 +32,7 @@ impl Banner<'_> {
             format!("  Routes          {}", self.routes.join(", ")),
         ];
         if let Some(token) = self.made_token {
-            lines.push(format!("  Operator token  {token}   (made up for this run)"));
+            lines.push(format!("  Operator token  {token}   (generated for this run)"));
         }
         if let Some(demo) = self.demo {
             lines.extend(demo_lines(addr, demo));
@@ -45,7 +45,7 @@ impl Banner<'_> {
 fn demo_lines(addr: SocketAddr, demo: &Demo) -> Vec<String> {
     let Demo { network, live_key, test_key, number: _ } = demo;
     let carried = match network {
-        Network::Simulated => " Texts go to a simulated network.",
+        Network::Simulated => " Messages go to a simulated network.",
         Network::Real => "",
     };
     let base = format!("http://{addr}/api/v1");
@@ -55,14 +55,14 @@ fn demo_lines(addr: SocketAddr, demo: &Demo) -> Vec<String> {
         format!("  Live key        {live_key}"),
         format!("  Test key        {test_key}"),
         String::new(),
-        "  Send a text:".to_owned(),
+        "  Send a message:".to_owned(),
         String::new(),
         format!("curl -s {base}/messages -H 'Authorization: Bearer {live_key}' \\"),
         "  -H 'Content-Type: application/json' \\".to_owned(),
         "  -d '{\"to\": \"07700 900123\", \"body\": \"Hello from your own SMS platform\"}'"
             .to_owned(),
         String::new(),
-        "  and see what became of it:".to_owned(),
+        "  Then look up its status:".to_owned(),
         String::new(),
         format!("curl -s {base}/messages -H 'Authorization: Bearer {live_key}'"),
     ]

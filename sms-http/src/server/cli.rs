@@ -1,4 +1,4 @@
-//! The command line of the server: its settings, and the command if there is one.
+//! The command line of the server: settings and an optional command.
 
 use clap::Parser;
 
@@ -7,15 +7,16 @@ use super::settings::Settings;
 
 /// The reference server of the SMS platform.
 ///
-/// Without a command it serves the API. Every setting is an environment variable and a flag of the
-/// same name; the flag wins.
+/// Serves the API unless a command is given. Every setting can be given as a flag or as an
+/// environment variable; the flag takes precedence. Missing or invalid settings are reported at
+/// startup, by variable name.
 #[derive(Debug, Parser)]
 #[command(name = "sms-server", version, about, long_about, max_term_width = 100)]
 pub struct Cli {
-    /// How the server is set up.
+    /// The settings of the server.
     #[command(flatten)]
     pub settings: Settings,
-    /// Something else to do than to serve.
+    /// What to do instead of serving.
     #[command(subcommand)]
     pub command: Option<Command>,
 }

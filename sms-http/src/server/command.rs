@@ -1,5 +1,5 @@
-//! The commands of the server binary. They call the operator's API of a running server, so that
-//! they do just what it does, whatever the store.
+//! The commands of the server binary. All but `migrate` call the operator API of a running server,
+//! so they do exactly what it does, with any store.
 
 use std::time::Duration;
 
@@ -11,40 +11,40 @@ use super::operator_client::{CommandFailed, OperatorClient};
 use super::settings::Settings;
 use sms_store_postgres::{PgSettings, PgStore};
 
-/// Something else to do than to serve.
+/// What to do instead of serving.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Make, list, approve and suspend accounts
+    /// Create, list, approve and suspend accounts
     #[command(subcommand)]
     Account(AccountCommand),
-    /// Make, list and revoke API keys
+    /// Create, list and revoke API keys
     #[command(subcommand)]
     Key(KeyCommand),
-    /// Add credits to an account, or read its ledger
+    /// Adjust an account's balance, or list its ledger
     #[command(subcommand)]
     Credits(CreditsCommand),
     /// Add, list and remove numbers
     #[command(subcommand)]
     Number(NumberCommand),
-    /// List, approve and reject sender names
+    /// Review sender names: list, approve and reject them
     #[command(subcommand)]
     Sender(SenderCommand),
-    /// Say how the routes stand, and their connections
+    /// Show the state of each route and its connections
     Routes {
         #[command(flatten)]
         target: Target,
     },
-    /// Read or move the clock of a sandbox
+    /// Show or advance the clock of a sandbox
     #[command(subcommand)]
     Clock(ClockCommand),
-    /// Bring the tables of DATABASE_URL up to date, and do no more
+    /// Apply the pending migrations to DATABASE_URL, then exit
     Migrate,
 }
 
-/// Where the running server is.
+/// The server that a command calls.
 #[derive(Debug, Args)]
 pub struct Target {
-    /// The running server [default: http://SMS_ADMIN_ADDR, else http://SMS_ADDR]
+    /// Base URL of the running server [default: http://SMS_ADMIN_ADDR or http://SMS_ADDR]
     #[arg(long, env = "SMS_SERVER")]
     server: Option<String>,
 }
@@ -52,15 +52,15 @@ pub struct Target {
 /// Commands about accounts.
 #[derive(Debug, Subcommand)]
 pub enum AccountCommand {
-    /// Make an account
+    /// Create an account
     Create {
-        /// Its name
+        /// Name of the account
         #[arg(long)]
         name: String,
-        /// Whether it may send
+        /// Whether the account may send
         #[arg(long, default_value = "pending")]
         status: Status,
-        /// What it can spend from the start
+        /// Opening balance in credits
         #[arg(long, default_value_t = 0)]
         credits: u64,
         #[command(flatten)]
@@ -71,14 +71,14 @@ pub enum AccountCommand {
         #[command(flatten)]
         target: Target,
     },
-    /// Let an account send
+    /// Approve an account, so that it may send
     Approve {
         /// The account's id
         id: String,
         #[command(flatten)]
         target: Target,
     },
-    /// Stop an account from sending
+    /// Suspend an account, so that it may not send
     Suspend {
         /// The account's id
         id: String,
@@ -90,14 +90,14 @@ pub enum AccountCommand {
 /// Commands about keys.
 #[derive(Debug, Subcommand)]
 pub enum KeyCommand {
-    /// Make a key; it is shown this once
+    /// Create a key, and print it; it cannot be shown again
     Create {
         /// The account's id
         account: String,
-        /// Live or test
+        /// Whether the key sends real messages
         #[arg(long, default_value = "test")]
         kind: Kind,
-        /// What it is for
+        /// What the key is for
         #[arg(long)]
         name: Option<String>,
         #[command(flatten)]
@@ -124,20 +124,20 @@ pub enum KeyCommand {
 /// Commands about credits.
 #[derive(Debug, Subcommand)]
 pub enum CreditsCommand {
-    /// Add credits, or take some back with a negative amount
+    /// Add credits; a negative amount takes credits back
     Add {
         /// The account's id
         account: String,
-        /// How many
+        /// Credits to add; negative to take back
         #[arg(allow_negative_numbers = true)]
         amount: i64,
-        /// Why, for the ledger
+        /// Reason, kept in the ledger
         #[arg(long)]
         note: Option<String>,
         #[command(flatten)]
         target: Target,
     },
-    /// Read an account's ledger, newest first
+    /// List an account's ledger, newest entry first
     Ledger {
         /// The account's id
         account: String,
@@ -149,17 +149,17 @@ pub enum CreditsCommand {
 /// Commands about numbers.
 #[derive(Debug, Subcommand)]
 pub enum NumberCommand {
-    /// Add a number, shared unless an account is given
+    /// Add a number: dedicated to --account if given, else shared
     Add {
-        /// The number, in any common format
+        /// Phone number in any common format
         phone_number: String,
-        /// The account that rents it
+        /// Id of the account that rents the number
         #[arg(long)]
         account: Option<String>,
-        /// The route behind it
+        /// Route that carries the number's messages [default: the first of SMS_ROUTES]
         #[arg(long)]
         route: Option<String>,
-        /// Credits taken every 30 days
+        /// Rent in credits, taken every 30 days
         #[arg(long, default_value_t = 0)]
         rental_credits: u64,
         #[command(flatten)]
@@ -177,7 +177,7 @@ pub enum NumberCommand {
         #[command(flatten)]
         target: Target,
     },
-    /// Say that the gateway behind a number is there
+    /// Check in for a number's gateway: the number is online for five minutes
     CheckIn {
         /// The number's id
         id: String,
@@ -189,29 +189,29 @@ pub enum NumberCommand {
 /// Commands about sender names.
 #[derive(Debug, Subcommand)]
 pub enum SenderCommand {
-    /// List the names of all accounts, newest first
+    /// List the sender names of all accounts, newest first
     List {
-        /// Only those that stand so
+        /// Only names with this status
         #[arg(long)]
         status: Option<Review>,
         #[command(flatten)]
         target: Target,
     },
-    /// Let a name send
+    /// Approve a sender name
     Approve {
         /// The sender name's id
         id: String,
-        /// Why, for the account
+        /// Reason, shown to the account
         #[arg(long)]
         reason: Option<String>,
         #[command(flatten)]
         target: Target,
     },
-    /// Stop a name from sending
+    /// Reject a sender name, or withdraw its approval
     Reject {
         /// The sender name's id
         id: String,
-        /// Why, for the account
+        /// Reason, shown to the account
         #[arg(long)]
         reason: Option<String>,
         #[command(flatten)]
@@ -222,57 +222,57 @@ pub enum SenderCommand {
 /// Commands about the clock of a sandbox.
 #[derive(Debug, Subcommand)]
 pub enum ClockCommand {
-    /// Say what it shows, and how far it was moved
+    /// Show the time, and how far the clock was advanced
     Show {
         #[command(flatten)]
         target: Target,
     },
-    /// Move it on, and wait until all that falls due on the way is done
+    /// Advance the clock, doing everything that falls due on the way, and wait for that
     Advance {
-        /// How far, at most 34560000
+        /// Seconds to advance, 1 to 34560000
         seconds: u64,
         #[command(flatten)]
         target: Target,
     },
 }
 
-/// What was decided about a sender name.
+/// The status of a sender name.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum Review {
-    /// Nothing yet.
+    /// Waiting for review.
     Pending,
-    /// It may send.
+    /// May be used.
     Approved,
-    /// It may not.
+    /// May not be used.
     Rejected,
 }
 
 /// Whether an account may send.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum Status {
-    /// Approved.
+    /// May send.
     Active,
-    /// Awaiting approval.
+    /// Waits for approval.
     Pending,
-    /// Suspended.
+    /// May not send.
     Suspended,
 }
 
-/// Live or test.
+/// What a key sends.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum Kind {
-    /// Sends real texts.
+    /// Real messages, which cost credits.
     Live,
-    /// Simulates them.
+    /// Simulated messages, free of charge.
     Test,
 }
 
-/// How long a command waits for its answer.
+/// How long a command waits for the server's answer.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long it waits for a move of the clock, which takes as long as the webhooks on the way.
+/// How long it waits while the clock advances: webhooks that fall due are delivered on real time.
 const LONGEST_MOVE: Duration = Duration::from_mins(10);
 
-/// A call of the operator's API.
+/// A request to the operator API.
 struct Call {
     method: Method,
     path: String,
@@ -282,7 +282,7 @@ struct Call {
     patience: Duration,
 }
 
-/// Does what a command says, and prints the answer as JSON.
+/// Runs a command, and prints the answer as JSON.
 pub async fn run(command: Command, settings: &Settings) -> Result<(), CommandFailed> {
     let Some(call) = call_of(command) else { return migrate(settings).await };
     let token = settings.admin_token.as_ref().ok_or(CommandFailed::NoToken)?;
@@ -296,7 +296,7 @@ pub async fn run(command: Command, settings: &Settings) -> Result<(), CommandFai
     Ok(())
 }
 
-/// The call that a command makes; none for what is done without a server.
+/// The request that a command makes; `None` for a command that needs no server.
 fn call_of(command: Command) -> Option<Call> {
     match command {
         Command::Account(command) => Some(account_call(command)),
@@ -315,7 +315,7 @@ async fn migrate(settings: &Settings) -> Result<(), CommandFailed> {
     let store = PgStore::connect(url, PgSettings { connections: 1 }).await?;
     store.migrate().await?;
     store.close().await;
-    println!("the tables are up to date");
+    println!("the database schema is up to date");
     Ok(())
 }
 
@@ -427,13 +427,13 @@ impl Call {
     }
 }
 
-/// What a value is called on the command line and in the API.
+/// The name of a value, the same on the command line and in the API.
 fn name_of(value: &impl ValueEnum) -> String {
     value.to_possible_value().map(|name| name.get_name().to_owned()).unwrap_or_default()
 }
 
-/// An id as a path segment. Ids need no escapes; anything else names nothing, and must not lead to
-/// another path.
+/// An id as a path segment. Valid ids need no escapes. In anything else every other character is
+/// replaced, so that it cannot lead to another path.
 fn segment(id: &str) -> String {
     id.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
 }

@@ -1,4 +1,4 @@
-//! The demo account: what a person needs to send a first text.
+//! The demo account: everything needed to send a first message.
 
 use std::time::Duration;
 
@@ -9,39 +9,38 @@ use sms_core::service::operator::{NewAccountInput, NumberInput};
 use sms_core::{Error, Sms};
 
 const CREDITS: u32 = 1_000;
-/// Ofcom's range for drama: nobody's phone.
+/// From the range that Ofcom reserves for drama: these numbers belong to no phone.
 const SHARED_NUMBER: &str = "07700 900000";
 const DEDICATED_NUMBER: &str = "07700 900001";
 
 /// How often the demo's simulated gateway checks in, so that its number stays online.
 pub const CHECK_IN_EVERY: Duration = Duration::from_mins(1);
 
-/// What carries the demo's texts.
+/// What carries the demo's messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Network {
-    /// The simulator: nothing but the demo itself checks in for its number.
+    /// The simulator. The demo itself has to check in for its number.
     Simulated,
-    /// A network of its own.
+    /// A real network.
     Real,
 }
 
-/// What was made for the demo.
+/// The demo account's keys and number.
 #[derive(Debug)]
 pub struct Demo {
-    /// What carries its texts.
+    /// What carries its messages.
     pub network: Network,
     /// A live key.
     pub live_key: String,
     /// A test key.
     pub test_key: String,
-    /// The account's own number, to be kept online; none when a network does that, or an earlier
-    /// demo account has the number.
+    /// The account's dedicated number, to be kept online. `None` if a real network does that, or
+    /// if an earlier demo account has the number.
     pub number: Option<NumberId>,
 }
 
-/// Makes an active account with 1,000 credits, a live and a test key, one shared and one dedicated
-/// number. Numbers that are there already, from an earlier start on the same database, stay as they
-/// are.
+/// Creates an active account with 1,000 credits, a live and a test key, a shared and a dedicated
+/// number. Numbers that exist already, from an earlier start on the same database, stay unchanged.
 pub async fn make(sms: &Sms, network: Network) -> Result<Demo, Error> {
     let operator = sms.operator();
     let account = operator.account_create(NewAccountInput::active("Demo", CREDITS)).await?;

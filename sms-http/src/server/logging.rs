@@ -1,7 +1,8 @@
-//! What the server logs, and what it never logs, whatever `SMS_LOG` asks for.
+//! What the server logs, and what it never logs, whatever `SMS_LOG` says.
 //!
-//! Nothing of ours logs a number, a text, a key or a secret, at any level. Other crates promise no
-//! such thing: at `debug` and `trace` they may tell what they carry, so they are held at `info`.
+//! Our crates log no phone number, message body, key or secret, at any level. Other crates make no
+//! such promise. At `debug` and `trace` they may log the data they carry, so their lines pass at
+//! `info` and above only.
 
 use std::io::IsTerminal;
 
@@ -12,21 +13,21 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use super::settings::{LogFormat, Settings};
 
-/// What our own crates' targets begin with.
+/// The prefix of our crates' log targets.
 const OURS: &str = "sms_";
 
-/// Targets that may tell contents at `info` and above too, and how severe a line has to be to pass.
-/// PostgreSQL's notices hold whatever it is set to tell; and a parameter of `DATABASE_URL` that is
-/// misspelt is told with its value, which may be the password.
+/// Targets that may log data even at `info`, with the level from which their lines pass (`None`:
+/// never). PostgreSQL's notices hold whatever its configuration asks for. For a misspelt parameter
+/// of `DATABASE_URL`, sqlx logs the value, which may be the password.
 const HELD_FURTHER: [(&str, Option<Level>); 2] =
     [("sqlx::postgres::notice", Some(Level::WARN)), ("sqlx_postgres::options::parse", None)];
 
-/// Logs to standard error from now on, as the settings say.
+/// Starts logging to standard error.
 pub fn start(settings: &Settings) {
     let wanted = EnvFilter::try_new(&settings.log).unwrap_or_else(|_| EnvFilter::new("info"));
     let builder = tracing_subscriber::fmt()
         .with_env_filter(wanted)
-        // Colours are for people: a file or a collector of logs gets none.
+        // Only a terminal gets colours.
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr);
     let passes = filter_fn(|line: &Metadata<'_>| passes(line.target(), *line.level()));
@@ -63,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_database_tells_of_its_statements_and_settings_does_not_pass() {
+    fn a_databases_notices_and_options_are_not_logged() {
         assert!(!passes("sqlx::postgres::notice", Level::INFO));
         assert!(passes("sqlx::postgres::notice", Level::WARN));
         assert!(!passes("sqlx_postgres::options::parse", Level::ERROR));

@@ -1,4 +1,4 @@
-//! A client of the operator's API, for the commands of the server binary.
+//! A client of the operator API, for the commands of the server binary.
 
 use std::time::Duration;
 
@@ -9,34 +9,34 @@ use sms_store_postgres::ConnectFailed;
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandFailed {
-    /// There is no token to show to the server.
-    #[error("give the operator's token as SMS_ADMIN_TOKEN or --admin-token")]
+    /// The operator's token is missing.
+    #[error("SMS_ADMIN_TOKEN is missing: set it, or give --admin-token")]
     NoToken,
-    /// There is no database to migrate.
-    #[error("give the database's address as DATABASE_URL or --database-url")]
+    /// No database is given.
+    #[error("DATABASE_URL is missing: set it, or give --database-url")]
     NoDatabase,
     /// The database could not be reached or prepared.
     #[error("the database of DATABASE_URL cannot be used: {0}")]
     Database(#[from] ConnectFailed),
-    /// The client could not be made.
-    #[error("the HTTP client could not be made: {0}")]
+    /// The HTTP client could not be set up.
+    #[error("the HTTP client could not be set up: {0}")]
     Client(String),
     /// The server did not answer.
-    #[error("no answer from {url}: {reason}. Is the server running, and is --server right?")]
+    #[error("{url} did not answer: {reason}. Is the server running, and is --server correct?")]
     NoAnswer {
-        /// Where it was looked for.
+        /// The base URL that was called.
         url: String,
-        /// What went wrong.
+        /// The cause at the bottom.
         reason: String,
     },
-    /// The server refused.
+    /// The server answered with an error.
     #[error("{code}: {message}{details}")]
     Refused {
-        /// The stable code.
+        /// The error's `code`.
         code: String,
-        /// What to do about it.
+        /// The error's `message`.
         message: String,
-        /// Specifics, on lines of their own.
+        /// The error's `details`, one line each, each after a line break.
         details: String,
     },
 }
@@ -63,8 +63,8 @@ impl OperatorClient {
         Ok(Self { client, base, token: token.to_owned() })
     }
 
-    /// Calls the operator's API and returns `data`; null for an answer without a body. Waits so
-    /// long for the answer.
+    /// Calls the operator API and returns `data`; null for an answer without a body. Gives up after
+    /// `patience`.
     pub async fn call(
         &self,
         method: Method,
@@ -97,7 +97,7 @@ fn refused(error: &Value) -> CommandFailed {
     CommandFailed::Refused { code: text("code"), message: text("message"), details }
 }
 
-/// The cause at the bottom, which says the most.
+/// The cause at the bottom, which is the most specific.
 fn innermost(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(source) = cause.source() {

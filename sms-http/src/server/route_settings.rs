@@ -4,20 +4,20 @@
 //! | setting | default | meaning |
 //! |---|---|---|
 //! | `URL` | required | `smpp://system_id@host:port`, or `smpps://` for TLS; port 2775 or 3550 |
-//! | `PASSWORD`, `PASSWORD_FILE` | required | the password, or a file with it |
-//! | `CA_FILE` | public ones | with TLS: a PEM file of the authorities to trust, and no others |
-//! | `SYSTEM_TYPE` | none | the kind of client, where the SMSC wants one |
-//! | `VERSION` | 3.4 | the version spoken: `3.4` or `5.0` |
+//! | `PASSWORD`, `PASSWORD_FILE` | required | the password, or the path of a file that holds it |
+//! | `CA_FILE` | public CAs | with TLS: a PEM file; only the authorities in it are trusted |
+//! | `SYSTEM_TYPE` | none | the `system_type`, if the SMSC requires one |
+//! | `VERSION` | 3.4 | the version of SMPP: `3.4` or `5.0` |
 //! | `BIND` | transceiver | `transceiver`, or `separate` for a transmitter and a receiver |
-//! | `BINDS` | 1 | connections side by side, up to 16 |
-//! | `WINDOW` | 10 | messages of one connection that may wait for their response, up to 1,000 |
-//! | `RATE` | none | messages a second over all connections, up to 100,000 |
-//! | `LONG_TEXTS` | udh8 | `udh8`, `udh16`, `sar` or `payload` |
-//! | `GSM7` | unpacked | `unpacked` or `packed` |
-//! | `IDS` | same | ids in response and receipt: `same`, `hex-decimal` or `decimal-hex` |
+//! | `BINDS` | 1 | number of parallel connections, up to 16 |
+//! | `WINDOW` | 10 | unanswered messages allowed per connection, up to 1,000 |
+//! | `RATE` | none | messages per second over all connections, up to 100,000 |
+//! | `LONG_TEXTS` | udh8 | how long messages are split: `udh8`, `udh16`, `sar` or `payload` |
+//! | `GSM7` | unpacked | how GSM-7 text is coded: `unpacked` or `packed` |
+//! | `IDS` | same | message ids in response and receipt: `same`, `hex-decimal` or `decimal-hex` |
 //! | `UNANSWERED` | again | a message that may have been sent: `again` or `undelivered` |
 //! | `PATIENCE` | 30s | how long the SMSC may take to answer |
-//! | `IDLE` | 30s | silence after which an `enquire_link` is sent |
+//! | `IDLE` | 30s | silence after which the route sends an `enquire_link` |
 //! | `FAILOVER` | 60s | how long all connections may be down before the next route takes over |
 //!
 //! Times are `500ms`, `30s` or `5m`, from 100 ms to 10 minutes.
@@ -36,13 +36,13 @@ use sms_smpp::trust::Roots;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{variable}: {problem}")]
 pub struct BadSetting {
-    /// The variable.
+    /// The name of the variable.
     pub variable: String,
     /// What is wrong. Never the value, which may be a secret.
     pub problem: &'static str,
 }
 
-/// Where settings come from: the value of a variable, if it is set.
+/// Looks up a variable; `None` if it is not set.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Reads the settings of the route `name`.
@@ -100,9 +100,9 @@ impl Reader<'_> {
         }
     }
 
-    /// Where the SMSC is, and the account there.
+    /// The address of the SMSC, and the account there.
     fn account(&self) -> Result<RouteSettings, BadSetting> {
-        let missing = "is missing: smpp://system_id@host:port";
+        let missing = "is missing; set it to smpp://system_id@host:port";
         let url = self.get("URL").ok_or_else(|| self.bad("URL", missing))?;
         let password = self.password();
         // What is wrong with the URL is reported first.
@@ -113,7 +113,7 @@ impl Reader<'_> {
                 made.map_err(|_| self.bad("PASSWORD", "must have 1 to 8 octets"))?
             }
         };
-        let problem = "may have up to 12 characters";
+        let problem = "must have at most 12 characters";
         self.apply("SYSTEM_TYPE", problem, settings, |it, text| it.system_type(text).ok())
     }
 
@@ -125,14 +125,14 @@ impl Reader<'_> {
                 let read = read.map_err(|_| self.bad("PASSWORD_FILE", "cannot be read"))?;
                 Ok(read.trim_end_matches(['\r', '\n']).to_owned())
             }
-            (None, None) => Err(self.bad("PASSWORD", "is missing, and so is PASSWORD_FILE")),
+            (None, None) => Err(self.bad("PASSWORD", "is missing; set it, or PASSWORD_FILE")),
         }
     }
 
     fn roots(&self, settings: RouteSettings) -> Result<RouteSettings, BadSetting> {
         let Some(path) = self.get("CA_FILE") else { return Ok(settings) };
         let bad = |problem| self.bad("CA_FILE", problem);
-        let without_tls = "is of use with smpps:// only";
+        let without_tls = "needs an smpps:// URL";
         if settings.peer().transport == Transport::Plain {
             return Err(bad(without_tls));
         }
@@ -213,11 +213,11 @@ fn problem_of(url: BadUrl) -> &'static str {
         BadUrl::Form => "must be smpp://system_id@host:port, or smpps:// for TLS",
         BadUrl::SystemIdMissing => "has no system_id before the @",
         BadUrl::SystemIdLength => "must have a system_id of 1 to 15 octets",
-        BadUrl::Password => "must not hold the password, which goes into PASSWORD or PASSWORD_FILE",
+        BadUrl::Password => "must not contain the password; use PASSWORD or PASSWORD_FILE",
     }
 }
 
-/// `500ms`, `30s` or `5m`.
+/// Reads a duration such as `500ms`, `30s` or `5m`.
 fn duration(text: &str) -> Option<Duration> {
     let split = text.find(|c: char| !c.is_ascii_digit())?;
     let (number, unit) = text.split_at(split);
@@ -357,7 +357,7 @@ mod tests {
         }
         std::fs::remove_file(&path).unwrap();
         let plain = refusal(&[("CA_FILE", &file)]);
-        assert_eq!(plain, "SMS_ROUTE_MAIN_CA_FILE: is of use with smpps:// only");
+        assert_eq!(plain, "SMS_ROUTE_MAIN_CA_FILE: needs an smpps:// URL");
     }
 
     #[test]

@@ -1,8 +1,7 @@
-//! The routes that `SMS_ROUTES` names: the simulator, and routes over SMPP with settings of their
-//! own.
+//! The routes that `SMS_ROUTES` names: the simulator and SMPP routes.
 //!
-//! Their order counts: the first one carries live texts whose number names none, and the one after
-//! another carries the other's texts when that is down.
+//! Their order matters. The first one is the default: it carries the live messages of numbers that
+//! name no route. While a route is down, the next one carries its messages.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -22,12 +21,12 @@ pub const SIMULATOR: &str = "simulator";
 /// The longest name of a route.
 const LONGEST_NAME: usize = 20;
 
-/// A route as it is set up.
+/// A route to build, with its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RoutePlan {
     /// The simulated network.
     Simulator,
-    /// A real one.
+    /// A real network over SMPP.
     Smpp {
         /// The route's name.
         name: RouteName,
@@ -36,16 +35,16 @@ pub enum RoutePlan {
     },
 }
 
-/// Routes that cannot be.
+/// Settings of routes that are missing or invalid.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RoutesRefused {
-    /// A route's name cannot be. What was given is not shown: it may be an address with a password.
-    #[error("SMS_ROUTES has names of 1 to 20 of a-z, 0-9 and -, with commas between them")]
+    /// A name is invalid. The message does not show it: it may be a URL with a password.
+    #[error("SMS_ROUTES must be names separated by commas, each 1 to 20 of a-z, 0-9 and -")]
     Name,
-    /// A route has the name of the one that carries the texts of test keys.
-    #[error("SMS_ROUTES names test, which carries the texts of test keys")]
+    /// The name `test` is taken by the route that carries the messages of test keys.
+    #[error("SMS_ROUTES must not name test: that route carries the messages of test keys")]
     OfTestKeys,
-    /// Two routes have one name.
+    /// Two routes have the same name.
     #[error("SMS_ROUTES names {0} twice")]
     Twice(String),
     /// A setting of a route is missing or invalid.
@@ -54,7 +53,7 @@ pub enum RoutesRefused {
 }
 
 impl RoutePlan {
-    /// The route itself. It connects when it runs.
+    /// Builds the route. It connects when it runs.
     pub fn build(self, clock: Arc<dyn Clock>, random: &Arc<dyn Random>) -> Arc<dyn Route> {
         match self {
             Self::Simulator => Arc::new(Simulator::new(RouteName::new(SIMULATOR))),
@@ -66,7 +65,7 @@ impl RoutePlan {
 }
 
 impl fmt::Display for RoutePlan {
-    /// For people: what it is called and where it leads. Never who we are there.
+    /// The name and the address, for people. Never the account there.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Simulator => f.write_str(SIMULATOR),
@@ -79,8 +78,8 @@ impl fmt::Display for RoutePlan {
 ///
 /// # Errors
 ///
-/// The first name that cannot be, or the first setting that is missing or cannot be. Neither shows
-/// a value.
+/// The first invalid name, or the first setting that is missing or invalid. The error shows no
+/// value.
 pub fn read(names: &[String], variables: Variables<'_>) -> Result<Vec<RoutePlan>, RoutesRefused> {
     check_names(names)?;
     let plan = |name: &String| {
@@ -93,7 +92,7 @@ pub fn read(names: &[String], variables: Variables<'_>) -> Result<Vec<RoutePlan>
     names.iter().map(plan).collect()
 }
 
-/// Refuses names that cannot be, or that stand for two routes.
+/// Refuses names that are invalid, reserved or given twice.
 pub fn check_names(names: &[String]) -> Result<(), RoutesRefused> {
     let mut known = BTreeSet::new();
     for name in names {
@@ -134,15 +133,15 @@ mod tests {
     ];
 
     #[test]
-    fn routes_keep_their_order_and_have_settings_of_their_own() {
+    fn routes_keep_their_order_and_have_separate_settings() {
         let backup = [
             ("SMS_ROUTE_BACK_UP_URL", "smpps://other@smsc.example.com:3551"),
             ("SMS_ROUTE_BACK_UP_PASSWORD", "canary"),
         ];
         let set = [&MAIN[..], &backup].concat();
-        let told = read_with("back-up,simulator,main", &set).unwrap();
+        let shown = read_with("back-up,simulator,main", &set).unwrap();
         assert_eq!(
-            told,
+            shown,
             [
                 "back-up (smpps://smsc.example.com:3551)",
                 "simulator",
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_or_wrong_setting_is_told_by_its_variable_and_never_by_its_value() {
+    fn a_missing_or_invalid_setting_is_reported_by_variable_and_never_by_value() {
         let wrong = ("SMS_ROUTE_MAIN_WINDOW", "canary");
         let file = [MAIN[0], ("SMS_ROUTE_MAIN_PASSWORD_FILE", "/canary/canary")];
         let over_tls = ("SMS_ROUTE_MAIN_URL", "smpps://example@smsc.example.com");
@@ -166,14 +165,14 @@ mod tests {
             (&file, "SMS_ROUTE_MAIN_PASSWORD_FILE"),
             (&authorities, "SMS_ROUTE_MAIN_CA_FILE"),
         ] {
-            let told = read_with("simulator,main", set).unwrap_err();
-            assert!(told.starts_with(variable), "{told}");
-            assert!(!told.contains("canary"), "{told}");
+            let refused = read_with("simulator,main", set).unwrap_err();
+            assert!(refused.starts_with(variable), "{refused}");
+            assert!(!refused.contains("canary"), "{refused}");
         }
     }
 
     #[test]
-    fn names_are_short_plain_and_given_once() {
+    fn names_are_short_plain_and_unique() {
         let longest = "a".repeat(LONGEST_NAME);
         for good in ["a", "main-2", longest.as_str(), "simulator,main"] {
             assert_eq!(check_names(&names(good)), Ok(()), "{good}");

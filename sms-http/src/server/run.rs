@@ -1,4 +1,4 @@
-//! From settings to a server that runs until it is told to stop.
+//! Builds a server from its settings, and runs it until it is asked to stop.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -35,40 +35,40 @@ use crate::sandbox::Sandbox;
 use crate::web::intake::IntakeLimits;
 use crate::web::serve::{self, ServeLimits, serve};
 
-/// How long everything may take to stop, from the signal on.
+/// How long the whole server may take to stop after the signal.
 const TIME_TO_STOP: Duration = Duration::from_secs(9);
 
-/// How often measurements are folded together.
+/// How often new measurements are folded into their histograms.
 const UPKEEP_EVERY: Duration = Duration::from_secs(5);
 
-/// How long SMSCs take to answer, counted by route in these steps of seconds: from one next door
-/// to the end of the patience that a route has unless it is set.
+/// The histogram of how long SMSCs take to answer, and its buckets in seconds: from an SMSC in the
+/// same network to the default of `PATIENCE`.
 const ANSWER_SECONDS: &str = "sms_smpp_answer_seconds";
 const ANSWER_BUCKETS: [f64; 12] =
     [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
 
-/// Why the server did not start, or did not go on.
+/// Why the server did not start, or stopped early.
 #[derive(Debug, thiserror::Error)]
 pub enum StartFailed {
-    /// Settings that do not go together.
+    /// A setting is missing or invalid.
     #[error(transparent)]
     Settings(#[from] SettingsRefused),
     /// An address could not be listened on.
     #[error("cannot listen on {addr}: {source}")]
     Listen {
-        /// Which one.
+        /// The address.
         addr: SocketAddr,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The webhook client could not be made.
-    #[error("the webhook client could not be made")]
+    /// The webhook client could not be set up.
+    #[error("the webhook client could not be set up")]
     Webhooks(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The database could not be reached or prepared.
     #[error("the database of DATABASE_URL cannot be used: {0}")]
     Database(#[from] ConnectFailed),
-    /// The demo account could not be made.
-    #[error("the demo account could not be made")]
+    /// The demo account could not be created.
+    #[error("the demo account could not be created")]
     Demo(#[from] sms_core::Error),
     /// A worker panicked.
     #[error(transparent)]
@@ -76,26 +76,25 @@ pub enum StartFailed {
     /// A task of the server panicked.
     #[error("a task of the server panicked; see the log")]
     TaskPanicked,
-    /// Counters could not be set up.
+    /// Metrics could not be set up.
     #[error("metrics could not be set up")]
     Metrics,
 }
 
-/// What a program that runs the server inside itself brings along.
+/// What a program that embeds the server adds to the settings.
 #[derive(Debug, Default)]
 pub struct Additions {
-    /// Routes of its own, before those of the settings: the first one carries live texts whose
-    /// number names no other.
+    /// More routes, placed before those of the settings. The first one becomes the default route.
     pub routes: Vec<Arc<dyn Route>>,
-    /// How long claimed texts are held, if not as long as usual.
+    /// The lease of claimed messages, if not the usual one.
     pub lease: Option<Duration>,
-    /// How long claimed webhook deliveries are held, if not as long as usual: more than
+    /// The lease of claimed webhook deliveries, if not the usual one. It must be longer than
     /// `SMS_WEBHOOK_TIMEOUT`.
     pub attempt_lease: Option<Duration>,
 }
 
-/// Serves until `stop` resolves, then stops in order: no new requests, those under way end, workers
-/// finish what they have in hand.
+/// Serves until `stop` resolves. Then it accepts no more requests, finishes those in progress, and
+/// lets the workers finish what they have claimed.
 pub async fn run(
     settings: Settings,
     stop: impl Future<Output = ()> + Send,
@@ -103,7 +102,7 @@ pub async fn run(
     run_with(settings, Additions::default(), stop).await
 }
 
-/// [`run()`] with what its caller adds.
+/// [`run()`] with additions.
 pub async fn run_with(
     settings: Settings,
     additions: Additions,
@@ -173,14 +172,14 @@ pub async fn run_with(
         panicked = workers.failed() => Err(panicked.into()),
         () = a_task_panics(&mut loops) => Err(StartFailed::TaskPanicked),
     };
-    tracing::info!("stopping: no new requests, those under way end");
+    tracing::info!("stopping; requests in progress will finish");
     drop(stopper);
     finish(servers, loops, workers).await;
     result
 }
 
-/// Resolves when a task panics that should go on, and never otherwise. The server ends then, to be
-/// started again.
+/// Resolves when a task panics, and never otherwise. The server then exits, so that its supervisor
+/// can start it again.
 async fn a_task_panics(tasks: &mut JoinSet<()>) {
     loop {
         match tasks.join_next().await {
@@ -188,7 +187,7 @@ async fn a_task_panics(tasks: &mut JoinSet<()>) {
                 tracing::error!("a task of the server panicked");
                 return;
             }
-            // A demo number that was removed.
+            // The loop of the demo's number ends when the number is removed.
             Some(_) => {}
             None => std::future::pending().await,
         }
@@ -222,12 +221,12 @@ fn build(
     Ok(routes.into_iter().chain(planned).fold(builder, SmsBuilder::route).build())
 }
 
-/// What carries the texts of a demo account.
+/// What carries the messages of the demo account.
 fn network(sms: &Sms) -> Network {
     if sms.default_route().as_str() == SIMULATOR { Network::Simulated } else { Network::Real }
 }
 
-/// The operator's token, and whether it was made up now.
+/// The operator's token, and whether it was generated now.
 fn operator_token(settings: &Settings) -> (String, bool) {
     if let Some(token) = &settings.admin_token {
         return (token.0.clone(), false);
@@ -253,13 +252,13 @@ fn install_metrics() -> Result<MetricsPage, StartFailed> {
 
 fn warn_of(settings: &Settings) {
     if settings.database().is_none() {
-        tracing::warn!("serving from memory: nothing is kept when the server stops");
+        tracing::warn!("serving from memory: all data is lost when the server stops");
     }
     if settings.sandbox {
-        tracing::warn!("a sandbox: the operator moves the clock by POST /admin/v1/clock");
+        tracing::warn!("running as a sandbox: POST /admin/v1/clock advances the clock");
     }
     if settings.webhook_allow_private {
-        tracing::warn!("webhook endpoints may be loopback and private addresses");
+        tracing::warn!("webhook endpoints on loopback and private addresses are allowed");
     }
 }
 
@@ -275,7 +274,7 @@ fn start_servers(
         let running = app.running_handlers();
         servers.spawn(async move {
             let stop = async move {
-                // An error means that the sender is gone, which is how stopping is told.
+                // The error means that the sender was dropped, which is the signal to stop.
                 let _ = stopping.changed().await;
             };
             serve(listener, app, ServeLimits::default(), stop).await;
@@ -292,7 +291,7 @@ fn start_servers(
     servers
 }
 
-/// The demo's simulated gateway: it checks in, so that its number stays online.
+/// The demo's simulated gateway: it checks in regularly, so that its number stays online.
 async fn keep_online(sms: Sms, number: sms_core::ids::NumberId, mut stopping: Stopping) {
     loop {
         tokio::select! {
@@ -302,13 +301,13 @@ async fn keep_online(sms: Sms, number: sms_core::ids::NumberId, mut stopping: St
         match sms.operator().number_check_in(number).await {
             // The operator removed it.
             Err(sms_core::Error::NotFound(_)) => return,
-            Err(error) => tracing::warn!(error = %causes(&error), "the demo did not check in"),
+            Err(error) => tracing::warn!(error = %causes(&error), "the demo's check-in failed"),
             Ok(()) => {}
         }
     }
 }
 
-/// Folds what was measured into its buckets, which otherwise waits for somebody to read `/metrics`.
+/// Folds new measurements into their histograms. Otherwise they pile up until a read of `/metrics`.
 async fn keep_metrics_small(metrics: MetricsPage, mut stopping: Stopping) {
     loop {
         tokio::select! {
@@ -318,7 +317,7 @@ async fn keep_metrics_small(metrics: MetricsPage, mut stopping: Stopping) {
     }
 }
 
-/// Ends everything side by side: servers end the requests under way, workers stop in order.
+/// Stops servers and workers concurrently. Servers finish their requests, workers their claims.
 async fn finish(mut servers: JoinSet<()>, mut tasks: JoinSet<()>, workers: Workers) {
     let rest = async {
         while servers.join_next().await.is_some() {}
@@ -326,10 +325,10 @@ async fn finish(mut servers: JoinSet<()>, mut tasks: JoinSet<()>, workers: Worke
     };
     let (workers, rest) = tokio::join!(workers.stop(TIME_TO_STOP), timeout(TIME_TO_STOP, rest));
     if let Err(error) = &workers {
-        tracing::warn!(%error, "leases that workers still hold run out");
+        tracing::warn!(%error, "the workers did not stop in time; their leases will expire");
     }
     if rest.is_err() {
-        tracing::warn!("stopped before every request had ended");
+        tracing::warn!("stopped before all requests had finished");
     } else if workers.is_ok() {
         tracing::info!("stopped");
     }

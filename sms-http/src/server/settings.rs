@@ -1,4 +1,4 @@
-//! The settings of the server: each an environment variable and a flag of the same name.
+//! The settings of the server. Each is a flag and an environment variable.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -10,79 +10,81 @@ use sms_core::link::LinkBase;
 
 use super::routes::{self, RoutesRefused, SIMULATOR};
 
-/// How the server is set up.
+/// The settings of the server.
 #[derive(Debug, Clone, Args)]
 pub struct Settings {
-    /// Where it listens; the API is under /api/v1
+    /// Address to listen on; the API is under /api/v1
     #[arg(long, env = "SMS_ADDR", default_value = "127.0.0.1:8080", global = true)]
     pub addr: SocketAddr,
-    /// A `postgres://` address; without it the in-memory store serves
+    /// PostgreSQL database, as a postgres:// URL [default: keep everything in memory]
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, global = true)]
     pub database_url: Option<Hidden>,
-    /// The operator's token; without it a random one is made and printed once, in memory mode only
+    /// Bearer token of the operator API, at least 16 characters; required with DATABASE_URL
+    /// [default: generated and printed at startup]
     #[arg(long, env = "SMS_ADMIN_TOKEN", hide_env_values = true, global = true)]
     pub admin_token: Option<Hidden>,
-    /// A listener of its own for /admin/v1 and /metrics; without it they are served on SMS_ADDR
+    /// Separate address to listen on for /admin/v1 and /metrics [default: serve them on SMS_ADDR]
     #[arg(long, env = "SMS_ADMIN_ADDR", global = true)]
     pub admin_addr: Option<SocketAddr>,
-    /// Make a demo account with credits, keys and numbers, and print how to use it; true in memory
-    /// mode unless set
+    /// Create a demo account with credits, keys and numbers, and print how to use it [default: true
+    /// without DATABASE_URL, else false]
     #[arg(long, env = "SMS_DEMO", num_args = 0..=1, default_missing_value = "true")]
     pub demo: Option<bool>,
-    /// A clock that the operator moves; needs the in-memory store and no route but the simulator
+    /// Run on a clock that the operator can advance; only in memory, and only with the route
+    /// `simulator`
     #[arg(
         long, env = "SMS_SANDBOX", num_args = 0..=1, default_missing_value = "true",
         default_value_t = false, action = clap::ArgAction::Set
     )]
     pub sandbox: bool,
-    /// The base of short links and of the address in the API's document [default: http://SMS_ADDR]
+    /// Public base URL, used in short links and in the OpenAPI document [default: http://SMS_ADDR]
     #[arg(long, env = "SMS_PUBLIC_URL")]
     pub public_url: Option<String>,
-    /// Requests per second of one key
+    /// Requests per second allowed for one API key
     #[arg(long, env = "SMS_RATE_PER_SECOND", default_value = "20")]
     pub rate_per_second: NonZeroU32,
-    /// Requests of one key that may come at once
+    /// Requests of one API key allowed in a burst
     #[arg(long, env = "SMS_RATE_BURST", default_value = "40")]
     pub rate_burst: NonZeroU32,
-    /// Let webhook endpoints be loopback or private addresses, for development and tests
+    /// Allow webhook endpoints on loopback and private addresses, for development and tests
     #[arg(
         long, env = "SMS_WEBHOOK_ALLOW_PRIVATE", num_args = 0..=1,
         default_missing_value = "true", default_value_t = false,
         action = clap::ArgAction::Set
     )]
     pub webhook_allow_private: bool,
-    /// Delays of webhook retries, such as 1m,5m,2h
+    /// Delays between the attempts of a webhook delivery, such as 1m,5m,2h
     #[arg(
         long, env = "SMS_WEBHOOK_RETRIES", default_value = "1m,5m,30m,2h,6h,12h",
         value_delimiter = ',', value_parser = duration
     )]
     pub webhook_retries: Vec<Duration>,
-    /// How long a webhook endpoint may take to answer
+    /// How long a webhook endpoint may take to answer, 100ms to 25s
     #[arg(long, env = "SMS_WEBHOOK_TIMEOUT", default_value = "8s", value_parser = duration)]
     pub webhook_timeout: Duration,
-    /// Names of the routes that carry live texts, the first one by default; when one is down the
-    /// next carries its texts. Each but `simulator` goes over SMPP and has variables of its own:
-    /// SMS_ROUTE_MAIN_URL, SMS_ROUTE_MAIN_PASSWORD and so on
+    /// Names of the routes for live messages. The first is the default; while a route is down, the
+    /// next one carries its messages. `simulator` is built in. Any other name is an SMPP route with
+    /// settings of its own, such as SMS_ROUTE_MAIN_URL and SMS_ROUTE_MAIN_PASSWORD for `main`
     #[arg(long, env = "SMS_ROUTES", default_value = "simulator", value_delimiter = ',')]
     pub routes: Vec<String>,
-    /// What is logged, as `info` or `sms_http=debug,warn`
+    /// Log filter, such as `info` or `sms_http=debug,warn`
     #[arg(long, env = "SMS_LOG", default_value = "info", global = true)]
     pub log: String,
-    /// How it is logged
+    /// Log format
     #[arg(long, env = "SMS_LOG_FORMAT", default_value = "text", global = true)]
     pub log_format: LogFormat,
 }
 
-/// How log lines look.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum LogFormat {
     /// For people.
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
-/// A setting that must not be shown.
+/// A secret setting. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Hidden(pub String);
 
@@ -100,39 +102,39 @@ impl std::str::FromStr for Hidden {
     }
 }
 
-/// Settings that do not go together.
+/// Settings that are invalid, or that contradict each other.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsRefused {
     /// `DATABASE_URL` names something other than PostgreSQL.
     #[error("DATABASE_URL must begin with postgres://; unset it to serve from memory")]
     NotPostgres,
-    /// There is no token that outlives the server.
+    /// The database outlives the server, and a generated token would not.
     #[error(
-        "DATABASE_URL is set, so SMS_ADMIN_TOKEN has to be set too: one of 16 characters at least"
+        "SMS_ADMIN_TOKEN is missing: with DATABASE_URL it is required, with at least 16 characters"
     )]
     NoToken,
-    /// A sandbox is to stand on a database.
-    #[error("SMS_SANDBOX is set, and so is DATABASE_URL: a sandbox serves from memory; unset one")]
+    /// A sandbox cannot use a database.
+    #[error("SMS_SANDBOX and DATABASE_URL are both set: a sandbox runs in memory only; unset one")]
     SandboxNeedsMemory,
-    /// A sandbox is to have routes whose networks do not go by its clock.
-    #[error("SMS_SANDBOX is set: a sandbox has no route but the simulator")]
+    /// Real networks do not go by the clock of a sandbox.
+    #[error("SMS_SANDBOX is set: a sandbox takes no route but simulator; check SMS_ROUTES")]
     SandboxNeedsSimulator,
-    /// The routes cannot be.
+    /// The settings of the routes are invalid.
     #[error(transparent)]
     Routes(#[from] RoutesRefused),
-    /// The operator's token can be guessed.
-    #[error("SMS_ADMIN_TOKEN has less than 16 characters; give a longer one")]
+    /// The operator's token is too short, so it can be guessed.
+    #[error("SMS_ADMIN_TOKEN is too short: it must have at least 16 characters")]
     WeakToken,
-    /// An endpoint's time is out of bounds.
-    #[error("SMS_WEBHOOK_TIMEOUT must be 100ms to 25s: less than a delivery is held for")]
+    /// The timeout of webhooks is out of range: it must be shorter than the lease of a delivery.
+    #[error("SMS_WEBHOOK_TIMEOUT must be 100ms to 25s")]
     WebhookTimeout,
-    /// The public address is no URL.
+    /// The public base URL is invalid.
     #[error("SMS_PUBLIC_URL must begin with http:// or https:// and must not end with a slash")]
     PublicUrl,
 }
 
 impl Settings {
-    /// Refuses settings that do not go together or that this version cannot serve.
+    /// Checks that the settings are valid together.
     pub fn check(&self) -> Result<(), SettingsRefused> {
         if let Some(url) = self.database() {
             if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
@@ -162,18 +164,18 @@ impl Settings {
         Ok(())
     }
 
-    /// Where the database is; `None` serves from memory.
+    /// The URL of the database; `None` to keep everything in memory.
     pub fn database(&self) -> Option<&str> {
         let url = self.database_url.as_ref().map(|url| url.0.as_str());
         url.filter(|url| !url.is_empty())
     }
 
-    /// Whether a demo account is made: by default in memory mode, where nothing else is there.
+    /// Whether to create a demo account: by default only in memory, where there is no other.
     pub fn wants_demo(&self) -> bool {
         self.demo.unwrap_or(self.database().is_none())
     }
 
-    /// The base of links, given where the server really listens.
+    /// The public base URL; by default the address on which the server listens.
     pub fn public_url(&self, listening: SocketAddr) -> String {
         self.public_url.clone().unwrap_or_else(|| format!("http://{listening}"))
     }
@@ -184,13 +186,14 @@ fn duration(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
-    let number: u32 = number.parse().map_err(|_| format!("{text:?} is no duration such as 8s"))?;
+    let number: u32 =
+        number.parse().map_err(|_| format!("{text:?} is not a duration such as 8s"))?;
     let unit = match unit {
         "ms" => Duration::from_millis(1),
         "s" => Duration::from_secs(1),
         "m" => Duration::from_mins(1),
         "h" => Duration::from_hours(1),
-        _ => return Err(format!("{text:?} is no duration: use ms, s, m or h")),
+        _ => return Err(format!("{text:?} is not a duration: its unit must be ms, s, m or h")),
     };
     Ok(unit * number)
 }
@@ -231,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_served_is_refused_with_the_reason() {
+    fn invalid_settings_are_refused_with_the_reason() {
         for (flags, refused) in [
             (vec!["--database-url", "mysql://x"], SettingsRefused::NotPostgres),
             (vec!["--database-url", "postgres://x"], SettingsRefused::NoToken),

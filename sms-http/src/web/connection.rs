@@ -1,10 +1,9 @@
-//! When a connection has been slow or silent for too long.
+//! Detects connections that have been slow or silent for too long.
 //!
-//! The HTTP library has one timer, for heads, and none between requests apart from heads, or while
-//! a client does not read its answer. So the connection is watched from outside: [`Watched`] notes
-//! what goes over the socket, the server notes requests and answers, and [`Pulse`] works out until
-//! when the connection may go on as it does.
-//! Accepting and cutting off is done in [`crate::web::serve`].
+//! The HTTP library has a single timer, for heads. It has none for the time between requests, and
+//! none for a client that does not read its answer. So the connection is watched from outside:
+//! [`Watched`] notes bytes on the socket, the server notes requests and answers, and [`Pulse`]
+//! computes the deadline. [`crate::web::serve`] accepts connections and cuts them off.
 
 use std::io;
 use std::pin::Pin;
@@ -17,14 +16,14 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// How long a connection may be in each of its states.
+/// How long a connection may stay in each state.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
     /// From the first byte of a request (or the start of the connection) to the end of its head.
     pub head: Duration,
     /// Between an answer and the next request.
     pub idle: Duration,
-    /// With an answer that the client does not read.
+    /// While the client does not read its answer.
     pub unread: Duration,
 }
 
@@ -33,7 +32,7 @@ pub(crate) struct Patience {
 pub(crate) struct Pulse {
     patience: Patience,
     state: Mutex<State>,
-    /// Rung when the deadline may have come nearer.
+    /// Notified when the deadline may have moved closer.
     sooner: Notify,
 }
 
@@ -47,11 +46,11 @@ struct State {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Bytes of a head have come or, at the start, are awaited.
+    /// A head is arriving or, at the start, expected.
     Head,
     /// At least one request is being answered.
     Busy,
-    /// The last answer is written and nothing has come since.
+    /// The last answer is written, and nothing has arrived since.
     Idle,
 }
 
@@ -69,7 +68,7 @@ impl Pulse {
         })
     }
 
-    /// Waits until the connection has been too slow in what it does.
+    /// Waits until the connection has missed its deadline.
     pub(crate) async fn stopped(&self) {
         loop {
             let changed = self.sooner.notified();
@@ -137,13 +136,13 @@ impl Pulse {
         of_phase.into_iter().chain(of_reader).min()
     }
 
-    /// Every change is complete before the lock is given back, so a poisoned one is as good.
+    /// Every change is complete before the lock is released, so a poisoned lock holds valid state.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A request being answered, until the last byte of the answer is handed to the connection.
+/// A request in progress, until the last byte of its answer is handed to the connection.
 #[derive(Debug)]
 pub(crate) struct RequestGuard {
     pulse: Arc<Pulse>,
@@ -155,7 +154,7 @@ impl Drop for RequestGuard {
     }
 }
 
-/// The body of an answer, which keeps its request under way as long as it is being sent.
+/// The body of an answer. Its request stays in progress until the body is sent.
 #[derive(Debug)]
 pub(crate) struct GuardedBody<B> {
     pub body: B,
@@ -182,7 +181,7 @@ impl<B: Body + Unpin> Body for GuardedBody<B> {
     }
 }
 
-/// A socket that tells its pulse what comes and goes.
+/// A socket that reports reads and writes to its pulse.
 #[derive(Debug)]
 pub(crate) struct Watched<S> {
     pub socket: S,

@@ -1,9 +1,9 @@
-//! The interactive page of the API's document, which loads nothing from anywhere else.
+//! The interactive page of the OpenAPI document. It loads nothing from another host.
 //!
-//! The page is Swagger UI, whose script and style the framework carries as text. Our own 3.1
-//! document is written into it in place of the framework's. A content security policy keeps the
-//! browser to this server whatever the script would like: no font, image, script or validator is
-//! fetched from another host, and requests that are tried out go to this server alone.
+//! The page is Swagger UI, whose script and style come with the framework. Our 3.1 document
+//! replaces the framework's in it. A content security policy restricts the browser to this server:
+//! it fetches no font, image, script or validator from elsewhere, and sends trial requests only
+//! here.
 
 use bytes::Bytes;
 use poem::endpoint::make_sync;
@@ -44,7 +44,7 @@ pub fn html(document: &Value) -> String {
         .replacen("<title>Swagger UI</title>", &format!("<title>{title}</title>"), 1)
 }
 
-/// JSON as it may stand in a script: nothing in it can end the script or start a comment.
+/// JSON that is safe inside a script: it cannot end the script or start a comment.
 fn script_literal(document: &Value) -> String {
     document.to_string().replace('<', "\\u003c")
 }

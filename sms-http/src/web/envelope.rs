@@ -1,10 +1,10 @@
-//! What a request succeeds with: `{ "data": …, "meta": … }`.
+//! The envelope of a successful answer: `{ "data": …, "meta": … }`.
 //!
 //! Handlers return [`Answer`] (200), [`Created`] (201), [`CreatedOrNot`] (201 or 200) or
 //! [`NoContent`] (204) as the `Ok` of their `Result`; each writes its status and its schema into
-//! the OpenAPI document. Schemas get speaking names: `MessageResponse` for one message,
-//! `MessageListResponse` for an array, and the name that a [`Meta`] of its own gives otherwise.
-//! Errors have an envelope of their own, see [`crate::web::error`].
+//! the OpenAPI document. Schemas are named after their data: `MessageResponse` for one message,
+//! `MessageListResponse` for an array. A [`Meta`] type can choose another ending. The envelope of
+//! errors is in [`crate::web::error`].
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ use serde_json::Value;
 
 /// The `meta` of an envelope.
 ///
-/// A type of one's own is an object that derives `poem_openapi::Object`, with the end of the
+/// Implement it for an object that derives `poem_openapi::Object`, and give the ending of the
 /// schema's name:
 ///
 /// ```
@@ -38,7 +38,7 @@ use serde_json::Value;
 /// }
 /// ```
 pub trait Meta: ToJSON + Type {
-    /// What follows the name of the data in the name of the envelope's schema.
+    /// The ending of the envelope schema's name, after the name of the data.
     const NAME_END: &'static str;
 }
 
@@ -49,7 +49,7 @@ pub struct NoMeta;
 /// The meta of a page of a cursor list.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Object)]
 pub struct PageMeta {
-    /// Give it as `cursor` to read the next page; null on the last one.
+    /// Pass it as `cursor` to read the next page; null on the last page.
     pub next_cursor: Option<String>,
 }
 
@@ -64,27 +64,27 @@ impl Meta for PageMeta {
 /// 200 with data.
 #[derive(Debug, Clone)]
 pub struct Answer<T, M = NoMeta> {
-    /// What was asked for.
+    /// The data of the answer.
     pub data: T,
-    /// What is to be said about it.
+    /// Facts about the data.
     pub meta: M,
 }
 
 /// 201 with data.
 #[derive(Debug, Clone)]
 pub struct Created<T, M = NoMeta> {
-    /// What was made.
+    /// The new resource.
     pub data: T,
-    /// What is to be said about it.
+    /// Facts about the data.
     pub meta: M,
 }
 
-/// 201 if the request made something, 200 with the same form if it was there already.
+/// 201 if the request created the resource, 200 in the same form if it existed already.
 #[derive(Debug, Clone)]
 pub enum CreatedOrNot<T, M = NoMeta> {
-    /// 201: the request made it.
+    /// 201: the request created it.
     Created(T, M),
-    /// 200: it was there already, as on the replay of a send.
+    /// 200: it existed already, as on the replay of a send.
     Existing(T, M),
 }
 
@@ -165,7 +165,7 @@ impl<T: ToJSON, M: Meta> ApiResponse for CreatedOrNot<T, M> {
     fn meta() -> MetaResponses {
         MetaResponses {
             responses: vec![
-                described::<T, M>(200, "It was there already"),
+                described::<T, M>(200, "It existed already"),
                 described::<T, M>(201, "Created"),
             ],
         }
@@ -180,7 +180,7 @@ impl ApiResponse for NoContent {
     fn meta() -> MetaResponses {
         MetaResponses {
             responses: vec![MetaResponse {
-                description: "Done; there is nothing to say",
+                description: "Done; there is no content",
                 status: Some(204),
                 status_range: None,
                 content: Vec::new(),
@@ -245,7 +245,7 @@ fn described<T: Type, M: Meta>(status: u16, description: &'static str) -> MetaRe
 fn register_envelope<T: Type, M: Meta>(registry: &mut Registry) {
     T::register(registry);
     M::register(registry);
-    // Data that may be null is left out of `required`, which is how the document knows.
+    // Nullable data is left out of `required`, and the rewrite of the document then allows null.
     let required = if T::IS_REQUIRED { vec!["data", "meta"] } else { vec!["meta"] };
     registry.create_schema::<(T, M), _>(envelope_name::<T, M>(), |_| MetaSchema {
         required,
@@ -256,8 +256,8 @@ fn register_envelope<T: Type, M: Meta>(registry: &mut Registry) {
 
 /// `MessageResponse`, `MessageListResponse`, `MessagePage`.
 ///
-/// An array is named after its items; `MessageOrNullResponse` may hold null. The framework's own
-/// names of plain types are lower-case.
+/// An array is named after its items, and `MessageOrNullResponse` may hold null. The framework's
+/// names of plain types are in lower case.
 fn envelope_name<T: Type, M: Meta>() -> String {
     let name = T::name();
     let (name, kind) = if let Some(inner) = name.strip_prefix("optional_") {

@@ -1,11 +1,10 @@
-//! What a request fails with: [`ApiError`], and its envelope.
+//! The errors of the API: [`ApiError`] and its envelope.
 //!
 //! Every error that leaves the API has the form `{ "error": { code, message, details } }`, with
-//! `details` null when there are none. Errors that the framework raises by itself (no such path,
-//! no such method, a parameter it could not read) are turned into the same form by
-//! [`ApiError::from_poem`]. What the HTTP library refuses before there is a request cannot have
-//! it: a head that does not parse (400), is too large (431), or has too long a target (414).
-//! How the domain's errors map to statuses is not decided here.
+//! `details` null when there are none. [`ApiError::from_poem`] turns the framework's errors
+//! (unknown path, unknown method, unreadable parameter) into this form. Only the HTTP library
+//! answers without it, for a head that it cannot parse (400), that is too large (431), or whose
+//! target is too long (414). How the domain's errors map to statuses is decided elsewhere.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -25,12 +24,12 @@ use crate::web::field_error::{FieldCode, FieldError, FieldErrors};
 
 /// An error answer.
 ///
-/// Handlers return it as the `Err` of their `Result`. It adds nothing to the OpenAPI document by
-/// itself: which operation can fail how is said in one place, [`crate::web::openapi`].
+/// Handlers return it as the `Err` of their `Result`. It adds nothing to the OpenAPI document:
+/// [`crate::web::openapi`] states how operations can fail.
 #[derive(Debug, Clone)]
 pub struct ApiError(Box<Parts>);
 
-/// What an error says. In a box, so that a `Result` stays small on the way that goes well.
+/// The content of an error, boxed to keep `Result`s small.
 #[derive(Debug, Clone)]
 struct Parts {
     status: StatusCode,
@@ -41,7 +40,7 @@ struct Parts {
 }
 
 impl ApiError {
-    /// An error with this status, this stable code, and a sentence for people.
+    /// An error with a status, a stable code, and a message for people.
     pub fn new(
         status: StatusCode,
         code: &'static str,
@@ -51,21 +50,21 @@ impl ApiError {
         Self(Box::new(Parts { status, code, message, details, headers }))
     }
 
-    /// The same error with specifics for programs.
+    /// Sets the details, for programs.
     #[must_use]
     pub fn with_details(mut self, details: Value) -> Self {
         self.0.details = details;
         self
     }
 
-    /// The same error with one more response header.
+    /// Adds a response header.
     #[must_use]
     pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.0.headers.push((name, value));
         self
     }
 
-    /// 401: the key is missing, malformed, unknown or revoked. The answer never tells which.
+    /// 401: the key is missing, malformed, unknown or revoked. The answer does not say which.
     pub fn unauthorized() -> Self {
         Self::new(
             StatusCode::UNAUTHORIZED,
@@ -77,7 +76,7 @@ impl ApiError {
 
     /// 404: there is no such path, or no such resource in this account.
     pub fn not_found() -> Self {
-        Self::new(StatusCode::NOT_FOUND, "not_found", "there is no such resource")
+        Self::new(StatusCode::NOT_FOUND, "not_found", "the resource does not exist")
     }
 
     /// 405: the path exists, but not with this method. `allowed` goes into `Allow`.
@@ -88,7 +87,7 @@ impl ApiError {
         Self::new(
             StatusCode::METHOD_NOT_ALLOWED,
             "method_not_allowed",
-            "this path does not support the method",
+            "the path does not support this method",
         )
         .with_header(ALLOW, list)
     }
@@ -107,7 +106,7 @@ impl ApiError {
         Self::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "payload_too_large",
-            format!("the request body may have up to {limit_bytes} bytes"),
+            format!("the request body exceeds the limit of {limit_bytes} bytes"),
         )
     }
 
@@ -116,68 +115,64 @@ impl ApiError {
         Self::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "unsupported_media_type",
-            "the body must be sent as Content-Type: application/json, in UTF-8 and not compressed",
+            "send the body with Content-Type: application/json, in UTF-8 and uncompressed",
         )
     }
 
-    /// 422: these fields are not valid.
+    /// 422: these fields are invalid.
     pub fn validation(errors: Vec<impl Into<FieldError>>) -> Self {
         let errors: Vec<FieldError> = errors.into_iter().map(Into::into).collect();
         let message = match errors.len() {
-            1 => "one field is not valid".to_owned(),
-            count => format!("{count} fields are not valid"),
+            1 => "one field is invalid".to_owned(),
+            count => format!("{count} fields are invalid"),
         };
         let details = serde_json::to_value(errors).unwrap_or_default();
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "validation_failed", message)
             .with_details(details)
     }
 
-    /// 429: over the rate limit; a request after `retry_after_seconds` is let through.
+    /// 429: over the rate limit. A request after `retry_after_seconds` is within it again.
     pub fn rate_limited(retry_after_seconds: u64) -> Self {
         Self::new(
             StatusCode::TOO_MANY_REQUESTS,
             "rate_limited",
-            "too many requests: wait the number of seconds in Retry-After",
+            "too many requests: retry after the number of seconds in Retry-After",
         )
         .with_header(RETRY_AFTER, HeaderValue::from(retry_after_seconds))
     }
 
-    /// 500: something broke on our side. What it was stands in the log, never in the answer.
+    /// 500: the server failed. The log has the cause, and the answer never does.
     pub fn internal_error() -> Self {
-        Self::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "internal_error",
-            "something went wrong on our side",
-        )
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", "an internal error occurred")
     }
 
-    /// 503: the service cannot answer now; try again after `retry_after_seconds`.
+    /// 503: the service is unavailable; retry after `retry_after_seconds`.
     pub fn unavailable(retry_after_seconds: u64) -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "unavailable",
-            "the service cannot answer now: try again after the number of seconds in Retry-After",
+            "the service is unavailable: retry after the number of seconds in Retry-After",
         )
         .with_header(RETRY_AFTER, HeaderValue::from(retry_after_seconds))
     }
 
-    /// Turns an error of the framework into an answer of ours.
+    /// Converts an error of the framework.
     ///
-    /// `allowed` are the methods of the path, for a 405. An error that is an [`ApiError`] already
-    /// comes back as it is. Whatever is not a fault of the client becomes a 500.
+    /// `allowed` are the methods of the path, for a 405. An [`ApiError`] is returned unchanged.
+    /// Any error that is not the client's fault becomes a 500.
     pub fn from_poem(error: &poem::Error, allowed: &[Method]) -> Self {
         if let Some(ours) = error.downcast_ref::<Self>() {
             return ours.clone();
         }
         if let Some(bad) = error.downcast_ref::<ParseParamError>() {
-            let message = "the parameter is not valid";
+            let message = "the parameter is invalid";
             return Self::invalid(bad.name, FieldCode::InvalidFormat, message);
         }
         if error.is::<ParseRequestPayloadError>() {
-            return Self::invalid("", FieldCode::InvalidFormat, "the body is not valid");
+            return Self::invalid("", FieldCode::InvalidFormat, "the body is invalid");
         }
-        // A path that does not decode is the router's complaint, an id that does not parse the
-        // extractor's.
+        // The router reports a path that it cannot decode, and the extractor an id that it cannot
+        // parse.
         if error.is::<NotFoundError>()
             || error.is::<poem::error::ParsePathError>()
             || error.is::<ParsePathError>()
@@ -209,7 +204,7 @@ impl ApiError {
         self.0.code
     }
 
-    /// The specifics, null when there are none.
+    /// The details, null when there are none.
     pub fn details(&self) -> &Value {
         &self.0.details
     }
@@ -218,11 +213,11 @@ impl ApiError {
         Self::validation(vec![FieldError::new(field, code, message)])
     }
 
-    /// The answer for a status that came without anything more to go by.
+    /// The answer for an error of which only the status is known.
     fn from_status(status: StatusCode, allowed: &[Method]) -> Self {
         match status {
             StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => {
-                Self::invalid("", FieldCode::InvalidFormat, "the request is not valid")
+                Self::invalid("", FieldCode::InvalidFormat, "the request is invalid")
             }
             StatusCode::UNAUTHORIZED => Self::unauthorized(),
             StatusCode::NOT_FOUND => Self::not_found(),
@@ -276,7 +271,7 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// Says nothing: see the type's own comment.
+/// Adds nothing to the document; see the comment on the type.
 impl poem_openapi::ApiResponse for ApiError {
     fn meta() -> MetaResponses {
         MetaResponses { responses: Vec::new() }

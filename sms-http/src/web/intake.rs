@@ -1,13 +1,17 @@
-//! The outermost endpoint: what happens to every request, whatever it asks for.
+//! The outermost endpoint, through which every request passes.
 //!
-//! In this order: the request gets its id; the door before its path lets it in, by its head alone
-//! (key and rate limit); its body is read whole, within a size and a time; then the handler runs;
-//! its error becomes an envelope; and the request is logged in one line and counted. Doors and
-//! handlers run as tasks of their own, which a client that hangs up cannot cancel half-way. What
-//! takes too long is answered for with 503 while it runs on; what panics with a 500.
+//! 1. The request gets its id.
+//! 2. The door before its path admits or refuses it by its head alone: key and rate limit.
+//! 3. Its body is read completely, within a size and a time.
+//! 4. The handler runs. Its error becomes an envelope.
+//! 5. The request is logged in one line and counted.
 //!
-//! Connections and heads are bounded before this, in [`crate::web::serve`]. Bodies of *answers* are
-//! not waited for: a stream goes on while the client reads.
+//! Doors and handlers run in separate tasks, so a client that hangs up does not cancel them
+//! halfway. If one takes too long, the client gets a 503 while the task continues. If one panics,
+//! the client gets a 500.
+//!
+//! [`crate::web::serve`] limits connections and heads before this. The intake does not wait for the
+//! bodies of *answers*: a stream continues while the client reads.
 
 mod body;
 pub mod door;
@@ -30,21 +34,21 @@ use crate::web::error::ApiError;
 use crate::web::path_pattern::{PathPattern, PathTable};
 use crate::web::request_id::{CountedRequestIds, REQUEST_ID_HEADER, RequestId, RequestIds};
 
-/// How much and how long a request may take.
+/// Limits on the size and the duration of requests.
 #[derive(Debug, Clone)]
 pub struct IntakeLimits {
     /// The largest body in bytes.
     pub body_bytes: usize,
-    /// Paths with another largest body: method, pattern, bytes.
+    /// Paths with a different limit on the body: method, pattern, bytes.
     pub body_bytes_of: Vec<(Method, String, usize)>,
-    /// The bytes of all bodies together, those of running handlers included. A body for which there
-    /// is no room is refused with 503.
+    /// The most bytes that all bodies may take together, including those of running handlers. A
+    /// body that would exceed it gets a 503.
     pub body_bytes_in_all: usize,
     /// How long the whole body may take to arrive.
     pub body_timeout: Duration,
-    /// How long a client waits for its handler.
+    /// How long a client waits for the handler.
     pub handler_timeout: Duration,
-    /// Paths whose handlers may take another time: method, pattern, time.
+    /// Paths with a different limit on the handler's time: method, pattern, time.
     pub handler_timeout_of: Vec<(Method, String, Duration)>,
 }
 
@@ -62,12 +66,12 @@ impl Default for IntakeLimits {
     }
 }
 
-/// The endpoint round all others; see the module.
+/// The endpoint around all others; see the module.
 #[derive(Clone)]
 pub struct Intake {
     inner: Arc<dyn DynEndpoint<Output = Response>>,
     routes: Arc<PathTable>,
-    /// Without them every request is let in, and may have a body.
+    /// `None` admits every request, with or without a body.
     doors: Option<Arc<Doors>>,
     limits: Arc<IntakeLimits>,
     body_room: Arc<Semaphore>,
@@ -76,7 +80,7 @@ pub struct Intake {
 }
 
 impl Intake {
-    /// Puts the intake round `endpoint`. `routes` are the patterns that it serves.
+    /// Wraps `endpoint`. `routes` are the patterns that it serves.
     pub fn new<E>(endpoint: E, routes: PathTable, limits: IntakeLimits) -> Self
     where
         E: IntoEndpoint,
@@ -93,21 +97,21 @@ impl Intake {
         }
     }
 
-    /// The same behind doors. Only what a door lets in may have a body.
+    /// Adds doors. Only a request that a door admits may have a body.
     #[must_use]
     pub fn with_doors(mut self, doors: Doors) -> Self {
         self.doors = Some(Arc::new(doors));
         self
     }
 
-    /// The same with another source of request ids.
+    /// Replaces the source of request ids.
     #[must_use]
     pub fn with_request_ids(mut self, new_ids: Arc<dyn RequestIds>) -> Self {
         self.new_ids = new_ids;
         self
     }
 
-    /// The handlers under way, those included whose clients have gone.
+    /// The running handlers, including those whose clients have gone.
     pub fn running_handlers(&self) -> RunningHandlers {
         self.running.clone()
     }
@@ -145,7 +149,7 @@ impl Intake {
         response
     }
 
-    /// Asks the door. It gives the request back if it lets it in.
+    /// Asks the door. Returns the request if the door admits it.
     async fn admit(
         &self,
         door: &Arc<dyn Door>,
@@ -188,7 +192,8 @@ impl Intake {
         self.apart(handler, patience).await
     }
 
-    /// Does something where a client that hangs up cannot reach it, and waits so long for it.
+    /// Runs `work` in a separate task, which outlives a client that hangs up, and waits at most
+    /// `patience` for its result.
     async fn apart<T: Send + 'static>(
         &self,
         work: impl Future<Output = poem::Result<T>> + Send + 'static,
@@ -204,27 +209,27 @@ impl Intake {
         match tokio::time::timeout(patience, task).await {
             Ok(Ok(result)) => result,
             Ok(Err(ended)) if ended.is_panic() => {
-                tracing::error!("handler panicked");
+                tracing::error!("a handler panicked");
                 Err(ApiError::internal_error().into())
             }
             Ok(Err(_shutting_down)) => Err(ApiError::unavailable(RETRY_AFTER_SECONDS).into()),
             Err(_too_slow) => {
-                tracing::warn!("handler is taking too long, it runs on");
+                tracing::warn!("a handler exceeded its time limit and still runs");
                 Err(ApiError::unavailable(RETRY_AFTER_SECONDS).into())
             }
         }
     }
 }
 
-/// The answer that an error is, where the path has these methods.
+/// The answer for an error. `allowed` are the methods of the path.
 fn in_envelope(error: poem::Error, allowed: &[Method]) -> Response {
     if error.is_from_response() {
         return error.into_response();
     }
     let ours = ApiError::from_poem(&error, allowed);
     if ours.status().is_server_error() && !error.is::<ApiError>() {
-        // The text of an unforeseen error may quote its input, so only its kind is told.
-        tracing::error!(status = ours.status().as_u16(), "unforeseen error in a handler");
+        // The error may quote its input, so the log has only the status.
+        tracing::error!(status = ours.status().as_u16(), "unexpected error in a handler");
     }
     poem::IntoResponse::into_response(ours)
 }
@@ -248,7 +253,7 @@ impl Endpoint for Intake {
         let headers = response.headers_mut();
         headers.insert(REQUEST_ID_HEADER, id.to_header());
         headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        // Answers are an account's own; nobody between may keep them unless a handler says so.
+        // Answers are private to an account: no cache may store them unless a handler allows it.
         headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
         record.answered(response.status());
         Ok(response)
@@ -256,14 +261,14 @@ impl Endpoint for Intake {
 }
 
 impl IntakeLimits {
-    /// The same with another largest body for one path.
+    /// Sets a different limit on the body for one path.
     #[must_use]
     pub fn with_body_bytes(mut self, method: Method, pattern: String, bytes: usize) -> Self {
         self.body_bytes_of.push((method, pattern, bytes));
         self
     }
 
-    /// The same with another time for the handler of one path.
+    /// Sets a different limit on the handler's time for one path.
     #[must_use]
     pub fn with_handler_timeout(mut self, method: Method, pattern: String, time: Duration) -> Self {
         self.handler_timeout_of.push((method, pattern, time));
@@ -279,7 +284,7 @@ impl IntakeLimits {
     }
 }
 
-/// A route's own limit.
+/// The limit of a single route, if it has one.
 fn limit_of<T: Copy>(
     limits: &[(Method, String, T)],
     method: &Method,
@@ -290,19 +295,19 @@ fn limit_of<T: Copy>(
     own.next().map(|(_, _, limit)| *limit)
 }
 
-/// The handlers under way. A server going down waits for [`RunningHandlers::ended`].
+/// The running handlers. A server that stops waits for [`RunningHandlers::ended`].
 #[derive(Debug, Clone)]
 pub struct RunningHandlers {
     count: Arc<watch::Sender<usize>>,
 }
 
 impl RunningHandlers {
-    /// How many there are.
+    /// The number of running handlers.
     pub fn count(&self) -> usize {
         *self.count.borrow()
     }
 
-    /// Waits until there is none.
+    /// Waits until no handler runs.
     pub async fn ended(&self) {
         // The sender lives in `self`, so waiting cannot fail.
         let _ = self.count.subscribe().wait_for(|count| *count == 0).await;
@@ -318,7 +323,7 @@ impl RunningHandlers {
     }
 }
 
-/// One handler under way.
+/// One running handler.
 struct Running {
     count: Arc<watch::Sender<usize>>,
 }

@@ -1,7 +1,7 @@
-//! [`Moment`]: a time as every answer shows it, `2026-11-21T07:07:10.123Z`.
+//! [`Moment`]: the format of times in answers, `2026-11-21T07:07:10.123Z`.
 //!
-//! The framework would write chrono's times with an offset and as many digits as they have; the
-//! specification asks for UTC with milliseconds, always.
+//! The framework would write chrono's times with an offset and a variable number of digits. The
+//! specification requires UTC with milliseconds.
 
 use std::borrow::Cow;
 
@@ -40,10 +40,10 @@ impl Type for Moment {
     }
 }
 
-/// Moments are shown and never read; the framework asks for it of whatever stands in an object.
+/// Moments are never read. The framework requires this of every field of an object.
 impl ParseFromJSON for Moment {
     fn parse_from_json(_value: Option<Value>) -> ParseResult<Self> {
-        Err(ParseError::custom("moments of answers are not read from JSON"))
+        Err(ParseError::custom("moments are not read from JSON"))
     }
 }
 

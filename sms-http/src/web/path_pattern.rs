@@ -1,8 +1,8 @@
-//! The patterns of the API's paths, as `/api/v1/messages/{id}`.
+//! The patterns of the API's paths, such as `/api/v1/messages/{id}`.
 //!
-//! The router proper is the framework's. This table answers what is asked beside it, before,
-//! after and instead of routing: under which pattern a request is logged and counted (a raw path
-//! can hold a phone number), which methods a path has (`Allow`), how large its body may be.
+//! The framework routes requests. This table answers other questions about a path: the pattern
+//! under which a request is logged and counted (a raw path can hold a phone number), the methods of
+//! the path (`Allow`), and the largest body.
 
 use std::collections::BTreeMap;
 use std::str::Split;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use poem::http::Method;
 use serde_json::Value;
 
-/// The pattern under which requests are logged whose path belongs to no route.
+/// The pattern logged for a request whose path matches no route.
 pub const UNMATCHED: &str = "unmatched";
 
 /// One path pattern and its methods.
@@ -21,13 +21,13 @@ pub struct PathPattern {
     methods: Vec<Method>,
 }
 
-/// All patterns of a server, as a tree of their segments: every request is looked up here.
+/// All patterns of a server, as a tree of their segments. Every request is looked up here.
 #[derive(Debug, Clone, Default)]
 pub struct PathTable {
     root: Node,
 }
 
-/// What may follow after some segments.
+/// A node of the tree: what may follow the segments before it.
 #[derive(Debug, Clone, Default)]
 struct Node {
     literals: BTreeMap<String, Node>,
@@ -42,7 +42,7 @@ impl PathTable {
         Self::default()
     }
 
-    /// Adds every path of an OpenAPI document, behind `prefix`.
+    /// Adds every path of an OpenAPI document, after `prefix`.
     #[must_use]
     pub fn with_document(mut self, document: &Value, prefix: &str) -> Self {
         let paths = document["paths"].as_object().into_iter().flatten();
@@ -58,11 +58,11 @@ impl PathTable {
         self
     }
 
-    /// Adds one pattern; `{name}` stands for a segment of any text.
+    /// Adds one pattern; `{name}` matches any segment.
     #[must_use]
     pub fn with(mut self, pattern: &str, methods: &[Method]) -> Self {
         let mut methods = methods.to_vec();
-        // The framework answers HEAD wherever there is a GET.
+        // The framework answers HEAD wherever it answers GET.
         if methods.contains(&Method::GET) && !methods.contains(&Method::HEAD) {
             methods.push(Method::HEAD);
         }
@@ -72,14 +72,14 @@ impl PathTable {
         self
     }
 
-    /// The pattern that a path belongs to. `/messages/quote` goes before `/messages/{id}`.
+    /// The pattern that a path matches. `/messages/quote` takes precedence over `/messages/{id}`.
     pub fn find(&self, path: &str) -> Option<&PathPattern> {
         self.root.find(path.split('/'))
     }
 }
 
 impl Node {
-    /// What may follow after one segment of a pattern more.
+    /// The node after one more segment of a pattern.
     fn child(&mut self, segment: &str) -> &mut Self {
         if segment.starts_with('{') && segment.ends_with('}') {
             self.parameter.get_or_insert_default()
@@ -88,7 +88,7 @@ impl Node {
         }
     }
 
-    /// The pattern of the rest of a path. A literal that leads nowhere may still be a parameter.
+    /// The pattern for the rest of a path. If the literal branch fails, the parameter is tried.
     fn find(&self, mut rest: Split<'_, char>) -> Option<&PathPattern> {
         let Some(segment) = rest.next() else { return self.route.as_ref() };
         let literal = self.literals.get(segment);
@@ -111,7 +111,7 @@ impl PathPattern {
     }
 }
 
-/// The method that a key of an OpenAPI path item names; some of its keys name none.
+/// The method that a key of an OpenAPI path item names; `None` for other keys.
 fn known_method(name: &str) -> Option<Method> {
     [
         Method::GET,

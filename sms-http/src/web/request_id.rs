@@ -1,7 +1,7 @@
-//! The name of a request: `X-Request-Id`, in the answer and in the logs.
+//! The id of a request, in the header `X-Request-Id` of the answer and in the logs.
 //!
-//! A caller's own id is taken over if it is sane, so that both sides' logs can be joined; else a
-//! new one is made. An id is no secret and proves nothing.
+//! A valid id from the caller is kept, so that the logs of both sides can be joined. Otherwise the
+//! server generates one. An id is not secret and proves nothing.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -22,14 +22,14 @@ const MAX_CHARS: usize = 128;
 pub struct RequestId(Arc<str>);
 
 impl RequestId {
-    /// The id, if the text is a sane one.
+    /// Parses an id; `None` if it is invalid.
     pub fn parse(text: &str) -> Option<Self> {
-        let sane = (1..=MAX_CHARS).contains(&text.len())
+        let valid = (1..=MAX_CHARS).contains(&text.len())
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
-        sane.then(|| Self(text.into()))
+        valid.then(|| Self(text.into()))
     }
 
-    /// The caller's id if it sent exactly one sane id, else a new one.
+    /// The caller's id if it sent exactly one valid id, else a new one.
     pub fn of_request(headers: &HeaderMap, new_ids: &dyn RequestIds) -> Self {
         let mut sent = headers.get_all(REQUEST_ID_HEADER).iter();
         match (sent.next(), sent.next()) {
@@ -46,7 +46,7 @@ impl RequestId {
 
     /// The id as the value of [`REQUEST_ID_HEADER`].
     pub fn to_header(&self) -> HeaderValue {
-        // A sane id has no character that a header may not hold.
+        // A valid id holds only characters that a header allows.
         HeaderValue::from_str(&self.0).unwrap_or_else(|_| HeaderValue::from_static("unknown"))
     }
 }
@@ -63,8 +63,8 @@ pub trait RequestIds: Send + Sync {
     fn next_id(&self) -> RequestId;
 }
 
-/// Ids of a random start of this process and a count: distinct here, and between processes but
-/// for a chance of one in 2^64.
+/// Ids made of a random number for this process and a counter. They are distinct within a process,
+/// and between two processes with a chance of 1 in 2^64 for the same random number.
 #[derive(Debug)]
 pub struct CountedRequestIds {
     start: u64,
@@ -72,7 +72,7 @@ pub struct CountedRequestIds {
 }
 
 impl CountedRequestIds {
-    /// A new, random start.
+    /// Draws a new random number for the process.
     pub fn new() -> Self {
         // The standard library seeds its hasher from the system's randomness.
         let start = RandomState::new().build_hasher().finish();
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sane_ids() {
+    fn valid_ids() {
         for sane in ["a", "2026-11-21_x.Y", &"a".repeat(128)] {
             assert!(RequestId::parse(sane).is_some(), "{sane}");
         }
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn new_ids_are_sane_and_distinct() {
+    fn new_ids_are_valid_and_distinct() {
         let ids = CountedRequestIds::new();
         let (first, second) = (ids.next_id(), ids.next_id());
         assert_ne!(first, second);

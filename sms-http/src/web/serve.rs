@@ -1,17 +1,16 @@
-//! Accepting connections and serving requests on them, within bounds.
+//! Accepts connections and serves requests on them, within limits.
 //!
-//! The loop is our own because the framework's server waits for ever on a slow head and on a
-//! silent connection. Here every state of a connection has its time (see `connection.rs`),
-//! heads have a size, and the number of connections is bounded. When asked to stop, the loop
-//! accepts nothing more, lets requests under way end, and cuts off what takes too long.
+//! The framework's server waits forever for a slow head or a silent connection, so it is not used.
+//! Here every state of a connection has a time limit (see `connection.rs`), heads have a size
+//! limit, and the number of connections is bounded. When asked to stop, the server accepts no more
+//! connections, finishes the requests in progress, and cuts off what takes too long.
 //!
-//! HTTP/1 is all that is spoken: the proxy in front speaks whatever its clients do. Over HTTP/2 a
-//! client could hold a place by granting no window, or by a head that never ends, while it answers
-//! every ping. One that begins with it is closed at once.
+//! The server speaks HTTP/1 only, and no TLS. A proxy in front terminates TLS and speaks whatever
+//! its clients do. Over HTTP/2 a client could hold a connection by granting no window, or by a head
+//! that never ends, while it answers every ping. A connection that starts with HTTP/2 is closed at
+//! once.
 //!
-//! What a request may contain and how long its handler may take is decided in
-//! [`crate::web::intake`].
-//! There is no TLS here; it ends at a proxy in front.
+//! [`crate::web::intake`] decides what a request may contain and how long its handler may take.
 
 use std::convert::Infallible;
 use std::io;
@@ -33,18 +32,18 @@ use tokio::task::JoinSet;
 
 use crate::web::connection::{GuardedBody, Patience, Pulse, Watched};
 
-/// How long to wait after a failed accept, as when file handles have run out.
+/// How long to wait after a failed accept, for example when file descriptors run out.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
 
-/// How many connections may wait to be accepted, as far as the system allows: with fewer, clients
-/// that come at one moment would be turned away by a server that has places for them.
+/// How many connections may wait to be accepted, if the system allows it. With fewer, a server with
+/// free capacity would refuse clients that connect at the same moment.
 const BACKLOG: u32 = 4_096;
 
-/// What one client may hold of the server, and for how long.
+/// Limits on connections and heads.
 #[derive(Debug, Clone)]
 pub struct ServeLimits {
     /// From the first byte of a request to the end of its head. It also runs from the start of a
-    /// connection, so that one which says nothing is not kept.
+    /// connection, so that a silent connection is closed.
     pub head_timeout: Duration,
     /// Between an answer and the next request on a connection.
     pub idle_timeout: Duration,
@@ -54,9 +53,9 @@ pub struct ServeLimits {
     pub head_bytes: usize,
     /// The most headers of a request; over it the answer is 431.
     pub headers: usize,
-    /// The most connections at once; more wait to be accepted.
+    /// The most open connections; further ones wait to be accepted.
     pub connections: usize,
-    /// How long requests under way may take once the server is asked to stop.
+    /// How long requests in progress may take once the server is asked to stop.
     pub shutdown_timeout: Duration,
 }
 
@@ -77,25 +76,25 @@ impl Default for ServeLimits {
 /// How serving ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stopped {
-    /// All requests under way were answered.
+    /// All requests in progress were answered.
     InOrder,
-    /// This many connections were cut off when the time for it had run out.
+    /// This many connections were cut off at the end of [`ServeLimits::shutdown_timeout`].
     CutOff(usize),
 }
 
-/// Listens on an address. To be called inside a runtime.
+/// Listens on an address. Must be called inside a tokio runtime.
 pub fn listen(addr: SocketAddr) -> io::Result<TcpListener> {
     let socket = if addr.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // A server that is started again must not wait until its last connections are forgotten.
+    // After a restart the address may still have connections in TIME_WAIT.
     socket.set_reuseaddr(true)?;
     socket.bind(addr)?;
     socket.listen(BACKLOG)
 }
 
-/// Serves `endpoint` on `listener` until `shutdown` resolves, and then until the last request
-/// under way is answered or [`ServeLimits::shutdown_timeout`] has passed.
+/// Serves `endpoint` on `listener` until `shutdown` resolves, and then until the last request in
+/// progress is answered or [`ServeLimits::shutdown_timeout`] has passed.
 ///
-/// Dropped before that, it cuts off every connection at once.
+/// Dropping the future cuts off every connection at once.
 pub async fn serve<E, F>(
     listener: TcpListener,
     endpoint: E,
@@ -131,7 +130,7 @@ where
         return Stopped::InOrder;
     }
     let left = connections.len();
-    tracing::warn!(connections = left, "connections cut off: the time to stop has run out");
+    tracing::warn!(connections = left, "cut off connections at the shutdown timeout");
     connections.shutdown().await;
     Stopped::CutOff(left)
 }
@@ -141,7 +140,7 @@ struct Server {
     protocol: http1::Builder,
     patience: Patience,
     local_addr: LocalAddr,
-    /// Changes, by its sender being dropped, when the server is to stop.
+    /// Its sender is dropped when the server must stop.
     stopping: watch::Receiver<()>,
 }
 
@@ -149,14 +148,14 @@ fn protocol(limits: &ServeLimits) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
-        // The pulse tells a slow head from an idle connection, this timer does not.
+        // The pulse distinguishes a slow head from an idle connection; this timer does not.
         .header_read_timeout(None)
         .max_buf_size(limits.head_bytes)
         .max_headers(limits.headers);
     builder
 }
 
-/// Accepts connections for ever.
+/// Accepts connections forever.
 async fn accept(
     listener: &TcpListener,
     server: &Arc<Server>,
@@ -167,7 +166,7 @@ async fn accept(
     loop {
         let place = tokio::select! {
             place = Arc::clone(&places).acquire_owned() => place,
-            // Ended tasks are kept until they are asked for.
+            // A `JoinSet` keeps ended tasks until they are joined.
             Some(_) = connections.join_next() => continue,
         };
         let accepted = tokio::select! {
@@ -193,8 +192,8 @@ async fn accept(
 impl Server {
     /// Serves one connection to its end.
     async fn connection(&self, socket: TcpStream, remote: SocketAddr) {
-        // Answers are written whole; waiting for more to send would only delay them. A failure
-        // means that the connection is gone, which reading from it finds out as well.
+        // Answers are written in one piece, so Nagle's algorithm would only delay them. An error
+        // here means that the connection is gone, which the next read reports too.
         let _ = socket.set_nodelay(true);
         let pulse = Pulse::new(self.patience);
         let socket = TokioIo::new(Watched { socket, pulse: Arc::clone(&pulse) });
@@ -216,7 +215,7 @@ impl Server {
         let mut asked_to_stop = false;
         loop {
             tokio::select! {
-                // How a connection ended (reset, half a request) is the client's affair.
+                // How a connection ended (reset, incomplete request) is of no interest.
                 _ = serving.as_mut() => return,
                 () = too_slow.as_mut() => return,
                 _ = stopping.changed(), if !asked_to_stop => {

@@ -120,7 +120,7 @@ async fn a_request_under_way_is_answered_after_sigterm_and_no_other_is_taken() {
     assert_eq!(answer.status, 201, "{}", answer.body);
     client.closed().await;
     let log = server.wait_for_log("stopped");
-    assert!(!log.contains("before everything had ended"), "{log}");
+    assert!(!log.contains("before all requests had finished"), "{log}");
     assert_eq!(server.ended().code(), Some(0));
     assert!(tokio::net::TcpStream::connect(addr).await.is_err());
 }
@@ -178,21 +178,21 @@ fn help_lists_every_variable_with_its_default() {
 }
 
 #[test]
-fn settings_that_cannot_be_served_are_refused_with_the_reason() {
+fn invalid_settings_are_refused_with_the_reason() {
     for (name, value, reason) in [
         ("DATABASE_URL", "mysql://user:password@example.com/sms", "must begin with postgres://"),
         ("DATABASE_URL", "postgres://user:password@example.com/sms", "SMS_ADMIN_TOKEN"),
         ("SMS_ROUTES", "simulator,main", "SMS_ROUTE_MAIN_URL"),
-        ("SMS_ROUTES", "main, password", "names of 1 to 20"),
+        ("SMS_ROUTES", "main, password", "each 1 to 20"),
         ("SMS_ROUTES", "test", "test keys"),
-        ("SMS_ADMIN_TOKEN", "short", "less than 16"),
+        ("SMS_ADMIN_TOKEN", "short", "at least 16"),
         ("SMS_PUBLIC_URL", "example.com", "SMS_PUBLIC_URL must begin with http"),
         ("SMS_ADDR", "nonsense", "--addr"),
         ("SMS_ADMIN_ADDR", "nonsense", "--admin-addr"),
         ("SMS_RATE_PER_SECOND", "0", "--rate-per-second"),
         ("SMS_RATE_BURST", "-1", "--rate-burst"),
-        ("SMS_WEBHOOK_RETRIES", "1m,soon", "no duration"),
-        ("SMS_WEBHOOK_TIMEOUT", "8", "use ms, s, m or h"),
+        ("SMS_WEBHOOK_RETRIES", "1m,soon", "not a duration"),
+        ("SMS_WEBHOOK_TIMEOUT", "8", "must be ms, s, m or h"),
         ("SMS_WEBHOOK_ALLOW_PRIVATE", "maybe", "--webhook-allow-private"),
         ("SMS_DEMO", "maybe", "--demo"),
     ] {
@@ -298,11 +298,11 @@ async fn the_rate_limit_is_as_set() {
 #[test]
 fn the_log_says_that_nothing_is_kept_and_has_no_colours() {
     let server = Process::start(&[("SMS_WEBHOOK_ALLOW_PRIVATE", "true")]);
-    let line = server.wait_for_log("nothing is kept");
+    let line = server.wait_for_log("all data is lost");
     assert!(!line.contains('\u{1b}'), "colours are for terminals");
     server.wait_for_log("loopback and private addresses");
     let server = Process::start(&[("SMS_LOG_FORMAT", "json")]);
-    let line = server.wait_for_log("nothing is kept");
+    let line = server.wait_for_log("all data is lost");
     let line: Value = serde_json::from_str(&line).unwrap();
     assert_eq!(line["level"], "WARN");
 }

@@ -161,7 +161,7 @@ async fn a_command_needs_a_running_server_and_its_token() {
     let nobody = format!("http://{}", free.local_addr().unwrap());
     drop(free);
     let gone = run_with(&[("SMS_SERVER", &nobody), ("SMS_ADMIN_TOKEN", TOKEN)]);
-    assert!(gone.contains("no answer from") && gone.contains(&nobody), "{gone}");
+    assert!(gone.contains("did not answer") && gone.contains(&nobody), "{gone}");
 }
 
 #[tokio::test]

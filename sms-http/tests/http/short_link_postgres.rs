@@ -59,7 +59,7 @@ async fn people_get_their_page_while_their_hits_cannot_be_counted() {
     let lock = format!("BEGIN; SELECT FROM link WHERE code = '{}' FOR UPDATE", &path(&link)[3..]);
     connection.execute(AssertSqlSafe(lock)).await.unwrap();
     follow(&server, &link).await;
-    server.wait_for_log("not waited for");
+    server.wait_for_log("redirected before it was done");
     assert_eq!(clicks(&server, &key, &link).await, 1);
     connection.execute("ROLLBACK").await.unwrap();
     let counted = async {

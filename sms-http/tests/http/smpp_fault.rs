@@ -42,7 +42,7 @@ async fn texts_that_are_throttled_wait_and_are_delivered(store: Option<&str>) {
     assert_eq!(seen(&smsc).len(), 10);
     let throttled = "sms_smpp_submits_total{route=\"main\",outcome=\"throttled\"}";
     assert!((world.metric(throttled).await - 7.0).abs() < 0.1);
-    assert!(world.metric(&format!("sms_smpp_ambiguous_texts_total{MAIN}")).await < 0.1);
+    assert!(world.metric(&format!("sms_smpp_ambiguous_messages_total{MAIN}")).await < 0.1);
 }
 
 async fn a_connection_that_breaks_off_within_a_window_loses_no_text_and_names_those_in_doubt(
@@ -61,7 +61,7 @@ async fn a_connection_that_breaks_off_within_a_window_loses_no_text_and_names_th
         }
     }
     assert!((3..=4).contains(&in_doubt), "{in_doubt} of a window of 4");
-    let counted = world.metric(&format!("sms_smpp_ambiguous_texts_total{MAIN}")).await;
+    let counted = world.metric(&format!("sms_smpp_ambiguous_messages_total{MAIN}")).await;
     assert_eq!(counted.to_string(), in_doubt.to_string(), "all of them are counted");
     let seen = seen(&smsc);
     assert_eq!(seen.len(), 10, "no text is lost: {seen:?}");
@@ -85,7 +85,7 @@ async fn a_text_in_doubt_is_undelivered_where_that_is_the_setting(store: Option<
     );
     assert_eq!(world.get("/balance").await["credits"], 99, "it may have left: no refund");
     assert_eq!(smsc.seen("text").len(), 1);
-    assert!(world.metric(&format!("sms_smpp_ambiguous_texts_total{MAIN}")).await > 0.9);
+    assert!(world.metric(&format!("sms_smpp_ambiguous_messages_total{MAIN}")).await > 0.9);
 }
 
 async fn a_text_that_the_network_refuses_fails_and_is_refunded(store: Option<&str>) {

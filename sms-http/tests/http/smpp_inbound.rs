@@ -40,7 +40,7 @@ async fn a_long_text_whose_parts_come_in_any_order_is_one_text_of_its_conversati
         thread["messages"].as_array().unwrap().iter().map(|text| &text["body"]).collect();
     assert_eq!(bodies.len(), 2, "{thread}");
     assert!(bodies.contains(&&json!("How was it?")) && bodies.contains(&&texts[0]["body"]));
-    let parts = "sms_smpp_arrivals_total{route=\"main\",what=\"part\"}";
+    let parts = "sms_smpp_arrivals_total{route=\"main\",what=\"segment\"}";
     assert!((world.metric(parts).await - 3.0).abs() < 0.1);
 }
 

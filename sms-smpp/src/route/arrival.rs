@@ -57,7 +57,7 @@ impl Inner {
                 },
                 Incoming::Text(text) => texts.push(self.keep_text(text, answer, sink)),
                 Incoming::Useless(useless) => {
-                    self.count("useless");
+                    self.count("invalid");
                     tracing::warn!(route = self.name.as_str(), reason = %useless, "ignored an incoming message");
                     answer.taken();
                 }
@@ -96,12 +96,12 @@ impl Inner {
         let (body, route) = (Body::new(words), self.name.clone());
         let place = place.and_then(|it| Some((it.reference, Place::new(it.number, it.total)?)));
         let result = if let Some((reference, place)) = place {
-            self.count("part");
+            self.count("segment");
             let received_at = self.clock.now();
             let part = InboundPart { from, to, reference, place, body, route, received_at };
             sink.inbound_part(part).await
         } else {
-            self.count("text");
+            self.count("message");
             sink.inbound(InboundText { from, to, body, route }).await
         };
         self.answer(result, answer);

@@ -115,7 +115,7 @@ impl Inner {
         };
         if matches!(stopped, Stopped::Unanswered) {
             let route = self.name.as_str().to_owned();
-            metrics::counter!("sms_smpp_ambiguous_texts_total", "route" => route).increment(1);
+            metrics::counter!("sms_smpp_ambiguous_messages_total", "route" => route).increment(1);
         }
         match stopped {
             Stopped::Refused(status) if in_part => {

@@ -1,5 +1,5 @@
-//! The body of a request: read whole before its handler starts, within a size and a time, or put
-//! aside when nobody is going to read it.
+//! The body of a request. It is read completely before the handler starts, within a size and a
+//! time, or discarded if no handler will read it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,30 +14,30 @@ use tokio::time::Instant;
 use crate::web::error::ApiError;
 use crate::web::field_error::{FieldCode, FieldError};
 
-/// Seconds that a client waits before it tries again: there was no room, the handler was too slow,
-/// or the server is going down.
+/// The `Retry-After` of a 503: memory was short, the handler was too slow, or the server is
+/// stopping.
 pub(super) const RETRY_AFTER_SECONDS: u64 = 5;
 
-/// How much of a body that nobody takes is read and thrown away, so that the client gets to read
-/// the answer: a connection closed with bytes unread is reset, and the answer is lost with it.
+/// How many bytes of an unwanted body are read and discarded. A connection that is closed with
+/// unread bytes is reset, and the client may lose the answer.
 const DISCARDED_BYTES: usize = 16 * 1_048_576;
 
-/// How much room is made before the first byte has come, whatever length was declared.
+/// How much memory is reserved before the first byte arrives, whatever length was declared.
 const FIRST_ROOM: usize = 64 * 1_024;
 
-/// The bounds of one body.
+/// The limits of one body.
 pub(super) struct BodyLimit {
     pub bytes: usize,
     pub timeout: Duration,
-    /// Bytes that all bodies together may still take.
+    /// The bytes that all bodies together may still take.
     pub room: Arc<Semaphore>,
 }
 
-/// A body in memory.
+/// A complete body in memory.
 #[derive(Default)]
 pub(super) struct WholeBody {
     pub bytes: Bytes,
-    /// The room that it takes, given back when dropped.
+    /// The room that it takes, released on drop.
     pub room: Option<OwnedSemaphorePermit>,
 }
 
@@ -45,12 +45,12 @@ pub(super) struct WholeBody {
 pub(super) struct UnreadBody {
     body: Body,
     declared: Option<usize>,
-    /// Whether the client waits for a word before it sends.
+    /// Whether the client waits for `100 Continue` before it sends.
     asks_first: bool,
 }
 
 impl UnreadBody {
-    /// Takes it from its request.
+    /// Takes the body out of its request.
     pub(super) fn of(request: &mut Request) -> Self {
         Self {
             body: request.take_body(),
@@ -59,7 +59,7 @@ impl UnreadBody {
         }
     }
 
-    /// The body in memory, or what is wrong with it.
+    /// Reads the whole body, or says what is wrong with it.
     pub(super) async fn read(self, limit: BodyLimit) -> Result<WholeBody, ApiError> {
         let Self { body, declared, asks_first } = self;
         if body.is_empty() {
@@ -68,7 +68,7 @@ impl UnreadBody {
         let deadline = Instant::now() + limit.timeout;
         let declared = declared.unwrap_or(0);
         if declared > limit.bytes && asks_first {
-            // The client asks before it sends: say no, and it will not.
+            // The client has not sent the body yet, and will not after this answer.
             return Err(ApiError::payload_too_large(limit.bytes));
         }
         let mut chunks = std::pin::pin!(body.into_bytes_stream());
@@ -76,28 +76,29 @@ impl UnreadBody {
         match tokio::time::timeout_at(deadline, read).await {
             Ok(Ok((bytes, room))) => Ok(WholeBody { bytes, room }),
             Ok(Err(Refused::TooLarge)) => {
-                // Whether the rest came in time makes no difference to the answer.
+                // The answer is the same whether or not the rest arrives in time.
                 let _ = tokio::time::timeout_at(deadline, discard(chunks)).await;
                 Err(ApiError::payload_too_large(limit.bytes))
             }
             Ok(Err(Refused::NoRoom)) => {
-                tracing::warn!("no room for another body");
+                tracing::warn!("request bodies take all the memory set aside for them");
                 Err(ApiError::unavailable(RETRY_AFTER_SECONDS))
             }
             Ok(Err(Refused::BrokenOff)) => Err(ApiError::validation(vec![FieldError::new(
                 "",
                 FieldCode::MalformedJson,
-                "the body broke off or is not framed as HTTP asks",
+                "the body is incomplete or violates HTTP framing",
             )])),
             Err(_too_slow) => Err(ApiError::request_timeout()),
         }
     }
 
-    /// Throws it away as it comes, for so long at most, while the answer is under way: a client
-    /// that reads only when it has sent everything gets its answer, and may use the connection
-    /// again. It takes no room. After that time the rest stays unread, which ends the connection.
+    /// Discards the body as it arrives, for at most `time`, while the request is answered. So a
+    /// client that reads only after it has sent everything gets its answer, and may reuse the
+    /// connection. The body takes no room. What arrives later stays unread, which ends the
+    /// connection.
     pub(super) fn put_aside(self, time: Duration) {
-        // A client that asks before it sends will not send when it has its answer.
+        // A client that waits for `100 Continue` does not send a body once it has its answer.
         if !self.body.is_empty() && !self.asks_first {
             let discarding = async move { discard(self.body.into_bytes_stream()).await };
             tokio::spawn(tokio::time::timeout(time, discarding));
@@ -126,7 +127,7 @@ async fn read_to_end(
         if whole.len() + chunk.len() > limit.bytes {
             return Err(Refused::TooLarge);
         }
-        // Waiting for room could be waiting for bodies that wait for room themselves.
+        // Waiting for room could deadlock: the other bodies may wait for room too.
         let bytes = u32::try_from(chunk.len()).unwrap_or(u32::MAX);
         let more =
             Arc::clone(&limit.room).try_acquire_many_owned(bytes).map_err(|_| Refused::NoRoom)?;

@@ -1,7 +1,7 @@
-//! Who may come in, decided by the head of a request, before its body is read.
+//! Doors: checks that admit or refuse a request by its head, before its body is read.
 //!
-//! Bodies take memory that all requests share, and time. So only a request that has been let in
-//! gets to send one: a stranger is answered at once, as is who asks for what needs no body.
+//! Bodies take time, and memory that all requests share. So only an admitted request may send one.
+//! A caller without a valid key is answered at once, and so is a request to a path without a door.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,26 +12,26 @@ use poem::http::HeaderMap;
 
 use crate::web::error::ApiError;
 
-/// Decides whether a request may come in.
+/// Decides whether a request is admitted.
 #[async_trait]
 pub trait Door: Send + Sync + fmt::Debug {
-    /// Lets a request in, which has no body yet, or says why not. What the door finds out about who
-    /// asks it leaves in the request's data. Whatever answer the request gets has these headers.
+    /// Admits a request, which has no body yet, or says why not. It may store what it learns about
+    /// the caller in the request's data. The answer to the request gets the returned headers.
     async fn admit(&self, request: &mut Request) -> Result<HeaderMap, ApiError>;
 }
 
-/// The doors of a server, and which paths each is before.
+/// The doors of a server, with the paths that each one guards.
 #[derive(Debug, Clone, Default)]
 pub struct Doors {
     doors: Vec<(String, Arc<dyn Door>)>,
     open: Vec<String>,
 }
 
-/// What is before a path.
+/// What guards a path.
 pub(super) enum Way<'d> {
     /// This door.
     Door(&'d Arc<dyn Door>),
-    /// None; and what is there takes no body.
+    /// No door. Handlers there get no body.
     Open,
 }
 
@@ -41,14 +41,14 @@ impl Doors {
         Self::default()
     }
 
-    /// Puts a door before `prefix` and every path below it.
+    /// Adds a door that guards `prefix` and every path below it.
     #[must_use]
     pub fn with(mut self, prefix: &str, door: impl Door + 'static) -> Self {
         self.doors.push((prefix.to_owned(), Arc::new(door)));
         self
     }
 
-    /// Leaves one path open, whatever is before those round it.
+    /// Leaves one path open, even below a guarded prefix.
     #[must_use]
     pub fn with_open(mut self, path: &str) -> Self {
         self.open.push(path.to_owned());

@@ -1,7 +1,7 @@
-//! What is kept of a request: one log line and two metrics.
+//! The record of a request: one log line and two metrics.
 //!
-//! Neither ever holds a raw path, a query, a header or a body: any of them can hold a phone
-//! number, a text or a key.
+//! They never contain a raw path, a query, a header or a body: any of them can hold a phone number,
+//! a message or a key.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,10 +16,10 @@ const REQUESTS: &str = "http_requests_total";
 /// Times requests by method, route pattern and status.
 const DURATION: &str = "http_request_duration_seconds";
 
-/// Stands for the status of a request whose client hung up before its answer.
+/// The status logged when the client hung up before its answer.
 const CLIENT_GONE: u16 = 499;
 
-/// A request under way. Dropped, it is logged and counted, with or without an answer.
+/// A request in progress. On drop it is logged and counted, with or without an answer.
 pub(super) struct RequestRecord {
     id: RequestId,
     method: &'static str,
@@ -71,7 +71,7 @@ impl Drop for RequestRecord {
     }
 }
 
-/// The method, or `OTHER`: a client can make one up, and so could fill logs and metrics.
+/// The method, or `OTHER`: a client could flood logs and metrics with invented methods.
 fn method_name(method: &Method) -> &'static str {
     const NAMES: [&str; 9] =
         ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"];
