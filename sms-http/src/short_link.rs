@@ -82,7 +82,7 @@ impl ShortLinks {
             }
             Ok(Err(error)) => warn(&error),
             Err(_late) => {
-                tracing::warn!("counting a click is slow; redirected before it was done")
+                tracing::warn!("counting a click is slow; redirected before it was done");
             }
         }
         self.find(code).await

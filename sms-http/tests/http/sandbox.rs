@@ -339,9 +339,9 @@ fn a_sandbox_that_could_not_keep_its_promise_does_not_start() {
     for (settings, reason) in [
         (
             [("DATABASE_URL", "postgres://example.com/sms"), ("SMS_ADMIN_TOKEN", TOKEN)],
-            "a sandbox serves from memory",
+            "a sandbox runs in memory only",
         ),
-        ([("SMS_ROUTES", "main"), ("SMS_ADMIN_TOKEN", TOKEN)], "no route but the simulator"),
+        ([("SMS_ROUTES", "main"), ("SMS_ADMIN_TOKEN", TOKEN)], "no route but simulator"),
     ] {
         let settings = [&settings[..], &[("SMS_SANDBOX", "true")]].concat();
         let output = run(&[], &settings);
