@@ -292,7 +292,7 @@ mod tests {
     use crate::random::SeededRandom;
 
     #[test]
-    fn ids_rise_in_the_order_they_were_drawn_even_when_the_clock_stands_or_steps_back() {
+    fn ids_rise_in_the_order_drawn_even_when_the_clock_stops_or_steps_back() {
         let source = IdSource::default();
         let random = SeededRandom::new(1);
         let mut last = MessageId::from_u128(0);
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_of_runs_in_one_millisecond_carry_it() {
+    fn thousands_of_runs_in_one_millisecond_carry_its_time() {
         let (source, random) = (IdSource::default(), SeededRandom::new(5));
         for _ in 0..5_000 {
             assert_eq!(source.draw(Timestamp::from_millis(7), &random).timestamp().as_millis(), 7);
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_ids_of_a_run_are_one_even_where_chance_adds_nothing() {
+    fn ids_of_a_run_differ_even_if_the_random_increment_is_zero() {
         // The first number of this seed is 1, so that its upper bits are all zero.
         let spread = SplitMix::new(0xF836_4607_E9C9_49BD);
         assert_eq!(spread.clone().next_u64(), 1);
@@ -459,7 +459,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_text_of_any_id_reads_back(value in any::<u128>()) {
+        fn the_text_of_any_id_parses_back(value in any::<u128>()) {
             let id = MessageId::from_u128(value);
             prop_assert_eq!(id.to_string().len(), 30);
             prop_assert_eq!(id.to_string().parse(), Ok(id));
@@ -472,7 +472,7 @@ mod tests {
         }
 
         #[test]
-        fn a_range_of_time_begins_with_its_first_possible_id(
+        fn a_range_of_time_starts_with_its_first_possible_id(
             millis in 1i64..253_402_300_799_999,
             seed in any::<u64>(),
         ) {

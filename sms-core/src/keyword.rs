@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_match_is_counted_and_never_dated_back() {
+    fn a_match_is_counted_and_never_moves_the_last_match_back() {
         use crate::samples::{millis, now};
         let keyword = save::tests::keyword().matched(now()).matched(millis(-5));
         assert_eq!((keyword.match_count, keyword.last_matched_at), (2, Some(now())));

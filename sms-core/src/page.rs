@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_reads_back_from_its_text() {
+    fn a_cursor_parses_back_from_its_text() {
         let cursor = Cursor(u128::MAX / 3);
         assert_eq!(cursor.to_string().parse(), Ok(cursor));
         assert_eq!("x".parse::<Cursor>(), Err(NotACursor));
@@ -190,7 +190,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_cursor_leads_back_to_the_id_it_was_made_of(value in any::<u128>()) {
+        fn a_cursor_holds_the_id_it_was_made_from(value in any::<u128>()) {
             let id = MessageId::from_u128(value);
             let cursor: Cursor = Cursor::after(id).to_string().parse().unwrap();
             prop_assert_eq!(cursor.id::<MessageKind>(), id);

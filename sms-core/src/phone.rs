@@ -94,13 +94,13 @@ impl E164 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PhoneRefused {
     /// The text is not a number in any accepted form.
-    #[error("not a well-formed phone number")]
+    #[error("not a valid phone number")]
     Invalid,
     /// A well-formed number of another country.
-    #[error("a phone number outside the United Kingdom")]
+    #[error("the number is outside the United Kingdom; use a UK mobile number")]
     UnsupportedDestination(E164),
     /// A well-formed UK number that is a landline, a service, a pager or a personal number.
-    #[error("a United Kingdom number, but not a mobile")]
+    #[error("the number is not a mobile number; use a UK mobile number")]
     NotMobile(E164),
 }
 

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_gives_the_same_bytes_each_time_and_another_seed_others() {
+    fn the_same_seed_gives_the_same_bytes_and_another_seed_gives_others() {
         let drawn = |seed| {
             let random = SeededRandom::new(seed);
             let mut bytes = [0; 13];

@@ -162,8 +162,8 @@ pub struct Count {
 pub struct Tally(BTreeMap<(AccountId, Timestamp, Counted), i64>);
 
 impl Tally {
-    /// Counts what became of a text, whose times were `before`. A text that was not there before
-    /// had none.
+    /// Counts the difference between a message's times and `before`, its times before the change. A
+    /// new message has no times before.
     pub fn text(&mut self, before: &Times, message: &Message) {
         if message.mode.is_test() {
             return;
@@ -182,7 +182,7 @@ impl Tally {
         }
     }
 
-    /// Counts an entry of the account's ledger.
+    /// Counts an entry of the account's ledger. Only sends and refunds count.
     pub fn entry(&mut self, account: AccountId, entry: &Entry) {
         match entry.cause.kind() {
             Kind::Send | Kind::Refund => {
@@ -198,12 +198,12 @@ impl Tally {
         *self.0.entry((account, at, counted)).or_default() += amount;
     }
 
-    /// Whether it makes no difference.
+    /// Whether all differences are zero.
     pub fn is_empty(&self) -> bool {
         self.counts().next().is_none()
     }
 
-    /// The differences, by account and moment.
+    /// The differences that are not zero, by account and time.
     pub fn counts(&self) -> impl Iterator<Item = Count> {
         let all = self.0.iter().filter(|(_, amount)| **amount != 0);
         all.map(|((account, at, counted), amount)| {
@@ -229,7 +229,7 @@ mod tests {
         tally.counts().map(|count| (count.counted, count.at, count.amount)).collect()
     }
 
-    /// Lets all this happen to a text, and gives what the whole comes to.
+    /// Applies these triggers to a message in order, and returns the tally of all of them.
     fn history(text: &Message, news: &[News]) -> Tally {
         let (mut text, mut tally) = (text.clone(), Tally::default());
         for news in news {
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn each_thing_counts_at_its_own_moment() {
+    fn each_thing_counts_at_its_own_time() {
         let text = message(MessageStatus::Sending);
         let news = [News::new(Trigger::Leave, seconds(1)), News::new(Trigger::Deliver, seconds(9))];
         let tally = history(&text, &news);
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_counted_has_a_name_that_reads_back() {
+    fn every_counted_thing_has_a_name_that_parses_back() {
         for counted in Counted::ALL {
             assert_eq!(counted.to_string().parse(), Ok(counted));
             let mut counts = Counts::default();

@@ -172,7 +172,7 @@ mod tests {
     use crate::random::SeededRandom;
 
     #[test]
-    fn a_key_reads_back_and_shows_itself_only_when_asked() {
+    fn a_key_parses_back_and_is_shown_only_on_request() {
         for mode in [Mode::Live, Mode::Test] {
             let key = ApiKey::generate(mode, &SeededRandom::new(4));
             assert_eq!(key.reveal().len(), 46);

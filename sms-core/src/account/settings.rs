@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_settings_leaves_the_others_alone() {
+    fn a_change_of_settings_keeps_the_others() {
         let change =
             SettingsChange { quiet_hours_end: LocalTime::new(8, 30), ..SettingsChange::default() };
         let changed = change.apply(Settings::default());

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_active_account_sends_and_a_pending_one_tests() {
+    fn an_active_account_may_send_and_a_pending_one_only_in_test_mode() {
         for (status, live, test) in [
             (AccountStatus::Active, Ok(()), Ok(())),
             (AccountStatus::Pending, Err(MayNotSend::Pending), Ok(())),

@@ -118,7 +118,7 @@ pub(super) fn check(input: &CustomInput) -> Vec<FieldError> {
     for (name, value) in input {
         let Some(CustomValue::Text(text)) = value else { continue };
         if text.contains('\0') {
-            let message = "the text holds the character U+0000";
+            let message = "the text must not contain the character U+0000";
             errors.push(FieldError::new(format!("custom.{name}"), "invalid_character", message));
         } else if text.chars().count() > MAX_VALUE {
             let message = format!("the text may have at most {MAX_VALUE} characters");
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_shown_as_they_were_given_and_read_back() {
+    fn values_are_shown_as_given_and_parse_back() {
         for (json, shown) in
             [("\"x\"", "x"), ("5", "5"), ("1.5", "1.5"), ("true", "true"), ("false", "false")]
         {

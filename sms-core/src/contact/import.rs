@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn each_row_makes_a_contact_changes_one_or_says_why_not() {
+    fn each_row_creates_or_changes_a_contact_or_says_why_not() {
         let details = Details { first_name: Some("Ann".to_owned()), ..Details::default() };
         let known = Contact { details: details.clone(), ..contact() };
         let other = Contact { id: ContactId::from_u128(77), phone: mobile(124), ..known.clone() };
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_takes_a_contact_past_its_fifty_fields_is_invalid() {
+    fn a_row_that_gives_a_contact_more_than_fifty_fields_is_invalid() {
         let fields = |range: std::ops::Range<u32>| {
             range.map(|n| (format!("f{n}"), Some(CustomValue::Boolean(true)))).collect()
         };

@@ -190,7 +190,7 @@ fn check_texts(texts: [Option<&str>; 4], errors: &mut Vec<FieldError>) {
     for ((field, most), text) in rules.into_iter().zip(texts) {
         let Some(text) = text else { continue };
         if text.contains('\0') {
-            let message = "the text holds the character U+0000";
+            let message = "the text must not contain the character U+0000";
             errors.push(FieldError::new(field, "invalid_character", message));
         } else if text.chars().count() > most {
             let message = format!("the text may have at most {most} characters");
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_is_checked_as_a_new_contact_is() {
+    fn a_patch_is_checked_like_a_new_contact() {
         let patch = ContactPatch {
             phone: Some("x".to_owned()),
             email: Some(Some("x".to_owned())),
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn patches_do_not_take_a_contact_past_its_fifty_fields() {
+    fn a_patch_may_not_give_a_contact_more_than_fifty_fields() {
         let fields = |range: std::ops::Range<u32>| -> CustomInput {
             range.map(|n| (format!("f{n}"), Some(CustomValue::Boolean(true)))).collect()
         };

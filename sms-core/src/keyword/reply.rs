@@ -40,7 +40,8 @@ pub enum Sender {
 /// The facts on which a match depends, read with the account and its address book locked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MatchFacts {
-    /// The account's keyword that the message starts with. It is switched on.
+    /// The account's keyword that the message starts with; its `listening` is
+    /// [`On`](super::Listening::On).
     pub keyword: Keyword,
     /// The answer to [`question`].
     pub book: BookFacts,

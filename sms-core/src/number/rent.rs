@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_number_and_a_free_one_owe_nothing() {
+    fn shared_numbers_and_numbers_without_rent_owe_nothing() {
         let shared = Number { holder: Holder::Shared, ..number(5) };
         for number in [shared, number(0)] {
             assert_eq!(number.rent_due_at(), None);

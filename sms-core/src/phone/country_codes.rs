@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_ascend_and_none_begins_another() {
+    fn codes_ascend_and_none_is_a_prefix_of_another() {
         assert!(CODES.windows(2).all(|pair| pair[0].0 < pair[1].0));
         for (code, ..) in CODES {
             for shorter in [code / 10, code / 100] {

@@ -220,7 +220,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_pieces_of_a_period_follow_each_other_from_its_beginning_to_its_end(
+        fn the_pieces_of_a_period_are_consecutive_and_cover_it(
             from in moment(),
             to in moment(),
         ) {
@@ -238,7 +238,7 @@ mod tests {
         }
 
         #[test]
-        fn totals_of_any_period_are_what_counting_one_by_one_gives(
+        fn totals_of_any_period_equal_a_count_of_single_differences(
             things in proptest::collection::vec((moment(), 0usize..5, -2i64..9), 0..60),
             periods in proptest::collection::vec((moment(), moment()), 1..10),
         ) {

@@ -1,5 +1,5 @@
-//! What a store does with statistics. What is counted is written by the commits of other nouns:
-//! each adds the [`Tally`](super::Tally) of what it changes.
+//! What a store does with statistics. The commits of other nouns write what is counted: each adds
+//! the [`Tally`](super::Tally) of its changes.
 
 use async_trait::async_trait;
 

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_part_packs_into_140_octets() {
+    fn a_full_segment_packs_into_140_octets() {
         assert_eq!(pack(&[0x61; 160]).len(), 140);
         let header = [5, 0, 3, 1, 2, 1];
         let packed = pack_after(&header, &[0x61; 153]);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn septets_begin_at_an_edge_whatever_the_header() {
+    fn septets_start_at_a_septet_boundary_whatever_the_header() {
         for length in 0..=140 {
             let fill = fill_bits(length);
             assert!(fill < 7 && (length * 8 + fill).is_multiple_of(7), "{length}");
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn unpacking_stops_where_the_octets_do() {
+    fn unpacking_stops_at_the_end_of_the_octets() {
         assert!(unpack(&[], 5).is_empty());
         assert_eq!(unpack(&[0x61], 5), [0x61]);
         assert!(unpack_after(&[1, 2], 6, 5).is_empty());
@@ -224,7 +224,7 @@ mod tests {
         }
 
         #[test]
-        fn decoding_takes_any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn decoding_accepts_any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = decode(&bytes);
         }
     }

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_are_ten_single_parts_of_either_encoding() {
+    fn the_limit_is_ten_single_segments_in_either_encoding() {
         let allowed = ["a".repeat(1_600), "€".repeat(800), "д".repeat(700), "👋".repeat(350)];
         for text in &allowed {
             assert!(check_length(text).is_ok(), "{} bytes", text.len());

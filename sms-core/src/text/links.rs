@@ -130,7 +130,7 @@ fn rest_of_url(rest: &str) -> usize {
             ')' => open.pop() == Some('('),
             ']' => open.pop() == Some('['),
             '}' => open.pop() == Some('{'),
-            // Between two URLs of a list: a separator.
+            // A separator, if another URL follows.
             ',' | ';' | '|' => !begins_with_scheme(&rest[at + 1..]),
             '<' | '>' | '"' | '\\' | '`' => false,
             other => other.is_ascii_graphic() || other.is_alphanumeric(),
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn punctuation_and_brackets_round_a_url_are_left_out() {
+    fn punctuation_and_brackets_around_a_url_are_left_out() {
         for end in
             [".", ",", ";", ":", "!", "?", "'", "\"", ")", "]", "}", ">", "?!", "...", ").", "!)"]
         {
@@ -363,7 +363,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn urls_lie_one_after_another_and_look_like_urls(text in any_text()) {
+        fn urls_do_not_overlap_and_look_like_urls(text in any_text()) {
             let mut last = 0;
             for place in find_urls(&text) {
                 prop_assert!(last <= place.start && place.start < place.end);
@@ -405,7 +405,7 @@ mod tests {
         }
 
         #[test]
-        fn the_urls_put_back_in_their_places_are_the_text(text in any_text()) {
+        fn putting_the_urls_back_restores_the_text(text in any_text()) {
             let Some(short) = ShortText::of(&text, PREFIX) else { return Ok(()) };
             let mut places: Vec<(usize, &str)> = short
                 .destinations

@@ -59,7 +59,7 @@ fn moments_take_precedence_over_days_and_the_period_before_has_the_same_length()
 }
 
 #[test]
-fn an_end_that_is_left_out_follows_from_days_in_london() {
+fn a_missing_start_or_end_follows_from_days_in_london() {
     let now = at("2026-11-21T07:00:00Z");
     let from = SummaryRequest { from: Some(at("2026-11-20T10:00:00Z")), ..by_days(9) };
     let expected = period("2026-11-20T10:00:00Z", "2026-11-22T00:00:00Z");
@@ -73,7 +73,7 @@ fn an_end_that_is_left_out_follows_from_days_in_london() {
 }
 
 #[test]
-fn a_period_of_no_length_is_empty_and_one_that_ends_before_it_begins_is_refused() {
+fn an_empty_period_counts_nothing_and_one_that_ends_before_it_starts_is_refused() {
     let now = "2026-11-21T07:00:00Z";
     let empty = between(now, now).window(at(now)).unwrap();
     assert_eq!((empty.current, empty.previous), (period(now, now), period(now, now)));
@@ -101,7 +101,7 @@ fn a_summary_has_1_to_366_days() {
 }
 
 #[test]
-fn every_day_of_a_timeseries_follows_the_one_before_and_today_is_the_last() {
+fn the_days_of_a_timeseries_are_consecutive_and_end_today() {
     let days = days_until(Some(366), at("2026-11-21T23:59:59.999Z")).unwrap();
     assert_eq!(days[0].0.to_string(), "2025-11-21");
     assert_eq!(days[365].0.to_string(), "2026-11-21");
@@ -150,7 +150,7 @@ fn a_change_is_in_percent_with_one_decimal_and_none_if_there_was_nothing_before(
 }
 
 #[test]
-fn a_thing_is_compared_with_itself_in_the_period_before() {
+fn each_count_is_compared_with_the_same_count_of_the_period_before() {
     let counts = |sent| {
         let mut counts = Counts::default();
         counts.add(Counted::Sent, sent);

@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_character_there_is_counts_as_its_table_says_at_every_place() {
+    fn every_character_counts_as_its_table_says_at_every_position() {
         for c in char::MIN..=char::MAX {
             let expected = width(c).map(|septets| (septets, septets - 1));
             for place in [0, BLOCK - 2] {
@@ -258,7 +258,7 @@ mod tests {
         }
 
         #[test]
-        fn a_beginning_is_counted_as_far_as_it_goes(
+        fn the_counted_start_of_a_text_is_as_long_as_possible(
             text in "[ -_a-~£€éΔ\n]{0,200}", room in 0..200_usize,
         ) {
             let (length, septets) = beginning(&text, room);
