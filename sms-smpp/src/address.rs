@@ -1,31 +1,31 @@
-//! Addresses: who sends and who receives, and how the protocol says what kind of address it is.
+//! Source and destination addresses, with their type of number (TON) and numbering plan (NPI).
 
 use std::fmt;
 use std::sync::Arc;
 
 use sms_core::phone::{E164, parse_any};
 
-/// The type of number (5.2.5).
+/// The type of number, TON (5.2.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Ton(pub u8);
 
 impl Ton {
-    /// Not told.
+    /// Unknown.
     pub const UNKNOWN: Self = Self(0);
-    /// With its country code, without a `+`.
+    /// An international number: country code first, no `+`.
     pub const INTERNATIONAL: Self = Self(1);
-    /// A number within its country.
+    /// A national number: no country code.
     pub const NATIONAL: Self = Self(2);
-    /// A name.
+    /// A sender name.
     pub const ALPHANUMERIC: Self = Self(5);
 }
 
-/// The numbering plan (5.2.6).
+/// The numbering plan indicator, NPI (5.2.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Npi(pub u8);
 
 impl Npi {
-    /// Not told.
+    /// Unknown.
     pub const UNKNOWN: Self = Self(0);
     /// Telephone numbers (E.164).
     pub const TELEPHONE: Self = Self(1);
@@ -34,29 +34,30 @@ impl Npi {
 /// An address as it stands in a PDU.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Address {
-    /// Its type.
+    /// Its type of number.
     pub ton: Ton,
-    /// Its plan.
+    /// Its numbering plan.
     pub npi: Npi,
     /// Its digits or characters.
     pub text: Arc<str>,
 }
 
 impl Address {
-    /// A phone number: international, the digits without the `+`.
+    /// The address of a phone number: international, digits without the `+`.
     pub fn number(number: E164) -> Self {
         let text = number.digits().to_string().into();
         Self { ton: Ton::INTERNATIONAL, npi: Npi::TELEPHONE, text }
     }
 
-    /// A sender name.
+    /// The address of a sender name: alphanumeric.
     pub fn name(name: &str) -> Self {
         Self { ton: Ton::ALPHANUMERIC, npi: Npi::UNKNOWN, text: name.into() }
     }
 
-    /// The phone number that it is, of whatever country. Networks are not strict about types: a
-    /// `+` or zeros may stand before an international number, and a national one may have its
-    /// country code. `None` for a name and for a short code.
+    /// The address as a phone number, or `None` for a name or a short code.
+    ///
+    /// SMSCs use the types loosely: an international number may start with `+` or `00`, and a
+    /// national one may have its country code.
     pub fn to_number(&self) -> Option<E164> {
         let is_digits = self.text.bytes().all(|octet| octet.is_ascii_digit());
         if self.ton == Ton::ALPHANUMERIC && !is_digits {
@@ -70,7 +71,7 @@ impl Address {
 }
 
 impl fmt::Debug for Address {
-    /// Leaves the digits out.
+    /// Leaves out the digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Address({}, {}, ..)", self.ton.0, self.npi.0)
     }
@@ -81,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_names_say_what_they_are() {
+    fn numbers_and_names_have_their_type_and_plan() {
         let number = Address::number(parse_any("07700 900123").unwrap());
         assert_eq!((number.ton.0, number.npi.0, &*number.text), (1, 1, "447700900123"));
         let name = Address::name("Bistro");
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_found_however_a_network_writes_it() {
+    fn a_number_is_parsed_in_every_form_that_smscs_use() {
         for (ton, text) in [
             (1, "447700900123"),
             (1, "+447700900123"),
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_short_codes_are_no_numbers() {
+    fn names_and_short_codes_are_not_phone_numbers() {
         for (ton, text) in [(5, "Bistro"), (5, "44a"), (3, "60300"), (0, ""), (1, "0")] {
             let address = Address { ton: Ton(ton), npi: Npi::UNKNOWN, text: text.into() };
             assert_eq!(address.to_number(), None, "{text}");
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_hides_its_digits_from_logs() {
+    fn debug_output_of_an_address_shows_no_digits() {
         let number = Address::number(parse_any("07700 900123").unwrap());
         assert!(!format!("{number:?}").contains("900123"));
     }

@@ -1,5 +1,5 @@
-//! All connections of one route: which of them carries a text, at what pace, and how it stands
-//! with them.
+//! All connections of one route. Chooses a connection for each message, keeps to the route's rate,
+//! and reports how many connections are bound.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,25 +27,25 @@ pub struct Carrier {
     links: Vec<Arc<Link>>,
     pace: Pace,
     turn: AtomicUsize,
-    /// Since when no connection carries texts; `None` while one does.
+    /// Since when no connection can submit; `None` while one can.
     down_since: Mutex<Option<Instant>>,
 }
 
-/// How a route's connections stand.
+/// The state of a route's connections.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Standing {
     /// Connections that are bound.
     pub bound: usize,
-    /// Connections there should be.
+    /// Connections that the settings ask for.
     pub wanted: usize,
-    /// The pace, as a part of the agreed one.
+    /// The current rate as a fraction of the configured one; below 1 after throttling.
     pub pace: f64,
-    /// For how long no connection has carried texts; `None` while one does.
+    /// For how long no connection could submit; `None` while one can.
     pub down_for: Option<Duration>,
 }
 
 impl Carrier {
-    /// The connections that the settings ask for; none is there before [`run`](Carrier::run).
+    /// The connections that the settings ask for. [`run`](Carrier::run) makes them.
     pub fn new(name: RouteName, settings: &Arc<RouteSettings>, random: &Arc<dyn Random>) -> Self {
         let modes = match settings.binds {
             Binds::Transceivers(count) => vec![BindMode::Transceiver; count],
@@ -63,11 +63,11 @@ impl Carrier {
         }
     }
 
-    /// Keeps all connections until dropped, and passes on what arrives through any of them.
+    /// Keeps all connections bound until dropped, and passes on what arrives on any of them.
     ///
     /// # Panics
     ///
-    /// When what keeps a connection does: the connection would not be made again.
+    /// When the task of a connection panics, because that connection would never come back.
     pub async fn run(&self, arrivals: mpsc::Sender<Arrival>) {
         let mut tasks = JoinSet::new();
         for link in &self.links {
@@ -98,13 +98,13 @@ impl Carrier {
         *down_since = if is_up { None } else { Some(down_since.unwrap_or_else(Instant::now)) };
     }
 
-    /// Open sessions that carry texts from us.
+    /// Open sessions that can submit.
     fn senders(&self) -> impl Iterator<Item = Session> {
         let sends = |link: &&Arc<Link>| link.mode() != BindMode::Receiver;
         self.links.iter().filter(sends).filter_map(|link| link.session())
     }
 
-    /// Sends one text at the route's pace, through the connection with most room.
+    /// Submits one segment at the route's rate, on the connection with the most free window.
     pub async fn submit(&self, message: ShortMessage) -> Submitted {
         let submitted = self.attempt(message).await;
         if let Submitted::Refused(status) = &submitted
@@ -118,7 +118,7 @@ impl Carrier {
 
     async fn attempt(&self, message: ShortMessage) -> Submitted {
         loop {
-            // The place before the pace: a peer that stalled gets no flood when it goes on.
+            // The window before the rate: an SMSC that stalled is not flooded when it recovers.
             let Some(session) = self.next_sender() else { return Submitted::NotWritten };
             let Some(slot) = session.slot().await else { continue };
             self.pace.next().await;
@@ -131,7 +131,7 @@ impl Carrier {
         }
     }
 
-    /// The open session with most room; of several, each in turn.
+    /// The open session with the most free window; equal ones take turns.
     fn next_sender(&self) -> Option<Session> {
         let mut sessions: Vec<Session> = self.senders().collect();
         if sessions.is_empty() {
@@ -139,11 +139,11 @@ impl Carrier {
         }
         let turn = self.turn.fetch_add(1, Ordering::Relaxed) % sessions.len();
         sessions.rotate_left(turn);
-        // The first of the roomiest, so that turns matter.
+        // `max_by_key` returns the last of equal ones; reversed, that is the one whose turn it is.
         sessions.into_iter().rev().max_by_key(Session::free_slots)
     }
 
-    /// How long the peer took to answer.
+    /// Records how long the SMSC took to respond.
     fn time(&self, submitted: &Submitted, took: Duration) {
         if matches!(submitted, Submitted::Accepted { .. } | Submitted::Refused(_)) {
             let route = self.name.as_str().to_owned();
@@ -164,7 +164,7 @@ impl Carrier {
             .increment(1);
     }
 
-    /// How the connections stand.
+    /// The state of the connections now.
     pub fn standing(&self) -> Standing {
         let down_since = *self.down_since.lock().unwrap_or_else(PoisonError::into_inner);
         Standing {
@@ -175,7 +175,7 @@ impl Carrier {
         }
     }
 
-    /// Ends every session in order, and makes no other: what is under way is answered first.
+    /// Unbinds every session once its outstanding requests are answered, and does not reconnect.
     pub async fn unbind(&self) {
         let mut tasks = JoinSet::new();
         for link in &self.links {

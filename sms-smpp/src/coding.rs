@@ -1,59 +1,60 @@
-//! How a text's characters become octets and back: `data_coding` (5.2.19).
+//! Encodes text as octets and decodes it, by `data_coding` (5.2.19).
 
 use bytes::Bytes;
 use sms_core::text::{Encoding, gsm7};
 
-/// The octets' meaning, as `data_coding` says it.
+/// How octets encode text, as `data_coding` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coding {
-    /// The peer's default alphabet, GSM-7 here, as carriers' are.
+    /// The SMSC's default alphabet (0x00), taken to be GSM-7.
     Default,
-    /// ASCII (0x01), which a few peers use for their default.
+    /// ASCII (0x01), which a few SMSCs use as their default.
     Ascii,
     /// ISO 8859-1 (0x03).
     Latin1,
-    /// UTF-16, big end first (0x08). Code units above the basic plane come in pairs.
+    /// UTF-16, big-endian (0x08), surrogate pairs included.
     Ucs2,
-    /// Octets that are no text (0x02, 0x04 and others).
+    /// Not text (0x02, 0x04 and others).
     Binary,
 }
 
-/// How GSM-7 lies in octets.
+/// How GSM-7 is laid out in octets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Septets {
-    /// One septet an octet, as nearly every SMPP peer wants it.
+    /// One septet per octet, as nearly every SMSC expects.
     #[default]
     Unpacked,
-    /// Eight septets in seven octets, as on the air.
+    /// Eight septets in seven octets, as in GSM itself.
     Packed,
 }
 
 impl Coding {
-    /// `data_coding` of texts in the peer's default alphabet.
+    /// `data_coding` of the SMSC's default alphabet.
     pub const DEFAULT: u8 = 0x00;
     /// `data_coding` of UCS-2.
     pub const UCS2: u8 = 0x08;
 
-    /// What `data_coding` says, the groups of 3GPP TS 23.038 (section 4) included.
+    /// The coding that `data_coding` stands for, coding groups of 3GPP TS 23.038 (section 4)
+    /// included.
     pub fn of(data_coding: u8) -> Self {
         match data_coding {
             0x01 => Self::Ascii,
             0x03 => Self::Latin1,
-            // General data coding, uncompressed; bits 3 and 2 tell the alphabet.
+            // General data coding, uncompressed; bits 3 and 2 give the alphabet.
             0x10..=0x1F | 0x40..=0x5F => match data_coding & 0x0C {
                 0x00 => Self::Default,
                 0x08 => Self::Ucs2,
                 _ => Self::Binary,
             },
-            // Message waiting (0xC0 to 0xEF), and data coding with a message class, whose bit 2
-            // tells octets from text.
+            // Message waiting (0xC0 to 0xEF), and data coding with a message class, where bit 2
+            // means 8-bit data.
             0x08 | 0xE0..=0xEF => Self::Ucs2,
             0x00 | 0xC0..=0xDF | 0xF0..=0xF3 | 0xF8..=0xFB => Self::Default,
             _ => Self::Binary,
         }
     }
 
-    /// The `data_coding` of a text that we send.
+    /// The `data_coding` of a message to be submitted.
     pub fn octet_for(encoding: Encoding) -> u8 {
         match encoding {
             Encoding::Gsm7 => Self::DEFAULT,
@@ -62,10 +63,10 @@ impl Coding {
     }
 }
 
-/// The text of octets; `None` if they are none. `header` octets of user data header stood before
-/// them, which matters to packed septets.
+/// Decodes octets; `None` when they are not text. `header` is the length of the user data header
+/// before them, which packed septets are aligned to.
 ///
-/// What cannot be read becomes U+FFFD rather than be lost; a byte of UCS-2 too many is left out.
+/// Invalid characters become U+FFFD. A lone last octet of UCS-2 is dropped.
 pub fn decode(octets: &[u8], coding: Coding, septets: Septets, header: usize) -> Option<String> {
     Some(match (coding, septets) {
         (Coding::Default, Septets::Unpacked) => gsm7::decode(octets),
@@ -81,8 +82,8 @@ pub fn decode(octets: &[u8], coding: Coding, septets: Septets, header: usize) ->
     })
 }
 
-/// Septets out of octets that follow a header of so many. SMPP does not tell how many septets
-/// there are: seven spare bits at the end, which would be an `@`, are taken for nothing.
+/// Unpacks septets after a header of `header` octets. SMPP does not say how many septets there are:
+/// if the last seven bits are zero and may be padding, they are not read as an `@`.
 fn unpacked(octets: &[u8], header: usize) -> Vec<u8> {
     let whole = [vec![0; header].as_slice(), octets].concat();
     let mut septets = gsm7::unpack_after(&whole, header, usize::MAX);
@@ -94,7 +95,7 @@ fn unpacked(octets: &[u8], header: usize) -> Vec<u8> {
     septets
 }
 
-/// A part's octets behind its header.
+/// Encodes the user data of a segment: its header, then its text.
 pub fn encode(header: &[u8], payload: &[u8], encoding: Encoding, septets: Septets) -> Bytes {
     match (encoding, septets) {
         (Encoding::Gsm7, Septets::Packed) => gsm7::pack_after(header, payload).into(),
@@ -109,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_data_coding_has_its_alphabet() {
+    fn every_data_coding_maps_to_its_alphabet() {
         let cases = [
             (0x00, Coding::Default),
             (0x01, Coding::Ascii),
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn octets_are_read_in_their_alphabet() {
+    fn octets_are_decoded_in_their_alphabet() {
         let read = |octets: &[u8], coding| decode(octets, coding, Septets::Unpacked, 0);
         assert_eq!(read(&[0x00, 0x1B, 0x65, 0x01], Coding::Default).as_deref(), Some("@€£"));
         assert_eq!(read(b"caf\xE9", Coding::Latin1).as_deref(), Some("café"));
@@ -147,7 +148,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_text_is_read_as_it_was_written(
+        fn decoding_reverses_encoding(
             text in "[ -~£€ΔÅé\n]{0,150}", header in 0_usize..8,
             septets in prop_oneof![Just(Septets::Unpacked), Just(Septets::Packed)],
         ) {
@@ -155,7 +156,7 @@ mod tests {
             let head = vec![0; header];
             let octets = encode(&head, &payload, Encoding::Gsm7, septets);
             let back = decode(&octets[header..], Coding::Default, septets, header).unwrap();
-            // Packed, an `@` at the very end cannot be told from spare bits.
+            // When packed, an `@` at the end looks the same as padding.
             let told = |text: &str| text.strip_suffix('@').unwrap_or(text).to_owned();
             match septets {
                 Septets::Unpacked => prop_assert_eq!(back, text),
@@ -164,7 +165,7 @@ mod tests {
         }
 
         #[test]
-        fn any_octets_can_be_read(
+        fn any_octets_can_be_decoded(
             octets in prop::collection::vec(any::<u8>(), 0..300),
             data_coding: u8,
             header in 0_usize..20,

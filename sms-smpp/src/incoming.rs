@@ -1,4 +1,4 @@
-//! What a `deliver_sm` brings: a receipt, a text, or a part of one.
+//! Classifies a `deliver_sm` (4.6): a delivery receipt, a message, or a segment of one.
 
 use sms_core::phone::E164;
 
@@ -7,57 +7,57 @@ use crate::joining::{Place, user_data};
 use crate::pdu::ShortMessage;
 use crate::report::Report;
 
-/// What came.
+/// What a `deliver_sm` carries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Incoming {
-    /// News of a text of ours.
+    /// A delivery receipt for a message that was submitted.
     Receipt(Report),
-    /// A text for us.
+    /// An inbound message, or a segment of one.
     Text(TextFor),
-    /// Something that cannot be kept, and why. The peer is told that it arrived: to send it again
-    /// would not help.
+    /// Something that cannot be stored, and why. It is acknowledged all the same, because sending
+    /// it again would not help.
     Useless(Useless),
 }
 
-/// A text, or a part of one, and whom it is for.
+/// An inbound message, or a segment of one.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TextFor {
     /// Who sent it.
     pub from: E164,
-    /// The number texted.
+    /// The number that it was sent to.
     pub to: E164,
-    /// Its words.
+    /// Its text.
     pub words: String,
-    /// Its place among the parts of a longer text.
+    /// Its place among the segments of a long message; `None` when the message is complete.
     pub place: Option<Place>,
 }
 
 impl std::fmt::Debug for TextFor {
-    /// Leaves out numbers and words.
+    /// Leaves out the numbers and the text.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("TextFor").field("place", &self.place).finish_non_exhaustive()
     }
 }
 
-/// Why something that came cannot be kept.
+/// Why a `deliver_sm` cannot be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Useless {
-    /// It marks itself as a receipt and names no text or no state.
+    /// It is marked as a receipt, but lacks a message id or a state.
     #[error("a receipt without a message id or a state")]
     Receipt,
-    /// Its sender is a name or a short code, whom nobody can answer.
+    /// Its sender is a name or a short code, so it cannot be replied to.
     #[error("a message from an address that is not a phone number")]
     Sender,
-    /// It is for something that is no number of ours.
+    /// Its destination is not a phone number.
     #[error("a message to an address that is not a phone number")]
     Recipient,
-    /// Its octets are no text.
+    /// Its `data_coding` is not one of text.
     #[error("binary content")]
     Binary,
 }
 
 impl Incoming {
-    /// Reads a `deliver_sm`.
+    /// Classifies a `deliver_sm`.
     pub fn read(message: &ShortMessage, septets: Septets) -> Self {
         if let Some(report) = Report::read(message) {
             return Self::Receipt(report);
@@ -96,10 +96,10 @@ mod tests {
     }
 
     #[test]
-    fn a_text_has_its_words_and_whom_it_is_from_and_for() {
+    fn a_message_has_its_text_its_sender_and_its_destination() {
         let Incoming::Text(text) = Incoming::read(&deliver(b"Hello \x00"), Septets::Unpacked)
         else {
-            panic!("no text")
+            panic!("not a message")
         };
         assert_eq!(text.from.to_string(), "+447700900123");
         assert_eq!(text.to.to_string(), "+447700900001");
@@ -107,18 +107,18 @@ mod tests {
     }
 
     #[test]
-    fn a_part_has_its_place() {
+    fn a_segment_has_its_place() {
         let mut part = deliver(&[5, 0, 3, 9, 2, 1, 0x04, 0x34]);
         (part.esm_class, part.data_coding) = (0x40, 8);
         let Incoming::Text(text) = Incoming::read(&part, Septets::Unpacked) else {
-            panic!("no text")
+            panic!("not a message")
         };
         assert_eq!(text.words, "д");
         assert_eq!(text.place, Some(Place { reference: 9, total: 2, number: 1 }));
     }
 
     #[test]
-    fn what_cannot_be_kept_says_why() {
+    fn what_cannot_be_stored_says_why() {
         let mut binary = deliver(&[1, 2]);
         binary.data_coding = 4;
         let mut named = deliver(b"x");
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_being_read_shows_nothing_in_logs() {
+    fn debug_output_of_a_message_shows_no_text_and_no_number() {
         let text = Incoming::read(&deliver(b"secret"), Septets::Unpacked);
         let shown = format!("{text:?}{:?}", deliver(b"secret"));
         assert!(!shown.contains("secret") && !shown.contains("900123"), "{shown}");

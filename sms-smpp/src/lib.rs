@@ -4,20 +4,20 @@
 //!
 //! | Module | What |
 //! |---|---|
-//! | [`pdu`] | the protocol's units, written and read |
-//! | [`address`] | numbers and names, and how the protocol tells them apart |
-//! | [`coding`] | characters into octets and back |
-//! | [`submit`] | a text into the `submit_sm`s that carry it |
-//! | [`joining`] | which part of which text a `deliver_sm` brings |
-//! | [`report`] | receipts (DLRs), in the forms found in the wild |
-//! | [`incoming`] | a `deliver_sm`: a receipt, a text, or a part of one |
-//! | [`session`] | one bound connection: window, answers, signs of life |
-//! | [`link`] | one connection that is always to be there: made, bound, made again |
+//! | [`pdu`] | reads and writes PDUs |
+//! | [`address`] | phone numbers and sender names as SMPP addresses (TON, NPI) |
+//! | [`coding`] | encodes characters as octets and decodes them |
+//! | [`submit`] | turns a message into its `submit_sm`s |
+//! | [`joining`] | finds out which segment of which message a `deliver_sm` carries |
+//! | [`report`] | parses delivery receipts (DLRs) in the forms that SMSCs send |
+//! | [`incoming`] | classifies a `deliver_sm`: a receipt, a message, or a segment of one |
+//! | [`session`] | one bound connection: window, responses, `enquire_link` |
+//! | [`link`] | keeps one connection: connects, binds, reconnects |
 //! | [`carrier`] | all connections of a route |
-//! | [`route`] | the core's route over them: texts handed over, receipts and texts taken in |
-//! | [`settings`] | how a route is set up |
-//! | [`trust`] | which authorities may vouch for a peer over TLS |
-//! | [`pace`] | texts a second, and slowing down when the peer asks for it |
+//! | [`route`] | implements the core's `Route` over them |
+//! | [`settings`] | the settings of a route |
+//! | [`trust`] | the certificate authorities that TLS connections trust |
+//! | [`pace`] | limits messages a second, and slows down when the SMSC throttles |
 
 #![deny(missing_docs)]
 

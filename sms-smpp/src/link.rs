@@ -1,4 +1,4 @@
-//! One connection that is always to be there: made, bound, kept, and made again after a while.
+//! Keeps one connection: connects, binds, and reconnects with backoff when it is lost.
 
 mod connect;
 
@@ -15,19 +15,19 @@ use crate::pdu::BindMode;
 use crate::session::{Arrival, BindFailed, Ended, Session, Settings};
 use crate::settings::RouteSettings;
 
-/// The wait after the first failure; it doubles with each, up to [`LONGEST_WAIT`].
+/// The pause after the first failure. It doubles with each failure, up to [`LONGEST_WAIT`].
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
-/// A session that lasted so long was a good one: the waits begin anew.
+/// A session that lasted this long resets the pauses.
 const LASTED: Duration = Duration::from_secs(5);
 
-/// Why there is no session now.
+/// Why a link could not bind.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkFailed {
-    /// No connection.
+    /// The connection failed.
     #[error(transparent)]
     Connect(#[from] ConnectFailed),
-    /// No bind.
+    /// The bind failed.
     #[error(transparent)]
     Bind(#[from] BindFailed),
 }
@@ -39,33 +39,33 @@ pub struct Link {
     mode: BindMode,
     random: Arc<dyn Random>,
     session: watch::Sender<Option<Session>>,
-    /// Whether it shall stay away.
+    /// Whether [`Link::close`] was called.
     closing: watch::Sender<bool>,
 }
 
 impl Link {
-    /// A connection that is not there yet; [`run`](Link::run) makes it.
+    /// A link that is not connected yet; [`run`](Link::run) connects it.
     pub fn new(settings: Arc<RouteSettings>, mode: BindMode, random: Arc<dyn Random>) -> Self {
         let (session, closing) = (watch::Sender::new(None), watch::Sender::new(false));
         Self { settings, mode, random, session, closing }
     }
 
-    /// In which directions it carries texts.
+    /// Transmitter, receiver or transceiver.
     pub fn mode(&self) -> BindMode {
         self.mode
     }
 
-    /// The session, while there is one.
+    /// The open session, if there is one.
     pub fn session(&self) -> Option<Session> {
         self.session.borrow().as_ref().filter(|session| session.is_open()).cloned()
     }
 
-    /// Tells of sessions that begin and end.
+    /// Reports when a session begins or ends.
     pub fn watch(&self) -> watch::Receiver<Option<Session>> {
         self.session.subscribe()
     }
 
-    /// Ends the session in order, if there is one, and makes no other.
+    /// Unbinds the session, if there is one, and does not reconnect.
     pub async fn close(&self) {
         self.closing.send_replace(true);
         let session = self.session.borrow().clone();
@@ -74,10 +74,10 @@ impl Link {
         }
     }
 
-    /// Keeps the connection and passes on what arrives, until dropped or closed. `route` names it
-    /// in logs.
+    /// Keeps the connection bound and passes on what arrives, until dropped or closed. Log lines
+    /// carry the name `route`.
     pub async fn run(&self, route: &str, arrivals: mpsc::Sender<Arrival>) {
-        // Dropped, there is nobody to take what arrives: the session must not stay.
+        // When this future is dropped nothing processes arrivals, so the session must end.
         let _guard = NoSession(&self.session);
         let mut closing = self.closing.subscribe();
         let mut failures = 0;
@@ -125,7 +125,7 @@ impl Link {
     }
 }
 
-/// Takes the session away when it is dropped.
+/// Drops the session when this is dropped.
 struct NoSession<'l>(&'l watch::Sender<Option<Session>>);
 
 impl Drop for NoSession<'_> {
@@ -134,8 +134,8 @@ impl Drop for NoSession<'_> {
     }
 }
 
-/// Passes on what arrives until the session is over. What was not passed on until then can no
-/// longer be answered: the peer brings it again.
+/// Passes on what arrives until the session is over. What is left then can no longer be answered,
+/// so the SMSC sends it again.
 async fn pass_on(
     session: &Session,
     mut incoming: mpsc::Receiver<Arrival>,
@@ -143,7 +143,7 @@ async fn pass_on(
 ) -> Ended {
     let passing = async {
         while let Some(arrival) = incoming.recv().await {
-            // Nobody listens any more: dropped, the peer sends it again later.
+            // If the receiver is gone, the arrival is dropped, and the SMSC sends it again later.
             let _ = arrivals.send(arrival).await;
         }
         session.ended().await
@@ -155,8 +155,8 @@ async fn pass_on(
     }
 }
 
-/// How long to wait after so many failures in a row: doubling, and anything from half of it to all
-/// of it, so that many do not come back at one moment.
+/// How long to pause after this many failures in a row: a random time between half and all of an
+/// exponentially growing one, so that connections do not all return at once.
 pub fn wait(failures: u32, random: &dyn Random) -> Duration {
     let longest = 2_u32
         .checked_pow(failures)
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_double_up_to_a_bound_and_are_never_the_same_for_all() {
+    fn pauses_double_up_to_a_limit_and_are_randomised() {
         let random = SeededRandom::new(7);
         let longest = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000];
         for (failures, longest) in longest.into_iter().enumerate() {

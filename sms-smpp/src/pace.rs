@@ -1,52 +1,51 @@
-//! Texts a second: no more than agreed, and fewer for a while when the peer is throttled.
+//! Keeps a route to its rate in messages a second, and below it for a while after throttling.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
-/// How slow a pace may become, as a part of the agreed one.
+/// The slowest a route becomes, as a fraction of its configured rate.
 const SLOWEST: f64 = 1.0 / 64.0;
-/// What a pace that was slowed down gains in a second, as a part of the agreed one.
+/// What a slowed route regains each second, as a fraction of its configured rate.
 const GAIN: f64 = 1.0 / 20.0;
-/// The pace that one without an agreed limit is slowed down from.
+/// The rate, in `submit_sm`s a second, that a route without a limit is slowed down from.
 const UNLIMITED: f64 = 1_000.0;
-/// Texts that were under way together are throttled together: that is one reason, not many.
+/// Throttled responses within this time count as one, because their requests were sent together.
 const ONE_REASON: Duration = Duration::from_secs(1);
-/// How long nothing is sent after a throttled text.
+/// How long nothing is submitted after a throttled response.
 const PAUSE: Duration = Duration::from_millis(100);
-/// What may be caught up with, when a text was late for its moment.
+/// How much lost time a late `submit_sm` may make up for.
 const BURST: Duration = Duration::from_millis(100);
 
 /// The pace of one route.
 ///
-/// Texts go one after the other, a time apart; there is no burst beyond a tenth of a second's
-/// worth. Who waits holds nothing: the pace of the moment at which a text goes counts, whatever it
-/// was when it began to wait. [`slow_down`](Pace::slow_down) halves the pace, which then grows back
-/// over some twenty seconds.
+/// `submit_sm`s are evenly spaced; a burst is at most a tenth of a second's worth. A waiting caller
+/// reserves nothing: a change of the rate applies to it too. [`slow_down`](Pace::slow_down) halves
+/// the rate, which recovers by 5 % of the configured rate a second, so fully in 20 seconds at most.
 #[derive(Debug)]
 pub struct Pace {
     agreed: Option<f64>,
-    /// Held by the text whose turn it is.
+    /// Held by the caller whose turn it is.
     turn: tokio::sync::Mutex<()>,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct State {
-    /// The moment of the last text.
+    /// The time of the last `submit_sm`.
     last: Option<Instant>,
-    /// Nothing goes before.
+    /// Nothing is submitted before this time.
     pause: Option<Instant>,
-    /// The present pace, as a part of the agreed one.
+    /// The current rate, as a fraction of the configured one.
     part: f64,
-    /// When `part` was last worked out.
+    /// When `part` was last updated.
     since: Instant,
     slowed_at: Option<Instant>,
 }
 
 impl Pace {
-    /// At most so many texts a second; `None` for as many as the peer takes.
+    /// A pace of at most this many `submit_sm`s a second; `None` for as many as the SMSC accepts.
     pub fn new(texts_per_second: Option<u32>) -> Self {
         let agreed = texts_per_second.map(|texts| f64::from(texts.max(1)));
         let since = Instant::now();
@@ -54,19 +53,19 @@ impl Pace {
         Self { agreed, turn: tokio::sync::Mutex::new(()), state: Mutex::new(state) }
     }
 
-    /// Waits for the moment of the next text. Dropped, it takes nobody's moment.
+    /// Waits until the next `submit_sm` is due. Dropping the future costs other callers nothing.
     pub async fn next(&self) {
         if self.take(Instant::now()).is_ok() {
             return;
         }
         let _turn = self.turn.lock().await;
-        // Slowed down meanwhile, the moment is a later one.
+        // `slow_down` may have moved the time further off in the meantime.
         while let Err(at) = self.take(Instant::now()) {
             sleep_until(at).await;
         }
     }
 
-    /// Takes the moment if it has come; says when it will otherwise.
+    /// Takes a turn if one is due; otherwise returns when it will be.
     fn take(&self, now: Instant) -> Result<(), Instant> {
         let mut state = self.lock();
         state.recover(now);
@@ -83,7 +82,7 @@ impl Pace {
         Ok(())
     }
 
-    /// The peer was given more than it takes.
+    /// Slows the route down, because the SMSC throttled it.
     pub fn slow_down(&self) {
         let now = Instant::now();
         let mut state = self.lock();
@@ -95,7 +94,7 @@ impl Pace {
         }
     }
 
-    /// The present pace, as a part of the agreed one: 1 unless it was slowed down.
+    /// The current rate, as a fraction of the configured one: 1 unless slowed down.
     pub fn part(&self) -> f64 {
         let mut state = self.lock();
         state.recover(Instant::now());
@@ -122,7 +121,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn no_second_has_more_texts_than_agreed() {
+    async fn no_second_exceeds_the_configured_rate() {
         let pace = Pace::new(Some(50));
         let start = Instant::now();
         for _ in 0..101 {
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn time_that_was_not_used_is_not_saved_up() {
+    async fn unused_time_is_not_saved_up() {
         let pace = Pace::new(Some(10));
         pace.next().await;
         tokio::time::advance(Duration::from_mins(1)).await;
@@ -144,7 +143,7 @@ mod tests {
         assert!(start.elapsed() >= Duration::from_secs(1));
     }
 
-    /// So many texts that wait together; how long they took.
+    /// Waits for this many turns at once, and returns how long they took.
     async fn together(pace: &Arc<Pace>, texts: usize) -> Duration {
         let start = Instant::now();
         let mut waiting = tokio::task::JoinSet::new();
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn texts_that_wait_already_are_slowed_down_as_well() {
+    async fn callers_that_already_wait_are_slowed_down_too() {
         let pace = Arc::new(Pace::new(Some(100)));
         let slow = Arc::clone(&pace);
         let throttled = async {
@@ -165,12 +164,12 @@ mod tests {
             slow.slow_down();
         };
         let (took, ()) = tokio::join!(together(&pace, 110), throttled);
-        // Ten in the first tenth of a second, a hundred at half the pace, which slowly grows.
+        // Ten in the first tenth of a second, a hundred at half the rate, which slowly recovers.
         assert!((1_700..=2_200).contains(&took.as_millis()), "{took:?}");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn texts_throttled_together_count_as_one_reason() {
+    async fn responses_throttled_together_slow_the_route_down_once() {
         let pace = Pace::new(Some(100));
         for _ in 0..10 {
             pace.slow_down();
@@ -184,7 +183,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_stops_waiting_takes_no_moment_with_it() {
+    async fn a_caller_that_stops_waiting_uses_up_no_turn() {
         let pace = Arc::new(Pace::new(Some(1)));
         pace.next().await;
         for _ in 0..100 {
@@ -195,7 +194,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn without_a_limit_nothing_waits_until_the_peer_is_throttled() {
+    async fn without_a_limit_nothing_waits_until_the_smsc_throttles() {
         let pace = Arc::new(Pace::new(None));
         assert_eq!(together(&pace, 10_000).await, Duration::ZERO);
         pace.slow_down();

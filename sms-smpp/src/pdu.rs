@@ -32,131 +32,132 @@ pub use write::write;
 
 use crate::address::Address;
 
-/// Octets of a PDU's head: length, command, status, sequence number (3.2).
+/// How many octets a PDU's header has: length, command, status, sequence number (3.2).
 pub const HEAD: usize = 16;
 
-/// More than any PDU has in practice: a `message_payload` holds 64 KiB at most.
+/// The longest PDU accepted. None is longer in practice: a `message_payload` holds 64 KiB.
 pub const LONGEST: usize = 80 * 1024;
 
-/// One unit.
+/// One PDU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pdu {
-    /// What an answer says of the request; [`Status::OK`] in a request.
+    /// The result in a response; [`Status::OK`] in a request.
     pub status: Status,
-    /// Chosen by the side that asks, repeated by the one that answers. From 1 to 0x7FFF_FFFF.
+    /// Chosen by the requester and repeated in the response, from 1 to 0x7FFF_FFFF.
     pub sequence: u32,
-    /// What it says.
+    /// The command and its fields.
     pub body: Body,
 }
 
-/// What a unit says.
+/// A PDU's command and its fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
-    /// A request to begin a session (4.1).
+    /// `bind_transmitter`, `bind_receiver` or `bind_transceiver` (4.1).
     Bind(BindMode, Box<Bind>),
-    /// The answer to it, with the peer's version if it tells it.
+    /// The response to a bind (4.1.2, 4.1.4 and 4.1.6).
     BindResp(BindMode, BindResp),
-    /// A request to end the session (4.2).
+    /// `unbind` (4.2.1).
     Unbind,
-    /// The answer to it.
+    /// `unbind_resp` (4.2.2).
     UnbindResp,
-    /// A text for somebody (4.4.1).
+    /// `submit_sm` (4.4.1).
     SubmitSm(Box<ShortMessage>),
-    /// The answer to it, with the peer's id of the text, empty when it refuses it.
+    /// `submit_sm_resp` (4.4.2).
     SubmitSmResp {
-        /// The peer's id of the text, as it spells it.
+        /// The message id, as the SMSC spells it; empty in a refusal.
         message_id: String,
     },
-    /// A text or a receipt for us (4.6.1).
+    /// `deliver_sm`: an inbound message or a delivery receipt (4.6.1).
     DeliverSm(Box<ShortMessage>),
-    /// The answer to it.
+    /// `deliver_sm_resp` (4.6.2).
     DeliverSmResp,
-    /// A request for a sign of life (4.11).
+    /// `enquire_link`: asks whether the other side is alive (4.11.1).
     EnquireLink,
-    /// The sign of life.
+    /// `enquire_link_resp` (4.11.2).
     EnquireLinkResp,
-    /// The answer to what cannot be read (4.3).
+    /// `generic_nack`: refuses a PDU that is malformed or unknown (4.3.1).
     GenericNack,
-    /// Anything else.
+    /// Any other command.
     Other(CommandId),
 }
 
-/// In which directions a session carries texts.
+/// In which directions a session carries messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BindMode {
-    /// From us.
+    /// Submits messages.
     Transmitter,
-    /// To us.
+    /// Receives messages and receipts.
     Receiver,
-    /// Both.
+    /// Does both.
     Transceiver,
 }
 
-/// Who wants to begin a session.
+/// The fields of a bind request.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Bind {
-    /// The account at the peer.
+    /// The account at the SMSC.
     pub system_id: String,
     /// Its password.
     pub password: String,
-    /// The kind of client, where the peer wants one.
+    /// The kind of client, where the SMSC requires one.
     pub system_type: String,
-    /// The version spoken: 0x34 or 0x50.
+    /// The protocol version (5.2.4): 0x34 or 0x50.
     pub version: u8,
 }
 
 impl std::fmt::Debug for Bind {
-    /// Leaves the password out.
+    /// Leaves out the password.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Bind").field("system_id", &self.system_id).finish_non_exhaustive()
     }
 }
 
-/// What the peer says of itself.
+/// The fields of a bind response.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BindResp {
-    /// Its name.
+    /// The SMSC's name.
     pub system_id: String,
-    /// The version it speaks, where it tells it (5.3.2.25).
+    /// The SMSC's protocol version, if the response has it (5.3.2.25).
     pub version: Option<u8>,
 }
 
-/// A text or receipt: the mandatory fields of `submit_sm` and `deliver_sm`, which are the same.
+/// The fields of `submit_sm` and `deliver_sm`, which are the same.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ShortMessage {
-    /// Which service carries it; empty for the usual one.
+    /// The SMS application service; empty for the default (5.2.11).
     pub service_type: String,
     /// Who sent it.
     pub source: Address,
-    /// Whom it goes to.
+    /// Who receives it.
     pub destination: Address,
-    /// What kind of message it is, and whether it begins with a user data header (5.2.12).
+    /// The kind of message, and whether it starts with a user data header (5.2.12).
     pub esm_class: u8,
-    /// GSM's protocol identifier.
+    /// The GSM protocol identifier, TP-PID (5.2.13).
     pub protocol_id: u8,
-    /// 0 to 3.
+    /// The priority, 0 to 3 (5.2.14).
     pub priority: u8,
-    /// Until when it may be delivered, as 7.1.1 writes times; empty for the peer's default.
+    /// Until when it may be delivered (5.2.16), in the format of 7.1.1; empty for the SMSC's
+    /// default.
     pub validity_period: String,
-    /// Which receipts are asked for (5.2.17).
+    /// Which receipts are requested (5.2.17).
     pub registered_delivery: u8,
-    /// How its octets are to be read (5.2.19).
+    /// How its octets are encoded (5.2.19).
     pub data_coding: u8,
-    /// Its octets, 254 at most; longer ones go into [`Tag::MESSAGE_PAYLOAD`].
+    /// Its user data, 254 octets at most; longer ones go into [`Tag::MESSAGE_PAYLOAD`].
     pub short_message: Bytes,
-    /// What else is told.
+    /// The optional parameters.
     pub tlvs: Tlvs,
 }
 
 impl ShortMessage {
-    /// The bit of `esm_class` that says that the octets begin with a user data header.
+    /// The bit of `esm_class` that says that the user data starts with a header (UDHI).
     pub const HAS_HEADER: u8 = 0x40;
-    /// The bits of `esm_class` that say what a `deliver_sm` is.
+    /// The bits of `esm_class` that hold the message type.
     const KIND: u8 = 0x3C;
-    /// The kind of a receipt of the network.
+    /// The message type of a delivery receipt.
     const RECEIPT: u8 = 0x04;
 
-    /// A message with empty octets and nothing else told.
+    /// An empty message, with default values for everything else.
     pub fn between(source: Address, destination: Address) -> Self {
         Self {
             service_type: String::new(),
@@ -173,17 +174,18 @@ impl ShortMessage {
         }
     }
 
-    /// Whether the octets begin with a user data header.
+    /// Whether the user data starts with a header.
     pub fn has_header(&self) -> bool {
         self.esm_class & Self::HAS_HEADER != 0
     }
 
-    /// Whether it says of itself that it is a receipt of the network.
+    /// Whether its `esm_class` says that it is a delivery receipt.
     pub fn is_marked_as_receipt(&self) -> bool {
         self.esm_class & Self::KIND == Self::RECEIPT
     }
 
-    /// The octets, wherever they stand (5.3.2.32: the one excludes the other).
+    /// The user data, from `short_message` or `message_payload`, which exclude each other
+    /// (5.3.2.32).
     pub fn octets(&self) -> &Bytes {
         match self.tlvs.find(Tag::MESSAGE_PAYLOAD) {
             Some(payload) if self.short_message.is_empty() => payload,
@@ -193,7 +195,7 @@ impl ShortMessage {
 }
 
 impl std::fmt::Debug for ShortMessage {
-    /// Leaves out numbers and words: this may end up in a log.
+    /// Leaves out numbers and text, because this may end up in a log.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ShortMessage")
             .field("esm_class", &self.esm_class)
@@ -205,7 +207,7 @@ impl std::fmt::Debug for ShortMessage {
 }
 
 impl Body {
-    /// The command that says it.
+    /// The `command_id` of this body.
     pub fn command(&self) -> CommandId {
         match self {
             Self::Bind(BindMode::Transmitter, _) => CommandId::BIND_TRANSMITTER,
@@ -234,22 +236,22 @@ impl Pdu {
         Self { status: Status::OK, sequence, body }
     }
 
-    /// An answer that all is well.
+    /// A successful response.
     pub fn answer(sequence: u32, body: Body) -> Self {
         Self { status: Status::OK, sequence, body }
     }
 
-    /// An answer that it is not.
+    /// A response that refuses the request.
     pub fn refusal(status: Status, sequence: u32, body: Body) -> Self {
         Self { status, sequence, body }
     }
 }
 
-/// How long the first PDU of these octets is; `None` until its head is there whole.
+/// The length of the first PDU in these octets; `None` until the length field is complete.
 ///
 /// # Errors
 ///
-/// A length that no PDU has: whatever follows cannot be read either.
+/// When no PDU can have this length. What follows cannot be parsed either.
 pub fn length(octets: &[u8]) -> Result<Option<usize>, BadLength> {
     let Some(head) = octets.first_chunk::<4>() else { return Ok(None) };
     let length = u32::from_be_bytes(*head);
@@ -259,9 +261,9 @@ pub fn length(octets: &[u8]) -> Result<Option<usize>, BadLength> {
     }
 }
 
-/// A length that no PDU has.
+/// A length that no PDU can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a PDU of {0} octets: the peer speaks another protocol or has lost its place")]
+#[error("a PDU of {0} octets is too short or too long: this is not SMPP")]
 pub struct BadLength(pub u32);
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! Receipts (DLRs): what a network says became of a text, in the forms found in the wild.
+//! Parses delivery receipts (DLRs) in the forms that SMSCs send.
 //!
-//! A receipt is a `deliver_sm` whose octets are a line of `name:value` pairs (appendix B), or one
-//! with the values [`Tag::RECEIPTED_MESSAGE_ID`] and [`Tag::MESSAGE_STATE`], or both. Where both
-//! say something the values win: they are less often cut short.
+//! A receipt is a `deliver_sm` whose text is a line of `name:value` pairs (appendix B), or one with
+//! the TLVs [`Tag::RECEIPTED_MESSAGE_ID`] and [`Tag::MESSAGE_STATE`], or both. The TLVs take
+//! precedence, because they are truncated less often.
 
 use sms_core::message::ErrorCode;
 use sms_core::receipt::ReceiptStatus;
@@ -12,37 +12,38 @@ use crate::pdu::{ShortMessage, Tag};
 /// What a receipt says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// The peer's id of the text, as the receipt spells it.
+    /// The SMSC's message id, as the receipt spells it.
     pub id: String,
-    /// What became of it.
+    /// The state of the message.
     pub state: State,
-    /// The network's own error, as it writes it; empty or zeros when there is none.
+    /// The network's error code, as the receipt spells it; empty or zeros for none.
     pub error: String,
 }
 
-/// What became of a text at the peer (5.2.28 and appendix B).
+/// The state of a message at the SMSC (5.2.28 and appendix B).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
-    /// It is still under way: an intermediate notice.
+    /// It is still under way: an intermediate receipt.
     EnRoute,
-    /// The handset has it.
+    /// It reached the handset.
     Delivered,
-    /// It could not be delivered while it was valid.
+    /// Its validity period ended before it could be delivered.
     Expired,
-    /// It was deleted at the peer.
+    /// It was deleted at the SMSC.
     Deleted,
     /// It cannot be delivered.
     Undeliverable,
-    /// It is in a customer service's hands, which is as good as under way.
+    /// Customer service has read it on the subscriber's behalf; not final, so it counts as under
+    /// way.
     Accepted,
-    /// Nobody knows.
+    /// The SMSC does not know.
     Unknown,
     /// The network refused it.
     Rejected,
 }
 
 impl State {
-    /// By its number (5.2.28).
+    /// The state with this number (5.2.28).
     fn of_number(number: u32) -> Option<Self> {
         Some(match number {
             1 => Self::EnRoute,
@@ -57,7 +58,7 @@ impl State {
         })
     }
 
-    /// By its word (appendix B), whatever its case; some peers write it out.
+    /// The state with this name (appendix B), in any case; some SMSCs do not abbreviate it.
     fn of_word(word: &str) -> Option<Self> {
         let word = word.to_ascii_uppercase();
         Some(match word.as_str() {
@@ -75,14 +76,14 @@ impl State {
 }
 
 impl Report {
-    /// Reads a receipt; `None` when the message is none.
+    /// Parses a receipt; `None` when the message is not one.
     ///
-    /// What marks itself as a receipt counts as one, and what has both values: some peers forget
-    /// the mark. Words alone do not make a receipt, as anybody may text them.
+    /// A receipt has the receipt bits in its `esm_class`, or both TLVs, because some SMSCs do not
+    /// set the bits. The text alone is not enough, because anyone can send such a text.
     pub fn read(message: &ShortMessage) -> Option<Self> {
         let words = String::from_utf8_lossy(message.octets()).into_owned();
         let id = message.tlvs.text(Tag::RECEIPTED_MESSAGE_ID).map(|id| id.trim().to_owned());
-        // One of which nothing is kept names no text.
+        // An id without printable characters identifies no message.
         let names_one = |id: &String| !plain(id).is_empty();
         let id = id.filter(names_one);
         let number = message.tlvs.number(Tag::MESSAGE_STATE);
@@ -97,13 +98,13 @@ impl Report {
         Some(Self { id, state, error })
     }
 
-    /// What it means for the text; `None` while it is under way.
+    /// The outcome of the message; `None` while it is under way.
     pub fn outcome(&self) -> Option<ReceiptStatus> {
         Some(match self.state {
             State::EnRoute | State::Accepted => return None,
             State::Delivered => ReceiptStatus::Delivered,
             State::Expired => ReceiptStatus::Undelivered(match self.error_number() {
-                // Tried until its time was over, because the handset was away.
+                // The error explains why it could not be delivered, such as an absent handset.
                 Some(error) if error != 0 => self.error_code(),
                 _ => ErrorCode::Expired,
             }),
@@ -118,7 +119,7 @@ impl Report {
         self.error.trim().parse().ok()
     }
 
-    /// The causes of MAP that networks commonly pass on (3GPP TS 29.002, 17.6.6).
+    /// The error code for the MAP errors that networks commonly report (3GPP TS 29.002, 17.6.6).
     fn error_code(&self) -> ErrorCode {
         match self.error_number() {
             // Unknown, unidentified or illegal subscriber; number changed or withdrawn.
@@ -130,10 +131,10 @@ impl Report {
     }
 }
 
-/// The names of a receipt's line, those with a blank in them by their first word.
+/// The names in a receipt's text; `submit date` and `done date` by their first word.
 const NAMES: [&str; 8] = ["id:", "sub:", "dlvrd:", "submit", "done", "stat:", "err:", "text:"];
 
-/// The pairs of a receipt's line.
+/// What a receipt's text says.
 #[derive(Debug, Default)]
 struct Written {
     id: Option<String>,
@@ -142,8 +143,8 @@ struct Written {
 }
 
 impl Written {
-    /// Finds the pairs that matter. `text:` comes last and holds somebody's words, which may look
-    /// like pairs: what follows it is not read.
+    /// Finds the pairs that matter. Ignores everything after `text:`, which quotes the message and
+    /// may itself contain pairs.
     fn read(words: &str) -> Self {
         let lower = words.to_ascii_lowercase();
         let end = lower.find(" text:").unwrap_or(lower.len());
@@ -153,11 +154,11 @@ impl Written {
             while let Some(found) = head.get(from..)?.find(name) {
                 let at = from + found;
                 from = at + name.len();
-                // `id:` also stands at the end of other names.
+                // Other names may end in `id:` too.
                 if at == 0 || head.as_bytes()[at - 1] == b' ' {
                     let value = words.get(from..end)?;
                     let value = value.split_whitespace().next().unwrap_or_default();
-                    // An empty value leaves the next name in its place.
+                    // After an empty value comes the next name.
                     let is_name =
                         NAMES.iter().any(|name| value.to_ascii_lowercase().starts_with(name));
                     return (!value.is_empty() && !is_name).then(|| value.to_owned());
@@ -176,20 +177,20 @@ fn network_error(message: &ShortMessage) -> Option<String> {
     }
 }
 
-/// How a peer's receipts spell the ids that its answers to `submit_sm` gave.
+/// How an SMSC's receipts spell the message ids of its `submit_sm_resp`s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum IdForm {
     /// The same in both.
     #[default]
     Same,
-    /// Hexadecimal in the answer, decimal in the receipt.
+    /// Hexadecimal in the response, decimal in the receipt.
     HexThenDecimal,
-    /// Decimal in the answer, hexadecimal in the receipt.
+    /// Decimal in the response, hexadecimal in the receipt.
     DecimalThenHex,
 }
 
 impl IdForm {
-    /// The one spelling under which the id of an answer is kept.
+    /// The id of a response, normalised so that it equals the id of its receipt.
     pub fn of_answer(self, id: &str) -> String {
         match self {
             Self::Same => plain(id),
@@ -198,7 +199,7 @@ impl IdForm {
         }
     }
 
-    /// The same for the id of a receipt.
+    /// The id of a receipt, normalised so that it equals the id of its response.
     pub fn of_receipt(self, id: &str) -> String {
         match self {
             Self::Same => plain(id),
@@ -208,8 +209,8 @@ impl IdForm {
     }
 }
 
-/// Without blanks, and in one case: peers are not consistent about hexadecimal letters. What no
-/// store can keep, or no peer gives (5.2.23 allows 64 octets), is left out.
+/// The id trimmed and in lower case, because SMSCs mix the case of hexadecimal digits. Control
+/// characters, which a store may refuse, are removed; so is all beyond 64 characters (5.2.23).
 fn plain(id: &str) -> String {
     let kept = id.trim().chars().filter(|character| !character.is_control());
     kept.take(LONGEST_ID).collect::<String>().to_ascii_lowercase()
@@ -217,7 +218,7 @@ fn plain(id: &str) -> String {
 
 const LONGEST_ID: usize = 64;
 
-/// A number in decimal, without zeros before it.
+/// The number in decimal, without leading zeros.
 fn number(id: &str, radix: u32) -> Option<String> {
     let digits = id.trim();
     let digits = digits.strip_prefix("0x").unwrap_or(digits);

@@ -1,9 +1,9 @@
-//! The route: what the core asks of a way into a network, done by a [`Carrier`]'s connections.
+//! Implements the core's [`Route`] over the connections of a [`Carrier`].
 //!
 //! | Module | What |
 //! |---|---|
-//! | `hand_over` | one text into its parts and what becomes of them |
-//! | `arrival` | what the network brings, kept before the network is told so |
+//! | `hand_over` | submits one message, segment by segment |
+//! | `arrival` | stores receipts and inbound messages, then acknowledges them |
 
 mod arrival;
 mod hand_over;
@@ -28,16 +28,17 @@ use self::hand_over::Patience;
 use crate::carrier::Carrier;
 use crate::settings::RouteSettings;
 
-/// So many texts in hand keep any window busy while more are claimed; a slow route should not hold
-/// many more, as they are held from nobody else meanwhile.
+/// With this many messages in hand the route claims no more. They keep any window busy during the
+/// next claim. More would only wait here, and no other server could submit them meanwhile.
 const ENOUGH: usize = 250;
-/// How often it is looked whether a connection is there, and how often that is told to the core.
+/// How often the route checks that a connection is bound.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How many checks pass between two reports to the core.
 const LOOKS_PER_CHECK_IN: u32 = 60;
-/// Arrivals that wait to be looked at, beside those of each session.
+/// How many `deliver_sm`s may wait to be processed, besides those queued in each session.
 const ARRIVALS: usize = 256;
 
-/// A route over SMPP. Its connections are there while [`run`](Route::run) is polled.
+/// A route over SMPP. It is connected only while [`run`](Route::run) is polled.
 pub struct SmppRoute {
     inner: Arc<Inner>,
 }
@@ -47,11 +48,11 @@ struct Inner {
     settings: Arc<RouteSettings>,
     clock: Arc<dyn Clock>,
     carrier: Carrier,
-    /// Texts that were handed over and of which nothing was said yet.
+    /// Messages handed over whose outcome is not known yet.
     in_hand: AtomicUsize,
     closing: watch::Sender<bool>,
     patience: Patience,
-    /// Places of texts that are on their way into the store.
+    /// Permits for inbound messages that are being stored.
     keeping: Semaphore,
 }
 
@@ -66,7 +67,7 @@ impl fmt::Debug for SmppRoute {
 }
 
 impl SmppRoute {
-    /// The route `name`, as its settings say.
+    /// A route with this name and these settings.
     pub fn new(
         name: RouteName,
         settings: RouteSettings,
@@ -82,7 +83,7 @@ impl SmppRoute {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Tells the core from time to time that the network is there.
+    /// Reports to the core once a minute that the SMSC is connected.
     async fn check_in(&self, sink: &dyn RouteSink) {
         let mut looks = interval(LOOK_EVERY);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -104,7 +105,7 @@ impl SmppRoute {
     }
 }
 
-/// Counts a text as in hand until it is dropped.
+/// Counts a message as in hand until dropped.
 struct InHand(Arc<Inner>);
 
 impl InHand {
@@ -130,22 +131,22 @@ impl Route for SmppRoute {
         RouteKind::Real
     }
 
-    /// Every text goes its own way: one that waits for a place in the window, or for a peer that
-    /// is throttled, holds up no other.
+    /// Submits the messages independently: one that waits for the window, or is throttled, does
+    /// not delay the others.
     fn hand_over<'a>(
         &'a self,
         texts: &'a [OutboundText],
         _sink: &'a dyn RouteSink,
     ) -> HandOvers<'a> {
         let (tell, told) = mpsc::unbounded_channel();
-        // On tasks, so that answers are taken and places filled while outcomes are being recorded.
+        // On tasks, so that submitting continues while the caller records outcomes.
         let mut tasks = JoinSet::new();
         for (place, text) in texts.iter().cloned().enumerate() {
             let in_hand = InHand::new(&self.inner);
             let tell = tell.clone();
             tasks.spawn(async move {
                 let outcome = in_hand.0.carry(&text).await;
-                // Nobody listens any more: what was told last is all that is known.
+                // The caller has dropped the stream; it treats the outcome as unknown.
                 let _ = tell.send((place, outcome));
             });
         }
@@ -157,8 +158,8 @@ impl Route for SmppRoute {
         .boxed()
     }
 
-    /// While no connection is there texts wait in the queue, as long as no other route should
-    /// take over.
+    /// While no connection is bound, messages wait in the queue, until the next route takes over
+    /// after the `failover` time.
     fn fitness(&self) -> Fitness {
         match self.inner.carrier.standing().down_for {
             Some(time) if time >= self.inner.settings.failover => Fitness::Down,

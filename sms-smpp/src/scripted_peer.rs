@@ -1,4 +1,4 @@
-//! A peer for tests over real sockets, which answers as it is told.
+//! A scripted SMSC for tests over real sockets.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,18 +16,18 @@ use tokio_rustls::TlsAcceptor;
 use crate::pdu::{self, BindMode, BindResp, Body, Pdu, ShortMessage, Status};
 use crate::settings::RouteSettings;
 
-/// What the peer says to the next texts, one after the other; then it accepts all.
+/// How the peer answers the next `submit_sm`s, in order. After the script it accepts all.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Say {
     Accept,
-    /// Accepts it under this id.
+    /// Accepts it with this message id.
     As(&'static str),
     Refuse(Status),
-    /// Hangs up instead.
+    /// Closes the connection instead.
     HangUp,
 }
 
-/// A peer that listens on a port of its own.
+/// A peer that listens on a free port.
 pub(crate) struct Peer {
     pub(crate) port: u16,
     known: Arc<Known>,
@@ -39,7 +39,7 @@ pub(crate) struct Peer {
 struct Known {
     script: Mutex<VecDeque<Say>>,
     texts: Mutex<Vec<ShortMessage>>,
-    /// Texts of each connection, in the order of the binds.
+    /// How many `submit_sm`s each connection sent, in the order of the connections.
     shares: Mutex<Vec<Arc<AtomicUsize>>>,
     binds: Mutex<Vec<BindMode>>,
     answers: Mutex<Vec<(u32, Status)>>,
@@ -50,7 +50,7 @@ impl Peer {
         Self::start_with(script, None).await
     }
 
-    /// One that speaks over TLS.
+    /// A peer that accepts TLS connections.
     pub(crate) async fn start_over_tls(config: Arc<ServerConfig>) -> Self {
         Self::start_with(&[], Some(TlsAcceptor::from(config))).await
     }
@@ -74,7 +74,7 @@ impl Peer {
                     match tls {
                         None => serve(stream, shared, share, delivers).await,
                         Some(tls) => {
-                            // A handshake that fails is looked at from the other side.
+                            // The other side asserts how a handshake fails.
                             if let Ok(stream) = tls.accept(stream).await {
                                 serve(stream, shared, share, delivers).await;
                             }
@@ -91,12 +91,12 @@ impl Peer {
         settings_of(self.port)
     }
 
-    /// What it was sent.
+    /// The `submit_sm`s that it received.
     pub(crate) fn texts(&self) -> Vec<ShortMessage> {
         self.known.texts.lock().unwrap().clone()
     }
 
-    /// How many texts each connection brought.
+    /// How many `submit_sm`s each connection sent.
     pub(crate) fn shares(&self) -> Vec<usize> {
         let shares = self.known.shares.lock().unwrap();
         shares.iter().map(|share| share.load(Ordering::SeqCst)).collect()
@@ -106,12 +106,12 @@ impl Peer {
         self.known.binds.lock().unwrap().clone()
     }
 
-    /// Sends a `deliver_sm` of this number through every connection.
+    /// Sends a `deliver_sm` with this sequence number on every connection.
     pub(crate) fn deliver(&self, sequence: u32, message: ShortMessage) {
         self.delivers.send(Pdu::request(sequence, Body::DeliverSm(Box::new(message)))).unwrap();
     }
 
-    /// What was answered to the `deliver_sm` of this number, once it was.
+    /// Waits for the response to the `deliver_sm` with this sequence number.
     pub(crate) async fn answer_to(&self, sequence: u32) -> Status {
         let mut answer = None;
         until(|| {
@@ -125,7 +125,7 @@ impl Peer {
     }
 }
 
-/// Waits until something holds; not for ever.
+/// Waits until a condition holds; fails after a while.
 pub(crate) async fn until(mut holds: impl FnMut() -> bool) {
     sms_test_smsc::until("something to hold", async || holds().then_some(())).await;
 }
@@ -140,7 +140,7 @@ pub(crate) fn settings_at(url: &str) -> RouteSettings {
     RouteSettings::new(url, password()).unwrap()
 }
 
-/// The next unit; `None` at the end of the stream. Dropped, it has lost nothing.
+/// The next PDU; `None` at the end of the stream. Cancel-safe.
 pub(crate) async fn read<S: AsyncRead + Unpin>(
     stream: &mut S,
     unread: &mut BytesMut,

@@ -1,12 +1,13 @@
-//! One bound connection: [`bind`] begins it, a task keeps it, a [`Session`] is the way to it.
+//! One bound connection. [`bind`] starts it, a task drives it, and [`Session`] is the handle to it.
 //!
-//! The task owns the stream. It writes texts as fast as the window and the peer allow, matches
-//! answers by their number, hands over what arrives, gives and asks for signs of life, and ends in
-//! order: no more texts, the window answered, `unbind`, its answer.
+//! The task owns the stream. It writes `submit_sm`s as fast as the window and the connection allow,
+//! matches responses by sequence number, passes on each `deliver_sm`, and sends and answers
+//! `enquire_link`. It ends in an orderly way: accept no more, wait until the window is empty, send
+//! `unbind`, wait for `unbind_resp`.
 //!
-//! What became of a text is one of four things, and the difference between the last two is what
-//! keeps texts from being lost or sent twice: [`Submitted::NotWritten`] has certainly not left,
-//! [`Submitted::Unanswered`] perhaps has.
+//! A `submit_sm` has one of four outcomes. The last two must not be confused, or messages are lost
+//! or sent twice: [`Submitted::NotWritten`] was certainly not sent, [`Submitted::Unanswered`] may
+//! have been.
 
 mod handshake;
 mod keeper;
@@ -22,23 +23,24 @@ pub use handshake::BindFailed;
 
 use crate::pdu::{Bind, BindMode, ShortMessage, Status};
 
-/// How a session is kept.
+/// The settings of a session.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// In which directions it carries texts.
+    /// Transmitter, receiver or transceiver.
     pub mode: BindMode,
-    /// Who we are.
+    /// The account to bind with.
     pub bind: Bind,
-    /// Texts that may wait for their answer at once.
+    /// How many `submit_sm`s may await their response at once.
     pub window: usize,
-    /// How long the peer may take to answer anything. One that takes longer is taken for gone.
+    /// How long to wait for a response. A `submit_sm` without one becomes
+    /// [`Submitted::Unanswered`]; an `enquire_link` without one ends the session.
     pub patience: Duration,
-    /// How long the connection may be silent before a sign of life is asked for.
+    /// How long the SMSC may be silent before an `enquire_link` is sent.
     pub idle: Duration,
 }
 
 impl Settings {
-    /// A transceiver with a window of 10, 30 s of patience and a sign of life after 30 s.
+    /// A transceiver with a window of 10, 30 s to respond, and an `enquire_link` after 30 s.
     pub fn new(bind: Bind) -> Self {
         Self {
             mode: BindMode::Transceiver,
@@ -50,29 +52,29 @@ impl Settings {
     }
 }
 
-/// What became of one `submit_sm`.
+/// The outcome of one `submit_sm`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub enum Submitted {
-    /// The peer has it, under this id.
+    /// The SMSC accepted it.
     Accepted {
-        /// The peer's id of the text, as it spells it.
+        /// The message id, as the SMSC spells it.
         id: String,
     },
-    /// The peer does not take it.
+    /// The SMSC refused it, with this `command_status`.
     Refused(Status),
-    /// It was not written: it has not left.
+    /// It was not written, so it was not sent.
     NotWritten,
-    /// It was written, at least in part, and no answer came: it may have left.
+    /// It was written, at least in part, but got no response; it may have been sent.
     Unanswered,
 }
 
-/// What the peer sends by itself.
+/// A `deliver_sm` from the SMSC, and the means to answer it.
 #[derive(Debug)]
 pub struct Arrival {
     /// A `deliver_sm`.
     pub message: ShortMessage,
-    /// The way to answer it. Dropped without an answer, the peer is told to send it again.
+    /// Answers it. Dropping this unused asks the SMSC to send the message again later.
     pub answer: Answer,
 }
 
@@ -85,19 +87,19 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// It is kept, or of no use to anybody: the peer shall forget it.
+    /// Acknowledges it with `ESME_ROK`: it is stored, or cannot be used.
     pub fn taken(mut self) {
         self.give(Status::OK);
     }
 
-    /// It could not be kept: the peer shall send it again later.
+    /// Answers `ESME_RX_T_APPN`, so that the SMSC sends it again later: it could not be stored.
     pub fn later(mut self) {
         self.give(Status::TEMPORARY);
     }
 
     fn give(&mut self, status: Status) {
         self.is_given = true;
-        // The session may be over: the peer will send it again then.
+        // This fails when the session has ended; the SMSC then sends it again.
         let _ = self.answers.send((self.sequence, status));
     }
 }
@@ -113,34 +115,34 @@ impl Drop for Answer {
 /// How a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Ended {
-    /// We unbound.
+    /// This side unbound.
     #[error("unbound")]
     ByUs,
-    /// The peer unbound.
-    #[error("unbound by the peer")]
+    /// The SMSC unbound.
+    #[error("the SMSC unbound")]
     ByPeer,
     /// The connection broke.
     #[error("the connection was lost")]
     Lost,
-    /// The peer did not answer in time.
-    #[error("the peer no longer answers")]
+    /// An `enquire_link` or `unbind` got no response in time.
+    #[error("the SMSC no longer responds")]
     Silent,
-    /// What came cannot be the protocol.
-    #[error("the peer speaks another protocol or has lost its place")]
+    /// The octets received are not SMPP PDUs.
+    #[error("received octets that are not an SMPP PDU")]
     OutOfStep,
 }
 
-/// The way to a session. Its clones are the same session; when the last is dropped it unbinds.
+/// A handle to a session. All clones share one session, which unbinds when the last is dropped.
 #[derive(Debug, Clone)]
 pub struct Session {
     submits: mpsc::UnboundedSender<Request>,
-    /// Places in the window.
+    /// The free places in the window.
     slots: Arc<Semaphore>,
     unbind: Arc<watch::Sender<bool>>,
     ended: watch::Receiver<Option<Ended>>,
 }
 
-/// A place in a session's window, for one text.
+/// A place in a session's window, for one `submit_sm`.
 #[derive(Debug)]
 pub struct Slot {
     submits: mpsc::UnboundedSender<Request>,
@@ -155,9 +157,9 @@ struct Request {
 }
 
 impl Slot {
-    /// Sends a text and waits for its answer.
+    /// Submits a message and waits for the response.
     ///
-    /// Dropped, the text may leave all the same.
+    /// Dropping the future does not cancel the submission.
     pub async fn submit(self, message: ShortMessage) -> Submitted {
         let Self { submits, place } = self;
         let (tell, told) = oneshot::channel();
@@ -165,13 +167,13 @@ impl Slot {
         if submits.send(request).is_err() {
             return Submitted::NotWritten;
         }
-        // The task answers whatever it took, and takes whatever was given before it ended.
+        // The task answers every request that it receives, and drains its queue before it ends.
         told.await.unwrap_or(Submitted::Unanswered)
     }
 }
 
 impl Session {
-    /// Waits for a place in the window; `None` when the session takes no more texts.
+    /// Waits for a place in the window; `None` when the session accepts no more.
     pub async fn slot(&self) -> Option<Slot> {
         let place = Arc::clone(&self.slots).acquire_owned().await.ok()?;
         Some(Slot { submits: self.submits.clone(), place })
@@ -182,10 +184,9 @@ impl Session {
         self.slots.available_permits()
     }
 
-    /// Sends a text as soon as the window has a place, and waits for its answer. Texts of one
-    /// caller at a time leave in order.
+    /// Submits a message as soon as the window has a free place, and waits for the response.
     ///
-    /// Dropped, the text may leave all the same.
+    /// Dropping the future does not cancel a submission that has a place.
     pub async fn submit(&self, message: ShortMessage) -> Submitted {
         match self.slot().await {
             Some(slot) => slot.submit(message).await,
@@ -193,34 +194,34 @@ impl Session {
         }
     }
 
-    /// Ends the session in order: texts already given are answered first, within the peer's
-    /// patience. Returns when it is over.
+    /// Ends the session: waits for outstanding responses, at most `patience`, then unbinds. Returns
+    /// when the session is over.
     pub async fn unbind(&self) -> Ended {
         self.unbind.send_replace(true);
         self.ended().await
     }
 
-    /// Waits until it is over.
+    /// Waits until the session is over.
     pub async fn ended(&self) -> Ended {
         let mut ended = self.ended.clone();
         let ended = ended.wait_for(Option::is_some).await;
         ended.ok().and_then(|ended| *ended).unwrap_or(Ended::Lost)
     }
 
-    /// Whether it is there and takes texts.
+    /// Whether the session accepts messages.
     pub fn is_open(&self) -> bool {
         self.ended.borrow().is_none() && !self.slots.is_closed()
     }
 }
 
-/// Arrivals that may wait to be looked at; the peer is asked to hold on to more.
+/// How many `deliver_sm`s may be queued; the SMSC is asked to send further ones again later.
 const ARRIVALS: usize = 256;
 
-/// Binds over a fresh connection and starts the task that keeps the session.
+/// Binds over a new connection and starts the task that drives the session.
 ///
 /// # Errors
 ///
-/// When the peer refuses, does not answer within the patience, or the connection breaks.
+/// When the SMSC refuses, does not respond within `patience`, or the connection breaks.
 pub async fn bind<S>(
     mut stream: S,
     settings: Settings,
@@ -229,7 +230,7 @@ where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let rest = handshake::handshake(&mut stream, &settings).await?;
-    // Bounded by the window's places.
+    // Bounded all the same: a request needs a place in the window.
     let (submits, requests) = mpsc::unbounded_channel();
     let slots = Arc::new(Semaphore::new(settings.window.max(1)));
     let (tell_arrival, arrivals) = mpsc::channel(ARRIVALS);

@@ -1,4 +1,4 @@
-//! How a route is set up: [`RouteSettings`].
+//! The settings of a route: [`RouteSettings`].
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -15,18 +15,18 @@ pub use peer::{BadUrl, Peer, Transport};
 
 /// How many connections a route may keep in each direction.
 pub const CONNECTIONS: RangeInclusive<usize> = 1..=16;
-/// How many messages of one connection may wait for their response.
+/// How many `submit_sm`s of one connection may await their response.
 pub const WINDOW: RangeInclusive<usize> = 1..=1_000;
-/// How many messages a second may be submitted over all connections.
+/// How many `submit_sm`s a second all connections together may send.
 pub const RATE: RangeInclusive<u32> = 1..=100_000;
-/// How long a timeout may be.
+/// The range of a timeout.
 pub const TIMEOUT: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_mins(10);
-/// How many octets a password has.
+/// How many octets a password may have (5.2.2).
 const PASSWORD: RangeInclusive<usize> = 1..=8;
-/// The most octets of a system type.
+/// How many octets a system type may have (5.2.3).
 const SYSTEM_TYPE: usize = 12;
 
-/// How a route is set up. Only the URL and the password are required.
+/// The settings of a route. Only the URL and the password are required.
 ///
 /// ```
 /// use std::time::Duration;
@@ -48,12 +48,9 @@ pub struct RouteSettings {
     pub(crate) binds: Binds,
     pub(crate) window: usize,
     pub(crate) rate: Option<u32>,
-    /// How messages are submitted.
-    pub style: Style,
-    /// How the SMSC's receipts spell message ids.
-    pub ids: IdForm,
-    /// What becomes of a message that was submitted and never answered.
-    pub unanswered: Unanswered,
+    pub(crate) style: Style,
+    pub(crate) ids: IdForm,
+    pub(crate) unanswered: Unanswered,
     pub(crate) patience: Duration,
     pub(crate) idle: Duration,
     pub(crate) failover: Duration,
@@ -68,17 +65,17 @@ pub enum Binds {
     Separate(usize),
 }
 
-/// Which version of the protocol is spoken.
+/// The protocol version that a bind announces (5.2.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Version {
     /// SMPP 3.4.
     #[default]
     V3_4,
-    /// SMPP 5.0: 3.4 with another number in the bind.
+    /// SMPP 5.0. Only the version number in the bind differs; 3.4 is spoken.
     V5_0,
 }
 
-/// What becomes of a message that was submitted and never answered: it may have been sent.
+/// What happens to a message that was submitted but got no response, so it may have been sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Unanswered {
     /// It is submitted again; the recipient may get it twice.
@@ -88,7 +85,7 @@ pub enum Unanswered {
     Undelivered,
 }
 
-/// A setting that is invalid. The text never holds the value, which may be a secret.
+/// An invalid setting. The error never contains the value, which may be a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidSetting {
@@ -113,8 +110,8 @@ pub enum InvalidSetting {
     /// A timeout.
     #[error("timeouts must be 100 ms to 10 minutes")]
     Timeout,
-    /// Authorities for a connection without TLS.
-    #[error("authorities are of use with smpps:// only")]
+    /// Certificate authorities for a connection without TLS.
+    #[error("certificate authorities need an smpps:// URL")]
     RootsWithoutTls,
 }
 
@@ -153,8 +150,22 @@ impl RouteSettings {
         &self.peer
     }
 
-    /// Which authorities may vouch for the SMSC, where the connection uses TLS; by default those
-    /// that vouch for websites.
+    /// How messages are submitted.
+    pub fn style(&self) -> Style {
+        self.style
+    }
+
+    /// How the SMSC's receipts spell message ids; [`ids`](Self::ids) sets it.
+    pub fn id_form(&self) -> IdForm {
+        self.ids
+    }
+
+    /// What happens to a message that gets no response; [`unanswered`](Self::unanswered) sets it.
+    pub fn when_unanswered(&self) -> Unanswered {
+        self.unanswered
+    }
+
+    /// The certificate authorities that TLS connections trust; by default the public ones.
     ///
     /// # Errors
     ///
@@ -167,7 +178,7 @@ impl RouteSettings {
         Ok(self)
     }
 
-    /// The kind of client, where the SMSC wants one: up to 12 octets; none by default.
+    /// The kind of client, where the SMSC requires one: up to 12 octets; none by default.
     ///
     /// # Errors
     ///
@@ -181,7 +192,7 @@ impl RouteSettings {
         Ok(self)
     }
 
-    /// The version that is spoken; 3.4 by default.
+    /// The protocol version that binds announce; 3.4 by default.
     pub fn version(mut self, version: Version) -> Self {
         self.bind.version = version.octet();
         self
@@ -201,7 +212,7 @@ impl RouteSettings {
         Ok(self)
     }
 
-    /// How many messages of one connection may wait for their response, 1 to 1,000; 10 by default.
+    /// How many `submit_sm`s of one connection may await their response, 1 to 1,000; 10 by default.
     ///
     /// # Errors
     ///
@@ -214,8 +225,8 @@ impl RouteSettings {
         Ok(self)
     }
 
-    /// How many messages a second are submitted over all connections, 1 to 100,000; by default as
-    /// many as the SMSC accepts.
+    /// How many `submit_sm`s a second all connections together may send, 1 to 100,000; by default
+    /// as many as the SMSC accepts. Each segment is a `submit_sm`.
     ///
     /// # Errors
     ///
@@ -235,7 +246,7 @@ impl RouteSettings {
         self
     }
 
-    /// How GSM-7 lies in octets; unpacked by default.
+    /// How GSM-7 is laid out in octets; unpacked by default.
     pub fn septets(mut self, septets: Septets) -> Self {
         self.style.septets = septets;
         self
@@ -247,15 +258,15 @@ impl RouteSettings {
         self
     }
 
-    /// What becomes of a message that was submitted and never answered; by default it is submitted
+    /// What happens to a message that was submitted but got no response; by default it is submitted
     /// again.
     pub fn unanswered(mut self, unanswered: Unanswered) -> Self {
         self.unanswered = unanswered;
         self
     }
 
-    /// How long the SMSC may take to answer, 100 ms to 10 minutes; 30 s by default. A connection
-    /// whose SMSC takes longer is made again.
+    /// How long the SMSC may take to respond, 100 ms to 10 minutes; 30 s by default. After an
+    /// `enquire_link` without a response the route reconnects.
     ///
     /// # Errors
     ///
@@ -293,7 +304,7 @@ fn in_range(timeout: Duration) -> Result<Duration, InvalidSetting> {
 }
 
 impl Version {
-    /// Its number in a bind (5.2.4).
+    /// Its `interface_version` (5.2.4).
     fn octet(self) -> u8 {
         match self {
             Self::V3_4 => 0x34,

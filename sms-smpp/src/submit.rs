@@ -1,4 +1,4 @@
-//! A text into the `submit_sm`s that carry it.
+//! Turns a message into its `submit_sm`s, one for each segment.
 
 use std::time::Duration;
 
@@ -11,34 +11,35 @@ use crate::address::Address;
 use crate::coding::{Coding, Septets, encode};
 use crate::pdu::{ShortMessage, Tag, Tlvs};
 
-/// How a text of several parts goes over the connection.
+/// How a message of several segments is submitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LongTexts {
-    /// A `submit_sm` for each part, with a user data header and a reference of one octet.
+    /// One `submit_sm` per segment, with a user data header and a reference of one octet.
     #[default]
     Udh8,
-    /// The same with a reference of two octets. A part then holds 152 septets or 66 code units; a
-    /// text that would take a part more than was charged for goes with one octet.
+    /// The same with a reference of two octets, which leaves room for 152 septets or 66 code units
+    /// in a segment. A message that would then take more segments than were charged gets a
+    /// reference of one octet.
     Udh16,
-    /// A `submit_sm` for each part, its place told by `sar` values.
+    /// One `submit_sm` per segment, with its place in the `sar_*` TLVs.
     Sar,
-    /// One `submit_sm` with all of it in `message_payload`; the peer cuts it.
+    /// One `submit_sm` with the whole text in `message_payload`; the SMSC splits it.
     Payload,
 }
 
-/// How a peer wants its texts.
+/// How an SMSC expects messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Style {
-    /// Long ones.
+    /// How long messages are submitted.
     pub long_texts: LongTexts,
-    /// Those in GSM-7.
+    /// How GSM-7 is laid out in octets.
     pub septets: Septets,
 }
 
-/// Asks for the network's final receipt, whether delivered or not (5.2.17).
+/// Requests a receipt for the final outcome, success or failure (5.2.17).
 const FINAL_RECEIPT: u8 = 0x01;
 
-/// The `submit_sm`s of a text, in order. `reference` is random, and the same for all parts.
+/// The `submit_sm`s of a message, in order. `reference` joins its segments.
 pub fn submits(
     text: &OutboundText,
     style: Style,
@@ -97,14 +98,14 @@ pub fn submits(
     }
 }
 
-/// Octets of a reference.
+/// How many octets a reference has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Width {
     One,
     Two,
 }
 
-/// The header that joins parts (3GPP TS 23.040, 9.2.3.24.1 and 9.2.3.24.8).
+/// The concatenation header (3GPP TS 23.040, 9.2.3.24.1 and 9.2.3.24.8).
 fn header(width: Width, reference: u16, total: u8, number: u8) -> Vec<u8> {
     let [high, low] = reference.to_be_bytes();
     match width {
@@ -113,13 +114,13 @@ fn header(width: Width, reference: u16, total: u8, number: u8) -> Vec<u8> {
     }
 }
 
-/// A text has far fewer than 255 parts: it holds 1,600 characters at most.
+/// A count as an octet. A message has at most 1,600 characters, so far fewer than 255 segments.
 fn octet(count: usize) -> u8 {
     u8::try_from(count).unwrap_or(u8::MAX)
 }
 
-/// Cuts septets or UTF-16 octets where a header of seven octets leaves room for 152 septets or 66
-/// code units; pairs stay together.
+/// Splits septets or UTF-16 octets into segments of 152 septets or 66 code units, which is what a
+/// header of seven octets leaves room for. Escape sequences and surrogate pairs are not split.
 fn cut_for_wide_headers(payload: &[u8], encoding: Encoding) -> Vec<Vec<u8>> {
     let mut parts = Vec::new();
     let mut rest = payload;
@@ -143,6 +144,7 @@ fn cut_for_wide_headers(payload: &[u8], encoding: Encoding) -> Vec<Vec<u8>> {
     parts
 }
 
+/// The `sar_*` TLVs of a segment (5.3.2.22 to 5.3.2.24).
 fn sar(part: &Part<'_>, reference: u16) -> Tlvs {
     let count = |count: u32| vec![u8::try_from(count).unwrap_or(u8::MAX)];
     Tlvs::default()
@@ -151,7 +153,7 @@ fn sar(part: &Part<'_>, reference: u16) -> Tlvs {
         .with(Tag::SAR_SEGMENT_SEQNUM, count(part.number()))
 }
 
-/// Septets, one an octet, or UTF-16 octets.
+/// The text of a segment: septets, one per octet, or UTF-16 octets.
 fn payload(part: &Part<'_>) -> Vec<u8> {
     part.user_data(0).map(|data| data.payload).unwrap_or_default()
 }
@@ -160,8 +162,8 @@ fn words(part: &Part<'_>, septets: Septets) -> Bytes {
     encode(&[], &payload(part), part.encoding(), septets)
 }
 
-/// How long the network may try, as a relative time (7.1.1): `YYMMDDhhmmss000R`. Empty, the
-/// network's own default, for what expires beyond its largest figures.
+/// The validity period as a relative time, `YYMMDDhhmmss000R` (7.1.1). Empty, which means the
+/// SMSC's default, for more than 30 days.
 fn validity(expires_at: Timestamp, now: Timestamp) -> String {
     let left = expires_at.since(now).max(Duration::from_mins(1)).as_secs();
     let (days, seconds) = (left / 86_400, left % 86_400);

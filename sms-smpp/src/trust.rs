@@ -1,4 +1,4 @@
-//! Which authorities may vouch for a peer over TLS.
+//! The certificate authorities that a TLS connection trusts.
 
 use std::fmt;
 
@@ -6,22 +6,22 @@ use rustls::RootCertStore;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, TrustAnchor};
 
-/// The certificates of authorities: one of them must stand behind the peer's own.
+/// Root certificates. The SMSC's certificate must chain to one of them.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Roots(Vec<TrustAnchor<'static>>);
 
-/// Why a file is none of authorities.
+/// Why a file does not hold root certificates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.problem())]
 pub enum BadRoots {
-    /// There is none in it.
+    /// It holds no certificate.
     Empty,
-    /// One cannot be read.
+    /// It holds a certificate that cannot be parsed.
     Unreadable,
 }
 
 impl BadRoots {
-    /// What is wrong with the file, for people.
+    /// What is wrong with the file, as the rest of a sentence that names it.
     pub fn problem(self) -> &'static str {
         match self {
             Self::Empty => "holds no certificate in PEM",
@@ -31,16 +31,16 @@ impl BadRoots {
 }
 
 impl Roots {
-    /// The public ones, which vouch for websites.
+    /// The public authorities, which websites use.
     pub fn public() -> Self {
         Self(webpki_roots::TLS_SERVER_ROOTS.to_vec())
     }
 
-    /// Those in a PEM file, and no others.
+    /// Only the authorities in a PEM file.
     ///
     /// # Errors
     ///
-    /// When there is none in it, or one that cannot be read.
+    /// When the file holds no certificate, or one that cannot be parsed.
     pub fn from_pem(file: &[u8]) -> Result<Self, BadRoots> {
         let mut store = RootCertStore::empty();
         for certificate in CertificateDer::pem_slice_iter(file) {
@@ -50,7 +50,7 @@ impl Roots {
         if store.is_empty() { Err(BadRoots::Empty) } else { Ok(Self(store.roots)) }
     }
 
-    /// What a connection needs to know of them.
+    /// The roots, as rustls takes them.
     pub(crate) fn store(&self) -> RootCertStore {
         RootCertStore { roots: self.0.clone() }
     }

@@ -7,16 +7,19 @@
 //!
 //! The error is at most half the round trip of the measurement, plus the drift between the two
 //! clocks until the next one ten seconds later (2 ms at 200 parts in a million).
+//!
+//! A task of the clock's own measures every ten seconds, for as long as the clock exists.
 
 use std::convert::Infallible;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use sms_core::clock::Clock;
 use sms_core::time::Timestamp;
 use sqlx::PgPool;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::task::AbortHandle;
+use tokio::time::{sleep, timeout};
 
 use crate::PgStore;
 use crate::error::{ConnectFailed, PgError, PgResult};
@@ -30,9 +33,22 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A clock that shows the database's time. It never goes back: one that turns out to be ahead runs
 /// at half its speed until it is right.
+///
+/// The clock compares itself with the database every 10 s, on a task that ends when the clock is
+/// dropped. While the database does not answer, the clock keeps its last offset.
+///
+/// ```no_run
+/// # use std::sync::Arc;
+/// # use sms_core::Sms;
+/// # use sms_store_postgres::{ConnectFailed, PgClock, PgStore};
+/// # async fn build(store: PgStore) -> Result<Sms, ConnectFailed> {
+/// let clock = Arc::new(PgClock::start(&store).await?);
+/// Ok(Sms::builder(Arc::new(store)).clock(clock).build())
+/// # }
+/// ```
 pub struct PgClock {
-    pool: PgPool,
-    dial: Dial,
+    dial: Arc<Dial>,
+    comparing: AbortHandle,
 }
 
 /// The time that has passed on this machine since some moment, never less than before.
@@ -65,7 +81,7 @@ struct Sample {
 }
 
 impl PgClock {
-    /// A clock that has been compared with the database's once.
+    /// A clock that shows the database's time, and keeps itself right from now on.
     ///
     /// # Errors
     ///
@@ -73,10 +89,18 @@ impl PgClock {
     pub async fn start(store: &PgStore) -> Result<Self, ConnectFailed> {
         let since = Instant::now();
         let dial = Dial { stopwatch: Box::new(move || since.elapsed()), hands: Mutex::default() };
-        let clock = Self { pool: store.pool.clone(), dial };
-        let sample = clock.measure().await.map_err(ConnectFailed::new)?;
-        clock.dial.set(sample);
-        Ok(clock)
+        let pool = store.pool.clone();
+        let sample = measure(&pool, &dial).await.map_err(ConnectFailed::new)?;
+        dial.set(sample);
+        Ok(Self::keep(pool, dial))
+    }
+
+    /// Starts the task that compares the dial with the database.
+    fn keep(pool: PgPool, dial: Dial) -> Self {
+        let dial = Arc::new(dial);
+        let kept = Arc::clone(&dial);
+        let task = tokio::spawn(async move { compare(&kept, || measure(&pool, &kept)).await });
+        Self { dial, comparing: task.abort_handle() }
     }
 
     /// The most by which it differs from the database's clock now, without drift.
@@ -84,41 +108,46 @@ impl PgClock {
         let error = self.dial.with(|hands, _| hands.error);
         Duration::from_nanos(u64::try_from(error).unwrap_or(u64::MAX))
     }
+}
 
-    /// Compares the clock with the database's every 10 s. Without an answer it keeps its offset.
-    /// Never returns; drop it to stop.
-    pub async fn run(&self) -> Infallible {
-        let mut ticks = interval(MEASURE_EVERY);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            ticks.tick().await;
-            if let Ok(sample) = self.measure().await {
-                self.dial.correct(sample);
-            } else {
-                tracing::warn!("cannot read the database's clock; keeping the last offset");
-            }
+impl Drop for PgClock {
+    fn drop(&mut self) {
+        self.comparing.abort();
+    }
+}
+
+/// Corrects the dial every 10 s. Without a measurement it keeps its offset.
+async fn compare<M>(dial: &Dial, measure: impl Fn() -> M) -> Infallible
+where
+    M: Future<Output = PgResult<Sample>>,
+{
+    loop {
+        sleep(MEASURE_EVERY).await;
+        if let Ok(sample) = measure().await {
+            dial.correct(sample);
+        } else {
+            tracing::warn!("cannot read the database's clock; keeping the last offset");
         }
     }
+}
 
-    async fn measure(&self) -> PgResult<Sample> {
-        timeout(PATIENCE, self.samples()).await.map_err(|_| PgError::Silent)?
-    }
+async fn measure(pool: &PgPool, dial: &Dial) -> PgResult<Sample> {
+    timeout(PATIENCE, samples(pool, dial)).await.map_err(|_| PgError::Silent)?
+}
 
-    async fn samples(&self) -> PgResult<Sample> {
-        let mut connection = self.pool.acquire().await?;
-        let mut best: Option<Sample> = None;
-        for _ in 0..SAMPLES {
-            let asked = self.dial.elapsed();
-            let micros: i64 = sqlx::query_scalar(
-                "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
-            )
-            .fetch_one(&mut *connection)
-            .await?;
-            let sample = Sample::new(asked, i128::from(micros) * 1_000, self.dial.elapsed());
-            best = Some(best.filter(|best| best.error <= sample.error).unwrap_or(sample));
-        }
-        best.ok_or(PgError::Missing("clock samples"))
+async fn samples(pool: &PgPool, dial: &Dial) -> PgResult<Sample> {
+    let mut connection = pool.acquire().await?;
+    let mut best: Option<Sample> = None;
+    for _ in 0..SAMPLES {
+        let asked = dial.elapsed();
+        let micros: i64 =
+            sqlx::query_scalar("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
+                .fetch_one(&mut *connection)
+                .await?;
+        let sample = Sample::new(asked, i128::from(micros) * 1_000, dial.elapsed());
+        best = Some(best.filter(|best| best.error <= sample.error).unwrap_or(sample));
     }
+    best.ok_or(PgError::Missing("clock samples"))
 }
 
 impl Sample {
@@ -202,7 +231,9 @@ impl fmt::Debug for PgClock {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+    use sqlx::postgres::PgPoolOptions;
 
     use super::*;
 
@@ -279,6 +310,35 @@ mod tests {
         assert_eq!(rig.pass(0), 100_000);
         rig.dial.correct(Sample { offset: 101 * SECOND, error: SECOND - 1 });
         assert_eq!(rig.pass(0), 101_000);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_clock_compares_itself_every_ten_seconds_whether_or_not_the_database_answers() {
+        let rig = Rig::new(100 * SECOND);
+        let asked = AtomicUsize::new(0);
+        let measure = || async {
+            match asked.fetch_add(1, Ordering::Relaxed) {
+                0 => Err(PgError::Silent),
+                _ => Ok(Sample { offset: 103 * SECOND, error: 1 }),
+            }
+        };
+        for shown in [100_000, 103_000] {
+            let _ = timeout(Duration::from_secs(11), compare(&rig.dial, measure)).await;
+            assert_eq!(rig.pass(0), shown);
+        }
+        assert_eq!(asked.load(Ordering::Relaxed), 2);
+    }
+
+    #[tokio::test]
+    async fn a_dropped_clock_no_longer_compares_itself() {
+        let pool = PgPoolOptions::new().connect_lazy("postgres://localhost/never").unwrap();
+        let clock = PgClock::keep(pool, Rig::new(0).dial);
+        let dial = Arc::downgrade(&clock.dial);
+        tokio::task::yield_now().await;
+        drop(clock);
+        while dial.upgrade().is_some() {
+            tokio::task::yield_now().await;
+        }
     }
 
     #[test]

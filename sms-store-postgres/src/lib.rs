@@ -9,9 +9,8 @@
 //! by id, numbers, address books by account, accounts by id, conversations, inboxes, endpoints by
 //! id, deliveries. Workers skip rows that others have locked.
 //!
-//! Beside the store stand what several programs over one database need: [`PgClock`] shows all of
-//! them the same time, [`PgWake`] tells one what another has found, [`PgLimits`] counts requests
-//! for all.
+//! Programs that share a database also share: [`PgClock`] gives all of them its time, [`PgWake`]
+//! wakes one when another has found work, and [`PgRateLimit`] counts the requests of all.
 //!
 //! The files in `migrations/` describe the tables.
 

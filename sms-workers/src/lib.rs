@@ -27,19 +27,20 @@
 //! ```no_run
 //! use std::sync::Arc;
 //! use sms_core::Sms;
-//! use sms_store_postgres::{PgSettings, PgStore, PgWake};
+//! use sms_store_postgres::{PgClock, PgSettings, PgStore, PgWake};
 //! use sms_workers::{WorkerOptions, Workers};
 //!
 //! # async fn start() -> Result<(), Box<dyn std::error::Error>> {
 //! let store = PgStore::connect("postgres://localhost/sms", PgSettings::default()).await?;
+//! let clock = Arc::new(PgClock::start(&store).await?);
 //! let wake = Arc::new(PgWake::new(&store));
-//! let sms = Sms::builder(Arc::new(store)).wake_others(wake).build();
+//! let sms = Sms::builder(Arc::new(store)).clock(clock).wake_others(wake).build();
 //! let workers = Workers::start(&sms, WorkerOptions::new());
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! Servers that share a database should also share its clock: see `PgClock`.
+//! `PgClock` gives all of them the time of the database, so that leases and due times agree.
 //!
 //! # Stopping
 //!

@@ -13,7 +13,6 @@ use sms_store_postgres::{
     ConnectFailed, PgClock, PgRateLimit, PgSettings, PgStore, PgWake, RateLot,
 };
 use tokio::sync::watch;
-use tokio::task::JoinSet;
 
 use super::settings::Settings;
 use crate::rate_limit::{Gcra, Lot, SharedArrivals};
@@ -27,7 +26,7 @@ pub struct Backing {
     pub clock: Arc<dyn Clock>,
     /// Where requests are counted together with other servers; `None` in memory.
     pub arrivals: Option<Arc<dyn SharedArrivals>>,
-    postgres: Option<(Arc<PgClock>, Arc<PgWake>)>,
+    wake: Option<Arc<PgWake>>,
 }
 
 impl Backing {
@@ -38,7 +37,7 @@ impl Backing {
                 store: Arc::new(MemoryStore::new()),
                 clock: Arc::new(SystemClock),
                 arrivals: None,
-                postgres: None,
+                wake: None,
             });
         };
         let store = PgStore::connect(url, PgSettings::default()).await?;
@@ -46,33 +45,15 @@ impl Backing {
         let clock = Arc::new(PgClock::start(&store).await?);
         let wake = Arc::new(PgWake::new(&store));
         let arrivals = Arc::new(PgRateLimit::new(&store));
-        Ok(Self {
-            store: Arc::new(store),
-            clock: clock.clone(),
-            arrivals: Some(arrivals),
-            postgres: Some((clock, wake)),
-        })
+        Ok(Self { store: Arc::new(store), clock, arrivals: Some(arrivals), wake: Some(wake) })
     }
 
     /// Starts building a service on the store. Servers on one database wake each other's workers.
     pub fn builder(&self) -> SmsBuilder {
         let builder = Sms::builder(self.store.clone());
-        match &self.postgres {
-            Some((_, wake)) => builder.wake_others(wake.clone()),
+        match &self.wake {
+            Some(wake) => builder.wake_others(wake.clone()),
             None => builder,
-        }
-    }
-
-    /// Starts the loop that keeps the clock in step with the database, until `stopping` changes.
-    pub fn start(&self, loops: &mut JoinSet<()>, stopping: &Stopping) {
-        if let Some((clock, _)) = self.postgres.clone() {
-            let mut stopping = stopping.clone();
-            loops.spawn(async move {
-                tokio::select! {
-                    never = clock.run() => match never {},
-                    _ = stopping.changed() => {}
-                }
-            });
         }
     }
 }

@@ -147,7 +147,6 @@ pub async fn run_with(
     let options = sandbox.as_ref().map_or_else(WorkerOptions::new, Sandbox::worker_options);
     let mut workers = Workers::start(&sms, options);
     let mut loops = JoinSet::new();
-    backing.start(&mut loops, &stopping);
     if let Some(metrics) = parts.metrics.clone() {
         loops.spawn(keep_metrics_small(metrics, stopping.clone()));
     }

@@ -1,4 +1,4 @@
-//! A connection to a peer, with or without TLS.
+//! Connects to an SMSC, with or without TLS.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,24 +13,24 @@ use tokio_rustls::TlsConnector;
 use crate::settings::{Peer, Transport};
 use crate::trust::Roots;
 
-/// Why there is no connection.
+/// Why the connection failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectFailed {
     /// It took too long.
-    #[error("the SMSC cannot be reached in time")]
+    #[error("timed out while connecting to the SMSC")]
     Late,
-    /// It was refused or broke; with TLS, the certificate may be the reason.
-    #[error("the SMSC cannot be reached: {0}")]
+    /// It was refused or broke; with TLS, the certificate may be invalid.
+    #[error("cannot connect to the SMSC: {0}")]
     Io(#[from] std::io::Error),
-    /// The peer's name cannot stand in a certificate.
-    #[error("the host name of the SMSC cannot be in a certificate")]
+    /// The host is not a name that a certificate can hold.
+    #[error("the host name of the SMSC is not valid for TLS")]
     Name,
-    /// TLS cannot be set up here.
-    #[error("TLS cannot be set up: {0}")]
+    /// TLS cannot be configured.
+    #[error("cannot set up TLS: {0}")]
     Tls(#[from] rustls::Error),
 }
 
-/// What a session needs of a connection.
+/// A connection that a session can use.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 
@@ -45,7 +45,7 @@ pub(super) async fn connect(
 
 async fn open(peer: &Peer, roots: &Roots) -> Result<Box<dyn Stream>, ConnectFailed> {
     let stream = TcpStream::connect((peer.host.as_str(), peer.port)).await?;
-    // Answers are small and waited for.
+    // PDUs are small, and the other side waits for each.
     stream.set_nodelay(true)?;
     match peer.transport {
         Transport::Plain => Ok(Box::new(stream)),

@@ -1,13 +1,13 @@
-//! What a unit is: its `command_id` (5.1.2.1).
+//! The `command_id` of a PDU (5.1.2.1).
 
 use std::fmt;
 
-/// The number of a command. Answers have the highest bit set.
+/// A `command_id`. Responses have the highest bit set.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommandId(pub u32);
 
 impl CommandId {
-    /// `generic_nack`, which is an answer.
+    /// `generic_nack`, which is a response.
     pub const GENERIC_NACK: Self = Self(0x8000_0000);
     /// `bind_receiver`.
     pub const BIND_RECEIVER: Self = Self(0x01);
@@ -26,13 +26,13 @@ impl CommandId {
 
     const ANSWER: u32 = 0x8000_0000;
 
-    /// The command that answers this one.
+    /// The command of the response to this one.
     #[must_use]
     pub const fn answer(self) -> Self {
         Self(self.0 | Self::ANSWER)
     }
 
-    /// Whether it answers another.
+    /// Whether it is a response.
     pub const fn is_answer(self) -> bool {
         self.0 & Self::ANSWER != 0
     }

@@ -1,4 +1,4 @@
-//! Octets into units.
+//! Parses PDUs.
 
 use bytes::{Buf, Bytes};
 
@@ -7,21 +7,21 @@ use super::{
 };
 use crate::address::{Address, Npi, Ton};
 
-/// A unit whose head can be read, and whose body cannot.
+/// A PDU with a readable header and a truncated body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a PDU {command:?} that ends before its fields do")]
+#[error("PDU {command:?} ends before its last mandatory field")]
 pub struct Malformed {
-    /// What it is.
+    /// Its command.
     pub command: CommandId,
-    /// Its number, to be repeated in the answer.
+    /// Its sequence number, for the response.
     pub sequence: u32,
 }
 
-/// Reads one unit, whole and alone in its octets, as [`length`](super::length) cuts them.
+/// Parses exactly one PDU; [`length`](super::length) says how many octets it has.
 ///
 /// # Errors
 ///
-/// [`Malformed`] when a field of it is missing. What an answer leaves out counts as empty.
+/// [`Malformed`] when a mandatory field is missing. A missing field of a response counts as empty.
 pub fn read(mut octets: Bytes) -> Result<Pdu, Malformed> {
     if octets.len() < HEAD {
         return Err(Malformed { command: CommandId(0), sequence: 0 });
@@ -60,7 +60,7 @@ fn body(command: CommandId, octets: Bytes) -> Option<Body> {
     })
 }
 
-/// Fields one after the other.
+/// Reads fields one after the other.
 struct Fields(Bytes);
 
 impl Fields {
@@ -68,7 +68,7 @@ impl Fields {
         self.0.try_get_u8().ok()
     }
 
-    /// A string up to its closing zero, however long.
+    /// A string up to its terminating zero, however long.
     fn string(&mut self) -> Option<String> {
         let end = self.0.iter().position(|octet| *octet == 0)?;
         let text = self.0.split_to(end);
@@ -76,7 +76,7 @@ impl Fields {
         Some(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// A string that may lack its closing zero, or be missing.
+    /// A string that may be missing, or lack its terminating zero.
     fn rest_as_string(&mut self) -> String {
         let end = self.0.iter().position(|octet| *octet == 0).unwrap_or(self.0.len());
         let text = self.0.split_to(end);
@@ -143,7 +143,7 @@ impl Fields {
         })
     }
 
-    /// What is left, as far as it can be read: a value that is cut short is what is there of it.
+    /// The TLVs in what is left. A truncated last value is kept as far as it goes.
     fn tlvs(&mut self) -> Tlvs {
         let mut found = Vec::new();
         while self.0.len() >= 4 {

@@ -1,59 +1,59 @@
-//! What an answer says of the request: its `command_status` (5.1.3).
+//! The `command_status` of a response (5.1.3).
 
 use std::fmt;
 
-/// The number of a status. Peers have some of their own.
+/// A `command_status`. SMSCs also use codes that the standard does not define.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Status(pub u32);
 
 impl Status {
-    /// `ESME_ROK`: all is well.
+    /// `ESME_ROK`: success.
     pub const OK: Self = Self(0x00);
-    /// `ESME_RINVCMDLEN`: the length is wrong.
+    /// `ESME_RINVCMDLEN`: the length is invalid.
     pub const INVALID_LENGTH: Self = Self(0x02);
-    /// `ESME_RINVCMDID`: no such command.
+    /// `ESME_RINVCMDID`: the command is unknown.
     pub const INVALID_COMMAND: Self = Self(0x03);
-    /// `ESME_RSYSERR`: something is wrong at the side that answers.
+    /// `ESME_RSYSERR`: the responder had an internal error.
     pub const SYSTEM_ERROR: Self = Self(0x08);
-    /// `ESME_RINVSRCADR`: the sender's address is refused.
+    /// `ESME_RINVSRCADR`: the source address is invalid.
     pub const INVALID_SOURCE: Self = Self(0x0A);
-    /// `ESME_RINVDSTADR`: the address texted is refused.
+    /// `ESME_RINVDSTADR`: the destination address is invalid.
     pub const INVALID_DESTINATION: Self = Self(0x0B);
     /// `ESME_RINVPASWD`: the password is wrong.
     pub const INVALID_PASSWORD: Self = Self(0x0E);
-    /// `ESME_RMSGQFUL`: the peer's queue is full.
+    /// `ESME_RMSGQFUL`: the SMSC's queue is full.
     pub const QUEUE_FULL: Self = Self(0x14);
-    /// `ESME_RSUBMITFAIL`: not taken, for no reason given.
+    /// `ESME_RSUBMITFAIL`: the submission failed, no reason given.
     pub const SUBMIT_FAILED: Self = Self(0x45);
-    /// `ESME_RTHROTTLED`: more texts a second than are allowed.
+    /// `ESME_RTHROTTLED`: the rate exceeds what the SMSC allows.
     pub const THROTTLED: Self = Self(0x58);
-    /// `ESME_RX_T_APPN`: the receiver of a `deliver_sm` wants it again later.
+    /// `ESME_RX_T_APPN`: a temporary error at the receiver of a `deliver_sm`; send it again later.
     pub const TEMPORARY: Self = Self(0x64);
 
-    /// Whether all is well.
+    /// Whether the request succeeded.
     pub fn is_ok(self) -> bool {
         self == Self::OK
     }
 
-    /// What a refused text may do.
+    /// How to react to this status.
     pub fn remedy(self) -> Remedy {
         match self {
             Self::THROTTLED | Self::QUEUE_FULL => Remedy::SlowDown,
-            // Not the text's fault: not bound, a system error, or "try again" in other words.
+            // Not caused by the message: wrong bind state, system error, or a temporary failure.
             Self(0x04 | 0x05 | 0x08 | 0x64) | Self::SUBMIT_FAILED => Remedy::TryLater,
             _ => Remedy::None,
         }
     }
 }
 
-/// What helps a text that was not taken.
+/// How to react to a refused `submit_sm`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Remedy {
-    /// Fewer texts a second; then this one as well.
+    /// Lower the rate, and retry.
     SlowDown,
-    /// The same again later.
+    /// Retry later.
     TryLater,
-    /// Nothing: it is refused for good.
+    /// Do not retry: the refusal is final.
     None,
 }
 
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_not_the_texts_fault_is_tried_again() {
+    fn only_failures_that_the_message_did_not_cause_are_retried() {
         let cases = [
             (Remedy::SlowDown, &[0x14, 0x58][..]),
             (Remedy::TryLater, &[0x04, 0x05, 0x08, 0x45, 0x64]),

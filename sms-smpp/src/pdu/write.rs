@@ -1,12 +1,12 @@
-//! Units into octets.
+//! Writes PDUs.
 
 use bytes::{BufMut, BytesMut};
 
 use super::{Bind, Body, HEAD, Pdu, ShortMessage, Tag, Tlvs};
 use crate::address::Address;
 
-/// Appends a unit. Strings are cut to what the standard allows, so that whatever is written can be
-/// read; who makes the unit sees to it that nothing needs cutting.
+/// Appends a PDU. Truncates strings to the lengths that the standard allows, so that what is
+/// written is always valid; callers pass strings that fit.
 pub fn write(pdu: &Pdu, octets: &mut BytesMut) {
     let start = octets.len();
     octets.reserve(HEAD + 128);
@@ -30,7 +30,7 @@ fn body(body: &Body, is_ok: bool, octets: &mut BytesMut) {
             }
         }
         Body::SubmitSm(message) | Body::DeliverSm(message) => short_message(message, octets),
-        // A refusal has no body (4.4.2); many peers send one all the same.
+        // A refusal has no body (4.4.2), although many SMSCs send one.
         Body::SubmitSmResp { message_id } if is_ok => string(message_id, 64, octets),
         // Its message id is unused and empty (4.6.2).
         Body::DeliverSmResp => octets.put_u8(0),
@@ -49,7 +49,7 @@ fn bind(request: &Bind, octets: &mut BytesMut) {
     string(&request.password, 8, octets);
     string(&request.system_type, 12, octets);
     octets.put_u8(request.version);
-    // Any number of ours may be texted: no range of addresses.
+    // TON, NPI and address range: unused (5.2.7).
     octets.put_u8(0);
     octets.put_u8(0);
     octets.put_u8(0);
@@ -62,14 +62,14 @@ fn short_message(message: &ShortMessage, octets: &mut BytesMut) {
     octets.put_u8(message.esm_class);
     octets.put_u8(message.protocol_id);
     octets.put_u8(message.priority);
-    // Never scheduled by the peer.
+    // schedule_delivery_time: at once.
     octets.put_u8(0);
     string(&message.validity_period, 16, octets);
     octets.put_u8(message.registered_delivery);
-    // Replaces nothing.
+    // replace_if_present_flag: no.
     octets.put_u8(0);
     octets.put_u8(message.data_coding);
-    // No canned message.
+    // sm_default_msg_id: none.
     octets.put_u8(0);
     let text = &message.short_message[..message.short_message.len().min(254)];
     octets.put_u8(u8::try_from(text.len()).unwrap_or_default());
@@ -83,7 +83,7 @@ fn address(address: &Address, octets: &mut BytesMut) {
     string(&address.text, 20, octets);
 }
 
-/// A string of at most `longest` octets and its closing zero. No character of it is cut in two.
+/// A string of at most `longest` octets and its terminating zero; never splits a character.
 fn string(text: &str, longest: usize, octets: &mut BytesMut) {
     let end = text.find('\0').unwrap_or(text.len()).min(longest);
     octets.put_slice(&text.as_bytes()[..text.floor_char_boundary(end)]);

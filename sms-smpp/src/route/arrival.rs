@@ -1,4 +1,4 @@
-//! What the network brings: kept first, and the network told so after.
+//! Stores what the SMSC delivers, and acknowledges each `deliver_sm` only after that.
 
 use std::sync::Arc;
 
@@ -17,15 +17,15 @@ use crate::incoming::{Incoming, TextFor};
 use crate::report::Report;
 use crate::session::{Answer, Arrival};
 
-/// What is looked at together: its receipts are recorded in one go.
+/// How many `deliver_sm`s are processed together; their receipts are recorded in one commit.
 const TOGETHER: usize = 500;
-/// How many such lots may be on their way into the store; more are left with the peers.
+/// How many such batches may be in progress; further `deliver_sm`s wait in their sessions.
 const LOTS: usize = 4;
-/// How many texts of all lots may be: each is a commit, which wants a connection to the database
-/// that others want as well.
+/// How many inbound messages are stored at once. Each is a commit, and takes a database connection
+/// that other work needs too.
 pub(super) const TEXTS_AT_ONCE: usize = 8;
 
-/// Takes in what arrives, until nothing can arrive any more.
+/// Processes what arrives, until the channel closes.
 pub(super) async fn take_in(
     inner: &Arc<Inner>,
     mut arrivals: mpsc::Receiver<Arrival>,
@@ -58,7 +58,8 @@ impl Inner {
                 Incoming::Text(text) => texts.push(self.keep_text(text, answer, sink)),
                 Incoming::Useless(useless) => {
                     self.count("invalid");
-                    tracing::warn!(route = self.name.as_str(), reason = %useless, "ignored an incoming message");
+                    let route = self.name.as_str();
+                    tracing::warn!(route, reason = %useless, "ignored an incoming message");
                     answer.taken();
                 }
             }
@@ -74,8 +75,8 @@ impl Inner {
         tokio::join!(record, join_all(texts));
     }
 
-    /// What a receipt says in the core's words; `None` for one that says that the text is still
-    /// under way.
+    /// The receipt as the core's report; `None` for an intermediate receipt, which says only that
+    /// the message is still under way.
     fn network_report(&self, report: &Report) -> Option<NetworkReport> {
         let Some(status) = report.outcome() else {
             self.count("receipt_under_way");
@@ -90,7 +91,7 @@ impl Inner {
     }
 
     async fn keep_text(&self, text: TextFor, answer: Answer, sink: &dyn RouteSink) {
-        // Places are given in the order in which texts came.
+        // The semaphore is fair: messages enter the store in the order of arrival.
         let Ok(_place) = self.keeping.acquire().await else { return };
         let TextFor { from, to, words, place } = text;
         let (body, route) = (Body::new(words), self.name.clone());
@@ -107,14 +108,17 @@ impl Inner {
         self.answer(result, answer);
     }
 
-    /// Tells the peer whether it may forget what it brought.
+    /// Acknowledges the `deliver_sm`, or asks the SMSC to send it again later.
     fn answer(&self, result: Result<(), sms_core::Error>, answer: Answer) {
         match result {
             Ok(()) => answer.taken(),
             Err(error) => {
                 self.count("not_kept");
                 let route = self.name.as_str();
-                tracing::warn!(route, error = %error, "not stored; the SMSC is asked to send it again");
+                tracing::warn!(
+                    route, error = %error,
+                    "cannot store a deliver_sm; the SMSC is asked to send it again"
+                );
                 answer.later();
             }
         }

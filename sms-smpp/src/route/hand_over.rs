@@ -20,14 +20,13 @@ use crate::session::Submitted;
 use crate::settings::Unanswered;
 use crate::submit::submits;
 
-/// How long a segment is tried for here, from the first time that it is not accepted. Before that
-/// it may wait long for a place in the window and for its turn at the route's pace.
+/// How long one segment is retried here, counted from its first failure. The time it waits for the
+/// window and for the route's rate does not count.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Patience {
-    /// For a first segment, before its message goes back into the queue: longer than a connection
-    /// takes to be made again.
+    /// For a first segment; then its message goes back to the queue. Longer than a reconnect takes.
     pub(super) first_part: Duration,
-    /// For a later one: the segments already sent are of no use without it.
+    /// For a later segment; longer, because the segments already sent are useless without it.
     pub(super) later_part: Duration,
 }
 
@@ -37,18 +36,18 @@ impl Default for Patience {
     }
 }
 
-/// The least number of tries, where turns come seldom.
+/// The minimum number of tries, for routes so slow that one try outlasts the retry time.
 const AT_LEAST: usize = 3;
-/// How long to wait before the same segment is tried again. The pace slows down besides.
+/// The pause before the same segment is retried. A throttled route also lowers its rate.
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
 
 /// Why a segment was not sent.
 enum Stopped {
-    /// The peer refuses it for good.
+    /// The SMSC refuses it for good.
     Refused(Status),
-    /// The peer does not accept it for now.
+    /// The SMSC does not accept it for now.
     TurnedAway(Status),
-    /// There is no connection.
+    /// No connection is bound.
     NoConnection,
     /// It may have been sent.
     Unanswered,
@@ -95,7 +94,7 @@ impl Inner {
         }
     }
 
-    /// What became of a message of which `left` segments were sent, and the next one was not.
+    /// The outcome of a message after `left` segments were sent and the next one failed.
     fn stopped(&self, stopped: &Stopped, left: usize, total: usize) -> HandOver {
         let is_closing = *self.closing.borrow();
         let reason = match stopped {
@@ -127,13 +126,13 @@ impl Inner {
             Stopped::TurnedAway(_) | Stopped::NoConnection if !in_part => {
                 HandOver::TryLater { detail }
             }
-            // It was not tried for its time. No part is in doubt, so nothing is to be given up: all
-            // of them go again, whatever the setting.
+            // Closing cut the retries short, and no segment is without an answer. So the whole
+            // message is submitted again, whatever the setting `unanswered` says.
             Stopped::TurnedAway(_) | Stopped::NoConnection if is_closing => {
                 HandOver::Unanswered { detail }
             }
             _ => match self.settings.unanswered {
-                // With the same reference: a handset takes the parts that it has for repeats.
+                // The reference stays the same, so a handset recognises repeated segments.
                 Unanswered::Again => HandOver::Unanswered { detail },
                 Unanswered::Undelivered => {
                     HandOver::Abandoned { error: ErrorCode::NetworkError, detail }
@@ -142,8 +141,8 @@ impl Inner {
         }
     }
 
-    /// All parts left. A peer that gives several of them one id reports of them as one, and of
-    /// what has none it cannot report.
+    /// All segments were accepted. Segments with one id share a receipt. Without an id there can
+    /// be no receipt.
     fn submitted(&self, ids: Vec<String>) -> HandOver {
         if ids.iter().any(String::is_empty) {
             return HandOver::Taken { simulated: Vec::new() };
@@ -166,8 +165,9 @@ fn error_of(status: Status) -> ErrorCode {
     }
 }
 
-/// What the parts of a text have in common. Random, as ids are, and the same however often a text
-/// is handed over: a handset that has some of its parts knows them again.
+/// The reference that joins the segments of a message. It is derived from the message id, so it is
+/// random, and stays the same when the message is submitted again: a handset that already has some
+/// of the segments recognises them.
 fn reference(message: MessageId) -> u16 {
     let [.., a, b, c, d] = message.as_u128().to_be_bytes();
     u16::from_be_bytes([a ^ c, b ^ d])
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_of_texts_made_together_differ_and_stay_the_same() {
+    fn messages_created_together_have_different_references_that_never_change() {
         use sms_core::ids::IdSource;
         use sms_core::random::SeededRandom;
         use sms_core::time::Timestamp;

@@ -1,4 +1,4 @@
-//! The beginning of a session: `bind` and its answer.
+//! Starts a session: sends the bind request, reads its response (4.1).
 
 use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -7,27 +7,27 @@ use tokio::time::timeout;
 use super::Settings;
 use crate::pdu::{self, Body, Pdu, Status};
 
-/// Why a session could not begin.
+/// Why a bind failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BindFailed {
-    /// The peer refuses us: a wrong name or password, or too many binds.
-    #[error("the SMSC refuses the bind: {0}")]
+    /// The SMSC refused it: a wrong system_id or password, or too many binds.
+    #[error("the SMSC refused the bind: {0}")]
     Refused(Status),
-    /// It did not answer in time.
-    #[error("the SMSC does not answer the bind")]
+    /// The SMSC did not respond in time.
+    #[error("the SMSC did not respond to the bind")]
     Silent,
     /// The connection broke.
     #[error("the connection broke while binding")]
     Connection(#[from] std::io::Error),
-    /// Something else came than an answer.
-    #[error("the SMSC answers the bind with something else")]
+    /// The first PDU was not a bind response, or was not SMPP.
+    #[error("the SMSC did not answer the bind with a bind response")]
     NoAnswer,
 }
 
-/// The number of the first request.
+/// The sequence number of the bind request.
 pub(super) const FIRST: u32 = 1;
 
-/// Binds. Returns what came behind the answer.
+/// Binds. Returns the octets that followed the response.
 pub(super) async fn handshake<S>(
     stream: &mut S,
     settings: &Settings,

@@ -14,73 +14,73 @@ use super::window::Window;
 use super::{Answer, Arrival, Ended, Request, Settings, Submitted};
 use crate::pdu::{self, Body, CommandId, Pdu, ShortMessage, Status};
 
-/// Octets that are made room for before each read.
+/// How many octets to reserve before each read.
 const READ: usize = 16 * 1024;
-/// Requests taken up at a time.
+/// How many requests are accepted at a time.
 const TAKEN: usize = 64;
-/// How long last words may take in either direction.
+/// How long to keep writing or reading once the session is over.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// What the task has.
+/// The state of the task.
 pub(super) struct Keeper<S> {
     reader: ReadHalf<S>,
     writer: WriteHalf<S>,
     settings: Settings,
     window: Window,
     slots: Arc<Semaphore>,
-    /// Read and not yet understood.
+    /// Octets read, but not yet parsed.
     unread: BytesMut,
-    /// To be written.
+    /// Octets to be written.
     unwritten: BytesMut,
-    /// Octets written since the bind.
+    /// How many octets were written since the bind.
     written: u64,
-    /// Whether what was written may still lie in the stream's own buffer, as with TLS.
+    /// Whether the stream may still buffer what was written, as TLS does.
     is_unflushed: bool,
     arrivals: mpsc::Sender<Arrival>,
     answers: mpsc::UnboundedSender<(u32, Status)>,
     answered: mpsc::UnboundedReceiver<(u32, Status)>,
-    /// Arrivals that were not answered yet.
+    /// How many `deliver_sm`s are not answered yet.
     held: usize,
-    /// When something last came.
+    /// When the SMSC last sent anything.
     heard_at: Instant,
-    /// When the sign of life that was asked for has to be there.
+    /// When the response to our `enquire_link` is due, if one was sent.
     sign_due: Option<Instant>,
     stage: Stage,
 }
 
-/// How far the end has come.
+/// How far the session has come towards its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Not begun.
+    /// Not ending.
     Open,
-    /// No more texts; answers on their way in both directions are waited for.
+    /// Accepts no more messages, and waits for outstanding responses in both directions.
     Draining {
-        /// For no longer than this.
+        /// When to stop waiting.
         until: Instant,
-        /// The number of the peer's request, if it was the peer who asked for the end.
+        /// The sequence number of the SMSC's `unbind`, if the SMSC unbinds.
         asked_by_peer: Option<u32>,
     },
     /// `unbind` was sent.
     Unbinding {
-        /// Its answer has to be there by then.
+        /// When to stop waiting for `unbind_resp`.
         until: Instant,
     },
 }
 
-/// Waits until the end is asked for, or nobody is left who could.
+/// Waits until the session is to end, or its last handle is dropped.
 async fn asked(unbinding: &mut watch::Receiver<bool>) {
     let _ = unbinding.wait_for(|asked| *asked).await;
 }
 
-/// How far octets have come.
+/// What a call of [`push`] did.
 enum Pushed {
-    /// So many were taken by the stream.
+    /// The stream accepted this many octets.
     Written(usize),
-    /// All that it took has left it.
+    /// The stream was flushed.
     Flushed,
 }
 
-/// Writes some, or lets those that were written leave. Dropped, it has done nothing.
+/// Writes some octets, or flushes when there are none. Cancel-safe.
 async fn push<W: AsyncWrite + Unpin>(
     writer: &mut W,
     unwritten: &mut BytesMut,
@@ -122,14 +122,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
         }
     }
 
-    /// Keeps the session until it is over, and tells all that wait what became of their texts.
+    /// Drives the session until it is over, then answers every caller that still waits.
     pub(super) async fn keep(
         mut self,
         mut requests: mpsc::UnboundedReceiver<Request>,
         mut unbinding: watch::Receiver<bool>,
     ) -> Ended {
         let end = self.turns(&mut requests, &mut unbinding).await;
-        // What was not taken up has certainly not left.
+        // Requests still queued were certainly not sent.
         self.slots.close();
         requests.close();
         while let Some(request) = requests.recv().await {
@@ -145,7 +145,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
         unbinding: &mut watch::Receiver<bool>,
     ) -> Ended {
         let mut taken = Vec::new();
-        // What came together with the answer to the bind.
+        // PDUs that came together with the bind response.
         if let Err(end) = self.understand() {
             return end;
         }
@@ -202,7 +202,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
         }
     }
 
-    /// The next moment at which something has to be done although nothing happens.
+    /// When the next timeout is due.
     fn alarm(&mut self) -> Instant {
         let end = match self.stage {
             Stage::Open => None,
@@ -212,7 +212,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
         [self.window.deadline(), end].into_iter().flatten().fold(life, Instant::min)
     }
 
-    /// Does what is due; says if it is over.
+    /// Does what is due now; returns how the session ended, if it has.
     fn advance(&mut self) -> Option<Ended> {
         let now = Instant::now();
         self.window.expire(now);
@@ -262,8 +262,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
         pdu::write(pdu, &mut self.unwritten);
     }
 
-    /// Writes what is left, for as long as the peer takes it at once. What is written may have
-    /// left, whatever follows.
+    /// Tries to write what is left. From then on its messages may have been sent, so `written`
+    /// counts it.
     async fn say_last_words(&mut self) {
         let until = Instant::now() + LAST_WORDS;
         while !self.unwritten.is_empty() {
@@ -275,7 +275,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
         let _ = timeout_at(until, self.writer.flush()).await;
     }
 
-    /// Reads what had come before the connection broke: answers among it count.
+    /// Reads what the SMSC sent before the connection broke: it may contain responses.
     async fn hear_last_words(&mut self) {
         let until = Instant::now() + LAST_WORDS;
         loop {
@@ -287,7 +287,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
         }
     }
 
-    /// Reads every whole unit that has come.
+    /// Parses every complete PDU received so far.
     fn understand(&mut self) -> Result<(), Ended> {
         loop {
             let length = pdu::length(&self.unread).map_err(|_| Ended::OutOfStep)?;
@@ -298,12 +298,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
             match pdu::read(frame) {
                 Ok(pdu) => self.heed(pdu)?,
                 Err(malformed) => {
-                    // An answer for what can be named: the peer need not wait for one.
+                    // The header is readable, so the SMSC gets a response at once.
                     let body = match malformed.command {
                         CommandId::DELIVER_SM => Body::DeliverSmResp,
                         _ => Body::GenericNack,
                     };
-                    tracing::warn!(command = ?malformed.command, "received a PDU that cannot be read");
+                    tracing::warn!(command = ?malformed.command, "received a malformed PDU");
                     let sequence = malformed.sequence;
                     self.write(&Pdu::refusal(Status::INVALID_LENGTH, sequence, body));
                 }
@@ -322,10 +322,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
             }
             Body::DeliverSm(message) => self.arrived(sequence, *message),
             Body::EnquireLink => self.write(&Pdu::answer(sequence, Body::EnquireLinkResp)),
-            // Answers to our texts may be behind it: they are waited for.
+            // Responses to our requests may still follow it.
             Body::Unbind => self.begin_to_end(Some(sequence)),
             Body::UnbindResp => return Err(Ended::ByUs),
-            // Any answer is a sign of life.
+            // `heard_at` is already updated; there is nothing else to do.
             Body::EnquireLinkResp | Body::DeliverSmResp | Body::BindResp(..) => {}
             Body::Other(command) if command.is_answer() => {}
             Body::Bind(..) | Body::SubmitSm(_) | Body::Other(_) => {
@@ -341,7 +341,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
         let answer = Answer { sequence, answers: self.answers.clone(), is_given: false };
         match self.arrivals.try_send(Arrival { message, answer }) {
             Ok(()) => {}
-            // Dropped, its answer asks for it again later.
+            // Dropping it asks the SMSC to send it again later.
             Err(TrySendError::Full(arrival) | TrySendError::Closed(arrival)) => drop(arrival),
         }
     }

@@ -1,4 +1,4 @@
-//! What was asked and not yet answered.
+//! The window: requests without a response yet.
 
 use std::collections::BTreeMap;
 
@@ -7,33 +7,33 @@ use tokio::time::Instant;
 
 use super::Submitted;
 
-/// The last number before they begin again (3.2).
+/// The highest sequence number; 1 follows it (3.2).
 const LAST: u32 = 0x7FFF_FFFF;
 
 fn following(number: u32) -> u32 {
     if number >= LAST { 1 } else { number + 1 }
 }
 
-/// Waiting texts, by the number of their request.
+/// Outstanding `submit_sm`s by sequence number.
 #[derive(Debug)]
 pub(super) struct Window {
     next: u32,
     waiting: BTreeMap<u32, Waiting>,
-    /// What was asked in order, with its deadline: the front is the longest waiting.
+    /// The deadlines of the requests, oldest first. May hold requests that are answered already.
     deadlines: std::collections::VecDeque<(Instant, u32)>,
 }
 
 #[derive(Debug)]
 struct Waiting {
     tell: oneshot::Sender<Submitted>,
-    /// Where its octets begin, counted from the connection's first.
+    /// The position of its first octet in what the session writes.
     begins_at: u64,
-    /// Given back with the answer.
+    /// Released with the response.
     _place: OwnedSemaphorePermit,
 }
 
 impl Window {
-    /// An empty one, after the request `last`.
+    /// An empty window; its first sequence number follows `last`.
     pub(super) fn after(last: u32) -> Self {
         let next = following(last);
         Self { next, waiting: BTreeMap::new(), deadlines: std::collections::VecDeque::new() }
@@ -43,7 +43,7 @@ impl Window {
         self.waiting.is_empty()
     }
 
-    /// A number for a request: one that nobody waits for.
+    /// The next sequence number that no outstanding request has.
     pub(super) fn number(&mut self) -> u32 {
         loop {
             let number = self.next;
@@ -54,7 +54,7 @@ impl Window {
         }
     }
 
-    /// Notes a text whose octets begin at a place.
+    /// Records a request that is about to be written.
     pub(super) fn wait(
         &mut self,
         number: u32,
@@ -66,15 +66,15 @@ impl Window {
         self.deadlines.push_back((deadline, number));
     }
 
-    /// Passes an answer on; nothing happens if nobody waits for it.
+    /// Passes on a response. Ignores one that no request waits for.
     pub(super) fn answer(&mut self, number: u32, submitted: Submitted) {
         if let Some(waiting) = self.waiting.remove(&number) {
-            // Whoever asked may have stopped waiting.
+            // The caller may have stopped waiting.
             let _ = waiting.tell.send(submitted);
         }
     }
 
-    /// When the longest waiting has waited too long.
+    /// When the oldest outstanding request times out.
     pub(super) fn deadline(&mut self) -> Option<Instant> {
         while let Some((deadline, number)) = self.deadlines.front() {
             if self.waiting.contains_key(number) {
@@ -85,8 +85,8 @@ impl Window {
         None
     }
 
-    /// Tells those that have waited too long that no answer will come. Whether the peer is still
-    /// there is another question.
+    /// Ends requests that have timed out as [`Submitted::Unanswered`]. This does not end the
+    /// session: only an unanswered `enquire_link` does.
     pub(super) fn expire(&mut self, now: Instant) {
         while self.deadline().is_some_and(|deadline| deadline <= now) {
             let number = self.deadlines.pop_front().map(|(_, number)| number);
@@ -96,7 +96,7 @@ impl Window {
         }
     }
 
-    /// Tells all that wait that no answer will come; `written` octets were written in all.
+    /// Ends all outstanding requests. Those that begin beyond the `written` octets were not sent.
     pub(super) fn give_up(self, written: u64) {
         for waiting in self.waiting.into_values() {
             let submitted = if waiting.begins_at < written {
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn numbers_begin_again_after_the_last_and_pass_over_those_waited_for() {
+    async fn sequence_numbers_wrap_around_and_skip_outstanding_requests() {
         let mut window = Window::after(LAST - 2);
         let places = Arc::new(Semaphore::new(10));
         let wait = |window: &mut Window, number| {

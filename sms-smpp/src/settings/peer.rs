@@ -5,20 +5,20 @@ use std::fmt;
 /// Where an SMSC listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Peer {
-    /// Its name or address.
+    /// Its host name or IP address.
     pub host: String,
     /// Its port.
     pub port: u16,
-    /// How the connection is protected.
+    /// Whether the connection uses TLS.
     pub transport: Transport,
 }
 
-/// How a connection is protected.
+/// Whether a connection uses TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
-    /// Not at all.
+    /// It does not.
     Plain,
-    /// By TLS. The certificate and its name are checked.
+    /// It does. The certificate and its name are verified.
     Tls,
 }
 
@@ -31,7 +31,7 @@ pub enum BadUrl {
     /// It has no `@`.
     #[error("has no system_id before the @")]
     SystemIdMissing,
-    /// The system_id has no octet, or more than 15.
+    /// The system_id is empty, or longer than 15 octets.
     #[error("must have a system_id of 1 to 15 octets")]
     SystemIdLength,
     /// It holds a password.
@@ -49,7 +49,7 @@ impl fmt::Display for Peer {
     }
 }
 
-/// Reads `smpp://system_id@host:port` into where the SMSC listens and the account there.
+/// Parses `smpp://system_id@host:port` into the SMSC's address and the account there.
 pub(super) fn parse(url: &str) -> Result<(Peer, String), BadUrl> {
     let (scheme, rest) = url.split_once("://").ok_or(BadUrl::Form)?;
     let (transport, default_port) = match scheme {
@@ -65,7 +65,7 @@ pub(super) fn parse(url: &str) -> Result<(Peer, String), BadUrl> {
         return Err(BadUrl::SystemIdLength);
     }
     let place = place.trim_end_matches('/');
-    // The port follows the last colon, unless that stands within the brackets of an IPv6 address.
+    // The port follows the last colon, unless that colon is part of a bracketed IPv6 address.
     let (host, port) = match place.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => {
             (host, port.parse().map_err(|_| BadUrl::Form)?)

@@ -83,7 +83,7 @@ impl Route {
     /// Sends a text, all its parts at once.
     async fn send(&self, body: &str) -> Vec<Submitted> {
         sms_test_log::secret(body);
-        let parts = submits(&text(body), self.settings.style, 0x1234, now());
+        let parts = submits(&text(body), self.settings.style(), 0x1234, now());
         let mut tasks = Vec::new();
         for part in parts {
             let carrier = Arc::clone(&self.carrier);
@@ -155,7 +155,7 @@ async fn the_peer_reads_emoji_and_who_it_is_from_and_for() {
     assert_eq!(seen["words"], "Привет 👋🏽 ça va");
     assert_eq!((&seen["from"], &seen["to"]), (&json!("447700900001"), &json!("447700900123")));
     let named = OutboundText { sender: Some("Bistro".to_owned()), ..text("x") };
-    let submit = submits(&named, route.settings.style, 1, now()).remove(0);
+    let submit = submits(&named, route.settings.style(), 1, now()).remove(0);
     assert!(matches!(route.carrier.submit(submit).await, Submitted::Accepted { .. }));
     let seen = smsc.next("text").await;
     assert_eq!((&seen["from"], &seen["from_ton"]), (&json!("Bistro"), &json!(5)));
@@ -248,7 +248,7 @@ async fn a_connection_cut_in_the_middle_of_a_window_leaves_no_text_in_doubt_but_
         .map(|_| {
             let (carrier, settings) = (Arc::clone(&route.carrier), Arc::clone(&route.settings));
             tokio::spawn(async move {
-                let submit = submits(&text("x"), settings.style, 1, now()).remove(0);
+                let submit = submits(&text("x"), settings.style(), 1, now()).remove(0);
                 carrier.submit(submit).await
             })
         })
@@ -301,7 +301,7 @@ async fn ids_that_answers_and_receipts_spell_differently_meet() {
     for _ in 0..12 {
         given = ids(&route.send("x").await);
         let report = route.report().await;
-        let form = route.settings.ids;
+        let form = route.settings.id_form();
         assert_eq!(form.of_answer(&given[0]), form.of_receipt(&report.id));
     }
     assert_eq!(given, ["c"]);
