@@ -37,7 +37,7 @@ pub struct BookFacts {
 
 /// Everything that a store writes, in this order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[must_use = "a change has to be written by the store"]
+#[must_use = "the store must write this change"]
 pub struct BookChange {
     /// Contacts to remove, also from every list that they are on.
     pub removed: Vec<ContactId>,

@@ -62,7 +62,7 @@ pub fn question(keyword: &Keyword, from: E164) -> BookQuestion {
 
 /// What a store writes for a match, together with the message that matched.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[must_use = "a verdict has to be written by the store"]
+#[must_use = "the store must write this verdict"]
 pub struct Matched {
     /// The keyword after the match.
     pub keyword: Keyword,

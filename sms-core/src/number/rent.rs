@@ -44,7 +44,7 @@ pub struct RentPlan {
 
 /// What a store writes for one number.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[must_use = "a verdict has to be written by the store"]
+#[must_use = "the store must write this verdict"]
 pub struct RentVerdict {
     /// The number after the charge.
     pub number: Number,

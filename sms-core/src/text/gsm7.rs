@@ -20,7 +20,7 @@ pub(super) use counting::{beginning, count};
 ///
 /// assert_eq!(gsm7::encode("@ £5"), Some(vec![0x00, 0x20, 0x01, 0x35]));
 /// assert_eq!(gsm7::encode("€"), Some(vec![0x1B, 0x65]));
-/// assert_eq!(gsm7::encode("ç"), None, "only the capital is in");
+/// assert_eq!(gsm7::encode("ç"), None, "the alphabet has the capital only");
 /// ```
 pub fn encode(text: &str) -> Option<Vec<u8>> {
     let mut septets = Vec::with_capacity(text.len());
