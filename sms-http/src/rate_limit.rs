@@ -16,28 +16,11 @@
 //! Each server keeps the arrival times in memory and judges every request by them ([`limiter`]).
 //! Where servers share a database, the database keeps one arrival time for each key, too. When a
 //! server has admitted a lot of a key's requests, it adds them to the shared arrival time, and goes
-//! on from the sum: now it knows what the other servers added. So a busy key costs one statement
+//! on from the sum, which contains what the other servers added. So a busy key costs one statement
 //! per lot, and most requests cost none.
 //!
-//! # Why the promise holds
-//!
-//! For one server this is the known property of GCRA. For `S` servers, take a window that starts at
-//! `x` and ends at `y`. Go back from `y` through the moments at which a server added a lot, and stop
-//! at the first one after which the same server admitted a request. Call that server `A`.
-//!
-//! - Every other server has admitted at most one lot that `A` does not know of. If its last adding
-//!   is before `A`'s, then it has admitted at most one lot since. If it is after `A`'s, then the lot
-//!   that it added then is all there is, or the walk would have stopped there.
-//! - `A` knows of all other requests. Let `n` of them be in the window. Each moved the arrival time
-//!   that `A` goes by one interval ahead of `x`, so it was at least `x + n × interval` when `A`
-//!   admitted its last request, at `t ≤ y`. `A` admitted that request, so it was at most
-//!   `t + burst × interval`. Hence `n ≤ burst + rate × T`.
-//!
-//! If the walk stops nowhere, each server has admitted at most one lot: `S` lots in all, which is
-//! within the promise because a lot is no larger than the burst.
-//!
-//! A server that stops takes less than a lot with it, and the one that follows counts as a further
-//! server. `docs/decisions.md` says what happens when the database does not answer.
+//! `docs/decisions.md` proves the promise, and says what happens when a server stops and when the
+//! database does not answer.
 
 use poem::http::{HeaderMap, HeaderName, HeaderValue};
 
@@ -46,13 +29,6 @@ use crate::web::error::ApiError;
 pub mod limiter;
 
 pub use limiter::{Lot, RateLimiter, SharedArrivals, Stopwatch};
-
-/// Header with the number of requests a key may make at once.
-pub const LIMIT_HEADER: HeaderName = HeaderName::from_static("ratelimit-limit");
-/// Header with the number of requests that would pass right now, as far as this server knows.
-pub const REMAINING_HEADER: HeaderName = HeaderName::from_static("ratelimit-remaining");
-/// Header with the seconds until the full burst is available again.
-pub const RESET_HEADER: HeaderName = HeaderName::from_static("ratelimit-reset");
 
 /// A second in nanoseconds. All times here are nanoseconds.
 pub const SECOND: u64 = 1_000_000_000;
@@ -124,25 +100,20 @@ impl Gcra {
 }
 
 impl Verdict {
-    /// The 429 for a request that is refused.
-    pub fn admit(&self) -> Result<(), ApiError> {
-        let Some(seconds) = self.retry_after else { return Ok(()) };
-        let refused = ApiError::rate_limited(seconds);
-        let headers = self.headers().into_iter();
-        Err(headers.fold(refused, |error, (name, value)| error.with_header(name, value)))
-    }
-
-    /// Writes the `RateLimit-*` headers of a response.
-    pub fn describe_in(&self, headers: &mut HeaderMap) {
-        headers.extend(self.headers());
-    }
-
-    fn headers(&self) -> [(HeaderName, HeaderValue); 3] {
-        [
-            (LIMIT_HEADER, HeaderValue::from(self.limit)),
-            (REMAINING_HEADER, HeaderValue::from(self.remaining)),
-            (RESET_HEADER, HeaderValue::from(self.reset)),
-        ]
+    /// The `RateLimit-*` headers of the response, or the 429 that carries them.
+    pub fn headers(&self) -> Result<HeaderMap, ApiError> {
+        let header = |name, value: u64| (HeaderName::from_static(name), HeaderValue::from(value));
+        let headers = [
+            header("ratelimit-limit", self.limit),
+            header("ratelimit-remaining", self.remaining),
+            header("ratelimit-reset", self.reset),
+        ];
+        let Some(seconds) = self.retry_after else { return Ok(headers.into_iter().collect()) };
+        let mut refused = ApiError::rate_limited(seconds);
+        for (name, value) in headers {
+            refused = refused.with_header(name, value);
+        }
+        Err(refused)
     }
 }
 

@@ -1,7 +1,6 @@
-//! The arrival times of the rate limit, which the servers over one database share. The limiter,
-//! and what an arrival time is, are the server's.
+//! The arrival times of the rate limit, which the servers over one database share. `sms-http` says
+//! what an arrival time is and how servers use it.
 
-use std::fmt;
 use std::time::Duration;
 
 use sms_core::ids::ApiKeyId;
@@ -15,12 +14,12 @@ use crate::row::uuid;
 
 /// Enough for thousands of keys at their full rate: four statements a second each.
 const CONNECTIONS: u32 = 2;
-/// The longest that a statement waits for one of them. The server waits for less.
+/// The longest that a statement waits for one of them. Servers give up before that.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The shared arrival times, on connections that nothing else uses: a request that asks whether it
-/// is admitted does not wait behind those that are.
-#[derive(Clone)]
+/// The shared arrival times, on connections that nothing else uses: a request that is not admitted
+/// yet does not wait behind requests that are.
+#[derive(Debug, Clone)]
 pub struct PgRateLimit {
     pool: PgPool,
 }
@@ -32,9 +31,9 @@ pub struct RateLot {
     pub key: ApiKeyId,
     /// How much later the arrival time becomes, if it has not passed.
     pub charge: i64,
-    /// How far it is at least ahead of now afterwards; negative for a moment in the past.
+    /// How far ahead of now it becomes at least; negative for a moment in the past.
     pub ahead: i64,
-    /// How far it is at most ahead of now afterwards.
+    /// How far ahead of now it becomes at most.
     pub most: i64,
 }
 
@@ -72,11 +71,5 @@ impl PgRateLimit {
         .fetch_one(&self.pool)
         .await
         .context("adding to the rate limit")
-    }
-}
-
-impl fmt::Debug for PgRateLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PgRateLimit").finish_non_exhaustive()
     }
 }

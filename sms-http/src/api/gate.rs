@@ -38,11 +38,8 @@ impl Door for Gate {
         let token = bearer(request).ok_or_else(ApiError::unauthorized)?;
         let caller = self.sms.authenticate(token).await.map_err(ApiError::from)?;
         let caller = caller.ok_or_else(ApiError::unauthorized)?;
-        let verdict = self.limiter.judge(caller.key).await;
-        verdict.admit()?;
+        let headers = self.limiter.judge(caller.key).await.headers()?;
         request.set_data(caller);
-        let mut headers = HeaderMap::new();
-        verdict.describe_in(&mut headers);
         Ok(headers)
     }
 }

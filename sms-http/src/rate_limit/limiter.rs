@@ -33,22 +33,20 @@ const FEW_KEYS: usize = 1_024;
 /// The arrival times that servers share: the database's.
 #[async_trait]
 pub trait SharedArrivals: Send + Sync + fmt::Debug {
-    /// Adds a lot to the key's arrival time: makes it `max(arrival + lot.charge, now + lot.ahead)`,
-    /// but at most `now + lot.most`. Returns how far it is then ahead of `now`; a negative number
-    /// if it is in the past.
+    /// Adds a lot to the key's arrival time, which becomes `max(arrival + charge, now + ahead)` and
+    /// at most `now + most`. Returns how far it then is ahead of `now`, or a negative number.
     ///
     /// `now` is the database's time. Only durations are exchanged, so no two clocks are compared.
     async fn add(&self, key: ApiKeyId, lot: Lot) -> Result<i64, StoreError>;
 }
 
-/// The requests of a key that one server admitted, as the shared arrival time counts them.
-/// Nanoseconds.
+/// What a server adds for the requests of a key that it admitted. Nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lot {
     /// One interval for each request.
     pub charge: i64,
-    /// How far these requests alone would have moved the arrival time of an idle key ahead of now.
-    /// It is negative if that moment has passed.
+    /// How far these requests alone would have moved the arrival time of an idle key ahead of now;
+    /// negative if that moment has passed.
     pub ahead: i64,
     /// How far the shared arrival time may be ahead of now.
     pub most: i64,
@@ -59,16 +57,18 @@ pub struct Lot {
 pub struct Stopwatch(Arc<dyn Fn() -> Instant + Send + Sync>);
 
 /// Counts the requests of each key.
+#[derive(Debug)]
 pub struct RateLimiter {
     gcra: Gcra,
     stopwatch: Stopwatch,
     start: Instant,
     shared: Option<Arc<dyn SharedArrivals>>,
-    /// Until when the database is not asked; 0 while it answers.
+    /// Until when the database is not asked.
     away_until: AtomicU64,
     keys: Mutex<Keys>,
 }
 
+#[derive(Debug, Default)]
 struct Keys {
     counts: HashMap<ApiKeyId, Arc<tokio::sync::Mutex<KeyCount>>>,
     /// The number of keys at which idle ones are forgotten.
@@ -76,27 +76,27 @@ struct Keys {
 }
 
 /// The count of one key.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct KeyCount {
     /// The arrival time that requests are judged by.
     arrival: u64,
     /// How many requests were admitted since a lot was last added.
     admitted: u64,
-    /// The arrival time that these requests alone would have caused.
+    /// The arrival time that these requests alone would have caused. Only this one is added to the
+    /// shared one: `arrival` contains the time that answers took to come.
     admitted_arrival: u64,
 }
 
 impl RateLimiter {
     /// A limiter that has seen no request. Without `shared` this server is the only one.
     pub fn new(gcra: Gcra, stopwatch: Stopwatch, shared: Option<Arc<dyn SharedArrivals>>) -> Self {
-        let keys = Keys { counts: HashMap::new(), sweep_at: FEW_KEYS };
         Self {
             gcra,
-            start: stopwatch.now(),
+            start: (stopwatch.0)(),
             stopwatch,
             shared,
-            away_until: AtomicU64::new(0),
-            keys: Mutex::new(keys),
+            away_until: AtomicU64::default(),
+            keys: Mutex::default(),
         }
     }
 
@@ -124,6 +124,7 @@ impl RateLimiter {
         verdict
     }
 
+    /// Adds the lot and goes on from the sum. A lot that the database does not take is dropped.
     async fn add_lot(&self, shared: &dyn SharedArrivals, key: ApiKeyId, count: &mut KeyCount) {
         let now = self.now();
         let nanos = |time: u64| i64::try_from(time).unwrap_or(i64::MAX);
@@ -132,53 +133,34 @@ impl RateLimiter {
             ahead: nanos(count.admitted_arrival).saturating_sub(nanos(now)),
             most: nanos(self.gcra.span().saturating_add(MOST_BEYOND_BURST)),
         };
-        match self.ask(shared.add(key, lot), now).await {
+        let is_away = now < self.away_until.load(Ordering::Relaxed);
+        let sum = if is_away { None } else { self.ask(shared.add(key, lot)).await };
+        match sum {
             Some(ahead) => {
-                let arrival = self.now().saturating_add_signed(ahead);
-                count.arrival = count.arrival.max(arrival);
+                count.arrival = count.arrival.max(self.now().saturating_add_signed(ahead));
             }
-            None => {
-                metrics::counter!("sms_rate_limit_unshared_total").increment(count.admitted);
-            }
+            None => metrics::counter!("sms_rate_limit_unshared_total").increment(count.admitted),
         }
-        *count = KeyCount { arrival: count.arrival, ..KeyCount::default() };
+        (count.admitted, count.admitted_arrival) = (0, 0);
     }
 
-    /// Waits for the database's answer. Returns `None` if it fails or does not answer in time, or
-    /// did so within the last second.
-    async fn ask(
-        &self,
-        answer: impl Future<Output = Result<i64, StoreError>>,
-        now: u64,
-    ) -> Option<i64> {
-        if now < self.away_until.load(Ordering::Relaxed) {
-            return None;
-        }
-        let answer = timeout(PATIENCE, answer).await;
-        let away_until = match answer {
-            Ok(Ok(_)) => 0,
-            _ => self.now().saturating_add(PAUSE_AFTER_FAILURE),
+    /// Waits for the database's answer. Returns `None` if it fails or does not answer in time.
+    async fn ask(&self, answer: impl Future<Output = Result<i64, StoreError>>) -> Option<i64> {
+        let error = match timeout(PATIENCE, answer).await {
+            Ok(Ok(ahead)) => return Some(ahead),
+            Ok(Err(error)) => causes(&error),
+            Err(_) => format!("no answer within {} ms", PATIENCE.as_millis()),
         };
-        let was_away = self.away_until.swap(away_until, Ordering::Relaxed) > 0;
-        match answer {
-            Ok(Ok(ahead)) => {
-                if was_away {
-                    tracing::info!("the rate limit is shared with other servers again");
-                }
-                return Some(ahead);
-            }
-            _ if was_away => {}
-            Ok(Err(error)) => {
-                let error = causes(&error);
-                tracing::warn!(%error, "the rate limit is not shared: the database failed");
-            }
-            Err(_) => tracing::warn!("the rate limit is not shared: the database did not answer"),
+        let now = self.now();
+        // Many keys may wait when the database fails. The first one reports it.
+        if self.away_until.swap(now.saturating_add(PAUSE_AFTER_FAILURE), Ordering::Relaxed) <= now {
+            tracing::warn!(error, "this server counts requests alone for a second");
         }
         None
     }
 
     fn now(&self) -> u64 {
-        let now = self.stopwatch.now().saturating_duration_since(self.start);
+        let now = (self.stopwatch.0)().saturating_duration_since(self.start);
         u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
     }
 
@@ -187,10 +169,10 @@ impl RateLimiter {
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         if keys.counts.len() >= keys.sweep_at {
             let now = self.now();
-            // A count that is in use has another owner.
+            let is_idle = |count: &KeyCount| count.arrival.saturating_add(IDLE) <= now;
+            // A count that is in use has another owner, and stays.
             keys.counts.retain(|_, count| {
-                let is_idle = |count: &KeyCount| count.arrival.saturating_add(IDLE) <= now;
-                Arc::strong_count(count) > 1 || !count.try_lock().is_ok_and(|count| is_idle(&count))
+                !Arc::get_mut(count).is_some_and(|count| is_idle(count.get_mut()))
             });
             keys.sweep_at = FEW_KEYS.max(2 * keys.counts.len());
         }
@@ -203,10 +185,6 @@ impl Stopwatch {
     pub fn new(now: impl Fn() -> Instant + Send + Sync + 'static) -> Self {
         Self(Arc::new(now))
     }
-
-    fn now(&self) -> Instant {
-        (self.0)()
-    }
 }
 
 impl Default for Stopwatch {
@@ -218,12 +196,6 @@ impl Default for Stopwatch {
 impl fmt::Debug for Stopwatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Stopwatch")
-    }
-}
-
-impl fmt::Debug for RateLimiter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RateLimiter").field("gcra", &self.gcra).finish_non_exhaustive()
     }
 }
 

@@ -42,8 +42,8 @@ fn a_lot_is_an_eighth_of_the_burst_and_at_most_a_quarter_of_a_second() {
 #[test]
 fn a_refusal_carries_its_headers() {
     let (gcra, mut arrival) = (Gcra::new(20, 1), 0);
-    gcra.judge(&mut arrival, 0).admit().unwrap();
-    let refused = gcra.judge(&mut arrival, 0).admit().unwrap_err();
+    gcra.judge(&mut arrival, 0).headers().unwrap();
+    let refused = gcra.judge(&mut arrival, 0).headers().unwrap_err();
     let response = poem::IntoResponse::into_response(refused);
     assert_eq!(response.status(), 429);
     for (name, value) in [("retry-after", "1"), ("ratelimit-limit", "1")] {
