@@ -45,8 +45,8 @@ pub trait SharedArrivals: Send + Sync + fmt::Debug {
 pub struct Lot {
     /// One interval for each request.
     pub charge: i64,
-    /// How far these requests alone would have moved the arrival time of an idle key ahead of now;
-    /// negative if that moment has passed.
+    /// How far this server's requests alone would have moved the arrival time ahead of now; negative
+    /// if that moment has passed.
     pub ahead: i64,
     /// How far the shared arrival time may be ahead of now.
     pub most: i64,
@@ -82,9 +82,9 @@ struct KeyCount {
     arrival: u64,
     /// How many requests were admitted since a lot was last added.
     admitted: u64,
-    /// The arrival time that these requests alone would have caused. Only this one is added to the
-    /// shared one: `arrival` contains the time that answers took to come.
-    admitted_arrival: u64,
+    /// The arrival time that this server's requests alone would have caused. The database gets this
+    /// one: `arrival` contains the time that answers took, and would grow with each of them.
+    own_arrival: u64,
 }
 
 impl RateLimiter {
@@ -119,7 +119,7 @@ impl RateLimiter {
         let verdict = self.gcra.judge(&mut count.arrival, now);
         if verdict.retry_after.is_none() {
             count.admitted += 1;
-            self.gcra.admit(&mut count.admitted_arrival, now);
+            self.gcra.admit(&mut count.own_arrival, now);
         }
         verdict
     }
@@ -130,7 +130,7 @@ impl RateLimiter {
         let nanos = |time: u64| i64::try_from(time).unwrap_or(i64::MAX);
         let lot = Lot {
             charge: nanos(count.admitted.saturating_mul(self.gcra.interval)),
-            ahead: nanos(count.admitted_arrival).saturating_sub(nanos(now)),
+            ahead: nanos(count.own_arrival).saturating_sub(nanos(now)),
             most: nanos(self.gcra.span().saturating_add(MOST_BEYOND_BURST)),
         };
         let is_away = now < self.away_until.load(Ordering::Relaxed);
@@ -141,7 +141,7 @@ impl RateLimiter {
             }
             None => metrics::counter!("sms_rate_limit_unshared_total").increment(count.admitted),
         }
-        (count.admitted, count.admitted_arrival) = (0, 0);
+        count.admitted = 0;
     }
 
     /// Waits for the database's answer. Returns `None` if it fails or does not answer in time.
