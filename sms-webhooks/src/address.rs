@@ -1,18 +1,18 @@
-//! Which IP addresses a webhook may be sent to: the guard's table.
+//! Which IP addresses a webhook may reach.
 //!
-//! Pure: it judges one address. Names and spellings are the business of
-//! [`endpoint_url`](crate::endpoint_url) and [`resolver`](crate::resolver).
+//! Pure: it judges one address. [`endpoint_url`](crate::endpoint_url) reads the spellings of
+//! addresses, and [`resolver`](crate::resolver) looks up names.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// How far webhooks may reach.
+/// Which addresses webhooks may reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reach {
     /// Public addresses only ([`is_public`]). The default.
     #[default]
     PublicOnly,
-    /// Any address, loopback and private networks included. For development and tests: on a
-    /// server it would let customers reach what stands behind the firewall.
+    /// Any address, including loopback and private networks. Only for development and tests: on a
+    /// public server, customers could reach hosts behind the firewall.
     AnyAddress,
 }
 
@@ -29,10 +29,10 @@ impl Reach {
 /// Whether `ip` is on the public internet.
 ///
 /// IPv4: everything but the special blocks (private, loopback, link-local, shared, benchmarking,
-/// documentation, multicast, reserved, 6to4 relays, `0.0.0.0/8`). IPv6: only the part handed out
-/// for global use, `2000::/3`, without its special blocks. IPv4 inside IPv6 is refused
-/// altogether (mapped, compatible, 6to4, Teredo), except under NAT64's `64:ff9b::/96`, where the
-/// IPv4 address decides.
+/// documentation, multicast, reserved, 6to4 relays, `0.0.0.0/8`). IPv6: only global unicast,
+/// `2000::/3`, without its special blocks. An IPv4 address inside an IPv6 address is refused
+/// (mapped, compatible, 6to4, Teredo). NAT64's `64:ff9b::/96` is the exception: there, the IPv4
+/// address decides.
 ///
 /// ```
 /// use sms_webhooks::address::is_public;
@@ -78,12 +78,12 @@ fn is_public_v4(ip: Ipv4Addr) -> bool {
 fn is_public_v6(ip: Ipv6Addr) -> bool {
     let segments = ip.segments();
     if let [0x64, 0xff9b, 0, 0, 0, 0, high, low] = segments {
-        // NAT64: the gateway goes on to the IPv4 address.
+        // NAT64: the gateway connects to the IPv4 address.
         let [a, b] = high.to_be_bytes();
         let [c, d] = low.to_be_bytes();
         return is_public_v4(Ipv4Addr::new(a, b, c, d));
     }
-    // Outside: unspecified, loopback, mapped, compatible, local NAT64, discard, segment routing,
+    // Not among these: unspecified, loopback, mapped, compatible, local NAT64, discard, segment routing,
     // unique-local, link-local, site-local, multicast, unassigned.
     let is_global_unicast = matches!(segments, [0x2000..=0x3fff, ..]);
     let is_special = matches!(
@@ -96,7 +96,7 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
             // 6to4.
             | [0x2002, ..]
     );
-    // Those protocol assignments that are global after all: AMT, ORCHIDv2, drone ids, AS112.
+    // Protocol assignments that are globally reachable: AMT, ORCHIDv2, drone ids, AS112.
     let is_global_island =
         matches!(segments, [0x2001, 0x3 | 0x20..=0x3f, ..] | [0x2001, 0x4, 0x112, ..]);
     is_global_unicast && (is_global_island || !is_special)
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The forbidden IPv4 blocks, written apart from the code above.
+    /// The forbidden IPv4 blocks, written independently of the code above.
     const FORBIDDEN_V4: [(&str, u32); 15] = [
         ("0.0.0.0", 8),
         ("10.0.0.0", 8),
@@ -128,8 +128,8 @@ mod tests {
         ("240.0.0.0", 4),
     ];
 
-    /// IPv6 verdicts by longest prefix, written apart from the code above. `64:ff9b::/96` is
-    /// judged by its own test.
+    /// IPv6 verdicts by longest prefix, written independently of the code above. `64:ff9b::/96` has
+    /// a separate test.
     const VERDICTS_V6: [(&str, u32, Verdict); 11] = [
         ("::", 0, Verdict::Forbidden),
         ("2000::", 3, Verdict::Public),
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn one_outside_of_every_ipv6_block_follows_the_table() {
+    fn the_addresses_next_to_every_ipv6_block_follow_the_table() {
         for (network, length, _) in VERDICTS_V6 {
             let first = v6(network);
             let last = first | u128::MAX.checked_shr(length).unwrap_or(0);

@@ -1,7 +1,7 @@
 //! One delivery attempt over HTTP: guarded, signed, bounded in time and in what it reads.
 //!
-//! It makes exactly one request per call. It does not retry, follow redirects, use proxies, keep
-//! connections for later, or decide which endpoint is next; the core does what of that is wanted.
+//! Each call makes exactly one request. The client does not retry, follow redirects, use proxies or
+//! reuse connections. The core decides on retries and on the next endpoint.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,24 +22,24 @@ use crate::resolver::{Guard, GuardError, GuardedDns, Resolve, SystemResolver};
 use crate::signature::{DELIVERY_HEADER, EVENT_HEADER, SIGNATURE_HEADER, sign};
 use crate::slots::Outcome;
 
-/// How much of an answer's body is read, in bytes, before the connection is dropped. The last
-/// piece read may go past it by the size of one read buffer.
+/// How many bytes of an answer's body are read before the connection is closed. The last read may
+/// exceed this by one read buffer.
 pub const READ_ANSWER_BYTES: usize = 16 * 1_024;
 
-/// How much of an answer's body is kept, in bytes.
+/// How many bytes of an answer's body are kept.
 pub const KEPT_ANSWER_BYTES: usize = 1_024;
 
-/// What [`WebhookClient::new`] needs to know. The default is right for production.
+/// The settings of a [`WebhookClient`]. The defaults suit production.
 #[derive(Debug, Clone)]
 pub struct WebhookClientConfig {
-    /// The one deadline of an attempt: look-up, connection, TLS, request and answer together.
+    /// The timeout of an attempt: lookup, connection, TLS, request and answer together.
     /// 8 seconds by default.
     pub timeout: Duration,
     /// Which addresses may be reached. Public ones only by default.
     pub reach: Reach,
-    /// Who looks names up. The operating system by default.
+    /// Resolves host names. The operating system's resolver by default.
     pub resolver: Arc<dyn Resolve>,
-    /// How long the look-up at registration may take. 3 seconds by default.
+    /// The timeout of the lookup when an endpoint is registered. 3 seconds by default.
     pub lookup_timeout: Duration,
     /// What registration does with a name that does not resolve. Accepted by default.
     pub unresolved_names: UnresolvedNames,
@@ -64,22 +64,22 @@ impl Default for WebhookClientConfig {
 /// What registration does with a name that does not resolve in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UnresolvedNames {
-    /// Take it: the name may exist tomorrow, a name server may be down for a moment, and every
-    /// delivery checks again. The default.
+    /// Accept the URL: the name may exist tomorrow, or a name server may be down for a moment.
+    /// Every delivery checks again. The default.
     #[default]
     Accept,
-    /// Refuse it with [`UrlRefused::DnsFailed`].
+    /// Refuse the URL with [`UrlRefused::DnsFailed`].
     Refuse,
 }
 
-/// Why a client could not be made.
+/// Why a client could not be created.
 #[derive(Debug, Error)]
 pub enum ClientError {
-    /// TLS could not be set up, or a certificate of
-    /// [`additional_roots`](WebhookClientConfig::additional_roots) is not one.
+    /// TLS could not be set up, or one of the
+    /// [`additional_roots`](WebhookClientConfig::additional_roots) is not a certificate.
     #[error("cannot set up TLS for webhooks")]
     Tls(#[from] rustls::Error),
-    /// The HTTP client could not be made.
+    /// The HTTP client could not be set up.
     #[error("cannot set up the HTTP client for webhooks")]
     Http(#[from] reqwest::Error),
 }
@@ -110,16 +110,16 @@ impl fmt::Debug for Delivery<'_> {
     }
 }
 
-/// How one attempt went. `Debug` shows the answer's length, not the answer.
+/// The result of one attempt. `Debug` shows the length of the answer's body, not the body.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Attempt {
-    /// The answer's status, if a status line came in time.
+    /// The answer's status, if a status line arrived in time.
     pub status_code: Option<u16>,
     /// Why the attempt failed; `None` after a 2xx status.
     pub failure: Option<DeliveryError>,
-    /// How long the attempt took, the reading of the answer included.
+    /// How long the attempt took, including reading the answer.
     pub duration: Duration,
-    /// The first [`KEPT_ANSWER_BYTES`] of the answer's body, or what came of them in time.
+    /// The first [`KEPT_ANSWER_BYTES`] of the answer's body, or as many as arrived in time.
     pub response_body: Vec<u8>,
 }
 
@@ -172,11 +172,11 @@ impl WebhookClient {
             .retry(reqwest::retry::never())
             .no_proxy()
             .referer(false)
-            // No connection outlives its delivery: the next one resolves and checks again.
+            // No connection is reused: each delivery resolves the name and checks it again.
             .pool_max_idle_per_host(0)
             .http1_only()
             .http1_title_case_headers()
-            // Shared out over the addresses of a name, so that a dead one leaves time for others.
+            // Divided among a name's addresses, so that an unreachable one leaves time for others.
             .connect_timeout(config.timeout)
             .user_agent(concat!("sms-webhooks/", env!("CARGO_PKG_VERSION")))
             .build()?;
@@ -189,8 +189,8 @@ impl WebhookClient {
         })
     }
 
-    /// Decides whether `url` may be registered as an endpoint: its text, and every address that
-    /// its name resolves to now.
+    /// Checks whether `url` may be registered as an endpoint: the URL itself, and every address that
+    /// its host name resolves to now.
     ///
     /// # Errors
     ///
@@ -201,7 +201,7 @@ impl WebhookClient {
             return Ok(());
         };
         let unresolved = match (self.unresolved_names, self.guard.reach()) {
-            // No answer of the look-up could change the verdict.
+            // No result of the lookup could change the verdict.
             (UnresolvedNames::Accept, Reach::AnyAddress) => return Ok(()),
             (UnresolvedNames::Accept, Reach::PublicOnly) => Ok(()),
             (UnresolvedNames::Refuse, _) => Err(UrlRefused::DnsFailed),
@@ -213,12 +213,12 @@ impl WebhookClient {
         }
     }
 
-    /// Makes one attempt: a signed POST, ended at the latest by the configured timeout.
+    /// Makes one attempt: a signed POST that ends within the configured timeout.
     ///
-    /// The status line decides. After a 2xx status the attempt is a success even if the body
-    /// breaks off or is still coming at the deadline; at most [`READ_ANSWER_BYTES`] of it are
-    /// read. The signature's `t` is the machine's real time, whatever clock the core runs on.
-    /// Every way to fail is a [`DeliveryError`] in the result; the call itself cannot fail.
+    /// The status line decides. After a 2xx status the attempt succeeds, even if the body is cut
+    /// off or still arriving at the deadline. At most [`READ_ANSWER_BYTES`] of it are read. The
+    /// signature's `t` is the machine's real time, whichever clock the core uses. A failure is a
+    /// [`DeliveryError`] in the result; the call itself cannot fail.
     pub async fn deliver(&self, delivery: Delivery<'_>) -> Attempt {
         let started = Instant::now();
         let (status_code, failure, response_body) = match self.exchange(&delivery, started).await {
@@ -253,8 +253,11 @@ impl WebhookClient {
             Err(_) => return Err(DeliveryError::Timeout),
             Ok(Err(error)) => {
                 if error.is_builder() {
-                    // Ids and types are the core's own words, so this is a fault of ours.
-                    tracing::error!(delivery_id = delivery.delivery_id, "webhook cannot be built");
+                    // The core writes ids and event types, so this is a bug.
+                    tracing::error!(
+                        delivery_id = delivery.delivery_id,
+                        "cannot build the webhook request"
+                    );
                 }
                 return Err(failure_of(&error));
             }
@@ -266,8 +269,8 @@ impl WebhookClient {
         Ok(Answer { status, body })
     }
 
-    /// Judges the URL again: an address in it asks no resolver, and the settings may have
-    /// changed since it was registered.
+    /// Checks the URL again: an address written in it never reaches the resolver, and the settings
+    /// may have changed since registration.
     fn request(&self, delivery: &Delivery<'_>) -> Result<reqwest::RequestBuilder, DeliveryError> {
         let endpoint =
             EndpointUrl::parse(delivery.url, self.guard.reach()).map_err(failure_of_url)?;
@@ -289,7 +292,7 @@ struct Answer {
     body: Vec<u8>,
 }
 
-/// The body's text as bytes, shared and not copied.
+/// The body as bytes, shared rather than copied.
 struct SharedText(Arc<str>);
 
 impl AsRef<[u8]> for SharedText {
@@ -298,8 +301,8 @@ impl AsRef<[u8]> for SharedText {
     }
 }
 
-/// Reads until the end, an error, [`READ_ANSWER_BYTES`] or the end of `remaining`; what came
-/// until then is kept, up to [`KEPT_ANSWER_BYTES`].
+/// Reads until the body ends, an error occurs, [`READ_ANSWER_BYTES`] are read or `remaining` has
+/// passed. Returns the first [`KEPT_ANSWER_BYTES`] of what arrived.
 async fn start_of_body(response: &mut reqwest::Response, remaining: Duration) -> Vec<u8> {
     let mut kept = Vec::new();
     let reading = async {
@@ -313,17 +316,17 @@ async fn start_of_body(response: &mut reqwest::Response, remaining: Duration) ->
             kept.extend_from_slice(&chunk[..chunk.len().min(room)]);
         }
     };
-    // The deadline only ends the reading: the status line has decided already.
+    // The deadline only ends the reading: the status line has already decided.
     let _in_time = timeout(remaining, reading).await;
     kept
 }
 
-/// TLS 1.2 and 1.3 with the public authorities and those given (DER). No provider is installed for
-/// the process, so a program that embeds this crate keeps its own choice.
+/// TLS 1.2 and 1.3 that trust the public authorities and `additional_roots` (DER). No crypto provider
+/// is installed for the process, so a program that embeds this crate keeps its choice.
 ///
 /// # Errors
 ///
-/// When bytes given are no certificate.
+/// When an additional root is not a certificate.
 pub fn tls_config(additional_roots: &[Vec<u8>]) -> Result<rustls::ClientConfig, rustls::Error> {
     let mut roots = rustls::RootCertStore::empty();
     roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
@@ -384,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_certificate_are_an_error() {
+    fn a_root_that_is_not_a_certificate_is_an_error() {
         let config = WebhookClientConfig {
             additional_roots: vec![b"not a certificate".to_vec()],
             ..WebhookClientConfig::default()

@@ -1,8 +1,8 @@
-//! The worker that makes deliveries: [`Courier`].
+//! Claims due deliveries and attempts them: [`Courier`].
 //!
-//! It keeps as many attempts under way as [`Slots`] allow, claims no more than it has slots for,
-//! and records each attempt when it ends, whatever the others do. So one slow or dead endpoint
-//! never delays another's deliveries.
+//! It keeps as many attempts in flight as [`Slots`] allow, claims no more deliveries than it has
+//! slots for, and records each attempt as soon as it ends. So a slow or dead endpoint never delays
+//! the deliveries of another.
 
 use std::time::Duration;
 
@@ -15,14 +15,14 @@ use tokio::time::Instant;
 
 use crate::{Outcome, SlotLimits, Slots};
 
-/// An attempt that takes longer than this holds its slot for long.
+/// A successful attempt that takes longer than this counts as slow.
 const SLOW: Duration = Duration::from_secs(4);
 
-/// Makes the deliveries of a service. Hosts call [`fill`](Courier::fill) when there is work, and
-/// [`next_done`](Courier::next_done) while attempts are under way.
+/// Makes the deliveries of a service. The host calls [`fill`](Courier::fill) when there is work, and
+/// [`next_done`](Courier::next_done) while attempts are in flight.
 ///
-/// Each attempt is a task of its own, so that it goes on whatever the host does meanwhile. Dropped,
-/// the courier ends them and leaves what was under way to be claimed again when its lease runs out.
+/// Each attempt is a separate task, so it continues while the host does other work. Dropping the
+/// courier ends all attempts; their deliveries are claimed again when their leases expire.
 pub struct Courier {
     sms: Sms,
     slots: Slots<EndpointId>,
@@ -41,17 +41,17 @@ impl Courier {
         Self::with_limits(sms, SlotLimits::default())
     }
 
-    /// A courier with limits of its own.
+    /// A courier with these limits.
     pub fn with_limits(sms: Sms, limits: SlotLimits) -> Self {
         Self { sms, slots: Slots::new(limits), under_way: JoinSet::new() }
     }
 
-    /// Claims deliveries that are due, as many as there are slots for, and begins to send them.
-    /// Returns how many.
+    /// Claims as many due deliveries as there are free slots, and starts to send them. Returns
+    /// their number.
     ///
     /// # Errors
     ///
-    /// When the store cannot serve; nothing was claimed then.
+    /// When the store fails. Nothing was claimed then.
     pub async fn fill(&mut self) -> Result<usize, Error> {
         if self.slots.free() == 0 {
             return Ok(0);
@@ -66,8 +66,8 @@ impl Courier {
         let count = claimed.len();
         for claimed in claimed {
             let endpoint = claimed.endpoint;
-            // The claim was bounded by the slots; where it disagrees about who fails, it is
-            // sent without one rather than left to its lease.
+            // The slots bound the claim. If the store's view of which endpoints fail differs, the
+            // delivery is sent without a slot, rather than left until its lease expires.
             let _ = self.slots.take(&endpoint);
             let sms = self.sms.clone();
             self.under_way.spawn(async move {
@@ -79,23 +79,23 @@ impl Courier {
         Ok(count)
     }
 
-    /// How many attempts are under way.
+    /// How many attempts are in flight.
     pub fn under_way(&self) -> usize {
         self.under_way.len()
     }
 
-    /// Waits for an attempt to end and be recorded; for ever while none is under way.
+    /// Waits until an attempt has ended and is recorded. Does not return while none is in flight.
     ///
     /// Dropping the future loses nothing.
     ///
     /// # Errors
     ///
-    /// When the store could not record it; it is made again when its lease has run out.
+    /// When the store could not record the attempt. It is repeated when its lease expires.
     pub async fn next_done(&mut self) -> Result<Attempted, Error> {
         let Some(ended) = self.under_way.join_next().await else {
             return std::future::pending().await;
         };
-        // Nothing of ours panics; what a sender of somebody else's did must not end the worker.
+        // Our code does not panic. A panic in a custom sender must not end the worker.
         let Ok(Done { endpoint, took, attempted }) = ended else {
             return Ok(Attempted::LeaseLost);
         };

@@ -1,8 +1,8 @@
-//! Which URLs may be a webhook endpoint: scheme, shape and addresses written as numbers.
+//! Which URLs may be a webhook endpoint: scheme, shape, and IP addresses in the URL.
 //!
-//! Pure: nothing is resolved here. A host that is a number in any spelling is judged by
-//! [`address`](crate::address) at once, because a connection to it asks no resolver; a name is
-//! judged by [`resolver`](crate::resolver) when it is looked up.
+//! Pure: it resolves nothing. [`address`](crate::address) judges an IP address in any spelling at
+//! once, because connecting to it involves no resolver. [`resolver`](crate::resolver) judges a name
+//! when it looks it up.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -12,7 +12,7 @@ use url::{Host, Url};
 
 use crate::address::Reach;
 
-/// The longest URL taken, in characters as written by the customer.
+/// The longest URL accepted, in characters as the customer wrote it.
 pub const URL_CHARACTERS: usize = 2_048;
 
 /// The longest host name, in bytes without a trailing dot (RFC 1035).
@@ -21,23 +21,23 @@ const NAME_BYTES: usize = 253;
 /// The longest part between two dots of a host name, in bytes (RFC 1035).
 const LABEL_BYTES: usize = 63;
 
-/// A URL that may be an endpoint as far as its text tells.
+/// A URL that may be an endpoint, as far as the URL itself shows.
 ///
-/// `http` and `https`, any port: the specification names no ports, and the guard over addresses
-/// is what keeps inner services out of reach. A fragment is harmless, since it is never sent.
+/// The scheme is `http` or `https`. Any port is allowed: the specification names none, and the guard
+/// over addresses protects internal services. A fragment is allowed because it is never sent.
 ///
-/// `Debug` shows the host alone: paths and queries of endpoints often hold a token.
+/// `Debug` shows only the host: paths and queries of endpoints often contain a token.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EndpointUrl {
     url: Url,
 }
 
 impl EndpointUrl {
-    /// Reads `text` and refuses what can be refused without a resolver.
+    /// Parses `text` and refuses every URL that can be refused without a resolver.
     ///
     /// Spellings such as `0x7f.1`, `2130706433`, `127.1`, `0177.0.0.1`, a trailing dot or
     /// percent-encoding are normalised first and then judged. Under [`Reach::PublicOnly`],
-    /// `localhost` and names below it are refused as well.
+    /// `localhost` and names below it are refused too.
     ///
     /// # Errors
     ///
@@ -56,7 +56,7 @@ impl EndpointUrl {
         if text.chars().count() > URL_CHARACTERS {
             return Err(UrlRefused::TooLong);
         }
-        // The parser would drop these silently, so that what is kept is not what was checked.
+        // The parser drops these silently, and the stored URL would differ from the checked one.
         if text.chars().any(|character| character.is_whitespace() || character.is_control()) {
             return Err(UrlRefused::Malformed);
         }
@@ -76,12 +76,12 @@ impl EndpointUrl {
         Ok(EndpointUrl { url })
     }
 
-    /// The host's name when it must be looked up, `None` when it is an IP address.
+    /// The host name to look up, or `None` if the host is an IP address.
     pub fn name(&self) -> Option<&str> {
         self.url.domain()
     }
 
-    /// The normalised URL, as it is connected to.
+    /// The normalised URL, to which requests go.
     pub fn as_url(&self) -> &Url {
         &self.url
     }
@@ -113,7 +113,7 @@ fn check_name(name: &str, reach: Reach) -> Result<(), UrlRefused> {
     }
 }
 
-/// Letters, digits, hyphens, and the underscore that some real names have.
+/// Letters, digits, hyphens, and underscores, which some real names contain.
 fn is_label(label: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     !label.is_empty() && label.len() <= LABEL_BYTES && label.bytes().all(is_allowed)
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_endpoints_are_taken() {
+    fn ordinary_endpoints_are_accepted() {
         let urls = [
             "https://example.com",
             "http://example.com/hooks?token=1#part",
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_endpoint_is_refused_with_its_reason() {
+    fn other_urls_are_refused_with_their_reason() {
         let long_label = format!("https://{}.example.com/", "a".repeat(64));
         let long_name = format!("https://{}example.com/", "abcdefg.".repeat(31));
         let table = [
@@ -293,7 +293,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_makes_it_panic(text in "\\PC{0,80}", scheme in "(https?:/{0,3})?") {
+        fn no_input_panics(text in "\\PC{0,80}", scheme in "(https?:/{0,3})?") {
             let _ = public(&format!("{scheme}{text}"));
         }
     }

@@ -23,7 +23,7 @@ pub(crate) fn failure_of_url(refused: UrlRefused) -> DeliveryError {
     }
 }
 
-/// Which part of an attempt a cause belongs to, from the errors that wrap it.
+/// Why an attempt failed, found among the causes of the client's error.
 pub(crate) fn failure_of(error: &reqwest::Error) -> DeliveryError {
     if let Some(failure) = causes(error).find_map(failure_of_cause) {
         return failure;
@@ -51,8 +51,8 @@ fn failure_of_cause(cause: &(dyn Error + 'static)) -> Option<DeliveryError> {
     cause.is::<rustls::Error>().then_some(DeliveryError::TlsFailed)
 }
 
-/// A peer that hangs up in the middle of the handshake leaves an I/O error that says no more. A
-/// TCP connection that was never made fails with other kinds (refused, unreachable).
+/// A peer that closes the connection during the handshake causes one of these I/O errors. A TCP
+/// connection that was never established fails with another kind (refused, unreachable).
 fn is_broken_handshake(cause: &(dyn Error + 'static)) -> bool {
     let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
     matches!(
@@ -68,7 +68,7 @@ fn is_broken_handshake(cause: &(dyn Error + 'static)) -> bool {
 
 /// The error and everything below it.
 ///
-/// `io::Error::source` skips the error that it wraps, which is the very one looked for here.
+/// `io::Error::source` skips the error that it wraps, which is the one needed here.
 fn causes<'a>(error: &'a reqwest::Error) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     let first: &'a (dyn Error + 'static) = error;
     std::iter::successors(Some(first), |cause| cause_below(*cause))

@@ -1,4 +1,4 @@
-//! The core's port for webhooks, over HTTP: [`HttpSender`].
+//! Implements the core's [`WebhookSender`] over HTTP.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use sms_core::webhook::sender::{UrlRefused, WebhookAnswer, WebhookRequest, Webho
 
 use crate::{ClientError, Delivery, Reach, WebhookClient, WebhookClientConfig};
 
-/// Calls endpoints for a service; give it to `SmsBuilder::webhooks`.
+/// Sends the webhooks of a service. Pass it to `SmsBuilder::webhooks`.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -26,7 +26,7 @@ pub struct HttpSender {
 }
 
 impl HttpSender {
-    /// A sender that reaches these addresses and gives an endpoint so long to answer.
+    /// A sender that may reach the addresses in `reach` and gives an endpoint `timeout` to answer.
     ///
     /// # Errors
     ///
@@ -36,7 +36,7 @@ impl HttpSender {
         Ok(Self::with_client(WebhookClient::new(config)?))
     }
 
-    /// A sender over a client that was set up otherwise.
+    /// A sender that uses `client`.
     pub fn with_client(client: WebhookClient) -> Self {
         Self { client }
     }

@@ -2,9 +2,9 @@
 //!
 //! # What this crate does not do
 //!
-//! This crate is the platform's only way out to addresses that customers choose. The core decides
-//! what is sent, when and how often; this crate makes one attempt and says how it went. It keeps
-//! no state about deliveries, runs no retries and knows no store.
+//! Every request to an address that a customer chose leaves through this crate. The core decides
+//! what to send, when and how often. This crate makes one attempt and reports the result. It keeps
+//! no state about deliveries, does not retry, and uses no store.
 //!
 //! # Make one attempt without a service
 //!
@@ -36,11 +36,11 @@
 //! | [`signature`] | the signature header, for senders and receivers; the header names |
 //! | [`address`] | which IP addresses are public |
 //! | [`endpoint_url`] | which URLs may be an endpoint |
-//! | [`resolver`] | names to addresses, and the guard over them |
+//! | [`resolver`] | resolves host names and refuses forbidden addresses |
 //! | [`client`] | one attempt over HTTP |
 //! | [`slots`] | how many attempts each endpoint may have in flight |
-//! | [`http_sender`] | the core's port for webhooks, over the client |
-//! | [`courier`] | the worker that keeps the slots filled |
+//! | [`http_sender`] | the core's `WebhookSender`, with the client |
+//! | [`courier`] | claims due deliveries and attempts them |
 
 #![deny(missing_docs)]
 

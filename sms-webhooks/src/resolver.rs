@@ -1,9 +1,9 @@
-//! Names to addresses, and the guard that refuses a name with any forbidden address.
+//! Resolves host names, and refuses names with a forbidden address.
 //!
-//! The guard sits in two places: at registration, to refuse early, and inside the HTTP client at
-//! each connection, where the connection goes to the very addresses that were checked. A name
-//! that answers differently the second time gains nothing. It does not judge addresses written
-//! in the URL: those never reach a resolver ([`endpoint_url`](crate::endpoint_url) judges them).
+//! The guard runs twice: at registration, to refuse early, and inside the HTTP client for each
+//! connection. The client connects only to the addresses that the guard has just checked, so a name
+//! that resolves differently the second time gains nothing. Addresses written in the URL never
+//! reach a resolver; [`endpoint_url`](crate::endpoint_url) judges them.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -14,15 +14,15 @@ use thiserror::Error;
 
 use crate::address::Reach;
 
-/// Looks host names up.
+/// Looks up host names.
 #[async_trait]
 pub trait Resolve: std::fmt::Debug + Send + Sync {
     /// Every address of `host`, best first.
     ///
     /// # Errors
     ///
-    /// An I/O error when the look-up fails. "No such name" may be an error or an empty list: the
-    /// guard treats them alike.
+    /// An I/O error when the lookup fails. "No such name" may be an error or an empty list: the
+    /// guard treats both alike.
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>>;
 }
 
@@ -38,18 +38,18 @@ impl Resolve for SystemResolver {
     }
 }
 
-/// Why the guard gave no addresses.
+/// Why the guard returned no addresses.
 #[derive(Debug, Error)]
 pub enum GuardError {
     /// The name could not be looked up or has no address.
     #[error("the host name does not resolve")]
     NotResolved(#[source] io::Error),
-    /// At least one of the name's addresses is forbidden. The address is not told.
+    /// At least one of the name's addresses is forbidden. The error does not name it.
     #[error("the host name has a forbidden address")]
     Forbidden,
 }
 
-/// A resolver that lets a name through only if **every** address of it is permitted.
+/// A resolver that returns addresses only if **every** address of the name is permitted.
 ///
 /// ```
 /// use std::net::IpAddr;
@@ -94,7 +94,7 @@ impl Guard {
     /// # Errors
     ///
     /// [`GuardError::NotResolved`] without an address, [`GuardError::Forbidden`] when any
-    /// address is forbidden, be the others public or not.
+    /// address is forbidden, even if others are public.
     pub async fn addresses(&self, host: &str) -> Result<Vec<IpAddr>, GuardError> {
         let addresses = self.resolver.resolve(host).await.map_err(GuardError::NotResolved)?;
         if addresses.is_empty() {
@@ -107,7 +107,7 @@ impl Guard {
     }
 }
 
-/// The guard in the place where the HTTP client asks for addresses.
+/// Lets the HTTP client resolve names through the guard.
 pub(crate) struct GuardedDns(pub(crate) Guard);
 
 impl reqwest::dns::Resolve for GuardedDns {
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_address_and_a_failed_look_up_are_not_resolved() {
+    async fn no_address_and_a_failed_lookup_are_not_resolved() {
         let none = verdict(&[], Reach::AnyAddress).await;
         assert!(matches!(none, Err(GuardError::NotResolved(_))));
         let guard = Guard::new(Reach::PublicOnly, Arc::new(Broken));

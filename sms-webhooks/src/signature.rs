@@ -25,7 +25,7 @@ pub enum VerifyError {
     /// The header is not `t=<digits>,v1=<64 lower-case hex digits>`.
     #[error("the signature header is malformed")]
     Malformed,
-    /// No `v1` value belongs to this secret, time and body.
+    /// No `v1` value matches this secret, time and body.
     #[error("the signature does not match")]
     Mismatch,
     /// The signature is genuine but more than [`TOLERANCE_SECONDS`] old.
@@ -62,7 +62,7 @@ pub fn sign(secret: &str, at_unix_seconds: i64, body: &[u8]) -> String {
 ///
 /// [`VerifyError::Malformed`] when the header cannot be read, [`VerifyError::Mismatch`] when it
 /// was not made with this secret for this body, and [`VerifyError::TooOld`] or
-/// [`VerifyError::FromTheFuture`] when a genuine signature is outside of the tolerance.
+/// [`VerifyError::FromTheFuture`] when a genuine signature is outside the tolerance.
 ///
 /// ```
 /// use sms_webhooks::{VerifyError, sign, verify};
@@ -97,7 +97,7 @@ pub fn verify(
 const CODE_BYTES: usize = 32;
 
 struct Fields<'a> {
-    /// The digits as they stand in the header: these were signed.
+    /// The digits exactly as in the header, because these were signed.
     time_text: &'a str,
     at_unix_seconds: i64,
     codes: Vec<[u8; CODE_BYTES]>,
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forged_time_is_a_mismatch_and_not_a_matter_of_age() {
+    fn a_forged_time_is_a_mismatch_whatever_its_age() {
         let hex = VECTORS[0].3;
         let header = format!("t={},v1={hex}", AT + 1);
         assert_eq!(verify(SECRET, &header, BODY, AT), Err(VerifyError::Mismatch));
@@ -283,12 +283,12 @@ mod tests {
         }
 
         #[test]
-        fn no_header_makes_it_panic(header in "\\PC{0,200}") {
+        fn no_header_panics(header in "\\PC{0,200}") {
             prop_assert!(verify(SECRET, &header, BODY, AT).is_err());
         }
 
         #[test]
-        fn nearly_right_headers_do_not_make_it_panic(
+        fn nearly_right_headers_do_not_panic(
             header in "(t|v1|=|,|[0-9a-f]|[0-9]{9}){0,40}",
         ) {
             prop_assert!(verify(SECRET, &header, BODY, AT).is_err());

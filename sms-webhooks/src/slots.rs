@@ -1,12 +1,12 @@
 //! How many attempts each endpoint may have in flight, so that no endpoint starves the others.
 //!
-//! Pure and deterministic: no clock, no I/O, ordered maps only. It counts; the core's worker asks
-//! before each attempt and reports afterwards. What is due, and when, is not known here.
+//! Pure and deterministic: no clock, no I/O, ordered maps only. It only counts: the courier asks
+//! before each attempt and reports afterwards. It does not know which deliveries are due.
 //!
 //! - An endpoint begins with a few slots, gains one with each success and loses half with each
 //!   failure, down to one.
-//! - All endpoints whose last attempt failed share a part of the slots and no more.
-//! - Idle endpoints are remembered up to a limit, so memory does not grow with those ever seen.
+//! - All endpoints whose last attempt failed share a fixed part of the slots.
+//! - A limited number of idle endpoints is remembered, so memory stays bounded.
 
 use std::collections::BTreeMap;
 
@@ -18,15 +18,15 @@ use thiserror::Error;
 pub struct SlotLimits {
     /// Attempts in flight over all endpoints. 256 by default.
     pub total: usize,
-    /// Slots of an endpoint that is not known yet. 4 by default.
+    /// Slots of an endpoint without a record. 4 by default.
     pub start: usize,
     /// The most slots that one endpoint can earn. 32 by default.
     pub most: usize,
-    /// The part of `total`, in percent, open to endpoints whose last attempt failed (at least
-    /// one slot, so that they can recover). 25 by default.
+    /// The percentage of `total` that endpoints whose last attempt failed may use together. They
+    /// always have one slot, so that they can recover. 25 by default.
     pub failing_percent: usize,
-    /// How many idle endpoints are remembered; beyond that the longest idle are forgotten,
-    /// healthy ones first. 10,000 by default.
+    /// How many idle endpoints are remembered; beyond that, those idle the longest are
+    /// forgotten, healthy ones first. 10,000 by default.
     pub remembered: usize,
 }
 
@@ -39,15 +39,15 @@ impl Default for SlotLimits {
 /// How an attempt ended, as far as slots are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Delivered in good time: one slot more.
+    /// Delivered in good time: the endpoint gains a slot.
     Delivered,
-    /// Delivered, but it held its slot for long: one slot back towards the start.
+    /// Delivered slowly: the allowance moves one slot towards `start`.
     Slow,
-    /// Failed or timed out: half of the slots.
+    /// Failed or timed out: the endpoint loses half of its slots.
     Failed,
 }
 
-/// Why no slot was given.
+/// Why there is no slot for an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum NoSlot {
     /// Every slot is taken.
@@ -76,7 +76,7 @@ pub enum NoSlot {
 pub struct Slots<K> {
     limits: SlotLimits,
     entries: BTreeMap<K, Entry>,
-    /// Idle endpoints in the order of forgetting.
+    /// Idle endpoints, the next one to be forgotten first.
     idle: BTreeMap<(Standing, u64), K>,
     in_flight: usize,
     failing_in_flight: usize,
@@ -93,7 +93,7 @@ struct Entry {
     idle_turn: Option<u64>,
 }
 
-/// Ordered: the well ones are forgotten first.
+/// The order matters: healthy endpoints are forgotten first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Standing {
     Well,
@@ -121,7 +121,7 @@ impl<K: Ord + Clone> Slots<K> {
         }
     }
 
-    /// Slots that nobody holds.
+    /// Slots that are free.
     pub fn free(&self) -> usize {
         self.limits.total.saturating_sub(self.in_flight)
     }
@@ -137,7 +137,7 @@ impl<K: Ord + Clone> Slots<K> {
         self.entries.get(key).map_or(self.limits.start, |entry| entry.allowance)
     }
 
-    /// How many slots `key` would get now if it took one after the other.
+    /// How many slots `key` could take now.
     pub fn available(&self, key: &K) -> usize {
         self.entries.get(key).map_or(self.available_to_unknown(), |entry| self.available_to(entry))
     }
@@ -147,8 +147,8 @@ impl<K: Ord + Clone> Slots<K> {
         self.limits.start.min(self.free())
     }
 
-    /// Every endpoint with a record, in the order of the keys, and what is available to it: what
-    /// a claim needs to leave out those that may take nothing.
+    /// Every endpoint with a record, in key order, and the slots available to it. A claim needs
+    /// this to skip endpoints that have none.
     pub fn known(&self) -> impl Iterator<Item = (&K, usize)> {
         self.entries.iter().map(|(key, entry)| (key, self.available_to(entry)))
     }
@@ -157,7 +157,7 @@ impl<K: Ord + Clone> Slots<K> {
     ///
     /// # Errors
     ///
-    /// [`NoSlot`] when there is none for it now; nothing changes then.
+    /// [`NoSlot`] when no slot is free for it. Nothing changes then.
     pub fn take(&mut self, key: &K) -> Result<(), NoSlot> {
         let mut entry = self.entries.get(key).copied().unwrap_or(self.unknown());
         if self.free() == 0 {
@@ -175,8 +175,8 @@ impl<K: Ord + Clone> Slots<K> {
         Ok(())
     }
 
-    /// Gives the slot back after an attempt and learns from how it ended. Does nothing if `key`
-    /// has no attempt in flight.
+    /// Returns the slot after an attempt and adjusts the endpoint's allowance to the outcome. Does
+    /// nothing if `key` has no attempt in flight.
     pub fn finished(&mut self, key: &K, outcome: Outcome) {
         let Some(mut entry) = self.busy_entry(key) else {
             return;
@@ -204,7 +204,7 @@ impl<K: Ord + Clone> Slots<K> {
         self.deposit(key, entry);
     }
 
-    /// Gives a slot back that was taken but not used. Does nothing if `key` has none.
+    /// Returns a slot that was not used. Does nothing if `key` has none.
     pub fn give_back(&mut self, key: &K) {
         let Some(mut entry) = self.busy_entry(key) else {
             return;
@@ -214,8 +214,8 @@ impl<K: Ord + Clone> Slots<K> {
         self.deposit(key, entry);
     }
 
-    /// Forgets the record of `key`, as when it is deleted, switched off or on again. Attempts
-    /// still in flight keep their slots.
+    /// Forgets the record of `key`, for example when the endpoint is deleted, disabled or enabled.
+    /// Attempts still in flight keep their slots.
     pub fn forget(&mut self, key: &K) {
         let Some(entry) = self.entries.get(key).copied() else {
             return;
@@ -241,7 +241,7 @@ impl<K: Ord + Clone> Slots<K> {
         }
     }
 
-    /// Takes the entry out of every count. Goes with [`deposit`](Slots::deposit).
+    /// Removes the entry from every count. [`deposit`](Slots::deposit) adds it again.
     fn withdraw(&mut self, key: &K, entry: Entry) {
         self.entries.remove(key);
         self.in_flight -= entry.in_flight;
@@ -253,7 +253,7 @@ impl<K: Ord + Clone> Slots<K> {
         }
     }
 
-    /// Puts the entry into every count, or drops it if it says no more than an unknown one.
+    /// Adds the entry to every count, or drops it if it equals an unknown endpoint's.
     fn deposit(&mut self, key: &K, mut entry: Entry) {
         entry.idle_turn = None;
         if entry == self.unknown() {

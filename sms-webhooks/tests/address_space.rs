@@ -1,5 +1,5 @@
-//! The guard's verdict on IPv4 addresses, all of them, beside a table written apart from the
-//! guard: the IANA special-purpose address registry as CIDR blocks, with a matcher of its own.
+//! Compares the guard's verdicts on all IPv4 addresses with an independent table: the IANA
+//! special-purpose address registry as CIDR blocks.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -10,17 +10,17 @@ use sms_webhooks::address::is_public;
 /// What the registry says of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reachable {
-    /// By anybody.
+    /// From anywhere.
     Globally,
-    /// By nobody, or by neighbours.
+    /// Not at all, or only from the same network.
     Not,
-    /// Globally, and refused all the same: no webhook lives on an anycast address of a protocol.
+    /// Globally, but refused: no webhook lives on the anycast address of a protocol.
     ButRefused,
 }
 use Reachable::{ButRefused, Globally, Not};
 
-/// The registry, and multicast, which has one of its own. The longest block that holds an address
-/// counts.
+/// The registry, and multicast, which has a separate registry. The smallest block that contains an
+/// address decides.
 const REGISTRY: &str = "
     0.0.0.0/0           globally  all others
     0.0.0.0/8           not       this network
@@ -80,13 +80,13 @@ fn blocks() -> Vec<Block> {
     .collect()
 }
 
-/// What the smallest block that holds the address says.
+/// The verdict of the smallest block that contains the address.
 fn expected(blocks: &[Block], address: u32) -> Reachable {
     let holding = blocks.iter().filter(|block| (block.first..=block.last).contains(&address));
     holding.min_by_key(|block| block.last - block.first).unwrap().reachable
 }
 
-/// All addresses as runs of one verdict each, in order.
+/// All addresses in order, as ranges with one verdict each.
 fn runs() -> Vec<Block> {
     let blocks = blocks();
     let mut starts: Vec<u32> = blocks.iter().map(|block| block.first).collect();
@@ -135,13 +135,13 @@ fn no_form_of_an_ipv4_address_in_ipv6_reaches_what_the_address_does_not() {
         let public = expected(&blocks, edge) == Globally;
         let shown = Ipv4Addr::from_bits(edge);
         assert_eq!(judged_inside("64:ff9b::", edge), public, "NAT64 of {shown}");
-        // Mapped, compatible, translated, and NAT64 of somebody's own.
+        // Mapped, compatible, translated, and local-use NAT64.
         for prefix in ["::ffff:0:0", "::", "::ffff:0:0:0", "64:ff9b:1::"] {
             assert!(!judged_inside(prefix, edge), "{prefix} of {shown}");
         }
         let high = u128::from(edge) << 80;
         let six_to_four = "2002::".parse::<Ipv6Addr>().unwrap().to_bits() | high;
-        // Teredo keeps the server as it is, and the client with every bit turned.
+        // Teredo stores the server's address as it is, and the client's inverted.
         let teredo = "2001::".parse::<Ipv6Addr>().unwrap().to_bits();
         let by_server = teredo | u128::from(edge) << 64 | 0x0808_0808;
         let by_client = teredo | 0x0808_0808 << 64 | u128::from(!edge);
@@ -152,7 +152,7 @@ fn no_form_of_an_ipv4_address_in_ipv6_reaches_what_the_address_does_not() {
     }
 }
 
-/// 4,294,967,296 addresses, by themselves, mapped and under NAT64.
+/// 4,294,967,296 addresses: plain, mapped and under NAT64.
 #[test]
 #[ignore = "a minute with --release: scripts/fuzz 0 addresses"]
 fn every_ipv4_address_is_judged_as_the_registry_says() {

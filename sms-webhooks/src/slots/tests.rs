@@ -55,7 +55,7 @@ fn an_endpoint_never_holds_more_than_its_allowance() {
     assert_eq!(slots.take(&1), Err(NoSlot::Endpoint));
     assert_eq!(slots.available(&1), 0);
     slots.finished(&1, Outcome::Failed);
-    // Three still fly while two are allowed: nothing is given before they land.
+    // Three attempts are in flight and two are allowed: none starts before these end.
     assert_eq!(slots.allowance(&1), 2);
     assert_eq!(slots.take(&1), Err(NoSlot::Endpoint));
     slots.finished(&1, Outcome::Failed);
@@ -88,7 +88,7 @@ fn failing_endpoints_share_a_quarter_of_the_slots() {
     assert_eq!(slots.take(&9), Err(NoSlot::Failing));
     assert_eq!(slots.available(&9), 0);
     assert_eq!(slots.free(), 12);
-    assert_eq!(take_all(&mut slots, 100), 4, "a healthy one is not concerned");
+    assert_eq!(take_all(&mut slots, 100), 4, "a healthy endpoint is not affected");
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_report_without_an_attempt_in_flight_does_nothing() {
 }
 
 #[test]
-fn forgetting_resets_the_record_and_keeps_what_flies_counted() {
+fn forgetting_resets_the_record_and_still_counts_attempts_in_flight() {
     let mut slots = slots(SlotLimits::default());
     take_all(&mut slots, 1);
     slots.finished(&1, Outcome::Failed);
@@ -173,10 +173,10 @@ fn failing_endpoints_are_remembered_before_healthy_ones() {
     assert_eq!((slots.allowance(&1), slots.allowance(&8), slots.allowance(&9)), (2, 4, 5));
 }
 
-/// Endpoints with endless work in a round; an attempt holds its slot for some ticks.
+/// Endpoints with endless work, served in turn. An attempt holds its slot for some ticks.
 struct Simulation {
     slots: Slots<u32>,
-    /// Key, tick of landing, outcome.
+    /// Key, tick at which the attempt ends, outcome.
     flying: Vec<(u32, u64, Outcome)>,
     delivered: BTreeMap<u32, u64>,
     most_in_flight: BTreeMap<u32, usize>,

@@ -1,4 +1,4 @@
-//! How every kind of answer, and every lack of one, ends.
+//! How an attempt ends after each kind of answer, and after none.
 
 use std::time::Duration;
 
@@ -172,12 +172,12 @@ async fn a_flood_is_read_no_further_than_needed() {
     ];
     for head in heads {
         let mut receiver = Receiver::start(Behaviour::Flood(head.into())).await;
-        // Eight seconds to go: it is the cap that ends this, not the deadline.
+        // The deadline is eight seconds away: the cap ends the attempt.
         let attempt = open_client().deliver(delivery_to(&receiver.url("/"))).await;
         assert_eq!((attempt.status_code, attempt.failure), (Some(200), None));
         assert_eq!(attempt.response_body, vec![b'0'; KEPT_ANSWER_BYTES]);
         assert!(attempt.duration < Duration::from_secs(8), "{attempt:?}");
-        // What the two kernels hold between the sockets is counted here as well.
+        // This includes the bytes in the kernel's socket buffers.
         let written = receiver.flooded_bytes().await;
         assert!(written < 32 * 1_024 * 1_024, "{written} bytes were taken");
     }

@@ -1,5 +1,4 @@
-//! The worker over real sockets: one bad endpoint does not hold up the others, and what it costs is
-//! bounded.
+//! The courier over real sockets: a bad endpoint does not delay the others, and its cost is bounded.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -43,7 +42,7 @@ async fn endpoint(account: &AccountHandle, url: String) -> Endpoint {
     account.webhook_create(input).await.unwrap()
 }
 
-/// Sends so many texts, each of which raises one event.
+/// Sends `count` messages, each of which raises one event.
 async fn raise_events(sms: &Sms, account: &AccountHandle, count: usize) {
     let numbers: Vec<String> = (0..count).map(|n| format!("07700 900{n:03}")).collect();
     let request = SendRequest::new("hello").to(numbers.join(","));
@@ -65,7 +64,7 @@ async fn deliveries(account: &AccountHandle, endpoint: &Endpoint) -> Vec<Deliver
 }
 
 #[tokio::test]
-async fn an_endpoint_that_never_answers_does_not_hold_up_another() {
+async fn an_endpoint_that_never_answers_does_not_delay_another() {
     let (sms, account) = service().await;
     let silent = Receiver::start(Behaviour::NeverAnswer).await;
     let well = Receiver::start(answer("200 OK", "", "")).await;
@@ -86,12 +85,12 @@ async fn an_endpoint_that_never_answers_does_not_hold_up_another() {
     assert!(taken.iter().all(|delivery| delivery.status == DeliveryStatus::Delivered));
     let waiting = deliveries(&account, &silent_endpoint).await;
     assert!(waiting.iter().all(|delivery| delivery.attempts == 0));
-    // It holds the slots that an unknown endpoint begins with, and no more.
+    // It holds the slots that an unknown endpoint starts with, and no more.
     assert_eq!(courier.under_way(), limits.start);
 }
 
 #[tokio::test]
-async fn a_dead_endpoint_costs_no_more_than_the_attempts_that_switch_it_off() {
+async fn a_dead_endpoint_costs_no_more_than_the_attempts_that_disable_it() {
     let (sms, account) = service().await;
     let dead = Receiver::start(answer("500 Internal Server Error", "", "")).await;
     let dead_endpoint = endpoint(&account, dead.url("/")).await;

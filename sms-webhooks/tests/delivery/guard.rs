@@ -1,4 +1,4 @@
-//! Whom the guard keeps out, end to end. "Never connected" is counted at the listener.
+//! What the guard refuses, end to end. The listeners count connections.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,7 +15,7 @@ use crate::{Fixed, delivery_to, open_config};
 
 const PUBLIC: &str = "8.8.8.8";
 
-/// Gives its lists one after the other, then fails.
+/// Returns its lists one after the other, then fails.
 #[derive(Debug)]
 struct Flipping(Mutex<VecDeque<Vec<IpAddr>>>);
 
@@ -85,7 +85,7 @@ async fn an_address_in_the_url_is_refused_in_every_spelling_before_connecting() 
 }
 
 #[tokio::test]
-async fn the_same_spellings_do_reach_the_receiver_when_the_reach_is_open() {
+async fn the_same_spellings_reach_the_receiver_when_any_address_is_allowed() {
     let receiver = Receiver::start(answer("200 OK", "", "")).await;
     let port = receiver.address.port();
     let hosts = ["127.0.0.1", "127.1", "0x7f.1", "2130706433", "localhost"];
@@ -102,7 +102,7 @@ async fn the_same_spellings_do_reach_the_receiver_when_the_reach_is_open() {
 }
 
 #[tokio::test]
-async fn a_name_that_turns_to_loopback_after_registration_is_never_connected_to() {
+async fn a_name_that_resolves_to_loopback_after_registration_is_never_connected_to() {
     let receiver = Receiver::start(answer("200 OK", "", "")).await;
     let url = format!("http://rebound.example.com:{}/", receiver.address.port());
     let resolver = Flipping::over(&[&[PUBLIC], &["127.0.0.1"], &["::ffff:127.0.0.1"]]);
@@ -129,10 +129,10 @@ async fn one_forbidden_address_among_public_ones_refuses_the_name() {
     assert_eq!(receiver.connections().await, 0);
 }
 
-// Other systems have one loopback address alone.
+// Other systems have only one loopback address.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_delivery_looks_up_once_and_goes_to_the_addresses_of_that_look_up() {
+async fn a_delivery_resolves_once_and_connects_to_the_addresses_found() {
     let first = Receiver::start(answer("200 OK", "", "")).await;
     let port = first.address.port();
     let second = Receiver::start_at(&format!("127.0.0.2:{port}"), answer("200 OK", "", "")).await;
@@ -145,7 +145,7 @@ async fn a_delivery_looks_up_once_and_goes_to_the_addresses_of_that_look_up() {
     assert_eq!(resolver.left(), 1);
     assert_eq!((first.connections().await, second.connections().await), (1, 0));
 
-    // Nothing was kept: the next delivery looks up again and goes where the name points now.
+    // Nothing is cached: the next delivery resolves again and connects to the new address.
     assert_eq!(client.deliver(delivery_to(&url)).await.failure, None);
     assert_eq!(resolver.left(), 0);
     assert_eq!((first.connections().await, second.connections().await), (0, 1));
@@ -153,7 +153,7 @@ async fn a_delivery_looks_up_once_and_goes_to_the_addresses_of_that_look_up() {
     assert_eq!(client.deliver(delivery_to(&url)).await.failure, Some(DeliveryError::DnsFailed));
 }
 
-// Other systems have one loopback address alone.
+// Other systems have only one loopback address.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn when_the_first_address_is_dead_the_next_one_is_tried() {
@@ -173,14 +173,14 @@ async fn a_name_without_addresses_is_dns_failed() {
 }
 
 #[tokio::test]
-async fn the_deadline_covers_the_look_up() {
+async fn the_deadline_covers_the_lookup() {
     let timeout = Duration::from_millis(300);
     let config = WebhookClientConfig { timeout, ..guarded(Arc::new(Silent)) };
     assert_eq!(failure_of(config, "http://silent.example.com/").await, DeliveryError::Timeout);
 }
 
 #[tokio::test]
-async fn registration_refuses_by_text_and_by_address() {
+async fn registration_checks_the_url_and_its_addresses() {
     let client = WebhookClient::new(guarded(Fixed::of(&["10.0.0.1"]))).unwrap();
     let table = [
         ("https://inner.example.com/", Err(UrlRefused::ForbiddenAddress)),

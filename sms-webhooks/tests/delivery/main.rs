@@ -1,5 +1,5 @@
-//! Deliveries over real sockets: what is sent, how every kind of answer ends, whom the guard
-//! keeps out, TLS, and the environment's proxies.
+//! Deliveries over real sockets: what is sent, how every kind of answer ends, what the
+//! guard refuses, TLS, and the environment's proxies.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -23,7 +23,7 @@ use sms_webhooks::{Delivery, Reach, Resolve, WebhookClient, WebhookClientConfig}
 const SECRET: &str = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE";
 const BODY: &str = r#"{"id":"evt_1","type":"message.received","data":{"body":"héllo 👋"}}"#;
 
-/// A resolver that always gives the same addresses.
+/// A resolver that always returns the same addresses.
 #[derive(Debug)]
 struct Fixed(Vec<IpAddr>);
 

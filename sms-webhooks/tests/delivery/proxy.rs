@@ -8,7 +8,7 @@ use crate::{delivery_to, open_client};
 
 const TARGET: &str = "SMS_WEBHOOKS_TEST_TARGET";
 
-/// The part for the child: does nothing unless it is told a target.
+/// The child process runs this test. Without a target it does nothing.
 #[tokio::test]
 async fn deliver_in_a_child_process() {
     let Ok(url) = std::env::var(TARGET) else {

@@ -1,5 +1,5 @@
-//! Names whose answers change from one look-up to the next, at random. Connections on forbidden
-//! addresses are counted by those who listen there: none, ever.
+//! Names that resolve differently from one lookup to the next, at random. Listeners on forbidden
+//! addresses count connections: there must be none.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,10 +13,10 @@ use sms_webhooks::{WebhookClient, WebhookClientConfig};
 use crate::delivery_to;
 use crate::receiver::{Receiver, answer};
 
-/// Where somebody listens, in every way to write it.
+/// The listeners' address, in every spelling.
 const LISTENING: [&str; 5] =
     ["127.0.0.1", "::1", "::ffff:127.0.0.1", "64:ff9b::127.0.0.1", "::127.0.0.1"];
-/// Other places that nobody may be led to.
+/// Other forbidden addresses.
 const INNER: [&str; 7] = [
     "10.0.0.1",
     "192.168.1.1",
@@ -28,7 +28,7 @@ const INNER: [&str; 7] = [
 ];
 const PUBLIC: [&str; 3] = ["8.8.8.8", "1.1.1.1", "2606:4700::1111"];
 
-/// Numbers from a seed (an LCG of Knuth's), so that a failure repeats.
+/// Random numbers from a seed (Knuth's LCG), so that a failure repeats.
 struct Dice(u64);
 
 impl Dice {
@@ -42,12 +42,12 @@ impl Dice {
         addresses[self.below(addresses.len())].parse().unwrap()
     }
 
-    /// Public addresses alone.
+    /// Only public addresses.
     fn public(&mut self) -> Vec<IpAddr> {
         (0..=self.below(3)).map(|_| self.one_of(&PUBLIC)).collect()
     }
 
-    /// Public ones and forbidden ones, one forbidden at least, in any order.
+    /// Public addresses and at least one forbidden address, in any order.
     fn mixed(&mut self) -> Vec<IpAddr> {
         let mut list = if self.below(3) == 0 { Vec::new() } else { self.public() };
         for _ in 0..=self.below(2) {
@@ -59,14 +59,14 @@ impl Dice {
     }
 }
 
-/// Gives what it was told to give next, and nothing twice.
+/// Returns each of the queued answers once.
 #[derive(Debug, Default)]
 struct Changing(Mutex<VecDeque<Vec<IpAddr>>>);
 
 impl Changing {
     fn next_is(&self, answers: impl IntoIterator<Item = Vec<IpAddr>>) {
         let mut queue = self.0.lock().unwrap();
-        assert!(queue.is_empty(), "every look-up that was expected has been made");
+        assert!(queue.is_empty(), "every expected lookup has been made");
         queue.extend(answers);
     }
 
@@ -79,7 +79,7 @@ impl Changing {
 impl Resolve for Changing {
     async fn resolve(&self, _host: &str) -> io::Result<Vec<IpAddr>> {
         let next = self.0.lock().unwrap().pop_front();
-        next.ok_or_else(|| io::Error::other("one look-up too many"))
+        next.ok_or_else(|| io::Error::other("one lookup too many"))
     }
 }
 
@@ -101,7 +101,7 @@ fn client(reach: Reach, resolver: &Arc<Changing>) -> WebhookClient {
 }
 
 #[tokio::test]
-async fn whatever_a_name_answers_after_its_registration_nobody_forbidden_is_connected_to() {
+async fn no_answer_after_registration_leads_to_a_forbidden_address() {
     let (port, listeners) = listeners().await;
     let url = format!("http://changing.example.com:{port}/");
     let resolver = Arc::new(Changing::default());
@@ -111,7 +111,7 @@ async fn whatever_a_name_answers_after_its_registration_nobody_forbidden_is_conn
         resolver.next_is([dice.public()]);
         assert_eq!(client.check_url(&url).await, Ok(()), "round {round}");
         let answer = dice.mixed();
-        // Should it look up once more, it would be led to who listens.
+        // A second lookup would lead to a listener.
         let behind = vec![LISTENING[0].parse().unwrap()];
         resolver.next_is([answer.clone(), behind.clone()]);
         let attempt = client.deliver(delivery_to(&url)).await;
@@ -129,7 +129,7 @@ async fn whatever_a_name_answers_after_its_registration_nobody_forbidden_is_conn
 }
 
 #[tokio::test]
-async fn the_guard_lets_through_the_public_answers_alone_and_as_they_were() {
+async fn the_guard_passes_public_answers_unchanged_and_no_others() {
     let resolver = Arc::new(Changing::default());
     let guard = Guard::new(Reach::PublicOnly, resolver.clone());
     let mut dice = Dice(7);
@@ -145,9 +145,9 @@ async fn the_guard_lets_through_the_public_answers_alone_and_as_they_were() {
     }
 }
 
-/// What the first test counts would be counted.
+/// Shows that the listeners of the first test do count connections.
 #[tokio::test]
-async fn the_same_answers_do_lead_to_the_listeners_when_the_reach_is_open() {
+async fn the_same_answers_reach_the_listeners_when_any_address_is_allowed() {
     let (port, listeners) = listeners().await;
     let url = format!("http://changing.example.com:{port}/");
     let resolver = Arc::new(Changing::default());
@@ -161,9 +161,9 @@ async fn the_same_answers_do_lead_to_the_listeners_when_the_reach_is_open() {
     }
 }
 
-/// An endpoint that is where it may be, and sends its callers on to where they may not.
+/// The endpoint is at a permitted address and redirects to a forbidden one.
 #[tokio::test]
-async fn an_endpoint_that_redirects_to_a_name_that_changed_leads_nowhere() {
+async fn a_redirect_to_a_forbidden_address_is_not_followed() {
     let target = Receiver::start(answer("200 OK", "", "")).await;
     let places = [
         format!("http://changing.example.com:{}/", target.address.port()),
@@ -179,7 +179,7 @@ async fn an_endpoint_that_redirects_to_a_name_that_changed_leads_nowhere() {
             resolver.next_is([here.clone(), here]);
             let attempt = client(Reach::AnyAddress, &resolver).deliver(delivery_to(&url)).await;
             assert_eq!(attempt.failure, Some(DeliveryError::HttpStatus), "{status}");
-            assert_eq!(resolver.left(), 1, "{status}: no further look-up");
+            assert_eq!(resolver.left(), 1, "{status}: no further lookup");
         }
     }
     assert_eq!(target.connections().await, 0);

@@ -1,4 +1,4 @@
-//! A small HTTP receiver on a loopback socket that answers well or badly, as told.
+//! A small HTTP receiver on a loopback socket that answers well or badly, as each test asks.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub(crate) enum Behaviour {
     KeepOpen,
     /// Closes without reading.
     CloseAtOnce,
-    /// Reads the request and closes without a word.
+    /// Reads the request and closes without an answer.
     CloseAfterRequest,
     /// Reads the request and keeps the connection open in silence.
     NeverAnswer,
@@ -98,8 +98,8 @@ impl Receiver {
         self.flooded.recv().await.unwrap()
     }
 
-    /// The connections since the last call. A listener's queue is in order: once a connection of
-    /// the test's own was served, every one made before it was accepted too.
+    /// The connections since the last call. A listener accepts connections in order: once it has
+    /// served one from here, it has accepted all earlier ones.
     pub(crate) async fn connections(&self) -> usize {
         let mut own = TcpStream::connect(self.address).await.unwrap();
         own.write_all(b"POST /own HTTP/1.1\r\ncontent-length: 0\r\n\r\n").await.unwrap();
@@ -139,7 +139,7 @@ async fn serve(
         Behaviour::Drip { at_once, then } => {
             stream.write_all(&at_once).await.unwrap();
             for byte in then {
-                // The pause is what this receiver is about; no test waits for it.
+                // The slow pace is the point of this receiver. No test waits for its end.
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 if stream.write_all(&[byte]).await.is_err() {
                     return;
@@ -159,8 +159,8 @@ async fn serve(
     }
 }
 
-/// Reads a head and a body with `Content-Length`; `None` if the connection ends before, or what
-/// comes is no HTTP.
+/// Reads a head and a body with `Content-Length`. Returns `None` if the connection ends first or the
+/// input is not HTTP.
 async fn read_request(stream: &mut TcpStream) -> Option<Received> {
     let mut bytes = Vec::new();
     let head_end = loop {
@@ -174,7 +174,7 @@ async fn read_request(stream: &mut TcpStream) -> Option<Received> {
             return None;
         }
         if !bytes.starts_with(&b"POST "[..bytes.len().min(5)]) {
-            // As a plain server does when it is spoken to in TLS.
+            // A plain HTTP server answers a TLS handshake like this.
             let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
             return None;
         }

@@ -75,7 +75,7 @@ async fn a_large_body_arrives_whole_and_an_empty_one_too() {
 }
 
 #[tokio::test]
-async fn every_delivery_has_a_connection_of_its_own() {
+async fn every_delivery_opens_a_new_connection() {
     let receiver = Receiver::start(Behaviour::KeepOpen).await;
     let client = open_client();
     for _ in 0..3 {
@@ -86,7 +86,7 @@ async fn every_delivery_has_a_connection_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_request_that_cannot_be_built_is_a_failed_attempt_and_no_panic() {
+async fn a_request_that_cannot_be_built_is_a_failed_attempt() {
     let receiver = Receiver::start(answer("200 OK", "", "")).await;
     let url = receiver.url("/");
     let delivery = Delivery { event_type: "message\r\nInjected: yes", ..delivery_to(&url) };

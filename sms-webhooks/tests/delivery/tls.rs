@@ -1,4 +1,4 @@
-//! TLS, with a real handshake. Certificate and key are made anew by each run, for
+//! TLS, with a real handshake. Each run creates a certificate and a key for
 //! `receiver.example.com`.
 
 use std::io::{Read, Write};
@@ -14,7 +14,7 @@ use sms_webhooks::{DeliveryError, WebhookClient, WebhookClientConfig, verify};
 use crate::receiver::{Behaviour, Receiver, answer};
 use crate::{Fixed, SECRET, delivery_to, open_client, open_config};
 
-/// A certificate that signs itself, and its key.
+/// A self-signed certificate and its key.
 fn identity() -> &'static CertifiedKey<KeyPair> {
     static IDENTITY: OnceLock<CertifiedKey<KeyPair>> = OnceLock::new();
     IDENTITY.get_or_init(|| {
@@ -55,7 +55,7 @@ fn serve_one_connection() -> (SocketAddr, JoinHandle<std::io::Result<String>>) {
     (address, serving)
 }
 
-/// Trusts the tests' certificate; every name leads to loopback.
+/// Trusts the tests' certificate. Every name resolves to loopback.
 fn trusting_client() -> WebhookClient {
     let config = WebhookClientConfig {
         resolver: Fixed::of(&["127.0.0.1"]),
@@ -96,7 +96,7 @@ async fn a_certificate_for_another_name_is_tls_failed() {
 }
 
 #[tokio::test]
-async fn a_certificate_that_nobody_vouches_for_is_tls_failed() {
+async fn an_untrusted_certificate_is_tls_failed() {
     let (address, serving) = serve_one_connection();
     let config = WebhookClientConfig { resolver: Fixed::of(&["127.0.0.1"]), ..open_config() };
     let client = WebhookClient::new(config).unwrap();
