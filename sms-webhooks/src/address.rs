@@ -83,8 +83,8 @@ fn is_public_v6(ip: Ipv6Addr) -> bool {
         let [c, d] = low.to_be_bytes();
         return is_public_v4(Ipv4Addr::new(a, b, c, d));
     }
-    // Not among these: unspecified, loopback, mapped, compatible, local NAT64, discard, segment routing,
-    // unique-local, link-local, site-local, multicast, unassigned.
+    // Not among these: unspecified, loopback, mapped, compatible, local NAT64, discard, segment
+    // routing, unique-local, link-local, site-local, multicast, unassigned.
     let is_global_unicast = matches!(segments, [0x2000..=0x3fff, ..]);
     let is_special = matches!(
         segments,

@@ -189,8 +189,8 @@ impl WebhookClient {
         })
     }
 
-    /// Checks whether `url` may be registered as an endpoint: the URL itself, and every address that
-    /// its host name resolves to now.
+    /// Checks whether `url` may be registered as an endpoint: the URL itself, and every address
+    /// that its host name resolves to now.
     ///
     /// # Errors
     ///
@@ -321,8 +321,8 @@ async fn start_of_body(response: &mut reqwest::Response, remaining: Duration) ->
     kept
 }
 
-/// TLS 1.2 and 1.3 that trust the public authorities and `additional_roots` (DER). No crypto provider
-/// is installed for the process, so a program that embeds this crate keeps its choice.
+/// TLS 1.2 and 1.3 that trust the public authorities and `additional_roots` (DER). No crypto
+/// provider is installed for the process, so a program that embeds this crate keeps its choice.
 ///
 /// # Errors
 ///

@@ -18,8 +18,8 @@ use crate::{Outcome, SlotLimits, Slots};
 /// A successful attempt that takes longer than this counts as slow.
 const SLOW: Duration = Duration::from_secs(4);
 
-/// Makes the deliveries of a service. The host calls [`fill`](Courier::fill) when there is work, and
-/// [`next_done`](Courier::next_done) while attempts are in flight.
+/// Makes the deliveries of a service. The host calls [`fill`](Courier::fill) when there is work,
+/// and [`next_done`](Courier::next_done) while attempts are in flight.
 ///
 /// Each attempt is a separate task, so it continues while the host does other work. Dropping the
 /// courier ends all attempts; their deliveries are claimed again when their leases expire.

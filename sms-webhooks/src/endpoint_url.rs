@@ -23,8 +23,8 @@ const LABEL_BYTES: usize = 63;
 
 /// A URL that may be an endpoint, as far as the URL itself shows.
 ///
-/// The scheme is `http` or `https`. Any port is allowed: the specification names none, and the guard
-/// over addresses protects internal services. A fragment is allowed because it is never sent.
+/// The scheme is `http` or `https`. Any port is allowed: the specification names none, and the
+/// guard over addresses protects internal services. A fragment is allowed because it is never sent.
 ///
 /// `Debug` shows only the host: paths and queries of endpoints often contain a token.
 #[derive(Clone, PartialEq, Eq)]

@@ -45,8 +45,8 @@ pub trait SharedArrivals: Send + Sync + fmt::Debug {
 pub struct Lot {
     /// One interval for each request.
     pub charge: i64,
-    /// How far this server's requests alone would have moved the arrival time ahead of now; negative
-    /// if that moment has passed.
+    /// How far this server's requests alone would have moved the arrival time ahead of now;
+    /// negative if that moment has passed.
     pub ahead: i64,
     /// How far the shared arrival time may be ahead of now.
     pub most: i64,

@@ -1,4 +1,5 @@
-//! The courier over real sockets: a bad endpoint does not delay the others, and its cost is bounded.
+//! The courier over real sockets: a bad endpoint does not delay the others, and its cost is
+//! bounded.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -159,8 +159,8 @@ async fn serve(
     }
 }
 
-/// Reads a head and a body with `Content-Length`. Returns `None` if the connection ends first or the
-/// input is not HTTP.
+/// Reads a head and a body with `Content-Length`. Returns `None` if the connection ends first or
+/// the input is not HTTP.
 async fn read_request(stream: &mut TcpStream) -> Option<Received> {
     let mut bytes = Vec::new();
     let head_end = loop {
