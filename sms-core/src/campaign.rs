@@ -1,8 +1,8 @@
-//! Campaigns: one text to a whole list, drafted, then launched at once or for later.
+//! Campaigns: one message to a whole list, drafted, then launched for now or later.
 //!
-//! [`quiet_hours`] says when a launch has to wait, [`launch`] plans its texts a page of contacts at
-//! a time and decides with the account locked, [`counts`] keeps how many texts stand where without
-//! counting them, [`cancel`] stops what has not left.
+//! [`quiet_hours`] decides when a launch has to wait. [`launch`] plans the messages page by page
+//! and decides with the account locked. [`counts`] keeps the number of messages in each status
+//! without counting them. [`cancel`] stops the messages that have not been sent.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -29,18 +29,18 @@ pub const NAME_CHARACTERS: RangeInclusive<usize> = 1..=200;
 /// How many characters its body may have.
 pub const BODY_CHARACTERS: RangeInclusive<usize> = 1..=MAX_CHARACTERS;
 
-/// Where a campaign stands.
+/// The state of a campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CampaignStatus {
-    /// It can be edited, and nothing was sent.
+    /// It can be edited; nothing was sent.
     Draft,
-    /// It was launched, and its time has not come.
+    /// It was launched, and its scheduled time has not come.
     Scheduled,
-    /// Its texts are leaving.
+    /// Its messages are being sent.
     Sending,
-    /// Every text has left, failed or been cancelled.
+    /// Every message was sent, failed or was cancelled.
     Sent,
-    /// It was cancelled; what had left by then had left.
+    /// It was cancelled. Messages that were sent before stay sent.
     Cancelled,
 }
 
@@ -67,73 +67,74 @@ impl fmt::Display for CampaignStatus {
     }
 }
 
-/// One text to a whole list.
+/// One message to a whole list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Campaign {
     /// Its id.
     pub id: CampaignId,
-    /// Whose it is.
+    /// The account that it belongs to.
     pub account: AccountId,
-    /// What its owner calls it; several may be called the same.
+    /// The account's name for it; need not be unique.
     pub name: String,
-    /// Its words, with merge fields.
+    /// Its text, with merge fields.
     pub body: Body,
-    /// Whom it goes to. The list may have been removed since.
+    /// The list that it is sent to, which may have been deleted since.
     pub list: ListId,
-    /// The approved name that is shown instead of a number.
+    /// The approved sender name shown instead of a number; `None` for the number.
     pub sender: Option<String>,
     /// Whether the account's opt-out line is added.
     pub append_opt_out: bool,
-    /// Whether links are replaced by tracked ones.
+    /// Whether links are replaced by tracked short links.
     pub track_links: bool,
-    /// Whether it is sent inside quiet hours too.
+    /// Whether it is also sent during quiet hours.
     pub ignore_quiet_hours: bool,
-    /// What its launch made of it; none while it is a draft.
+    /// The result of its launch; `None` for a draft.
     pub launch: Option<Launch>,
-    /// Its tracked links.
+    /// The totals of its tracked links.
     pub links: LinkTotals,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
     /// When it was last edited, launched or cancelled.
     pub updated_at: Timestamp,
 }
 
-/// What became of a launched campaign.
+/// The result of a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launch {
-    /// When it was launched.
+    /// When the campaign was launched.
     pub at: Timestamp,
-    /// When its texts fall or fell due, if not at once.
+    /// When its messages are due; `None` for at once.
     pub scheduled_at: Option<Timestamp>,
-    /// When it was cancelled.
+    /// When it was cancelled; `None` if it was not.
     pub cancelled_at: Option<Timestamp>,
-    /// The batch that its texts are.
+    /// The id shared by its messages.
     pub batch: BatchId,
-    /// How many texts it made.
+    /// How many messages it created.
     pub recipients: u64,
-    /// How many contacts of the list got none.
+    /// How many contacts of the list received no message.
     pub rejected: u64,
-    /// What it took.
+    /// The credits charged.
     pub credits: Credits,
-    /// Where its texts stand.
+    /// How many messages are in each status.
     pub counts: Counts,
-    /// When a text last stopped waiting to leave: it left, failed or was cancelled.
+    /// When a message last stopped waiting: it was sent, failed or was cancelled. `None` before the
+    /// first.
     pub last_settled_at: Option<Timestamp>,
 }
 
-/// Sums over the tracked links of a campaign.
+/// Totals of the tracked links of a campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinkTotals {
     /// Tracked links sent.
     pub links: u64,
-    /// Hits, all recipients together.
+    /// Clicks of all recipients together.
     pub clicks: u64,
-    /// Links clicked at least once, at most one for each address and recipient.
+    /// Links clicked at least once, counted once for each URL and recipient.
     pub unique_clicked: u64,
 }
 
 impl Campaign {
-    /// Where it stands at `now`.
+    /// Its state at `now`.
     pub fn status(&self, now: Timestamp) -> CampaignStatus {
         let Some(launch) = &self.launch else { return CampaignStatus::Draft };
         if launch.cancelled_at.is_some() {
@@ -147,34 +148,34 @@ impl Campaign {
         }
     }
 
-    /// When it became `sent`, if it did.
+    /// When it became `sent`; `None` if it has not.
     pub fn completed_at(&self) -> Option<Timestamp> {
         let launch = self.launch.as_ref().filter(|launch| launch.cancelled_at.is_none())?;
         if launch.counts.waiting() == 0 { launch.last_settled_at } else { None }
     }
 }
 
-/// What a new campaign shall be.
+/// The fields of a new campaign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CampaignInput {
-    /// What its owner calls it.
+    /// The account's name for it, 1 to 200 characters.
     pub name: String,
-    /// Its words.
+    /// Its text, with merge fields, 1 to 1,600 characters.
     pub body: Body,
-    /// Whom it goes to.
+    /// The list to send it to.
     pub list: ListId,
-    /// An approved sender name.
+    /// An approved sender name; `None` for the number.
     pub sender: Option<String>,
-    /// Whether the account's opt-out line is added.
+    /// Whether to add the account's opt-out line.
     pub append_opt_out: bool,
-    /// Whether links are tracked; the account's setting unless given.
+    /// Whether to track links; `None` for the account's setting.
     pub track_links: Option<bool>,
-    /// Whether it is sent inside quiet hours too.
+    /// Whether to send it during quiet hours too.
     pub ignore_quiet_hours: bool,
 }
 
 impl CampaignInput {
-    /// A campaign of this name with this text to this list, with nothing added.
+    /// A campaign with this name and text for this list, with default options.
     pub fn new(name: impl Into<String>, body: impl Into<Arc<str>>, list: ListId) -> Self {
         Self {
             name: name.into(),
@@ -187,12 +188,12 @@ impl CampaignInput {
         }
     }
 
-    /// Every rule about single fields that it breaks.
+    /// Every rule for single fields that it breaks.
     pub fn check(&self) -> Vec<FieldError> {
         check(Some(&self.name), Some(self.body.as_str()))
     }
 
-    /// The draft as it is made, in an account with these settings.
+    /// The new draft, in an account with these settings.
     pub fn into_draft(
         self,
         id: CampaignId,
@@ -220,43 +221,43 @@ impl CampaignInput {
     }
 }
 
-/// What the owner of a draft wants changed; what is `None` stays.
+/// A change of a draft. A field that is `None` stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CampaignChange {
     /// A new name.
     pub name: Option<String>,
-    /// New words.
+    /// A new text.
     pub body: Option<Body>,
     /// Another list.
     pub list: Option<ListId>,
-    /// Another sender name, or none.
+    /// Another sender name; `Some(None)` removes it.
     pub sender: Option<Option<String>>,
-    /// Whether the account's opt-out line is added.
+    /// Whether to add the account's opt-out line.
     pub append_opt_out: Option<bool>,
-    /// Whether links are tracked.
+    /// Whether to track links.
     pub track_links: Option<bool>,
-    /// Whether it is sent inside quiet hours too.
+    /// Whether to send it during quiet hours too.
     pub ignore_quiet_hours: Option<bool>,
 }
 
-/// Why a campaign was not edited or removed.
+/// Why a campaign was not edited or deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EditRefused {
     /// The account has no such campaign.
     #[error("no such campaign")]
     NoSuchCampaign,
-    /// It was launched.
-    #[error("only a draft can be changed")]
+    /// It was launched before.
+    #[error("only a draft campaign can be edited or deleted")]
     NotDraft,
 }
 
 impl CampaignChange {
-    /// Every rule about single fields that it breaks.
+    /// Every rule for single fields that it breaks.
     pub fn check(&self) -> Vec<FieldError> {
         check(self.name.as_deref(), self.body.as_ref().map(Body::as_str))
     }
 
-    /// The campaign as it is after the change, as the store finds it under its lock.
+    /// The changed campaign, given the campaign that the store found under its lock.
     pub fn settle(self, found: Option<Campaign>, at: Timestamp) -> Result<Campaign, EditRefused> {
         let campaign = editable(found)?;
         let Self { name, body, list, sender, append_opt_out, track_links, ignore_quiet_hours } =
@@ -275,7 +276,7 @@ impl CampaignChange {
     }
 }
 
-/// The campaign as the store finds it under its lock, if it may be edited or removed.
+/// The campaign that the store found under its lock, if it may be edited or deleted.
 pub fn editable(found: Option<Campaign>) -> Result<Campaign, EditRefused> {
     let campaign = found.ok_or(EditRefused::NoSuchCampaign)?;
     if campaign.launch.is_some() { Err(EditRefused::NotDraft) } else { Ok(campaign) }

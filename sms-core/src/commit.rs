@@ -2,25 +2,25 @@
 //!
 //! A store must not have to remember what follows from a command: which webhook deliveries it
 //! raises, what it counts in statistics and campaigns, who was contacted. So each command that
-//! changes messages ends in one value that lists every effect on rows, and a store does nothing
-//! but write it. Stores take these values apart without `..`: a new effect is one more field, and
-//! stops every store from compiling until it writes it.
+//! changes messages ends in one value that lists every effect on rows, and a store only writes it.
+//! Stores destructure these values without `..`: a new effect is one more field, and no store
+//! compiles until it writes it.
 //!
 //! | what happens | the value |
 //! |---|---|
-//! | messages change: receipts, reports, cancels, sweeps | [`ChangeWrites`], gathered by [`Changes`] |
-//! | a worker claims due messages | [`ClaimWrites`], gathered by [`Claim`] |
-//! | outcomes of submits are recorded | [`OutcomeWrites`], gathered by [`Outcomes`] |
+//! | messages change: receipts, reports, cancels, sweeps | [`ChangeWrites`] from [`Changes`] |
+//! | a worker claims due messages | [`ClaimWrites`] from [`Claim`] |
+//! | outcomes of submits are recorded | [`OutcomeWrites`] from [`Outcomes`] |
 //! | a send is accepted | [`NewMessages`] and [`SendWrites`] |
 //! | a campaign is launched | [`NewMessages`], page by page, and [`LaunchWrites`] |
 //! | a message comes in | [`InboundWrites`] |
 //! | ledger entries are booked, by any of these or alone | [`LedgerWrites`] |
-//! | links are followed | [`ClickWrites`], gathered by [`Clicks`] |
+//! | links are followed | [`ClickWrites`] from [`Clicks`] |
 //!
-//! What a store reads more cheaply while it writes stays an instruction in the value, not a row:
-//! refunds are drafts to be posted against the balance, because accounts are locked last;
-//! [`Raised`] events become deliveries to the endpoints that the account has at that moment; a
-//! message that comes in begins the conversation with its number or moves it.
+//! Some effects are cheaper to compute while the store writes. The value holds them as instructions
+//! instead of rows: refunds are drafts to post against the balance, because accounts are locked
+//! last; [`Raised`] events become deliveries to the endpoints that the account has at that time; an
+//! inbound message starts or moves the conversation with its number.
 
 mod change;
 mod click;

@@ -50,6 +50,11 @@ impl Credits {
         self.0
     }
 
+    /// The amount with its unit, for a sentence: `1 credit`, `12 credits`.
+    pub(crate) fn with_unit(self) -> String {
+        if self.0 == 1 { "1 credit".to_owned() } else { format!("{self} credits") }
+    }
+
     /// The change that adds this amount.
     pub fn gain(self) -> Change {
         Change(i64::try_from(self.0).unwrap_or(i64::MAX))

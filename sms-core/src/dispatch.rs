@@ -1,13 +1,13 @@
-//! Getting due texts out: workers claim them under a lease, hand them to routes, and record what
-//! became of them.
+//! Dispatching due messages: workers claim them under a lease, hand them over to routes, and record
+//! the outcomes.
 //!
-//! A claim re-checks what may have changed since acceptance: a number that opted out, an account
-//! that was suspended, a text that is no longer valid. A worker that dies leaves its lease to run
-//! out, and another takes the texts; one that was merely slow carries a token that no longer
-//! matches, and changes nothing.
+//! A claim checks again what may have changed since acceptance: the recipient opted out, the
+//! account was suspended, the message expired. When a worker dies, its lease runs out and another
+//! worker claims its messages. A worker that was only slow carries a token that no longer matches,
+//! and changes nothing.
 //!
-//! A hand-over that brings no answer leaves it open whether the text left. From then on the text is
-//! not refunded, whatever ends it.
+//! After a hand-over without an answer, the message may have been sent. From then on it is not
+//! refunded, however it ends.
 
 use std::time::Duration;
 
@@ -26,46 +26,45 @@ pub mod store;
 
 pub use queue::{LEASE, Lease, LeaseToken, Left, QueueEntry, TEST_DELAY, VALIDITY};
 
-/// How often texts that expired are looked for among those whose routes cannot take them.
+/// How often to look for expired messages among those whose routes have no room.
 pub const LOOK_FOR_EXPIRED_EVERY: Duration = Duration::from_secs(10);
 
-/// Less than the 5 s that are promised, to leave a worker time to come round.
+/// Less than the promised 5 s, which leaves a worker time to poll again.
 const FIRST_RETRY: Duration = Duration::from_secs(4);
 const LONGEST_RETRY: Duration = Duration::from_mins(5);
-/// How often a text is handed over again because a hand-over brought no answer: the person texted
-/// perhaps has it each time.
+/// How often a message is retried after a hand-over without an answer. The recipient may receive it
+/// each time.
 pub const AGAIN_UNANSWERED: u32 = 3;
-/// Refused hand-overs that the timeline tells of; a text throttled all day would fill it.
+/// How many refused hand-overs the timeline shows; a message throttled all day would fill it.
 const RETRIES_TOLD: u32 = 5;
 
-/// A worker's wish for work.
+/// A request to claim due messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimPlan {
-    /// When.
+    /// The time of the claim.
     pub at: Timestamp,
-    /// How many texts at most, those that fail on the spot included.
+    /// The most messages to claim, including those that fail at once.
     pub limit: usize,
-    /// The hold it takes.
+    /// The lease that the claim takes.
     pub lease: Lease,
-    /// Which of those that are due.
+    /// Which of the due messages to claim.
     pub wanted: Wanted,
-    /// Ids for what claiming makes.
+    /// Ids for the refunds and events of messages that fail.
     pub ids: Ids,
 }
 
-/// Which of the texts that are due a claim takes. Each kind reads the texts that it takes, and not
-/// those it leaves, however many wait: but for the second, which is rare.
+/// Which of the due messages a claim takes. Each kind reads only the messages that it takes,
+/// however many others wait. Only the second kind, which is rare, may read more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
-    /// Those of all routes but these, which cannot take more now.
+    /// Messages of all routes except these, which have no room now.
     AllBut(Vec<RouteName>),
-    /// Those of these routes that are no longer valid: nobody else takes them while their routes
-    /// cannot.
+    /// Expired messages of these routes, which no other claim takes while the routes have no room.
     ExpiredOf(Vec<RouteName>),
 }
 
 impl Wanted {
-    /// Whether any text of this route may be among them.
+    /// Whether a message of this route can be among them.
     pub fn concerns(&self, route: &RouteName) -> bool {
         match self {
             Self::AllBut(left) => !left.contains(route),
@@ -73,7 +72,7 @@ impl Wanted {
         }
     }
 
-    /// Whether a text that is due, of a route that this concerns, is among them at `at`.
+    /// Whether a claim at `at` takes a due message of a route that this [concerns](Self::concerns).
     pub fn takes(&self, entry: &QueueEntry, at: Timestamp) -> bool {
         match self {
             Self::AllBut(_) => true,
@@ -82,47 +81,47 @@ impl Wanted {
     }
 }
 
-/// What a claim depends on, for one text.
+/// What the verdict on one message depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct ClaimFacts<'a> {
-    /// The text.
+    /// The message.
     pub message: &'a Message,
     /// Its place in the queue.
     pub entry: &'a QueueEntry,
-    /// The state of its account.
+    /// The status of its account.
     pub account_status: AccountStatus,
-    /// Whether the number it goes to has opted out.
+    /// Whether the recipient has opted out.
     pub opted_out: bool,
-    /// Whether it belongs to a campaign that was cancelled.
+    /// Whether the message belongs to a cancelled campaign.
     pub campaign_cancelled: bool,
 }
 
-/// The verdict on one text that fell due.
+/// The verdict on one due message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a verdict has to be written by the store"]
 #[expect(clippy::large_enum_variant, reason = "nearly every text that falls due is taken")]
 pub enum ClaimVerdict {
-    /// The worker has it.
+    /// The worker claims it.
     Take {
-        /// The step into `sending`; none when another worker's lease on it ran out.
+        /// The step into `sending`; `None` if it was `sending` already, under a lease that ran out.
         changed: Option<Box<Changed>>,
-        /// What the route needs.
+        /// What the route needs to send it.
         text: OutboundText,
         /// Its place in the queue from now on.
         entry: QueueEntry,
     },
-    /// It must not leave: it failed, and is refunded.
+    /// It must not be sent: it fails and is refunded.
     Fail(Box<Changed>),
-    /// It left perhaps, and must not leave again: it is undelivered, and not refunded.
+    /// It may have been sent and must not be sent again: it is undelivered and not refunded.
     GiveUp(Box<Changed>),
-    /// It must not leave: its campaign was cancelled before any worker took it.
+    /// It must not be sent: its campaign was cancelled before any worker claimed it.
     Cancel(Box<Changed>),
-    /// It is past being claimed; its place in the queue was left over.
+    /// It is not claimable any more; only its place in the queue was left over.
     Drop,
 }
 
 impl ClaimPlan {
-    /// The verdict on one text as the store finds it under its lock.
+    /// The verdict on one message that the store found under its lock.
     pub fn settle(&mut self, facts: ClaimFacts<'_>) -> ClaimVerdict {
         let ClaimFacts { message, entry, account_status, opted_out, campaign_cancelled } = facts;
         if !MessageStatus::CLAIMABLE.contains(&message.status) {
@@ -164,16 +163,18 @@ impl ClaimPlan {
     }
 }
 
-/// The end of a text that left perhaps, and cannot be handed over again for this reason.
+/// The end of a message that may have been sent and cannot be retried because of `obstacle`.
 fn not_again(obstacle: ErrorCode, at: Timestamp) -> News {
     let (error, why) = match obstacle {
-        ErrorCode::Expired => (obstacle, "it is no longer valid"),
-        // These codes say that nothing left; what is known is that no answer came.
-        ErrorCode::OptedOut => (ErrorCode::NetworkError, "the number opted out since"),
-        ErrorCode::AccountSuspended => (ErrorCode::NetworkError, "the account was suspended since"),
+        ErrorCode::Expired => (obstacle, "the message is no longer valid"),
+        // These codes mean that nothing was sent, but the message may have been.
+        ErrorCode::OptedOut => (ErrorCode::NetworkError, "the number has since opted out"),
+        ErrorCode::AccountSuspended => {
+            (ErrorCode::NetworkError, "the account has since been suspended")
+        }
         other => (other, other.message()),
     };
-    News::undelivered(error, at).with_detail(Some(format!("it left perhaps; {why}")))
+    News::undelivered(error, at).with_detail(Some(format!("it may have been sent; {why}")))
 }
 
 fn outbound(message: &Message, entry: &QueueEntry) -> OutboundText {
@@ -192,41 +193,42 @@ fn outbound(message: &Message, entry: &QueueEntry) -> OutboundText {
     }
 }
 
-/// What a claim brought.
+/// The result of a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Claimed {
-    /// Texts to be handed over, the longest due first.
+    /// Messages to hand over, the longest due first.
     pub texts: Vec<OutboundText>,
-    /// How many fell due but had to fail.
+    /// How many due messages failed.
     pub failed: u32,
-    /// How many fell due that left perhaps, and were given up.
+    /// How many due messages may have been sent and were given up.
     pub given_up: u32,
-    /// How many fell due after their campaign was cancelled.
+    /// How many due messages belonged to a cancelled campaign.
     pub cancelled: u32,
 }
 
 impl Claimed {
-    /// How many texts fell due.
+    /// How many due messages the claim processed.
     pub fn count(&self) -> usize {
         let ended = [self.failed, self.given_up, self.cancelled];
         self.texts.len() + ended.map(|count| count as usize).iter().sum::<usize>()
     }
 }
 
-/// What became of one hand-over, to be recorded.
+/// The outcome of one hand-over, to be recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutcomePlan {
-    /// Which text.
+    /// The message.
     pub message: MessageId,
     /// The lease under which it was handed over.
     pub token: LeaseToken,
-    /// When the worker claimed it for this hand-over: no report of a part that left by it is older.
+    /// When the worker claimed it for this hand-over. No report on a segment submitted by this
+    /// hand-over is older.
     pub claimed_at: Timestamp,
-    /// What the route did.
+    /// The route's answer.
     pub result: HandOver,
-    /// When.
+    /// When the route answered.
     pub at: Timestamp,
-    /// Ids for what recording makes.
+    /// Ids for the refund and the events.
     pub ids: Ids,
 }
 
@@ -234,48 +236,49 @@ pub struct OutcomePlan {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a verdict has to be written by the store"]
 pub enum OutcomeVerdict {
-    /// The text left, perhaps, or failed, and leaves the queue.
+    /// The message was sent, may have been sent, or failed; it leaves the queue.
     Done {
-        /// What changes about it, in order: that it left, and what was reported of it before.
+        /// The changes of the message, in order: the hand-over, then the reports that arrived
+        /// before it was recorded.
         changes: Vec<Changed>,
-        /// What a simulated network shall bring back.
+        /// What a simulated network brings back later.
         follow_ups: Vec<FollowUp>,
-        /// Parts that a network took, to be known again when it reports. They take the place of
-        /// early reports, and of parts of other texts that once had the same ids.
+        /// Segments that the network accepted, kept so that its reports find them. They replace
+        /// early reports, and segments of other messages that once had the same ids.
         parts: Vec<SentPart>,
     },
-    /// It stays in the queue, to be tried again.
+    /// It stays in the queue and is retried.
     Retry {
-        /// Its place from now on.
+        /// Its place in the queue from now on.
         entry: QueueEntry,
-        /// A line for its timeline.
+        /// A line for its timeline; `None` once the timeline shows enough retries.
         note: Option<TimelineEntry>,
     },
-    /// The worker no longer has the text: nothing changes.
+    /// The worker no longer holds the message: nothing changes.
     LeaseLost,
 }
 
-/// Something simulated that is still to come back for a text.
+/// Something that a simulated network brings back later for a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FollowUp {
     /// Its id.
     pub id: FollowUpId,
-    /// The text it is about.
+    /// The message that it is about.
     pub message: MessageId,
-    /// The account's number that the text came from.
+    /// The account's number that the message was sent from.
     pub number: E164,
-    /// The person texted.
+    /// The recipient.
     pub person: E164,
     /// The simulated route.
     pub route: RouteName,
-    /// When it comes back.
+    /// When it is due.
     pub due_at: Timestamp,
-    /// What comes back.
+    /// A receipt or an answer.
     pub what: Comeback,
 }
 
 impl OutcomePlan {
-    /// What the network calls the parts that left.
+    /// The network's ids of the segments that it accepted; empty if it accepted none.
     pub fn parts(&self) -> &[NetworkId] {
         match &self.result {
             HandOver::Submitted { parts } => parts,
@@ -283,16 +286,15 @@ impl OutcomePlan {
         }
     }
 
-    /// The verdict on the text and its place in the queue as the store finds them under its lock,
-    /// beside the reports that came for [`parts`](Self::parts) before.
+    /// The verdict on the message and its place in the queue, which the store found under its lock,
+    /// given the reports that arrived earlier for [`parts`](Self::parts).
     pub fn settle(
         &mut self,
         found: Option<(&Message, &QueueEntry)>,
         early: &EarlyReports,
     ) -> OutcomeVerdict {
         let Some((message, entry)) = found else { return OutcomeVerdict::LeaseLost };
-        // A text past `sending` takes no part in this any more, not even by a line that says that
-        // it will be tried again.
+        // A message past `sending` is not changed, not even by a timeline line about a retry.
         if entry.lease != Some(self.token) || message.status != MessageStatus::Sending {
             return OutcomeVerdict::LeaseLost;
         }
@@ -304,7 +306,7 @@ impl OutcomePlan {
                 Left::Nothing => News::failed(*error, self.at).with_detail(detail.clone()),
                 Left::Perhaps => {
                     let said = detail.as_deref().unwrap_or(error.message());
-                    let detail = format!("an earlier hand-over left perhaps; {said}");
+                    let detail = format!("an earlier attempt may have been sent; {said}");
                     News::undelivered(*error, self.at).with_detail(Some(detail))
                 }
             },
@@ -317,11 +319,11 @@ impl OutcomePlan {
             }
             HandOver::Unanswered { detail } if entry.unanswered < AGAIN_UNANSWERED => {
                 let entry = QueueEntry { unanswered: entry.unanswered + 1, ..*entry };
-                // Always told: whoever gets it twice will ask.
+                // Always in the timeline, because the recipient may receive it twice and ask why.
                 return self.retry(&entry, Some(detail));
             }
             HandOver::Unanswered { detail } => {
-                let detail = format!("{}; will not be tried again", tidy_detail(detail));
+                let detail = format!("{}; will not be retried", tidy_detail(detail));
                 News::undelivered(ErrorCode::NetworkError, self.at).with_detail(Some(detail))
             }
         };
@@ -353,8 +355,8 @@ impl OutcomePlan {
         simulated.iter().map(follow_up).collect()
     }
 
-    /// The parts that are kept if the text is found to leave, beside the reports that came for them
-    /// before: what a store may write ahead of the verdict.
+    /// The segments to keep if the message turns out to be sent, with the reports that arrived for
+    /// them earlier: a store may write them ahead of the verdict.
     pub fn sent_parts(&self, early: &EarlyReports) -> Vec<SentPart> {
         let ids = self.parts();
         let part = |id: &NetworkId| SentPart {
@@ -367,18 +369,19 @@ impl OutcomePlan {
         ids.iter().map(part).collect()
     }
 
-    /// Whether an early report can be of a part that left by this hand-over. A network that counts
-    /// its ids anew gives one again that another part had, whose report is still there.
+    /// Whether an early report can be about a segment submitted by this hand-over. A network that
+    /// restarts its counter of ids reuses the id of another segment, whose report may still be
+    /// kept.
     fn is_of_this(&self, early: &EarlyReport) -> bool {
         early.at >= self.claimed_at.minus(CLOCKS_DIFFER)
     }
 
     fn retry(&self, entry: &QueueEntry, told: Option<&String>) -> OutcomeVerdict {
-        // Never later than it is valid: the claim at that moment ends it.
+        // At its expiry at the latest, because the claim at that time ends it.
         let again_at = self.at.plus(retry_delay(entry.attempt)).min(entry.expires_at);
         let note = told.map(|detail| TimelineEntry {
             status: MessageStatus::Sending,
-            detail: Some(format!("{}; will be tried again", tidy_detail(detail))),
+            detail: Some(format!("{}; will be retried", tidy_detail(detail))),
             at: self.at,
         });
         let attempt = entry.attempt.saturating_add(1);
@@ -387,21 +390,21 @@ impl OutcomePlan {
     }
 }
 
-/// How long to wait after the hand-over number `attempt` (from 0) was turned away: 4 s, then
-/// twice as long each time, up to 5 minutes.
+/// How long to wait after hand-over number `attempt` (from 0) was refused for now: 4 s, then twice
+/// as long each time, up to 5 minutes.
 pub fn retry_delay(attempt: u32) -> Duration {
     let doubled = 2u32.checked_pow(attempt).and_then(|factor| FIRST_RETRY.checked_mul(factor));
     doubled.map_or(LONGEST_RETRY, |delay| delay.min(LONGEST_RETRY))
 }
 
-/// What became of an outcome.
+/// What recording an outcome did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutcomeRecorded {
-    /// The text took this status.
+    /// The message left the queue with this status.
     Done(MessageStatus),
-    /// It will be tried again.
+    /// The message stays in the queue and is retried.
     Retry,
-    /// The worker had lost it; nothing was written.
+    /// The worker no longer held the message; nothing was written.
     LeaseLost,
 }
 

@@ -1,4 +1,4 @@
-//! What can go wrong, as a caller sees it: one error with a stable code.
+//! What can go wrong, as a caller sees it: one error type with stable codes.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use crate::keyword::save::KeywordRefused;
 use crate::message::MessageStatus;
 use crate::message::cancel::CancelRefused;
 use crate::sender_name::{ReviewRefused, SenderNameExists};
-use crate::sending::settle::{SendRefused, TEST_NUMBERS_PER_REQUEST};
+use crate::sending::settle::{SendRefused, TEST_NUMBERS_PER_REQUEST, TEST_TEXTS_PER_HOUR};
 use crate::store::{CommitError, StoreError};
-use crate::webhook::endpoint::EndpointRefused;
+use crate::webhook::endpoint::{EndpointRefused, MAX_PER_ACCOUNT};
 
 mod causes;
 
@@ -25,93 +25,101 @@ pub use causes::causes;
 
 pub use crate::field_error::FieldError;
 
-/// Why a service did not do what it was asked. Nothing was half done.
+/// Why the service did not execute a request. The request had no effect.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Fields break rules: all of them are named.
+    /// Fields break rules; every one of them is listed.
     #[error("the request is not valid")]
     Invalid(Vec<FieldError>),
-    /// The account has no such resource.
+    /// The account has no such resource. Carries its kind, such as `message`.
     #[error("no such {0}")]
     NotFound(&'static str),
-    /// The request names something that the account does not have.
+    /// The request names a resource that the account does not have.
     #[error("no such {resource}: {id}")]
     UnknownReference {
-        /// What it was named as, such as `contact`.
+        /// The kind of resource, such as `contact`.
         resource: &'static str,
-        /// The name given.
+        /// The id or name that the request gave.
         id: String,
     },
-    /// The account's state forbids sending.
+    /// The account's status forbids sending.
     #[error(transparent)]
     MayNotSend(#[from] MayNotSend),
-    /// The send costs more than there is.
-    #[error("{needed} credits are needed and {balance} are there")]
+    /// The send costs more than the balance.
+    #[error("this send costs {}, but the balance is {balance}", .needed.with_unit())]
     InsufficientCredit {
-        /// What it costs.
+        /// The price of the send.
         needed: Credits,
-        /// What there is.
+        /// The balance of the account.
         balance: Credits,
     },
-    /// The idempotency key was used for a request that meant something else.
-    #[error("the idempotency key was used for another request")]
+    /// The idempotency key belongs to an earlier request with a different meaning.
+    #[error("this idempotency key was used for another request; use a new key")]
     IdempotencyConflict,
-    /// The text is on its way, or past it.
-    #[error("a message that is {0} can no longer be cancelled")]
+    /// The message is being handed over, or is in a later state. Carries its status.
+    #[error("only a scheduled or queued message can be cancelled; this one is {0}")]
     MessageNotCancellable(MessageStatus),
-    /// The campaign was launched, and can be edited and removed no more.
-    #[error("only a campaign that is a draft can be changed")]
+    /// The campaign is no longer a draft, so it cannot be edited or deleted.
+    #[error("only a draft campaign can be edited or deleted")]
     CampaignNotDraft,
     /// The campaign was launched before.
-    #[error("the campaign was launched already")]
+    #[error("the campaign has already been launched")]
     CampaignAlreadyLaunched,
-    /// The campaign is neither scheduled nor sending.
-    #[error("a campaign that is {0} cannot be cancelled")]
+    /// The campaign is neither scheduled nor sending. Carries its status.
+    #[error("only a scheduled or sending campaign can be cancelled; this one is {0}")]
     CampaignNotCancellable(CampaignStatus),
-    /// Nobody on the campaign's list can be texted.
-    #[error("nobody on the list can be texted")]
+    /// No contact on the campaign's list can be sent a message.
+    #[error("the list has no contact that a message can be sent to")]
     NoRecipients,
-    /// The number is another contact's of the account.
-    #[error("the number is a contact already")]
+    /// Another contact of the account has this number.
+    #[error("a contact with this number already exists")]
     ContactExists(ContactId),
-    /// The operator has this number already.
-    #[error("this number exists already")]
+    /// The operator already has this number.
+    #[error("this number already exists")]
     NumberExists,
-    /// Another keyword of the account has the word.
-    #[error("the account has this keyword already")]
+    /// Another keyword of the account has this word.
+    #[error("the account already has this keyword")]
     KeywordExists,
-    /// The word opts people out or in, and so can be nobody's keyword.
-    #[error("this word opts people out or in, and cannot be a keyword")]
+    /// The word opts people out or in, so no account can have it as a keyword.
+    #[error("this word opts people out or in and cannot be a keyword; choose another")]
     ReservedKeyword,
-    /// The account has as many webhook endpoints as it may have.
-    #[error("an account may have up to 10 webhook endpoints")]
+    /// The account has the most webhook endpoints that it may have.
+    #[error(
+        "the account already has {MAX_PER_ACCOUNT} webhook endpoints, the most it may have; \
+         delete one first"
+    )]
     WebhookLimitReached,
-    /// The account has this sender name, or waits for it.
-    #[error("this sender name is approved or waits for review")]
+    /// The account already has this sender name, or has requested it.
+    #[error("this sender name is already approved or waiting for review")]
     SenderExists,
-    /// The sender name is not an approved one of the account.
-    #[error("the sender name is not approved for this account")]
+    /// The sender name is not approved for the account.
+    #[error("the sender name is not approved for this account; request it and wait for approval")]
     SenderNotApproved,
-    /// A test key's request names more than 50 numbers.
-    #[error("a test key may text at most {TEST_NUMBERS_PER_REQUEST} numbers in one request")]
+    /// A request with a test key has more than 50 recipients.
+    #[error("a test key can send to at most {TEST_NUMBERS_PER_REQUEST} numbers in one request")]
     TestLimitExceeded,
-    /// The account made its 300 test texts of the hour.
-    #[error("the account's test texts of this hour are used up")]
+    /// The account has sent its 300 test messages of this hour.
+    #[error(
+        "the account has sent its {TEST_TEXTS_PER_HOUR} test messages of this hour; retry later"
+    )]
     TestTextsUsedUp {
-        /// When to try again.
+        /// How long to wait before a retry.
         retry_after: Duration,
     },
-    /// There is no number that the texts could come from.
-    #[error("the account has no number to send from, and there is no shared one")]
+    /// The account has no number to send from, and the operator has no shared one.
+    #[error(
+        "the account has no number to send from, and there is no shared number; \
+         ask the operator for a number"
+    )]
     NoNumber,
-    /// The balance would leave the range an account can hold.
+    /// The balance would leave the range that an account can hold. Carries the reason.
     #[error("{0}")]
     BalanceOutOfRange(String),
-    /// Others changed the account's state again and again meanwhile; trying again may work.
-    #[error("too much is going on in this account just now")]
+    /// Concurrent requests changed the account in every attempt; a retry may succeed.
+    #[error("the account is being changed by other requests; retry")]
     Busy,
-    /// The store could not do it.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -320,8 +328,9 @@ mod tests {
         let sent = Error::MessageNotCancellable(MessageStatus::Sent);
         let contact = ContactId::from_u128(0);
         let taken = json!({ "resource": "contact", "id": contact });
+        let unreachable = "the list has no contact that a message can be sent to";
         let nobody = json!([{ "field": "list_id", "code": "no_recipients",
-                              "message": "nobody on the list can be texted" }]);
+                              "message": unreachable }]);
         let null = || Value::Null;
         vec![
             (Error::Invalid(vec![field]), "validation_failed", fields, false),
@@ -376,6 +385,13 @@ mod tests {
                 "{message}"
             );
         }
+    }
+
+    #[test]
+    fn an_insufficient_balance_is_reported_with_both_amounts_and_a_singular() {
+        let poor = |needed| Error::InsufficientCredit { needed, balance: credits(3) }.to_string();
+        assert_eq!(poor(credits(12)), "this send costs 12 credits, but the balance is 3");
+        assert_eq!(poor(credits(1)), "this send costs 1 credit, but the balance is 3");
     }
 
     #[test]

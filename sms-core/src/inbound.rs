@@ -1,8 +1,8 @@
-//! Texts that come in: whose they are, and what they set off.
+//! Inbound messages: which account they belong to, and what they trigger.
 //!
-//! A dedicated number's texts belong to the account that rents it. A shared number's go to the
-//! account that last texted that person from it, within 30 days; other texts are kept for the
-//! operator, and no account sees them.
+//! A message to a dedicated number belongs to the account that rents it. A message to a shared
+//! number belongs to the account that last sent a message to that person from it, within 30 days.
+//! Other messages are kept for the operator, and no account sees them.
 
 use std::time::Duration;
 
@@ -26,81 +26,82 @@ use crate::time::Timestamp;
 pub mod part;
 pub mod store;
 
-/// How long a text from a shared number leads the answer to its account.
+/// How long a message from a shared number leads answers to its account: 30 days.
 pub const SHARED_REACH: Duration = Duration::from_hours(30 * 24);
 
-/// A text as a route reports it; long ones already joined.
+/// An inbound message as a route reports it, with its segments joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboundText {
-    /// Who sent it.
+    /// The sender's number.
     pub from: E164,
-    /// Which of our numbers it was sent to.
+    /// The number of the operator that it was sent to.
     pub to: E164,
-    /// Its words.
+    /// Its text.
     pub body: Body,
-    /// The route that brought it.
+    /// The route that received it.
     pub route: RouteName,
 }
 
-/// Where an inbound text came from.
+/// Where an inbound message came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// A network.
+    /// From a network.
     Network,
-    /// A simulated network, as the answer to a text.
+    /// From a simulated network, as the answer to a message.
     Answer {
-        /// The text answered, whose account the answer belongs to.
+        /// The answered message, to whose account the answer belongs.
         to: MessageId,
-        /// The comeback it fulfils; if that is gone, it was taken in before.
+        /// The follow-up that it fulfils. If that no longer exists, the answer was recorded before.
         follow_up: FollowUpId,
     },
 }
 
-/// An inbound text to be taken in.
+/// An inbound message to be recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboundPlan {
-    /// The id it will have.
+    /// The id that it gets.
     pub id: MessageId,
-    /// The text.
+    /// The message as its route reported it.
     pub text: InboundText,
     /// Where it came from.
     pub origin: Origin,
-    /// How its words are coded.
+    /// GSM 7-bit or UCS-2.
     pub encoding: Encoding,
-    /// How many parts it took.
+    /// The number of its segments.
     pub segments: Segments,
-    /// When it came.
+    /// When it arrived.
     pub at: Timestamp,
-    /// How long a text that answers it may wait for a route.
+    /// How long a message that a keyword sends in answer may wait for its route.
     pub validity: Duration,
-    /// Ids for what taking it in makes.
+    /// Ids for everything that recording it creates.
     pub ids: Ids,
 }
 
-/// What decides whose a text is.
+/// What decides which account a message belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoutingFacts {
-    /// Who holds the number that was texted; `None` when it is not one of ours.
+    /// The holder of the number that it was sent to; `None` if the number is not the operator's.
     pub holder: Option<Holder>,
-    /// The account that last texted this person from this number, and when.
+    /// The account that last sent a message to this person from this number, and when; `None` if
+    /// none did.
     pub last_texted: Option<(AccountId, Timestamp)>,
-    /// For an [`Origin::Answer`]: account and mode of the text answered.
+    /// For an [`Origin::Answer`]: the account and mode of the answered message.
     pub answered: Option<(AccountId, Mode)>,
 }
 
 /// What else the verdict depends on, once the account is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboundFacts {
-    /// Whose the text is.
+    /// The account that the message belongs to.
     pub account: AccountId,
-    /// Whether it answers a test text.
+    /// Live, or test for an answer to a test message.
     pub mode: Mode,
-    /// Whether the person has opted out already.
+    /// Whether the person has already opted out.
     pub opted_out: bool,
-    /// The saved contact with the person's number.
+    /// The saved contact with the person's number; `None` if there is none.
     pub contact: Option<Contact>,
-    /// The account's enabled keyword with [the text's word](InboundPlan::word), and what a match
-    /// with it depends on.
+    /// The account's enabled keyword with [the message's word](InboundPlan::word), and what a match
+    /// depends on; `None` if there is no such keyword.
     pub matched: Option<Box<MatchFacts>>,
 }
 
@@ -111,53 +112,53 @@ pub enum OptOutChange {
     Keep,
     /// The person opts out.
     Add(OptOut),
-    /// The person asked to hear from the account again.
+    /// The person opts in again. Carries the number.
     Remove(E164),
 }
 
-/// What a commit writes for an inbound text that belongs to an account.
+/// What a commit writes for an inbound message that belongs to an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a verdict has to be written by the store"]
 pub struct InboundWrites {
-    /// The text as kept.
+    /// The message as it is stored.
     pub message: Message,
     /// The first line of its timeline.
     pub timeline: TimelineEntry,
     /// What it counts in statistics.
     pub tally: Tally,
-    /// The other number of the conversation that it begins or moves to the front, and in which it
-    /// is unread.
+    /// The other party of the conversation that it starts or moves to the front, in which it is
+    /// unread.
     pub conversation: E164,
     /// What happens to the account's opt-outs.
     pub opt_out: OptOutChange,
-    /// What the keyword that it begins with sets off.
+    /// What the matching keyword triggers; `None` if no keyword matches.
     pub matched: Option<Box<Matched>>,
-    /// Events to be delivered, in order.
+    /// Events to deliver, in order.
     pub raised: Raised,
 }
 
-/// A text that belongs to no account, kept for the operator.
+/// An inbound message that belongs to no account, kept for the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unrouted {
     /// Its id.
     pub id: MessageId,
-    /// Who sent it.
+    /// The sender's number.
     pub from: E164,
-    /// The number it was sent to.
+    /// The number that it was sent to.
     pub to: E164,
-    /// Its words.
+    /// Its text.
     pub body: Body,
-    /// How they are coded.
+    /// GSM 7-bit or UCS-2.
     pub encoding: Encoding,
-    /// How many parts it took.
+    /// The number of its segments.
     pub segments: Segments,
-    /// When it came.
+    /// When it arrived.
     pub received_at: Timestamp,
 }
 
 impl InboundPlan {
-    /// Plans to take in a text that came at `at`. The character U+0000, which no handset shows and
-    /// no store can keep, is left out of its words.
+    /// Plans to record a message that arrived at `at`. Removes the character U+0000 from its text,
+    /// because no handset shows it and no store can keep it.
     pub fn new(text: InboundText, origin: Origin, at: Timestamp, mut ids: Ids) -> Self {
         let text = without_nul(text);
         let measure = measure(text.body.as_str());
@@ -173,12 +174,12 @@ impl InboundPlan {
         }
     }
 
-    /// The word that makes it match a keyword of the account it belongs to, should there be one.
+    /// The word that can match a keyword of its account; `None` if it has no such word.
     pub fn word(&self) -> Option<Word> {
         Word::of_text(self.text.body.as_str())
     }
 
-    /// Whose the text is; `None` when no account's.
+    /// The account and mode that the message belongs to; `None` if it belongs to no account.
     pub fn owner(&self, facts: RoutingFacts) -> Option<(AccountId, Mode)> {
         let recent = |(_, at): &(AccountId, Timestamp)| self.at.since(*at) <= SHARED_REACH;
         match (self.origin, facts.holder) {
@@ -191,7 +192,7 @@ impl InboundPlan {
         }
     }
 
-    /// What an unrouted text is kept as.
+    /// The message as it is kept if it belongs to no account.
     pub fn unrouted(&self) -> Unrouted {
         Unrouted {
             id: self.id,
@@ -204,7 +205,7 @@ impl InboundPlan {
         }
     }
 
-    /// What the text sets off in the account it belongs to.
+    /// What the message triggers in the account that it belongs to.
     pub fn settle(&mut self, facts: InboundFacts) -> InboundWrites {
         let InboundFacts { account, mode, opted_out, contact, matched } = facts;
         let word = stop_word(self.text.body.as_str(), |_| matched.is_some());
@@ -288,21 +289,21 @@ fn without_nul(text: InboundText) -> InboundText {
     }
 }
 
-/// What became of an inbound text.
+/// The result of recording an inbound message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TakenIn {
     /// It belongs to an account.
     Routed(Message),
-    /// It belongs to an account, and its keyword answered it with the other text.
+    /// It belongs to an account, and a keyword answered it with the second message.
     Answered(Message, Box<Message>),
-    /// It belongs to none.
+    /// It belongs to no account.
     Unrouted(Unrouted),
-    /// The simulated comeback was fulfilled before; nothing was written.
+    /// The simulated follow-up was fulfilled before; nothing was written.
     AlreadyDone,
 }
 
 impl TakenIn {
-    /// What became of a text that belongs to an account: what its keyword answered, if it did.
+    /// The result for a message that belongs to an account, with its keyword's answer, if any.
     pub fn of(message: Message, answer: Option<Message>) -> Self {
         match answer {
             Some(answer) => Self::Answered(message, Box::new(answer)),

@@ -1,4 +1,4 @@
-//! Tracked links: short URLs, one for each URL and recipient, that count who follows them.
+//! Tracked links: short URLs, one for each URL and recipient, that count clicks.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,13 +15,13 @@ pub mod store;
 
 pub use click::{CampaignClicks, ClickPlan, Clicked};
 
-/// What tells a short URL from all others: 10 of `[0-9A-Za-z]`.
+/// The code that identifies a short URL: 10 characters of `[0-9A-Za-z]`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkCode([u8; CODE_LENGTH]);
 
-/// The text cannot be a code.
+/// The string cannot be a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a code is 10 letters and digits")]
+#[error("a code has 10 letters and digits")]
 pub struct NotALinkCode;
 
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -29,10 +29,10 @@ const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmn
 const CODES: u64 = 62_u64.pow(10);
 
 impl LinkCode {
-    /// A random code, each as likely as any other: who has one learns nothing about the next. That
-    /// it is new is for the store to see.
+    /// Draws a random code. All codes are equally likely, so a code says nothing about the next.
+    /// The store checks that it is new.
     pub fn draw(random: &dyn Random) -> Self {
-        // A part of the numbers is drawn again, so that the rest is a whole multiple of the codes.
+        // Rejects the highest numbers, so that the rest is a whole multiple of the number of codes.
         let fair = u64::MAX - u64::MAX % CODES;
         let mut number = random.next_u64();
         while number >= fair {
@@ -47,9 +47,9 @@ impl LinkCode {
         Self(code)
     }
 
-    /// The code as it stands in a URL.
+    /// The code as it appears in a URL.
     pub fn as_str(&self) -> &str {
-        // Every byte comes from `ALPHABET`.
+        // Every byte comes from `ALPHABET`, so this is valid UTF-8.
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }
@@ -69,24 +69,24 @@ impl fmt::Display for LinkCode {
     }
 }
 
-/// A code says where somebody is to go: it is in no log.
+/// Hides the code, because it leads to where a person was sent.
 impl fmt::Debug for LinkCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("LinkCode(…)")
     }
 }
 
-/// What short URLs begin with: the server's public address and `/l/`.
+/// The start of short URLs: the server's public address and `/l/`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkBase(Arc<str>);
 
-/// The text cannot be the base of short URLs.
+/// The string cannot be the base of short URLs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a base begins with http:// or https://, does not end with a slash and has no white space")]
+#[error("a base starts with http:// or https://, has no white space and does not end with a slash")]
 pub struct NotALinkBase;
 
 impl LinkBase {
-    /// The base of a server that is reached at `public_url`.
+    /// The base for a server with the public address `public_url`.
     ///
     /// ```
     /// use sms_core::link::LinkBase;
@@ -107,7 +107,7 @@ impl LinkBase {
         }
     }
 
-    /// What stands before the code.
+    /// What comes before the code.
     pub fn prefix(&self) -> &str {
         &self.0
     }
@@ -118,35 +118,35 @@ impl LinkBase {
     }
 }
 
-/// Where the reference server listens unless it is told otherwise.
+/// The default address of the reference server.
 impl Default for LinkBase {
     fn default() -> Self {
         Self("http://127.0.0.1:8080/l/".into())
     }
 }
 
-/// A short URL in one text to one person. `Debug` does not show where it leads.
+/// A short URL in one message to one person. `Debug` does not show its target.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Link {
-    /// Its id; `created_at` is the millisecond the id carries.
+    /// Its id, which carries `created_at` in milliseconds.
     pub id: LinkId,
-    /// Whose it is.
+    /// The account that it belongs to.
     pub account: AccountId,
-    /// What tells it from all others, of every account.
+    /// Its code, unique among all accounts.
     pub code: LinkCode,
-    /// Where it leads: the URL as it stood in the text.
+    /// Its target: the URL as it was in the text.
     pub url: String,
-    /// The text it was sent in.
+    /// The message that contains it.
     pub message: MessageId,
-    /// The campaign that text came from.
+    /// The campaign of that message; `None` if it belongs to none.
     pub campaign: Option<CampaignId>,
-    /// The person it was sent to.
+    /// The recipient of the message.
     pub contact_number: E164,
-    /// How many hits there were.
+    /// How many clicks it has had.
     pub clicks: u64,
-    /// When the first one was.
+    /// When it was first clicked; `None` before the first click.
     pub first_clicked_at: Option<Timestamp>,
-    /// When the last one was.
+    /// When it was last clicked; `None` before the first click.
     pub last_clicked_at: Option<Timestamp>,
 }
 
@@ -161,23 +161,23 @@ impl fmt::Debug for Link {
 }
 
 impl Link {
-    /// When it was made.
+    /// When it was created, in milliseconds, from its id.
     pub fn created_at(&self) -> Timestamp {
         self.id.timestamp()
     }
 }
 
-/// Questions that a link has to answer with yes, all of them. Empty wants every link.
+/// The conditions that a link has to meet, all of them. An empty filter accepts every link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinkFilter {
-    /// The campaign it was sent in.
+    /// The campaign that it was sent in; `None` for any link, also of no campaign.
     pub campaign: Option<CampaignId>,
-    /// The text it was sent in.
+    /// The message that contains it; `None` for any.
     pub message: Option<MessageId>,
 }
 
 impl LinkFilter {
-    /// Whether the link answers every question with yes.
+    /// Whether the link meets every condition.
     pub fn accepts(&self, link: &Link) -> bool {
         let Self { campaign, message } = self;
         campaign.is_none_or(|wanted| link.campaign == Some(wanted))

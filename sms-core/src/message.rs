@@ -1,7 +1,7 @@
-//! Texts: what one is, how it is shown, what may become of it.
+//! Messages: what a message is, how it is serialised, and what can happen to it.
 //!
-//! [`status`] holds the state machine, [`change`] what one step of it carries along (refund,
-//! timeline, events), [`cancel`] the user's own step, [`filter`] the questions a list answers.
+//! [`status`] holds the state machine, [`change`] the effects of one step in it (refund, timeline,
+//! events), [`cancel`] cancellation by the account, [`filter`] the filters of a list.
 
 use std::fmt;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub use error_code::ErrorCode;
 pub use filter::MessageFilter;
 pub use status::MessageStatus;
 
-/// Whether a text left or came in.
+/// Whether the account sent or received a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -60,17 +60,17 @@ impl std::str::FromStr for Direction {
     }
 }
 
-/// The words of a text. `Debug` tells its length only, so that no log holds what people write.
+/// The text of a message. `Debug` shows only its length, so that no log contains what people write.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Body(Arc<str>);
 
 impl Body {
-    /// The words as typed or rendered.
+    /// A body of this text.
     pub fn new(text: impl Into<Arc<str>>) -> Self {
         Self(text.into())
     }
 
-    /// The words.
+    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -82,70 +82,73 @@ impl fmt::Debug for Body {
     }
 }
 
-/// One text. Serialises to the Message of the API and of webhooks.
+/// One message. Serialises to the Message of the API and of webhooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Its id; `created_at` is the millisecond the id carries.
+    /// Its id, which carries `created_at` in milliseconds.
     pub id: MessageId,
-    /// Whose it is; not part of the serialised form.
+    /// The account that sent or received it; not serialised.
     pub account: AccountId,
-    /// Sent or received.
+    /// Whether the account sent or received it.
     pub direction: Direction,
-    /// Where it stands.
+    /// Its state; see [`status`].
     pub status: MessageStatus,
-    /// Who it goes to.
+    /// The recipient's number.
     pub to: E164,
-    /// Who it comes from: for an outbound text the account's number, also beside a `sender`.
+    /// The sending number. For an outbound message this is the account's number, even if `sender`
+    /// is set.
     pub from: E164,
-    /// Its words.
+    /// Its text, after merging and with the opt-out line and short links, if any.
     pub body: Body,
-    /// How they are coded.
+    /// GSM 7-bit or UCS-2.
     pub encoding: Encoding,
-    /// How many parts they take.
+    /// The number of segments; each is one SMS.
     pub segments: Segments,
-    /// What was charged for them.
+    /// The credits charged for it, one for each segment; zero for a test or inbound message. Stays
+    /// as it is after a refund.
     pub credits: Credits,
-    /// The route that carries it, or brought it.
+    /// The route that carries an outbound message, or that received an inbound one.
     pub route: RouteName,
-    /// The approved sender name shown instead of `from`.
+    /// The approved sender name that recipients see instead of `from`; `None` if they see the
+    /// number.
     pub sender: Option<String>,
-    /// The caller's own reference.
+    /// The caller's own reference, at most 64 characters; `None` if none was given.
     pub client_ref: Option<String>,
-    /// The send request it came from.
+    /// The send or launch that created it; `None` for an inbound message.
     pub batch_id: Option<BatchId>,
-    /// The campaign it came from.
+    /// The campaign that it belongs to; `None` if it belongs to none.
     pub campaign_id: Option<CampaignId>,
-    /// The saved contact it goes to or comes from.
+    /// The saved contact that the other party is; `None` if the number was not a contact.
     pub contact_id: Option<ContactId>,
-    /// Why it failed or was not delivered.
+    /// Why it failed or was not delivered; `None` in all other states.
     pub error: Option<ErrorCode>,
-    /// Whether it is real.
+    /// Live or test.
     pub mode: Mode,
-    /// When it was to leave, if not at once.
+    /// The time that it was scheduled for; `None` if it was sent at once.
     pub scheduled_at: Option<Timestamp>,
-    /// When each thing happened to it.
+    /// When it reached each state.
     pub times: Times,
 }
 
-/// When each thing happened to a text.
+/// When a message reached each state; `None` for a state that it has not reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Times {
-    /// It left for the network.
+    /// When it was handed over to the network.
     pub sent_at: Option<Timestamp>,
-    /// The handset received it.
+    /// When the network reported its delivery to the handset.
     pub delivered_at: Option<Timestamp>,
-    /// It failed, or the network gave it up.
+    /// When it failed, or when the network reported that it was not delivered.
     pub failed_at: Option<Timestamp>,
-    /// It was cancelled.
+    /// When it was cancelled.
     pub cancelled_at: Option<Timestamp>,
-    /// It came in.
+    /// When it was received; set for inbound messages only.
     pub received_at: Option<Timestamp>,
-    /// Somebody marked it as read.
+    /// When it was marked as read; set for inbound messages only.
     pub read_at: Option<Timestamp>,
 }
 
 impl Times {
-    /// When the last thing happened that is known; the epoch when nothing has.
+    /// The latest of these times; the epoch if none is set.
     pub fn latest(&self) -> Timestamp {
         let Self { sent_at, delivered_at, failed_at, cancelled_at, received_at, read_at: _ } = self;
         let known = [sent_at, delivered_at, failed_at, cancelled_at, received_at];
@@ -154,7 +157,7 @@ impl Times {
 }
 
 impl Message {
-    /// The other party's number.
+    /// The other party's number: the recipient, or the sender of an inbound message.
     pub fn contact_number(&self) -> E164 {
         match self.direction {
             Direction::Outbound => self.to,
@@ -162,17 +165,18 @@ impl Message {
         }
     }
 
-    /// When it was made.
+    /// When it was created, in milliseconds, from its id.
     pub fn created_at(&self) -> Timestamp {
         self.id.timestamp()
     }
 
-    /// When it falls or fell due: its scheduled time, else the moment of acceptance.
+    /// When it is due: its scheduled time, else the time of acceptance.
     pub fn due_at(&self) -> Timestamp {
         self.scheduled_at.unwrap_or_else(|| self.created_at())
     }
 
-    /// An outbound text as it was when it was accepted: what a replay of the request shows.
+    /// An outbound message as it was when it was accepted, which is what a replay of the send
+    /// returns.
     #[must_use]
     pub fn as_accepted(mut self) -> Self {
         self.status = MessageStatus::on_acceptance(self.scheduled_at);
@@ -182,18 +186,18 @@ impl Message {
     }
 }
 
-/// One line of a text's history.
+/// One line of a message's timeline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TimelineEntry {
-    /// The status it took.
+    /// The status that the message had from this time on.
     pub status: MessageStatus,
-    /// What else is known, for people.
+    /// An explanation for people, at most 300 characters; `None` if there is none.
     pub detail: Option<String>,
-    /// When.
+    /// When it happened.
     pub at: Timestamp,
 }
 
-/// The wire shape of a [`Message`], in the order of the specification's table.
+/// The serialised form of a [`Message`], in the order of the specification's table.
 #[derive(Serialize)]
 struct Wire<'a> {
     id: MessageId,

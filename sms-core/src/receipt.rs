@@ -1,4 +1,4 @@
-//! Receipts (DLRs): what a network says became of a text that left.
+//! Delivery receipts (DLRs): a network's report on what became of a message.
 
 use crate::ids::{FollowUpId, Ids, MessageId};
 use crate::message::change::{Changed, News, change};
@@ -9,10 +9,10 @@ use crate::time::Timestamp;
 pub mod report;
 pub mod store;
 
-/// What a receipt says.
+/// What a receipt reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReceiptStatus {
-    /// The handset received the text.
+    /// The handset received the message.
     Delivered,
     /// The network could not deliver it.
     Undelivered(ErrorCode),
@@ -21,9 +21,9 @@ pub enum ReceiptStatus {
 /// A receipt as a route reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
-    /// The text it is about.
+    /// The message that it is about.
     pub message: MessageId,
-    /// What it says.
+    /// What it reports.
     pub status: ReceiptStatus,
 }
 
@@ -37,20 +37,20 @@ impl Receipt {
 /// A receipt to be recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceiptPlan {
-    /// What the route reported.
+    /// The receipt as the route reported it.
     pub receipt: Receipt,
-    /// When it came.
+    /// When it arrived.
     pub at: Timestamp,
-    /// Ids for what recording makes.
+    /// Ids for the refund and the events.
     pub ids: Ids,
-    /// The simulated comeback that this receipt fulfils; if it is no longer there the receipt was
-    /// recorded before, and nothing is written.
+    /// The simulated follow-up that this receipt fulfils; `None` for a receipt from a network. If
+    /// the follow-up no longer exists, the receipt is already recorded and nothing is written.
     pub follow_up: Option<FollowUpId>,
 }
 
 impl ReceiptPlan {
-    /// What the receipt changes about the text as the store finds it under its lock; `None` when
-    /// it is late or repeated news.
+    /// What the receipt changes about the message that the store found under its lock; `None` for
+    /// late or repeated news.
     pub fn settle(&mut self, message: &Message) -> Option<Changed> {
         let news = match self.receipt.status {
             ReceiptStatus::Delivered => News::new(Trigger::Deliver, self.at),
@@ -60,16 +60,16 @@ impl ReceiptPlan {
     }
 }
 
-/// What became of a receipt.
+/// The result of recording a receipt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Recorded {
-    /// The text changed; here it is as it is now.
+    /// The message changed. Carries the message after the change.
     Changed(Message),
-    /// It was late or repeated news; here is the text as it was and is.
+    /// The receipt was late or repeated. Carries the unchanged message.
     Unchanged(Message),
-    /// No text has this id.
+    /// No message has this id.
     NoSuchMessage,
-    /// The simulated comeback was fulfilled before.
+    /// The simulated follow-up was fulfilled before.
     AlreadyDone,
 }
 

@@ -1,8 +1,8 @@
-//! Sending: from a request to accepted texts.
+//! Sending: from a request to accepted messages.
 //!
-//! [`request`] says what may be asked, [`recipients`] who of those asked for gets a text,
-//! [`plan`] works out every text ([`writer`]) and its price, [`quote`] shows that price, [`settle`]
-//! decides with the account locked, [`idempotency`] knows a request again.
+//! [`request`] holds the request and its rules, [`recipients`] decides who receives a message,
+//! [`plan`] computes every message ([`writer`]) and the price, [`quote`] shows that price,
+//! [`settle`] decides with the account locked, and [`idempotency`] recognises a repeated request.
 
 pub mod facts;
 pub mod idempotency;

@@ -1,9 +1,9 @@
-//! Cancelling a campaign: one commit says that it is cancelled, and from then on no text of it is
-//! taken by a worker; the texts follow in portions, each with its refund.
+//! Cancelling a campaign. One commit marks it as cancelled. From then on no worker claims its
+//! messages. The messages are then cancelled in portions, each with its refund.
 //!
-//! What a worker had taken before is on its way. So the race is decided text by text, and neither a
-//! million texts nor a program that dies in the middle holds anybody up: whoever finds texts left
-//! over, a worker that would take them or the tidying, cancels them then.
+//! Messages that a worker claimed before are still sent, so the race is decided message by message.
+//! Neither a million messages nor a program that dies midway blocks anything: a worker that would
+//! claim a leftover message cancels it, or tidying does.
 
 use super::{Campaign, CampaignStatus};
 use crate::ids::{AccountId, CampaignId, Ids, MessageId};
@@ -12,17 +12,17 @@ use crate::message::change::{Changed, News, change};
 use crate::message::status::Trigger;
 use crate::time::Timestamp;
 
-/// So many texts make a good portion.
+/// How many messages a portion has.
 pub const PORTION: usize = 2_000;
 
-/// The owner's wish to cancel a campaign.
+/// A request to cancel a campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CancelPlan {
-    /// Whose campaign.
+    /// The account that cancels.
     pub account: AccountId,
-    /// Which.
+    /// The campaign to cancel.
     pub campaign: CampaignId,
-    /// When.
+    /// The time of the request.
     pub at: Timestamp,
 }
 
@@ -32,14 +32,14 @@ pub enum CancelRefused {
     /// The account has no such campaign.
     #[error("no such campaign")]
     NoSuchCampaign,
-    /// It is a draft, has been sent, or was cancelled before.
-    #[error("a campaign that is {0} cannot be cancelled")]
+    /// It is a draft, has been sent, or was cancelled before. Carries its status.
+    #[error("only a scheduled or sending campaign can be cancelled; this one is {0}")]
     NotCancellable(CampaignStatus),
 }
 
 impl CancelPlan {
-    /// The campaign after the verdict, as the store finds it under its lock. Its texts are still to
-    /// be cancelled.
+    /// The campaign marked as cancelled, given the one that the store found under its lock. Its
+    /// messages are cancelled afterwards.
     pub fn settle(&self, found: Option<Campaign>) -> Result<Campaign, CancelRefused> {
         let mut campaign = found.ok_or(CancelRefused::NoSuchCampaign)?;
         let status = campaign.status(self.at);
@@ -54,35 +54,35 @@ impl CancelPlan {
     }
 }
 
-/// A portion of the texts of a cancelled campaign.
+/// A request to cancel a portion of the messages of a cancelled campaign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SweepPlan {
-    /// Whose campaign.
+    /// The account that the campaign belongs to.
     pub account: AccountId,
-    /// Which; only one that was cancelled is swept.
+    /// The campaign, which has to be cancelled.
     pub campaign: CampaignId,
-    /// Where the portion before ended.
+    /// The last message of the portion before; `None` for the first portion.
     pub after: Option<MessageId>,
-    /// How many texts at most.
+    /// The most messages to process.
     pub limit: usize,
-    /// When.
+    /// The time of the request.
     pub at: Timestamp,
-    /// Ids for what cancelling makes.
+    /// Ids for the refunds and the events.
     pub ids: Ids,
 }
 
 impl SweepPlan {
-    /// What the sweep does to a text as the store finds it under its lock; nothing to one that is
-    /// on its way or past it.
+    /// What the sweep does to a message that the store found under its lock; `None` if the message
+    /// has been claimed or is in a later state.
     pub fn settle(&mut self, message: &Message) -> Option<Changed> {
         change(message, &News::new(Trigger::Cancel, self.at), &mut self.ids)
     }
 }
 
-/// What a sweep did.
+/// The result of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Swept {
-    /// The last text of the portion: the next one begins after it. None when no text was left, and
-    /// the campaign needs no more sweeping.
+    /// The last message of the portion, after which the next one begins; `None` if no message was
+    /// left and the campaign needs no more sweeping.
     pub last: Option<MessageId>,
 }

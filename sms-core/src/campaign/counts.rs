@@ -1,9 +1,9 @@
-//! How many texts of a campaign stand where, kept without counting them.
+//! How many messages of a campaign are in each status, kept without counting them.
 //!
-//! Each commit that changes texts adds up what it did to each campaign: one [`CountDelta`], which a
-//! store writes in the same commit. A count is what the launch made and all deltas since. So
-//! workers that change texts of one campaign do not wait for each other, and reading scans no
-//! texts.
+//! Each commit that changes messages adds up what it did to each campaign in one [`CountDelta`],
+//! which the store writes in the same commit. A count is the number that the launch created plus
+//! all deltas since. So workers that change messages of one campaign do not wait for each other,
+//! and reading scans no messages.
 
 use std::collections::BTreeMap;
 
@@ -12,20 +12,20 @@ use crate::message::change::Changed;
 use crate::message::{Message, MessageStatus};
 use crate::time::Timestamp;
 
-/// How many statuses an outbound text may have.
+/// The number of statuses that an outbound message can have.
 pub const STATUSES: usize = 8;
 
-/// How many texts stand where.
+/// How many messages are in each status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts([u64; STATUSES]);
 
-/// Where a status stands in arrays of counts: the order of the specification.
+/// The index of a status in arrays of counts, in the order of the specification.
 fn place(status: MessageStatus) -> Option<usize> {
     Counts::STATUSES.iter().position(|one| *one == status)
 }
 
 impl Counts {
-    /// The statuses that are counted, in the order of [`Counts::to_array`].
+    /// The counted statuses, in the order of [`Counts::to_array`].
     pub const STATUSES: [MessageStatus; STATUSES] = [
         MessageStatus::Scheduled,
         MessageStatus::Queued,
@@ -37,7 +37,7 @@ impl Counts {
         MessageStatus::Cancelled,
     ];
 
-    /// So many texts of one status, and no others.
+    /// This many messages in one status, and none in the others.
     pub fn only(status: MessageStatus, count: u64) -> Self {
         let mut counts = Self::default();
         if let Some(place) = place(status) {
@@ -56,22 +56,22 @@ impl Counts {
         self.0
     }
 
-    /// How many texts have this status.
+    /// How many messages have this status.
     pub fn of(&self, status: MessageStatus) -> u64 {
         place(status).map_or(0, |place| self.0[place])
     }
 
-    /// How many texts are there.
+    /// How many messages there are.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// How many texts have still to leave, fail or be cancelled.
+    /// How many messages have not been sent, failed or been cancelled yet.
     pub fn waiting(&self) -> u64 {
         MessageStatus::CLAIMABLE.into_iter().map(|status| self.of(status)).sum()
     }
 
-    /// The counts of these texts.
+    /// The counts of these messages.
     pub fn count<'a>(texts: impl IntoIterator<Item = &'a Message>) -> Self {
         let mut counts = Self::default();
         for place in texts.into_iter().filter_map(|text| place(text.status)) {
@@ -93,22 +93,22 @@ impl Counts {
 /// What one commit did to the counts of one campaign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CountDelta {
-    /// Whose campaign it is.
+    /// The account that the campaign belongs to.
     pub account: AccountId,
-    /// Which.
+    /// The campaign.
     pub campaign: CampaignId,
     /// The change of each count, in the order of [`Counts::STATUSES`].
     pub by: [i64; STATUSES],
-    /// When a text last stopped waiting, if one did.
+    /// When a message last stopped waiting; `None` if this commit changed no waiting message.
     pub settled_at: Option<Timestamp>,
 }
 
-/// What one commit does to the counts of campaigns, gathered from its changes of texts.
+/// What one commit does to the counts of campaigns, added up over its changes of messages.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CountChanges(BTreeMap<(AccountId, CampaignId), CountDelta>);
 
 impl CountChanges {
-    /// Takes in one change of a text. Texts of no campaign change nothing here.
+    /// Adds one change of a message. A message of no campaign has no effect.
     pub fn add(&mut self, changed: &Changed) {
         let Changed { was, message, timeline, refund: _, events: _ } = changed;
         let Some(campaign) = message.campaign_id else { return };
@@ -213,7 +213,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever happens to texts, in whatever commits: launch and deltas are a recount.
+        /// Whatever happens to messages in whatever commits, the launch and the deltas equal a
+        /// recount.
         #[test]
         fn counts_are_a_recount_after_any_history(
             history in proptest::collection::vec((0usize..6, 0usize..6, any::<bool>()), 0..80),

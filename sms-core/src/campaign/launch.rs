@@ -1,10 +1,10 @@
-//! Launching: a plan that writes the texts of a whole list a page of contacts at a time, and the
-//! verdict on it once all are known.
+//! Launching a campaign: a plan that writes the messages of a list one page of contacts at a time,
+//! and the verdict once all pages are known.
 //!
-//! A list may be as long as a million contacts, so its texts are nowhere all at once. The store
-//! locks the campaign, reads the list in pages, hands each to [`LaunchPlan::page`] and writes what
-//! it answers; at the end it locks the account and asks [`LaunchPlan::settle`]. A refusal undoes
-//! everything.
+//! A list may hold a million contacts, so its messages are never in memory all at once. The store
+//! locks the campaign, reads the list page by page, passes each page to [`LaunchPlan::page`] and
+//! writes the result. At the end it locks the account and calls [`LaunchPlan::settle`]. A refusal
+//! undoes everything.
 
 use super::quiet_hours::quiet_until;
 use super::{Campaign, Counts, Launch, LinkTotals};
@@ -19,54 +19,55 @@ use crate::link::Link;
 use crate::message::{Message, MessageStatus};
 use crate::sending::facts::PlanFacts;
 use crate::sending::request::check_schedule;
-use crate::sending::settle::{TEST_NUMBERS_PER_REQUEST, TestTexts, test_wait};
+use crate::sending::settle::{TEST_NUMBERS_PER_REQUEST, TEST_TEXTS_PER_HOUR, TestTexts, test_wait};
 use crate::sending::writer::{NewMessages, Origin, TextWriter, Timing};
 use crate::store::CommitError;
 use crate::text::{MAX_SINGLE_PARTS, Segments};
 use crate::time::Timestamp;
 
-/// So many contacts make a good page.
+/// How many contacts a page has.
 const PAGE: usize = 5_000;
 
-/// The most parts that a text may count: as much as ten single parts hold, in joined ones.
+/// The most segments that a message may have: concatenated segments with as many characters as ten
+/// single ones.
 const MOST_PARTS: Segments = Segments::new(MAX_SINGLE_PARTS + 1);
 
-/// What a launch asks for; what is `None` is as the draft says.
+/// The options of a launch. An option that is `None` is as the draft says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LaunchOptions {
-    /// When the texts shall leave, up to a year ahead; now unless given.
+    /// When to send the messages, at most a year ahead; `None` for now.
     pub schedule_at: Option<Timestamp>,
-    /// Whether links are tracked.
+    /// Whether to track links.
     pub track_links: Option<bool>,
-    /// Whether the texts leave inside quiet hours too.
+    /// Whether to send the messages during quiet hours too.
     pub ignore_quiet_hours: Option<bool>,
 }
 
-/// Whether a launch waits for the end of quiet hours.
+/// Whether a launch is delayed until the end of quiet hours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QuietHoursApplied {
-    /// It does.
+    /// It is delayed.
     Yes,
-    /// It goes when it was asked to.
+    /// It is sent at the requested time.
     No,
 }
 
-/// When the texts of a launch leave.
+/// When the messages of a launch are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Departure {
-    /// Their moment, if they do not leave at once.
+    /// The time to send them; `None` for now.
     pub scheduled_at: Option<Timestamp>,
-    /// Whether that is the end of quiet hours.
+    /// Whether quiet hours delay them.
     pub quiet_hours: QuietHoursApplied,
 }
 
 impl LaunchOptions {
-    /// Every rule about single fields that they break.
+    /// The rule for `schedule_at`, if the options break it.
     pub fn check(&self, now: Timestamp) -> Option<FieldError> {
         self.schedule_at.and_then(|at| check_schedule(at, now))
     }
 
-    /// The draft with what the launch asks for.
+    /// The draft with these options applied.
     #[must_use]
     pub fn apply(&self, draft: Campaign) -> Campaign {
         Campaign {
@@ -76,9 +77,9 @@ impl LaunchOptions {
         }
     }
 
-    /// When the texts of `campaign`, as [`LaunchOptions::apply`] left it, leave.
+    /// When to send the messages of `campaign`, to which [`LaunchOptions::apply`] was applied.
     pub fn departure(&self, campaign: &Campaign, settings: &Settings, now: Timestamp) -> Departure {
-        // A moment that has just passed means now, as in a send.
+        // As in a send, a time that has just passed means now.
         let wanted = self.schedule_at.filter(|at| *at > now);
         let until = if campaign.ignore_quiet_hours {
             None
@@ -95,21 +96,21 @@ impl LaunchOptions {
     }
 }
 
-/// A campaign about to be launched.
+/// A plan to launch a campaign.
 #[derive(Debug, Clone)]
 #[must_use = "a plan does nothing until a store commits it"]
 pub struct LaunchPlan {
     /// The draft that it launches, as it was read.
     pub draft: Campaign,
-    /// The same with what the launch asks for.
+    /// The draft with the options of the launch applied.
     wanted: Campaign,
     /// Live or test.
     pub mode: Mode,
-    /// Names the texts.
+    /// The id shared by the messages.
     pub batch: BatchId,
-    /// When it was planned.
+    /// When the launch was planned.
     pub at: Timestamp,
-    /// How many contacts are read at a time.
+    /// How many contacts the store reads at a time.
     pub page_size: usize,
     scheduled_at: Option<Timestamp>,
     entry_id: LedgerEntryId,
@@ -119,24 +120,24 @@ pub struct LaunchPlan {
     totals: Totals,
 }
 
-/// What the pages planned so far come to.
+/// The totals of the pages planned so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Totals {
-    /// Texts.
+    /// Messages.
     pub recipients: u64,
-    /// Contacts that get none.
+    /// Contacts that receive no message.
     pub rejected: u64,
-    /// What the texts cost.
+    /// The price of the messages.
     pub price: Credits,
-    /// Tracked links in them.
+    /// Tracked links in the messages.
     pub links: u64,
 }
 
-/// What a page of contacts gets.
+/// What the contacts of one page receive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "what is planned has to be written by the store"]
 pub struct Written {
-    /// The texts.
+    /// The messages.
     pub texts: Vec<Message>,
     /// The tracked links in them.
     pub links: Vec<Link>,
@@ -145,69 +146,69 @@ pub struct Written {
 /// What the verdict on a launch depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaunchFacts {
-    /// The campaign as it is now.
+    /// The campaign as the store found it; `None` if it does not exist.
     pub campaign: Option<Campaign>,
-    /// How many contacts are on its list, if that is there.
+    /// The number of contacts on its list; `None` if the list does not exist.
     pub list_size: Option<u64>,
-    /// The state of the account.
+    /// The status of the account.
     pub status: AccountStatus,
-    /// What it can spend.
+    /// The balance of the account.
     pub balance: Credits,
-    /// With a test key: when the account made test texts within the last hour, and how many, in any
-    /// order. Empty with a live one.
+    /// For a test key: the times within the last hour at which the account created test messages,
+    /// and how many each time, in any order. Empty for a live key.
     pub test_texts: Vec<(Timestamp, u32)>,
 }
 
-/// What a commit writes for a launch, beside its [new messages](LaunchPlan::new_messages).
+/// What a commit writes for a launch, besides its [new messages](LaunchPlan::new_messages).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a verdict has to be written by the store"]
 pub struct LaunchWrites {
-    /// The campaign as it is now, with a launch.
+    /// The campaign with its launch.
     pub campaign: Campaign,
-    /// The entry that takes the credits; `None` for a launch that takes none.
+    /// The ledger entry of the charge; `None` for a launch that costs nothing.
     pub entry: Option<Entry>,
-    /// The balance it leaves.
+    /// The balance after the charge.
     pub balance: Credits,
-    /// What counts towards the account's test texts of the hour.
+    /// What counts towards the account's test messages of the hour; `None` for a live launch.
     pub test_texts: Option<TestTexts>,
-    /// Conversations that there are with numbers that this batch texts move to its messages. One
-    /// that has a newer message stays where it is.
+    /// The batch whose messages move the existing conversations with their recipients. A
+    /// conversation with a newer message does not move.
     pub conversations: BatchId,
 }
 
-/// Why a campaign was not launched; nothing was written.
+/// Why a campaign was not launched. Nothing was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LaunchRefused {
     /// The account has no such campaign.
     #[error("no such campaign")]
     NoSuchCampaign,
     /// It was launched before.
-    #[error("the campaign was launched already")]
+    #[error("the campaign has already been launched")]
     AlreadyLaunched,
-    /// Its list was removed.
+    /// Its list was deleted. Carries the id of the list.
     #[error("no such list")]
     NoSuchList(ListId),
-    /// Nobody on its list can be texted.
-    #[error("nobody on the list can be texted")]
+    /// No contact on its list can be sent a message.
+    #[error("the list has no contact that a message can be sent to")]
     NoRecipients,
-    /// A test key's list holds more contacts than a test may text.
-    #[error("a test key may text at most {TEST_NUMBERS_PER_REQUEST} numbers in one request")]
+    /// The list has more contacts than a test key may send to.
+    #[error("a test key can send to at most {TEST_NUMBERS_PER_REQUEST} numbers in one request")]
     TestLimitExceeded,
-    /// The account's state forbids it.
+    /// The account's status forbids sending.
     #[error(transparent)]
     MayNotSend(#[from] MayNotSend),
-    /// The account made too many test texts within the hour.
-    #[error("the account's test texts of this hour are used up")]
+    /// The account has sent too many test messages within the hour.
+    #[error("the account has sent its {TEST_TEXTS_PER_HOUR} test messages this hour; retry later")]
     TestTextsUsedUp {
-        /// When there will be room for these.
+        /// How long to wait until these messages fit into the hour.
         retry_after: std::time::Duration,
     },
-    /// It costs more than there is.
-    #[error("{needed} credits are needed and {balance} are there")]
+    /// The launch costs more than the balance.
+    #[error("this send costs {}, but the balance is {balance}", .needed.with_unit())]
     InsufficientCredit {
-        /// What it costs.
+        /// The price of the launch.
         needed: Credits,
-        /// What there is.
+        /// The balance of the account.
         balance: Credits,
     },
 }
@@ -215,8 +216,9 @@ pub enum LaunchRefused {
 type Refused = CommitError<LaunchRefused>;
 
 impl LaunchPlan {
-    /// Plans a launch of `draft` with `options`. Of the facts, `body`, `sender` and `at` are the
-    /// draft's and the launch's own; nobody need be known to have opted out, as contacts tell it.
+    /// Plans a launch of `draft` with `options`. In the facts, `body`, `sender` and `at` are those
+    /// of the draft and the launch. `opted_out` may be empty, because each contact carries its
+    /// opt-out.
     pub fn new(
         draft: Campaign,
         options: &LaunchOptions,
@@ -251,12 +253,12 @@ impl LaunchPlan {
         }
     }
 
-    /// Whose campaign it is.
+    /// The account that the campaign belongs to.
     pub fn account(&self) -> AccountId {
         self.draft.account
     }
 
-    /// Writes the texts of the next contacts of the list, in their order, and their tracked links.
+    /// Writes the messages and tracked links for the next contacts of the list, in their order.
     pub fn page(&mut self, contacts: &[Contact]) -> Written {
         let mut texts = Vec::with_capacity(contacts.len());
         let mut links = Vec::new();
@@ -280,12 +282,12 @@ impl LaunchPlan {
         Written { texts, links }
     }
 
-    /// What the pages planned so far come to.
+    /// The totals of the pages planned so far.
     pub fn totals(&self) -> Totals {
         self.totals
     }
 
-    /// What is written of a page.
+    /// What a commit writes for a page.
     pub fn new_messages<'a>(&self, page: &'a Written) -> NewMessages<'a> {
         let Written { texts, links } = page;
         let mut new = NewMessages::default();
@@ -293,13 +295,14 @@ impl LaunchPlan {
         new
     }
 
-    /// The campaign, if this very plan launched it: its commit came about, and the answer was lost.
+    /// The launched campaign, if this very plan launched it: the commit succeeded, but its answer
+    /// was lost.
     pub fn launched_before(&self, facts: &LaunchFacts) -> Option<Campaign> {
         let is_mine = |launch: &Launch| launch.batch == self.batch;
         facts.campaign.clone().filter(|campaign| campaign.launch.as_ref().is_some_and(is_mine))
     }
 
-    /// What can be told before any page is planned.
+    /// The refusals that are known before any page is planned.
     pub fn begin(&self, facts: &LaunchFacts) -> Result<(), Refused> {
         let refused = |reason| Err(CommitError::Refused(reason));
         let Some(campaign) = &facts.campaign else { return refused(LaunchRefused::NoSuchCampaign) };
@@ -318,7 +321,7 @@ impl LaunchPlan {
         Ok(())
     }
 
-    /// Whether it may well be refused once all pages are known. Then they had better be planned
+    /// Whether the launch may be refused once all pages are known. If so, it is cheaper to plan it
     /// once without writing anything.
     pub fn is_doubtful(&mut self, facts: &LaunchFacts) -> bool {
         if facts.status.may_send(self.mode).is_err() {
@@ -330,14 +333,14 @@ impl LaunchPlan {
         !self.mode.is_test() && size.saturating_mul(each) > facts.balance.get()
     }
 
-    /// The plan with placeholders in the place of links' codes. Planned to the end it is refused
-    /// for the reasons that the plan itself is; it draws nothing, and has nothing to write.
+    /// The plan with placeholders instead of the codes of links. Once all pages are planned, it is
+    /// refused for the same reasons as the plan. It draws no codes and has nothing to write.
     pub fn rehearsal(&self) -> Self {
         Self { writer: self.writer.clone().showing_only(), ..self.clone() }
     }
 
-    /// Decides, once every page is planned. Between reading the facts and writing the verdict no
-    /// other commit of the account may run, nor one that changes the campaign.
+    /// Decides, once every page is planned. Between reading the facts and writing the verdict, no
+    /// other commit of the account may run, and none that changes the campaign.
     pub fn settle(&self, facts: &LaunchFacts) -> Result<LaunchWrites, Refused> {
         self.begin(facts)?;
         let Totals { recipients, rejected, price, links } = self.totals;

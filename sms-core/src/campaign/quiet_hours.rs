@@ -1,26 +1,26 @@
-//! Quiet hours: when a campaign waits. Times of day are those that clocks in London show.
+//! Quiet hours: when a campaign has to wait. Times of day are those of clocks in London.
 
 use chrono::{Days, NaiveDate, NaiveTime};
 
 use crate::account::{LocalTime, QuietHours};
 use crate::time::{Timestamp, london};
 
-/// When the quiet hours end that `at` lies in; `None` when it lies in none.
+/// The end of the quiet hours that contain `at`; `None` if `at` is outside quiet hours.
 ///
-/// They include their start and exclude their end; equal times mean none. Where the change of
-/// clocks skips one of the two, it is the moment of the change; where clocks show it twice, it is
-/// the first time.
+/// Quiet hours include their start and exclude their end; equal times mean no quiet hours. If the
+/// change of clocks skips a start or an end, the time of the change counts. If clocks show it
+/// twice, the first counts.
 pub fn quiet_until(hours: QuietHours, at: Timestamp) -> Option<Timestamp> {
     let mut end = window_end(hours, at)?;
-    // Clocks that skip an end and the next start make one window of two.
+    // If clocks skip an end and the next start, two windows become one.
     while let Some(later) = window_end(hours, end) {
         end = later;
     }
     Some(end)
 }
 
-/// The end of the one window that `at` lies in. A window belongs to the day that it begins on, so
-/// it is this day's or the day before's.
+/// The end of the one window that contains `at`. A window belongs to the day on which it begins, so
+/// it is the window of this day or of the day before.
 fn window_end(hours: QuietHours, at: Timestamp) -> Option<Timestamp> {
     if hours.start == hours.end {
         return None;
@@ -58,7 +58,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    /// (quiet hours, a moment, the end of the quiet hours it lies in)
+    /// Each case: quiet hours, a time, and the end of the quiet hours that contain it.
     fn check(cases: &[(&str, &str, Option<&str>)]) {
         for (window, moment, end) in cases {
             assert_eq!(quiet_until(hours(window), at(moment)), end.map(at), "{window} at {moment}");
@@ -159,7 +159,7 @@ mod tests {
                 let shown = clock(until);
                 prop_assert!(shown == end || skipped.contains(&until.to_string().as_str()));
             } else {
-                // But in the hour that is shown twice, what clocks show decides.
+                // In the hour that clocks show twice, the shown time decides.
                 let shown = clock(at);
                 let inside = if start <= end {
                     (start..end).contains(&shown)

@@ -12,15 +12,15 @@ use crate::time::Timestamp;
 
 /// Keeps campaigns.
 ///
-/// Every commit that changes texts of a campaign, whichever command makes it, also writes what
-/// [`ChangeWrites`](crate::commit::ChangeWrites) says of it, so that a campaign that is read shows
-/// counts that are a recount of its texts.
+/// Every commit that changes messages of a campaign, whatever its command, also writes the deltas
+/// in [`ChangeWrites`](crate::commit::ChangeWrites), so that the counts of a campaign always equal
+/// a recount of its messages.
 #[async_trait]
 pub trait CampaignStore: Send + Sync {
     /// Writes a new draft. Its account has to exist.
     async fn campaign_create(&self, draft: Campaign) -> Result<(), StoreError>;
 
-    /// One campaign of the account.
+    /// One campaign; `None` if the account has no such campaign.
     async fn campaign_get(
         &self,
         account: AccountId,
@@ -34,7 +34,7 @@ pub trait CampaignStore: Send + Sync {
         page: PageRequest,
     ) -> Result<Page<Campaign>, StoreError>;
 
-    /// Applies [`CampaignChange::settle`] to the campaign as it is, with no other change of it in
+    /// Applies [`CampaignChange::settle`] to the stored campaign. No other change of it may run in
     /// between.
     async fn campaign_update(
         &self,
@@ -44,47 +44,48 @@ pub trait CampaignStore: Send + Sync {
         at: Timestamp,
     ) -> Result<Campaign, CommitError<EditRefused>>;
 
-    /// Removes a campaign, if it is [`editable`](super::editable).
+    /// Deletes a campaign if it is [`editable`](super::editable).
     async fn campaign_delete(
         &self,
         account: AccountId,
         id: CampaignId,
     ) -> Result<(), CommitError<EditRefused>>;
 
-    /// Launches a campaign, whole or not at all: asks [`LaunchPlan::begin`], plans every contact of
-    /// the list with [`LaunchPlan::page`], the oldest first and as the list was at one moment,
-    /// writes the texts and their places in the queue, and then what [`LaunchPlan::settle`] says.
-    /// Memory must not grow with the list, where texts are not kept in memory.
+    /// Launches a campaign, whole or not at all: calls [`LaunchPlan::begin`]; plans every contact
+    /// of the list with [`LaunchPlan::page`], the oldest first, from one snapshot of the list;
+    /// writes the messages and their places in the queue; then writes the result of
+    /// [`LaunchPlan::settle`]. Memory must not grow with the list, except in a store that keeps
+    /// messages in memory.
     ///
-    /// Between reading the campaign and the commit, nothing else may change the campaign; between
-    /// reading the account and the commit, which has to be brief, no other commit of the account
-    /// may run. Answers the campaign as it is then.
+    /// Between reading the campaign and the commit, nothing else may change the campaign. Between
+    /// reading the account and the commit, which has to be short, no other commit of the account
+    /// may run. Returns the campaign after the launch.
     async fn campaign_launch(
         &self,
         plan: LaunchPlan,
     ) -> Result<Campaign, CommitError<LaunchRefused>>;
 
-    /// Marks a campaign as cancelled, as [`CancelPlan::settle`] says. From then on a claim
-    /// [cancels](crate::dispatch::ClaimVerdict::Cancel) those of its texts that it finds due and
-    /// that no worker had taken; the others are still to be swept.
+    /// Marks a campaign as cancelled, as [`CancelPlan::settle`] decides. From then on a claim
+    /// [cancels](crate::dispatch::ClaimVerdict::Cancel) the due messages of the campaign that no
+    /// worker has claimed. A sweep has to cancel the others.
     async fn campaign_cancel(
         &self,
         plan: CancelPlan,
     ) -> Result<Campaign, CommitError<CancelRefused>>;
 
-    /// Cancels a portion of the texts of a cancelled campaign, the oldest first, each by
-    /// [`SweepPlan::settle`]: texts, timelines and refunds in one commit, during which no worker
-    /// may take them.
+    /// Cancels a portion of the messages of a cancelled campaign, the oldest first, each by
+    /// [`SweepPlan::settle`]: status, timeline and refund in one commit, during which no worker may
+    /// claim them.
     async fn campaign_sweep(&self, plan: SweepPlan) -> Result<Swept, StoreError>;
 
-    /// Up to `limit` campaigns cancelled before `before` that were not swept to the end.
+    /// Up to `limit` campaigns cancelled before `before` whose sweep has not finished.
     async fn campaigns_unswept(
         &self,
         before: Timestamp,
         limit: usize,
     ) -> Result<Vec<(AccountId, CampaignId)>, StoreError>;
 
-    /// Folds up to `limit` deltas of counts into the campaigns they belong to, which changes no
-    /// answer. Returns how many; a store that keeps none returns 0.
+    /// Folds up to `limit` deltas of counts into their campaigns, which changes no count that is
+    /// read. Returns how many; a store that keeps no deltas returns 0.
     async fn campaign_counts_tidy(&self, limit: usize) -> Result<usize, StoreError>;
 }

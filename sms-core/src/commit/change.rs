@@ -1,4 +1,4 @@
-//! Changes of messages, gathered from any number of verdicts.
+//! Changes of messages, collected from any number of verdicts.
 
 use std::collections::BTreeMap;
 
@@ -19,32 +19,32 @@ use crate::statistics::Tally;
 pub struct ChangeWrites {
     /// Messages that changed, by id, each once.
     pub messages: Vec<MessageWrite>,
-    /// Messages that leave the queue, if they are in it.
+    /// Messages that leave the queue if they are in it.
     pub unqueued: Vec<MessageId>,
-    /// Who was contacted, each pair of numbers once. Where the store knows a later contact of the
-    /// pair, that one stays.
+    /// Who was contacted, each pair of numbers once. If the store has a later contact of the pair,
+    /// it keeps that one.
     pub contacted: Vec<Texted>,
-    /// Credits that go back: [posted](super::LedgerWrites::post) against the balance of each
-    /// account, with the account locked. They always fit.
+    /// Refunds, [posted](super::LedgerWrites::post) against the balance of each account with the
+    /// account locked. They always fit.
     pub refunds: BTreeMap<AccountId, Vec<Draft>>,
     /// The change of each campaign's counts, each campaign once.
     pub counts: Vec<CountDelta>,
     /// What the messages count in statistics. Refunds count in their [`super::LedgerWrites`].
     pub tally: Tally,
-    /// Events to be delivered, in order.
+    /// Events to deliver, in order.
     pub raised: Vec<Raised>,
 }
 
-/// A message written over what it was.
+/// A message to write over its earlier state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageWrite {
-    /// The message as it is now. Only its status, its error and its times can differ.
+    /// The message after the change. Only its status, error and times can differ.
     pub message: Message,
     /// New lines of its timeline, in order.
     pub lines: Vec<TimelineEntry>,
 }
 
-/// Gathers changes for one commit, in order. A later change of a message builds on an earlier one.
+/// Collects changes for one commit, in order. A later change of a message builds on an earlier one.
 #[derive(Debug, Clone, Default)]
 #[must_use = "what is gathered has to be written by the store"]
 pub struct Changes {
@@ -57,7 +57,7 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Adds what one plan changes. The ids that the plan has left name its deliveries.
+    /// Adds the changes of one plan. The plan's remaining ids name the deliveries.
     pub fn add(&mut self, changes: impl IntoIterator<Item = Changed>, ids: &Ids) {
         let mut events = Vec::new();
         for changed in changes {
@@ -66,7 +66,7 @@ impl Changes {
         self.raise(events, ids);
     }
 
-    /// Adds one change, and its events to those that are still to be [raised](Self::raise).
+    /// Adds one change, and appends its events to those that are still to be [raised](Self::raise).
     pub(super) fn add_silently(&mut self, changed: Changed, events: &mut Vec<Event>) {
         if let Some(texted) = changed.texted() {
             let last = self.contacted.entry((texted.number, texted.person)).or_insert(texted);
@@ -91,7 +91,7 @@ impl Changes {
         }
     }
 
-    /// Adds a line to a message's timeline that changes nothing else.
+    /// Adds a line to a message's timeline and changes nothing else.
     pub(super) fn note(&mut self, message: Message, line: TimelineEntry) {
         self.put(message, vec![line]);
     }
@@ -106,13 +106,13 @@ impl Changes {
         }
     }
 
-    /// The message as the changes gathered so far leave it; `None` when they leave it alone.
+    /// The message as the collected changes leave it; `None` if they do not change it.
     pub(super) fn latest(&self, id: MessageId) -> Option<&Message> {
         self.messages.get(&id).map(|write| &write.message)
     }
 
-    /// Settles a receipt against the message as the store found it under its lock, and as the
-    /// changes gathered so far leave it.
+    /// Settles a receipt against the message that the store found under its lock, as the collected
+    /// changes leave it.
     pub fn receipt(&mut self, plan: &mut ReceiptPlan, found: Option<&Message>) -> Recorded {
         let Some(found) = found else { return Recorded::NoSuchMessage };
         let message = self.latest(found.id).unwrap_or(found);
@@ -124,8 +124,8 @@ impl Changes {
         Recorded::Changed(message)
     }
 
-    /// Settles a report of a part against its message and all parts of it, as the store found them
-    /// under its lock. The report is kept with its part unless the answer is
+    /// Settles a report on a segment against its message and all recorded segments, which the store
+    /// found under its lock. The store keeps the report with its segment unless the answer is
     /// [`Reported::Repeat`].
     pub fn report(
         &mut self,
@@ -144,7 +144,7 @@ impl Changes {
         }
     }
 
-    /// All that was gathered.
+    /// Everything that was collected.
     pub fn finish(self) -> ChangeWrites {
         let Self { messages, contacted, refunds, counts, tally, raised } = self;
         let is_done =

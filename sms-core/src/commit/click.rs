@@ -1,4 +1,4 @@
-//! Hits on tracked links, settled one after another.
+//! Clicks on tracked links, settled one after another.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +6,19 @@ use crate::event::Raised;
 use crate::ids::{AccountId, CampaignId};
 use crate::link::{CampaignClicks, ClickPlan, Clicked, Link, LinkCode};
 
-/// What a commit writes for hits on links.
+/// What a commit writes for clicks on links.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[must_use = "what is counted has to be written by the store"]
 pub struct ClickWrites {
-    /// Links that were hit, each once. Only their clicks and times can differ.
+    /// Links that were clicked, each once. Only their clicks and times can differ.
     pub links: Vec<Link>,
-    /// What the hits add to the counts of campaigns.
+    /// What the clicks add to the totals of campaigns.
     pub campaigns: BTreeMap<(AccountId, CampaignId), CampaignClicks>,
-    /// Events to be delivered, in order.
+    /// Events to deliver, in order.
     pub raised: Vec<Raised>,
 }
 
-/// Hits being counted.
+/// Collects clicks for one commit.
 #[derive(Debug, Clone, Default)]
 #[must_use = "what is counted has to be written by the store"]
 pub struct Clicks {
@@ -28,8 +28,8 @@ pub struct Clicks {
 }
 
 impl Clicks {
-    /// Settles one hit against the link as the store found it under its lock, and as the hits
-    /// before leave it. Answers the link as it is now; `None` when there is none.
+    /// Settles one click against the link that the store found under its lock, as the earlier
+    /// clicks leave it. Returns the link after the click; `None` if there is no link.
     pub fn settle(&mut self, plan: &mut ClickPlan, found: Option<&Link>) -> Option<Link> {
         let found = found?;
         let Clicked { link, event } = plan.settle(self.links.get(&plan.code).unwrap_or(found));
@@ -43,7 +43,7 @@ impl Clicks {
         Some(link)
     }
 
-    /// All that was counted.
+    /// Everything that was collected.
     pub fn finish(self) -> ClickWrites {
         let Self { links, campaigns, raised } = self;
         ClickWrites { links: links.into_values().collect(), campaigns, raised }

@@ -17,13 +17,13 @@ use crate::receipt::report::{EarlyReports, SentPart};
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[must_use = "what is claimed has to be written by the store"]
 pub struct ClaimWrites {
-    /// Places in the queue, written over those there were.
+    /// Places in the queue, written over the earlier ones.
     pub queue: Vec<QueueEntry>,
     /// What the claim changes about messages.
     pub changes: ChangeWrites,
 }
 
-/// A claim under way: settles one due message after another.
+/// Collects a claim for one commit: settles one due message after another.
 #[derive(Debug, Clone)]
 #[must_use = "what is claimed has to be written by the store"]
 pub struct Claim {
@@ -36,7 +36,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Begins a claim.
+    /// A claim without messages yet.
     pub fn new(plan: ClaimPlan) -> Self {
         Self {
             plan,
@@ -48,7 +48,7 @@ impl Claim {
         }
     }
 
-    /// Settles one message as the store finds it under its lock.
+    /// Settles one message that the store found under its lock.
     pub fn settle(&mut self, facts: ClaimFacts<'_>) {
         let message = facts.entry.message;
         match self.plan.settle(facts) {
@@ -79,7 +79,7 @@ impl Claim {
         self.changes.add_silently(changed, &mut self.events);
     }
 
-    /// What the store writes, and what the worker gets once that is committed.
+    /// What the store writes, and what the worker receives once that is committed.
     pub fn finish(self) -> (ClaimWrites, Claimed) {
         let Self { plan, claimed, queue, dropped, mut changes, events } = self;
         changes.raise(events, &plan.ids);
@@ -93,22 +93,22 @@ impl Claim {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[must_use = "what is recorded has to be written by the store"]
 pub struct OutcomeWrites {
-    /// Places in the queue, written over those there were, each message once.
+    /// Places in the queue, written over the earlier ones, each message once.
     pub queue: Vec<QueueEntry>,
     /// What simulated networks bring back later.
     pub follow_ups: Vec<FollowUp>,
-    /// Parts that networks took, in place of early reports and of parts of other messages that
-    /// once had the same ids. Of two with one id the later counts.
+    /// Segments that networks accepted, written over early reports and over segments of other
+    /// messages that once had the same ids. Of two with the same id, the later counts.
     pub parts: Vec<SentPart>,
     /// What the outcomes change about messages.
     pub changes: ChangeWrites,
 }
 
-/// Outcomes being recorded: settles one after another.
+/// Collects outcomes for one commit: settles one after another.
 #[derive(Debug, Clone)]
 #[must_use = "what is recorded has to be written by the store"]
 pub struct Outcomes {
-    /// Reports that came before their parts, and that no outcome took yet.
+    /// Reports that arrived before their segments and that no outcome has used yet.
     early: EarlyReports,
     queue: BTreeMap<MessageId, QueueEntry>,
     follow_ups: Vec<FollowUp>,
@@ -118,7 +118,7 @@ pub struct Outcomes {
 }
 
 impl Outcomes {
-    /// Begins to record outcomes, beside the reports that came before for parts of any of them.
+    /// No outcomes yet. `early` holds the reports that arrived earlier for segments of any of them.
     pub fn new(early: EarlyReports) -> Self {
         Self {
             early,
@@ -130,8 +130,8 @@ impl Outcomes {
         }
     }
 
-    /// Settles one outcome against the message and its place in the queue, as the store found them
-    /// under its lock, and as the outcomes before leave them.
+    /// Settles one outcome against the message and its place in the queue, which the store found
+    /// under its lock, as the earlier outcomes leave them.
     pub fn settle(&mut self, plan: &mut OutcomePlan, found: Option<(&Message, &QueueEntry)>) {
         let found = found.map(|(message, entry)| {
             let message = self.changes.latest(message.id).unwrap_or(message);

@@ -1,4 +1,4 @@
-//! Ledger entries, gathered with the balances that they leave and what they count.
+//! Ledger entries, collected with the balances after them and what they count.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::statistics::Tally;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[must_use = "what is booked has to be written by the store"]
 pub struct LedgerWrites {
-    /// The accounts that have new entries.
+    /// The accounts with new entries.
     pub accounts: BTreeMap<AccountId, Booked>,
     /// What the entries count in statistics.
     pub tally: Tally,
@@ -22,12 +22,12 @@ pub struct LedgerWrites {
 pub struct Booked {
     /// New entries of its ledger, in order.
     pub entries: Vec<Entry>,
-    /// The balance that they leave.
+    /// The balance after them.
     pub balance: Credits,
 }
 
 impl LedgerWrites {
-    /// What one account books.
+    /// The writes for one account.
     pub fn of(
         account: AccountId,
         entries: impl IntoIterator<Item = Entry>,
@@ -38,8 +38,8 @@ impl LedgerWrites {
         writes
     }
 
-    /// Adds entries that were posted against the balance as those before left it, and the balance
-    /// that they leave. Without entries nothing is added.
+    /// Adds entries that were posted against the balance after the earlier ones, and the balance
+    /// after them. Without entries nothing is added.
     pub fn add(
         &mut self,
         account: AccountId,
@@ -55,12 +55,12 @@ impl LedgerWrites {
         }
     }
 
-    /// Posts drafts against the balance that the store found, or that those before left. Answers
-    /// the balance that they leave.
+    /// Posts drafts against the balance that the store found, or that the earlier drafts left.
+    /// Returns the balance after them.
     ///
     /// # Errors
     ///
-    /// When one of them does not fit; none of them is booked then.
+    /// If one of the drafts does not fit. None of them is booked then.
     pub fn post(
         &mut self,
         account: AccountId,

@@ -6,56 +6,57 @@ use std::time::Duration;
 use crate::ids::{AccountId, MessageId};
 use crate::time::Timestamp;
 
-/// How long a claim holds unless it is renewed.
+/// How long a claim holds unless it is renewed: 30 s.
 pub const LEASE: Duration = Duration::from_secs(30);
-/// How long a text may wait for a route, unless set otherwise.
+/// How long a message may wait for its route, unless configured otherwise: 24 hours.
 pub const VALIDITY: Duration = Duration::from_hours(24);
-/// How long a text of a test key waits before it is `sent`.
+/// How long a message of a test key waits before it is `sent`: 1 s.
 pub const TEST_DELAY: Duration = Duration::from_secs(1);
 
 /// Proves that a worker still holds what it claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LeaseToken(pub u128);
 
-/// A hold on claimed things.
+/// A worker's hold on what it claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
-    /// Random, so that it is nobody else's.
+    /// Random, so that no other claim has it.
     pub token: LeaseToken,
-    /// When it runs out.
+    /// When the lease runs out.
     pub until: Timestamp,
 }
 
-/// A text's place in the queue. It leaves the queue when it is no longer claimable.
+/// A message's place in the queue. A message leaves the queue when it is no longer claimable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueEntry {
-    /// Which text.
+    /// The message.
     pub message: MessageId,
-    /// Whose text.
+    /// Its account.
     pub account: AccountId,
-    /// When it may be claimed: when due, when to be tried again, or when its lease runs out.
+    /// When it may be claimed: when it is due, when it is to be retried, or when its lease runs
+    /// out.
     pub claimable_at: Timestamp,
-    /// When it is no longer valid.
+    /// When it expires.
     pub expires_at: Timestamp,
-    /// How often it was tried.
+    /// How often a route refused it for now; 0 at first.
     pub attempt: u32,
-    /// The lease of the worker that has it.
+    /// The lease of the worker that holds it; `None` if no worker does.
     pub lease: Option<LeaseToken>,
-    /// How many of its hand-overs brought no answer.
+    /// How many of its hand-overs ended without an answer.
     pub unanswered: u32,
 }
 
-/// What is known of whether a text that waits in the queue has left.
+/// Whether a message that waits in the queue may have been sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
-    /// Nothing of it: where it ends, it failed and is refunded.
+    /// It was not sent: if it ends now, it has failed and is refunded.
     Nothing,
-    /// It did perhaps: where it ends, it is undelivered and is not refunded.
+    /// It may have been sent: if it ends now, it is undelivered and not refunded.
     Perhaps,
 }
 
 impl QueueEntry {
-    /// Whether the text has left.
+    /// Whether the message may have been sent.
     pub fn left(&self) -> Left {
         if self.unanswered == 0 { Left::Nothing } else { Left::Perhaps }
     }

@@ -1,4 +1,4 @@
-//! What a store does with the queue of texts that wait to leave.
+//! What a store does with the queue of messages that wait to be submitted.
 
 use async_trait::async_trait;
 
@@ -9,39 +9,41 @@ use crate::time::Timestamp;
 /// Keeps the queue.
 #[async_trait]
 pub trait DispatchStore: Send + Sync {
-    /// Takes texts whose `claimable_at` is not after `plan.at`, the longest due first, and settles
-    /// each by [`Claim::settle`](crate::commit::Claim::settle) in one commit. Two claims at once
-    /// never take the same text. Which of them [`ClaimPlan::wanted`] says.
+    /// Claims messages whose `claimable_at` is not after `plan.at`, the longest due first, and
+    /// settles each by [`Claim::settle`](crate::commit::Claim::settle) in one commit.
+    /// [`ClaimPlan::wanted`] says which of them. Two concurrent claims never claim the same
+    /// message.
     async fn dispatch_claim(&self, plan: ClaimPlan) -> Result<Claimed, StoreError>;
 
-    /// Records what became of texts, each by [`OutcomePlan::settle`], which
-    /// [`Outcomes`](crate::commit::Outcomes) calls, against the text and its place
-    /// in the queue as the ones before left them, and against what was reported of its parts
-    /// before; each text's change is whole: status, timeline, refund, events, queue and parts
-    /// together. Answers in the order given.
+    /// Records the outcomes of hand-overs. [`Outcomes`](crate::commit::Outcomes) settles each by
+    /// [`OutcomePlan::settle`] against the message and its place in the queue as the earlier
+    /// outcomes left them, and against the early reports on its segments. The change of each
+    /// message is written whole: status, timeline, refund, events, queue and segments together.
+    /// Answers in the order given.
     async fn dispatch_record(
         &self,
         plans: Vec<OutcomePlan>,
     ) -> Result<Vec<OutcomeRecorded>, StoreError>;
 
-    /// Holds every text that still carries this token until `until`. Returns how many there are.
+    /// Extends the lease of every message that still carries this token to `until`. Returns how
+    /// many there are.
     async fn dispatch_renew(
         &self,
         token: LeaseToken,
         until: Timestamp,
     ) -> Result<usize, StoreError>;
 
-    /// The earliest moment at which a text can be claimed.
+    /// The earliest time at which a message can be claimed; `None` if the queue is empty.
     async fn dispatch_next(&self) -> Result<Option<Timestamp>, StoreError>;
 
-    /// Simulated comebacks due at `at`, earliest first. They stay until what fulfils them is
-    /// recorded.
+    /// Simulated follow-ups due at `at`, earliest first. Each stays until the receipt or inbound
+    /// message that fulfils it is recorded.
     async fn follow_ups_due(
         &self,
         at: Timestamp,
         limit: usize,
     ) -> Result<Vec<FollowUp>, StoreError>;
 
-    /// The earliest moment at which a simulated comeback is due.
+    /// The earliest time at which a simulated follow-up is due; `None` if there is none.
     async fn follow_ups_next(&self) -> Result<Option<Timestamp>, StoreError>;
 }

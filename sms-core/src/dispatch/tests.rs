@@ -59,7 +59,7 @@ fn facts<'a>(message: &'a Message, entry: &'a QueueEntry) -> ClaimFacts<'a> {
     }
 }
 
-/// What became of a text: taken, cancelled, dropped, or failed for this reason.
+/// The verdict in one word: take, cancel, drop, or the error of a failure.
 fn in_a_word(verdict: ClaimVerdict) -> String {
     match verdict {
         ClaimVerdict::Take { .. } => "take".to_owned(),
@@ -140,7 +140,7 @@ fn a_text_that_is_taken_steps_into_sending_and_is_held_under_the_lease() {
         let message = message(status);
         let before = QueueEntry { attempt: 3, ..entry() };
         let ClaimVerdict::Take { changed, text: _, entry } = claim(facts(&message, &before)) else {
-            panic!("{status} is not taken")
+            panic!("{status} is not claimed")
         };
         let changed = changed.unwrap();
         assert_eq!((changed.message.status, changed.refund), (Sending, None));
@@ -156,7 +156,7 @@ fn a_text_whose_workers_lease_ran_out_is_taken_without_a_second_step() {
     let message = message(Sending);
     let before = held(ANOTHERS);
     let ClaimVerdict::Take { changed, text, entry } = claim(facts(&message, &before)) else {
-        panic!("not taken")
+        panic!("not claimed")
     };
     assert_eq!((changed, text.message), (None, message.id));
     assert_eq!(entry.lease, Some(OURS));
@@ -167,7 +167,7 @@ fn a_route_gets_what_it_needs_of_a_text() {
     let message = Message { sender: Some("BISTRO".to_owned()), ..message(Queued) };
     let before = QueueEntry { attempt: 2, ..entry() };
     let ClaimVerdict::Take { text, .. } = claim(facts(&message, &before)) else {
-        panic!("not taken")
+        panic!("not claimed")
     };
     let expected = OutboundText {
         message: message.id,
@@ -191,7 +191,7 @@ fn a_text_that_must_not_leave_is_refunded_unless_it_cost_nothing() {
     for status in [Scheduled, Queued, Sending] {
         for (message, refunded) in [(message(status), true), (test_message(status), false)] {
             let facts = ClaimFacts { opted_out: true, ..facts(&message, &entry) };
-            let ClaimVerdict::Fail(changed) = claim(facts) else { panic!("{status} is taken") };
+            let ClaimVerdict::Fail(changed) = claim(facts) else { panic!("{status} is claimed") };
             assert_eq!(changed.refund.is_some(), refunded);
             assert_eq!(changed.message.times.failed_at, Some(now()));
             assert_eq!(changed.events.len(), 1);
@@ -282,7 +282,7 @@ fn parts_that_a_network_took_are_kept_with_what_was_reported_of_them_before() {
     assert_eq!(statuses, [Sent, MessageStatus::Delivered]);
     let events: BTreeSet<_> =
         changes.iter().flat_map(|changed| &changed.events).map(|event| event.id).collect();
-    assert_eq!(events.len(), 2, "each event has an id of its own");
+    assert_eq!(events.len(), 2, "each event has a separate id");
 }
 
 #[test]
@@ -411,7 +411,7 @@ fn the_timeline_tells_of_the_first_five_attempts_only() {
         let (_, note) = retried(&QueueEntry { attempt, ..held(OURS) });
         let expected = (attempt < 5).then(|| TimelineEntry {
             status: Sending,
-            detail: Some("throttled; will be tried again".to_owned()),
+            detail: Some("throttled; will be retried".to_owned()),
             at: now(),
         });
         assert_eq!(note, expected, "attempt {attempt}");

@@ -1,10 +1,10 @@
-//! Long inbound texts: their parts come one by one, in any order and some of them twice, and are
-//! kept until all are there.
+//! Long inbound messages. Their segments arrive one by one, in any order and sometimes twice, and
+//! are kept until all have arrived.
 //!
-//! A text is known by its two numbers, the reference that the sender's phone gave it, and how many
-//! parts it has. Phones use references again, and networks repeat parts that we have: once a text
-//! is whole its parts are remembered for the rest of their day, and a part that is no repeat of
-//! them begins another text.
+//! A message is identified by its two numbers, the reference that the sender's phone gave it, and
+//! its number of segments. Phones reuse references, and networks repeat segments. So the segments
+//! of a joined message are remembered for the rest of their day, and a segment that repeats none of
+//! them starts another message.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use crate::phone::E164;
 use crate::route::RouteName;
 use crate::time::Timestamp;
 
-/// How long the parts of a text wait for those that are missing.
+/// How long the segments of a message wait for missing ones: 24 hours.
 pub const KEPT_FOR: Duration = Duration::from_hours(24);
 
-/// Which of how many parts one is.
+/// The position of a segment among those of its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     number: u8,
@@ -27,78 +27,78 @@ pub struct Place {
 }
 
 impl Place {
-    /// Part `number` of `total`, counted from 1; `None` when there can be no such part.
+    /// Segment `number` of `total`, counted from 1; `None` if there is no such segment.
     pub fn new(number: u8, total: u8) -> Option<Self> {
         (number >= 1 && number <= total).then_some(Self { number, total })
     }
 
-    /// Which part, from 1.
+    /// The position, from 1.
     pub fn number(self) -> u8 {
         self.number
     }
 
-    /// Of how many.
+    /// The number of segments.
     pub fn total(self) -> u8 {
         self.total
     }
 }
 
-/// A part as a route reports it.
+/// A segment as a route reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboundPart {
-    /// Who sent it.
+    /// The sender's number.
     pub from: E164,
-    /// Which of our numbers it was sent to.
+    /// The number of the operator that it was sent to.
     pub to: E164,
-    /// What the parts of one text have in common.
+    /// The reference that all segments of a message share.
     pub reference: u16,
-    /// Its place among them.
+    /// Its position in the message.
     pub place: Place,
-    /// Its words.
+    /// Its text.
     pub body: Body,
-    /// The route that brought it.
+    /// The route that received it.
     pub route: RouteName,
-    /// When it came.
+    /// When it arrived.
     pub received_at: Timestamp,
 }
 
-/// What names a text that comes in parts.
+/// The identity of a message that arrives in segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PartKey {
-    /// Which of our numbers it is sent to.
+    /// The number of the operator that it is sent to.
     pub to: E164,
-    /// Who sends it.
+    /// The sender's number.
     pub from: E164,
-    /// What its parts have in common.
+    /// The reference that its segments share.
     pub reference: u16,
-    /// How many parts it has.
+    /// The number of its segments.
     pub total: u8,
 }
 
-/// How far a text in parts has come.
+/// Whether all segments of a message have arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gathering {
-    /// Parts are missing.
+    /// Some segments are missing.
     Waiting,
-    /// It was whole, and taken in; its parts are kept to know repeats.
+    /// The message was joined and recorded; its segments are kept to recognise repeats.
     Joined,
 }
 
-/// The parts of a text that came.
+/// The segments of a message that have arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gathered {
-    /// How far it has come.
+    /// Whether all segments have arrived.
     pub state: Gathering,
-    /// The words of each part, by its number.
+    /// The text of each segment, by its position.
     pub parts: BTreeMap<u8, Body>,
-    /// The route that brought the first of them.
+    /// The route that received the first segment.
     pub route: RouteName,
-    /// When that one came.
+    /// When the first segment arrived.
     pub first_at: Timestamp,
 }
 
 impl Gathered {
-    /// What came, in order, as one text.
+    /// The segments that have arrived, joined in order.
     fn text(&self, key: PartKey) -> InboundText {
         let words: String = self.parts.values().map(Body::as_str).collect();
         let PartKey { to, from, .. } = key;
@@ -106,33 +106,33 @@ impl Gathered {
     }
 }
 
-/// Keeps one part.
+/// A plan to keep one segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartPlan {
-    /// The part. U+0000 is left out of its words.
+    /// The segment, without U+0000 in its text.
     pub part: InboundPart,
-    /// How long a text that answers the whole may wait for a route.
+    /// How long a message that answers the joined message may wait for its route.
     pub validity: Duration,
-    /// When the whole text would be taken in.
+    /// When the joined message would be recorded.
     pub at: Timestamp,
-    /// Ids for taking it in.
+    /// Ids for recording the joined message.
     pub ids: Ids,
 }
 
-/// What a store does with a part.
+/// What a store does with a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a verdict has to be written by the store"]
 pub enum PartVerdict {
-    /// Nothing: it came before.
+    /// Nothing, because the segment arrived before.
     Repeat,
-    /// Keeps this in place of what it kept of the text.
+    /// Stores this in place of what it kept of the message.
     Keep(Gathered),
-    /// Keeps this, and takes in the text.
+    /// Stores this, and records the joined message.
     Join(Gathered, Box<InboundPlan>),
 }
 
 impl PartPlan {
-    /// Plans to keep a part.
+    /// A plan to keep a segment.
     pub fn new(mut part: InboundPart, validity: Duration, at: Timestamp, ids: Ids) -> Self {
         if part.body.as_str().contains('\0') {
             part.body = Body::new(part.body.as_str().replace('\0', ""));
@@ -140,13 +140,13 @@ impl PartPlan {
         Self { part, validity, at, ids }
     }
 
-    /// The text that it is a part of.
+    /// The identity of its message.
     pub fn key(&self) -> PartKey {
         let InboundPart { from, to, reference, place, .. } = self.part;
         PartKey { to, from, reference, total: place.total }
     }
 
-    /// What becomes of the part, beside what was kept of its text.
+    /// The verdict on the segment, given what was kept of its message.
     pub fn settle(self, kept: Option<Gathered>) -> PartVerdict {
         let (key, number) = (self.key(), self.part.place.number);
         let Self { part, validity, at, ids } = self;
@@ -177,33 +177,34 @@ impl PartPlan {
     }
 }
 
-/// What became of a part.
+/// The result of recording a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "it is made once and taken apart at once")]
 pub enum PartTaken {
-    /// It waits for others.
+    /// The message waits for other segments.
     Waiting,
-    /// It came before.
+    /// The segment arrived before.
     Repeat,
-    /// It was the last that was missing.
+    /// It was the last missing segment. Carries the result for the joined message.
     Joined(TakenIn),
 }
 
-/// Gives up a text of which parts are missing for too long, and forgets one that was joined.
+/// A plan to give up on a message whose segments are missing for too long, or to forget a joined
+/// one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GiveUpPlan {
-    /// Its first part came before this moment.
+    /// Messages whose first segment arrived before this time are given up.
     pub before: Timestamp,
-    /// How long a text that answers what came may wait for a route.
+    /// How long a message that answers it may wait for its route.
     pub validity: Duration,
-    /// When.
+    /// The time of the call.
     pub at: Timestamp,
-    /// Ids for taking in what came.
+    /// Ids for recording the segments that arrived.
     pub ids: Ids,
 }
 
 impl GiveUpPlan {
-    /// The text to be taken in in place of what is forgotten, if any of it was not taken in yet.
+    /// The message to record from the segments that arrived; `None` if they were recorded before.
     pub fn settle(self, key: PartKey, kept: &Gathered) -> Option<InboundPlan> {
         let Self { before: _, validity, at, ids } = self;
         (kept.state == Gathering::Waiting).then(|| {
@@ -213,15 +214,15 @@ impl GiveUpPlan {
     }
 }
 
-/// What was given up.
+/// The result of giving up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "it is made once and taken apart at once")]
 pub enum GaveUp {
-    /// Nothing is that old.
+    /// No message is that old.
     Nothing,
-    /// A text that was joined is forgotten.
+    /// A joined message was forgotten.
     Forgotten,
-    /// What came of a text was taken in.
+    /// The segments that arrived were recorded as one message.
     TakenIn(TakenIn),
 }
 
@@ -254,7 +255,7 @@ mod tests {
         assert_eq!([(0, 3), (4, 3), (0, 0)].map(|(n, of)| Place::new(n, of)), [None; 3]);
     }
 
-    /// What is kept after these parts, and the texts they made.
+    /// What is kept after these segments, and the messages that they formed.
     fn gather<'a>(
         parts: impl IntoIterator<Item = (u8, u8, &'a str)>,
     ) -> (Option<Gathered>, Vec<String>) {
@@ -321,7 +322,7 @@ mod tests {
         let validity = VALIDITY / 2;
         let plan = PartPlan { validity, ..part(1, 1, "a") };
         let key = plan.key();
-        let PartVerdict::Join(whole, plan) = plan.settle(None) else { panic!("it is whole") };
+        let PartVerdict::Join(whole, plan) = plan.settle(None) else { panic!("it is joined") };
         assert_eq!(plan.validity, validity);
         let waiting = Gathered { state: Gathering::Waiting, ..whole };
         let plan = GiveUpPlan { before: now(), validity, at: now(), ids: ids() };

@@ -1,4 +1,4 @@
-//! What a store does with texts that come in.
+//! What a store does with inbound messages.
 
 use async_trait::async_trait;
 
@@ -8,34 +8,34 @@ use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
 use crate::time::Timestamp;
 
-/// Takes in texts.
+/// Records inbound messages.
 #[async_trait]
 pub trait InboundStore: Send + Sync {
-    /// Takes in one text with all its effects in one commit: finds its owner by
-    /// [`InboundPlan::owner`], then writes what [`InboundPlan::settle`] says, or keeps it as
-    /// unrouted. The follow-up of an [`Origin::Answer`](super::Origin::Answer) is removed with it;
-    /// if it is gone, nothing is written.
+    /// Records one message with all its effects in one commit: finds its owner by
+    /// [`InboundPlan::owner`], then writes the result of [`InboundPlan::settle`], or keeps the
+    /// message as unrouted. The follow-up of an [`Origin::Answer`](super::Origin::Answer) is
+    /// removed in the same commit; if it no longer exists, nothing is written.
     ///
-    /// While it is settled, no other commit of the account may run, and where a keyword matches no
-    /// change of its address book either. The answer of a keyword is settled by
-    /// [`SendPlan::settle`](crate::sending::plan::SendPlan::settle) once all else is written, and
-    /// is part of the same commit; one that is refused changes nothing. The conversation follows
-    /// (see [`ConversationStore`](crate::conversation::store::ConversationStore)).
+    /// While it is settled, no other commit of the account may run; if a keyword matches, no change
+    /// of the account's address book either. A keyword's answer is settled by
+    /// [`SendPlan::settle`](crate::sending::plan::SendPlan::settle) after everything else is
+    /// written, in the same commit. A refused answer changes nothing. The conversation is updated
+    /// too (see [`ConversationStore`](crate::conversation::store::ConversationStore)).
     async fn inbound_take(&self, plan: InboundPlan) -> Result<TakenIn, StoreError>;
 
-    /// Keeps a part of a long text as [`PartPlan::settle`] says, with no other part of that text in
-    /// between. The last one that was missing takes the whole text in, as
-    /// [`inbound_take`](Self::inbound_take) does, in the same commit.
+    /// Stores a segment of a long message as [`PartPlan::settle`] decides. No other segment of that
+    /// message may be processed in between. The last missing segment records the joined message in
+    /// the same commit, as [`inbound_take`](Self::inbound_take) does.
     async fn inbound_part_take(&self, plan: PartPlan) -> Result<PartTaken, StoreError>;
 
-    /// Gives up one text, the oldest, of which the first part came before
-    /// [`GiveUpPlan::before`], as [`GiveUpPlan::settle`] says. What did come of it is taken in, in
-    /// the same commit.
+    /// Gives up on the oldest message whose first segment arrived before [`GiveUpPlan::before`], as
+    /// [`GiveUpPlan::settle`] decides. The segments that arrived are recorded in the same commit.
     async fn inbound_part_give_up(&self, plan: GiveUpPlan) -> Result<GaveUp, StoreError>;
 
-    /// Forgets up to `limit` of who texted whom last, from before `before`. Returns how many.
+    /// Removes up to `limit` records of who last sent a message to whom, from before `before`.
+    /// Returns how many.
     async fn last_texted_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
 
-    /// A page of the texts that belong to no account, newest first.
+    /// A page of the messages that belong to no account, newest first.
     async fn unrouted_list(&self, page: PageRequest) -> Result<Page<Unrouted>, StoreError>;
 }

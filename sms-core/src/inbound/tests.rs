@@ -44,7 +44,7 @@ fn a_dedicated_numbers_texts_are_its_accounts_and_a_shared_numbers_who_texted_wi
         (shared, texted(MONTH - 1), others),
         (shared, texted(MONTH), others),
         (shared, texted(MONTH + 1), None),
-        // Another machine's clock may be ahead.
+        // The clock of another machine may be ahead.
         (shared, texted(-5), others),
         (None, None, None),
         (None, texted(0), None),
@@ -151,7 +151,7 @@ fn an_answer_to_a_test_text_is_a_test_text() {
     let facts = InboundFacts { account: OTHER, mode: Mode::Test, ..facts() };
     let verdict = plan_from(answer(), "hello").settle(facts);
     assert_eq!((verdict.message.account, verdict.message.mode), (OTHER, Mode::Test));
-    assert!(verdict.tally.is_empty(), "texts of test keys are left out of statistics");
+    assert!(verdict.tally.is_empty(), "messages of test keys are left out of statistics");
 }
 
 fn opted_out_now() -> OptOut {
@@ -218,7 +218,7 @@ fn an_inbound_text_of_a_saved_contact_says_so() {
     let verdict = plan("hello").settle(InboundFacts { contact: Some(contact()), ..facts() });
     assert_eq!(verdict.message.contact_id, Some(contact().id));
     let EventData::MessageReceived(told) = &verdict.raised.events[0].data else {
-        panic!("no text")
+        panic!("no message")
     };
     assert_eq!(told.contact_id, Some(contact().id));
 }
@@ -244,7 +244,7 @@ fn a_keyword_makes_the_sender_a_contact_whom_the_text_and_its_event_name() {
     let made = matched.book.created[0].id;
     assert_eq!(verdict.message.contact_id, Some(made));
     let EventData::MessageReceived(told) = &verdict.raised.events[0].data else {
-        panic!("no text")
+        panic!("no message")
     };
     assert_eq!(told.contact_id, Some(made));
     let reply = matched.reply.unwrap().send;

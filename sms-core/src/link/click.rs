@@ -1,42 +1,42 @@
-//! Hits on short URLs: each counts, and each raises `link.clicked`.
+//! Clicks on short URLs: each is counted and raises `link.clicked`.
 
 use super::{Link, LinkCode};
 use crate::event::{Event, EventData, LinkClick};
 use crate::ids::Ids;
 use crate::time::Timestamp;
 
-/// A hit to be counted.
+/// A click to be counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClickPlan {
-    /// The code that was asked for.
+    /// The code in the requested URL.
     pub code: LinkCode,
-    /// When.
+    /// When the click happened.
     pub at: Timestamp,
-    /// Ids for what counting makes.
+    /// Ids for the event and its deliveries.
     pub ids: Ids,
 }
 
-/// What one hit changes. [`Clicks`](crate::commit::Clicks) makes of it what a store writes.
+/// What one click changes. [`Clicks`](crate::commit::Clicks) turns it into what a store writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a hit has to be written by the store"]
 pub struct Clicked {
-    /// The link as it is now.
+    /// The link after the click.
     pub(crate) link: Link,
-    /// The event to be delivered.
+    /// The event to deliver.
     pub(crate) event: Event,
 }
 
 impl Clicked {
-    /// The event to be delivered.
+    /// The event to deliver.
     pub fn event(&self) -> &Event {
         &self.event
     }
 }
 
 impl ClickPlan {
-    /// What the hit changes about the link as the store finds it under its lock.
+    /// What the click changes about the link that the store found under its lock.
     pub fn settle(&mut self, link: &Link) -> Clicked {
-        // Hits that cross on their way here never turn the times back.
+        // Clicks can arrive out of order; the times never go back.
         let at = link.last_clicked_at.map_or(self.at, |last| last.max(self.at));
         let link = Link {
             clicks: link.clicks.saturating_add(1),
@@ -59,12 +59,12 @@ impl ClickPlan {
     }
 }
 
-/// What hits add to a campaign's counts.
+/// What clicks add to a campaign's totals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CampaignClicks {
-    /// Hits.
+    /// Clicks.
     pub clicks: u64,
-    /// Links that were hit for the first time.
+    /// Links that were clicked for the first time.
     pub unique: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What a store does with tracked links. They are written with the texts that hold them, by
+//! What a store does with tracked links. They are written with the messages that contain them, by
 //! [`SendingStore`](crate::sending::store::SendingStore).
 
 use async_trait::async_trait;
@@ -11,7 +11,7 @@ use crate::store::StoreError;
 /// Keeps tracked links.
 #[async_trait]
 pub trait LinkStore: Send + Sync {
-    /// One link of the account.
+    /// One link; `None` if the account has no such link.
     async fn link_get(&self, account: AccountId, id: LinkId) -> Result<Option<Link>, StoreError>;
 
     /// A page of the account's links that the filter accepts, newest first.
@@ -22,15 +22,15 @@ pub trait LinkStore: Send + Sync {
         page: PageRequest,
     ) -> Result<Page<Link>, StoreError>;
 
-    /// The link with this code, whosever it is.
+    /// The link with this code, of any account; `None` if there is none.
     async fn link_by_code(&self, code: LinkCode) -> Result<Option<Link>, StoreError>;
 
-    /// Counts hits in the order given, each by [`ClickPlan::settle`] against the link as the ones
-    /// before left it, and makes the deliveries of their events, in one commit or several; one that
-    /// cannot be counted takes nothing from the others. Between reading a link and writing it no
-    /// other hit on it may be counted.
+    /// Counts clicks in the order given, each by [`ClickPlan::settle`] against the link as the
+    /// earlier clicks left it, and creates the deliveries of their events, in one commit or
+    /// several. A click that cannot be counted does not affect the others. No other click on a link
+    /// may be counted between reading the link and writing it.
     ///
-    /// Answers in the order given with the link as it was after each hit; `None` for a code that
-    /// no link has.
+    /// Answers in the order given with the link after each click; `None` for a code that no link
+    /// has.
     async fn links_click(&self, plans: Vec<ClickPlan>) -> Vec<Result<Option<Link>, StoreError>>;
 }

@@ -1,4 +1,4 @@
-//! Cancelling a text that is not yet on its way.
+//! Cancelling a message that has not been submitted.
 
 use super::change::{Changed, News, change};
 use super::status::Trigger;
@@ -6,32 +6,32 @@ use super::{Message, MessageStatus};
 use crate::ids::{AccountId, Ids, MessageId};
 use crate::time::Timestamp;
 
-/// A user's wish to cancel one text.
+/// A request to cancel one message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CancelPlan {
-    /// Whose text.
+    /// The account that cancels.
     pub account: AccountId,
-    /// Which text.
+    /// The message to cancel.
     pub message: MessageId,
-    /// When.
+    /// The time of the request.
     pub at: Timestamp,
-    /// Ids for what cancelling makes.
+    /// Ids for the refund and the events.
     pub ids: Ids,
 }
 
-/// Why a text was not cancelled.
+/// Why a message was not cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CancelRefused {
-    /// The account has no such text.
+    /// The account has no such message.
     #[error("no such message")]
     NoSuchMessage,
-    /// It is on its way, or past it.
-    #[error("a message that is {0} can no longer be cancelled")]
+    /// It is being handed over, or is in a later state. Carries its status.
+    #[error("only a scheduled or queued message can be cancelled; this one is {0}")]
     NotCancellable(MessageStatus),
 }
 
 impl CancelPlan {
-    /// The verdict on the text as the store finds it under its lock.
+    /// The verdict on the message that the store found under its lock.
     pub fn settle(&mut self, found: Option<&Message>) -> Result<Changed, CancelRefused> {
         let message = found.ok_or(CancelRefused::NoSuchMessage)?;
         change(message, &News::new(Trigger::Cancel, self.at), &mut self.ids)

@@ -1,9 +1,9 @@
-//! What one trigger does to one text, whole: its new state, its timeline, its refund, its events.
+//! The effects of one trigger on one message: its new state, timeline, refund and events.
 //!
-//! A store reads the text under its lock and has its plan settled, which calls [`change`]. Only
-//! [`Changes`](crate::commit::Changes) can open what comes out, and makes of it everything that the
-//! store writes. So a refund can neither be forgotten nor given twice: it exists only beside the
-//! step into `failed` or `cancelled`, which a text takes once.
+//! A store reads the message under its lock and settles its plan, which calls [`change`]. Only
+//! [`Changes`](crate::commit::Changes) can open the result, and it computes everything that the
+//! store writes. So a refund can neither be forgotten nor given twice: it exists only together with
+//! the step into `failed` or `cancelled`, which a message takes once.
 
 use super::status::{Step, Trigger};
 use super::{ErrorCode, Message, MessageStatus, TimelineEntry, Times};
@@ -14,98 +14,100 @@ use crate::ids::{AccountId, Ids};
 use crate::phone::E164;
 use crate::time::Timestamp;
 
-/// Something that happened to a text.
+/// Something that happened to a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct News {
     /// What happened.
     pub trigger: Trigger,
-    /// Why, when it went wrong.
+    /// The cause of a failure; `None` for a trigger that is no failure.
     pub error: Option<ErrorCode>,
-    /// What else is known, for people; goes into the timeline.
+    /// An explanation for people, which goes into the timeline; `None` if there is none.
     pub detail: Option<String>,
     /// When it happened.
     pub at: Timestamp,
 }
 
 impl News {
-    /// `trigger` happened at `at`.
+    /// `trigger` happened at `at`, without an error or explanation.
     pub fn new(trigger: Trigger, at: Timestamp) -> Self {
         Self { trigger, error: None, detail: None, at }
     }
 
-    /// The text failed before leaving.
+    /// The message failed before it was submitted.
     pub fn failed(error: ErrorCode, at: Timestamp) -> Self {
         Self { error: Some(error), ..Self::new(Trigger::Fail, at) }
     }
 
-    /// The network could not deliver it.
+    /// The network could not deliver the message.
     pub fn undelivered(error: ErrorCode, at: Timestamp) -> Self {
         Self { error: Some(error), ..Self::new(Trigger::Undeliver, at) }
     }
 
-    /// The same with a word of explanation.
+    /// The same news with an explanation.
     #[must_use]
     pub fn with_detail(self, detail: Option<String>) -> Self {
         Self { detail: detail.map(|text| tidy_detail(&text)), ..self }
     }
 }
 
-/// How many characters a line of explanation may have.
+/// The most characters that an explanation may have.
 const MAX_DETAIL: usize = 300;
 
-/// What a network said, as it can be kept: not without end, and without characters that no store
-/// can keep.
+/// A network's explanation in a form that every store can keep: at most 300 characters, without
+/// control characters.
 pub fn tidy_detail(text: &str) -> String {
     text.chars().filter(|character| !character.is_control()).take(MAX_DETAIL).collect()
 }
 
-/// What one trigger changes about one text. [`Changes`](crate::commit::Changes) makes of it what a
-/// store writes.
+/// What one trigger changes about one message. [`Changes`](crate::commit::Changes) turns it into
+/// what a store writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a change has to be written by the store"]
 pub struct Changed {
-    /// What it was before, so that whatever is counted can be told from the difference.
+    /// The message before the change, from which counts are updated.
     pub(crate) was: Was,
-    /// The text as it is now.
+    /// The message after the change.
     pub(crate) message: Message,
     /// New lines of its timeline, in order.
     pub(crate) timeline: Vec<TimelineEntry>,
-    /// Credits that go back to the account.
+    /// Credits that go back to the account; `None` if there is no refund.
     pub(crate) refund: Option<Draft>,
-    /// Events to be delivered, in order.
+    /// Events to deliver, in order.
     pub(crate) events: Vec<Event>,
 }
 
-/// What a text was before a change.
+/// What a message was before a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Was {
-    /// Where it stood.
+    /// Its status before the change.
     pub status: MessageStatus,
-    /// When each thing had happened to it.
+    /// Its times before the change.
     pub times: Times,
 }
 
-/// That an account texted a person from one of the operator's numbers: it leads the person's answer
-/// back to the account. Of two, the later counts, in whichever order they are written.
+/// Records that an account sent a message to a person from one of the operator's numbers, so that
+/// the person's answer reaches this account. The later of two such records counts, whichever is
+/// written first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Texted {
     /// The operator's number.
     pub number: E164,
-    /// The person texted.
+    /// The recipient.
     pub person: E164,
     /// The account.
     pub account: AccountId,
-    /// When.
+    /// When the message was sent.
     pub at: Timestamp,
 }
 
 impl Changed {
-    /// The text as it is now.
+    /// The message after the change.
     pub fn message(&self) -> &Message {
         &self.message
     }
 
-    /// The contact that came about when the text left with this change. A test text leaves nowhere.
+    /// The contact that this change made by sending the message; `None` if it sent nothing. A test
+    /// message makes no contact.
     pub fn texted(&self) -> Option<Texted> {
         let left = self.timeline.iter().find(|line| line.status == MessageStatus::Sent)?;
         (!self.message.mode.is_test()).then_some(Texted {
@@ -117,15 +119,15 @@ impl Changed {
     }
 }
 
-/// Works out what `news` does to `message`; `None` when it changes nothing.
+/// Computes what `news` does to `message`; `None` if it changes nothing.
 pub fn change(message: &Message, news: &News, ids: &mut Ids) -> Option<Changed> {
     let statuses: &[MessageStatus] = match message.status.after(news.trigger) {
         Step::Stay => return None,
         Step::To(status) => &[status],
         Step::Through(first, second) => &[first, second],
     };
-    // Reports of one text can cross on their way here: what is recorded later did not happen
-    // earlier, and nothing leaves before it is due.
+    // Reports on one message can arrive out of order. What is recorded later did not happen
+    // earlier, and no message is sent before it is due.
     let earliest = match statuses {
         [MessageStatus::Sent, ..] => message.times.latest().max(message.due_at()),
         _ => message.times.latest(),
@@ -156,7 +158,7 @@ pub fn change(message: &Message, news: &News, ids: &mut Ids) -> Option<Changed> 
     Some(changed)
 }
 
-/// Sets what a text carries once it has the status.
+/// Sets the fields that a message has in this status.
 fn enter(message: &mut Message, status: MessageStatus, news: &News) {
     message.status = status;
     let times = &mut message.times;
@@ -164,7 +166,7 @@ fn enter(message: &mut Message, status: MessageStatus, news: &News) {
         MessageStatus::Sent => times.sent_at = Some(news.at),
         MessageStatus::Delivered => {
             times.delivered_at = Some(news.at);
-            // It was delivered after all: what an earlier receipt said no longer holds.
+            // An earlier receipt said that it failed, but it was delivered after all.
             times.failed_at = None;
             message.error = None;
         }
@@ -178,7 +180,7 @@ fn enter(message: &mut Message, status: MessageStatus, news: &News) {
     }
 }
 
-/// Whether a text that takes this status gives its credits back.
+/// Whether a message that enters this status is refunded.
 fn refunds(status: MessageStatus) -> bool {
     matches!(status, MessageStatus::Failed | MessageStatus::Cancelled)
 }
@@ -192,7 +194,7 @@ fn refund(message: &Message, at: Timestamp, ids: &mut Ids) -> Draft {
     Draft { id: ids.next(), cause, amount: message.credits.gain(), note: None, at }
 }
 
-/// The event that a text raises on taking its present status. Cancelling raises none.
+/// The event that a message raises when it enters its present status. Cancelling raises none.
 fn event(message: &Message) -> Option<EventData> {
     let data: fn(Box<Message>) -> EventData = match message.status {
         MessageStatus::Sent => EventData::MessageSent,

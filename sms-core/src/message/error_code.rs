@@ -1,4 +1,4 @@
-//! Why a text failed or was not delivered: the closed list that clients branch on.
+//! Why a message failed or was not delivered: the closed list that clients branch on.
 
 use std::fmt;
 
@@ -6,14 +6,14 @@ use serde::{Serialize, Serializer};
 
 use crate::unknown_name::UnknownName;
 
-/// The `error_code` of a text.
+/// The `error_code` of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ErrorCode {
-    /// The number opted out after the text was accepted and before it left.
+    /// The recipient opted out after the message was accepted and before it was sent.
     OptedOut,
-    /// It could not be handed over for as long as it was valid, or the network gave up in time.
+    /// The message could not be submitted within its validity, or the network gave up at its end.
     Expired,
-    /// The network refused it.
+    /// The network refused the message.
     RejectedByNetwork,
     /// The network knows no such subscriber.
     UnknownSubscriber,
@@ -21,12 +21,12 @@ pub enum ErrorCode {
     AbsentSubscriber,
     /// Any other failure of the network.
     NetworkError,
-    /// The account was suspended before the text left.
+    /// The account was suspended before the message was sent.
     AccountSuspended,
 }
 
 impl ErrorCode {
-    /// Every code, in the order of the documentation.
+    /// Every code, in the order of the specification.
     pub const ALL: [Self; 7] = [
         Self::OptedOut,
         Self::Expired,
@@ -50,16 +50,16 @@ impl ErrorCode {
         }
     }
 
-    /// The `error_message` of the API, for people.
+    /// The `error_message` of the API, a sentence for people.
     pub fn message(self) -> &'static str {
         match self {
-            Self::OptedOut => "The number opted out before the text left.",
-            Self::Expired => "The text could not be delivered while it was valid.",
-            Self::RejectedByNetwork => "The network refused the text.",
+            Self::OptedOut => "The number opted out before the message was sent.",
+            Self::Expired => "The message could not be delivered before it expired.",
+            Self::RejectedByNetwork => "The network refused the message.",
             Self::UnknownSubscriber => "The network knows no such number.",
             Self::AbsentSubscriber => "The phone was off or out of reach.",
-            Self::NetworkError => "The network could not deliver the text.",
-            Self::AccountSuspended => "The account was suspended before the text left.",
+            Self::NetworkError => "The network could not deliver the message.",
+            Self::AccountSuspended => "The account was suspended before the message was sent.",
         }
     }
 }

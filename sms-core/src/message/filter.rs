@@ -1,4 +1,4 @@
-//! Which texts a list or an export wants.
+//! The filters of a list or an export of messages.
 
 use std::time::Duration;
 
@@ -7,33 +7,33 @@ use crate::ids::{BatchId, CampaignId};
 use crate::phone::{E164, parse_any};
 use crate::time::Timestamp;
 
-/// Questions that a text has to answer with yes, all of them. Empty wants every text.
+/// The conditions that a message has to meet, all of them. An empty filter accepts every message.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MessageFilter {
-    /// Sent or received.
+    /// Sent or received; `None` for both.
     pub direction: Option<Direction>,
-    /// Where it stands.
+    /// The status; `None` for any.
     pub status: Option<MessageStatus>,
-    /// A number it goes to or comes from, or words in its body.
+    /// The other party's number, or words in the body; `None` for any.
     pub search: Option<Search>,
-    /// The campaign it came from.
+    /// The campaign that it belongs to; `None` for any message, also of no campaign.
     pub campaign_id: Option<CampaignId>,
-    /// The send request it came from.
+    /// The send or launch that created it; `None` for any.
     pub batch_id: Option<BatchId>,
-    /// The caller's own reference, exactly.
+    /// The caller's own reference, compared exactly; `None` for any.
     pub client_ref: Option<String>,
-    /// Made at this moment or later.
+    /// Created at this time or later; `None` for no lower bound.
     pub since: Option<Timestamp>,
-    /// Made before this moment.
+    /// Created before this time; `None` for no upper bound.
     pub until: Option<Timestamp>,
 }
 
-/// What `q` looks for.
+/// What the query parameter `q` searches for.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Search {
     /// The other party's number.
     Number(E164),
-    /// Words in the body, whatever their case; kept in lower case.
+    /// Words in the body, in any case; kept in lower case.
     Words(String),
 }
 
@@ -46,12 +46,12 @@ impl std::fmt::Debug for Search {
     }
 }
 
-/// How old a text is when no text with an earlier id can still be written: far longer than a send
-/// waits for its commit, and than the clocks of two servers are apart.
+/// The age at which a message is settled: no message with a smaller id can still be written. Much
+/// longer than a send waits for its commit, and than the clocks of two servers differ.
 pub const SETTLED_AFTER: Duration = Duration::from_mins(5);
 
 impl Search {
-    /// A number in any format, else words; nothing when `q` is blank.
+    /// Reads `q`: a phone number in any format, else words; `None` if `q` is blank.
     pub fn parse(q: &str) -> Option<Self> {
         let q = q.trim();
         match parse_any(q) {
@@ -61,7 +61,7 @@ impl Search {
         }
     }
 
-    /// Whether the text is one of those looked for.
+    /// Whether the search finds this message.
     pub fn finds(&self, message: &Message) -> bool {
         match self {
             Self::Number(number) => message.contact_number() == *number,
@@ -70,13 +70,13 @@ impl Search {
     }
 }
 
-/// Whether a body has these words, which are in lower case.
+/// Whether a body contains these words, which are in lower case.
 pub fn body_has(body: &str, words: &str) -> bool {
     body.to_lowercase().contains(words)
 }
 
 impl MessageFilter {
-    /// Whether no text can answer: received texts are inbound and all others outbound.
+    /// Whether no message can match, because received messages are inbound and all others outbound.
     pub fn is_contradiction(&self) -> bool {
         match (self.direction, self.status) {
             (Some(direction), Some(status)) => {
@@ -86,7 +86,7 @@ impl MessageFilter {
         }
     }
 
-    /// Whether the text answers every question with yes.
+    /// Whether the message meets every condition.
     pub fn accepts(&self, message: &Message) -> bool {
         let Self { direction, status, search, campaign_id, batch_id, client_ref, since, until } =
             self;

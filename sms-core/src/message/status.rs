@@ -1,4 +1,4 @@
-//! The state machine of a text: which trigger leads where.
+//! The state machine of a message: which trigger leads to which status.
 //!
 //! ```text
 //! (accepted) ─> queued ────┐
@@ -14,55 +14,56 @@ use serde::{Serialize, Serializer};
 
 use crate::time::Timestamp;
 use crate::unknown_name::UnknownName;
-/// Where a text stands.
+/// The status of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum MessageStatus {
-    /// Accepted for later.
+    /// Accepted for a later time.
     Scheduled,
-    /// Accepted, due as soon as a worker takes it.
+    /// Accepted and due now, until a worker claims it.
     Queued,
-    /// In the hands of a worker.
+    /// Claimed by a worker, which hands it over to its route.
     Sending,
-    /// It left for the network.
+    /// Handed over to the network, which has not reported its delivery.
     Sent,
     /// The handset received it. Final.
     Delivered,
-    /// The network could not deliver it. Final, unless a receipt says that it was delivered.
+    /// The network could not deliver it. Final, unless a later receipt reports its delivery.
     Undelivered,
-    /// It failed before leaving, and was refunded. Final.
+    /// It was not sent, and was refunded. Final.
     Failed,
-    /// It was cancelled, and refunded. Final.
+    /// It was cancelled and refunded. Final.
     Cancelled,
-    /// It came in. Final.
+    /// An inbound message. Final.
     Received,
 }
 
-/// What happens to a text.
+/// What happens to a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Trigger {
-    /// A worker takes it.
+    /// A worker claims it.
     Claim,
-    /// A route took it over.
+    /// A route hands it over to the network.
     Leave,
-    /// It cannot leave.
+    /// It cannot be sent.
     Fail,
-    /// The network says that the handset received it.
+    /// The network reports that the handset received it.
     Deliver,
-    /// The network says that it could not be delivered.
+    /// The network reports that it could not be delivered.
     Undeliver,
-    /// The user cancels it.
+    /// The account cancels it.
     Cancel,
 }
 
-/// What a trigger does to a text.
+/// What a trigger does to a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// It takes this status.
+    /// It enters this status.
     To(MessageStatus),
-    /// It takes the first status and then the second: a receipt that comes before the hand-over
-    /// was recorded proves that the text left.
+    /// It enters the first status and then the second. A receipt that arrives before the hand-over
+    /// is recorded proves that the message was sent.
     Through(MessageStatus, MessageStatus),
-    /// Nothing: the text is past it already. Late and repeated news never moves it backwards.
+    /// It stays as it is, because it is already past this step. Late and repeated news never moves
+    /// a message backwards.
     Stay,
 }
 
@@ -80,11 +81,11 @@ impl MessageStatus {
         Self::Received,
     ];
 
-    /// The statuses from which a text may be cancelled: it is not yet on its way.
+    /// The statuses from which a message can be cancelled: no worker has claimed it.
     pub const CANCELLABLE: [Self; 2] = [Self::Scheduled, Self::Queued];
 
-    /// The statuses of texts that a worker may take. One that is `sending` is taken again when the
-    /// lease of the worker that had it has run out.
+    /// The statuses of messages that a worker may claim. A `sending` message is claimed again when
+    /// the lease of its worker has run out.
     pub const CLAIMABLE: [Self; 3] = [Self::Scheduled, Self::Queued, Self::Sending];
 
     /// The name used in the API and by stores.
@@ -102,22 +103,22 @@ impl MessageStatus {
         }
     }
 
-    /// The first status of an outbound text.
+    /// The first status of an outbound message: `scheduled` with a time, else `queued`.
     pub fn on_acceptance(scheduled_at: Option<Timestamp>) -> Self {
         if scheduled_at.is_some() { Self::Scheduled } else { Self::Queued }
     }
 
-    /// Whether nothing more is expected to happen to the text.
+    /// Whether nothing more is expected to happen to the message.
     pub fn is_final(self) -> bool {
         !matches!(self, Self::Scheduled | Self::Queued | Self::Sending | Self::Sent)
     }
 
-    /// Whether the text may be cancelled.
+    /// Whether the message can be cancelled.
     pub fn is_cancellable(self) -> bool {
         Self::CANCELLABLE.contains(&self)
     }
 
-    /// Where `trigger` leads from here.
+    /// What `trigger` does to a message in this status.
     pub fn after(self, trigger: Trigger) -> Step {
         use MessageStatus as S;
         match (self, trigger) {

@@ -1,4 +1,4 @@
-//! What a store does with single texts; accepting and dispatching are nouns of their own.
+//! What a store does with single messages. Accepting and dispatching have traits of their own.
 
 use async_trait::async_trait;
 
@@ -10,18 +10,18 @@ use crate::page::{Page, PageRequest};
 use crate::store::{CommitError, StoreError};
 use crate::time::Timestamp;
 
-/// Keeps texts and their timelines.
+/// Keeps messages and their timelines.
 #[async_trait]
 pub trait MessageStore: Send + Sync {
-    /// One text with its timeline, oldest line first.
+    /// One message with its timeline, oldest line first; `None` if the account has no such message.
     async fn message_get(
         &self,
         account: AccountId,
         id: MessageId,
     ) -> Result<Option<(Message, Vec<TimelineEntry>)>, StoreError>;
 
-    /// A page of the account's texts that the filter accepts, newest first. A page deep in the
-    /// list costs what the first one costs.
+    /// A page of the account's messages that the filter accepts, newest first. A page deep in the
+    /// list costs as much as the first.
     async fn message_list(
         &self,
         account: AccountId,
@@ -29,15 +29,15 @@ pub trait MessageStore: Send + Sync {
         page: PageRequest,
     ) -> Result<Page<Message>, StoreError>;
 
-    /// Cancels one text as [`CancelPlan::settle`] says: status, timeline and refund in one commit,
-    /// during which no worker may take the text. Returns the text as it is then.
+    /// Cancels one message as [`CancelPlan::settle`] decides: status, timeline and refund in one
+    /// commit, during which no worker may claim the message. Returns the message after the change.
     async fn message_cancel(&self, plan: CancelPlan)
     -> Result<Message, CommitError<CancelRefused>>;
 
-    /// Prepares searches for words: goes on with a round through the accounts, and takes in about
-    /// `limit` of their texts made before a moment at which all of them are
-    /// [settled](super::filter::SETTLED_AFTER). Changes no answer, only how fast it comes. Returns
-    /// how many accounts and texts it went through; 0 when the round has ended, or when somebody
-    /// else goes on with it. A store that needs no such thing returns 0.
+    /// Prepares searches for words. Each call continues a round through the accounts and prepares
+    /// about `limit` of their messages that were created before `before`, a time at which all of
+    /// them are [settled](super::filter::SETTLED_AFTER). This changes no result of a search, only
+    /// its speed. Returns the number of accounts and messages processed; 0 if the round has ended
+    /// or if another caller continues it. A store that needs no preparation returns 0.
     async fn search_prepare(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
 }

@@ -32,7 +32,7 @@ const FIELDS: [&str; 27] = [
     "created_at",
 ];
 
-/// A text with a value in every field, more than any text ever has.
+/// A message with a value in every field, which no real message has.
 fn full() -> Message {
     let at = |offset| Some(seconds(offset));
     Message {

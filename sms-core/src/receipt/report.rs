@@ -1,11 +1,11 @@
-//! What a network reports of the parts of a text.
+//! Reports of a network on the segments of a message.
 //!
-//! A network gives every part that it takes an id of its own, and later reports under that id. The
-//! ids are kept with the hand-over ([`SentPart`]), by whichever program made it; a report finds its
-//! text through whichever program it comes to. One that comes before the hand-over is recorded is
-//! kept, and counts when it is.
+//! A network gives each segment that it accepts an id, and later reports under that id. The ids are
+//! stored with the hand-over ([`SentPart`]), so that a report finds its message whichever program
+//! receives it. A report that arrives before the hand-over is recorded is kept, and counts once the
+//! hand-over is recorded.
 //!
-//! A text is delivered when all of its parts are, and undelivered when one of them is not.
+//! A message is delivered when all of its segments are, and undelivered when one of them is not.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,28 +19,29 @@ use crate::message::change::Changed;
 use crate::route::RouteName;
 use crate::time::Timestamp;
 
-/// How long ids are kept, and reports that nothing is known of: longer than a network tries.
+/// How long ids and early reports are kept: 7 days, which is longer than a network tries to
+/// deliver.
 pub const KEPT_FOR: Duration = Duration::from_hours(7 * 24);
 
-/// After this time a report of an id that is not known is taken for one of another part than the
-/// report before: a network that counts its ids anew gives one again.
+/// The age at which an early report no longer concerns the same segment as a new report with its
+/// id: 1 hour. A network that restarts its counter of ids reuses them.
 pub const EARLY_FOR: Duration = Duration::from_hours(1);
 
-/// By how much the clocks of two programs may differ: the one that a report comes to, and the one
-/// that handed over.
+/// By how much the clocks of two programs may differ: of the one that hands over a message, and the
+/// one that receives a report on it.
 pub const CLOCKS_DIFFER: Duration = Duration::from_secs(10);
 
-/// What a network calls a part that it took.
+/// The id that a network gave to a segment.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NetworkId {
-    /// The route that handed it over.
+    /// The route that submitted the segment.
     pub route: RouteName,
-    /// The network's own id, in the one spelling of it that the route uses.
+    /// The network's id, in the one spelling that the route uses.
     pub id: Arc<str>,
 }
 
 impl NetworkId {
-    /// The part that the network of `route` calls `id`.
+    /// The segment that the network of `route` calls `id`.
     pub fn new(route: RouteName, id: impl Into<Arc<str>>) -> Self {
         Self { route, id: id.into() }
     }
@@ -52,51 +53,51 @@ impl fmt::Debug for NetworkId {
     }
 }
 
-/// A report as a route brings it.
+/// A report as a route receives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NetworkReport {
-    /// The part that it is about.
+    /// The segment that it is about.
     pub id: NetworkId,
-    /// What it says.
+    /// What it reports.
     pub status: ReceiptStatus,
 }
 
-/// A part that a network took.
+/// A segment that a network accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentPart {
-    /// What the network calls it.
+    /// The network's id for it.
     pub id: NetworkId,
-    /// The text it is a part of.
+    /// The message that it belongs to.
     pub message: MessageId,
-    /// Of how many; each has an id of its own.
+    /// The number of segments of the message, each with an id.
     pub total: usize,
-    /// What was reported of it.
+    /// The latest report on it; `None` before the first.
     pub report: Option<ReceiptStatus>,
     /// When it was handed over.
     pub at: Timestamp,
 }
 
-/// A report of a part that was not recorded yet when it came.
+/// A report on a segment that was not recorded yet when the report arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EarlyReport {
-    /// What it says.
+    /// What it reports.
     pub status: ReceiptStatus,
-    /// When it came.
+    /// When it arrived.
     pub at: Timestamp,
 }
 
 impl EarlyReport {
-    /// Whether a report of the same id that comes at `at` takes this one's place: not if this one
-    /// says delivered, unless it is [old](EARLY_FOR).
+    /// Whether a report with the same id that arrives at `at` replaces this one. It does not if
+    /// this one says delivered, unless this one is [old](EARLY_FOR).
     pub fn gives_way(&self, at: Timestamp) -> bool {
         self.status != ReceiptStatus::Delivered || at.since(self.at) >= EARLY_FOR
     }
 }
 
-/// Reports of parts that were not recorded yet when these came.
+/// Reports on segments that were not recorded yet when the reports arrived.
 pub type EarlyReports = BTreeMap<NetworkId, EarlyReport>;
 
-/// What the reports of parts say of the whole text; `None` while some are missing.
+/// The status of the message, given the reports on its segments; `None` while some are missing.
 pub fn of_whole(
     total: usize,
     reports: impl IntoIterator<Item = Option<ReceiptStatus>>,
@@ -114,35 +115,35 @@ pub fn of_whole(
 /// A report to be recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportPlan {
-    /// What the route brought.
+    /// The report as the route received it.
     pub report: NetworkReport,
-    /// When it came.
+    /// When it arrived.
     pub at: Timestamp,
-    /// Ids for what recording makes.
+    /// Ids for the refund and the events.
     pub ids: Ids,
 }
 
-/// What a store does with a report of a part that is known.
+/// What a store does with a report on a known segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a verdict has to be written by the store"]
 pub enum ReportVerdict {
-    /// Nothing: it is late or repeated news.
+    /// Nothing, because the report is late or repeated.
     Repeat,
-    /// Keeps the report with its part.
+    /// Stores the report with its segment.
     Keep(ReceiptStatus),
-    /// Keeps it, and changes the text.
+    /// Stores the report and changes the message.
     Change(ReceiptStatus, Box<Changed>),
 }
 
 impl ReportPlan {
-    /// The verdict on a report, beside the text and all parts of it that are kept, as the store
-    /// finds them under its lock.
+    /// The verdict on a report, given the message and all of its recorded segments, which the store
+    /// found under its lock.
     pub fn settle(&mut self, message: &Message, parts: &[SentPart]) -> ReportVerdict {
         let news = self.report.status;
         let Some(part) = parts.iter().find(|part| part.id == self.report.id) else {
             return ReportVerdict::Repeat;
         };
-        // As with whole texts: delivered is delivered, whatever else was said or will be.
+        // As for whole messages, a delivery stands, whatever other reports say.
         if part.report == Some(ReceiptStatus::Delivered) || part.report == Some(news) {
             return ReportVerdict::Repeat;
         }
@@ -156,7 +157,7 @@ impl ReportPlan {
     }
 }
 
-/// What the reports of its parts change about a text.
+/// What the reports on its segments change about a message.
 pub(crate) fn whole_changed(
     message: &Message,
     status: ReceiptStatus,
@@ -170,17 +171,17 @@ pub(crate) fn whole_changed(
     changed
 }
 
-/// What became of a report.
+/// The result of recording a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "nearly every report changes its text")]
+#[expect(clippy::large_enum_variant, reason = "nearly every report changes its message")]
 pub enum Reported {
-    /// The text changed; here it is as it is now.
+    /// The message changed. Carries the message after the change.
     Changed(Message),
-    /// It was kept with its part; the text did not change.
+    /// The report was stored with its segment; the message did not change.
     Kept,
-    /// It was late or repeated news.
+    /// The report was late or repeated.
     Repeat,
-    /// Nothing has this id yet: it was kept for when something does.
+    /// No segment has this id yet; the report is kept until one does.
     Early,
 }
 

@@ -13,50 +13,50 @@ use crate::route::RouteName;
 use crate::sender_name::SenderValue;
 use crate::time::Timestamp;
 
-/// What planning depends on besides the request.
+/// What planning a send depends on besides the request.
 #[derive(Debug, Clone, Copy)]
 pub struct PlanFacts<'a> {
     /// The account that sends.
     pub account: AccountId,
-    /// Its settings.
+    /// The account's settings.
     pub settings: &'a Settings,
     /// Live or test.
     pub mode: Mode,
-    /// The words to send: the request's own, or its template's.
+    /// The text to send, from the request or its template, before merging.
     pub body: &'a str,
-    /// The number the texts come from.
+    /// The number that the messages are sent from.
     pub from: E164,
-    /// The approved name that is shown in its place, if the request asks for one.
+    /// The approved sender name that recipients see instead; `None` if the request names none.
     pub sender: Option<&'a SenderValue>,
-    /// The route that carries them.
+    /// The route that carries the messages.
     pub route: &'a RouteName,
-    /// Those of the recipients that must not be texted.
+    /// The recipients that have opted out.
     pub opted_out: &'a BTreeSet<E164>,
-    /// Those custom names in the body that contacts of the account use; any other word in braces
+    /// The custom fields in the body that contacts of the account use. Any other word in braces
     /// stays as typed.
     pub custom_names: &'a BTreeSet<String>,
-    /// How links are shortened, where the request asks for it.
+    /// How links are shortened, if the request asks for it.
     pub shortening: Shortening<'a>,
-    /// How long a text may wait for a route.
+    /// How long a message may wait for its route before it expires.
     pub validity: Duration,
-    /// When.
+    /// The time of the request.
     pub at: Timestamp,
 }
 
 /// How links are shortened.
 #[derive(Debug, Clone, Copy)]
 pub struct Shortening<'a> {
-    /// What short URLs begin with.
+    /// The start of every short URL.
     pub base: &'a LinkBase,
-    /// Where their codes come from.
+    /// Where the codes come from.
     pub codes: Codes<'a>,
 }
 
 /// Where the codes of short URLs come from.
 #[derive(Debug, Clone, Copy)]
 pub enum Codes<'a> {
-    /// They are drawn: the texts are to be sent.
+    /// Drawn at random, for messages that are to be sent.
     Drawn(&'a Arc<dyn Random>),
-    /// The texts are only shown, with a placeholder of the same width.
+    /// A placeholder of the same width, for messages that are only shown.
     Placeholder,
 }

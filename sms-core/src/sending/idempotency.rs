@@ -1,7 +1,7 @@
-//! Knowing a request again: the key its caller gave, and a fingerprint of what it meant.
+//! Recognising a repeated request by its idempotency key and a fingerprint of its meaning.
 //!
-//! Requests are compared by meaning: however the JSON was written, numbers in whatever format,
-//! one string or several. The kind of key (live or test) is part of the meaning.
+//! Requests are compared by meaning: the layout of the JSON, the format of numbers and their split
+//! into strings do not matter. The kind of key (live or test) is part of the meaning.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -21,10 +21,10 @@ mod key;
 
 pub use key::{IdempotencyKey, MAX_KEY, NotAnIdempotencyKey};
 
-/// How long a key is kept.
+/// How long a key is kept: 7 days.
 pub const KEPT_FOR: Duration = Duration::from_hours(7 * 24);
 
-/// What a request means, in 32 bytes.
+/// A digest of what a request means, 32 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint(pub [u8; 32]);
 
@@ -34,28 +34,28 @@ impl std::fmt::Debug for Fingerprint {
     }
 }
 
-/// A send's claim on a key.
+/// A send's claim on an idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdempotencyClaim {
-    /// The key.
+    /// The key, as the caller gave it.
     pub key: IdempotencyKey,
-    /// What the request means.
+    /// The meaning of the request.
     pub fingerprint: Fingerprint,
 }
 
-/// An accepted send that is remembered under a key. Its texts are found by the batch; as they were
-/// then, they follow from what cannot change.
+/// An accepted send that is remembered under a key. Its messages are found by the batch. Their
+/// state at acceptance follows from fields that cannot change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EarlierSend {
-    /// What the request meant.
+    /// The meaning of the request.
     pub fingerprint: Fingerprint,
-    /// The batch it made.
+    /// The batch that it created.
     pub batch: BatchId,
-    /// Who got no text, and why.
+    /// The recipients that received no message, each with the reason.
     pub rejected: Vec<Rejection>,
-    /// What it took.
+    /// The credits charged.
     pub credits: Credits,
-    /// The balance it left.
+    /// The balance after the charge.
     pub balance: Credits,
     /// When it was accepted.
     pub accepted_at: Timestamp,
@@ -86,7 +86,7 @@ impl Fingerprint {
         } = request;
         let mut writer = Writer(Sha256::new());
         writer.field("mode", [mode.as_str()]);
-        // Numbers that are refused are compared by what they mean as well.
+        // Invalid numbers are compared by meaning as well.
         let meant = |text| match parse_uk_mobile(text).map_or_else(PhoneRefused::number, Some) {
             Some(number) => Cow::Owned(number.to_string()),
             None => Cow::Borrowed(text),
@@ -96,7 +96,7 @@ impl Fingerprint {
         writer.field("list_id", list_id.map(|id| id.to_string()));
         writer.field("body", [body]);
         writer.field("template_id", template_id.map(|id| id.to_string()));
-        // Sender names are compared without case, here as elsewhere.
+        // Sender names are compared without case, as everywhere.
         writer.field("sender", sender.as_deref().map(folded));
         writer.field("schedule_at", schedule_at.map(|at| at.to_string()));
         writer.field("client_ref", client_ref.as_deref());
@@ -107,8 +107,8 @@ impl Fingerprint {
 }
 
 /// Writes the fields that a request has, each with its name, so that no two different requests
-/// write the same bytes. A field that a request does not have writes nothing: a field that is added
-/// to requests later leaves the fingerprints of earlier requests as they are.
+/// write the same bytes. A field that a request does not have writes nothing. So a field that is
+/// added to requests later does not change the fingerprints of earlier requests.
 struct Writer(Sha256);
 
 impl Writer {
@@ -130,7 +130,7 @@ impl Writer {
     }
 }
 
-/// What a text that is written is.
+/// Marks the start of a field.
 const FIELD: u8 = 1;
 const VALUE: u8 = 2;
 
@@ -145,8 +145,8 @@ mod tests {
 
     #[test]
     fn a_stored_fingerprint_is_still_that_of_its_request() {
-        // Stores hold fingerprints for 7 days: whatever changes these refuses retries of requests
-        // that were accepted before the change.
+        // Stores keep fingerprints for 7 days. A change of this value refuses repetitions of
+        // requests that were accepted before the change.
         let hex =
             |fingerprint: Fingerprint| fingerprint.0.map(|byte| format!("{byte:02x}")).concat();
         let short = SendRequest::new("Your table is ready").to("07700 900123");

@@ -1,7 +1,7 @@
-//! Everything an accepted send will write, worked out with no lock held.
+//! Everything that an accepted send writes, computed without a lock.
 //!
-//! Quote and send go through this one function, so a quote cannot differ from the charge; the texts
-//! themselves are written by [`super::writer`], for campaigns too.
+//! Quotes and sends both go through this function, so a quote cannot differ from the charge.
+//! [`super::writer`] writes the messages themselves, for campaigns too.
 
 use super::idempotency::{Fingerprint, IdempotencyClaim};
 use super::recipients::{Candidate, Recipients, Rejection, RejectionReason};
@@ -16,35 +16,35 @@ use crate::time::Timestamp;
 
 pub use super::facts::{Codes, PlanFacts, Shortening};
 
-/// Everything an accepted send will write.
+/// Everything that an accepted send writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a plan does nothing until a store commits it"]
 pub struct SendPlan {
-    /// Who sends.
+    /// The account that sends.
     pub account: AccountId,
     /// Live or test.
     pub mode: Mode,
-    /// Names the texts.
+    /// The id shared by the messages.
     pub batch: BatchId,
-    /// The key under which it is remembered.
+    /// The idempotency key under which the send is remembered; `None` without a key.
     pub idempotency: Option<IdempotencyClaim>,
-    /// The texts, in the order of the recipients.
+    /// The messages, in the order of the recipients.
     pub messages: Vec<Message>,
     /// The tracked links in them.
     pub links: Vec<Link>,
-    /// Who gets none, and why.
+    /// The recipients that receive no message, each with the reason.
     pub rejected: Vec<Rejection>,
-    /// What a live send of these texts takes.
+    /// The price of a live send of these messages.
     pub price: Credits,
-    /// What this send takes: the price, or nothing for a test.
+    /// The charge of this send: the price, or zero for a test.
     pub charge: Credits,
-    /// The id of the ledger entry that takes it.
+    /// The id of the ledger entry of the charge.
     pub entry_id: LedgerEntryId,
-    /// When workers may take the texts.
+    /// From when workers may claim the messages.
     pub claimable_at: Timestamp,
-    /// When the texts are no longer valid.
+    /// When the messages expire.
     pub expires_at: Timestamp,
-    /// When it was planned.
+    /// When the send was planned.
     pub at: Timestamp,
 }
 
@@ -54,7 +54,7 @@ impl SendPlan {
     }
 }
 
-/// What a commit writes of the texts of plans, should they be accepted.
+/// What a commit writes for the messages of plans, if they are accepted.
 pub fn new_messages<'a>(plans: impl IntoIterator<Item = &'a SendPlan>) -> NewMessages<'a> {
     let mut new = NewMessages::default();
     for plan in plans {
@@ -98,8 +98,8 @@ pub fn plan(
         };
         match text {
             Ok(message) => {
-                // At most 1,000 numbers, a body full of contacts and the largest list, of 11 parts
-                // each: far below what credits can count.
+                // At most 1,000 numbers, the contacts of one request and the largest list, with 11
+                // segments each: far below the maximum of credits.
                 let more = Credits::for_segments(message.segments);
                 price = price.checked_add(more).unwrap_or(Credits::MAX);
                 messages.push(message);

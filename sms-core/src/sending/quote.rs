@@ -8,21 +8,21 @@ use crate::text::Encoding;
 /// What a send would do and cost.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Quote {
-    /// How many people would get a text.
+    /// How many people would receive a message.
     pub recipients: usize,
-    /// Who would not, and why.
+    /// The recipients that would receive none, each with the reason.
     pub rejected: Vec<Rejection>,
-    /// What a live send would take.
+    /// The price of a live send, in credits.
     pub credits: Credits,
-    /// UCS-2 if any of the texts needs it.
+    /// The encoding: UCS-2 if any of the messages needs it.
     pub encoding: Encoding,
-    /// The first text, as it would be sent.
+    /// The text of the first message, as it would be sent; `None` if there is no message.
     pub preview: Option<String>,
-    /// What the account can spend now.
+    /// The present balance of the account.
     pub balance: Credits,
 }
 
-/// Shows figures, never words.
+/// Shows numbers, never text.
 impl std::fmt::Debug for Quote {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Quote")
@@ -36,8 +36,8 @@ impl std::fmt::Debug for Quote {
 }
 
 impl Quote {
-    /// Shows a plan that was not committed. `as_typed` is the encoding of the body before it was
-    /// rendered, for a quote in which nobody gets a text.
+    /// Shows a plan that was not committed. `as_typed` is the encoding of the body before merging,
+    /// for a quote without a message.
     pub fn of(plan: SendPlan, balance: Credits, as_typed: Encoding) -> Self {
         let any_ucs2 = plan.messages.iter().any(|text| text.encoding == Encoding::Ucs2);
         Self {

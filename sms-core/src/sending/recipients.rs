@@ -1,4 +1,4 @@
-//! Who of those asked for gets a text: the union, in order, each number once.
+//! Who receives a message: the union of the recipients asked for, in order, each number once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,22 +10,22 @@ use crate::contact::Contact;
 use crate::phone::{E164, PhoneRefused, parse_uk_mobile};
 use crate::unknown_name::UnknownName;
 
-/// Why a recipient gets no text.
+/// Why a recipient receives no message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RejectionReason {
-    /// It is no number.
+    /// It is not a phone number.
     InvalidNumber,
-    /// It is a number of another country.
+    /// The number is outside the UK.
     UnsupportedDestination,
-    /// It is a UK number, but no mobile.
+    /// It is a UK number, but not a mobile number.
     NotMobile,
-    /// The request holds the number more than once.
+    /// The number occurs earlier in the request.
     Duplicate,
-    /// The number must not be texted.
+    /// The number has opted out.
     OptedOut,
-    /// The text is longer than a text may be, once merged.
+    /// The text is too long after merging.
     TooLong,
-    /// Nothing is left of the text, once merged.
+    /// The text is empty after merging.
     EmptyBody,
 }
 
@@ -78,12 +78,12 @@ impl Serialize for RejectionReason {
     }
 }
 
-/// A recipient who gets no text. `Debug` does not show who.
+/// A recipient that receives no message. `Debug` does not show the number.
 #[derive(Clone, PartialEq, Eq, Serialize)]
 pub struct Rejection {
-    /// In E.164 where the number could be read, else the text as given.
+    /// The number in E.164 if it could be parsed, else the string as given.
     pub to: String,
-    /// Why.
+    /// The reason for the rejection.
     pub reason: RejectionReason,
 }
 
@@ -94,45 +94,45 @@ impl fmt::Debug for Rejection {
 }
 
 impl Rejection {
-    /// A rejection of a number that could be read.
+    /// A rejection of a number that could be parsed.
     pub fn of(number: E164, reason: RejectionReason) -> Self {
         Self { to: number.to_string(), reason }
     }
 }
 
-/// One entry of the union, in the order asked for.
+/// One entry of the union, in the order of the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Candidate {
-    /// A number that can be texted, for the first time in this request.
+    /// A valid number, at its first occurrence in the request.
     Number(E164),
-    /// What cannot be texted.
+    /// A recipient that receives no message.
     Rejected(Rejection),
 }
 
 /// The union of a request's recipients.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Recipients {
-    /// Its entries, in the order asked for.
+    /// Its entries, in the order of the request.
     pub candidates: Vec<Candidate>,
-    /// Those of the numbers that are contacts.
+    /// The contacts among the numbers.
     contacts: BTreeMap<E164, Contact>,
     seen: BTreeSet<E164>,
 }
 
 impl Recipients {
-    /// Reads the numbers that a request names.
+    /// Parses the numbers that a request names.
     pub fn of(request: &SendRequest) -> Self {
         let mut seen = BTreeSet::new();
         let candidates = request.numbers().map(|text| candidate(text, &mut seen)).collect();
         Self { candidates, contacts: BTreeMap::new(), seen }
     }
 
-    /// Says that a number asked for is this contact's.
+    /// Records that this contact has a number of the request.
     pub fn know(&mut self, contact: Contact) {
         self.contacts.insert(contact.phone, contact);
     }
 
-    /// Adds a contact; a duplicate when its number was asked for before.
+    /// Adds a contact, as a duplicate if its number occurs earlier.
     pub fn add(&mut self, contact: Contact) {
         let number = contact.phone;
         let candidate = if self.seen.insert(number) {
@@ -144,12 +144,12 @@ impl Recipients {
         self.know(contact);
     }
 
-    /// The contact that a number is, if it is known to be one.
+    /// The contact with this number, if it is known.
     pub fn contact(&self, number: E164) -> Option<&Contact> {
         self.contacts.get(&number)
     }
 
-    /// The numbers that can be texted, in order, each once.
+    /// The valid numbers, in order, each once.
     pub fn numbers(&self) -> impl Iterator<Item = E164> {
         self.candidates.iter().filter_map(|candidate| match candidate {
             Candidate::Number(number) => Some(*number),
@@ -157,7 +157,7 @@ impl Recipients {
         })
     }
 
-    /// How many different numbers were asked for, those that are rejected included.
+    /// How many different numbers were asked for, including rejected ones.
     pub fn distinct(&self) -> usize {
         let is_number = |candidate: &&Candidate| match candidate {
             Candidate::Number(_) => true,
@@ -228,7 +228,7 @@ mod tests {
                 ("0770090012", "invalid_number"),
             ]
         );
-        assert_eq!(recipients.distinct(), 4, "what is no number is not counted");
+        assert_eq!(recipients.distinct(), 4, "a string that is no number is not counted");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a send asks for, and the rules that its fields obey.
+//! What a send request may ask for, and the rules for its fields.
 
 use std::time::Duration;
 
@@ -9,15 +9,16 @@ use crate::phone::split_recipients;
 use crate::text::MAX_CHARACTERS;
 use crate::time::Timestamp;
 
-/// How many numbers `to` may hold, after splitting.
+/// The most numbers in `to`, after splitting.
 pub const MAX_TO: usize = 1_000;
-/// How many contacts the list of a send may have: its texts are planned, and answered, all at once.
+/// The most contacts of a list that a send goes to. All of its messages are planned, and answered,
+/// at once.
 pub const MAX_LIST: usize = 100_000;
-/// How many characters `client_ref` may have.
+/// The most characters of `client_ref`.
 pub const MAX_CLIENT_REF: usize = 64;
-/// How far ahead a text may be scheduled.
+/// How far ahead a message may be scheduled: 365 days.
 pub const FURTHEST_SCHEDULE: Duration = Duration::from_hours(365 * 24);
-/// How long ago `schedule_at` may be and still mean now.
+/// How far in the past `schedule_at` may be and still mean now: 1 minute.
 pub const SCHEDULE_GRACE: Duration = Duration::from_mins(1);
 
 /// A request to send one text to many people.
@@ -30,7 +31,7 @@ pub const SCHEDULE_GRACE: Duration = Duration::from_mins(1);
 ///     .client_ref("booking-42");
 /// ```
 ///
-/// A template, contacts and lists of the account serve as well:
+/// A request can also name a template, contacts and lists of the account:
 ///
 /// ```
 /// # use sms_core::ids::{ContactId, ListId, TemplateId};
@@ -44,31 +45,33 @@ pub const SCHEDULE_GRACE: Duration = Duration::from_mins(1);
 #[must_use = "a request does nothing until it is sent"]
 #[non_exhaustive]
 pub struct SendRequest {
-    /// Numbers in any common format; each may hold several, separated by commas or new lines.
+    /// Phone numbers in any common format; each string may hold several, separated by commas or new
+    /// lines. At most 1,000 in all.
     pub to: Vec<String>,
-    /// Saved contacts.
+    /// Saved contacts of the account.
     pub contact_ids: Vec<ContactId>,
-    /// A whole list.
+    /// A list of the account, whose contacts all receive the message.
     pub list_id: Option<ListId>,
     /// The text, at most 1,600 characters, with merge fields.
     pub body: String,
-    /// The template to use when `body` is empty.
+    /// The template to use if `body` is empty.
     pub template_id: Option<TemplateId>,
-    /// An approved sender name, instead of a number that people can reply to.
+    /// An approved sender name, which recipients see instead of a number but cannot reply to;
+    /// `None` for the number.
     pub sender: Option<String>,
-    /// When to send, up to a year ahead.
+    /// When to send, at most a year ahead; `None` for now.
     pub schedule_at: Option<Timestamp>,
-    /// The caller's own reference.
+    /// The caller's own reference, at most 64 characters.
     pub client_ref: Option<String>,
     /// Whether to add the account's opt-out line.
     pub append_opt_out: bool,
-    /// Whether to replace links by tracked short ones.
+    /// Whether to replace links by tracked short links.
     pub track_links: bool,
-    /// Knows a retry of the same request again.
+    /// The key by which a repetition of the request is recognised; `None` to send each time.
     pub idempotency_key: Option<IdempotencyKey>,
 }
 
-/// Shows how much was given, never to whom or what.
+/// Shows how many of each were given, never which.
 impl std::fmt::Debug for SendRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SendRequest")
@@ -82,17 +85,17 @@ impl std::fmt::Debug for SendRequest {
 }
 
 impl SendRequest {
-    /// A request to send `body`, to nobody yet.
+    /// A request to send `body`, without recipients yet.
     pub fn new(body: impl Into<String>) -> Self {
         Self { body: body.into(), ..Self::default() }
     }
 
-    /// A request to send the body of this template, to nobody yet.
+    /// A request to send the body of this template, without recipients yet.
     pub fn from_template(template: TemplateId) -> Self {
         Self { template_id: Some(template), ..Self::default() }
     }
 
-    /// Sends to this number, or to these, separated by commas or new lines.
+    /// Sends to this number, or to several, separated by commas or new lines.
     pub fn to(mut self, numbers: impl Into<String>) -> Self {
         self.to.push(numbers.into());
         self
@@ -110,7 +113,7 @@ impl SendRequest {
         self
     }
 
-    /// Shows this approved sender name in place of a number.
+    /// Shows this approved sender name instead of a number.
     pub fn sender(mut self, name: impl Into<String>) -> Self {
         self.sender = Some(name.into());
         self
@@ -122,7 +125,7 @@ impl SendRequest {
         self
     }
 
-    /// Carries the caller's own reference.
+    /// Adds the caller's own reference.
     pub fn client_ref(mut self, reference: impl Into<String>) -> Self {
         self.client_ref = Some(reference.into());
         self
@@ -134,24 +137,24 @@ impl SendRequest {
         self
     }
 
-    /// Replaces links by tracked short ones.
+    /// Replaces links by tracked short links.
     pub fn track_links(mut self) -> Self {
         self.track_links = true;
         self
     }
 
-    /// Lets a retry with the same key return the first answer instead of sending again.
+    /// Makes a repetition with the same key return the first answer instead of sending again.
     pub fn idempotency_key(mut self, key: IdempotencyKey) -> Self {
         self.idempotency_key = Some(key);
         self
     }
 
-    /// The numbers of `to`, each by itself.
+    /// The numbers in `to`, one by one.
     pub fn numbers(&self) -> impl Iterator<Item = &str> {
         self.to.iter().flat_map(|text| split_recipients(text))
     }
 
-    /// Every rule about single fields that the request breaks; empty when it is well-formed.
+    /// Every rule for single fields that the request breaks; empty if it is valid.
     pub fn check(&self, now: Timestamp) -> Vec<FieldError> {
         let mut errors = Vec::new();
         let numbers = self.numbers().count();
@@ -188,13 +191,13 @@ impl SendRequest {
         errors
     }
 
-    /// When the texts shall leave; `None` means now, as does a moment that has just passed.
+    /// When to send the messages; `None` for now, also if the time has just passed.
     pub fn scheduled_at(&self, now: Timestamp) -> Option<Timestamp> {
         self.schedule_at.filter(|at| *at > now)
     }
 }
 
-/// What is wrong with a wish to send at `at`.
+/// Why `at` cannot be a scheduled time; `None` if it can.
 pub fn check_schedule(at: Timestamp, now: Timestamp) -> Option<FieldError> {
     let message = if at < now.minus(SCHEDULE_GRACE) {
         "schedule_at is in the past"

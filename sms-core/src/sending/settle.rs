@@ -1,4 +1,4 @@
-//! The verdict on a send, from the facts that a store reads with the account locked.
+//! The verdict on a send, given the facts that a store reads with the account locked.
 
 use std::time::Duration;
 
@@ -15,31 +15,32 @@ use crate::phone::E164;
 use crate::store::CommitError;
 use crate::time::Timestamp;
 
-/// How many numbers one request of a test key may have.
+/// The most recipients of a request with a test key.
 pub const TEST_NUMBERS_PER_REQUEST: usize = 50;
-/// How many test texts an account may make within an hour.
+/// The most test messages of an account in [`TEST_WINDOW`].
 pub const TEST_TEXTS_PER_HOUR: u32 = 300;
-/// The hour in which they are counted.
+/// The window in which test messages are counted: 1 hour, sliding.
 pub const TEST_WINDOW: Duration = Duration::from_hours(1);
-/// How long it is remembered that test texts were made: longer than they count, as what was made
-/// later may be committed earlier.
+/// How long a record of test messages is kept: 2 hours. That is longer than they count, because
+/// messages that were created later may be committed earlier.
 pub const TEST_TEXTS_KEPT: Duration = TEST_WINDOW.saturating_mul(2);
 
-/// What the verdict depends on.
+/// What the verdict on a send depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SendFacts {
-    /// The state of the account.
+    /// The status of the account.
     pub status: AccountStatus,
-    /// What it can spend.
+    /// The balance of the account.
     pub balance: Credits,
-    /// The send remembered under the plan's key, if it is [still kept](EarlierSend::is_kept).
+    /// The send remembered under the plan's idempotency key, if it is [still
+    /// kept](EarlierSend::is_kept).
     pub earlier: Option<EarlierSend>,
-    /// Whether any number that the plan texts has opted out.
+    /// Whether any recipient of the plan has opted out.
     pub opted_out: bool,
-    /// Whether any code that the plan drew for a link is another link's already.
+    /// Whether another link already has a code that the plan drew.
     pub codes_taken: bool,
-    /// For a test send: when the account made test texts within the last hour, and how many, in any
-    /// order. Empty for a live send.
+    /// For a test send: the times within the last hour at which the account created test messages,
+    /// and how many each time, in any order. Empty for a live send.
     pub test_texts: Vec<(Timestamp, u32)>,
     /// Whether the account may have conversations.
     pub has_conversations: bool,
@@ -50,44 +51,45 @@ pub struct SendFacts {
 #[must_use = "a verdict has to be written by the store"]
 #[expect(clippy::large_enum_variant, reason = "nearly every send is accepted")]
 pub enum SendVerdict {
-    /// Writes its [new messages](super::plan::new_messages), and this.
+    /// Writes its [new messages](super::plan::new_messages) and these effects.
     Accept(SendWrites),
-    /// Writes nothing: this is a retry of an earlier send.
+    /// Writes nothing, because this request repeats an earlier send.
     Replay(EarlierSend),
 }
 
-/// What a commit writes for an accepted send, beside its new messages.
+/// What a commit writes for an accepted send, besides its new messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "an accepted send has to be written by the store"]
 pub struct SendWrites {
-    /// The ledger entry that takes the credits; `None` for a send that takes none.
+    /// The ledger entry of the charge; `None` for a send that costs nothing.
     pub entry: Option<Entry>,
-    /// The balance that the entry leaves.
+    /// The balance after the charge.
     pub balance: Credits,
-    /// What is remembered under its idempotency key, in place of a send that is no longer kept.
+    /// What is remembered under the idempotency key, in place of a send that is no longer kept;
+    /// `None` without a key.
     pub remembered: Option<(IdempotencyKey, EarlierSend)>,
-    /// What counts towards [`TEST_TEXTS_PER_HOUR`].
+    /// What counts towards [`TEST_TEXTS_PER_HOUR`]; `None` for a live send.
     pub test_texts: Option<TestTexts>,
-    /// The conversations that there may be with its recipients, each with its newest message from
-    /// now on. One that has a newer message stays where it is.
+    /// The recipients that may have conversations with the account, each with the newest message of
+    /// the plan to them. A conversation with a newer message does not move.
     pub conversations: Vec<(E164, MessageId)>,
 }
 
-/// Test texts that an account made at one moment.
+/// The test messages that an account created in one send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TestTexts {
-    /// Whose.
+    /// The account.
     pub account: AccountId,
-    /// Their batch.
+    /// The batch of the messages.
     pub batch: BatchId,
-    /// When. Texts made [so long](TEST_TEXTS_KEPT) before may be forgotten.
+    /// When they were created. Records [this much older](TEST_TEXTS_KEPT) may be removed.
     pub at: Timestamp,
-    /// How many, at least one.
+    /// How many messages, at least one.
     pub count: u32,
 }
 
 impl TestTexts {
-    /// So many texts of a batch; `None` when they count for nothing.
+    /// The record of `count` messages of a batch; `None` if they do not count.
     pub(crate) fn of(
         (account, mode): (AccountId, Mode),
         batch: BatchId,
@@ -99,63 +101,63 @@ impl TestTexts {
     }
 }
 
-/// Why a send was refused; nothing was written.
+/// Why a send was refused. Nothing was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SendRefused {
-    /// There is no such account.
+    /// The account does not exist.
     #[error("no such account")]
     NoSuchAccount,
-    /// Its state forbids it.
+    /// The account's status forbids sending.
     #[error(transparent)]
     MayNotSend(#[from] MayNotSend),
-    /// It costs more than there is.
-    #[error("{needed} credits are needed and {balance} are there")]
+    /// The send costs more than the balance.
+    #[error("this send costs {}, but the balance is {balance}", .needed.with_unit())]
     InsufficientCredit {
-        /// What it costs.
+        /// The price of the send.
         needed: Credits,
-        /// What there is.
+        /// The balance of the account.
         balance: Credits,
     },
-    /// The key names a request that meant something else.
-    #[error("the idempotency key was used for another request")]
+    /// The idempotency key belongs to an earlier request with a different meaning.
+    #[error("this idempotency key was used for another request; use a new key")]
     IdempotencyConflict,
-    /// The account made too many test texts within the hour.
-    #[error("an account may make {TEST_TEXTS_PER_HOUR} test texts an hour")]
+    /// The account has sent too many test messages within the hour.
+    #[error("the account has sent its {TEST_TEXTS_PER_HOUR} test messages this hour; retry later")]
     TestTextsUsedUp {
-        /// When there will be room for this many.
+        /// How long to wait until this many fit into the hour.
         retry_after: Duration,
     },
 }
 
-/// What an accepted send, or the replay of one, answers.
+/// The answer to an accepted send, or to a replay of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sent {
-    /// Names the texts it made.
+    /// The id shared by its messages.
     pub batch: BatchId,
-    /// The texts, in the order of the recipients, as they were when accepted.
+    /// The messages as they were accepted, in the order of the recipients.
     pub messages: Vec<Message>,
-    /// Who got none, and why.
+    /// The recipients that receive no message, each with the reason.
     pub rejected: Vec<Rejection>,
-    /// What it took.
+    /// The credits charged.
     pub credits: Credits,
-    /// The balance it left.
+    /// The balance after the charge.
     pub balance: Credits,
-    /// Whether it was sent now or before.
+    /// Whether this is the first answer or a replay.
     pub replay: Replay,
 }
 
 /// Whether an answer is the first to its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replay {
-    /// It is; the texts were accepted now.
+    /// The messages were accepted now.
     First,
-    /// It repeats the first answer; nothing was sent.
+    /// A repetition of the first answer; nothing was sent now.
     Repeated,
 }
 
 impl SendPlan {
-    /// Decides about this plan. Between reading the facts and writing the verdict no other commit
-    /// of the account may run.
+    /// Decides on this plan. No other commit of the account may run between reading the facts and
+    /// writing the verdict.
     pub fn settle(&self, facts: &SendFacts) -> Result<SendVerdict, CommitError<SendRefused>> {
         let SendFacts {
             status,
@@ -246,7 +248,8 @@ impl SendPlan {
 }
 
 impl EarlierSend {
-    /// The answer to a retry of this send, from the texts of its batch in the order of their ids.
+    /// The answer to a repetition of this send, from the messages of its batch in the order of
+    /// their ids.
     pub fn sent(self, texts: impl IntoIterator<Item = Message>) -> Sent {
         let Self { fingerprint: _, batch, rejected, credits, balance, accepted_at: _ } = self;
         let messages = texts.into_iter().map(Message::as_accepted).collect();
@@ -254,15 +257,15 @@ impl EarlierSend {
     }
 }
 
-/// How long to wait until `wanted` more test texts fit into the hour; `None` when they fit now.
+/// How long to wait until `wanted` more test messages fit into the hour; `None` if they fit now.
 pub(crate) fn test_wait(
     made: &[(Timestamp, u32)],
     wanted: u64,
     now: Timestamp,
 ) -> Option<Duration> {
     let wanted = u32::try_from(wanted).unwrap_or(u32::MAX);
-    // The edge of the hour is settled here: a text made exactly an hour ago counts no more, or
-    // who waits as long as told would be refused again.
+    // A message created exactly an hour ago no longer counts. If it did, a client that waits
+    // exactly `retry_after` would be refused again.
     let counts = made.iter().filter(|(at, _)| now.since(*at) < TEST_WINDOW);
     let mut counts: Vec<(Timestamp, u32)> = counts.copied().collect();
     counts.sort_unstable();

@@ -12,21 +12,21 @@ use crate::time::Timestamp;
 /// Accepts sends.
 #[async_trait]
 pub trait SendingStore: Send + Sync {
-    /// Commits plans, each whole or not at all, in the order given and each by
-    /// [`SendPlan::settle`] against the facts as the ones before left them. They may share a
-    /// commit; one that is refused takes nothing from the others.
+    /// Commits plans in the order given, each whole or not at all, by [`SendPlan::settle`] against
+    /// the facts as the earlier plans left them. Plans may share a commit. A refused plan does not
+    /// affect the others.
     ///
-    /// Between reading an account's facts and writing, no other commit of this account may run. The
-    /// links of an accepted plan are written with its texts; no two links, of whatever accounts,
-    /// ever have one code. A replay answers with the batch's texts
-    /// [as accepted](crate::message::Message::as_accepted). Answers in the order given.
+    /// No other commit of an account may run between reading its facts and writing. The links of an
+    /// accepted plan are written with its messages. No two links of any accounts ever have the same
+    /// code. A replay answers with the messages of the batch [as
+    /// accepted](crate::message::Message::as_accepted). Answers in the order given.
     async fn send_accept(
         &self,
         plans: Vec<SendPlan>,
     ) -> Vec<Result<Sent, CommitError<SendRefused>>>;
 
-    /// The send remembered under a key of the account, if it is [still kept](EarlierSend::is_kept)
-    /// at `at`.
+    /// The send remembered under a key of the account; `None` if there is none or if it is no
+    /// longer [kept](EarlierSend::is_kept) at `at`.
     async fn send_earlier(
         &self,
         account: AccountId,
@@ -34,8 +34,8 @@ pub trait SendingStore: Send + Sync {
         at: Timestamp,
     ) -> Result<Option<EarlierSend>, StoreError>;
 
-    /// The answer to an earlier send, repeated: with the batch's texts
-    /// [as accepted](crate::message::Message::as_accepted).
+    /// The answer to an earlier send, with the messages of its batch [as
+    /// accepted](crate::message::Message::as_accepted).
     async fn send_replay(
         &self,
         account: AccountId,
@@ -45,8 +45,8 @@ pub trait SendingStore: Send + Sync {
     /// Removes up to `limit` idempotency keys accepted before `before`. Returns how many.
     async fn idempotency_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
 
-    /// Forgets up to `limit` sends with test keys made before `before`. Returns how many. An
-    /// accepted one may forget those of its account that were made
-    /// [so long](super::settle::TEST_TEXTS_KEPT) before it, and none later.
+    /// Removes up to `limit` records of sends with test keys from before `before`. Returns how
+    /// many. Accepting a send may remove records of its account that are [old
+    /// enough](super::settle::TEST_TEXTS_KEPT), and no later ones.
     async fn test_sends_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
 }

@@ -1,7 +1,7 @@
-//! Writing texts one after another: what a send, a quote and a campaign's launch have in common.
+//! Writing messages one after another: what a send, a quote and a campaign's launch have in common.
 //!
-//! A [`TextWriter`] owns all that its texts share, so that a launch can carry it to where the
-//! contacts of a list are read, a page at a time.
+//! A [`TextWriter`] owns everything that its messages share, so that a launch can take it to where
+//! the contacts of a list are read page by page.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -24,37 +24,37 @@ use crate::text::{
 };
 use crate::time::Timestamp;
 
-/// Where texts come from, and what is asked of all of them.
+/// What the messages of one send or launch come from and have in common.
 #[derive(Debug, Clone, Copy)]
 pub struct Origin<'a> {
-    /// Names the texts.
+    /// The id shared by the messages.
     pub batch: BatchId,
-    /// The campaign they belong to.
+    /// The campaign that they belong to; `None` for a send.
     pub campaign: Option<CampaignId>,
-    /// The caller's own reference.
+    /// The caller's own reference; `None` if none was given.
     pub client_ref: Option<&'a str>,
     /// Whether to add the account's opt-out line.
     pub append_opt_out: bool,
-    /// Whether links are shortened and their hits counted; a test sends nothing that anybody could
-    /// follow, and leaves them as they are.
+    /// Whether links are shortened and their clicks counted. A test sends nothing whose links could
+    /// be followed, and leaves them as they are.
     pub track_links: bool,
-    /// When they shall leave, if not at once.
+    /// When to send them; `None` for now.
     pub scheduled_at: Option<Timestamp>,
 }
 
-/// When texts may be taken, and until when.
+/// From when and until when messages may be claimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
     /// When they were planned.
     pub at: Timestamp,
-    /// When workers may take them.
+    /// From when workers may claim them.
     pub claimable_at: Timestamp,
-    /// When they are no longer valid.
+    /// When they expire.
     pub expires_at: Timestamp,
 }
 
 impl Timing {
-    /// Of texts that fall due at `scheduled_at`, or at once.
+    /// The timing of messages that are due at `scheduled_at`, or now if that is `None`.
     pub fn of(facts: &PlanFacts<'_>, scheduled_at: Option<Timestamp>) -> Self {
         let due = scheduled_at.unwrap_or(facts.at);
         Self {
@@ -64,12 +64,12 @@ impl Timing {
         }
     }
 
-    /// The first line of a text's timeline.
+    /// The first line of a message's timeline.
     pub fn accepted(&self, message: &Message) -> TimelineEntry {
         TimelineEntry { status: message.status, detail: None, at: self.at }
     }
 
-    /// A text's first place in the queue.
+    /// A message's first place in the queue.
     pub fn queue_entry(&self, message: &Message) -> QueueEntry {
         QueueEntry {
             message: message.id,
@@ -83,7 +83,7 @@ impl Timing {
     }
 }
 
-/// A message that was not there before, with all rows that come with it.
+/// A new message, with all rows that come with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewMessage<'a> {
     /// The message.
@@ -94,20 +94,20 @@ pub struct NewMessage<'a> {
     pub entry: QueueEntry,
 }
 
-/// What a commit writes of new messages that are to be sent. As it depends on no facts, a store may
-/// write it before anything is locked, and take it back where the verdict is a refusal.
+/// What a commit writes for new messages to send. It depends on no facts, so a store may write it
+/// before it locks anything, and undo it if the verdict is a refusal.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[must_use = "new messages have to be written by the store"]
 pub struct NewMessages<'a> {
     /// The messages.
     pub messages: Vec<NewMessage<'a>>,
-    /// The tracked links in them. Where one has the code of a link that is there already, the
-    /// command is [stale](crate::store::CommitError::Stale).
+    /// The tracked links in them. If one has the code of an existing link, the command is
+    /// [stale](crate::store::CommitError::Stale).
     pub links: Vec<&'a Link>,
 }
 
 impl<'a> NewMessages<'a> {
-    /// Adds messages of one timing, and the links in them.
+    /// Adds messages with the same timing, and the links in them.
     pub(crate) fn add(&mut self, timing: &Timing, messages: &'a [Message], links: &'a [Link]) {
         self.messages.extend(messages.iter().map(|message| NewMessage {
             message,
@@ -118,7 +118,7 @@ impl<'a> NewMessages<'a> {
     }
 }
 
-/// Writes one text after another.
+/// Writes one message after another.
 #[derive(Debug, Clone)]
 pub struct TextWriter {
     account: AccountId,
@@ -132,15 +132,15 @@ pub struct TextWriter {
     scheduled_at: Option<Timestamp>,
     template: Template,
     opt_out_line: Option<String>,
-    /// What short URLs begin with, if links are tracked.
+    /// The start of short URLs; `None` if links are not tracked.
     link_base: Option<LinkBase>,
-    /// Where their codes come from; none while texts are only shown.
+    /// The source of their codes; `None` if messages are only shown.
     random: Option<Arc<dyn Random>>,
-    /// The text that everybody gets, when nobody has a field to fill.
+    /// The text that every recipient gets, if no recipient has a field to fill.
     same_for_all: Option<Result<Text, RejectionReason>>,
 }
 
-/// A text as it will be sent, but for the codes of its links.
+/// A message's text as it will be sent, except for the codes of its links.
 #[derive(Debug, Clone)]
 struct Text {
     body: Body,
@@ -149,7 +149,7 @@ struct Text {
 }
 
 impl TextWriter {
-    /// A writer of the texts of one send or launch.
+    /// A writer for the messages of one send or launch.
     pub fn new(origin: Origin<'_>, facts: &PlanFacts<'_>) -> Self {
         let Origin { batch, campaign, client_ref, append_opt_out, track_links, scheduled_at } =
             origin;
@@ -180,14 +180,14 @@ impl TextWriter {
         }
     }
 
-    /// A writer of the same texts that draws no codes for their links.
+    /// A writer for the same messages that draws no codes for their links.
     #[must_use]
     pub fn showing_only(self) -> Self {
         Self { random: None, ..self }
     }
 
-    /// Writes the text for one recipient, and its tracked links into `links`; or says why there is
-    /// none.
+    /// Writes the message for one recipient, and its tracked links into `links`, or says why there
+    /// is no message.
     pub fn write(
         &mut self,
         number: E164,
@@ -261,12 +261,12 @@ impl TextWriter {
         Body::new(words)
     }
 
-    /// What a text costs, if all cost the same: nothing, when none can be sent at all.
+    /// The price of one message, if all cost the same; zero if no message can be sent.
     pub fn price_for_all(&mut self) -> Option<Credits> {
         if self.template.has_fields() {
             return None;
         }
-        // It has no fields, so that any number will do.
+        // The text has no fields, so any number will do.
         let text = self.text_for(self.from, None);
         Some(text.map_or(Credits::ZERO, |text| Credits::for_segments(text.measure.segments)))
     }
@@ -289,7 +289,7 @@ impl TextWriter {
     }
 }
 
-/// The text for one recipient, if there is anything to send and it is not too long.
+/// The text for one recipient, if it is neither empty nor too long.
 fn render(
     template: &Template,
     person: &dyn MergeFields,

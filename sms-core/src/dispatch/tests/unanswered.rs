@@ -1,4 +1,4 @@
-//! Hand-overs that brought no answer: the text left perhaps.
+//! Hand-overs without an answer: the message may have been sent.
 
 use super::*;
 
@@ -29,19 +29,19 @@ fn a_text_is_handed_over_again_three_times_without_an_answer_and_then_given_up()
             let OutcomeVerdict::Retry { entry: next, note } =
                 record(perhaps(), Some((&message, &entry)))
             else {
-                panic!("not tried again after {unanswered}")
+                panic!("not retried after {unanswered}")
             };
             let told = note.unwrap().detail.unwrap();
-            assert_eq!(told, "no answer came; will be tried again");
+            assert_eq!(told, "no answer came; will be retried");
             assert_eq!((next.unanswered, next.left()), (unanswered, Left::Perhaps));
             assert_eq!((next.attempt, next.lease), (entry.attempt + 1, None));
             entry = QueueEntry { lease: Some(OURS), ..next };
         }
         let OutcomeVerdict::Done { changes, .. } = record(perhaps(), Some((&message, &entry)))
         else {
-            panic!("tried again")
+            panic!("retried")
         };
-        let told = "no answer came; will not be tried again";
+        let told = "no answer came; will not be retried";
         assert_eq!(undelivered(&changes[0]), (ErrorCode::NetworkError, told));
     }
 }
@@ -54,12 +54,12 @@ fn a_text_that_left_perhaps_is_undelivered_and_not_refunded_where_it_cannot_leav
     let suspended = ClaimFacts { account_status: AccountStatus::Suspended, ..free };
     let network_error = ErrorCode::NetworkError;
     for (facts, error, why) in [
-        (ClaimFacts { opted_out: true, ..free }, network_error, "the number opted out since"),
-        (suspended, network_error, "the account was suspended since"),
-        (facts(&message, &expired), ErrorCode::Expired, "it is no longer valid"),
+        (ClaimFacts { opted_out: true, ..free }, network_error, "the number has since opted out"),
+        (suspended, network_error, "the account has since been suspended"),
+        (facts(&message, &expired), ErrorCode::Expired, "the message is no longer valid"),
     ] {
         let ClaimVerdict::GiveUp(changed) = claim(facts) else { panic!("{why}") };
-        let told = format!("it left perhaps; {why}");
+        let told = format!("it may have been sent; {why}");
         assert_eq!(undelivered(&changed), (error, told.as_str()));
     }
     assert_eq!(in_a_word(claim(free)), "take");
@@ -78,7 +78,7 @@ fn a_text_that_left_perhaps_and_is_refused_later_is_undelivered_and_not_refunded
         else {
             panic!("not done")
         };
-        let told = format!("an earlier hand-over left perhaps; {said}");
+        let told = format!("an earlier attempt may have been sent; {said}");
         assert_eq!(undelivered(&changes[0]), (error, told.as_str()));
     }
 }
@@ -89,7 +89,7 @@ fn that_a_text_left_perhaps_is_not_forgotten_while_it_is_claimed_and_turned_away
     let (entry, _) = retried(&left_perhaps());
     assert_eq!(entry.left(), Left::Perhaps);
     let ClaimVerdict::Take { entry, .. } = claim(facts(&message, &entry)) else {
-        panic!("not taken")
+        panic!("not claimed")
     };
     assert_eq!(entry.unanswered, 1);
 }
@@ -101,7 +101,7 @@ fn an_early_report_is_of_a_part_only_if_it_came_after_the_text_was_claimed() {
     for (at, taken) in [
         (seconds(-3_600), None),
         (millis(-30_001), None),
-        // By so much may two programs' clocks differ.
+        // The clocks of two programs may differ by this much.
         (seconds(-30), Some(ReceiptStatus::Delivered)),
         (now(), Some(ReceiptStatus::Delivered)),
     ] {

@@ -18,7 +18,7 @@ const TRIGGERS: [Trigger; 6] = [
     Trigger::Cancel,
 ];
 
-/// A trigger as it really comes: failures say why.
+/// News as it occurs in practice: failures carry an error.
 fn news(trigger: Trigger, at: Timestamp) -> News {
     match trigger {
         Trigger::Fail => News::failed(ErrorCode::Expired, at),
@@ -41,15 +41,15 @@ fn snapshot(event: &Event) -> &Message {
         | EventData::MessageDelivered(message)
         | EventData::MessageFailed(message)
         | EventData::MessageReceived(message) => message,
-        other => panic!("{} is not about a text", other.kind()),
+        other => panic!("{} is not about a message", other.kind()),
     }
 }
 
-/// What a step does, told by its parts.
+/// What a step does, field by field.
 struct Expected {
     from: MessageStatus,
     trigger: Trigger,
-    /// The statuses it takes, in order.
+    /// The statuses that the message enters, in order.
     path: &'static [MessageStatus],
     events: &'static [&'static str],
     refunded: bool,
@@ -73,7 +73,7 @@ const fn refunded(
     Expected { from, trigger, path, events, refunded: true }
 }
 
-/// Every step there is; whatever is not here changes nothing.
+/// Every step that changes something; all others change nothing.
 const STEPS: [Expected; 13] = [
     step(Scheduled, Trigger::Claim, &[Sending], &[]),
     step(Queued, Trigger::Claim, &[Sending], &[]),
@@ -94,7 +94,7 @@ fn expected(from: MessageStatus, trigger: Trigger) -> Option<&'static Expected> 
     STEPS.iter().find(|step| step.from == from && step.trigger == trigger)
 }
 
-/// The fields that a text has once it has the status, by the specification's words.
+/// The message with the fields that the specification gives it in this status.
 fn entered(before: &Message, path: &[MessageStatus], error: Option<ErrorCode>) -> Message {
     let mut message = before.clone();
     for status in path {
@@ -154,7 +154,7 @@ fn a_refund_gives_back_what_the_text_cost_and_names_it() {
         };
         assert_eq!(refund, expected);
         let still_told = changed(&before, trigger).unwrap().message.credits;
-        assert_eq!(still_told, credits(2), "the text keeps telling what was charged");
+        assert_eq!(still_told, credits(2), "the message still shows what was charged");
     }
 }
 

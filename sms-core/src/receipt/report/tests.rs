@@ -44,7 +44,7 @@ fn a_whole_text_is_what_its_parts_are() {
         (2, &[Some(Delivered), Some(Delivered)], Some(Delivered)),
         (2, &[None, Some(EXPIRED)], Some(EXPIRED)),
         (2, &[Some(Delivered), Some(ABSENT)], Some(ABSENT)),
-        // One of three is not kept any more, or never was.
+        // One of three segments is no longer recorded, or never was.
         (3, &[Some(Delivered), Some(Delivered)], None),
     ];
     for (total, reports, expected) in table {

@@ -1,13 +1,13 @@
-//! The name that a caller gives a request, so that the request can be repeated without harm.
+//! The idempotency key: a caller's name for a request, which makes repeating it safe.
 
-/// How many characters a key may have.
+/// The most characters of a key.
 pub const MAX_KEY: usize = 200;
 
-/// The caller's name for a request, unique within the account.
+/// A caller's name for a request, unique within the account.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IdempotencyKey(String);
 
-/// The text cannot be a key.
+/// The string cannot be an idempotency key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an idempotency key is 1 to 200 printable characters")]
 pub struct NotAnIdempotencyKey;

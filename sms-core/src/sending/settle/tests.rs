@@ -12,7 +12,7 @@ use crate::sending::recipients::RejectionReason;
 const MEANT: Fingerprint = Fingerprint([1; 32]);
 const OTHER: Fingerprint = Fingerprint([2; 32]);
 
-/// A plan of so many texts; a live one takes two credits for each.
+/// A plan of this many messages; a live one costs two credits for each.
 fn plan(mode: Mode, texts: usize) -> SendPlan {
     let price = credits(2 * texts as u64);
     SendPlan {
@@ -49,7 +49,7 @@ fn earlier(fingerprint: Fingerprint) -> EarlierSend {
     }
 }
 
-/// Nothing stands in the way.
+/// Facts under which every send is accepted.
 fn facts() -> SendFacts {
     SendFacts {
         status: AccountStatus::Active,
@@ -62,8 +62,8 @@ fn facts() -> SendFacts {
     }
 }
 
-/// Everything stands in the way: the account is suspended and poor, a number has opted out since,
-/// and the test texts are used up.
+/// Facts that break every rule: the account is suspended and has too few credits, a number has
+/// since opted out, and the test messages are used up.
 fn against() -> SendFacts {
     SendFacts {
         status: AccountStatus::Suspended,
@@ -83,12 +83,12 @@ fn accepted(plan: &SendPlan, facts: &SendFacts) -> SendWrites {
     }
 }
 
-/// What is written for a live send without a key, of an account without conversations.
+/// What is written for a live send without a key, in an account without conversations.
 fn booked(entry: Option<Entry>, balance: Credits) -> SendWrites {
     SendWrites { entry, balance, remembered: None, test_texts: None, conversations: Vec::new() }
 }
 
-/// What became of it, in a word.
+/// The verdict in a few words.
 fn verdict(plan: &SendPlan, facts: &SendFacts) -> &'static str {
     match plan.settle(facts) {
         Ok(SendVerdict::Accept(SendWrites { entry: Some(_), .. })) => "accepted and charged",
@@ -102,7 +102,7 @@ fn verdict(plan: &SendPlan, facts: &SendFacts) -> &'static str {
             SendRefused::MayNotSend(MayNotSend::Suspended) => "suspended",
             SendRefused::InsufficientCredit { .. } => "insufficient credit",
             SendRefused::IdempotencyConflict => "conflict",
-            SendRefused::TestTextsUsedUp { .. } => "test texts used up",
+            SendRefused::TestTextsUsedUp { .. } => "test messages used up",
         },
     }
 }
@@ -222,7 +222,7 @@ fn checks_come_in_this_order_key_then_status_then_opt_outs_then_test_texts_then_
         (against(), "suspended", "suspended"),
         (pending, "pending", "stale"),
         (active, "stale", "stale"),
-        (nobody_opted_out, "insufficient credit", "test texts used up"),
+        (nobody_opted_out, "insufficient credit", "test messages used up"),
         (facts(), "accepted and charged", "accepted"),
     ] {
         assert_eq!(verdict(&claiming(live.clone()), &facts), for_live, "{facts:?}");
@@ -269,7 +269,8 @@ fn a_live_send_knows_no_limit_of_test_texts() {
     assert_eq!(verdict(&plan(Mode::Live, 50), &facts), "accepted and charged");
 }
 
-/// How long a test send of so many texts has to wait after those made so many seconds ago.
+/// How long a test send of this many messages has to wait after messages created this many seconds
+/// ago.
 fn wait(made: &[(i64, u32)], wanted: usize) -> Option<Duration> {
     let test_texts = made.iter().map(|(ago, count)| (seconds(-ago), *count)).collect();
     let facts = SendFacts { test_texts, ..facts() };
@@ -292,15 +293,15 @@ fn an_account_makes_300_test_texts_an_hour_and_the_301st_waits_for_the_oldest_to
         (&[(600, 251)], 50, after(3_000)),
         (&[(600, 300)], 1, after(3_000)),
         (&[(600, 300)], 0, None),
-        // The first to pass makes room enough.
+        // Room enough, once the first no longer counts.
         (&[(3_000, 1), (600, 299)], 1, after(600)),
-        // The first to pass makes room for one, but two are wanted.
+        // Room for one once the first no longer counts, but two are wanted.
         (&[(3_000, 1), (1_200, 1), (600, 298)], 2, after(2_400)),
-        // Two may be committed in the other order than they were planned in.
+        // Two sends may be committed in another order than they were planned.
         (&[(600, 200), (3_000, 100)], 50, after(600)),
-        // A second at least, though the room is there sooner.
+        // At least a second, though there is room sooner.
         (&[(3_599, 300)], 1, after(1)),
-        // What is an hour old counts no more.
+        // Messages from an hour ago no longer count.
         (&[(3_600, 300)], 50, None),
         (&[(3_600, 300), (600, 300)], 1, after(3_000)),
     ] {
@@ -319,7 +320,7 @@ fn a_wait_is_never_shorter_than_a_second() {
     }
 }
 
-/// Test texts as an account can have made them: never more than 300 in any hour.
+/// Test messages as an account can have created them: never more than 300 in any hour.
 fn any_test_texts() -> impl Strategy<Value = Vec<(Timestamp, u32)>> {
     prop::collection::vec((0i64..3_700_000, 1u32..=50), 0..12).prop_map(|mut made| {
         made.sort_unstable_by_key(|(ago, _)| -ago);
@@ -347,11 +348,11 @@ proptest! {
             prop_assert!(retry_after <= TEST_WINDOW);
             let again = SendPlan { at: now().plus(retry_after), ..first.clone() };
             prop_assert_eq!(verdict(&again, &facts), "accepted");
-            // A wait below a second is told as a second.
+            // A wait below a second is reported as a second.
             if retry_after > Duration::from_secs(1) {
                 let early = now().plus(retry_after).minus(Duration::from_millis(1));
                 let sooner = SendPlan { at: early, ..first };
-                prop_assert_eq!(verdict(&sooner, &facts), "test texts used up");
+                prop_assert_eq!(verdict(&sooner, &facts), "test messages used up");
             }
         }
     }
@@ -365,7 +366,7 @@ proptest! {
         let used: u32 = test_texts.iter().filter(within).map(|(_, count)| count).sum();
         let fits = used as usize + wanted <= TEST_TEXTS_PER_HOUR as usize;
         let facts = SendFacts { test_texts, ..facts() };
-        let expected = if fits { "accepted" } else { "test texts used up" };
+        let expected = if fits { "accepted" } else { "test messages used up" };
         prop_assert_eq!(verdict(&plan(Mode::Test, wanted), &facts), expected);
     }
 

@@ -84,13 +84,15 @@ impl Model {
                 ensure!(!errors.is_empty() && left_perhaps, "{id} was given up for no reason");
                 let path = [MessageStatus::Sent, MessageStatus::Undelivered];
                 let (error, why) = match errors[0] {
-                    ErrorCode::OptedOut => (ErrorCode::NetworkError, "the number opted out since"),
-                    ErrorCode::AccountSuspended => {
-                        (ErrorCode::NetworkError, "the account was suspended since")
+                    ErrorCode::OptedOut => {
+                        (ErrorCode::NetworkError, "the number has since opted out")
                     }
-                    other => (other, "it is no longer valid"),
+                    ErrorCode::AccountSuspended => {
+                        (ErrorCode::NetworkError, "the account has since been suspended")
+                    }
+                    other => (other, "the message is no longer valid"),
                 };
-                let detail = format!("it left perhaps; {why}");
+                let detail = format!("it may have been sent; {why}");
                 let step = TextStep {
                     path: &path,
                     at: seen.at,

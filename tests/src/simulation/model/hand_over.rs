@@ -100,7 +100,7 @@ impl Model {
             HandOver::Abandoned { error, detail } => (given_up, vec![*error], Some(detail.clone())),
             HandOver::Refused { error, detail } if unanswered > 0 => {
                 let said = detail.as_deref().unwrap_or(error.message());
-                let detail = format!("an earlier hand-over left perhaps; {said}");
+                let detail = format!("an earlier attempt may have been sent; {said}");
                 (given_up, vec![*error], Some(detail))
             }
             HandOver::Refused { error, detail } => {
@@ -117,7 +117,7 @@ impl Model {
                 return Ok(OutcomeRecorded::Retry);
             }
             HandOver::Unanswered { detail } => {
-                let detail = format!("{detail}; will not be tried again");
+                let detail = format!("{detail}; will not be retried");
                 (given_up, vec![ErrorCode::NetworkError], Some(detail))
             }
         };
@@ -146,7 +146,7 @@ impl Model {
         let new = lines.get(text.lines..).unwrap_or_default();
         let line = |detail| TimelineEntry {
             status: MessageStatus::Sending,
-            detail: Some(format!("{detail}; will be tried again")),
+            detail: Some(format!("{detail}; will be retried")),
             at: plan.at,
         };
         let must: Vec<_> = told.map(line).into_iter().collect();
