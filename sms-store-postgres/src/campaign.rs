@@ -1,131 +1,33 @@
 //! Campaigns.
 
-use std::collections::BTreeMap;
-
 use async_trait::async_trait;
 use sms_core::campaign::cancel::{CancelPlan, CancelRefused, SweepPlan, Swept};
-use sms_core::campaign::counts::Counts;
 use sms_core::campaign::launch::{LaunchPlan, LaunchRefused};
 use sms_core::campaign::store::CampaignStore;
-use sms_core::campaign::{Campaign, CampaignChange, EditRefused, Launch, LinkTotals, editable};
+use sms_core::campaign::{Campaign, CampaignChange, EditRefused, editable};
 use sms_core::commit::Changes;
 use sms_core::ids::{AccountId, CampaignId, CampaignKind};
-use sms_core::link::CampaignClicks;
-use sms_core::message::{Body, MessageStatus};
+use sms_core::message::MessageStatus;
 use sms_core::page::{Page, PageRequest};
 use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
 use sqlx::postgres::PgRow;
-use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
 use crate::PgStore;
 use crate::begin::{again_on_conflict, begin};
 use crate::change;
-use crate::error::{Context, PgError, PgResult};
+use crate::error::{Context, PgResult};
 use crate::message_columns;
-use crate::row::{self, Read, bigint, time, uuid};
-use crate::rows_query::rows_query;
+use crate::row::{Read, message, time, uuid};
 
+mod clicks;
 pub(crate) mod counts;
 pub(crate) mod launch;
+mod row;
 
-/// What reads campaigns, up to the condition: `c` is the campaign. One statement sees one state, so
-/// that a count is counted once, whether it waits to be folded or not.
-macro_rules! select_campaigns {
-    () => {
-        "SELECT c.*, d.scheduled AS more_scheduled, d.queued AS more_queued,
-             d.sending AS more_sending, d.sent AS more_sent, d.delivered AS more_delivered,
-             d.undelivered AS more_undelivered, d.failed AS more_failed,
-             d.cancelled AS more_cancelled,
-             GREATEST(c.last_settled_at, d.settled_at) AS settled_at
-         FROM campaign c CROSS JOIN LATERAL (
-             SELECT COALESCE(sum(scheduled), 0)::bigint AS scheduled,
-                    COALESCE(sum(queued), 0)::bigint AS queued,
-                    COALESCE(sum(sending), 0)::bigint AS sending,
-                    COALESCE(sum(sent), 0)::bigint AS sent,
-                    COALESCE(sum(delivered), 0)::bigint AS delivered,
-                    COALESCE(sum(undelivered), 0)::bigint AS undelivered,
-                    COALESCE(sum(failed), 0)::bigint AS failed,
-                    COALESCE(sum(cancelled), 0)::bigint AS cancelled,
-                    max(settled_at) AS settled_at
-             FROM campaign_delta
-             WHERE account_id = c.account_id AND campaign_id = c.id) d "
-    };
-}
-
-fn count(row: &PgRow, column: &str) -> PgResult<u64> {
-    u64::try_from(row.try_get::<i64, _>(column)?).map_err(|_| PgError::invalid(column))
-}
-
-fn campaign(row: &PgRow) -> PgResult<Campaign> {
-    row.in_table("campaign", || {
-        let launch = match row.maybe_at("launched_at")? {
-            None => None,
-            Some(at) => Some(Launch {
-                at,
-                scheduled_at: row.maybe_at("scheduled_at")?,
-                cancelled_at: row.maybe_at("cancelled_at")?,
-                batch: row.id("batch_id")?,
-                recipients: count(row, "recipients")?,
-                rejected: count(row, "rejected")?,
-                credits: row.credits("credits")?,
-                counts: read_counts(row)?,
-                last_settled_at: row.maybe_at("settled_at")?,
-            }),
-        };
-        Ok(Campaign {
-            id: row.id("id")?,
-            account: row.id("account_id")?,
-            name: row.try_get("name")?,
-            body: Body::new(row.try_get::<String, _>("body")?),
-            list: row.id("list_id")?,
-            sender: row.try_get("sender")?,
-            append_opt_out: row.try_get("append_opt_out")?,
-            track_links: row.try_get("track_links")?,
-            ignore_quiet_hours: row.try_get("ignore_quiet_hours")?,
-            launch,
-            links: LinkTotals {
-                links: count(row, "links")?,
-                clicks: count(row, "clicks")?,
-                unique_clicked: count(row, "unique_clicked")?,
-            },
-            created_at: row.at("created_at")?,
-            updated_at: row.at("updated_at")?,
-        })
-    })
-}
-
-fn read_counts(row: &PgRow) -> PgResult<Counts> {
-    let mut counts = [0; sms_core::campaign::counts::STATUSES];
-    for (status, place) in Counts::STATUSES.iter().zip(&mut counts) {
-        let base: i64 = row.try_get(status.as_str())?;
-        let more: i64 = row.try_get(format!("more_{status}").as_str())?;
-        *place = u64::try_from(base + more).map_err(|_| PgError::invalid(status.as_str()))?;
-    }
-    Ok(Counts::from_array(counts))
-}
-
-async fn read(
-    connection: &mut PgConnection,
-    account: AccountId,
-    id: CampaignId,
-) -> PgResult<Option<Campaign>> {
-    let query = concat!(select_campaigns!(), "WHERE c.account_id = $1 AND c.id = $2");
-    let query = sqlx::query(query).bind(uuid(account)).bind(uuid(id));
-    query.fetch_optional(connection).await?.as_ref().map(campaign).transpose()
-}
-
-/// Locks a campaign, then reads it: counts that were folded while this waited are counted once.
-async fn lock(
-    connection: &mut PgConnection,
-    account: AccountId,
-    id: CampaignId,
-) -> PgResult<Option<Campaign>> {
-    let lock = sqlx::query("SELECT 1 FROM campaign WHERE account_id = $1 AND id = $2 FOR UPDATE");
-    lock.bind(uuid(account)).bind(uuid(id)).execute(&mut *connection).await?;
-    read(connection, account, id).await
-}
+pub(crate) use clicks::add_clicks;
+use row::{campaign, lock, read, select_campaigns};
 
 #[async_trait]
 impl CampaignStore for PgStore {
@@ -325,7 +227,7 @@ impl PgStore {
         let mut changes = Changes::default();
         let mut last = None;
         for row in &rows {
-            let message = row::message(row).context(doing)?;
+            let message = message(row).context(doing)?;
             last = Some(message.id);
             changes.add(plan.settle(&message), &plan.ids);
         }
@@ -339,32 +241,4 @@ impl PgStore {
         tx.commit().await.context(doing)?;
         Ok(Swept { last })
     }
-}
-
-/// Adds what hits on their links count for campaigns: one statement for any number of them.
-pub(crate) async fn add_clicks(
-    connection: &mut PgConnection,
-    more: &BTreeMap<(AccountId, CampaignId), CampaignClicks>,
-) -> PgResult<()> {
-    if more.is_empty() {
-        return Ok(());
-    }
-    let update = rows_query!(
-        "WITH more AS (
-             SELECT c.account_id, c.id, new.clicks, new.unique_clicked
-             FROM " rows(((account, campaign), more) in more) as new {
-                account_id: uuid = uuid(*account),
-                id: uuid = uuid(*campaign),
-                clicks: bigint = bigint(more.clicks),
-                unique_clicked: bigint = bigint(more.unique),
-             } "
-             JOIN campaign c ON c.account_id = new.account_id AND c.id = new.id
-             ORDER BY c.id FOR NO KEY UPDATE OF c)
-         UPDATE campaign c
-         SET clicks = c.clicks + more.clicks,
-             unique_clicked = c.unique_clicked + more.unique_clicked
-         FROM more WHERE c.account_id = more.account_id AND c.id = more.id"
-    );
-    update.execute(connection).await?;
-    Ok(())
 }

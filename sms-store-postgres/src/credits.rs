@@ -1,156 +1,24 @@
 //! Balances and the ledger.
 
-use std::collections::BTreeMap;
-
 use async_trait::async_trait;
-use chrono::{DateTime, Utc};
-use sms_core::commit::{Booked, LedgerWrites};
+use sms_core::commit::LedgerWrites;
 use sms_core::credits::adjust::{AdjustPlan, AdjustRefused, Adjusted};
-use sms_core::credits::ledger::{Cause, Entry};
+use sms_core::credits::ledger::Entry;
 use sms_core::credits::store::CreditStore;
-use sms_core::credits::{Change, Credits};
 use sms_core::ids::AccountId;
 use sms_core::page::{Cursor, Page, PageRequest};
 use sms_core::store::{CommitError, StoreError};
-use sqlx::postgres::PgRow;
-use sqlx::{PgConnection, Row};
-use uuid::Uuid;
+use sqlx::Row;
 
 use crate::PgStore;
 use crate::begin::begin;
-use crate::error::{Context, PgError, PgResult};
-use crate::row::{Read, amount, time, uuid};
-use crate::rows_query::rows_query;
+use crate::error::{Context, PgResult};
+use crate::row::uuid;
 
-/// Locks accounts, in the order of their ids, and reads balance and newest seq of each.
-pub(crate) async fn lock_balances(
-    connection: &mut PgConnection,
-    accounts: impl IntoIterator<Item = AccountId>,
-) -> PgResult<BTreeMap<AccountId, (Credits, i64)>> {
-    let rows = sqlx::query(
-        "SELECT id, balance, ledger_seq FROM account WHERE id = ANY($1)
-         ORDER BY id FOR NO KEY UPDATE",
-    )
-    .bind(accounts.into_iter().map(uuid).collect::<Vec<_>>())
-    .fetch_all(connection)
-    .await?;
-    rows.iter()
-        .map(|row| Ok((row.id("id")?, (row.credits("balance")?, row.try_get("ledger_seq")?))))
-        .collect()
-}
+mod ledger;
 
-/// Writes entries and balances, and what the entries count in statistics: one statement for any
-/// number of accounts. Their rows are locked; `seq_of` knows the seq of each one's newest entry.
-pub(crate) async fn book(
-    connection: &mut PgConnection,
-    writes: LedgerWrites,
-    seq_of: impl Fn(&AccountId) -> Option<i64>,
-) -> PgResult<()> {
-    let LedgerWrites { accounts: booked, tally } = writes;
-    if booked.is_empty() {
-        return Ok(());
-    }
-    let (mut rows, mut accounts) = (Vec::new(), Vec::with_capacity(booked.len()));
-    for (account, Booked { entries, balance }) in booked {
-        let mut last = seq_of(&account).ok_or(PgError::Missing("account"))?;
-        for entry in entries {
-            last += 1;
-            let cause = Causes::of(entry.cause);
-            rows.push((account, last, entry, cause));
-        }
-        accounts.push((account, balance, last));
-    }
-    let all = rows_query!(
-        "WITH entries AS (INSERT INTO ledger_entry " insert((account, seq, entry, cause) in &rows) {
-            account_id: uuid = uuid(*account),
-            seq: bigint = *seq,
-            id: uuid = uuid(entry.id),
-            kind: text = entry.cause.kind().as_str(),
-            amount: bigint = entry.amount.get(),
-            balance_after: bigint = amount(entry.balance_after),
-            batch_id: uuid = cause.batch,
-            message_id: uuid = cause.message,
-            campaign_id: uuid = cause.campaign,
-            number_id: uuid = cause.number,
-            note: text = entry.note.as_deref(),
-            created_at: timestamptz = time(entry.created_at),
-            rent_due_at: timestamptz = cause.rent_due,
-         } "),
-         counted AS (INSERT INTO statistic_change " insert(count in tally.counts()) {
-            account_id: uuid = uuid(count.account),
-            at: timestamptz = time(count.at),
-            counted: text = count.counted.as_str(),
-            amount: bigint = count.amount,
-         } ")
-         UPDATE account a SET balance = new.balance, ledger_seq = new.seq
-         FROM " rows((account, balance, seq) in &accounts) as new {
-            id: uuid = uuid(*account),
-            balance: bigint = amount(*balance),
-            seq: bigint = *seq,
-         } "
-         WHERE a.id = new.id"
-    );
-    all.execute(connection).await?;
-    Ok(())
-}
-
-/// A cause as columns.
-#[derive(Default)]
-struct Causes {
-    batch: Option<Uuid>,
-    message: Option<Uuid>,
-    campaign: Option<Uuid>,
-    number: Option<Uuid>,
-    rent_due: Option<DateTime<Utc>>,
-}
-
-impl Causes {
-    fn of(cause: Cause) -> Self {
-        match cause {
-            Cause::Send { batch, campaign } => {
-                Self { batch: Some(uuid(batch)), campaign: campaign.map(uuid), ..Self::default() }
-            }
-            Cause::Refund { message, batch, campaign } => Self {
-                batch: batch.map(uuid),
-                message: Some(uuid(message)),
-                campaign: campaign.map(uuid),
-                ..Self::default()
-            },
-            Cause::Rent { number, due_at } => {
-                Self { number: Some(uuid(number)), rent_due: Some(time(due_at)), ..Self::default() }
-            }
-            Cause::TopUp | Cause::Adjustment => Self::default(),
-        }
-    }
-}
-
-fn entry(row: &PgRow) -> PgResult<Entry> {
-    row.in_table("ledger_entry", || {
-        let cause = match row.try_get::<&str, _>("kind")? {
-            "send" => {
-                Cause::Send { batch: row.id("batch_id")?, campaign: row.maybe_id("campaign_id")? }
-            }
-            "refund" => Cause::Refund {
-                message: row.id("message_id")?,
-                batch: row.maybe_id("batch_id")?,
-                campaign: row.maybe_id("campaign_id")?,
-            },
-            "rent" => Cause::Rent { number: row.id("number_id")?, due_at: row.at("rent_due_at")? },
-            "top_up" => Cause::TopUp,
-            "adjustment" => Cause::Adjustment,
-            _ => return Err(PgError::invalid("kind")),
-        };
-        Ok(Entry {
-            id: row.id("id")?,
-            cause,
-            amount: Change::new(row.try_get("amount")?)
-                .ok_or_else(|| PgError::invalid("amount"))?,
-            balance_after: row.credits("balance_after")?,
-            note: row.try_get("note")?,
-            created_at: row.at("created_at")?,
-        })
-    })
-}
+use ledger::entry;
+pub(crate) use ledger::{book, lock_balances};
 
 #[async_trait]
 impl CreditStore for PgStore {

@@ -1,37 +1,28 @@
 //! Texts that come in.
 
 use async_trait::async_trait;
-use sms_core::account::Mode;
-use sms_core::ids::{AccountId, MessageKind};
+use sms_core::ids::MessageKind;
 use sms_core::inbound::part::{GaveUp, GiveUpPlan, PartPlan, PartTaken};
 use sms_core::inbound::store::InboundStore;
-use sms_core::inbound::{
-    InboundFacts, InboundPlan, InboundWrites, OptOutChange, Origin, RoutingFacts, TakenIn, Unrouted,
-};
-use sms_core::keyword::Keyword;
-use sms_core::keyword::reply::{MatchFacts, Matched, Reply, Sender, question};
-use sms_core::message::{Body, Message};
-use sms_core::number::Holder;
+use sms_core::inbound::{InboundPlan, Origin, TakenIn, Unrouted};
+use sms_core::message::Body;
 use sms_core::page::{Page, PageRequest};
-use sms_core::phone::E164;
-use sms_core::route::RouteName;
 use sms_core::store::StoreError;
-use sms_core::text::{Segments, custom_names};
+use sms_core::text::Segments;
 use sms_core::time::Timestamp;
+use sqlx::Row;
 use sqlx::postgres::PgRow;
-use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
 use crate::begin::{again_on_conflict, begin};
-use crate::credits::lock_balances;
-use crate::error::{Context, PgError, PgResult};
-use crate::new_text::insert_received;
+use crate::error::{Context, PgResult};
 use crate::receipt::take_follow_up;
-use crate::row::{Read, digits, time, uuid};
-use crate::sending::send_within;
-use crate::{
-    PgStore, address_book, conversation, event, inbound_part, keyword, opt_out, statistics,
-};
+use crate::row::{Read, time, uuid};
+use crate::{PgStore, inbound_part};
+
+mod take;
+
+pub(crate) use take::take;
 
 #[async_trait]
 impl InboundStore for PgStore {
@@ -88,207 +79,6 @@ impl PgStore {
         tx.commit().await.context(doing)?;
         Ok(taken)
     }
-}
-
-/// Takes in a text, whoever's it is.
-pub(crate) async fn take(
-    connection: &mut PgConnection,
-    mut plan: InboundPlan,
-) -> PgResult<TakenIn> {
-    let facts = routing_facts(connection, &plan).await?;
-    if let Some((account, mode)) = plan.owner(facts) {
-        return take_in(connection, &mut plan, account, mode).await;
-    }
-    let unrouted = plan.unrouted();
-    insert_unrouted(connection, &unrouted).await?;
-    Ok(TakenIn::Unrouted(unrouted))
-}
-
-async fn routing_facts(
-    connection: &mut PgConnection,
-    plan: &InboundPlan,
-) -> PgResult<RoutingFacts> {
-    let number = sqlx::query("SELECT account_id FROM number WHERE phone = $1")
-        .bind(digits(plan.text.to))
-        .fetch_optional(&mut *connection)
-        .await?;
-    let holder = match number {
-        None => None,
-        Some(row) => Some(row.maybe_id("account_id")?.map_or(Holder::Shared, Holder::Dedicated)),
-    };
-    let last =
-        sqlx::query("SELECT account_id, at FROM last_texted WHERE number = $1 AND person = $2")
-            .bind(digits(plan.text.to))
-            .bind(digits(plan.text.from))
-            .fetch_optional(&mut *connection)
-            .await?;
-    let last_texted = last.map(|row| Ok::<_, PgError>((row.id("account_id")?, row.at("at")?)));
-    let answered = match plan.origin {
-        Origin::Network => None,
-        Origin::Answer { to, .. } => {
-            let row = sqlx::query("SELECT account_id, mode FROM message WHERE id = $1")
-                .bind(uuid(to))
-                .fetch_optional(connection)
-                .await?;
-            row.map(|row| Ok::<_, PgError>((row.id("account_id")?, row.mode("mode")?)))
-                .transpose()?
-        }
-    };
-    Ok(RoutingFacts { holder, last_texted: last_texted.transpose()?, answered })
-}
-
-async fn take_in(
-    connection: &mut PgConnection,
-    plan: &mut InboundPlan,
-    account: AccountId,
-    mode: Mode,
-) -> PgResult<TakenIn> {
-    let from = plan.text.from;
-    let listening = listening(connection, plan, account).await?;
-    // An opt-out must not slip between a send's facts and its commit.
-    lock_balances(connection, [account]).await?;
-    let opted_out = sqlx::query("SELECT 1 FROM opt_out WHERE account_id = $1 AND phone = $2")
-        .bind(uuid(account))
-        .bind(digits(from))
-        .fetch_optional(&mut *connection)
-        .await?
-        .is_some();
-    let matched = match listening {
-        Some(keyword) => Some(Box::new(match_facts(connection, plan, keyword).await?)),
-        None => None,
-    };
-    let contact = match &matched {
-        Some(_) => None,
-        None => address_book::read_contacts(connection, account, &[], &[from]).await?.pop(),
-    };
-    let facts = InboundFacts { account, mode, opted_out, contact, matched };
-    let writes = plan.settle(facts);
-    write(connection, account, writes).await
-}
-
-async fn write(
-    connection: &mut PgConnection,
-    account: AccountId,
-    writes: InboundWrites,
-) -> PgResult<TakenIn> {
-    let InboundWrites { message, timeline, tally, conversation, opt_out, matched, raised } = writes;
-    insert_received(connection, &message, &timeline).await?;
-    statistics::count(connection, &tally).await?;
-    change_opt_out(connection, account, opt_out).await?;
-    conversation::receive(connection, account, conversation).await?;
-    let answer = match matched {
-        Some(matched) => write_match(connection, account, conversation, *matched).await?,
-        None => None,
-    };
-    event::raise(connection, vec![raised]).await?;
-    Ok(TakenIn::of(message, answer))
-}
-
-/// The keyword that the text matches, with the account's address book locked: nobody changes the
-/// keyword then.
-async fn listening(
-    connection: &mut PgConnection,
-    plan: &InboundPlan,
-    account: AccountId,
-) -> PgResult<Option<Keyword>> {
-    let Some(word) = plan.word() else { return Ok(None) };
-    // Few texts match, and the others need not wait for the book.
-    if keyword::listening(connection, account, &word).await?.is_none() {
-        return Ok(None);
-    }
-    address_book::lock(connection, account).await?;
-    keyword::listening(connection, account, &word).await
-}
-
-async fn match_facts(
-    connection: &mut PgConnection,
-    plan: &InboundPlan,
-    keyword: Keyword,
-) -> PgResult<MatchFacts> {
-    let (account, from) = (keyword.account, plan.text.from);
-    let book = address_book::read_facts(connection, account, &question(&keyword, from)).await?;
-    let names = custom_names(keyword.reply.as_ref().map_or("", Body::as_str));
-    let used =
-        sqlx::query_scalar("SELECT name FROM custom_name WHERE account_id = $1 AND name = ANY($2)")
-            .bind(uuid(account))
-            .bind(names)
-            .fetch_all(&mut *connection)
-            .await?;
-    let rows = sqlx::query("SELECT phone, route FROM number WHERE phone = ANY($1)")
-        .bind([digits(from), digits(plan.text.to)])
-        .fetch_all(&mut *connection)
-        .await?;
-    let (mut sender, mut route) = (Sender::Person, None);
-    for row in rows {
-        let phone = row.number("phone")?;
-        if phone == from {
-            sender = Sender::OurNumber;
-        }
-        if phone == plan.text.to {
-            route = row.try_get::<Option<String>, _>("route")?.map(RouteName::new);
-        }
-    }
-    let replied = conversation::replied(connection, account, from).await?;
-    Ok(MatchFacts {
-        keyword,
-        book,
-        custom_names: used.into_iter().collect(),
-        route,
-        sender,
-        replied,
-    })
-}
-
-/// Writes what a match sets off; the answer, if one is sent.
-async fn write_match(
-    connection: &mut PgConnection,
-    account: AccountId,
-    from: E164,
-    matched: Matched,
-) -> PgResult<Option<Message>> {
-    let Matched { keyword, book, reply } = matched;
-    keyword::write(connection, &keyword).await?;
-    address_book::write(connection, account, book).await?;
-    let Some(Reply { send, replied }) = reply else { return Ok(None) };
-    let sent = send_within(connection, send).await?;
-    if sent.is_some() {
-        conversation::set_replied(connection, account, from, replied).await?;
-    }
-    Ok(sent)
-}
-
-async fn change_opt_out(
-    connection: &mut PgConnection,
-    account: AccountId,
-    change: OptOutChange,
-) -> PgResult<()> {
-    match change {
-        OptOutChange::Keep => Ok(()),
-        OptOutChange::Add(opt_out) => opt_out::insert(connection, account, &opt_out).await,
-        OptOutChange::Remove(phone) => {
-            let delete = sqlx::query("DELETE FROM opt_out WHERE account_id = $1 AND phone = $2")
-                .bind(uuid(account))
-                .bind(digits(phone));
-            delete.execute(connection).await?;
-            Ok(())
-        }
-    }
-}
-
-async fn insert_unrouted(connection: &mut PgConnection, text: &Unrouted) -> PgResult<()> {
-    let insert = sqlx::query(
-        "INSERT INTO unrouted (id, from_number, to_number, body, encoding, segments, received_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)",
-    )
-    .bind(uuid(text.id))
-    .bind(digits(text.from))
-    .bind(digits(text.to))
-    .bind(text.body.as_str())
-    .bind(text.encoding.as_str())
-    .bind(i32::try_from(text.segments.get()).unwrap_or(i32::MAX))
-    .bind(time(text.received_at));
-    insert.execute(connection).await?;
-    Ok(())
 }
 
 fn unrouted(row: &PgRow) -> PgResult<Unrouted> {

@@ -2,15 +2,13 @@
 
 use async_trait::async_trait;
 use sms_core::ids::{AccountId, NumberId};
+use sms_core::number::Number;
 use sms_core::number::rent::{RentPlan, RentsCharged};
 use sms_core::number::store::{NumberCreated, NumberStore};
-use sms_core::number::{Holder, Number};
 use sms_core::phone::E164;
 use sms_core::route::RouteName;
 use sms_core::store::StoreError;
 use sms_core::time::Timestamp;
-use sqlx::Row;
-use sqlx::postgres::PgRow;
 
 use crate::PgStore;
 use crate::begin::again_on_conflict;
@@ -18,23 +16,9 @@ use crate::error::{Context, PgError, PgResult};
 use crate::row::{Read, amount, digits, time, uuid};
 
 mod rent;
+mod row;
 
-fn number(row: &PgRow) -> PgResult<Number> {
-    row.in_table("number", || {
-        Ok(Number {
-            id: row.id("id")?,
-            phone: row.number("phone")?,
-            holder: row.maybe_id("account_id")?.map_or(Holder::Shared, Holder::Dedicated),
-            route: row.try_get::<Option<String>, _>("route")?.map(RouteName::new),
-            rental_credits: row.credits("rental_credits")?,
-            monthly_credits: row.credits("monthly_credits")?,
-            rental_charged_at: row.maybe_at("rental_charged_at")?,
-            next_rent_at: row.maybe_at("next_rent_at")?,
-            assigned_at: row.at("assigned_at")?,
-            checked_in_at: row.maybe_at("checked_in_at")?,
-        })
-    })
-}
+use row::number;
 
 #[async_trait]
 impl NumberStore for PgStore {

@@ -12,7 +12,7 @@ use sqlx::{PgPool, QueryBuilder, Row};
 use uuid::Uuid;
 
 use crate::error::PgResult;
-use crate::message::{Window, list_query, push_filter};
+use crate::message::list::{Window, list_query, push_filter};
 use crate::message_columns;
 use crate::row::{self, uuid};
 use crate::rows_query::rows_query;

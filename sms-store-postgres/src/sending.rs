@@ -8,55 +8,25 @@ use sms_core::ids::AccountId;
 use sms_core::message::Message;
 use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey};
 use sms_core::sending::plan::SendPlan;
-use sms_core::sending::settle::{SendRefused, Sent};
+use sms_core::sending::settle::Sent;
 use sms_core::sending::store::SendingStore;
-use sms_core::store::{CommitError, StoreError};
+use sms_core::store::StoreError;
 use sms_core::time::Timestamp;
-use sqlx::{PgConnection, PgPool};
+use sqlx::PgConnection;
 
 use crate::PgStore;
 use crate::error::{Context, PgResult};
-use crate::group_commit::{Committer, Lane};
 use crate::row::{time, uuid};
-use commit::{MOST_TEXTS, SendCommitter};
 
 mod commit;
 mod doubtful;
 mod facts;
+mod lanes;
 mod stage;
 
+use commit::Answer;
 pub(crate) use facts::write_tests;
-
-type Answer = Result<Sent, CommitError<SendRefused>>;
-
-/// Commits that run side by side. A second one stages while the first waits for its disk.
-const COMMITTERS: usize = 2;
-
-/// The lanes in which sends wait for a commit.
-#[derive(Clone)]
-pub(crate) struct Sends {
-    usual: Lane<SendCommitter>,
-    /// For calls of more than [`MOST_TEXTS`], so that none of them holds up the others.
-    large: Lane<SendCommitter>,
-}
-
-impl Sends {
-    /// Starts the tasks that commit.
-    pub(crate) fn start(pool: &PgPool) -> Self {
-        let start = |committers: usize| {
-            let committer = || SendCommitter::new(pool.clone());
-            Lane::start(pool, std::iter::repeat_with(committer).take(committers))
-        };
-        Self { usual: start(COMMITTERS), large: start(1) }
-    }
-
-    async fn accept(&self, plans: Vec<SendPlan>) -> Vec<Answer> {
-        let texts: usize = plans.iter().map(SendCommitter::weight).sum();
-        let lane = if texts > MOST_TEXTS { &self.large } else { &self.usual };
-        let answers = lane.settle(plans).await.into_iter();
-        answers.map(|answer| answer.unwrap_or_else(|error| Err(error.into()))).collect()
-    }
-}
+pub(crate) use lanes::Sends;
 
 /// Commits a send of one text with the rest of a transaction; the text, unless the send is refused.
 pub(crate) async fn send_within(

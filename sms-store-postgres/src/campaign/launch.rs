@@ -13,7 +13,7 @@ use sms_core::time::Timestamp;
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 use tokio::time::Instant;
 
-use super::lock;
+use super::row::lock;
 use crate::PgStore;
 use crate::address_book::{contacts, select_contacts};
 use crate::conversation;

@@ -6,7 +6,7 @@ use sms_core::number::rent::{RentPlan, RentScope, RentVerdict, RentsCharged};
 use sms_core::store::StoreError;
 use sqlx::{PgConnection, PgPool};
 
-use super::number;
+use super::row::number;
 use crate::begin::begin;
 use crate::credits::{book, lock_balances};
 use crate::error::{Context, PgResult};

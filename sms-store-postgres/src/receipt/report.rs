@@ -17,7 +17,7 @@ use sms_core::receipt::report::{
 use sms_core::store::StoreError;
 use sqlx::{PgConnection, PgPool};
 
-use super::locked;
+use super::record::locked;
 use crate::begin::begin;
 use crate::change;
 use crate::error::{Context, PgError, PgResult};

@@ -13,7 +13,6 @@ use sms_core::sending::settle::{SendRefused, Sent};
 use sms_core::store::{CommitError, StoreError};
 use sqlx::{PgConnection, PgPool};
 
-use super::Answer;
 use super::doubtful::Doubtful;
 use super::facts::{Locked, Settled, read_earlier};
 use super::stage::{is_remembered, stage, unstage};
@@ -21,6 +20,9 @@ use crate::error::{Context, PgError, PgResult};
 use crate::group_commit::{Attempt, Committer, Limits, LostAnswer, Turn};
 use crate::row::{self, Read, uuid};
 use crate::wire::{Wire, within};
+
+/// What a caller is answered.
+pub(super) type Answer = Result<Sent, CommitError<SendRefused>>;
 
 /// The most texts that share a commit.
 pub(super) const MOST_TEXTS: usize = 5_000;
