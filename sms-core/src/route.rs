@@ -1,4 +1,4 @@
-//! Routes: what carries texts to a network and brings back receipts and answers.
+//! Routes: a route carries messages to one network, and brings back receipts and inbound messages.
 //!
 //! [`simulator`] is a route without a network, for demonstrations and tests. This module knows no
 //! protocol.
@@ -24,37 +24,35 @@ pub use name::RouteName;
 /// Where a route reports what comes back from its network.
 #[async_trait]
 pub trait RouteSink: Send + Sync {
-    /// A receipt came. When this returns an error it was not kept: the route should have the
-    /// network send it again.
+    /// Records a receipt for a message, by the message's own id. After an error it is not stored:
+    /// the route should have the network send it again.
     async fn receipt(&self, receipt: Receipt) -> Result<(), crate::Error>;
 
-    /// What a network says of parts that it took, each under the id that it gave. Answers in the
-    /// order given; an error means that the report was not kept, as with
-    /// [`receipt`](Self::receipt).
+    /// Records receipts for segments, by the ids that the network gave them. Returns one result for
+    /// each, in the order given; an error means the same as with [`receipt`](Self::receipt).
     async fn reports(&self, reports: Vec<NetworkReport>) -> Vec<Result<(), crate::Error>>;
 
-    /// Someone texted one of our numbers. When this returns an error it was not kept.
+    /// Records an inbound message to one of our numbers. After an error it is not stored.
     async fn inbound(&self, text: InboundText) -> Result<(), crate::Error>;
 
-    /// A part of a long text to one of our numbers came. When this returns an error it was not
-    /// kept.
+    /// Records one segment of a long inbound message. After an error it is not stored.
     async fn inbound_part(&self, part: InboundPart) -> Result<(), crate::Error>;
 
-    /// The route is connected: the numbers behind it are online. To be called every few minutes,
-    /// see [`ONLINE_FOR`](crate::number::ONLINE_FOR).
+    /// Records that the route is connected, so its numbers are online. Call it more often than
+    /// every [`ONLINE_FOR`](crate::number::ONLINE_FOR).
     async fn connected(&self, route: &RouteName) -> Result<(), crate::Error>;
 }
 
-/// Whether a route can carry texts.
+/// Whether a route accepts messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fitness {
-    /// It takes texts.
+    /// It accepts messages.
     Ready,
-    /// It takes none for now: it has as many in hand as it can use, or no connection for a moment.
-    /// Its texts wait in the queue.
+    /// It accepts none for now: it has enough in hand, or has just lost its connections. Its
+    /// messages wait in the queue.
     Full,
-    /// It has been down for so long that another route should carry its texts. Where there is no
-    /// other they wait as well.
+    /// It has been down for so long that another route should carry its messages. If there is no
+    /// other, they wait.
     Down,
 }
 
@@ -75,32 +73,32 @@ impl Fitness {
 /// What a route leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RouteKind {
-    /// A network, which brings texts to people.
+    /// A network that delivers messages to people.
     Real,
-    /// Nothing: what comes back is made up. It stands in for no route that is down, lest live texts
-    /// be told as delivered that never left.
+    /// A simulation that makes up receipts. It never replaces a route that is down: live messages
+    /// would be reported as delivered although they were never sent.
     Simulated,
 }
 
-/// How a route's connections stand, for the operator.
+/// The state of a route's connections, for the operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connections {
-    /// Those that are up.
+    /// How many connections are up.
     pub up: usize,
-    /// Those there should be.
+    /// How many connections there should be.
     pub wanted: usize,
-    /// Texts that it has in hand: waiting for their turn, or for the network's answer.
+    /// How many messages it has in hand: waiting to be submitted, or for the network's response.
     pub in_hand: usize,
-    /// The pace, in hundredths of the agreed one: less than 100 where the network asked for it.
+    /// The current rate in percent of the configured one; below 100 after throttling.
     pub pace_percent: u8,
-    /// For how long none of them has carried texts; `None` while one does.
+    /// For how long no connection could submit; `None` while one can.
     pub down_for: Option<Duration>,
 }
 
-/// Carries texts to a network.
+/// Carries messages to a network.
 #[async_trait]
 pub trait Route: Send + Sync + fmt::Debug {
-    /// The name it is configured under.
+    /// The name that it is configured under.
     fn name(&self) -> &RouteName;
 
     /// What it leads to.
@@ -116,21 +114,21 @@ pub trait Route: Send + Sync + fmt::Debug {
     fn hand_over<'a>(&'a self, texts: &'a [OutboundText], sink: &'a dyn RouteSink)
     -> HandOvers<'a>;
 
-    /// Whether it can carry texts now.
+    /// Whether it accepts messages now.
     fn fitness(&self) -> Fitness {
         Fitness::Ready
     }
 
-    /// How its connections stand; `None` for a route that keeps none.
+    /// The state of its connections; `None` for a route without connections.
     fn connections(&self) -> Option<Connections> {
         None
     }
 
-    /// Keeps connections and reports what comes back, until dropped. A route that has nothing to
-    /// do in between returns at once.
+    /// Keeps the route connected and reports what comes back, until dropped. A route without
+    /// connections returns at once.
     async fn run(&self, sink: Arc<dyn RouteSink>);
 
-    /// Takes no more texts, waits for what is under way, and disconnects in order. To be called
-    /// while [`run`](Self::run) still goes on.
+    /// Accepts no more messages, waits for those under way, and disconnects. Call it while
+    /// [`run`](Self::run) is still running.
     async fn close(&self) {}
 }

@@ -1,4 +1,4 @@
-//! Which route carries a text, and when what became of it is recorded.
+//! Which route carries a message, and when its outcome is recorded.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -18,14 +18,14 @@ use sms_core::service::AccountHandle;
 use sms_core::time::Timestamp;
 use sms_store_memory::MemoryStore;
 
-/// A route that is as fit as it is told to be.
+/// A route whose fitness the test sets.
 #[derive(Debug)]
 struct Told {
     name: RouteName,
     kind: RouteKind,
     fitness: Mutex<Fitness>,
     carried: Mutex<Vec<MessageId>>,
-    /// Of texts to hand over, only the first is ever answered.
+    /// Which of the messages handed over get an answer.
     answers: Answers,
 }
 
@@ -86,7 +86,7 @@ impl Told {
     }
 }
 
-/// Nothing here waits for anything: what is ready is ready at once.
+/// The result of a future that is ready at once; nothing here waits.
 fn now<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("it is ready at once")
 }
@@ -128,7 +128,7 @@ impl Stage {
 }
 
 #[test]
-fn texts_of_a_route_that_is_down_go_through_the_next_and_back_when_it_is_up_again() {
+fn messages_of_a_route_that_is_down_use_the_next_route_until_it_is_up_again() {
     let [main, backup] = ["main", "backup"].map(|name| Told::new(name, Answers::All));
     let stage = Stage::with(&[&main, &backup]);
     for (fitness, carried) in
@@ -143,14 +143,14 @@ fn texts_of_a_route_that_is_down_go_through_the_next_and_back_when_it_is_up_agai
 }
 
 #[test]
-fn texts_that_expire_while_their_route_takes_nothing_are_failed_within_seconds() {
+fn messages_that_expire_while_their_route_is_full_fail_within_seconds() {
     let main = Told::new("main", Answers::All);
     let stage = Stage::with(&[&main]);
     let id = stage.send();
     main.is(Fitness::Full);
     let done = now(stage.sms.dispatch_due(10)).unwrap();
     assert_eq!((done.claimed, done.routes_left), (0, 1));
-    // The last look before its end was a second before.
+    // The last check before the message expires is one second earlier.
     stage.clock.advance(VALIDITY.saturating_sub(Duration::from_secs(1)));
     assert_eq!(stage.dispatch(), 0);
     for (seconds, failed) in [(1, 0), (8, 0), (1, 1)] {
@@ -163,7 +163,7 @@ fn texts_that_expire_while_their_route_takes_nothing_are_failed_within_seconds()
 }
 
 #[test]
-fn all_that_expired_is_failed_at_once_however_much_it_is() {
+fn all_expired_messages_fail_at_once_however_many_they_are() {
     let main = Told::new("main", Answers::All);
     let stage = Stage::with(&[&main]);
     let ids = [(); 25].map(|()| stage.send());
@@ -174,7 +174,7 @@ fn all_that_expired_is_failed_at_once_however_much_it_is() {
 }
 
 #[test]
-fn texts_wait_in_the_queue_while_their_route_is_full_or_every_route_is_down() {
+fn messages_wait_in_the_queue_while_their_route_is_full_or_every_route_is_down() {
     let [main, backup] = ["main", "backup"].map(|name| Told::new(name, Answers::All));
     let stage = Stage::with(&[&main, &backup]);
     let id = stage.send();
@@ -189,7 +189,7 @@ fn texts_wait_in_the_queue_while_their_route_is_full_or_every_route_is_down() {
 }
 
 #[test]
-fn a_route_that_only_simulates_stands_in_for_no_other_and_no_other_for_it() {
+fn a_simulated_route_never_replaces_a_real_one_nor_the_other_way_round() {
     let [main, backup] = ["main", "backup"].map(|name| Told::new(name, Answers::All));
     let simulator = Told::of_kind(RouteKind::Simulated, "simulator", Answers::All);
     let stage = Stage::with(&[&main, &simulator, &backup]);
@@ -207,7 +207,7 @@ fn a_route_that_only_simulates_stands_in_for_no_other_and_no_other_for_it() {
 }
 
 #[test]
-fn no_live_text_goes_through_the_route_of_test_keys_and_no_test_text_through_another() {
+fn live_messages_never_use_the_test_route_and_test_messages_use_no_other() {
     let [main, test] = ["main", "test"].map(|name| Told::new(name, Answers::All));
     let stage = Stage::with(&[&main, &test]);
     let sandbox = stage.sms.account(stage.account.id(), Mode::Test);
@@ -224,7 +224,7 @@ fn no_live_text_goes_through_the_route_of_test_keys_and_no_test_text_through_ano
 }
 
 #[tokio::test]
-async fn what_became_of_a_text_is_recorded_while_others_are_still_under_way() {
+async fn the_outcome_of_a_message_is_recorded_while_others_are_still_under_way() {
     let main = Told::new("main", Answers::FirstOnly);
     let stage = Stage::with(&[&main]);
     let ids = [stage.send(), stage.send()];
@@ -237,7 +237,7 @@ async fn what_became_of_a_text_is_recorded_while_others_are_still_under_way() {
 }
 
 #[test]
-fn a_route_that_is_connected_brings_its_numbers_online_the_first_one_those_that_name_none() {
+fn a_connected_route_brings_its_numbers_online_and_the_first_route_those_without_one() {
     let [main, backup] = ["main", "backup"].map(|name| Told::new(name, Answers::All));
     let stage = Stage::with(&[&main, &backup]);
     let online = |stage: &Stage| stage.numbers()[0].is_online(stage.sms.now());

@@ -17,7 +17,7 @@ use sms_core::time::Timestamp;
 use sms_store_memory::MemoryStore;
 use sms_tests::failing_store::FailingStore;
 
-/// Takes every text, and counts them.
+/// A route that accepts every message, and counts them.
 #[derive(Debug)]
 struct Counting {
     name: RouteName,
@@ -48,12 +48,12 @@ impl Route for Counting {
     async fn run(&self, _sink: Arc<dyn RouteSink>) {}
 }
 
-/// Nothing here waits for anything: what is ready is ready at once.
+/// The result of a future that is ready at once; nothing here waits.
 fn now<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("it is ready at once")
 }
 
-/// Two services over one store that fails when it is told to, and two texts that wait.
+/// Two services over one store that can be made to fail, and two queued messages.
 struct Stage {
     clock: Arc<ManualClock>,
     store: Arc<FailingStore>,
@@ -86,7 +86,7 @@ impl Stage {
     }
 
     fn assert_sent_once(self) {
-        assert_eq!(*self.route.taken.lock().unwrap(), 2, "each text was handed over once");
+        assert_eq!(*self.route.taken.lock().unwrap(), 2, "each message was handed over once");
         for message in self.sent.messages {
             let message = now(self.account.message_get(message.id)).unwrap().message;
             assert_eq!(message.status, MessageStatus::Sent);
@@ -95,7 +95,7 @@ impl Stage {
 }
 
 #[test]
-fn a_program_that_stops_records_what_left_so_that_nobody_hands_it_over_again() {
+fn a_stopping_program_records_what_was_sent_so_that_it_is_not_handed_over_again() {
     let stage = Stage::new();
     stage.store.refuse_outcomes(2);
     now(stage.sms.dispatch_due(10)).unwrap_err();
@@ -114,20 +114,24 @@ fn outcomes_that_could_not_be_recorded_are_recorded_before_anything_is_handed_ov
     store.refuse_outcomes(3);
     for _ in 0..3 {
         now(sms.dispatch_due(10)).unwrap_err();
-        // Longer than a lease, which is renewed meanwhile.
+        // This takes longer than a lease, but the lease is renewed.
         for _ in 0..4 {
             clock.advance(Duration::from_secs(10));
             now(sms.renew_leases()).unwrap();
-            assert_eq!(now(other.dispatch_due(10)).unwrap().claimed, 0, "another has to wait");
+            assert_eq!(
+                now(other.dispatch_due(10)).unwrap().claimed,
+                0,
+                "the other service has to wait"
+            );
         }
     }
     let done = now(sms.dispatch_due(10)).unwrap();
-    assert_eq!((done.claimed, done.sent), (0, 2), "those that are recorded late are counted");
+    assert_eq!((done.claimed, done.sent), (0, 2), "outcomes recorded late are counted");
     stage.assert_sent_once();
 }
 
 #[test]
-fn what_was_recorded_is_told_although_something_else_could_not_be() {
+fn outcomes_that_were_recorded_are_reported_although_another_could_not_be() {
     let stage = Stage::new();
     let other = RouteName::new("other");
     let route = Arc::new(Counting { name: other.clone(), taken: Mutex::new(0) });
@@ -141,7 +145,7 @@ fn what_was_recorded_is_told_although_something_else_could_not_be() {
     now(sms.operator().number_check_in(number.id)).unwrap();
     let request = SendRequest::new("hello").to("07700 900123");
     now(sms.account(account, Mode::Live).send(request)).unwrap();
-    // Of two routes' records, one: which of them comes first does not matter.
+    // One of the two routes' commits fails; which one does not matter.
     stage.store.refuse_outcomes(1);
     let DispatchFailed { done, error } = now(sms.dispatch_due(10)).unwrap_err();
     assert!(matches!(error, Error::Store(_)), "{error:?}");

@@ -1,4 +1,5 @@
-//! Rules about the tree itself: the map is true, and files stay small enough to be read.
+//! Rules about the tree itself: documents name files and tests that exist, files stay short, and
+//! modules keep to their layers.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -44,7 +45,7 @@ fn rust_files() -> Vec<PathBuf> {
 }
 
 #[test]
-fn every_file_that_the_map_names_is_there() {
+fn every_file_that_architecture_names_exists() {
     let map = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let (_, table) = map.split_once("## Where things live").expect("the table is there");
     let table = table.split("\n## ").next().unwrap();
@@ -52,12 +53,12 @@ fn every_file_that_the_map_names_is_there() {
     let named: Vec<&str> = table.split('`').filter(is_path).collect();
     assert!(named.len() > 20, "the table is read");
     for path in named {
-        assert!(root().join(path).is_file(), "ARCHITECTURE.md names {path}, which is not there");
+        assert!(root().join(path).is_file(), "ARCHITECTURE.md names {path}, which does not exist");
     }
 }
 
 #[test]
-fn no_file_needs_a_table_of_contents() {
+fn no_file_is_too_long_or_too_wide() {
     for path in rust_files() {
         let text = fs::read_to_string(&path).unwrap();
         let lines = text.lines().count();
@@ -88,7 +89,7 @@ fn the_web_framework_knows_nothing_of_messages() {
 }
 
 #[test]
-fn every_test_that_the_limits_name_is_there() {
+fn every_test_that_the_limits_name_exists() {
     let limits = fs::read_to_string(root().join("docs/limits.md")).unwrap();
     let mut sources = String::new();
     for path in rust_files() {

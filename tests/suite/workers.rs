@@ -1,5 +1,5 @@
-//! How often workers ask the store. They run on the runtime's own clock, which stands
-//! still while there is something to do.
+//! How often workers query the store. The runtime's clock is paused: it advances only while every
+//! task waits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,11 +13,11 @@ use sms_tests::claim_counter::ClaimCounter;
 use sms_workers::{WorkerOptions, Workers};
 use tokio::time::{sleep, timeout};
 
-/// Texts that are accepted while the route is full, one every five milliseconds.
+/// How many messages are accepted while the route is full, one every five milliseconds.
 const ACCEPTED: usize = 400;
 const EVERY: Duration = Duration::from_millis(5);
 
-/// A network that is full, and counts how often that is asked.
+/// A route that is always full, and counts how often its fitness is read.
 #[derive(Debug)]
 struct Full {
     name: RouteName,
@@ -39,7 +39,7 @@ impl Route for Full {
         texts: &'a [OutboundText],
         _sink: &'a dyn RouteSink,
     ) -> HandOvers<'a> {
-        panic!("{} texts for a route that is full", texts.len());
+        panic!("{} messages for a route that is full", texts.len());
     }
 
     fn fitness(&self) -> Fitness {
@@ -53,7 +53,7 @@ impl Route for Full {
 }
 
 #[tokio::test(start_paused = true)]
-async fn texts_that_are_accepted_for_a_full_route_are_not_asked_for_one_by_one() {
+async fn messages_accepted_for_a_full_route_do_not_cause_a_claim_each() {
     sms_test_log::watch();
     let store = Arc::new(ClaimCounter::new(Arc::new(MemoryStore::new()), ACCEPTED));
     let route = Arc::new(Full { name: RouteName::new("full"), looks: AtomicUsize::new(0) });
@@ -79,7 +79,7 @@ async fn texts_that_are_accepted_for_a_full_route_are_not_asked_for_one_by_one()
         sleep(EVERY).await;
     }
     let claims = store.claims() - before;
-    // Each claim steps over all that wait.
-    assert!((1..ACCEPTED / 2).contains(&claims), "{claims} claims for {ACCEPTED} texts");
+    // Each claim skips all waiting messages, so claims must stay rare.
+    assert!((1..ACCEPTED / 2).contains(&claims), "{claims} claims for {ACCEPTED} messages");
     workers.stop(Duration::from_mins(1)).await.expect("workers that stop");
 }

@@ -1,4 +1,4 @@
-//! What is handed to a route, and what the route says of it.
+//! A message as a route gets it, and the outcome that the route returns.
 
 use std::time::Duration;
 
@@ -14,70 +14,70 @@ use crate::receipt::report::NetworkId;
 use crate::text::{Encoding, Segments};
 use crate::time::Timestamp;
 
-/// A text on its way to a route.
+/// A message on its way to a route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutboundText {
-    /// Which text.
+    /// The message's id.
     pub message: MessageId,
-    /// Who it goes to.
+    /// The recipient.
     pub to: E164,
-    /// The account's number it comes from.
+    /// The account's number that it is sent from.
     pub from: E164,
     /// The name to show instead of `from`.
     pub sender: Option<String>,
-    /// Its words.
+    /// Its text.
     pub body: Body,
-    /// How they are coded.
+    /// How the text is encoded.
     pub encoding: Encoding,
-    /// How many parts they take.
+    /// How many segments it takes.
     pub segments: Segments,
-    /// The route that shall carry it.
+    /// The route that is to carry it.
     pub route: RouteName,
-    /// Whether it is real.
+    /// Whether it is live or a test.
     pub mode: Mode,
-    /// How often it was tried before: 0 the first time.
+    /// How many attempts were made before this one.
     pub attempt: u32,
-    /// Until when it may be delivered.
+    /// When it expires; the network must not deliver it later.
     pub expires_at: Timestamp,
 }
 
-/// What a route did with one text.
+/// The outcome of handing one message over to a route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HandOver {
-    /// It left. The route reports what comes back to the [`RouteSink`](super::RouteSink), by the id
-    /// of the text.
+    /// It was sent. The route reports its receipt to the [`RouteSink`](super::RouteSink), by the id
+    /// of the message.
     Taken {
-        /// What shall come back from a network that is only simulated.
+        /// What a simulated network brings back later; empty for a real one.
         simulated: Vec<Simulated>,
     },
-    /// It left for a network that reports what comes back by ids of its own
+    /// It was sent, and the network reports its receipts by ids that it chose
     /// ([`RouteSink::reports`](super::RouteSink::reports)).
     Submitted {
-        /// What the network calls each part.
+        /// The network's id of each segment.
         parts: Vec<NetworkId>,
     },
     /// The network refuses it for good.
     Refused {
         /// Why.
         error: ErrorCode,
-        /// What the network said, for people; without numbers and words of the text.
+        /// What the network said, for people; without the numbers and the text of the message.
         detail: Option<String>,
     },
-    /// It did not leave, but may later: throttled, or no connection.
+    /// It was not sent, but may be later: the network throttles, or is not connected.
     TryLater {
-        /// What stood in the way, for people.
+        /// The reason, for people.
         detail: String,
     },
-    /// It left perhaps, or some parts of it did: no answer came. It is handed over again, up to
-    /// [so many](crate::dispatch::AGAIN_UNANSWERED) times, and the person texted perhaps gets it
-    /// more than once; then it ends as with [`Abandoned`](Self::Abandoned). Whatever ends it from
-    /// now on, it is not refunded.
+    /// It got no answer, so it, or some of its segments, may have been sent. It is handed over
+    /// again, up to [`AGAIN_UNANSWERED`](crate::dispatch::AGAIN_UNANSWERED) times, so the recipient
+    /// may get it more than once; then it ends as with [`Abandoned`](Self::Abandoned). From now on
+    /// it is never refunded.
     Unanswered {
         /// What happened, for people.
         detail: String,
     },
-    /// It left perhaps, or some parts of it did, and is not handed over again: it ends as
-    /// `undelivered`, and is not refunded.
+    /// It, or some of its segments, may have been sent, and it is not handed over again. It ends as
+    /// `undelivered` without a refund.
     Abandoned {
         /// Why.
         error: ErrorCode,
@@ -86,30 +86,30 @@ pub enum HandOver {
     },
 }
 
-/// Something that a simulated network brings back after a while. It is kept by the store in the
-/// commit that records the hand-over, so it is neither lost nor done twice.
+/// Something that a simulated network brings back later. The store keeps it in the commit that
+/// records the hand-over, so it is neither lost nor repeated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Simulated {
-    /// How long after the hand-over.
+    /// How long after the hand-over it comes back.
     pub after: Duration,
     /// What comes back.
     pub what: Comeback,
 }
 
-/// What can come back for a text.
+/// What a simulated network can bring back for a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Comeback {
     /// A receipt.
     Receipt(ReceiptStatus),
-    /// An answer from the person texted.
+    /// A reply from the recipient.
     Reply(Body),
 }
 
-/// What became of each message that was handed over, by its place among them.
+/// The outcome of each message, with its index among those handed over.
 pub type HandOvers<'a> = BoxStream<'a, (usize, HandOver)>;
 
-/// The answer of a route that knows what became of all messages at the same time: `answers` are in
-/// the order of the messages.
+/// The outcomes of a route that learns all of them at the same time; `answers` has the order of the
+/// messages.
 pub fn all_at_once<'a>(answers: impl Future<Output = Vec<HandOver>> + Send + 'a) -> HandOvers<'a> {
     stream::once(answers).flat_map(|all| stream::iter(all.into_iter().enumerate())).boxed()
 }

@@ -1,24 +1,25 @@
-//! What a route is called.
+//! The names of routes.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// The name of a configured route, such as `simulator`; `test` carries the texts of test keys.
+/// The name of a configured route, such as `simulator`. The route `test` carries the messages of
+/// test keys.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RouteName(Arc<str>);
 
 impl RouteName {
-    /// A route of this name.
+    /// The route name `name`.
     pub fn new(name: impl Into<Arc<str>>) -> Self {
         Self(name.into())
     }
 
-    /// The route of test keys.
+    /// The name of the route for test keys.
     pub fn test() -> Self {
         Self::new("test")
     }
 
-    /// The name.
+    /// The name as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }

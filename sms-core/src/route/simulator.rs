@@ -1,19 +1,19 @@
-//! A route without a network. The number texted decides what happens, the same for test keys and
-//! for live texts that the simulator carries, so that every outcome can be tried:
+//! A simulated network. The recipient's number decides the outcome, for test keys and for live
+//! messages alike, so that every outcome can be tried:
 //!
 //! | number | outcome |
 //! |---|---|
-//! | 07700 900901 | refused, so it fails before leaving |
+//! | 07700 900901 | refused, so it fails without being sent |
 //! | 07700 900902 | undelivered, `unknown_subscriber` |
 //! | 07700 900903 | undelivered, `absent_subscriber` |
 //! | 07700 900904 | sent, and no receipt ever comes |
 //! | 07700 900905 | delivered only after 30 s |
-//! | 07700 900906 | throttled twice before it goes |
-//! | 07700 900907 | delivered, and answers `STOP` |
-//! | 07700 900908 | delivered, and answers with the text itself |
+//! | 07700 900906 | throttled twice, then sent |
+//! | 07700 900907 | delivered, and replies `STOP` |
+//! | 07700 900908 | delivered, and replies with the same text |
 //! | 07700 900909 | delivered, with two receipts |
 //! | 07700 900910 | its receipt comes before the hand-over is recorded |
-//! | 07700 900911 | throttled for ever |
+//! | 07700 900911 | always throttled |
 //! | any other | delivered after 2 s |
 
 use std::sync::Arc;
@@ -33,12 +33,12 @@ use crate::receipt::{Receipt, ReceiptStatus};
 pub const DELIVERY_TIME: Duration = Duration::from_secs(2);
 /// How long it takes for 07700 900905.
 pub const SLOW_DELIVERY_TIME: Duration = Duration::from_secs(30);
-/// How long the people who answer take to do so, after they have the text.
+/// How long after delivery a recipient replies.
 const ANSWER_TIME: Duration = Duration::from_secs(1);
-/// The number 07700 900900; those that force an outcome follow it.
+/// The number 07700 900900. Those with a fixed outcome follow it.
 const BASE: u64 = 447_700_900_900;
 
-/// What the simulated network does with a text.
+/// What the simulated network does with a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// Delivers it, in the usual time or a longer one.
@@ -47,24 +47,24 @@ pub enum Outcome {
     Refuse,
     /// Cannot deliver it.
     Undeliver(ErrorCode),
-    /// Takes it, and is never heard of again.
+    /// Accepts it, and never sends a receipt.
     Silence,
-    /// Is too busy for the first attempts.
+    /// Throttles the first attempts.
     Throttle {
-        /// How many attempts it turns away.
+        /// How many attempts it throttles.
         attempts: u32,
     },
-    /// Delivers it; the person opts out.
+    /// Delivers it; the recipient opts out.
     AnswerStop,
-    /// Delivers it; the person sends it back.
+    /// Delivers it; the recipient replies with the same text.
     Echo,
-    /// Delivers it and says so twice.
+    /// Delivers it, and sends two receipts.
     ReceiptTwice,
-    /// Says that it is delivered before it says that it took it.
+    /// Delivers it, and sends the receipt before it accepts the message.
     ReceiptFirst,
 }
 
-/// What the simulated network does with a text to this number.
+/// What the simulated network does with a message to this number.
 pub fn outcome_for(number: E164) -> Outcome {
     match number.digits().checked_sub(BASE) {
         Some(1) => Outcome::Refuse,
@@ -82,14 +82,14 @@ pub fn outcome_for(number: E164) -> Outcome {
     }
 }
 
-/// The route without a network. It keeps nothing: what it does follows from number and attempt.
+/// A simulated network. It is stateless: the number and the attempt decide the outcome.
 #[derive(Debug, Clone)]
 pub struct Simulator {
     name: RouteName,
 }
 
 impl Simulator {
-    /// A simulator under a name of its own.
+    /// A simulator with this name.
     pub fn new(name: RouteName) -> Self {
         Self { name }
     }
@@ -127,7 +127,7 @@ impl Route for Simulator {
     async fn run(&self, _sink: Arc<dyn RouteSink>) {}
 }
 
-/// What becomes of one text.
+/// The outcome of one message.
 fn simulate(text: &OutboundText) -> HandOver {
     let receipt = |after, status| Simulated { after, what: Comeback::Receipt(status) };
     let delivered = |after| receipt(after, ReceiptStatus::Delivered);

@@ -1,4 +1,4 @@
-//! A route's connections against a peer over real sockets.
+//! A route's connections, with a scripted SMSC over real sockets.
 
 use sms_core::random::SeededRandom;
 use tokio::net::TcpListener;
@@ -10,7 +10,7 @@ use crate::address::Address;
 use crate::pdu::Status;
 use crate::scripted_peer::{Peer, Say, settings_of, until};
 
-/// A route to a port, kept by a task.
+/// The connections of a route to this port, driven by a task.
 fn route(port: u16, binds: Binds) -> (Arc<Carrier>, JoinHandle<()>) {
     let random: Arc<dyn Random> = Arc::new(SeededRandom::new(7));
     route_with(&random, port, binds)
@@ -34,7 +34,7 @@ fn text() -> ShortMessage {
 }
 
 #[tokio::test]
-async fn texts_go_through_all_connections_in_turn() {
+async fn messages_use_all_connections_in_turn() {
     let peer = Peer::start(&[]).await;
     let (carrier, _task) = route(peer.port, Binds::Transceivers(3));
     bound(&carrier, 3).await;
@@ -72,7 +72,7 @@ async fn without_a_connection_nothing_is_written_and_the_route_is_down() {
 }
 
 #[tokio::test]
-async fn a_lost_connection_is_made_again() {
+async fn a_lost_connection_is_bound_again() {
     let peer = Peer::start(&[Say::Accept, Say::HangUp]).await;
     let (carrier, _task) = route(peer.port, Binds::Transceivers(1));
     bound(&carrier, 1).await;
@@ -84,7 +84,7 @@ async fn a_lost_connection_is_made_again() {
 }
 
 #[tokio::test]
-async fn a_throttled_route_slows_down_and_no_other_refusal_does_that() {
+async fn only_throttling_slows_a_route_down() {
     for status in [Status::THROTTLED, Status::QUEUE_FULL] {
         let script = [Say::Refuse(Status::INVALID_DESTINATION), Say::Refuse(status)];
         let peer = Peer::start(&script).await;
@@ -100,7 +100,7 @@ async fn a_throttled_route_slows_down_and_no_other_refusal_does_that() {
 }
 
 #[tokio::test]
-async fn unbinding_ends_every_connection_in_order() {
+async fn unbinding_ends_every_session_and_none_binds_again() {
     let peer = Peer::start(&[]).await;
     let (carrier, task) = route(peer.port, Binds::Transceivers(2));
     bound(&carrier, 2).await;
@@ -109,13 +109,13 @@ async fn unbinding_ends_every_connection_in_order() {
     for session in sessions {
         assert_eq!(session.ended().await, crate::session::Ended::ByUs);
     }
-    // Every link has ended by itself: none binds again.
+    // Every link has ended; none binds again.
     assert_eq!(carrier.submit(text()).await, Submitted::NotWritten);
     assert_eq!(peer.binds().len(), 2);
     task.abort();
 }
 
-/// Nothing random is to be had from it.
+/// A source of randomness that panics.
 #[derive(Debug)]
 struct Broken;
 
@@ -126,19 +126,19 @@ impl Random for Broken {
 }
 
 #[tokio::test]
-async fn a_connection_that_nobody_keeps_any_more_ends_the_route_with_the_reason() {
+async fn a_link_that_panics_ends_the_route_with_that_panic() {
     let peer = Peer::start(&[Say::HangUp]).await;
     let random: Arc<dyn Random> = Arc::new(Broken);
     let (carrier, task) = route_with(&random, peer.port, Binds::Transceivers(2));
     bound(&carrier, 2).await;
-    // How long to wait before it is made again is a matter of chance.
+    // The pause before the reconnect is random, so the link panics.
     assert_eq!(carrier.submit(text()).await, Submitted::Unanswered);
     let reason = timeout(Duration::from_secs(30), task).await.unwrap().unwrap_err().into_panic();
     assert_eq!(reason.downcast_ref(), Some(&"broken on purpose"));
 }
 
 #[tokio::test]
-async fn a_route_that_is_no_longer_run_is_no_longer_bound() {
+async fn a_route_that_no_longer_runs_is_no_longer_bound() {
     let peer = Peer::start(&[]).await;
     let (carrier, task) = route(peer.port, Binds::Transceivers(1));
     bound(&carrier, 1).await;

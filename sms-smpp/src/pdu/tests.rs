@@ -1,5 +1,5 @@
-//! What is written is what the standard says, by hand and by somebody else's reading of it; what
-//! strays from the standard is read all the same.
+//! What is written follows the standard, checked against octets written by hand and against
+//! `rusmpp`. PDUs that deviate from the standard are parsed all the same.
 
 use bytes::BytesMut;
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ fn octets(pdu: &Pdu) -> Bytes {
     octets.freeze()
 }
 
-/// As the other implementation reads it.
+/// The PDU as `rusmpp` parses it.
 fn theirs(octets: &Bytes) -> rusmpp::Command {
     let mut octets = BytesMut::from(&octets[..]);
     CommandCodec::new().decode(&mut octets).expect("it can be read").expect("it is whole")
@@ -64,7 +64,7 @@ fn every_body() -> Vec<Body> {
 }
 
 #[test]
-fn every_unit_is_read_as_it_was_written() {
+fn every_pdu_is_parsed_as_it_was_written() {
     for body in every_body() {
         let pdu = Pdu { status: Status::OK, sequence: 7, body };
         let written = octets(&pdu);
@@ -74,7 +74,7 @@ fn every_unit_is_read_as_it_was_written() {
 }
 
 #[test]
-fn somebody_elses_implementation_reads_every_unit_and_writes_the_same_octets() {
+fn rusmpp_parses_every_pdu_and_writes_the_same_octets() {
     for body in every_body() {
         let pdu = Pdu { status: Status::OK, sequence: 0x7FFF_FFFF, body };
         let ours = octets(&pdu);
@@ -88,7 +88,7 @@ fn somebody_elses_implementation_reads_every_unit_and_writes_the_same_octets() {
 }
 
 #[test]
-fn a_submit_sm_lies_in_its_octets_as_the_standard_says() {
+fn a_submit_sm_has_the_octets_that_the_standard_says() {
     let pdu = Pdu::request(1, Body::SubmitSm(Box::new(text())));
     let mut expected = vec![0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 1];
     expected.extend(b"\0");
@@ -103,14 +103,14 @@ fn a_submit_sm_lies_in_its_octets_as_the_standard_says() {
 }
 
 #[test]
-fn a_refused_submit_has_no_body() {
+fn a_refusing_submit_sm_resp_has_no_body() {
     let body = Body::SubmitSmResp { message_id: "x".to_owned() };
     let refusal = Pdu::refusal(Status::THROTTLED, 9, body);
     assert_eq!(octets(&refusal)[..], [0, 0, 0, 16, 0x80, 0, 0, 4, 0, 0, 0, 0x58, 0, 0, 0, 9]);
 }
 
 #[test]
-fn answers_that_stray_from_the_standard_are_read() {
+fn responses_that_deviate_from_the_standard_are_parsed() {
     let head = |length: u8, command: u8| {
         vec![0, 0, 0, length, 0x80, 0, 0, command, 0, 0, 0, 0, 0, 0, 0, 3]
     };
@@ -126,14 +126,14 @@ fn answers_that_stray_from_the_standard_are_read() {
     assert_eq!(id_of(head(0, 4), format!("{long}\0").as_bytes()), long);
     assert_eq!(id_of(head(0, 4), b"no-end"), "no-end");
     assert_eq!(id_of(head(0, 4), b""), "");
-    assert_eq!(id_of(head(0, 4), b"id\0\x14\x03\0\x01\0"), "id", "a value behind it");
+    assert_eq!(id_of(head(0, 4), b"id\0\x14\x03\0\x01\0"), "id", "a TLV follows it");
     let bare = read(head(16, 9).into()).unwrap();
     assert_eq!(bare.body, Body::BindResp(BindMode::Transceiver, BindResp::default()));
 }
 
-/// Why this reader exists: networks send such units, and a strict reader loses what they say.
+/// Why this reader exists: SMSCs send such PDUs, and a strict reader loses their message ids.
 #[test]
-fn what_the_strict_implementation_refuses_is_read_here() {
+fn what_rusmpp_refuses_is_parsed_here() {
     let response = |id: &[u8]| {
         let mut octets = vec![0, 0, 0, 0, 0x80, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 3];
         octets.extend(id);
@@ -159,22 +159,22 @@ fn what_the_strict_implementation_refuses_is_read_here() {
 }
 
 #[test]
-fn a_deliver_sm_may_have_long_strings_and_values_cut_short() {
+fn a_deliver_sm_may_have_overlong_strings_and_truncated_tlvs() {
     let long = Address { text: "4".repeat(40).into(), ..number("") };
     let message = ShortMessage { source: long.clone(), ..text() };
     let mut whole = octets(&Pdu::request(1, Body::DeliverSm(Box::new(message)))).to_vec();
-    // The writer cuts addresses; put a longer one in by hand.
+    // The writer truncates addresses, so insert a longer one by hand.
     let at = whole.windows(20).position(|window| window == [b'4'; 20]).unwrap();
     whole.splice(at..at, [b'4'; 20]);
     whole.extend([0x04, 0x24, 0x00, 0x09, b'a']);
     let Body::DeliverSm(read) = read(whole.into()).unwrap().body else { panic!("no deliver_sm") };
     assert_eq!(read.source, long);
     assert_eq!(read.tlvs.find(Tag::MESSAGE_PAYLOAD).unwrap()[..], b"a"[..]);
-    assert_eq!(read.octets()[..], text().short_message[..], "its own octets come first");
+    assert_eq!(read.octets()[..], text().short_message[..], "short_message takes precedence");
 }
 
 #[test]
-fn what_is_too_long_is_cut_between_characters() {
+fn overlong_strings_are_cut_between_characters() {
     for (name, kept) in [("аааааааааааа", "аааааааааа"), ("7аааааааааааа", "7ааааааааа")]
     {
         let message = ShortMessage { source: Address::name(name), ..text() };
@@ -185,14 +185,14 @@ fn what_is_too_long_is_cut_between_characters() {
 }
 
 #[test]
-fn a_unit_that_ends_before_its_fields_says_which_it_was() {
+fn a_truncated_pdu_is_reported_with_its_command_and_sequence_number() {
     let whole = octets(&Pdu::request(5, Body::DeliverSm(Box::new(text()))));
     let cut = whole.slice(..whole.len() - 3);
     assert_eq!(read(cut), Err(Malformed { command: CommandId::DELIVER_SM, sequence: 5 }));
 }
 
 #[test]
-fn a_length_that_no_unit_has_is_told() {
+fn a_length_that_no_pdu_can_have_is_reported() {
     assert_eq!(length(&[0, 0, 0]), Ok(None));
     assert_eq!(length(&[0, 0, 0, 16]), Ok(Some(16)));
     assert_eq!(length(&[0, 0, 0, 15]), Err(BadLength(15)));
@@ -200,7 +200,7 @@ fn a_length_that_no_unit_has_is_told() {
 }
 
 #[test]
-fn no_password_number_or_word_is_shown() {
+fn debug_output_shows_no_password_number_or_text() {
     for body in every_body() {
         let shown = format!("{:?}", Pdu::request(1, body));
         for secret in ["secret", "900123", "Bistro", "1076"] {
@@ -211,13 +211,13 @@ fn no_password_number_or_word_is_shown() {
 
 proptest! {
     #[test]
-    fn any_octets_are_read_or_refused(octets in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn any_octets_are_parsed_or_refused(octets in prop::collection::vec(any::<u8>(), 0..300)) {
         let _ = length(&octets);
         let _ = read(octets.into());
     }
 
     #[test]
-    fn a_spoilt_unit_is_read_or_refused(at in 16_usize..80, octet: u8, cut in 0_usize..60) {
+    fn a_corrupted_pdu_is_parsed_or_refused(at in 16_usize..80, octet: u8, cut in 0_usize..60) {
         for body in every_body() {
             let mut whole = octets(&Pdu::request(1, body)).to_vec();
             if let Some(place) = whole.get_mut(at) {

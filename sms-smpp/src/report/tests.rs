@@ -16,7 +16,7 @@ fn read(words: &str) -> Option<Report> {
 }
 
 #[test]
-fn receipts_are_read_in_the_forms_found_in_the_wild() {
+fn receipts_are_parsed_in_the_forms_that_smscs_send() {
     let cases = [
         (
             "id:0123456789 sub:001 dlvrd:001 submit date:2611210707 done date:2611210708 \
@@ -41,7 +41,7 @@ fn receipts_are_read_in_the_forms_found_in_the_wild() {
 }
 
 #[test]
-fn values_tell_what_the_words_leave_out_and_win_over_them() {
+fn tlvs_add_to_the_text_and_take_precedence_over_it() {
     let tlvs = || {
         Tlvs::default()
             .with(Tag::RECEIPTED_MESSAGE_ID, b"abc\0".to_vec())
@@ -50,14 +50,14 @@ fn values_tell_what_the_words_leave_out_and_win_over_them() {
     };
     let expected =
         |error: &str| Report { id: "abc".into(), state: State::Undeliverable, error: error.into() };
-    // Without a mark, without words.
+    // Without the receipt bits, without text.
     assert_eq!(Report::read(&deliver(0, "", tlvs())), Some(expected("6")));
     let words = "id:other stat:DELIVRD err:001";
     assert_eq!(Report::read(&deliver(4, words, tlvs())), Some(expected("6")));
 }
 
 #[test]
-fn an_id_in_a_value_may_lack_its_end() {
+fn an_id_in_a_tlv_may_lack_its_terminating_zero() {
     let tlvs = Tlvs::default()
         .with(Tag::RECEIPTED_MESSAGE_ID, b"abc".to_vec())
         .with(Tag::MESSAGE_STATE, vec![2]);
@@ -65,31 +65,31 @@ fn an_id_in_a_value_may_lack_its_end() {
 }
 
 #[test]
-fn an_id_of_white_space_is_none() {
+fn an_id_of_white_space_counts_as_missing() {
     let blank = |state: Vec<u8>| {
         let id = b" \x0b\0".to_vec();
         Tlvs::default().with(Tag::RECEIPTED_MESSAGE_ID, id).with(Tag::MESSAGE_STATE, state)
     };
     let receipt = deliver(4, "id:7 stat:DELIVRD err:000", blank(vec![2]));
-    assert_eq!(Report::read(&receipt).unwrap().id, "7", "the words have one");
+    assert_eq!(Report::read(&receipt).unwrap().id, "7", "the text has one");
     for (esm_class, words) in [(4, ""), (4, "id:\u{b} stat:DELIVRD"), (0, "Hello")] {
         assert_eq!(Report::read(&deliver(esm_class, words, blank(vec![2]))), None, "{words}");
     }
 }
 
 #[test]
-fn an_id_of_characters_that_are_not_kept_is_none() {
+fn an_id_of_control_characters_counts_as_missing() {
     let nothing = |words: &str| {
         let tlvs = Tlvs::default().with(Tag::RECEIPTED_MESSAGE_ID, b"\x03\0".to_vec());
         Report::read(&deliver(4, words, tlvs.with(Tag::MESSAGE_STATE, vec![2])))
     };
-    assert_eq!(nothing("id:7 stat:DELIVRD err:000").unwrap().id, "7", "the words have one");
+    assert_eq!(nothing("id:7 stat:DELIVRD err:000").unwrap().id, "7", "the text has one");
     assert_eq!(nothing(""), None);
     assert_eq!(nothing("id:\u{1} stat:DELIVRD"), None);
 }
 
 #[test]
-fn a_text_is_no_receipt_and_a_receipt_without_id_or_state_is_of_no_use() {
+fn a_message_is_not_a_receipt_and_neither_is_one_without_id_or_state() {
     for words in ["Hello", "my id:7 stat:DELIVRD", "", "stat:DELIVRD"] {
         assert_eq!(Report::read(&deliver(0, words, Tlvs::default())), None, "{words}");
     }
@@ -100,9 +100,13 @@ fn a_text_is_no_receipt_and_a_receipt_without_id_or_state_is_of_no_use() {
 }
 
 #[test]
-fn words_that_look_like_a_receipt_are_a_text_unless_they_are_marked() {
+fn a_text_that_looks_like_a_receipt_counts_only_with_the_receipt_bits() {
     let words = "id:7 sub:001 dlvrd:001 submit date:1 done date:2 stat:DELIVRD err:000 text:";
-    assert_eq!(Report::read(&deliver(0, words, Tlvs::default())), None, "anybody can text this");
+    assert_eq!(
+        Report::read(&deliver(0, words, Tlvs::default())),
+        None,
+        "anyone can send this text"
+    );
     assert!(Report::read(&deliver(4, words, Tlvs::default())).is_some());
 }
 
@@ -130,7 +134,7 @@ fn each_state_has_its_outcome() {
 }
 
 #[test]
-fn ids_of_answer_and_receipt_meet_in_every_form() {
+fn ids_of_response_and_receipt_match_in_every_form() {
     let cases = [
         (IdForm::Same, "Ab-1", "AB-1"),
         (IdForm::Same, "007", "007"),
@@ -147,7 +151,7 @@ fn ids_of_answer_and_receipt_meet_in_every_form() {
 }
 
 #[test]
-fn an_id_that_no_store_can_keep_is_cut_to_what_it_can() {
+fn an_id_is_cut_to_what_every_store_can_keep() {
     let form = IdForm::Same;
     assert_eq!(form.of_receipt(" Ab\0c\u{7} "), "abc");
     assert_eq!(form.of_answer(&"x".repeat(1_000)).len(), 64);

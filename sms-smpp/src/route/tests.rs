@@ -1,4 +1,4 @@
-//! The route under the whole core on the memory store, with a peer over real sockets.
+//! An SMPP route under the whole core on the memory store, with a scripted SMSC over real sockets.
 
 use bytes::Bytes;
 use sms_core::Sms;
@@ -25,7 +25,7 @@ use crate::pdu::{ShortMessage, Status};
 use crate::scripted_peer::{Peer, Say, settings_of, until};
 use crate::settings::Unanswered;
 
-/// A service whose one route is bound to the peer.
+/// A service with one route, which is bound to the peer.
 struct Stage {
     sms: Sms,
     account: AccountHandle,
@@ -86,7 +86,7 @@ impl Stage {
 
     async fn becomes(&self, id: MessageId, status: MessageStatus) -> Message {
         let look = async || Some(self.message(id).await).filter(|it| it.status == status);
-        sms_test_smsc::until(&format!("the text to be {status}"), look).await
+        sms_test_smsc::until(&format!("the message to be {status}"), look).await
     }
 
     async fn inbox(&self) -> Vec<Message> {
@@ -108,7 +108,7 @@ fn receipt(id: &str, state: &str) -> ShortMessage {
 }
 
 #[tokio::test]
-async fn a_text_is_sent_when_the_peer_has_it_and_delivered_by_its_receipt() {
+async fn a_message_is_sent_once_the_smsc_accepts_it_and_delivered_by_its_receipt() {
     let peer = Peer::start(&[Say::As("x1")]).await;
     let stage = Stage::bound_to(&peer).await;
     let id = stage.send("hello").await;
@@ -120,7 +120,7 @@ async fn a_text_is_sent_when_the_peer_has_it_and_delivered_by_its_receipt() {
 }
 
 #[tokio::test]
-async fn a_long_text_is_undelivered_when_one_part_is_and_delivered_when_all_are() {
+async fn a_long_message_is_undelivered_if_one_segment_is_and_delivered_if_all_are() {
     let script = ["a", "b", "c", "d", "e", "f"].map(Say::As);
     let peer = Peer::start(&script).await;
     let stage = Stage::bound_to(&peer).await;
@@ -143,7 +143,7 @@ async fn a_long_text_is_undelivered_when_one_part_is_and_delivered_when_all_are(
 }
 
 #[tokio::test]
-async fn a_refused_text_fails_and_is_refunded_and_one_refused_in_part_is_undelivered() {
+async fn a_refused_message_fails_with_a_refund_and_one_refused_midway_is_undelivered() {
     let refuse = Say::Refuse(Status::INVALID_DESTINATION);
     let peer = Peer::start(&[refuse, Say::Accept, refuse]).await;
     let stage = Stage::bound_to(&peer).await;
@@ -159,11 +159,11 @@ async fn a_refused_text_fails_and_is_refunded_and_one_refused_in_part_is_undeliv
     let expected = "1 of 3 segments submitted; the next: refused by the network: ESME_RINVDSTADR";
     assert_eq!(told.last().map(String::as_str), Some(expected));
     assert_eq!(stage.account.get().await.unwrap().balance.get(), 97, "only the first is refunded");
-    assert_eq!(peer.texts().len(), 3, "no part followed the one refused");
+    assert_eq!(peer.texts().len(), 3, "no segment followed the refused one");
 }
 
 #[tokio::test]
-async fn throttled_texts_leave_in_the_end_and_each_leaves_once() {
+async fn throttled_messages_are_all_accepted_in_the_end_each_of_them_once() {
     let throttled = Say::Refuse(Status::THROTTLED);
     let peer = Peer::start(&[throttled, throttled, Say::Refuse(Status::QUEUE_FULL)]).await;
     let stage = Stage::over(peer.settings().window(1).unwrap()).await.ready().await;
@@ -180,10 +180,10 @@ async fn throttled_texts_leave_in_the_end_and_each_leaves_once() {
 }
 
 #[tokio::test]
-async fn a_later_part_whose_turns_come_seldom_is_tried_again_all_the_same() {
+async fn a_later_segment_is_retried_even_on_a_route_with_a_very_low_rate() {
     let throttled = Say::Refuse(Status::THROTTLED);
     let peer = Peer::start(&[Say::Accept, throttled, throttled]).await;
-    // Half a second and more between two turns, and less than that to try a part again.
+    // Two turns are half a second apart, longer than the time to retry a segment.
     let mut route = route(peer.settings().rate(2).unwrap());
     let patience = Patience { later_part: Duration::from_millis(300), ..Patience::default() };
     Arc::get_mut(&mut route.inner).unwrap().patience = patience;
@@ -191,11 +191,11 @@ async fn a_later_part_whose_turns_come_seldom_is_tried_again_all_the_same() {
     let id = stage.send(&"two ".repeat(50)).await;
     stage.sms.dispatch_due(10).await.unwrap();
     assert_eq!(stage.message(id).await.status, MessageStatus::Sent);
-    assert_eq!(peer.texts().len(), 4, "the second part left at its third try");
+    assert_eq!(peer.texts().len(), 4, "the second segment was accepted at its third try");
 }
 
 #[tokio::test]
-async fn a_text_that_a_close_stops_between_two_parts_goes_again_whatever_the_setting() {
+async fn a_message_cut_short_by_closing_is_submitted_again_whatever_the_setting() {
     for setting in [Unanswered::Again, Unanswered::Undelivered] {
         let peer = Peer::start(&[]).await;
         let stage =
@@ -214,7 +214,7 @@ async fn a_text_that_a_close_stops_between_two_parts_goes_again_whatever_the_set
 }
 
 #[tokio::test]
-async fn a_text_that_left_perhaps_is_sent_again_or_given_up_as_the_setting_says() {
+async fn an_unanswered_message_is_submitted_again_or_given_up_as_the_setting_says() {
     for (setting, status) in [
         (Unanswered::Again, MessageStatus::Sending),
         (Unanswered::Undelivered, MessageStatus::Undelivered),
@@ -235,7 +235,7 @@ async fn a_text_that_left_perhaps_is_sent_again_or_given_up_as_the_setting_says(
 }
 
 #[tokio::test]
-async fn a_peer_that_gives_no_ids_or_the_same_one_is_sent_texts_all_the_same() {
+async fn messages_without_an_id_or_with_a_repeated_one_are_sent_all_the_same() {
     let peer = Peer::start(&[Say::As(""), Say::As("7"), Say::As("7"), Say::As("7")]).await;
     let stage = Stage::bound_to(&peer).await;
     let without = stage.send("hello").await;
@@ -248,10 +248,10 @@ async fn a_peer_that_gives_no_ids_or_the_same_one_is_sent_texts_all_the_same() {
 }
 
 #[tokio::test]
-async fn texts_for_us_are_kept_before_the_peer_is_told_so_and_parts_are_joined() {
+async fn inbound_messages_are_stored_before_they_are_acknowledged_and_segments_joined() {
     let peer = Peer::start(&[]).await;
     let stage = Stage::bound_to(&peer).await;
-    // The person was texted: an answer on a shared number finds its way back.
+    // Without an earlier message to this person, nobody would own a reply to the shared number.
     stage.send("hello").await;
     stage.sms.dispatch_due(10).await.unwrap();
     let part = |number: u8, words: &str| {
@@ -268,7 +268,7 @@ async fn texts_for_us_are_kept_before_the_peer_is_told_so_and_parts_are_joined()
     assert_eq!(received.unwrap().body.as_str(), "ola world");
 }
 
-/// A store that keeps texts one by one, each when it is let, and counts those that it has in hand.
+/// A store that finishes one message per permit, and counts those in progress.
 struct Slow {
     in_hand: AtomicUsize,
     most: AtomicUsize,
@@ -305,7 +305,7 @@ impl RouteSink for Slow {
 }
 
 #[tokio::test]
-async fn however_many_texts_come_at_once_the_store_is_given_a_few_at_a_time() {
+async fn however_many_messages_arrive_at_once_only_a_few_are_stored_at_a_time() {
     let peer = Peer::start(&[]).await;
     let route = Arc::new(route(peer.settings()));
     let [in_hand, most, kept] = [0; 3].map(AtomicUsize::new);
@@ -331,7 +331,7 @@ async fn however_many_texts_come_at_once_the_store_is_given_a_few_at_a_time() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_answered_and_changes_nothing() {
+async fn a_deliver_sm_of_no_use_is_acknowledged_and_changes_nothing() {
     let peer = Peer::start(&[]).await;
     let stage = Stage::bound_to(&peer).await;
     let mut named = between("07700 900123", "07700 900001");
@@ -359,7 +359,7 @@ async fn the_numbers_behind_a_bound_route_are_online() {
 }
 
 #[tokio::test]
-async fn without_a_connection_texts_wait_in_the_queue_and_the_route_is_down_after_its_time() {
+async fn without_a_connection_messages_wait_and_the_route_is_down_after_the_failover_time() {
     let free = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = free.local_addr().unwrap().port();
     drop(free);
@@ -376,7 +376,7 @@ async fn without_a_connection_texts_wait_in_the_queue_and_the_route_is_down_afte
 }
 
 #[tokio::test]
-async fn a_route_that_is_closed_answers_what_is_under_way_and_lets_go_of_the_rest() {
+async fn a_closing_route_finishes_what_is_under_way_and_releases_the_rest() {
     let peer = Peer::start(&[]).await;
     let stage =
         Stage::over(peer.settings().rate(20).unwrap().window(1).unwrap()).await.ready().await;
@@ -388,7 +388,7 @@ async fn a_route_that_is_closed_answers_what_is_under_way_and_lets_go_of_the_res
     until(|| peer.texts().len() >= 3).await;
     stage.route.close().await;
     let done = dispatching.await.unwrap();
-    assert_eq!(done.sent, peer.texts().len(), "what the peer has is known");
+    assert_eq!(done.sent, peer.texts().len(), "every accepted message is recorded as sent");
     assert_eq!((done.sent + done.retried, done.retried > 0), (60, true));
     assert_eq!(stage.route.connections().map(|it| (it.up, it.in_hand)), Some((0, 0)));
 }

@@ -1,4 +1,4 @@
-//! A session against a peer that the test plays itself.
+//! A session against a peer that the test itself plays.
 
 use std::time::Duration;
 
@@ -22,13 +22,13 @@ impl Peer {
         scripted_peer::read(&mut self.stream, &mut self.unread).await
     }
 
-    /// The next text, its number and its words.
+    /// The sequence number and the user data of the next `submit_sm`.
     async fn text(&mut self) -> (u32, Bytes) {
         match self.read().await.unwrap() {
             Pdu { sequence, body: Body::SubmitSm(message), .. } => {
                 (sequence, message.short_message)
             }
-            other => panic!("no text: {other:?}"),
+            other => panic!("not a submit_sm: {other:?}"),
         }
     }
 
@@ -76,7 +76,7 @@ async fn bound(window: usize) -> (Session, mpsc::Receiver<Arrival>, Peer) {
     (session, arrivals, peer)
 }
 
-/// A text under way, on a task of its own.
+/// Submits a message on a task.
 fn submit(session: &Session, words: &str) -> tokio::task::JoinHandle<Submitted> {
     let (session, message) = (session.clone(), message(words));
     tokio::spawn(async move { session.submit(message).await })
@@ -100,7 +100,7 @@ async fn a_refused_bind_says_why() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_peer_that_never_answers_the_bind_is_given_up() {
+async fn a_bind_without_a_response_fails_after_the_timeout() {
     let (ours, _theirs) = duplex(1 << 16);
     assert!(matches!(bind(ours, settings(1)).await, Err(BindFailed::Silent)));
     let (ours, theirs) = duplex(1 << 16);
@@ -109,7 +109,7 @@ async fn a_peer_that_never_answers_the_bind_is_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_text_gets_its_own_answer_whatever_their_order() {
+async fn each_request_gets_its_own_response_whatever_their_order() {
     let (session, _arrivals, mut peer) = bound(10).await;
     let texts: Vec<_> = ["one", "two", "three"].map(|words| submit(&session, words)).into();
     let mut asked = Vec::new();
@@ -135,7 +135,7 @@ async fn each_text_gets_its_own_answer_whatever_their_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_texts_wait_for_an_answer_than_the_window_holds() {
+async fn no_more_requests_are_outstanding_than_the_window_allows() {
     let (session, _arrivals, mut peer) = bound(3).await;
     let texts: Vec<_> = (0..10).map(|n| submit(&session, &n.to_string())).collect();
     let mut waiting = std::collections::VecDeque::new();
@@ -143,7 +143,7 @@ async fn no_more_texts_wait_for_an_answer_than_the_window_holds() {
         waiting.push_back(peer.text().await.0);
     }
     let nothing = tokio::time::timeout(Duration::from_secs(5), peer.text()).await;
-    assert!(nothing.is_err(), "a fourth came before an answer");
+    assert!(nothing.is_err(), "a fourth request before a response");
     for answered in 0..10 {
         peer.accept(waiting.pop_front().unwrap(), "id").await;
         if answered < 7 {
@@ -156,7 +156,7 @@ async fn no_more_texts_wait_for_an_answer_than_the_window_holds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_repeated_or_unasked_answer_does_nothing() {
+async fn a_repeated_or_unexpected_response_is_ignored() {
     let (session, _arrivals, mut peer) = bound(1).await;
     let first = submit(&session, "one");
     let (sequence, _) = peer.text().await;
@@ -172,7 +172,7 @@ async fn a_repeated_or_unasked_answer_does_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_connection_leaves_written_texts_unanswered_and_others_unwritten() {
+async fn a_lost_connection_leaves_written_requests_unanswered_and_others_not_written() {
     let (session, _arrivals, mut peer) = bound(1).await;
     let written = submit(&session, "one");
     peer.text().await;
@@ -186,7 +186,7 @@ async fn a_lost_connection_leaves_written_texts_unanswered_and_others_unwritten(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_text_that_the_connection_never_took_up_has_not_left() {
+async fn a_request_that_the_connection_never_accepted_was_not_written() {
     // Room for little more than the bind.
     let (ours, theirs) = duplex(64);
     let mut peer = Peer { stream: theirs, unread: BytesMut::new() };
@@ -200,24 +200,24 @@ async fn a_text_that_the_connection_never_took_up_has_not_left() {
         results.push(text.await.unwrap());
     }
     let expected = [Submitted::Unanswered, Submitted::NotWritten, Submitted::NotWritten];
-    assert_eq!(results, expected, "only the first was begun");
+    assert_eq!(results, expected, "only the first was partly written");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_peer_that_stops_answering_is_given_up_after_its_patience() {
+async fn a_session_whose_peer_stops_responding_ends_after_the_timeout() {
     let (session, _arrivals, mut peer) = bound(1).await;
     let text = submit(&session, "one");
     peer.text().await;
     let start = tokio::time::Instant::now();
     assert_eq!(text.await.unwrap(), Submitted::Unanswered);
     assert_eq!(start.elapsed().as_secs(), 30);
-    // A sign of life was asked for, and does not come either.
+    // An `enquire_link` was sent, and gets no response either.
     assert_eq!(session.ended().await, Ended::Silent);
     assert_eq!(start.elapsed().as_secs(), 60);
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_answer_that_never_comes_takes_no_other_text_with_it() {
+async fn one_missing_response_does_not_affect_other_requests() {
     let (session, _arrivals, mut peer) = bound(2).await;
     let lost = submit(&session, "lost");
     let _ = peer.text().await;
@@ -234,7 +234,7 @@ async fn one_answer_that_never_comes_takes_no_other_text_with_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_late_answer_within_the_patience_counts() {
+async fn a_late_response_within_the_timeout_counts() {
     let (session, _arrivals, mut peer) = bound(1).await;
     let text = submit(&session, "one");
     let (sequence, _) = peer.text().await;
@@ -244,7 +244,7 @@ async fn a_late_answer_within_the_patience_counts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn signs_of_life_are_asked_for_and_given() {
+async fn enquire_link_is_sent_and_answered() {
     let (session, _arrivals, mut peer) = bound(1).await;
     for _ in 0..3 {
         let start = tokio::time::Instant::now();
@@ -256,13 +256,13 @@ async fn signs_of_life_are_asked_for_and_given() {
     peer.say(Pdu::request(7, Body::EnquireLink)).await;
     assert_eq!(peer.read().await.unwrap(), Pdu::answer(7, Body::EnquireLinkResp));
     assert!(session.is_open());
-    // Now it falls silent.
+    // Now the peer falls silent.
     assert_eq!(peer.read().await.unwrap().body, Body::EnquireLink);
     assert_eq!(session.ended().await, Ended::Silent);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_arrives_is_answered_as_it_was_dealt_with() {
+async fn each_deliver_sm_is_answered_as_it_was_handled() {
     let (_session, mut arrivals, mut peer) = bound(1).await;
     for sequence in 1..=3 {
         let body = Body::DeliverSm(Box::new(message("news")));
@@ -279,7 +279,7 @@ async fn what_arrives_is_answered_as_it_was_dealt_with() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn more_arrivals_than_can_be_held_are_asked_for_again_later() {
+async fn deliver_sms_beyond_the_queue_are_asked_for_again_later() {
     let (_session, mut arrivals, mut peer) = bound(1).await;
     let extra = 5;
     for sequence in 1..=u32::try_from(ARRIVALS).unwrap() + extra {
@@ -293,7 +293,7 @@ async fn more_arrivals_than_can_be_held_are_asked_for_again_later() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_unit_that_cannot_be_read_is_refused_and_the_next_is_read() {
+async fn a_malformed_pdu_is_refused_and_the_next_one_is_parsed() {
     let (_session, mut arrivals, mut peer) = bound(1).await;
     let mut octets = BytesMut::new();
     pdu::write(&Pdu::request(5, Body::DeliverSm(Box::new(message("news")))), &mut octets);
@@ -314,7 +314,7 @@ async fn another_protocol_ends_the_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn unbinding_answers_the_window_first_and_takes_nothing_new() {
+async fn unbinding_waits_for_the_window_and_accepts_nothing_new() {
     let (session, _arrivals, mut peer) = bound(5).await;
     let under_way = submit(&session, "one");
     let (sequence, _) = peer.text().await;
@@ -323,7 +323,7 @@ async fn unbinding_answers_the_window_first_and_takes_nothing_new() {
         async move { session.unbind().await }
     });
     let nothing = tokio::time::timeout(Duration::from_secs(5), peer.read()).await;
-    assert!(nothing.is_err(), "nothing is said before the window is answered");
+    assert!(nothing.is_err(), "no unbind before the window is empty");
     assert_eq!(session.submit(message("two")).await, Submitted::NotWritten);
     peer.accept(sequence, "id").await;
     assert_eq!(under_way.await.unwrap(), accepted("id"));
@@ -334,7 +334,7 @@ async fn unbinding_answers_the_window_first_and_takes_nothing_new() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn unbinding_waits_until_what_arrived_is_answered() {
+async fn unbinding_waits_until_every_deliver_sm_is_answered() {
     let (session, mut arrivals, mut peer) = bound(5).await;
     peer.say(Pdu::request(8, Body::DeliverSm(Box::new(message("news"))))).await;
     let arrival = arrivals.recv().await.unwrap();
@@ -350,7 +350,7 @@ async fn unbinding_waits_until_what_arrived_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_peer_that_does_not_answer_what_is_under_way_is_unbound_all_the_same() {
+async fn a_peer_that_does_not_respond_is_unbound_all_the_same() {
     let (session, _arrivals, mut peer) = bound(5).await;
     let text = submit(&session, "one");
     peer.text().await;
@@ -369,7 +369,7 @@ async fn a_peer_that_does_not_answer_what_is_under_way_is_unbound_all_the_same()
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_behind_the_unbind_of_a_peer_count() {
+async fn responses_that_follow_the_peers_unbind_count() {
     let (session, _arrivals, mut peer) = bound(5).await;
     let (one, two) = (submit(&session, "one"), submit(&session, "two"));
     let (first, second) = (peer.text().await.0, peer.text().await.0);
@@ -384,8 +384,8 @@ async fn answers_behind_the_unbind_of_a_peer_count() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_text_written_with_the_last_words_has_left_perhaps() {
-    // The peer reads nothing while it speaks, so that texts wait to be written.
+async fn a_request_written_while_the_session_ends_is_unanswered() {
+    // The peer reads nothing while it writes, so `submit_sm`s wait to be written.
     let (ours, theirs) = duplex(64);
     let mut peer = Peer { stream: theirs, unread: BytesMut::new() };
     let ((session, _arrivals), ()) =
@@ -404,14 +404,14 @@ async fn a_text_written_with_the_last_words_has_left_perhaps() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_nobody_holds_any_more_unbinds() {
+async fn a_session_unbinds_when_its_last_handle_is_dropped() {
     let (session, _arrivals, mut peer) = bound(5).await;
     drop(session);
     assert_eq!(peer.read().await.unwrap().body, Body::Unbind);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_peer_that_unbinds_is_answered() {
+async fn the_unbind_of_a_peer_is_answered() {
     let (session, _arrivals, mut peer) = bound(5).await;
     peer.say(Pdu::request(4, Body::Unbind)).await;
     assert_eq!(peer.read().await.unwrap(), Pdu::answer(4, Body::UnbindResp));
@@ -419,7 +419,7 @@ async fn a_peer_that_unbinds_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn sixty_four_at_once_are_answered_by_a_peer_that_waits_for_all_of_them() {
+async fn a_window_of_sixty_four_fills_before_the_first_response() {
     let (session, _arrivals, mut peer) = bound(64).await;
     let texts: Vec<_> = (0..64).map(|n| submit(&session, &n.to_string())).collect();
     let mut asked = Vec::new();

@@ -19,7 +19,7 @@ fn url_and_password_are_enough() {
 }
 
 #[test]
-fn a_url_names_an_account_a_host_and_perhaps_a_port() {
+fn a_url_has_a_system_id_a_host_and_optionally_a_port() {
     let settings = RouteSettings::new("smpps://example@[::1]:3551/", "secret").unwrap();
     let peer = Peer { host: "::1".to_owned(), port: 3551, transport: Transport::Tls };
     assert_eq!(settings.peer(), &peer);
@@ -40,7 +40,7 @@ fn a_url_names_an_account_a_host_and_perhaps_a_port() {
 }
 
 #[test]
-fn what_is_out_of_range_is_refused_and_what_is_just_within_is_not() {
+fn limits_are_inclusive_and_anything_beyond_is_refused() {
     use InvalidSetting as I;
     for password in ["", "longer-th", "nul\0"] {
         assert_eq!(RouteSettings::new(URL, password), Err(I::Password));
@@ -72,7 +72,7 @@ fn what_is_out_of_range_is_refused_and_what_is_just_within_is_not() {
 }
 
 #[test]
-fn authorities_need_a_connection_with_tls() {
+fn certificate_authorities_need_tls() {
     let refused = settings().roots(Roots::public());
     assert_eq!(refused, Err(InvalidSetting::RootsWithoutTls));
     let over_tls = RouteSettings::new("smpps://example@smsc.example.com", "secret").unwrap();
@@ -80,6 +80,6 @@ fn authorities_need_a_connection_with_tls() {
 }
 
 #[test]
-fn a_password_is_not_shown() {
+fn debug_output_shows_no_password() {
     assert!(!format!("{:?}", settings()).contains("secret"));
 }

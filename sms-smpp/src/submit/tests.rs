@@ -37,7 +37,7 @@ fn style(long_texts: LongTexts) -> Style {
     Style { long_texts, ..Style::default() }
 }
 
-/// What a handset makes of it.
+/// The text as a handset shows it.
 fn received(parts: &[ShortMessage], septets: Septets) -> String {
     let mut words = Vec::new();
     for part in parts {
@@ -51,7 +51,7 @@ fn received(parts: &[ShortMessage], septets: Septets) -> String {
 }
 
 #[test]
-fn a_short_text_is_one_submit_with_a_receipt_asked_for() {
+fn a_short_message_is_one_submit_sm_that_requests_a_receipt() {
     let [submit] = &made("Hello @ £5", Style::default())[..] else { panic!("one") };
     assert_eq!(&submit.short_message[..], b"Hello \0 \x015");
     assert_eq!((submit.data_coding, submit.esm_class, submit.registered_delivery), (0, 0, 1));
@@ -68,7 +68,7 @@ fn a_sender_name_is_an_alphanumeric_source() {
 }
 
 #[test]
-fn a_validity_is_a_relative_time_and_never_nothing() {
+fn the_validity_period_is_a_relative_time_of_at_least_a_minute() {
     let cases = [
         (-5, "000000000100000R"),
         (90, "000000000130000R"),
@@ -83,7 +83,7 @@ fn a_validity_is_a_relative_time_and_never_nothing() {
 }
 
 #[test]
-fn parts_are_joined_by_a_header_with_the_low_octet_of_the_reference() {
+fn segments_are_joined_by_a_header_with_the_low_octet_of_the_reference() {
     let parts = made(&"a".repeat(307), style(LongTexts::Udh8));
     let heads: Vec<&[u8]> = parts.iter().map(|part| &part.short_message[..6]).collect();
     assert_eq!(heads, [[5, 0, 3, 0x34, 3, 1], [5, 0, 3, 0x34, 3, 2], [5, 0, 3, 0x34, 3, 3]]);
@@ -95,7 +95,7 @@ fn parts_are_joined_by_a_header_with_the_low_octet_of_the_reference() {
 }
 
 #[test]
-fn a_reference_of_two_octets_is_used_where_it_costs_no_part() {
+fn a_reference_of_two_octets_is_used_where_it_costs_no_segment() {
     let reference = |length| {
         let parts = made(&"a".repeat(length), style(LongTexts::Udh16));
         (parts.len(), user_data(&parts[0]).place.unwrap().reference)
@@ -106,7 +106,7 @@ fn a_reference_of_two_octets_is_used_where_it_costs_no_part() {
 }
 
 #[test]
-fn a_pair_is_not_cut_by_the_wider_header() {
+fn the_wider_header_splits_no_escape_sequence_or_surrogate_pair() {
     for body in ["a".repeat(151) + "€" + &"a".repeat(20), "д".repeat(65) + "👋" + "дддддд"]
     {
         let parts = made(&body, style(LongTexts::Udh16));
@@ -117,7 +117,7 @@ fn a_pair_is_not_cut_by_the_wider_header() {
 }
 
 #[test]
-fn sar_values_tell_the_place_and_the_octets_are_words_alone() {
+fn sar_tlvs_give_the_place_and_the_user_data_is_text_alone() {
     let parts = made(&"a".repeat(161), style(LongTexts::Sar));
     let place = |number| Some(Place { reference: 0x1234, total: 2, number });
     assert_eq!(user_data(&parts[0]).place, place(1));
@@ -126,7 +126,7 @@ fn sar_values_tell_the_place_and_the_octets_are_words_alone() {
 }
 
 #[test]
-fn a_payload_is_the_whole_text_in_one_submit() {
+fn a_payload_is_the_whole_text_in_one_submit_sm() {
     let parts = made(&"a".repeat(1_600), style(LongTexts::Payload));
     assert_eq!(parts.len(), 1);
     assert!(parts[0].short_message.is_empty());
@@ -135,7 +135,7 @@ fn a_payload_is_the_whole_text_in_one_submit() {
 
 proptest! {
     #[test]
-    fn every_text_arrives_as_it_was_written_and_fits_the_air(
+    fn every_message_arrives_unchanged_in_segments_of_at_most_140_octets(
         body in prop_oneof!["[ -~£€\n]{1,900}", "[a-zд👋€]{1,400}"],
         long_texts in prop_oneof![
             Just(LongTexts::Udh8), Just(LongTexts::Udh16), Just(LongTexts::Sar),
@@ -160,7 +160,7 @@ proptest! {
     }
 
     #[test]
-    fn packed_septets_arrive_too(body in "[ -?A-~£€\n]{1,500}") {
+    fn packed_septets_arrive_unchanged_too(body in "[ -?A-~£€\n]{1,500}") {
         let packed = Style { septets: Septets::Packed, long_texts: LongTexts::Udh8 };
         prop_assert_eq!(received(&made(&body, packed), Septets::Packed), body);
     }

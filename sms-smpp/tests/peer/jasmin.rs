@@ -1,7 +1,7 @@
-//! A route against Jasmin, a gateway that nobody here wrote: its SMPP server takes our texts and
-//! passes them on to node-smpp, and brings back receipts and texts. `tests/bench/peers/README.md`
-//! says how to run these; they need a Jasmin (`SMS_JASMIN_SMPP`, `SMS_JASMIN_CLI`), and one at a
-//! time.
+//! A route against Jasmin, an independent SMS gateway. Its SMPP server accepts our messages, passes
+//! them on to node-smpp, and returns receipts and inbound messages. These tests need a running
+//! Jasmin (`SMS_JASMIN_SMPP`, `SMS_JASMIN_CLI`), and run one at a time:
+//! `tests/bench/peers/README.md` says how.
 
 mod console;
 
@@ -42,7 +42,7 @@ enum Came {
     Part(InboundPart),
 }
 
-/// Keeps whatever comes.
+/// Keeps whatever the route reports.
 #[derive(Debug)]
 struct Kept(UnboundedSender<Came>);
 
@@ -75,7 +75,7 @@ impl RouteSink for Kept {
     }
 }
 
-/// Ours, Jasmin, and the peer behind it.
+/// A route to Jasmin, and the SMSC behind Jasmin.
 struct Way {
     route: Arc<SmppRoute>,
     sink: Arc<Kept>,
@@ -93,7 +93,7 @@ impl Drop for Way {
 impl Way {
     async fn through(settings: RouteSettings) -> Self {
         let smsc = Smsc::start().await;
-        // Jasmin remembers whose the ids of the SMSCs before this one were.
+        // Jasmin remembers the message ids of earlier SMSCs, so this one starts from another id.
         let fresh = SystemRandom.next_u64() >> 16;
         smsc.order(json!({ "count_from": fresh })).await;
         console::pass_on_to(smsc.port).await;
@@ -110,7 +110,7 @@ impl Way {
         Self { route, sink, came, smsc, task }
     }
 
-    /// The same peers, with a route set up anew.
+    /// The same SMSC and Jasmin, with a new route.
     async fn again(mut self, settings: RouteSettings) -> Self {
         self.route.close().await;
         self.task.abort();
@@ -129,7 +129,7 @@ impl Way {
         told.into_iter().map(|(_, answer)| answer).collect()
     }
 
-    /// Sends a text; the ids of its parts.
+    /// Sends a message, and returns the ids of its segments.
     async fn ids(&self, body: &str) -> Vec<NetworkId> {
         match self.send(&[text(body)]).await.remove(0) {
             HandOver::Submitted { parts } => parts,
@@ -144,7 +144,7 @@ impl Way {
     async fn report(&mut self) -> NetworkReport {
         match self.next().await {
             Came::Report(report) => report,
-            other => panic!("no report: {other:?}"),
+            other => panic!("not a receipt: {other:?}"),
         }
     }
 
@@ -171,7 +171,7 @@ async fn bound(route: &SmppRoute, connections: usize) {
 
 #[tokio::test]
 #[ignore = "needs a running Jasmin"]
-async fn single_texts_pass_in_every_character() {
+async fn single_messages_pass_in_every_character() {
     let way = Way::through(settings()).await;
     for words in [&gsm7_characters()[..], "@", "x@", "Привет 👋🏽 ça va"] {
         assert_eq!(way.ids(words).await.len(), 1);
@@ -189,7 +189,7 @@ async fn single_texts_pass_in_every_character() {
 
 #[tokio::test]
 #[ignore = "needs a running Jasmin"]
-async fn ten_parts_pass_in_either_alphabet_however_they_are_marked() {
+async fn ten_segments_pass_in_either_alphabet_by_udh_or_sar() {
     let mut way = Way::through(settings()).await;
     for style in [LongTexts::Udh8, LongTexts::Udh16, LongTexts::Sar] {
         way = way.again(settings().long_texts(style).window(20).unwrap()).await;
@@ -242,7 +242,7 @@ async fn receipts_come_back_under_the_ids_that_were_given() {
 
 #[tokio::test]
 #[ignore = "needs a running Jasmin"]
-async fn a_receipt_that_it_was_not_delivered_says_so() {
+async fn a_receipt_for_an_undelivered_message_says_so() {
     let mut way = Way::through(settings()).await;
     let given = way.ids("x").await;
     let id = way.smsc.next("text").await["id"].clone();
@@ -259,7 +259,7 @@ async fn a_receipt_that_it_was_not_delivered_says_so() {
 
 #[tokio::test]
 #[ignore = "needs a running Jasmin"]
-async fn texts_for_us_pass_in_every_alphabet_and_in_parts() {
+async fn inbound_messages_pass_in_every_alphabet_and_in_segments() {
     let mut way = Way::through(settings()).await;
     let cases = [
         (json!({ "data_coding": 0, "octets": [0x00, 0x1B, 0x65, 0x41] }), "@€A"),
@@ -274,10 +274,10 @@ async fn texts_for_us_pass_in_every_alphabet_and_in_parts() {
                 assert_eq!(text.to.to_string(), "+447700900001");
                 assert_eq!(text.body.as_str(), words);
             }
-            other => panic!("no text: {other:?}"),
+            other => panic!("not a message: {other:?}"),
         }
     }
-    // Whether a gateway joins a text's parts or passes each on is its own affair.
+    // A gateway may join the segments of a message or pass on each.
     let marked =
         |number: u8| json!({ "esm_class": 0x40, "octets": [5, 0, 3, 9, 2, number, 0x40 + number] });
     let valued = |number: u8| {
@@ -328,7 +328,7 @@ async fn a_wrong_password_is_refused_and_the_right_one_is_not() {
 
 #[tokio::test]
 #[ignore = "needs a running Jasmin"]
-async fn unbound_by_the_peer_the_route_binds_again() {
+async fn a_route_binds_again_after_the_smsc_unbinds() {
     let way = Way::through(settings()).await;
     console::unbind().await;
     bound(&way.route, 0).await;
@@ -338,10 +338,10 @@ async fn unbound_by_the_peer_the_route_binds_again() {
     way.end().await;
 }
 
-/// Figures rather than a promise: what passes with a window of 10, and of 100.
+/// Measures the throughput with a window of 10 and of 100; asserts no figure.
 #[tokio::test]
 #[ignore = "needs a running Jasmin"]
-async fn how_much_passes() {
+async fn throughput() {
     let mut way = Way::through(settings()).await;
     for window in [10, 100] {
         way = way.again(settings().window(window).unwrap()).await;

@@ -1,6 +1,6 @@
-//! A route's connections against node-smpp, an SMSC that nobody here wrote: what it understands of
-//! our texts, and what we understand of its receipts and texts, with faults on the way. [`jasmin`]
-//! is another, which has to be there already.
+//! A route's connections against node-smpp, an independent SMPP implementation that plays the SMSC:
+//! how it reads our messages, and how we read its receipts and messages, with faults on the way.
+//! [`jasmin`] does the same with Jasmin, which must already be running.
 
 #![expect(clippy::unwrap_used, reason = "the helpers of tests are tests as well")]
 
@@ -35,7 +35,7 @@ use crate::texts::{gsm7_characters, joined, numbers, ten_parts, text};
 
 const BOUND: Duration = Duration::from_secs(30);
 
-/// A route to the peer and what arrives through it.
+/// A route to the SMSC, and what arrives on it.
 struct Route {
     carrier: Arc<Carrier>,
     settings: Arc<RouteSettings>,
@@ -59,7 +59,7 @@ impl Route {
         Self::with(smsc_settings(smsc)).await
     }
 
-    /// The same, set up otherwise.
+    /// The same with other settings.
     async fn with(settings: RouteSettings) -> Self {
         let settings = Arc::new(settings);
         let random: Arc<dyn Random> = Arc::new(SystemRandom);
@@ -80,7 +80,7 @@ impl Route {
         .await;
     }
 
-    /// Sends a text, all its parts at once.
+    /// Submits a message, all its segments at once.
     async fn send(&self, body: &str) -> Vec<Submitted> {
         sms_test_log::secret(body);
         let parts = submits(&text(body), self.settings.style(), 0x1234, now());
@@ -96,7 +96,7 @@ impl Route {
         results
     }
 
-    /// What arrives next; the peer is told that it is kept.
+    /// Waits for the next arrival, and acknowledges it.
     async fn arrival(&mut self) -> Incoming {
         let arrival = timeout(BOUND, self.arrivals.recv()).await.expect("in time").unwrap();
         let incoming = Incoming::read(&arrival.message, Septets::Unpacked);
@@ -107,14 +107,14 @@ impl Route {
     async fn report(&mut self) -> Report {
         match self.arrival().await {
             Incoming::Receipt(report) => report,
-            other => panic!("no receipt: {other:?}"),
+            other => panic!("not a receipt: {other:?}"),
         }
     }
 
     async fn text(&mut self) -> TextFor {
         match self.arrival().await {
             Incoming::Text(text) => text,
-            other => panic!("no text: {other:?}"),
+            other => panic!("not a message: {other:?}"),
         }
     }
 }
@@ -132,7 +132,7 @@ fn ids(results: &[Submitted]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_peer_reads_every_character_of_gsm_7() {
+async fn the_smsc_reads_every_character_of_gsm_7() {
     let smsc = Smsc::start().await;
     let route = Route::to(&smsc).await;
     let all = gsm7_characters();
@@ -162,7 +162,7 @@ async fn the_peer_reads_emoji_and_who_it_is_from_and_for() {
 }
 
 #[tokio::test]
-async fn the_peer_joins_ten_parts_in_either_alphabet_however_they_are_marked() {
+async fn the_smsc_joins_ten_segments_in_either_alphabet_by_udh_or_sar() {
     let [gsm, ucs] = ten_parts();
     let smsc = Smsc::start().await;
     for (style, body) in [
@@ -182,7 +182,7 @@ async fn the_peer_joins_ten_parts_in_either_alphabet_however_they_are_marked() {
 }
 
 #[tokio::test]
-async fn the_peer_reads_a_whole_text_out_of_a_payload() {
+async fn the_smsc_reads_a_whole_text_from_message_payload() {
     let smsc = Smsc::start().await;
     let route = Route::with(smsc_settings(&smsc).long_texts(LongTexts::Payload)).await;
     let body = "Привет 👋 ".repeat(60);
@@ -201,7 +201,7 @@ async fn a_wrong_password_is_never_bound() {
     let kept = Arc::clone(&carrier);
     let (arrivals, _) = mpsc::channel(1);
     let task = tokio::spawn(async move { kept.run(arrivals).await });
-    // It is tried again, and stays down.
+    // The route tries again, and stays down.
     smsc.next("bind").await;
     smsc.next("bind").await;
     assert_eq!(carrier.standing().bound, 0);
@@ -209,7 +209,7 @@ async fn a_wrong_password_is_never_bound() {
 }
 
 #[tokio::test]
-async fn answers_that_are_late_out_of_order_and_repeated_find_their_texts() {
+async fn responses_that_are_late_out_of_order_or_repeated_reach_their_requests() {
     let smsc = Smsc::start().await;
     for manner in [json!({ "delay": 300 }), json!({ "reorder": 3 }), json!({ "repeat": true })] {
         smsc.answers(manner.clone()).await;
@@ -228,7 +228,7 @@ async fn answers_that_are_late_out_of_order_and_repeated_find_their_texts() {
 }
 
 #[tokio::test]
-async fn throttled_texts_say_so_and_the_route_slows_down() {
+async fn throttled_messages_are_refused_and_the_route_slows_down() {
     let smsc = Smsc::start().await;
     smsc.answers(json!({ "throttle": 2 })).await;
     let route = Route::to(&smsc).await;
@@ -240,7 +240,7 @@ async fn throttled_texts_say_so_and_the_route_slows_down() {
 }
 
 #[tokio::test]
-async fn a_connection_cut_in_the_middle_of_a_window_leaves_no_text_in_doubt_but_those_written() {
+async fn a_connection_cut_within_a_window_leaves_only_written_requests_unanswered() {
     let smsc = Smsc::start().await;
     smsc.answers(json!({ "drop_after": 3 })).await;
     let route = Route::with(smsc_settings(&smsc).window(4).unwrap()).await;
@@ -258,10 +258,10 @@ async fn a_connection_cut_in_the_middle_of_a_window_leaves_no_text_in_doubt_but_
         match send.await.unwrap() {
             Submitted::Unanswered => in_doubt += 1,
             Submitted::NotWritten => unwritten += 1,
-            other => panic!("{other:?}: the peer answered none before it cut the connection"),
+            other => panic!("{other:?}: the SMSC answered none before it cut the connection"),
         }
     }
-    // No more than the window can be in doubt, and all that the peer saw are.
+    // At most a window of requests is unanswered, among them all that the SMSC received.
     assert!((3..=4).contains(&in_doubt), "{in_doubt}");
     assert_eq!(in_doubt + unwritten, 10);
     smsc.next("bind").await;
@@ -271,7 +271,7 @@ async fn a_connection_cut_in_the_middle_of_a_window_leaves_no_text_in_doubt_but_
 }
 
 #[tokio::test]
-async fn receipts_are_read_in_every_form_before_and_after_the_answer() {
+async fn receipts_are_parsed_in_every_form_before_and_after_the_response() {
     let smsc = Smsc::start().await;
     let mut route = Route::to(&smsc).await;
     for (when, form) in [
@@ -292,11 +292,11 @@ async fn receipts_are_read_in_every_form_before_and_after_the_answer() {
 }
 
 #[tokio::test]
-async fn ids_that_answers_and_receipts_spell_differently_meet() {
+async fn ids_that_responses_and_receipts_spell_differently_match() {
     let smsc = Smsc::start().await;
     smsc.answers(json!({ "id": "hex", "after": "text" })).await;
     let mut route = Route::with(smsc_settings(&smsc).ids(IdForm::HexThenDecimal)).await;
-    // Past nine the two spellings differ.
+    // The two spellings differ from ten on.
     let mut given = Vec::new();
     for _ in 0..12 {
         given = ids(&route.send("x").await);
@@ -324,7 +324,7 @@ async fn a_corrupt_receipt_is_of_no_use_and_harms_nothing() {
 }
 
 #[tokio::test]
-async fn texts_for_us_arrive_in_every_alphabet_and_in_parts() {
+async fn inbound_messages_arrive_in_every_alphabet_and_in_segments() {
     let smsc = Smsc::start().await;
     let mut route = Route::with(smsc_settings(&smsc).binds(Binds::Separate(1)).unwrap()).await;
     let cases = [
@@ -355,7 +355,7 @@ async fn texts_for_us_arrive_in_every_alphabet_and_in_parts() {
 }
 
 #[tokio::test]
-async fn at_the_end_the_route_unbinds() {
+async fn a_closing_route_unbinds() {
     let smsc = Smsc::start().await;
     let route = Route::to(&smsc).await;
     route.carrier.unbind().await;

@@ -1,4 +1,4 @@
-//! Texts to send, and what an SMSC saw of them.
+//! Messages to send, and what an SMSC received of them.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ pub(crate) fn gsm7_characters() -> String {
     all
 }
 
-/// A text of ten parts in each alphabet.
+/// A message of about ten segments in each alphabet.
 pub(crate) fn ten_parts() -> [String; 2] {
     let gsm = gsm7_characters().repeat(20).chars().take(1_380).collect();
     let ucs = "Привет 👋 ".repeat(80).chars().take(600).collect();
@@ -53,7 +53,7 @@ pub(crate) fn numbers(value: &Value) -> Vec<u64> {
     value.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
 }
 
-/// Reference, parts in all, and the part's own number, as the SMSC saw them.
+/// The reference, the number of segments and the segment's own number, as the SMSC read them.
 fn place(event: &Value) -> [u64; 3] {
     if event["sar"].is_array() {
         return numbers(&event["sar"]).try_into().unwrap();
@@ -65,7 +65,7 @@ fn place(event: &Value) -> [u64; 3] {
     }
 }
 
-/// The words of the next text of so many parts, put together by their places.
+/// The text of the next message, joined from this many segments.
 pub(crate) async fn joined(smsc: &Smsc, parts: usize) -> String {
     let mut seen = Vec::new();
     for _ in 0..parts {

@@ -11,7 +11,7 @@ use crate::receipt::report::NetworkReport;
 use crate::samples::{mobile, our_number, seconds};
 use crate::text::{Encoding, Segments};
 
-/// Remembers what a route reports; answers with an error when it is deaf.
+/// Records what a route reports; when `deaf`, it returns errors.
 #[derive(Debug, Default)]
 struct Recorder {
     receipts: Mutex<Vec<Receipt>>,
@@ -48,7 +48,7 @@ fn simulator() -> Simulator {
     Simulator::new(RouteName::test())
 }
 
-/// A text to 07700 900000 and so many more, for the so-manieth time.
+/// A message to 07700 900000 plus `last_digits`, at this attempt.
 fn text(last_digits: u64, attempt: u32) -> OutboundText {
     OutboundText {
         message: MessageId::from_u128(u128::from(last_digits)),
@@ -71,7 +71,7 @@ fn answers(texts: &[OutboundText], sink: &Recorder) -> Vec<HandOver> {
     told.into_iter().map(|(_, answer)| answer).collect()
 }
 
-/// What becomes of each text, and what was reported meanwhile.
+/// The outcome of each message, and what was reported meanwhile.
 fn hand_over(texts: &[OutboundText]) -> (Vec<HandOver>, Vec<Receipt>) {
     let sink = Recorder::default();
     let results = answers(texts, &sink);
@@ -108,7 +108,7 @@ fn throttled() -> HandOver {
 }
 
 #[test]
-fn the_number_texted_decides_what_becomes_of_a_text() {
+fn the_recipients_number_decides_the_outcome() {
     let table = [
         (901, refused()),
         (902, taken(vec![undelivered(ErrorCode::UnknownSubscriber)])),
@@ -136,7 +136,7 @@ fn the_number_texted_decides_what_becomes_of_a_text() {
 }
 
 #[test]
-fn a_throttled_number_lets_the_third_attempt_through_and_one_throttled_for_ever_none() {
+fn one_number_throttles_two_attempts_and_another_throttles_all() {
     for (attempt, gets_through) in [(0, false), (1, false), (2, true), (3, true), (100, true)] {
         let expected = if gets_through { taken(vec![delivered(2)]) } else { throttled() };
         assert_eq!(hand_over(&[text(906, attempt)]).0, [expected], "attempt {attempt}");
@@ -147,7 +147,7 @@ fn a_throttled_number_lets_the_third_attempt_through_and_one_throttled_for_ever_
 }
 
 #[test]
-fn other_numbers_do_not_care_how_often_a_text_was_tried() {
+fn at_other_numbers_the_attempt_changes_nothing() {
     for last_digits in (901..=911).filter(|last| *last != 906) {
         let first = hand_over(&[text(last_digits, 0)]).0;
         assert_eq!(hand_over(&[text(last_digits, 9)]).0, first, "07700 900{last_digits}");
@@ -165,14 +165,14 @@ fn only_one_number_has_its_receipt_reported_during_the_hand_over() {
 }
 
 #[test]
-fn a_receipt_that_nobody_kept_does_not_stop_the_others() {
+fn a_receipt_that_was_not_stored_does_not_stop_the_other_messages() {
     let sink = Recorder { deaf: true, ..Recorder::default() };
     let results = answers(&[text(910, 0), text(123, 0)], &sink);
     assert_eq!(results, [taken(vec![]), taken(vec![delivered(2)])]);
 }
 
 #[test]
-fn results_are_in_the_order_of_the_texts() {
+fn outcomes_are_in_the_order_of_the_messages() {
     let texts = [text(123, 0), text(901, 0), text(911, 5), text(904, 0)];
     let (results, _) = hand_over(&texts);
     assert_eq!(results, [taken(vec![delivered(2)]), refused(), throttled(), taken(vec![])]);
@@ -188,7 +188,7 @@ fn numbers_outside_the_drama_range_are_delivered() {
 }
 
 #[test]
-fn a_simulator_goes_by_the_name_it_is_given_and_has_nothing_to_run() {
+fn a_simulator_has_the_name_it_is_given_and_nothing_to_run() {
     let simulator = Simulator::new(RouteName::new("spare"));
     assert_eq!(simulator.name().to_string(), "spare");
     assert_eq!(simulator.name().as_str(), "spare");

@@ -1,4 +1,4 @@
-//! TLS, with real handshakes. The authority and its certificates are made anew by each test.
+//! TLS with real handshakes. Each test generates an authority and its certificates.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -17,7 +17,7 @@ use crate::scripted_peer::{self, until};
 use crate::session::Submitted;
 use crate::settings::RouteSettings;
 
-/// One that vouches for peers.
+/// A certificate authority.
 struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
@@ -32,7 +32,7 @@ impl Authority {
         format!("-----BEGIN CERTIFICATE-----\n{octets}\n-----END CERTIFICATE-----\n")
     }
 
-    /// A peer whose certificate is for this name or address.
+    /// A peer with a certificate for this name or address.
     async fn peer(&self, name: &str) -> scripted_peer::Peer {
         let key = KeyPair::generate().unwrap();
         let names = CertificateParams::new([name.to_owned()]).unwrap();
@@ -48,7 +48,7 @@ impl Authority {
     }
 }
 
-/// The settings of a route to this port over TLS, which trusts this authority alone.
+/// The settings of a route to this port over TLS that trusts only this authority.
 fn trusting(port: u16, authority: &Authority) -> RouteSettings {
     let roots = Roots::from_pem(authority.pem().as_bytes()).unwrap();
     scripted_peer::settings_at(&url(port)).roots(roots).unwrap()
@@ -58,7 +58,7 @@ fn url(port: u16) -> String {
     format!("smpps://example@127.0.0.1:{port}")
 }
 
-/// Why there is no connection.
+/// Why the connection fails.
 async fn refusal(settings: &RouteSettings) -> String {
     match connect(&settings.peer, &settings.roots, settings.patience).await {
         Ok(_) => panic!("it is connected"),
@@ -67,7 +67,7 @@ async fn refusal(settings: &RouteSettings) -> String {
 }
 
 #[tokio::test]
-async fn a_text_leaves_over_tls_to_a_peer_that_the_authority_of_the_file_vouches_for() {
+async fn a_message_is_submitted_over_tls_to_a_peer_that_the_given_authority_certified() {
     let authority = Authority::new();
     let peer = authority.peer("127.0.0.1").await;
     let settings = Arc::new(trusting(peer.port, &authority));
@@ -85,7 +85,7 @@ async fn a_text_leaves_over_tls_to_a_peer_that_the_authority_of_the_file_vouches
 }
 
 #[tokio::test]
-async fn a_peer_that_no_trusted_authority_vouches_for_is_never_spoken_to() {
+async fn a_peer_without_a_trusted_certificate_gets_no_bind() {
     let (authority, other) = (Authority::new(), Authority::new());
     let peer = authority.peer("127.0.0.1").await;
     let public = scripted_peer::settings_at(&url(peer.port));
@@ -97,7 +97,7 @@ async fn a_peer_that_no_trusted_authority_vouches_for_is_never_spoken_to() {
 }
 
 #[tokio::test]
-async fn a_peer_with_a_certificate_for_another_name_is_never_spoken_to() {
+async fn a_peer_with_a_certificate_for_another_name_gets_no_bind() {
     let authority = Authority::new();
     for name in ["smsc.example.com", "127.0.0.2"] {
         let peer = authority.peer(name).await;

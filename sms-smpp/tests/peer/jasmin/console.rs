@@ -1,4 +1,4 @@
-//! A running Jasmin, set up over its console to pass texts on to a peer of ours and back.
+//! Configures a running Jasmin over its console: it passes messages on to our SMSC and back.
 
 use std::time::Duration;
 
@@ -7,23 +7,23 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// More than any command takes.
+/// Longer than any command takes.
 const BOUND: Duration = Duration::from_secs(30);
 
-/// The user that binds; its password is that of the peer.
+/// The user that binds; its password is the one of the test SMSC.
 pub(crate) const USER: &str = "example";
 
-/// The address of a part of Jasmin: its variable, else where it listens by default.
+/// The address of one of Jasmin's services: from the variable, or the default.
 fn place(variable: &str, default: &str) -> String {
     std::env::var(variable).unwrap_or_else(|_| default.to_owned())
 }
 
-/// Where its SMPP server listens.
+/// Where Jasmin's SMPP server listens.
 pub(crate) fn smpp() -> String {
     place("SMS_JASMIN_SMPP", "127.0.0.1:2775")
 }
 
-/// Gives commands to the console, each when the one before it is done; all that it said.
+/// Runs commands one after the other, and returns all output.
 async fn console(lines: &[String]) -> String {
     let place = place("SMS_JASMIN_CLI", "127.0.0.1:8990");
     let stream = TcpStream::connect(&place).await;
@@ -36,7 +36,7 @@ async fn console(lines: &[String]) -> String {
     said
 }
 
-/// What is said until the next command is waited for. The greeting comes without a prompt.
+/// Reads output up to the next prompt. The greeting has no prompt.
 async fn prompt(stream: &mut TcpStream) -> String {
     let mut said = Vec::new();
     loop {
@@ -53,7 +53,7 @@ fn lines(lines: &[&str]) -> Vec<String> {
     lines.iter().map(|line| (*line).to_owned()).collect()
 }
 
-/// Has every text of the user go to the peer on `port`, and the peer's texts to the user.
+/// Routes the user's messages to the SMSC on `port`, and that SMSC's messages to the user.
 pub(crate) async fn pass_on_to(port: u16) {
     let connector = format!("peer{port}");
     let (cid, to) = (format!("cid {connector}"), format!("port {port}"));
@@ -82,7 +82,7 @@ pub(crate) async fn pass_on_to(port: u16) {
         &["morouter -a", "type DefaultRoute", &for_user, "ok"],
     ];
     for step in steps {
-        // What is there already is refused, and the form is left.
+        // Jasmin refuses what already exists, and leaves the form.
         console(&lines(step)).await;
     }
     console(&[format!("smppccm -1 {connector}")]).await;
@@ -94,12 +94,12 @@ pub(crate) async fn pass_on_to(port: u16) {
     .await;
 }
 
-/// Lets it forget the peer.
+/// Removes the SMSC from Jasmin.
 pub(crate) async fn leave(port: u16) {
     console(&[format!("smppccm -0 peer{port}"), format!("smppccm -r peer{port}")]).await;
 }
 
-/// Has it end every session of the user.
+/// Makes Jasmin unbind every session of the user.
 pub(crate) async fn unbind() {
     console(&[format!("user --smpp-unbind {USER}")]).await;
 }
