@@ -98,7 +98,7 @@ impl SmppRoute {
                 Ok(()) => until_told = LOOKS_PER_CHECK_IN,
                 Err(error) => {
                     let route = self.inner.name.as_str();
-                    tracing::warn!(route, error = %error, "the check-in could not be recorded");
+                    tracing::warn!(route, error = %error, "cannot record that the route is online");
                 }
             }
         }
