@@ -1,10 +1,10 @@
-//! Group commit: what arrives while a commit is under way goes into the next one, so that under
-//! load the cost of a commit is shared, and an idle store answers as fast as ever.
+//! Group commit: plans that arrive during a commit go into the next one. Concurrent callers share
+//! the cost of a commit, and an idle store answers without delay.
 //!
-//! Callers put plans into a [`Lane`]. The tasks of the lane take what waits, have it committed
-//! together by their [`Committer`], and answer. What fails together is taken apart until it is known
-//! which plans are in the way, so that none fails for another's sake. Most commands borrow a
-//! connection from the pool for each commit ([`pooled`]); sends have their own ([`crate::sending`]).
+//! Callers put plans into a [`Lane`]. The lane's tasks take the waiting plans, commit them together
+//! through their [`Committer`], and answer. If that fails, they split the plans until they know
+//! which ones fail, so that no plan fails because of another. Most commands borrow a connection from
+//! the pool for each commit ([`pooled`]); sends have their own ([`crate::sending`]).
 
 use std::sync::Arc;
 use std::time::Duration;
