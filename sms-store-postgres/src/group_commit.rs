@@ -3,8 +3,8 @@
 //!
 //! Callers put plans into a [`Lane`]. The lane's tasks take the waiting plans, commit them together
 //! through their [`Committer`], and answer. If that fails, they split the plans until they know
-//! which ones fail, so that no plan fails because of another. Most commands borrow a connection from
-//! the pool for each commit ([`pooled`]); sends have their own ([`crate::sending`]).
+//! which ones fail, so that no plan fails because of another. Most commands borrow a connection
+//! from the pool for each commit ([`pooled`]); sends have their own ([`crate::sending`]).
 
 use std::sync::Arc;
 use std::time::Duration;
