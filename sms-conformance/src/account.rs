@@ -10,7 +10,7 @@ use crate::Rig;
 use crate::rig::{millis, page, read_all, request};
 
 scenarios! { Account;
-    /// A store that serves says so.
+    /// A healthy store reports that it is healthy.
     async fn a_store_that_serves_says_so(rig: &Rig) {
         rig.store().health_check().await.expect("the store serves");
     }
@@ -62,7 +62,7 @@ scenarios! { Account;
         assert_eq!(unknown, None);
     }
 
-    /// An account that was never made is not there.
+    /// An account that was never created does not exist.
     async fn an_unknown_account_is_not_there(rig: &Rig) {
         rig.account(5).await;
         let unknown = rig.id();
@@ -82,7 +82,7 @@ scenarios! { Account;
         assert_eq!(rig.send(&account, &request([1])).await.balance.get(), 4_503_599_627_370_494);
     }
 
-    /// Accounts are listed newest first, and the pages are whole.
+    /// Accounts are listed newest first, and pages neither repeat nor miss any.
     async fn accounts_are_listed_newest_first(rig: &Rig) {
         let mut expected = Vec::new();
         for n in 0..5 {
@@ -97,7 +97,7 @@ scenarios! { Account;
         assert_eq!((first.items.len(), first.next), (5, None));
     }
 
-    /// A change changes what it names, says when, and leaves the rest alone.
+    /// A change writes what it names and its time, and leaves the rest unchanged.
     async fn a_change_leaves_the_rest_alone(rig: &Rig) {
         let account = rig.account(5).await;
         let now = rig.advance(millis(5));

@@ -53,7 +53,8 @@ scenarios! { ApiKey;
         assert_eq!(find(rig, &key).await, None);
     }
 
-    /// An account's keys are listed newest first, revoked ones included, and nobody else's.
+    /// An account's keys are listed newest first, revoked ones included, and only the account's
+    /// own.
     async fn keys_are_listed_newest_first(rig: &Rig) {
         let (account, other) = (rig.account(0).await, rig.account(0).await);
         let mut expected = Vec::new();

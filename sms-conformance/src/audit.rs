@@ -13,18 +13,19 @@ impl Rig {
     /// Checks the invariants of every account that the scenario made:
     ///
     /// - The balance is the sum of the ledger, whose entries follow from each other.
-    /// - Every send took exactly the credits of its texts.
-    /// - A text is refunded once if it failed before leaving or was cancelled, and else not at all.
+    /// - Every send took exactly the credits of its messages.
+    /// - A message is refunded once if it failed before leaving or was cancelled, and else not at
+    ///   all.
     /// - A period of a number is taken once, and in order.
-    /// - Status, times, error and timeline of every text agree.
+    /// - Status, times, error and timeline of every message agree.
     /// - Each list has as many contacts as it says, and the custom names in use are those of the
     ///   contacts.
-    /// - Each number that texted the account has a conversation in its place, and what is unread is
-    ///   counted exactly.
-    /// - The counts of each campaign are a recount of its texts, and it took what they cost.
-    /// - Statistics are what a recount of texts and ledger finds, before and after they are added
-    ///   up.
-    /// - The queue is empty when no text waits for anything.
+    /// - Each number that sent the account a message has a conversation in its place, and what is
+    ///   unread is counted exactly.
+    /// - The counts of each campaign are a recount of its messages, and it took what they cost.
+    /// - Statistics are what a recount of messages and ledger finds, before and after they are
+    ///   added up.
+    /// - The queue is empty when no message waits for anything.
     pub async fn audit(&self) {
         let mut waiting = 0;
         for account in self.accounts() {
@@ -73,7 +74,7 @@ fn check_newest_first(messages: &[Message]) {
     assert!(falling, "texts are listed newest first, each once");
 }
 
-/// Every batch that cost something has one entry, which took the credits of its texts.
+/// Every batch that cost something has one entry, which took the credits of its messages.
 fn check_sends(entries: &[Entry], messages: &[Message]) {
     let mut taken: BTreeMap<BatchId, i64> = BTreeMap::new();
     for entry in entries {
@@ -92,7 +93,8 @@ fn check_sends(entries: &[Entry], messages: &[Message]) {
     assert_eq!(taken, owed, "every send took the credits of its texts");
 }
 
-/// Exactly the texts that failed before leaving or were cancelled have a refund, of all they cost.
+/// Exactly the messages that failed before leaving or were cancelled have a refund, of all they
+/// cost.
 fn check_refunds(entries: &[Entry], messages: &[Message]) {
     let mut given: BTreeMap<MessageId, (i64, Option<BatchId>)> = BTreeMap::new();
     for entry in entries {
@@ -124,7 +126,7 @@ fn check_rents(entries: &[Entry]) {
     }
 }
 
-/// Status, times, error and timeline of one text agree.
+/// Status, times, error and timeline of one message agree.
 fn check_text(account: AccountId, message: &Message, timeline: &[TimelineEntry]) {
     assert_eq!(message.account, account);
     check_times(message);

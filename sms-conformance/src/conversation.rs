@@ -14,14 +14,14 @@ fn people(numbers: &[u16]) -> Vec<E164> {
     numbers.iter().map(|n| person(*n)).collect()
 }
 
-/// An account with a number of its own.
+/// An account with a dedicated number.
 async fn inbox(rig: &Rig, credits: u64) -> (Account, E164) {
     let account = rig.account(credits).await;
     let number = rig.dedicated_number(person(900), &account).await;
     (account, number.phone)
 }
 
-/// These people text, one after another.
+/// These people send a message, one after another.
 async fn texted(rig: &Rig, ours: E164, numbers: &[u16]) {
     for n in numbers {
         rig.advance(millis(u64::from(n % 2)));
@@ -30,8 +30,8 @@ async fn texted(rig: &Rig, ours: E164, numbers: &[u16]) {
 }
 
 scenarios! { Conversation;
-    /// A conversation begins when a number texts the account, not when it is texted, and shows its
-    /// newest text.
+    /// A conversation begins when a number sends the account a message, not when it receives one,
+    /// and shows the newest message.
     async fn a_conversation_begins_with_a_text_that_comes_in(rig: &Rig) {
         let (account, ours) = inbox(rig, 10).await;
         assert_eq!(rig.conversations(account.id).await, []);
@@ -49,8 +49,8 @@ scenarios! { Conversation;
         assert_eq!((shown.unread, shown.last_message), (1, answer));
     }
 
-    /// Every text from a number or to it moves its conversation to the front, test texts and texts
-    /// for later too; what is refused moves nothing.
+    /// Every message from a number or to it moves its conversation to the front, test messages and
+    /// messages for later too; what is refused moves nothing.
     async fn every_text_moves_its_conversation_to_the_front(rig: &Rig) {
         let (account, ours) = inbox(rig, 10).await;
         texted(rig, ours, &[1, 2, 3]).await;
@@ -71,7 +71,7 @@ scenarios! { Conversation;
         assert_eq!(rig.talkers(&account, None, "").await, people(&[1, 3, 2]));
     }
 
-    /// Each account has conversations of its own with the same number.
+    /// Each account has separate conversations with the same number.
     async fn conversations_are_an_accounts_own(rig: &Rig) {
         let (account, ours) = inbox(rig, 10).await;
         let other = rig.account(10).await;
@@ -87,8 +87,9 @@ scenarios! { Conversation;
         assert_eq!(rig.conversations(rig.id()).await, []);
     }
 
-    /// A page goes on where the one before ended. Whoever texts meanwhile moves ahead of every page
-    /// that is still to come; nobody who does not move is missed, and nobody is shown twice.
+    /// A page continues where the previous one ended. A conversation with a new message moves ahead
+    /// of every page still to come. No conversation that stays in its place is missed, and none is
+    /// shown twice.
     async fn pages_of_conversations_miss_nobody_who_does_not_move(rig: &Rig) {
         let (account, ours) = inbox(rig, 10).await;
         texted(rig, ours, &[1, 2, 3, 4, 5, 6]).await;
@@ -114,7 +115,7 @@ scenarios! { Conversation;
         assert_eq!(shown, people(&[8, 3, 7, 6, 2, 5, 4, 1]));
     }
 
-    /// Marking as read marks every text of the number that came in and is not read, once.
+    /// Marking as read marks every message of the number that came in and is not read, once.
     async fn marking_as_read_marks_what_came_in_once(rig: &Rig) {
         let (account, ours) = inbox(rig, 10).await;
         texted(rig, ours, &[1, 1, 2]).await;
@@ -165,7 +166,7 @@ scenarios! { Conversation;
         assert_eq!(shown.iter().filter(|one| one.contact.is_some()).count(), 1);
     }
 
-    /// A text that comes in says which saved contact it is from.
+    /// A message that comes in says which saved contact it is from.
     async fn a_text_of_a_saved_contact_says_so(rig: &Rig) {
         let (account, ours) = inbox(rig, 10).await;
         assert_eq!(rig.inbound_routed(1, ours, "Hello").await.contact_id, None);
@@ -178,8 +179,8 @@ scenarios! { Conversation;
         assert_eq!(rig.message(&account, text.id).await.contact_id, Some(contact.id));
     }
 
-    /// Texts in, texts out and markings of one number race: place and counts are exact, and every
-    /// text is marked once.
+    /// Messages in, messages out and markings of one number race: place and counts are exact, and
+    /// every message is marked once.
     async fn racing_texts_and_markings_are_counted_exactly(rig: &Rig) {
         let (account, ours) = inbox(rig, 1_000).await;
         for round in 0..4 {
@@ -210,8 +211,8 @@ scenarios! { Conversation;
         }
     }
 
-    /// The first text of a number races with sends to it: the conversation ends with the newest of
-    /// them, whichever came first.
+    /// The first message of a number races with sends to it: the conversation ends with the newest
+    /// of them, whichever came first.
     async fn a_conversation_that_begins_while_it_is_texted_has_its_place(rig: &Rig) {
         let (account, ours) = inbox(rig, 1_000).await;
         for n in 1..=12 {

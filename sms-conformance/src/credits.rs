@@ -55,7 +55,8 @@ scenarios! { Credits;
         assert_eq!(refused, AdjustRefused::NoSuchAccount);
     }
 
-    /// The ledger is listed newest first, in the order booked, and its pages are whole.
+    /// The ledger is listed newest first, in the order booked, and pages neither repeat nor miss
+    /// any.
     async fn the_ledger_is_listed_in_the_order_booked(rig: &Rig) {
         let account = rig.account(5).await;
         let late = rig.adjust_plan(account.id, 3);

@@ -1,4 +1,4 @@
-//! The queue of texts that wait to leave.
+//! The queue of messages that wait to leave.
 
 pub(crate) mod claim;
 pub(crate) mod lease;

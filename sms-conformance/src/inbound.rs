@@ -1,4 +1,4 @@
-//! Texts that come in.
+//! Messages that come in.
 
 pub(crate) mod answer;
 pub(crate) mod opt_out;

@@ -27,7 +27,7 @@ async fn listed(rig: &Rig, account: AccountId, limit: u32) -> Vec<Keyword> {
 }
 
 scenarios! { Keyword;
-    /// A keyword is kept as it was made, and listed newest first, nobody else's among them, while
+    /// A keyword is kept as it was made, and listed newest first, only the account's own, while
     /// others are made.
     async fn keywords_are_kept_and_listed_newest_first(rig: &Rig) {
         let (account, other) = (rig.account(0).await, rig.account(0).await);
@@ -58,7 +58,7 @@ scenarios! { Keyword;
         assert_eq!(listed(rig, rig.id(), 5).await, []);
     }
 
-    /// A change changes what it names, says when, and leaves the rest alone.
+    /// A change writes what it names and its time, and leaves the rest unchanged.
     async fn a_change_of_a_keyword_leaves_the_rest_alone(rig: &Rig) {
         let account = rig.account(0).await;
         let list = rig.list(&account).await;

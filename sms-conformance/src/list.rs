@@ -23,7 +23,8 @@ async fn portion(
 }
 
 scenarios! { List;
-    /// Lists are kept as they were made and listed newest first, in pages, and nobody else's.
+    /// Lists are kept as they were made and listed newest first, in pages, and only the account's
+    /// own.
     async fn lists_are_listed_newest_first_in_pages(rig: &Rig) {
         let (account, other) = (rig.account(0).await, rig.account(0).await);
         let mut made = Vec::new();
@@ -48,7 +49,7 @@ scenarios! { List;
         assert_eq!(nothing, Page { items: vec![], next: None });
     }
 
-    /// A change changes what it names and leaves the rest alone, its contacts as well.
+    /// A change writes what it names and leaves the rest unchanged, including the contacts.
     async fn a_change_of_a_list_leaves_the_rest_alone(rig: &Rig) {
         let account = rig.account(0).await;
         let list = rig.list(&account).await;
@@ -69,8 +70,8 @@ scenarios! { List;
         assert_eq!(rig.members(&list).await.len(), 2);
     }
 
-    /// Contacts are put on a list by id and by number; new numbers become contacts; nobody is on
-    /// it twice; unknown ids are told.
+    /// Contacts are put on a list by id and by number; new numbers become contacts; nobody is on it
+    /// twice; unknown ids are reported.
     async fn contacts_and_numbers_are_put_on_a_list(rig: &Rig) {
         let (account, other) = (rig.account(0).await, rig.account(0).await);
         let list = rig.list(&account).await;

@@ -1,4 +1,4 @@
-//! Single texts: reading, listing, cancelling.
+//! Single messages: reading, listing, cancelling.
 
 pub(crate) mod cancel;
 pub(crate) mod filter;

@@ -42,7 +42,7 @@ nouns! {
     Credits = "credits",
     /// Our numbers, and their rent.
     Number = "number",
-    /// Numbers that must not be texted.
+    /// Numbers that must not be sent messages.
     OptOut = "opt_out",
     /// Sender names and their review.
     SenderName = "sender_name",

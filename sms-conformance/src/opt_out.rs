@@ -1,5 +1,5 @@
-//! Opt-outs that are written, listed and removed by hand. Those that come by text are among the
-//! scenarios of inbound texts.
+//! Opt-outs that are written, listed and removed by hand. Those that come by message are among the
+//! scenarios of inbound messages.
 
 use sms_core::account::Account;
 use sms_core::event::EventType;
@@ -50,7 +50,7 @@ async fn all(rig: &Rig, account: &Account) -> Vec<OptOut> {
 }
 
 scenarios! { OptOut;
-    /// An opt-out is kept as it was made, and the number is texted no more.
+    /// An opt-out is kept as it was made, and the number is sent no more messages.
     async fn an_opt_out_is_kept_and_counts(rig: &Rig) {
         let (account, other) = (rig.account(5).await, rig.account(5).await);
         let opt_out = rig.new_opt_out(1, Some("asked on the phone 🐦"));
@@ -63,7 +63,7 @@ scenarios! { OptOut;
         assert!(rig.accept(plan).await.is_err(), "who has opted out is not texted");
     }
 
-    /// The first opt-out of a number stays as it is, whether it came by hand or by text.
+    /// The first opt-out of a number stays as it is, whether it came by hand or by message.
     async fn the_first_opt_out_stays(rig: &Rig) {
         let account = rig.account(5).await;
         let number = rig.dedicated_number(person(900), &account).await;
@@ -82,7 +82,7 @@ scenarios! { OptOut;
         assert_eq!(all(rig, &account).await, [by_text, first]);
     }
 
-    /// An opt-out by hand tells no endpoint.
+    /// An opt-out by hand notifies no endpoint.
     async fn an_opt_out_by_hand_is_no_event(rig: &Rig) {
         let account = rig.account(5).await;
         let number = rig.dedicated_number(person(900), &account).await;
@@ -93,7 +93,7 @@ scenarios! { OptOut;
         assert_eq!(rig.kinds(&endpoint).await, [EventType::MessageReceived]);
     }
 
-    /// A text that was accepted before its recipient was opted out does not leave, and is
+    /// A message that was accepted before its recipient was opted out does not leave, and is
     /// refunded.
     async fn a_text_accepted_before_does_not_leave(rig: &Rig) {
         let account = rig.account(5).await;
@@ -106,7 +106,8 @@ scenarios! { OptOut;
         assert_eq!(rig.balance(&account).await, 5);
     }
 
-    /// An opt-out that is removed is gone, and the number can be texted, and opt out, again.
+    /// An opt-out that is removed is gone, and the number can be sent messages, and can opt out,
+    /// again.
     async fn a_removed_opt_out_is_gone(rig: &Rig) {
         let (account, other) = (rig.account(5).await, rig.account(5).await);
         let neighbour = rig.new_opt_out(2, None);
@@ -210,8 +211,8 @@ scenarios! { OptOut;
         assert!(added.is_err());
     }
 
-    /// However often a number is opted out at once, by hand and by text, it is one opt-out, and
-    /// one event at most: one if a text came first.
+    /// However often a number is opted out at once, by hand and by message, it is one opt-out, and
+    /// one event at most: one if a message came first.
     async fn racing_opt_outs_and_stops_are_one_row_and_one_event(rig: &Rig) {
         for round in 1..=4_u16 {
             let account = rig.account(5).await;

@@ -1,4 +1,4 @@
-//! What a scenario has at hand: the store, a clock that stands still, ids, and builders for the
+//! What a scenario works with: the store, a clock that stands still, ids, and builders for the
 //! plans that a service would make. Every builder panics when the store fails.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -43,7 +43,7 @@ pub fn person(n: u16) -> E164 {
     E164::from_digits(447_700_900_000 + u64::from(n)).expect("n is below 1,000")
 }
 
-/// The number that texts come from unless a scenario says otherwise: 07700 900000.
+/// The number that messages come from unless a scenario says otherwise: 07700 900000.
 pub fn our_number() -> E164 {
     person(0)
 }
@@ -73,7 +73,7 @@ pub const fn days(count: u64) -> Duration {
     Duration::from_secs(count * 24 * 60 * 60)
 }
 
-/// What a scenario has at hand.
+/// What a scenario works with.
 #[derive(Debug)]
 pub struct Rig {
     store: Arc<dyn Store>,
@@ -142,7 +142,7 @@ impl Rig {
         Arc::<SeededRandom>::clone(&self.random)
     }
 
-    /// Runs futures truly at once and returns what they gave, in their order.
+    /// Runs futures concurrently and returns what they gave, in their order.
     pub fn race<T: Send + 'static>(&self, futures: Vec<BoxFuture<'static, T>>) -> Vec<T> {
         let slots: Vec<Arc<Mutex<Option<T>>>> = futures.iter().map(|_| Arc::default()).collect();
         let runs = futures.into_iter().zip(slots.clone()).map(|(future, slot)| {
@@ -160,7 +160,7 @@ impl Rig {
         slots.into_iter().map(value_of).collect()
     }
 
-    /// Has the store do something with each item, truly at once, and returns the answers in the
+    /// Has the store do something with each item, concurrently, and returns the answers in the
     /// order of the items.
     pub fn race_each<I, T, F>(
         &self,

@@ -12,7 +12,7 @@ pub trait Runner: Send + Sync + fmt::Debug {
     /// Runs one future to its end. A panic in it goes on in the caller.
     fn block_on(&self, future: BoxFuture<'_, ()>);
 
-    /// Runs all of them to their ends, truly at once: none may wait for another to be done. A panic
+    /// Runs all of them to their ends, concurrently: none may wait for another to be done. A panic
     /// in one goes on in the caller when all have ended.
     ///
     /// It is called within [`Runner::block_on`], and may block its thread.

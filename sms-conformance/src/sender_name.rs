@@ -61,7 +61,7 @@ enum Act {
 }
 
 scenarios! { SenderName;
-    /// A name is kept as it was asked for, and listed newest first, nobody else's among them.
+    /// A name is kept as it was asked for, and listed newest first, only the account's own.
     async fn names_are_kept_and_listed_newest_first(rig: &Rig) {
         let (account, other) = (rig.account(0).await, rig.account(0).await);
         let mut expected = Vec::new();
@@ -193,7 +193,7 @@ scenarios! { SenderName;
         }
     }
 
-    /// Nothing is decided about a name that is not there.
+    /// Nothing is decided about a name that does not exist.
     async fn a_name_that_is_not_there_is_not_decided_about(rig: &Rig) {
         let name = rig.requested(rig.id(), "Bistro");
         for decision in [Decision::Approve, Decision::Reject] {

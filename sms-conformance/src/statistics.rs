@@ -122,7 +122,7 @@ scenarios! { Statistics;
         }
     }
 
-    /// A text that was delivered after all has not failed, however late, and whether or not its
+    /// A message that was delivered after all has not failed, however late, and whether or not its
     /// failure was added to the totals before.
     async fn a_text_that_was_delivered_after_all_has_not_failed(rig: &Rig) {
         let account = rig.account(50).await;
@@ -145,7 +145,7 @@ scenarios! { Statistics;
         assert_eq!(so_far(rig, &account).await, counts([2, 2, 0, 0, 2]));
     }
 
-    /// Texts of test keys count for nothing; nor do credits that no text took.
+    /// Messages of test keys count for nothing; nor do credits that no message took.
     async fn test_texts_and_other_credits_are_left_out(rig: &Rig) {
         let account = rig.account(50).await;
         let sent = rig.send_test(&account, &request([1, 2])).await;
@@ -170,7 +170,7 @@ scenarios! { Statistics;
         assert_eq!(so_far(rig, &account).await, Counts::default());
     }
 
-    /// What is refused or answered from memory counts for nothing.
+    /// What is refused or answered from memory does not count.
     async fn what_is_refused_counts_for_nothing(rig: &Rig) {
         let account = rig.account(3).await;
         rig.send(&account, &request([1, 2])).await;
@@ -180,7 +180,7 @@ scenarios! { Statistics;
         assert_eq!(so_far(rig, &account).await, counts([0, 0, 0, 0, 3]));
     }
 
-    /// Statistics are an account's own, and those of nobody are empty.
+    /// Each account has separate statistics, and those of an unknown account are empty.
     async fn statistics_are_an_accounts_own(rig: &Rig) {
         let (account, other) = (rig.account(50).await, rig.account(50).await);
         rig.text_that_left(&account, 1).await;
@@ -314,7 +314,7 @@ fn our_number_of(seed: u64) -> sms_core::phone::E164 {
     }
 }
 
-/// Credits given back for texts.
+/// Credits given back for messages.
 async fn refunded(rig: &Rig, account: &Account) -> i64 {
     use sms_core::credits::ledger::Kind;
     let ledger = rig.ledger(account.id).await;

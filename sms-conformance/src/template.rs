@@ -67,7 +67,7 @@ scenarios! { Template;
         assert_eq!(rig.all_templates(account.id, None, 1).await, [second, first]);
     }
 
-    /// Templates are listed newest first, page by page, and nobody else's.
+    /// Templates are listed newest first, page by page, and only the account's own.
     async fn templates_are_listed_newest_first(rig: &Rig) {
         let (account, other) = (rig.account(0).await, rig.account(0).await);
         let mut expected = Vec::new();
@@ -125,7 +125,7 @@ scenarios! { Template;
         }
     }
 
-    /// A change changes what it names, says when, and leaves the rest alone.
+    /// A change writes what it names and its time, and leaves the rest unchanged.
     async fn a_change_of_a_template_leaves_the_rest_alone(rig: &Rig) {
         let account = rig.account(0).await;
         let neighbour = rig.template(&account, "Till", "x").await;

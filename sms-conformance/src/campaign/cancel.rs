@@ -1,4 +1,4 @@
-//! Cancelling campaigns: what has not left goes back into credits, once.
+//! Cancelling campaigns: messages that were not submitted are refunded, once.
 
 use sms_core::account::Mode;
 use sms_core::campaign::cancel::{CancelRefused, SweepPlan, Swept};
@@ -26,8 +26,8 @@ async fn unswept(rig: &Rig, before: Timestamp) -> Vec<Campaign> {
 }
 
 scenarios! { Campaign;
-    /// A scheduled campaign is cancelled: each text goes back with an entry of its own, and none
-    /// leaves at its time.
+    /// A scheduled campaign is cancelled: each message is refunded with a separate entry, and none
+    /// is sent at its time.
     async fn a_scheduled_campaign_is_cancelled_and_refunded(rig: &Rig) {
         let account = rig.account(10).await;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
@@ -59,7 +59,7 @@ scenarios! { Campaign;
         assert_eq!(rig.claim_all().await.texts, []);
     }
 
-    /// While texts are leaving, those that a worker has taken are on their way; the others are
+    /// While messages are leaving, those that a worker has taken are on their way; the others are
     /// cancelled.
     async fn what_a_worker_has_taken_is_on_its_way(rig: &Rig) {
         let account = rig.account(10).await;
@@ -73,7 +73,7 @@ scenarios! { Campaign;
         assert_eq!(counts.to_array(), [0, 0, 1, 1, 0, 0, 1, 4]);
         assert_eq!(rig.balance(&account).await, 8);
         assert_eq!(status(rig, &campaign).await, CampaignStatus::Cancelled);
-        // Its lease has run out: another worker takes it, for it may have left.
+        // Its lease has expired: another worker takes it, because it may have been sent.
         rig.advance(days(1).checked_div(1_000).expect("some time"));
         let again = rig.claim_all().await;
         assert_eq!(again.ids(), [hand.ids()[2]]);
@@ -82,7 +82,7 @@ scenarios! { Campaign;
         assert_eq!(rig.counts(&campaign).await.to_array(), [0, 0, 0, 1, 1, 0, 1, 4]);
     }
 
-    /// From the moment it is cancelled no text of it is taken, swept or not: a worker that finds
+    /// From the moment it is cancelled no message of it is taken, swept or not: a worker that finds
     /// one due cancels it, and refunds it.
     async fn no_text_of_a_cancelled_campaign_is_taken(rig: &Rig) {
         let account = rig.account(10).await;
@@ -121,8 +121,8 @@ scenarios! { Campaign;
         assert_eq!(rig.balance(&account).await, 9);
     }
 
-    /// Texts are swept in portions, the oldest first, other campaigns left alone; a campaign that
-    /// is not swept to the end is found again.
+    /// Messages are swept in portions, the oldest first, other campaigns left alone; a campaign
+    /// that is not swept to the end is found again.
     async fn a_sweep_goes_on_where_it_ended(rig: &Rig) {
         let account = rig.account(20).await;
         let (campaign, other) =
@@ -145,7 +145,7 @@ scenarios! { Campaign;
         assert_eq!(rig.balance(&account).await, 15);
     }
 
-    /// A text that was cancelled by itself is refunded once.
+    /// A message that was cancelled individually is refunded once.
     async fn a_text_cancelled_before_is_refunded_once(rig: &Rig) {
         let account = rig.account(10).await;
         let campaign = rig.launched(&account, 1..=3).await;

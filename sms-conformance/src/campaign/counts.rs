@@ -1,4 +1,4 @@
-//! Counts, whatever happens to texts.
+//! Counts, whatever happens to messages.
 
 use sms_core::campaign::CampaignStatus;
 use sms_core::message::cancel::CancelPlan;
@@ -10,8 +10,8 @@ use crate::Rig;
 use crate::rig::{refused, seconds, taken, try_later};
 
 scenarios! { Campaign;
-    /// Counts follow every step of every text, and the campaign is complete when the last one has
-    /// left, failed or been cancelled.
+    /// Counts follow every step of every message, and the campaign is complete when the last one
+    /// has left, failed or been cancelled.
     async fn counts_follow_every_step(rig: &Rig) {
         let account = rig.account(10).await;
         let campaign = rig.launched(&account, 1..=5).await;

@@ -21,7 +21,8 @@ async fn delete(rig: &Rig, campaign: &Campaign) -> Result<(), CommitError<EditRe
 }
 
 scenarios! { Campaign;
-    /// Campaigns are kept as they were made and listed newest first, in pages, and nobody else's.
+    /// Campaigns are kept as they were made and listed newest first, in pages, and only the
+    /// account's own.
     async fn campaigns_are_listed_newest_first_in_pages(rig: &Rig) {
         let (account, other) = (rig.account(0).await, rig.account(0).await);
         let (list, others) = (rig.list(&account).await, rig.list(&other).await);

@@ -13,7 +13,7 @@ use sms_core::store::CommitError;
 use crate::Rig;
 use crate::rig::{credits, days, minutes, named, person, refusal_of, request, seconds};
 
-/// A person texts STOP.
+/// A person sends STOP.
 async fn stop(rig: &Rig, account: &Account, who: u16) {
     let number = rig.dedicated_number(person(900 + who), account).await;
     let plan = rig.inbound_plan(who, number.phone, "STOP", Origin::Network);
@@ -43,8 +43,8 @@ async fn remove(rig: &Rig, list: &ContactList) {
 }
 
 scenarios! { Campaign;
-    /// A launch makes a text for each contact that can be texted, the oldest contact first, and
-    /// takes what they cost with one entry.
+    /// A launch makes a message for each contact that can be sent messages, the oldest contact
+    /// first, and takes what they cost with one entry.
     async fn a_launch_texts_everybody_on_the_list_once(rig: &Rig) {
         let account = rig.account(10).await;
         let list = rig.list_of(&account, [5, 3, 4, 1, 2]).await;
@@ -79,7 +79,7 @@ scenarios! { Campaign;
         assert_eq!(rig.claim_all().await.texts.len(), 4);
     }
 
-    /// Each contact gets a text of its own, which costs what it takes.
+    /// Each contact gets a separate message, which costs what it takes.
     async fn a_launch_fills_the_fields_of_each_contact(rig: &Rig) {
         let account = rig.account(10).await;
         let list = rig.list(&account).await;
@@ -99,7 +99,7 @@ scenarios! { Campaign;
         assert_eq!(rig.balance(&account).await, 7);
     }
 
-    /// A scheduled launch takes its credits at once; its texts leave at their time.
+    /// A scheduled launch takes its credits at once; its messages leave at their time.
     async fn a_scheduled_launch_waits_for_its_time(rig: &Rig) {
         let account = rig.account(10).await;
         let draft = rig.draft(&account, &rig.list_of(&account, [1, 2, 3]).await).await;
@@ -121,7 +121,7 @@ scenarios! { Campaign;
         assert_eq!(done.completed_at(), Some(due));
     }
 
-    /// Without the credits for all of its texts a campaign stays a draft, and nothing is taken.
+    /// Without the credits for all of its messages a campaign stays a draft, and nothing is taken.
     async fn a_launch_takes_all_credits_or_none(rig: &Rig) {
         let account = rig.account(4).await;
         let list = rig.list_of(&account, 1..=5).await;
@@ -129,7 +129,7 @@ scenarios! { Campaign;
         let (needed, balance) = (credits(5), credits(4));
         let poor = LaunchRefused::InsufficientCredit { needed, balance };
         refuses(rig, &account, &draft, Mode::Live, poor).await;
-        // The price is the one of those who can be texted.
+        // The price is the one of those who can be sent messages.
         stop(rig, &account, 3).await;
         rig.launch(&account, &draft).await;
         assert_eq!(rig.balance(&account).await, 0);
@@ -203,7 +203,7 @@ scenarios! { Campaign;
         rig.try_launch(&account, &draft, Mode::Test).await.expect("a test is launched");
     }
 
-    /// With a test key texts are test texts, which cost nothing.
+    /// With a test key messages are test messages, which cost nothing.
     async fn a_test_launch_makes_test_texts(rig: &Rig) {
         let account = rig.account(1).await;
         let draft = rig.draft(&account, &rig.list_of(&account, 1..=3).await).await;
@@ -219,7 +219,7 @@ scenarios! { Campaign;
         assert_eq!(rig.ledger_lines(&account).await, [(Kind::TopUp, 1, 1)]);
     }
 
-    /// A test goes to a list of up to 50 contacts, those included who get no text.
+    /// A test goes to a list of up to 50 contacts, those included who get no message.
     async fn a_test_launch_has_at_most_fifty_contacts(rig: &Rig) {
         let account = rig.account(0).await;
         let list = rig.list_of(&account, 1..=51).await;
@@ -232,7 +232,7 @@ scenarios! { Campaign;
         assert_eq!(campaign.launch.expect("launched").recipients, 50);
     }
 
-    /// Test texts of sends and of campaigns count for one limit of 300 an hour.
+    /// Test messages of sends and of campaigns count for one limit of 300 an hour.
     async fn test_launches_count_for_the_limit_of_the_hour(rig: &Rig) {
         let account = rig.account(0).await;
         for _ in 0..5 {

@@ -14,7 +14,7 @@ use crate::Rig;
 use crate::rig::{refusal_of, request, taken};
 
 scenarios! { Campaign;
-    /// Many launch one campaign at once: one does, and the others are told so.
+    /// Many launch one campaign at once: one succeeds, and the others learn that.
     async fn racing_launches_launch_once(rig: &Rig) {
         let account = rig.account(100).await;
         let draft = rig.draft(&account, &rig.list_of(&account, 1..=9).await).await;
@@ -95,7 +95,7 @@ scenarios! { Campaign;
         }
     }
 
-    /// A launch races with the removal of its list: it texts the whole list, or nobody.
+    /// A launch races with the removal of its list: it sends to the whole list, or to no one.
     async fn a_launch_that_races_with_the_end_of_its_list_is_whole(rig: &Rig) {
         let account = rig.account(100).await;
         for _ in 0..8 {
@@ -118,8 +118,8 @@ scenarios! { Campaign;
         }
     }
 
-    /// A cancel races with workers, which is decided text by text: each text was taken, or was
-    /// cancelled and refunded.
+    /// A cancel races with workers, which is decided message by message: each message was taken, or
+    /// was cancelled and refunded.
     async fn a_cancel_that_races_with_workers_is_decided_text_by_text(rig: &Rig) {
         let account = rig.account(100).await;
         let campaign = rig.launched(&account, 1..=40).await;
@@ -151,8 +151,8 @@ scenarios! { Campaign;
         assert_eq!(now.status(rig.now()), CampaignStatus::Cancelled);
     }
 
-    /// Sweeps of one campaign, receipts and outcomes of its texts, and folds race: every text ends
-    /// once, and counts are a recount.
+    /// Sweeps of one campaign, receipts and outcomes of its messages, and folds race: every message
+    /// ends once, and counts are a recount.
     async fn sweeps_receipts_outcomes_and_folds_race(rig: &Rig) {
         let account = rig.account(100).await;
         let campaign = rig.launched(&account, 1..=30).await;

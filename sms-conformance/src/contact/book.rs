@@ -86,7 +86,7 @@ scenarios! { Contact;
         assert_eq!(rig.contacts(account.id, &ContactFilter::default()).await, [made]);
     }
 
-    /// A change changes what it names, says when, and leaves the rest alone.
+    /// A change writes what it names and its time, and leaves the rest unchanged.
     async fn a_change_of_a_contact_leaves_the_rest_alone(rig: &Rig) {
         let account = rig.account(0).await;
         let mut expected = rig.contact(&account, &with_fields(1, &["a", "b"])).await;
@@ -143,7 +143,8 @@ scenarios! { Contact;
         assert_eq!(rig.contact_now(&contact).await, Some((contact, vec![])));
     }
 
-    /// Whoever opts out is opted out as a contact as well, before and after it was made.
+    /// A contact shows that its number has opted out, whether it was created before or after the
+    /// opt-out.
     async fn a_contact_tells_whether_its_number_has_opted_out(rig: &Rig) {
         let account = rig.account(5).await;
         let ours = rig.dedicated_number(person(900), &account).await.phone;

@@ -12,7 +12,7 @@ fn outcomes(imported: &Imported) -> Vec<RowOutcome> {
 }
 
 scenarios! { Contact;
-    /// An import makes contacts, adds to those there are, and tells each row's end.
+    /// An import makes contacts, adds to those there are, and reports the result of each row.
     async fn an_import_makes_contacts_and_adds_to_those_there_are(rig: &Rig) {
         use RowOutcome::{Created, Duplicate, Invalid, Unchanged, Updated};
 
@@ -64,7 +64,7 @@ scenarios! { Contact;
         assert_eq!(rig.members(&list).await.len(), 3);
     }
 
-    /// An import to a list that is not there, or is another account's, writes nothing.
+    /// An import to a list that does not exist, or is another account's, writes nothing.
     async fn an_import_to_an_unknown_list_writes_nothing(rig: &Rig) {
         let (account, other) = (rig.account(0).await, rig.account(0).await);
         let theirs = rig.list(&other).await;
@@ -104,7 +104,7 @@ scenarios! { Contact;
         assert_eq!(rig.members(&list).await, []);
     }
 
-    /// Nothing to import is an import as well.
+    /// An import of no rows is valid.
     async fn an_import_of_nothing_does_nothing(rig: &Rig) {
         let account = rig.account(0).await;
         let list = rig.list(&account).await;

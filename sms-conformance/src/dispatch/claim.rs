@@ -1,4 +1,4 @@
-//! Which texts a claim takes, and which it fails.
+//! Which messages a claim takes, and which it fails.
 
 use sms_core::account::AccountStatus;
 use sms_core::credits::ledger::Kind;
@@ -11,7 +11,7 @@ use crate::Rig;
 use crate::rig::{event_of, millis, request, seconds, taken};
 
 scenarios! { Dispatch;
-    /// Texts that are due are taken, the longest due first, whatever their ids; no others are.
+    /// Messages that are due are taken, the longest due first, whatever their ids; no others are.
     async fn the_longest_due_texts_are_claimed_first(rig: &Rig) {
         let account = rig.account(10).await;
         let begin = rig.now();
@@ -27,7 +27,7 @@ scenarios! { Dispatch;
         assert_eq!(rig.claim(10).await.texts, []);
     }
 
-    /// Texts of routes that have no room stay in the queue, and keep no others from being taken.
+    /// Messages of routes that have no room stay in the queue, and keep no others from being taken.
     async fn texts_of_routes_without_room_are_left(rig: &Rig) {
         let account = rig.account(20).await;
         let live = rig.text(&account, 1).await;
@@ -47,7 +47,7 @@ scenarios! { Dispatch;
         assert_eq!(claim(&[&test.route, &RouteName::new("unknown")]).await, [false]);
     }
 
-    /// A text that is no longer valid fails and is refunded, though its route has no room: by a
+    /// A message that is no longer valid fails and is refunded, though its route has no room: by a
     /// claim that looks for just those.
     async fn a_text_expires_though_its_route_has_no_room(rig: &Rig) {
         let account = rig.account(20).await;
@@ -69,7 +69,7 @@ scenarios! { Dispatch;
         assert_eq!(rig.message(&account, text.id).await.error, Some(ErrorCode::Expired));
     }
 
-    /// A scheduled text is taken at its time and not before.
+    /// A scheduled message is taken at its time and not before.
     async fn a_scheduled_text_does_not_leave_before_its_time(rig: &Rig) {
         let account = rig.account(10).await;
         let at = rig.now().plus(seconds(60));
@@ -86,7 +86,7 @@ scenarios! { Dispatch;
         );
     }
 
-    /// A test text is taken one second after acceptance, and says that it is one.
+    /// A test message is taken one second after acceptance, and says that it is one.
     async fn a_test_text_is_due_after_a_second(rig: &Rig) {
         let account = rig.account(0).await;
         let message = rig.send_test(&account, &request([1])).await.messages.remove(0);
@@ -98,7 +98,7 @@ scenarios! { Dispatch;
         assert!(hand.texts[0].mode.is_test());
     }
 
-    /// A claimed text carries what its route needs, and is `sending` from then on.
+    /// A claimed message carries what its route needs, and is `sending` from then on.
     async fn a_claimed_text_carries_what_its_route_needs(rig: &Rig) {
         let account = rig.account(10).await;
         let mut request = request([7]);
@@ -125,7 +125,7 @@ scenarios! { Dispatch;
         assert_eq!(statuses, [MessageStatus::Queued, MessageStatus::Sending]);
     }
 
-    /// A claim takes texts of every account.
+    /// A claim takes messages of every account.
     async fn a_claim_takes_texts_of_every_account(rig: &Rig) {
         let mut expected = Vec::new();
         for _ in 0..3 {
@@ -136,8 +136,8 @@ scenarios! { Dispatch;
         assert_eq!(rig.claim_all().await.ids(), expected);
     }
 
-    /// The next moment for a claim is that of the text that can be claimed first: when it is due,
-    /// when a lease runs out, never when nothing waits.
+    /// The next moment for a claim is that of the message that can be claimed first: when it is
+    /// due, when a lease expires, never when nothing waits.
     async fn the_next_moment_is_that_of_the_first_claimable_text(rig: &Rig) {
         assert_eq!(rig.next_dispatch().await, None);
         let account = rig.account(10).await;
@@ -156,8 +156,8 @@ scenarios! { Dispatch;
         assert_eq!(rig.next_dispatch().await, None);
     }
 
-    /// Who opted out after acceptance gets nothing: the text fails at the claim, is refunded, tells
-    /// the endpoints, and is in no worker's hands.
+    /// A person who opted out after acceptance gets no message: it fails at the claim, is refunded,
+    /// notifies the endpoints, and is claimed by no worker.
     async fn a_text_to_someone_who_opted_out_fails_at_the_claim(rig: &Rig) {
         let account = rig.account(10).await;
         let sent = rig.send(&account, &request([1, 2])).await;
@@ -180,7 +180,7 @@ scenarios! { Dispatch;
         assert_eq!(event["data"]["id"], failed.id.to_string());
     }
 
-    /// An opt-out counts for the account it was made to, and for test texts too.
+    /// An opt-out counts for the account it was made to, and for test messages too.
     async fn an_opt_out_fails_the_texts_of_its_own_account_only(rig: &Rig) {
         let (account, other) = (rig.account(10).await, rig.account(10).await);
         rig.send(&account, &request([1])).await;
@@ -193,7 +193,7 @@ scenarios! { Dispatch;
         assert_eq!(rig.balance(&account).await, 10);
     }
 
-    /// Texts of an account that was suspended after acceptance fail when due, and are refunded;
+    /// Messages of an account that was suspended after acceptance fail when due, and are refunded;
     /// those that are not due yet wait.
     async fn texts_of_a_suspended_account_fail_when_due(rig: &Rig) {
         let (account, other) = (rig.account(10).await, rig.account(10).await);
@@ -212,7 +212,7 @@ scenarios! { Dispatch;
         assert_eq!(later.status, MessageStatus::Scheduled);
     }
 
-    /// A text that nobody took while it was valid fails as expired at that very moment.
+    /// A message that nobody took while it was valid fails as expired at that very moment.
     async fn a_text_past_its_validity_expires(rig: &Rig) {
         let account = rig.account(10).await;
         let [first, second] = [rig.text(&account, 1).await, rig.text(&account, 2).await];
@@ -227,7 +227,7 @@ scenarios! { Dispatch;
         assert_eq!(rig.balance(&account).await, 9);
     }
 
-    /// Texts that fail at the claim are within its limit, and the rest is for the next claim.
+    /// Messages that fail at the claim are within its limit, and the rest is for the next claim.
     async fn texts_that_fail_at_the_claim_are_within_its_limit(rig: &Rig) {
         let account = rig.account(20).await;
         rig.send(&account, &request([1, 2])).await;

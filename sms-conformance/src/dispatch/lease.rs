@@ -7,8 +7,8 @@ use crate::Rig;
 use crate::rig::{millis, refused, request, seconds, taken, try_later};
 
 scenarios! { Dispatch;
-    /// What one worker has, no other gets while the lease holds; when it runs out another gets it,
-    /// as the same attempt and without a new line in the timeline.
+    /// What one worker has claimed, no other gets while the lease holds; when it expires, another
+    /// gets it, as the same attempt and without a new line in the timeline.
     async fn a_text_whose_lease_ran_out_is_claimed_again(rig: &Rig) {
         let account = rig.account(10).await;
         let message = rig.text(&account, 1).await;
@@ -25,7 +25,7 @@ scenarios! { Dispatch;
         assert_eq!(rig.claim_all().await.texts, [], "the second lease holds as long");
     }
 
-    /// Renewing holds a worker's texts until the new moment.
+    /// Renewing holds a worker's messages until the new moment.
     async fn renewing_holds_what_a_worker_has(rig: &Rig) {
         let account = rig.account(10).await;
         rig.send(&account, &request([1, 2])).await;
@@ -43,7 +43,7 @@ scenarios! { Dispatch;
         );
     }
 
-    /// A lease that was renewed once runs out all the same.
+    /// A renewed lease expires, too.
     async fn a_renewed_lease_runs_out_too(rig: &Rig) {
         let account = rig.account(10).await;
         rig.text(&account, 1).await;
@@ -54,7 +54,7 @@ scenarios! { Dispatch;
         assert_eq!(rig.claim_all().await.ids(), hand.ids());
     }
 
-    /// A token that holds nothing renews nothing.
+    /// A token without claims renews nothing.
     async fn a_foreign_token_renews_nothing(rig: &Rig) {
         let account = rig.account(10).await;
         rig.text(&account, 1).await;
@@ -66,7 +66,7 @@ scenarios! { Dispatch;
         assert_eq!(rig.claim_all().await.texts.len(), 1);
     }
 
-    /// A worker that lost its texts to another renews none of them.
+    /// A worker that lost its messages to another renews none of them.
     async fn a_worker_that_lost_its_texts_renews_none(rig: &Rig) {
         let account = rig.account(10).await;
         rig.send(&account, &request([1, 2])).await;
@@ -78,7 +78,7 @@ scenarios! { Dispatch;
         assert_eq!(held, 1, "the text that nobody else took is still its own");
     }
 
-    /// A renewal holds only what is still in hand: neither what left nor what is to be tried again.
+    /// A renewal holds only what is still claimed: neither what left nor what is to be tried again.
     async fn a_renewal_holds_only_what_is_still_in_hand(rig: &Rig) {
         let account = rig.account(10).await;
         rig.send(&account, &request([1, 2, 3])).await;
@@ -114,8 +114,8 @@ scenarios! { Dispatch;
         assert_eq!(rig.balance(&account).await, 10);
     }
 
-    /// An outcome that comes after its lease ran out counts while nobody else has taken the text:
-    /// what left is not sent again.
+    /// An outcome that comes after its lease expired counts while nobody else has taken the
+    /// message: what left is not sent again.
     async fn a_late_outcome_counts_while_nobody_else_took_the_text(rig: &Rig) {
         let account = rig.account(10).await;
         let message = rig.text(&account, 1).await;

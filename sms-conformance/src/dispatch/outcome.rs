@@ -1,4 +1,4 @@
-//! What became of a hand-over.
+//! The outcome of a submission.
 
 use sms_core::credits::ledger::{Cause, Kind};
 use sms_core::dispatch::{OutcomeRecorded, retry_delay};
@@ -16,7 +16,7 @@ const SENT: OutcomeRecorded = OutcomeRecorded::Done(MessageStatus::Sent);
 const FAILED: OutcomeRecorded = OutcomeRecorded::Done(MessageStatus::Failed);
 
 scenarios! { Dispatch;
-    /// A text that a route took is `sent`, leaves the queue, and tells the endpoints.
+    /// A message that a route took is `sent`, leaves the queue, and notifies the endpoints.
     async fn a_text_that_left_is_sent_and_tells_the_endpoints(rig: &Rig) {
         let account = rig.account(10).await;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
@@ -35,7 +35,8 @@ scenarios! { Dispatch;
         assert_eq!((rig.balance(&account).await, rig.ledger(account.id).await.len()), (9, 2));
     }
 
-    /// A text that the network refuses fails, gives back all it cost, and tells the endpoints why.
+    /// A message that the network refuses fails, is refunded in full, and notifies the endpoints
+    /// why.
     async fn a_refused_text_fails_and_is_refunded(rig: &Rig) {
         let account = rig.account(10).await;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
@@ -61,7 +62,7 @@ scenarios! { Dispatch;
         assert_eq!(event["data"], serde_json::to_value(&failed).expect("a text is JSON"));
     }
 
-    /// A test text that fails gives nothing back.
+    /// A test message that fails is not refunded.
     async fn a_test_text_that_fails_refunds_nothing(rig: &Rig) {
         let account = rig.account(10).await;
         rig.send_test(&account, &request([1])).await;
@@ -90,7 +91,8 @@ scenarios! { Dispatch;
         assert_eq!(rig.follow_ups().await.len(), 1);
     }
 
-    /// Outcomes of many texts in one call are answered in the order given, unknown ones included.
+    /// Outcomes of many messages in one call are answered in the order given, unknown ones
+    /// included.
     async fn outcomes_are_answered_in_the_order_given(rig: &Rig) {
         let account = rig.account(10).await;
         rig.send(&account, &request([1, 2, 3])).await;
@@ -158,8 +160,8 @@ scenarios! { Dispatch;
         assert_eq!(row.route, message.route);
     }
 
-    /// A receipt that overtakes the outcome settles the text: it left and was delivered, and the
-    /// outcome that comes later changes nothing.
+    /// A receipt that overtakes the outcome settles the message: it was sent and delivered, and a
+    /// later outcome changes nothing.
     async fn a_receipt_before_the_outcome_settles_the_text(rig: &Rig) {
         let account = rig.account(10).await;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;

@@ -15,7 +15,7 @@ use crate::rig::{refused, request, taken};
 const SENT: OutcomeRecorded = OutcomeRecorded::Done(MessageStatus::Sent);
 
 scenarios! { Dispatch;
-    /// Eight workers claim a thousand texts: each text is in the hands of exactly one.
+    /// Eight workers claim a thousand messages: each message is claimed by exactly one.
     async fn many_workers_claim_each_text_exactly_once(rig: &Rig) {
         let (one, two) = (rig.account(500).await, rig.account(500).await);
         for part in 0..5 {
@@ -40,7 +40,7 @@ scenarios! { Dispatch;
         };
         let mut times: BTreeMap<MessageId, u32> = BTreeMap::new();
         let mut claimed: Vec<_> = rig.race((0..8).map(worker).collect()).concat();
-        // A worker may find everything in the hands of claims that are not done yet, and stop.
+        // A worker may find everything held by claims that have not finished, and stop.
         claimed.extend(rig.claim_all().await.ids());
         for id in claimed {
             *times.entry(id).or_default() += 1;
@@ -65,8 +65,8 @@ scenarios! { Dispatch;
         assert_eq!((rig.balance(&account).await, rig.deliveries(&endpoint).await.len()), (10, 1));
     }
 
-    /// A slow worker's outcomes race with another's claims: each text is either settled by the one
-    /// or taken over by the other.
+    /// A slow worker's outcomes race with another's claims: each message is either settled by the
+    /// one or taken over by the other.
     async fn a_late_outcome_and_a_new_claim_never_both_win(rig: &Rig) {
         let account = rig.account(40).await;
         rig.send(&account, &request(1..=40)).await;

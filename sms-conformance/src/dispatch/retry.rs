@@ -1,4 +1,4 @@
-//! Texts that a route turned away for now.
+//! Messages that a route turned away for now.
 
 use sms_core::account::AccountStatus;
 use sms_core::dispatch::{LEASE, OutcomeRecorded, retry_delay};
@@ -9,8 +9,8 @@ use crate::Rig;
 use crate::rig::{days, millis, refused, request, seconds, taken, try_later};
 
 scenarios! { Dispatch;
-    /// A text that was turned away stays `sending`, keeps its credits, tells no endpoint, and is
-    /// tried again after a while, and then a longer one, each time as the next attempt.
+    /// A message that was turned away stays `sending`, keeps its credits, notifies no endpoint, and
+    /// is tried again after a while, and then a longer one, each time as the next attempt.
     async fn a_text_turned_away_is_tried_again_after_a_while(rig: &Rig) {
         let account = rig.account(10).await;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
@@ -33,7 +33,7 @@ scenarios! { Dispatch;
         assert_eq!(rig.kinds(&endpoint).await, [EventType::MessageSent]);
     }
 
-    /// The timeline tells of a refused hand-over, with the reason.
+    /// The timeline shows a refused hand-over, with the reason.
     async fn the_timeline_tells_why_a_text_was_turned_away(rig: &Rig) {
         let account = rig.account(10).await;
         let message = rig.text(&account, 1).await;
@@ -46,7 +46,7 @@ scenarios! { Dispatch;
         assert!(note.detail.as_deref().is_some_and(|detail| detail.contains("throttled")));
     }
 
-    /// The lease is given back with the text: an outcome under it is late.
+    /// The lease is given back with the message: an outcome under it is late.
     async fn a_text_turned_away_is_no_longer_its_workers(rig: &Rig) {
         let account = rig.account(10).await;
         let message = rig.text(&account, 1).await;
@@ -57,8 +57,8 @@ scenarios! { Dispatch;
         assert_eq!(rig.status(&account, message.id).await, MessageStatus::Sending);
     }
 
-    /// A text that is turned away for as long as it is valid fails as expired when it no longer is,
-    /// and is refunded.
+    /// A message that is turned away for as long as it is valid fails as expired when it no longer
+    /// is, and is refunded.
     async fn a_text_turned_away_for_ever_expires(rig: &Rig) {
         let account = rig.account(10).await;
         let mut plan = rig.plan(&account, &request([1]));
@@ -88,7 +88,7 @@ scenarios! { Dispatch;
         assert_eq!((rig.balance(&account).await, rig.next_dispatch().await), (10, None));
     }
 
-    /// What happened to the world while a text waited to be tried again is respected.
+    /// What changed while a message waited for its retry is respected.
     async fn a_text_that_waits_to_be_tried_again_can_still_fail(rig: &Rig) {
         let (account, other) = (rig.account(10).await, rig.account(10).await);
         let to_a_stranger = rig.text(&account, 1).await;
@@ -106,7 +106,7 @@ scenarios! { Dispatch;
         assert_eq!((rig.balance(&account).await, rig.balance(&other).await), (10, 10));
     }
 
-    /// A text keeps its attempts when the worker that has it dies.
+    /// A message keeps its attempts when the worker that has it dies.
     async fn attempts_outlive_a_worker(rig: &Rig) {
         let account = rig.account(10).await;
         rig.text(&account, 1).await;

@@ -1,4 +1,4 @@
-//! Texts whose hand-over brought no answer: they left perhaps, and are not refunded.
+//! Messages whose submission got no answer: they may have been sent, and are not refunded.
 
 use sms_core::account::{Account, AccountStatus};
 use sms_core::dispatch::{AGAIN_UNANSWERED, OutcomeRecorded};
@@ -22,7 +22,7 @@ async fn once_more(rig: &Rig, result: &HandOver) {
     rig.advance_to(rig.next_dispatch().await.expect("it is tried again"));
 }
 
-/// The text is undelivered for this reason, keeps its price, and is out of the queue.
+/// The message is undelivered for this reason, keeps its price, and is out of the queue.
 async fn assert_given_up(rig: &Rig, account: &Account, text: MessageId, error: ErrorCode) {
     let message = rig.message(account, text).await;
     assert_eq!((message.status, message.error), (MessageStatus::Undelivered, Some(error)));
@@ -33,8 +33,8 @@ async fn assert_given_up(rig: &Rig, account: &Account, text: MessageId, error: E
 }
 
 scenarios! { Dispatch;
-    /// A text that left perhaps, and cannot be handed over again, is undelivered and not refunded,
-    /// whatever stands in the way; what else happened to it meanwhile does not matter.
+    /// A message that may have been sent, and cannot be handed over again, is undelivered and not
+    /// refunded, whatever stands in the way; what else happened to it meanwhile does not matter.
     async fn a_text_that_left_perhaps_is_given_up_where_it_must_not_leave_again(rig: &Rig) {
         for obstacle in ["opted out", "suspended", "expired"] {
             let account = rig.account(10).await;
@@ -64,7 +64,7 @@ scenarios! { Dispatch;
         }
     }
 
-    /// Texts that left perhaps are told from those that did not, in one claim.
+    /// Messages that may have been sent are distinguished from those that were not, in one claim.
     async fn one_claim_refunds_what_did_not_leave_and_nothing_else(rig: &Rig) {
         let account = rig.account(10).await;
         let sent = rig.send(&account, &request([1, 2])).await;
@@ -80,8 +80,8 @@ scenarios! { Dispatch;
         assert_eq!(status(1).await, MessageStatus::Failed);
     }
 
-    /// A text that left perhaps, and that the network refuses the next time, is undelivered and not
-    /// refunded; one that leaves the next time is sent.
+    /// A message that may have been sent, and that the network refuses the next time, is
+    /// undelivered and not refunded; one that leaves the next time is sent.
     async fn a_text_that_left_perhaps_and_is_refused_later_is_not_refunded(rig: &Rig) {
         let account = rig.account(10).await;
         let text = rig.text(&account, 1).await.id;
@@ -96,7 +96,7 @@ scenarios! { Dispatch;
         assert_eq!(rig.status(&account, other).await, MessageStatus::Sent);
     }
 
-    /// A text that is never answered is handed over again three times, and then given up.
+    /// A message that is never answered is handed over again three times, and then given up.
     async fn a_text_that_is_never_answered_is_given_up_after_its_tries(rig: &Rig) {
         let account = rig.account(10).await;
         let text = rig.text(&account, 1).await.id;

@@ -1,4 +1,4 @@
-//! Answers that a simulated network brings back to texts.
+//! Answers that a simulated network brings back to messages.
 
 use sms_core::account::Mode;
 use sms_core::dispatch::FollowUp;
@@ -24,8 +24,8 @@ fn plan(rig: &Rig, row: FollowUp) -> InboundPlan {
 }
 
 scenarios! { Inbound;
-    /// An answer belongs to the account of the text it answers, even when another account texted
-    /// the person since and the number is nobody's.
+    /// An answer belongs to the account whose message it answers, even if another account has since
+    /// sent the person a message and the number has no owner.
     async fn an_answer_belongs_to_the_account_of_the_text_it_answers(rig: &Rig) {
         let (account, other) = (rig.account(5).await, rig.account(5).await);
         let message = rig.text_that_brings(&account, 1, [owed("Hello")]).await;
@@ -40,7 +40,7 @@ scenarios! { Inbound;
         assert_eq!(rig.message(&account, answer.id).await, answer);
     }
 
-    /// An answer to a test text is a test text.
+    /// An answer to a test message is a test message.
     async fn an_answer_to_a_test_text_is_a_test_text(rig: &Rig) {
         let account = rig.account(0).await;
         rig.send_test(&account, &request([1])).await;

@@ -15,7 +15,7 @@ async fn received(rig: &Rig, account: sms_core::ids::AccountId) -> usize {
 }
 
 scenarios! { Inbound;
-    /// A STOP opts the person out; the endpoints hear first of the text and then of the opt-out.
+    /// A STOP opts the person out; the endpoints hear first of the message and then of the opt-out.
     async fn a_stop_opts_out_and_tells_the_endpoints(rig: &Rig) {
         let account = rig.account(5).await;
         let number = rig.dedicated_number(person(900), &account).await;
@@ -32,7 +32,7 @@ scenarios! { Inbound;
         assert_eq!(received(rig, account.id).await, 1);
     }
 
-    /// A second STOP is kept as a text, and is no second opt-out.
+    /// A second STOP is kept as a message, and is no second opt-out.
     async fn a_second_stop_is_no_second_opt_out(rig: &Rig) {
         let account = rig.account(5).await;
         let number = rig.dedicated_number(person(900), &account).await;
@@ -45,7 +45,8 @@ scenarios! { Inbound;
         assert!(rig.has_opted_out(&account, 1).await);
     }
 
-    /// A START takes the opt-out back, so that the person can be texted, and opt out, again.
+    /// A START takes the opt-out back, so that the person can be sent messages, and can opt out,
+    /// again.
     async fn a_start_takes_the_opt_out_back(rig: &Rig) {
         let account = rig.account(5).await;
         let number = rig.dedicated_number(person(900), &account).await;
@@ -61,7 +62,7 @@ scenarios! { Inbound;
         assert_eq!(received(rig, account.id).await, 3);
     }
 
-    /// A START of someone who has not opted out is a text like any other.
+    /// A START of someone who has not opted out is a message like any other.
     async fn a_start_without_an_opt_out_is_a_text_like_any_other(rig: &Rig) {
         let account = rig.account(5).await;
         let number = rig.dedicated_number(person(900), &account).await;
@@ -100,7 +101,7 @@ scenarios! { Inbound;
         assert_eq!(among(rig.id(), &[1, 2]).await, BTreeSet::new());
     }
 
-    /// Many STOPs of one person at once are kept as texts, and are one opt-out with one event.
+    /// Many STOPs of one person at once are kept as messages, and are one opt-out with one event.
     async fn racing_stops_are_one_opt_out(rig: &Rig) {
         let account = rig.account(5).await;
         let number = rig.dedicated_number(person(900), &account).await;

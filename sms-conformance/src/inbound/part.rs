@@ -1,4 +1,4 @@
-//! Long texts that come in part by part.
+//! Long messages that come in part by part.
 
 use sms_core::dispatch::VALIDITY;
 use sms_core::inbound::TakenIn;
@@ -12,7 +12,7 @@ use sms_core::route::RouteName;
 use crate::Rig;
 use crate::rig::{days, millis, person, seconds};
 
-/// Part `number` of `total` of the text with this reference.
+/// Part `number` of `total` of the message with this reference.
 fn plan(rig: &Rig, to: E164, reference: u16, (number, total): (u8, u8), body: &str) -> PartPlan {
     let part = InboundPart {
         from: person(1),
@@ -42,7 +42,7 @@ async fn give_up(rig: &Rig) -> GaveUp {
 }
 
 scenarios! { Inbound;
-    /// Parts in any order, some of them twice, make one text like any other.
+    /// Parts in any order, some of them twice, make one message like any other.
     async fn parts_in_any_order_make_one_text(rig: &Rig) {
         let account = rig.account(5).await;
         let ours = rig.dedicated_number(person(900), &account).await.phone;
@@ -71,7 +71,7 @@ scenarios! { Inbound;
         assert_eq!(next, PartTaken::Waiting, "another text of the same reference");
     }
 
-    /// Texts are told apart by their numbers, reference and how many parts they have.
+    /// Messages are told apart by their numbers, reference and how many parts they have.
     async fn texts_in_parts_are_told_apart(rig: &Rig) {
         let account = rig.account(5).await;
         let ours = rig.dedicated_number(person(900), &account).await.phone;
@@ -87,8 +87,8 @@ scenarios! { Inbound;
         assert_eq!(single.body.as_str(), "alone");
     }
 
-    /// A joined text is routed, opts out and matches keywords as any other; one that is nobody's is
-    /// kept for the operator.
+    /// A joined message is routed, opts out and matches keywords as any other; one without an
+    /// account is kept for the operator.
     async fn a_joined_text_does_what_any_text_does(rig: &Rig) {
         let account = rig.account(5).await;
         let ours = rig.dedicated_number(person(900), &account).await.phone;
@@ -105,7 +105,7 @@ scenarios! { Inbound;
         assert_eq!(text.body.as_str(), "ab");
     }
 
-    /// After a day what came of a text is taken in, in order, and what was joined is forgotten;
+    /// After a day what came of a message is taken in, in order, and what was joined is forgotten;
     /// the oldest first, and nothing younger.
     async fn what_came_of_a_text_is_taken_in_after_a_day(rig: &Rig) {
         let account = rig.account(5).await;
@@ -129,8 +129,8 @@ scenarios! { Inbound;
         assert_eq!(again, PartTaken::Waiting, "what is forgotten is no repeat");
     }
 
-    /// The parts of a text come through several programs at once, each of them twice: the text is
-    /// there once, and whole.
+    /// The parts of a message come through several programs at once, each of them twice: the
+    /// message is there once, and whole.
     async fn racing_parts_make_one_text(rig: &Rig) {
         let account = rig.account(5).await;
         let ours = rig.dedicated_number(person(900), &account).await.phone;
@@ -155,7 +155,8 @@ scenarios! { Inbound;
         assert_eq!(rig.messages(account.id, &MessageFilter::default()).await.len(), 8);
     }
 
-    /// Several programs give up at once, while the missing part comes: every text is taken in once.
+    /// Several programs give up at once, while the missing part comes: every message is taken in
+    /// once.
     async fn racing_give_ups_take_each_text_in_once(rig: &Rig) {
         let account = rig.account(5).await;
         let ours = rig.dedicated_number(person(900), &account).await.phone;

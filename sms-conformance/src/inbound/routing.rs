@@ -1,4 +1,4 @@
-//! Whose an inbound text is.
+//! Whose an inbound message is.
 
 use sms_core::account::{Account, Mode};
 use sms_core::event::EventType;
@@ -11,7 +11,7 @@ use crate::rig::{
     event_of, millis, our_number, page, person, read_all, refused, request, seconds, taken,
 };
 
-/// The account that a text from this person to the shared number belongs to.
+/// The account that a message from this person to the shared number belongs to.
 async fn owner(rig: &Rig, from: u16) -> Option<AccountId> {
     match rig.inbound(from, our_number(), "Hello").await {
         TakenIn::Routed(message) | TakenIn::Answered(message, _) => Some(message.account),
@@ -24,7 +24,7 @@ async fn unrouted(rig: &Rig) -> Vec<Unrouted> {
     read_all(2, async |page| rig.store().unrouted_list(page).await.expect("read")).await
 }
 
-/// Sends from this number, and has the text leave.
+/// Sends from this number, and has the message leave.
 async fn leave_from(rig: &Rig, account: &Account, number: u16, to: u16) {
     let plan = rig.plan_from(person(number), account, Mode::Live, &request([to]));
     rig.accept(plan).await.expect("accepted");
@@ -32,8 +32,8 @@ async fn leave_from(rig: &Rig, account: &Account, number: u16, to: u16) {
 }
 
 scenarios! { Inbound;
-    /// A text to a dedicated number belongs to its account, whoever sends it; it is kept whole, and
-    /// tells the endpoints.
+    /// A message to a dedicated number belongs to its account, whoever sends it; it is kept whole,
+    /// and notifies the endpoints.
     async fn a_text_to_a_dedicated_number_belongs_to_its_account(rig: &Rig) {
         let (account, other) = (rig.account(0).await, rig.account(0).await);
         let number = rig.dedicated_number(person(900), &account).await;
@@ -60,7 +60,7 @@ scenarios! { Inbound;
         assert_eq!(unrouted(rig).await, []);
     }
 
-    /// A text to a shared number belongs to the account that texted the person last.
+    /// A message to a shared number belongs to the account that last sent the person a message.
     async fn a_text_to_a_shared_number_belongs_to_who_texted_last(rig: &Rig) {
         let (one, two) = (rig.account(10).await, rig.account(10).await);
         rig.shared_number(our_number()).await;
@@ -84,7 +84,7 @@ scenarios! { Inbound;
         assert_eq!(owner(rig, 1).await, None);
     }
 
-    /// The thirty days count from when a text left, not from when it was accepted.
+    /// The thirty days count from when a message left, not from when it was accepted.
     async fn thirty_days_count_from_when_a_text_left(rig: &Rig) {
         let account = rig.account(10).await;
         rig.shared_number(our_number()).await;
@@ -96,8 +96,8 @@ scenarios! { Inbound;
         assert_eq!(owner(rig, 1).await, Some(account.id));
     }
 
-    /// Who texted whom too long ago is forgotten in portions, the younger contacts stay, and a text
-    /// of someone forgotten is kept for the operator.
+    /// Who sent messages to whom too long ago is forgotten in portions, the younger contacts stay,
+    /// and a message of someone forgotten is kept for the operator.
     async fn contacts_past_their_reach_are_forgotten_in_portions(rig: &Rig) {
         let account = rig.account(10).await;
         rig.shared_number(our_number()).await;
@@ -113,8 +113,8 @@ scenarios! { Inbound;
         assert_eq!(unrouted(rig).await.len(), 1);
     }
 
-    /// Only live texts that left count: none that waits, is in a worker's hands or failed, and no
-    /// test text.
+    /// Only live messages that left count: none that waits, is in a worker's hands or failed, and
+    /// no test message.
     async fn only_live_texts_that_left_lead_back(rig: &Rig) {
         let (account, other) = (rig.account(10).await, rig.account(10).await);
         rig.shared_number(our_number()).await;
@@ -134,7 +134,7 @@ scenarios! { Inbound;
         assert_eq!(owner(rig, 1).await, Some(other.id));
     }
 
-    /// A receipt that overtook the outcome says as well that a text left.
+    /// A receipt that overtook the outcome also shows that a message was sent.
     async fn a_text_known_by_its_receipt_to_have_left_leads_back(rig: &Rig) {
         let account = rig.account(10).await;
         rig.shared_number(our_number()).await;
@@ -144,7 +144,7 @@ scenarios! { Inbound;
         assert_eq!(owner(rig, 1).await, Some(account.id));
     }
 
-    /// What became of a text after it left does not matter.
+    /// What became of a message after it left does not matter.
     async fn an_undelivered_text_leads_back_too(rig: &Rig) {
         let account = rig.account(10).await;
         rig.shared_number(our_number()).await;
@@ -153,7 +153,7 @@ scenarios! { Inbound;
         assert_eq!(owner(rig, 1).await, Some(account.id));
     }
 
-    /// Each shared number leads back by itself.
+    /// Each shared number leads back separately.
     async fn each_shared_number_leads_back_by_itself(rig: &Rig) {
         let (one, two) = (rig.account(10).await, rig.account(10).await);
         rig.shared_number(our_number()).await;
@@ -166,7 +166,7 @@ scenarios! { Inbound;
         assert_eq!(other.account, two.id);
     }
 
-    /// Of two texts the one that left last counts, also when workers record them in the other
+    /// Of two messages the one that left last counts, also when workers record them in the other
     /// order.
     async fn the_text_that_left_last_counts_in_whatever_order_it_was_recorded(rig: &Rig) {
         let (one, two) = (rig.account(10).await, rig.account(10).await);
@@ -182,8 +182,8 @@ scenarios! { Inbound;
         assert_eq!(owner(rig, 1).await, Some(two.id));
     }
 
-    /// A text to a number that is not ours, or no longer, belongs to no account and is kept for the
-    /// operator.
+    /// A message to a number that is not ours, or no longer, belongs to no account and is kept for
+    /// the operator.
     async fn a_text_to_an_unknown_number_is_kept_for_the_operator(rig: &Rig) {
         let account = rig.account(10).await;
         let number = rig.dedicated_number(person(900), &account).await;
@@ -197,7 +197,7 @@ scenarios! { Inbound;
         assert_eq!(rig.messages(account.id, &MessageFilter::default()).await.len(), 1);
     }
 
-    /// The operator's list is newest first, and its pages are whole.
+    /// The operator's list is newest first, and pages neither repeat nor miss any.
     async fn unrouted_texts_are_listed_newest_first(rig: &Rig) {
         let mut expected = Vec::new();
         for n in 1..=5 {

@@ -1,4 +1,4 @@
-//! Keywords: what a text that begins with one sets off.
+//! Keywords: what a message that begins with one sets off.
 
 use sms_core::account::{Account, AccountStatus};
 use sms_core::credits::ledger::Kind;
@@ -17,14 +17,14 @@ use crate::rig::{
     event_of, millis, named, our_number, person, refused, request, seconds, taken_with,
 };
 
-/// An account with a number of its own.
+/// An account with a dedicated number.
 async fn inbox(rig: &Rig, credits: u64) -> (Account, E164) {
     let account = rig.account(credits).await;
     let number = rig.dedicated_number(person(900), &account).await;
     (account, number.phone)
 }
 
-/// Someone texts; the text and what was answered.
+/// Someone sends a message. Returns the message and the answers.
 async fn texted(rig: &Rig, from: u16, ours: E164, body: &str) -> (Message, Option<Message>) {
     match rig.inbound(from, ours, body).await {
         TakenIn::Routed(text) => (text, None),
@@ -45,7 +45,8 @@ async fn contact_of(rig: &Rig, account: &Account, n: u16) -> Option<ContactId> {
 
 scenarios! { Keyword;
     /// A match is counted; the sender becomes a contact, is put on the list, and is answered from
-    /// the number texted, by a text like any other: queued, charged, and told of.
+    /// the number that the message was sent to, by a message like any other: queued, charged, and
+    /// reported.
     async fn a_match_makes_a_contact_puts_it_on_the_list_and_answers(rig: &Rig) {
         let (account, ours) = inbox(rig, 10).await;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
@@ -131,8 +132,8 @@ scenarios! { Keyword;
         assert!(rig.has_opted_out(&account, 1).await);
     }
 
-    /// Whoever opted out still matches, and gets no answer; nor does anybody where credit is short,
-    /// the account may not send, or there is no reply.
+    /// A person who opted out still matches, and gets no answer; nor does anybody where credit is
+    /// short, the account may not send, or there is no reply.
     async fn a_match_without_an_answer_still_counts(rig: &Rig) {
         let (account, ours) = inbox(rig, 1).await;
         let list = rig.list(&account).await;
@@ -173,7 +174,8 @@ scenarios! { Keyword;
         assert_eq!(rig.balance(&account).await, 5);
     }
 
-    /// On a shared number a keyword works for whom the account texted within 30 days.
+    /// On a shared number a keyword works for people to whom the account sent a message within 30
+    /// days.
     async fn on_a_shared_number_a_keyword_reaches_who_was_texted_lately(rig: &Rig) {
         let account = rig.account(10).await;
         rig.shared_number(our_number()).await;
@@ -221,8 +223,8 @@ scenarios! { Keyword;
         assert_eq!(matches(rig, &keyword).await, 1);
     }
 
-    /// A test text's simulated answer is answered by a test text: free, and within the hour's limit
-    /// of them.
+    /// A test message's simulated answer is answered by a test message: free, and within the hour's
+    /// limit of them.
     async fn a_test_text_is_answered_by_a_test_text(rig: &Rig) {
         let (account, _) = inbox(rig, 0).await;
         rig.keyword(&account, "pizza", Some("Yum"), None).await;
@@ -242,8 +244,8 @@ scenarios! { Keyword;
         assert_eq!((answer.credits.get(), answer.route.as_str()), (0, "test"));
     }
 
-    /// Texts that match race: each is counted, the sender is one contact on the list, and no more
-    /// answers go out than there is credit for.
+    /// Messages that match race: each is counted, the sender is one contact on the list, and no
+    /// more answers go out than there is credit for.
     async fn racing_matches_are_counted_exactly(rig: &Rig) {
         let (account, ours) = inbox(rig, 5).await;
         let list = rig.list(&account).await;

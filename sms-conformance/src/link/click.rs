@@ -12,7 +12,7 @@ use sms_core::webhook::endpoint::Endpoint;
 use crate::Rig;
 use crate::rig::{all_recorded, event_of, millis, tracked};
 
-/// The counts that the endpoint is told, in the order in which its deliveries were made.
+/// The counts that the endpoint is sent, in the order in which its deliveries were made.
 async fn told(rig: &Rig, endpoint: &Endpoint) -> Vec<u64> {
     let deliveries = rig.deliveries(endpoint).await;
     let counts = deliveries.iter().rev().map(|delivery| {
@@ -23,7 +23,7 @@ async fn told(rig: &Rig, endpoint: &Endpoint) -> Vec<u64> {
 }
 
 scenarios! { Link;
-    /// Each hit counts one, says when, and is told to the endpoints that want it with the count
+    /// Each hit counts one, says when, and is reported to the endpoints that want it with the count
     /// after it; the first hit stays the first.
     async fn each_hit_counts_and_is_told(rig: &Rig) {
         let account = rig.account(10).await;
@@ -122,7 +122,7 @@ scenarios! { Link;
             (2, Some(later), Some(later)));
     }
 
-    /// Two hundred hits race for one link: each gets a count of its own, the endpoint is told each
+    /// Two hundred hits race for one link: each gets a separate count, the endpoint is sent each
     /// count once, and the link has them all.
     async fn racing_hits_on_one_link_are_all_counted(rig: &Rig) {
         let account = rig.account(10).await;

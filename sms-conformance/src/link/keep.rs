@@ -1,4 +1,4 @@
-//! Links as they are written with their texts, and read.
+//! Links as they are written with their messages, and read.
 
 use sms_core::ids::{CampaignId, MessageId};
 use sms_core::link::{Link, LinkCode, LinkFilter};
@@ -11,7 +11,7 @@ use crate::rig::{key, millis, person, refusal_of, request, tracked};
 
 const BODY: &str = "https://example.com/menu?a=%20&b='ü', https://example.com/map";
 
-/// The filter for the links of one text.
+/// The filter for the links of one message.
 fn of(message: MessageId) -> LinkFilter {
     LinkFilter { message: Some(message), ..LinkFilter::default() }
 }
@@ -24,7 +24,7 @@ async fn by_code(store: &dyn Store, code: LinkCode) -> Option<Link> {
     store.link_by_code(code).await.expect("the link is read")
 }
 
-/// A plan for one text with one link that has this code.
+/// A plan for one message with one link that has this code.
 fn plan_with(rig: &Rig, account: &sms_core::account::Account, to: u16, code: LinkCode) -> SendPlan {
     let mut plan = rig.plan(account, &tracked("https://example.com/menu", [to]));
     plan.links[0].code = code;
@@ -33,7 +33,7 @@ fn plan_with(rig: &Rig, account: &sms_core::account::Account, to: u16, code: Lin
 
 scenarios! { Link;
     /// The links of an accepted send are kept as they were planned, one for each URL and person,
-    /// found by id, by code and by text.
+    /// found by id, by code and by message.
     async fn links_are_kept_with_their_texts(rig: &Rig) {
         let account = rig.account(100).await;
         let plan = rig.plan(&account, &tracked(BODY, [1, 2]));
@@ -67,8 +67,8 @@ scenarios! { Link;
         assert_eq!(by_code(&**rig.store(), code("AAAAAAAAAA")).await, None);
     }
 
-    /// Links are listed newest first, page by page, and nobody else's; filters by text and by
-    /// campaign narrow the list down together.
+    /// Links are listed newest first, page by page, and only the account's own; filters by words
+    /// and by campaign narrow the list down together.
     async fn links_are_listed_newest_first(rig: &Rig) {
         let (account, other) = (rig.account(100).await, rig.account(100).await);
         let campaign = |n| Some(CampaignId::from_u128(n));
@@ -199,7 +199,7 @@ scenarios! { Link;
         assert_eq!(rig.claim_all().await.texts.len(), 1);
     }
 
-    /// A plan that has one code twice is out of date as well.
+    /// A plan that has one code twice is out of date, too.
     async fn one_code_twice_makes_a_plan_stale(rig: &Rig) {
         let account = rig.account(10).await;
         let mut plan = rig.plan(&account, &tracked(BODY, [1]));

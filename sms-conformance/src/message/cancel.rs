@@ -1,4 +1,4 @@
-//! Cancelling: a text goes back into credits, once, or is on its way.
+//! Cancelling: a message is refunded once, or is already being submitted.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +30,8 @@ async fn cancel(
 }
 
 scenarios! { Message;
-    /// A queued text is cancelled: it never leaves, and all it cost goes back, with one entry.
+    /// A queued message is cancelled: it is never submitted, and its whole cost is refunded with
+    /// one entry.
     async fn a_queued_text_is_cancelled_and_refunded(rig: &Rig) {
         let account = rig.account(10).await;
         let sent =
@@ -53,7 +54,7 @@ scenarios! { Message;
         assert_eq!(rig.claim_all().await.ids(), [sent.messages[1].id]);
     }
 
-    /// A scheduled text is cancelled, and does not leave at its time either.
+    /// A scheduled message is cancelled, and does not leave at its time either.
     async fn a_scheduled_text_is_cancelled_and_never_leaves(rig: &Rig) {
         let account = rig.account(10).await;
         let request = request([1]).schedule_at(rig.now().plus(days(1)));
@@ -78,7 +79,7 @@ scenarios! { Message;
         assert_eq!((rig.balance(&account).await, rig.ledger(account.id).await.len()), (10, 3));
     }
 
-    /// A text on its way or past it is not cancelled; the refusal says where it stands.
+    /// A message on its way or past it is not cancelled; the refusal says where it stands.
     async fn a_text_on_its_way_is_not_cancelled(rig: &Rig) {
         let account = rig.account(10).await;
         let number = rig.dedicated_number(person(900), &account).await;
@@ -105,7 +106,7 @@ scenarios! { Message;
         assert_eq!(rig.balance(&account).await, 9);
     }
 
-    /// Another account's text is no text of this one's, and stays as it was.
+    /// A message of another account does not exist for this one, and does not change.
     async fn another_accounts_text_cannot_be_cancelled(rig: &Rig) {
         let (account, other) = (rig.account(10).await, rig.account(10).await);
         let message = rig.text(&account, 1).await;
@@ -118,7 +119,7 @@ scenarios! { Message;
         assert_eq!(rig.claim_all().await.texts.len(), 1);
     }
 
-    /// A cancelled test text gives nothing back, for it took nothing.
+    /// A cancelled test message is not refunded, because it cost nothing.
     async fn a_cancelled_test_text_refunds_nothing(rig: &Rig) {
         let account = rig.account(10).await;
         let sent = rig.send_test(&account, &request([1])).await;
@@ -136,7 +137,7 @@ scenarios! { Message;
         assert_eq!(rig.deliveries(&endpoint).await, []);
     }
 
-    /// Many cancel one text at once: one does, and it is refunded once.
+    /// Many cancel one message at once: one succeeds, and the message is refunded once.
     async fn of_racing_cancellations_one_wins(rig: &Rig) {
         let account = rig.account(10).await;
         let message = rig.text(&account, 1).await;
@@ -152,8 +153,8 @@ scenarios! { Message;
         assert_eq!(rig.balance(&account).await, 10);
     }
 
-    /// Cancellations race with workers: each text is either cancelled and refunded or taken, never
-    /// both, never neither.
+    /// Cancellations race with workers: each message is either cancelled and refunded or taken,
+    /// never both, never neither.
     async fn a_text_is_either_cancelled_or_taken(rig: &Rig) {
         let account = rig.account(40).await;
         let sent = rig.send(&account, &request(1..=40)).await;

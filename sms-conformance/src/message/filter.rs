@@ -10,7 +10,7 @@ use sms_core::sending::request::SendRequest;
 use crate::Rig;
 use crate::rig::{days, millis, person, read_all, refused, request, taken, try_later};
 
-/// The texts that the filter leaves, read three at a time and, which is the same, all at once.
+/// The messages that the filter leaves, read three at a time and, which is the same, all at once.
 async fn filtered(rig: &Rig, account: &Account, filter: &MessageFilter) -> Vec<MessageId> {
     let read = async |page| {
         rig.store().message_list(account.id, filter, page).await.expect("texts are listed")
@@ -38,7 +38,7 @@ async fn cancel(rig: &Rig, account: &Account, message: MessageId) {
     rig.store().message_cancel(plan).await.expect("cancelled");
 }
 
-/// An account with two texts of every status, of several batches, references and moments.
+/// An account with two messages of every status, of several batches, references and moments.
 async fn account_with_everything(rig: &Rig) -> Account {
     let account = rig.account(100).await;
     let number = rig.dedicated_number(person(900), &account).await;
@@ -66,7 +66,7 @@ async fn account_with_everything(rig: &Rig) -> Account {
 }
 
 scenarios! { Message;
-    /// Sent and received texts are told apart.
+    /// Sent and received messages are told apart.
     async fn a_filter_by_direction_leaves_sent_or_received_texts(rig: &Rig) {
         let account = rig.account(5).await;
         let number = rig.dedicated_number(person(900), &account).await;
@@ -78,7 +78,7 @@ scenarios! { Message;
         }
     }
 
-    /// A text is found under its present status and under no earlier one, through every step.
+    /// A message is found under its present status and under no earlier one, through every step.
     async fn a_filter_by_status_follows_every_step(rig: &Rig) {
         let account = rig.account(5).await;
         let message = rig.text(&account, 1).await;
@@ -100,7 +100,7 @@ scenarios! { Message;
         found_only_as(MessageStatus::Delivered).await;
     }
 
-    /// A batch is all texts of one send.
+    /// A batch is all messages of one send.
     async fn a_filter_by_batch_leaves_one_send(rig: &Rig) {
         let (account, other) = (rig.account(9).await, rig.account(9).await);
         let first = rig.send(&account, &request([1, 2, 3, 4])).await;
@@ -175,7 +175,7 @@ scenarios! { Message;
         }
     }
 
-    /// Preparing searches changes no answer, for texts before and after.
+    /// Preparing searches changes no answer, for messages before and after.
     async fn preparing_searches_changes_no_answer(rig: &Rig) {
         let account = rig.account(50).await;
         let first = say(rig, &account, 1, "A table for two").await;
@@ -212,7 +212,7 @@ scenarios! { Message;
         assert_eq!(filtered(rig, &account, &between(before, after)).await, all);
     }
 
-    /// A text has to answer every question with yes: each combination of questions leaves what
+    /// A message has to answer every question with yes: each combination of questions leaves what
     /// `MessageFilter::accepts` accepts, newest first.
     async fn every_combination_of_questions_leaves_what_the_filter_accepts(rig: &Rig) {
         let account = account_with_everything(rig).await;

@@ -1,4 +1,4 @@
-//! Reading one text, and pages of them.
+//! Reading one message, and pages of them.
 
 use sms_core::dispatch::retry_delay;
 use sms_core::ids::MessageId;
@@ -28,7 +28,7 @@ fn ids(texts: &[Message]) -> Vec<MessageId> {
 }
 
 scenarios! { Message;
-    /// A text is read through its own account and no other.
+    /// A message is read through its own account and no other.
     async fn a_text_is_read_through_its_own_account_only(rig: &Rig) {
         let (account, other) = (rig.account(5).await, rig.account(5).await);
         let message = rig.text(&account, 1).await;
@@ -41,7 +41,7 @@ scenarios! { Message;
         assert_eq!(rig.messages(other.id, ALL).await, []);
     }
 
-    /// The timeline tells every step with its moment, oldest first.
+    /// The timeline shows every step with its moment, oldest first.
     async fn the_timeline_tells_every_step(rig: &Rig) {
         let account = rig.account(5).await;
         let begin = rig.now();
@@ -72,7 +72,8 @@ scenarios! { Message;
         );
     }
 
-    /// Texts are listed newest first, sent and received ones together, each with its newest state.
+    /// Messages are listed newest first, sent and received ones together, each with its newest
+    /// state.
     async fn texts_are_listed_newest_first(rig: &Rig) {
         let account = rig.account(5).await;
         let number = rig.dedicated_number(person(900), &account).await;
@@ -109,7 +110,7 @@ scenarios! { Message;
         );
     }
 
-    /// Pages neither repeat nor miss a text while newer ones arrive between them.
+    /// Pages neither repeat nor miss a message while newer ones arrive between them.
     async fn pages_stay_whole_while_newer_texts_arrive(rig: &Rig) {
         let account = rig.account(100).await;
         let sent = rig.send(&account, &request(1..=11)).await;
@@ -133,7 +134,7 @@ scenarios! { Message;
         }
     }
 
-    /// An account that does not exist has no texts.
+    /// An account that does not exist has no messages.
     async fn an_unknown_account_has_no_texts(rig: &Rig) {
         rig.account(5).await;
         assert_eq!(rig.messages(rig.id(), ALL).await, []);

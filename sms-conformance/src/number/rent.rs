@@ -43,7 +43,7 @@ async fn next(rig: &Rig) -> Option<Timestamp> {
     rig.store().rents_next().await.expect("answered")
 }
 
-/// The number as it is now, to its account and to what picks a number for a text.
+/// The number as it is now, to its account and to what picks a number for a message.
 async fn number_now(rig: &Rig, account: &Account, id: NumberId) -> Number {
     let held = rig.store().numbers_held(account.id).await.expect("read");
     let usable = rig.store().numbers_for(account.id).await.expect("read");

@@ -39,7 +39,7 @@ scenarios! { Receipt;
         assert_eq!(rig.deliveries(&endpoint).await.len(), 1);
     }
 
-    /// A receipt that was done already writes nothing, not even where it would change the text.
+    /// A receipt that was done already writes nothing, not even where it would change the message.
     async fn a_receipt_that_was_done_already_writes_nothing(rig: &Rig) {
         let account = rig.account(10).await;
         let message = rig.text_that_left(&account, 1).await;
@@ -62,7 +62,7 @@ scenarios! { Receipt;
         assert_eq!(rig.status(&account, message.id).await, MessageStatus::Delivered);
     }
 
-    /// Of two receipts owed for one text each is recorded by itself.
+    /// Of two receipts owed for one message each is recorded separately.
     async fn each_of_two_receipts_is_recorded_by_itself(rig: &Rig) {
         let account = rig.account(10).await;
         let twice = [owed(ReceiptStatus::Delivered), owed(ReceiptStatus::Delivered)];

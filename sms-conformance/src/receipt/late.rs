@@ -12,8 +12,8 @@ use crate::Rig;
 use crate::rig::{all_recorded, days, refused, request, taken};
 
 scenarios! { Receipt;
-    /// Receipts that many bring at once, each in a call of its own, are each recorded, whatever
-    /// else comes with them.
+    /// Receipts that many bring at once, each in a separate call, are each recorded, whatever else
+    /// comes with them.
     async fn receipts_brought_one_by_one_at_once_are_each_recorded(rig: &Rig) {
         let account = rig.account(100).await;
         let endpoint = rig.endpoint(&account, &[EventType::MessageDelivered]).await;
@@ -34,13 +34,14 @@ scenarios! { Receipt;
         assert_eq!(all_recorded(rig.store().receipts_record(Vec::new()).await), []);
     }
 
-    /// A receipt for a text that is unknown is answered as such, and writes nothing.
+    /// A receipt for a message that is unknown is answered as such, and writes nothing.
     async fn a_receipt_for_an_unknown_text_is_answered_as_such(rig: &Rig) {
         assert_eq!(rig.deliver(rig.id()).await, Recorded::NoSuchMessage);
         assert_eq!(rig.undeliver(rig.id()).await, Recorded::NoSuchMessage);
     }
 
-    /// A receipt for a text that has not been claimed yet changes nothing: the text still leaves.
+    /// A receipt for a message that has not been claimed yet changes nothing: the message still
+    /// leaves.
     async fn a_receipt_for_a_text_that_waits_changes_nothing(rig: &Rig) {
         let account = rig.account(10).await;
         let queued = rig.text(&account, 1).await;
@@ -55,7 +56,7 @@ scenarios! { Receipt;
         assert_eq!(rig.claim_all().await.texts.len(), 1);
     }
 
-    /// A receipt for a text that failed or was cancelled changes nothing: its refund stays.
+    /// A receipt for a message that failed or was cancelled changes nothing: its refund stays.
     async fn a_receipt_for_a_text_that_never_left_changes_nothing(rig: &Rig) {
         let account = rig.account(10).await;
         let failed = rig.text(&account, 1).await.id;
@@ -74,7 +75,7 @@ scenarios! { Receipt;
         assert_eq!(rig.balance(&account).await, 10);
     }
 
-    /// Copies of one receipt race: one changes the text, and the endpoints hear of it once.
+    /// Copies of one receipt race: one changes the message, and the endpoints hear of it once.
     async fn of_racing_copies_of_a_receipt_one_counts(rig: &Rig) {
         let account = rig.account(10).await;
         let message = rig.text_that_left(&account, 1).await;
@@ -88,7 +89,7 @@ scenarios! { Receipt;
         assert_eq!(rig.deliveries(&endpoint).await.len(), 1);
     }
 
-    /// Contradicting receipts race: whatever their order, the text was delivered.
+    /// Contradicting receipts race: whatever their order, the message was delivered.
     async fn of_racing_receipts_delivered_wins(rig: &Rig) {
         let account = rig.account(10).await;
         let absent = ReceiptStatus::Undelivered(ErrorCode::AbsentSubscriber);
@@ -103,8 +104,8 @@ scenarios! { Receipt;
         }
     }
 
-    /// Receipts race with the outcomes of the same texts: every text ends delivered, and each event
-    /// is raised once, the one of its leaving first.
+    /// Receipts race with the outcomes of the same messages: every message ends delivered, and each
+    /// event is raised once, the one of its leaving first.
     async fn receipts_that_race_with_outcomes_lose_nothing(rig: &Rig) {
         let account = rig.account(20).await;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;

@@ -8,7 +8,7 @@ use sms_core::receipt::{ReceiptStatus, Recorded};
 use crate::Rig;
 use crate::rig::{event_of, millis, person};
 
-/// The text as a receipt changed it.
+/// The message as a receipt changed it.
 fn changed(recorded: Recorded) -> Message {
     match recorded {
         Recorded::Changed(message) => message,
@@ -16,7 +16,7 @@ fn changed(recorded: Recorded) -> Message {
     }
 }
 
-/// The text that a receipt left as it was.
+/// The message that a receipt left as it was.
 fn unchanged(recorded: Recorded) -> Message {
     match recorded {
         Recorded::Unchanged(message) => message,
@@ -25,7 +25,7 @@ fn unchanged(recorded: Recorded) -> Message {
 }
 
 scenarios! { Receipt;
-    /// A delivered text says when, and tells the endpoints.
+    /// A delivered message has the time of its delivery, and notifies the endpoints.
     async fn a_delivered_text_says_when_and_tells_the_endpoints(rig: &Rig) {
         let account = rig.account(10).await;
         let message = rig.text_that_left(&account, 1).await;
@@ -42,7 +42,7 @@ scenarios! { Receipt;
         assert_eq!(event["data"], serde_json::to_value(&delivered).expect("a text is JSON"));
     }
 
-    /// An undelivered text says why, is not refunded, and tells the endpoints.
+    /// An undelivered message has the reason, is not refunded, and notifies the endpoints.
     async fn an_undelivered_text_says_why_and_is_not_refunded(rig: &Rig) {
         let account = rig.account(10).await;
         let message = rig.text_that_left(&account, 1).await;
@@ -59,7 +59,7 @@ scenarios! { Receipt;
         assert_eq!((rig.balance(&account).await, rig.ledger(account.id).await.len()), (9, 2));
     }
 
-    /// A text reported undelivered and then delivered was delivered: error and failure are gone.
+    /// A message reported undelivered and then delivered was delivered: error and failure are gone.
     async fn delivered_wins_over_an_earlier_undelivered(rig: &Rig) {
         let account = rig.account(10).await;
         let message = rig.text_that_left(&account, 1).await;
@@ -77,7 +77,7 @@ scenarios! { Receipt;
         assert_eq!(kinds, [EventType::MessageFailed, EventType::MessageDelivered]);
     }
 
-    /// A text that was delivered stays delivered, whatever a later receipt says.
+    /// A message that was delivered stays delivered, whatever a later receipt says.
     async fn a_delivered_text_stays_delivered(rig: &Rig) {
         let account = rig.account(10).await;
         let message = rig.text_that_left(&account, 1).await;
@@ -89,7 +89,7 @@ scenarios! { Receipt;
         assert_eq!((kept, timeline.len()), (delivered, 4));
     }
 
-    /// A receipt that comes twice changes a text once and tells the endpoints once.
+    /// A receipt that comes twice changes a message once and notifies the endpoints once.
     async fn a_repeated_receipt_changes_nothing(rig: &Rig) {
         let account = rig.account(10).await;
         let message = rig.text_that_left(&account, 1).await;
@@ -102,8 +102,8 @@ scenarios! { Receipt;
         assert_eq!(rig.deliveries(&endpoint).await.len(), 1);
     }
 
-    /// A receipt for a text that is still in a worker's hands proves that it left: it goes through
-    /// `sent`, and its place in the queue is gone.
+    /// A receipt for a message that is still in a worker's hands proves that it left: it goes
+    /// through `sent`, and its place in the queue is gone.
     async fn a_receipt_proves_that_a_text_left(rig: &Rig) {
         let account = rig.account(10).await;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
@@ -131,7 +131,7 @@ scenarios! { Receipt;
     }
 
     /// Receipts of one call are recorded in the order given, each against what the ones before it
-    /// left, and unknown texts are answered as such.
+    /// left, and unknown messages are answered as such.
     async fn receipts_of_one_call_are_recorded_in_turn(rig: &Rig) {
         let account = rig.account(10).await;
         let message = rig.text_that_left(&account, 1).await;
@@ -187,7 +187,7 @@ scenarios! { Receipt;
         assert_eq!(rig.status(&two, expected[199]).await, MessageStatus::Delivered);
     }
 
-    /// A receipt for a text that came in changes nothing.
+    /// A receipt for a message that came in changes nothing.
     async fn a_receipt_for_a_received_text_changes_nothing(rig: &Rig) {
         let account = rig.account(10).await;
         let number = rig.dedicated_number(person(900), &account).await;

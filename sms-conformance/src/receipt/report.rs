@@ -1,4 +1,4 @@
-//! What networks report of parts, under ids of their own.
+//! What networks report of parts, under their own ids.
 
 use sms_core::account::Account;
 use sms_core::dispatch::{OutcomePlan, OutcomeRecorded};
@@ -41,7 +41,7 @@ fn status(reported: &Reported) -> Option<MessageStatus> {
     }
 }
 
-/// Sends a text that leaves in parts that the network calls so.
+/// Sends a message that leaves in parts that the network calls so.
 async fn text_of_parts(rig: &Rig, account: &Account, ids: &[&str]) -> MessageId {
     let text = rig.text(account, 1).await.id;
     let hand = rig.claim_all().await;
@@ -61,7 +61,7 @@ async fn tidied(rig: &Rig) -> usize {
 }
 
 scenarios! { Receipt;
-    /// A report finds its text by the id that the network gave when it took it.
+    /// A report finds its message by the id that the network gave when it took it.
     async fn a_report_finds_its_text(rig: &Rig) {
         let account = rig.account(10).await;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
@@ -89,7 +89,7 @@ scenarios! { Receipt;
         assert_eq!(rig.status(&account, text).await, MessageStatus::Delivered);
     }
 
-    /// A text of several parts is delivered when all of them are.
+    /// A message of several parts is delivered when all of them are.
     async fn a_text_is_delivered_when_all_of_its_parts_are(rig: &Rig) {
         let account = rig.account(10).await;
         let text = text_of_parts(rig, &account, &["a", "b", "c"]).await;
@@ -104,7 +104,7 @@ scenarios! { Receipt;
         assert_eq!(stored.times.delivered_at, Some(rig.now()));
     }
 
-    /// A text of several parts is undelivered as soon as one is, and delivered should that one
+    /// A message of several parts is undelivered as soon as one is, and delivered should that one
     /// and all others be delivered after all.
     async fn a_text_is_undelivered_when_one_of_its_parts_is(rig: &Rig) {
         let account = rig.account(10).await;
@@ -153,8 +153,8 @@ scenarios! { Receipt;
         assert_eq!(rig.next_dispatch().await, None);
     }
 
-    /// A network that counts its ids anew gives a text one that another part had: a report that
-    /// came before the text was claimed is not of this part, and one that comes later is.
+    /// A network that counts its ids anew gives a message one that another part had: a report that
+    /// came before the message was claimed is not of this part, and one that comes later is.
     async fn a_report_from_before_the_hand_over_began_is_of_another_part(rig: &Rig) {
         let account = rig.account(10).await;
         report(rig, "a", Delivered).await;
@@ -242,7 +242,7 @@ scenarios! { Receipt;
         }
     }
 
-    /// Reports of one text's parts that race with each other make it delivered once.
+    /// Reports of one message's parts that race with each other make it delivered once.
     async fn racing_reports_of_the_parts_of_a_text_deliver_it_once(rig: &Rig) {
         let account = rig.account(10).await;
         let endpoint = rig.endpoint(&account, &[EventType::MessageDelivered]).await;
@@ -270,7 +270,7 @@ scenarios! { Receipt;
         assert_eq!(rig.status(&account, text).await, MessageStatus::Sent);
     }
 
-    /// An id that a network uses again belongs to the text that it was last given to.
+    /// An id that a network uses again belongs to the message that it was last given to.
     async fn an_id_that_is_used_again_belongs_to_the_later_text(rig: &Rig) {
         let account = rig.account(10).await;
         let first = text_of_parts(rig, &account, &["a"]).await;
@@ -306,8 +306,8 @@ scenarios! { Receipt;
         assert_eq!(rig.status(&account, text).await, MessageStatus::Undelivered);
     }
 
-    /// A text that left perhaps is handed over again, and its timeline says so however often; one
-    /// that is given up ends as undelivered, keeps its price, and has both events.
+    /// A message that may have been sent is handed over again, and its timeline says so however
+    /// often; one that is given up ends as undelivered, keeps its price, and has both events.
     async fn what_left_perhaps_is_tried_again_or_given_up(rig: &Rig) {
         let account = rig.account(10).await;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
@@ -339,7 +339,7 @@ scenarios! { Receipt;
         assert_eq!(rig.deliveries(&endpoint).await.len(), 2);
     }
 
-    /// A report of a text that failed before it left changes nothing.
+    /// A report of a message that failed before it left changes nothing.
     async fn a_report_of_a_text_that_failed_changes_nothing(rig: &Rig) {
         let account = rig.account(10).await;
         let text = rig.text(&account, 1).await.id;

@@ -107,13 +107,13 @@ impl Rig {
         found.expect("the campaign is read")
     }
 
-    /// How many of a campaign's texts stand where.
+    /// How many of a campaign's messages stand where.
     pub async fn counts(&self, campaign: &Campaign) -> Counts {
         let found = self.campaign_now(campaign).await.expect("the campaign is there");
         found.launch.expect("it was launched").counts
     }
 
-    /// The texts of a campaign, in the order they were made.
+    /// The messages of a campaign, in the order they were made.
     pub async fn texts_of(&self, campaign: &Campaign) -> Vec<Message> {
         let filter = MessageFilter { campaign_id: Some(campaign.id), ..MessageFilter::default() };
         let mut texts = self.messages(campaign.account, &filter).await;
@@ -121,7 +121,7 @@ impl Rig {
         texts
     }
 
-    /// The owner's wish to cancel a campaign.
+    /// The owner's request to cancel a campaign.
     pub fn campaign_cancel_plan(&self, campaign: &Campaign) -> CancelPlan {
         CancelPlan { account: campaign.account, campaign: campaign.id, at: self.now() }
     }
@@ -134,7 +134,7 @@ impl Rig {
         self.store().campaign_cancel(self.campaign_cancel_plan(campaign)).await
     }
 
-    /// A portion of the texts of a cancelled campaign, from the first that is left.
+    /// A portion of the messages of a cancelled campaign, from the first that is left.
     pub fn sweep_plan(&self, campaign: &Campaign, limit: usize) -> SweepPlan {
         SweepPlan {
             account: campaign.account,
@@ -146,13 +146,13 @@ impl Rig {
         }
     }
 
-    /// Cancels a campaign and its texts.
+    /// Cancels a campaign and its messages.
     pub async fn cancel_campaign(&self, campaign: &Campaign) {
         self.mark_cancelled(campaign).await.expect("the campaign is cancelled");
         self.sweep(campaign).await;
     }
 
-    /// Cancels the texts that a cancelled campaign has left.
+    /// Cancels the messages that a cancelled campaign has left.
     pub async fn sweep(&self, campaign: &Campaign) {
         while self.sweep_one(campaign, 3).await {}
     }
@@ -176,8 +176,8 @@ impl Rig {
         .await
     }
 
-    /// Checks the campaigns of an account against its texts: counts are a recount, what was taken
-    /// is what the texts cost, and it is complete when the last text stopped waiting.
+    /// Checks the campaigns of an account against its messages: counts are a recount, what was
+    /// taken is what the messages cost, and it is complete when the last message stopped waiting.
     pub(crate) async fn audit_campaigns(&self, account: AccountId, messages: &[Message]) {
         for campaign in self.campaigns(account).await {
             assert_eq!(self.campaign_now(&campaign).await.as_ref(), Some(&campaign));

@@ -44,12 +44,12 @@ impl Rig {
         all.iter().map(|one| one.number).collect()
     }
 
-    /// How many texts an account has not read.
+    /// How many messages an account has not read.
     pub async fn unread_total(&self, account: &Account) -> u64 {
         self.store().unread_total(account.id).await.expect("the count is read")
     }
 
-    /// Marks what a person texted as read; how many texts.
+    /// Marks what a person sent as read. Returns how many messages.
     pub async fn read(&self, account: &Account, n: u16) -> Option<u64> {
         let read = self.store().conversation_read(account.id, person(n), self.now()).await;
         read.expect("the texts are marked")
@@ -99,14 +99,14 @@ impl Rig {
         self.store().keyword_get(account, id).await.expect("the keyword is read")
     }
 
-    /// There is one conversation for each number that has texted the account, in the order of their
-    /// newest texts, and what is unread is counted exactly.
+    /// There is one conversation for each number that has sent the account a message, in the order
+    /// of their newest messages, and what is unread is counted exactly.
     pub(crate) async fn audit_conversations(&self, account: AccountId, texts: &[Message]) {
         let mut newest: BTreeMap<E164, &Message> = BTreeMap::new();
         let mut unread: BTreeMap<E164, u64> = BTreeMap::new();
         for text in texts {
             let number = text.contact_number();
-            // Texts come newest first.
+            // Messages come newest first.
             newest.entry(number).or_insert(text);
             if text.direction == Direction::Inbound {
                 *unread.entry(number).or_default() += u64::from(text.times.read_at.is_none());
@@ -132,7 +132,7 @@ impl Rig {
         }
     }
 
-    /// The newest text of an account.
+    /// The newest message of an account.
     pub async fn newest_text(&self, account: &Account) -> Message {
         self.messages(account.id, &MessageFilter::default()).await.remove(0)
     }

@@ -15,37 +15,37 @@ use super::{Rig, person};
 /// More than any scenario has.
 const ALL: usize = 10_000;
 
-/// What a worker has in hand after a claim.
+/// What a worker holds after a claim.
 #[derive(Debug, Clone)]
 pub struct Hand {
     /// The hold it has them under.
     pub token: LeaseToken,
-    /// The texts, the longest due first.
+    /// The messages, the longest due first.
     pub texts: Vec<OutboundText>,
     /// How many fell due but had to fail.
     pub failed: u32,
-    /// How many fell due that left perhaps, and were given up.
+    /// How many fell due that may have been sent, and were given up.
     pub given_up: u32,
 }
 
 impl Hand {
-    /// Which texts they are.
+    /// Which messages they are.
     pub fn ids(&self) -> Vec<MessageId> {
         self.texts.iter().map(|text| text.message).collect()
     }
 }
 
-/// The route took a text.
+/// The route took a message.
 pub fn taken() -> HandOver {
     taken_with([])
 }
 
-/// A simulated route took a text, and something will come back.
+/// A simulated route took a message, and something will come back.
 pub fn taken_with(simulated: impl Into<Vec<Simulated>>) -> HandOver {
     HandOver::Taken { simulated: simulated.into() }
 }
 
-/// The network refused a text.
+/// The network refused a message.
 pub fn refused() -> HandOver {
     HandOver::Refused { error: ErrorCode::RejectedByNetwork, detail: None }
 }
@@ -55,30 +55,30 @@ pub fn unanswered() -> HandOver {
     HandOver::Unanswered { detail: "no answer came".to_owned() }
 }
 
-/// The network was too busy for a text.
+/// The network was too busy for a message.
 pub fn try_later() -> HandOver {
     HandOver::TryLater { detail: "throttled by the network".to_owned() }
 }
 
 impl Rig {
-    /// A lease from now on, under a token of its own.
+    /// A lease from now on, under a new token.
     pub fn lease(&self) -> Lease {
         Lease { token: self.token(), until: self.now().plus(LEASE) }
     }
 
-    /// A token that is nobody else's.
+    /// A token that no other worker has.
     pub fn token(&self) -> LeaseToken {
         let random = self.random();
         LeaseToken((u128::from(random.next_u64()) << 64) | u128::from(random.next_u64()))
     }
 
-    /// A worker's wish for up to `limit` texts.
+    /// A request to claim up to `limit` messages.
     pub fn claim_plan(&self, limit: usize) -> ClaimPlan {
         let wanted = Wanted::AllBut(Vec::new());
         ClaimPlan { at: self.now(), limit, lease: self.lease(), wanted, ids: self.ids() }
     }
 
-    /// Claims up to `limit` texts.
+    /// Claims up to `limit` messages.
     pub async fn claim(&self, limit: usize) -> Hand {
         let plan = self.claim_plan(limit);
         let token = plan.lease.token;
@@ -89,18 +89,18 @@ impl Rig {
         Hand { token, texts, failed, given_up }
     }
 
-    /// Claims every text that is due.
+    /// Claims every message that is due.
     pub async fn claim_all(&self) -> Hand {
         self.claim(ALL).await
     }
 
-    /// What became of one hand-over, of a text claimed at this moment.
+    /// The outcome of one submission, of a message claimed at this moment.
     pub fn outcome(&self, message: MessageId, token: LeaseToken, result: HandOver) -> OutcomePlan {
         let (claimed_at, at) = (self.now(), self.now());
         OutcomePlan { message, token, claimed_at, result, at, ids: self.ids() }
     }
 
-    /// Records what became of one hand-over.
+    /// Records the outcome of one submission.
     pub async fn record(
         &self,
         message: MessageId,
@@ -118,13 +118,13 @@ impl Rig {
         recorded
     }
 
-    /// Records the same outcome for all that a worker has in hand.
+    /// Records the same outcome for all that a worker holds.
     pub async fn finish(&self, hand: &Hand, result: &HandOver) -> Vec<OutcomeRecorded> {
         let plan = |text: &OutboundText| self.outcome(text.message, hand.token, result.clone());
         self.record_all(hand.texts.iter().map(plan).collect()).await
     }
 
-    /// Has every text leave that is due.
+    /// Submits every message that is due.
     pub async fn leave_all(&self) {
         let hand = self.claim_all().await;
         for recorded in self.finish(&hand, &taken()).await {
@@ -132,7 +132,7 @@ impl Rig {
         }
     }
 
-    /// Sends one live text and has it leave; the text as it is then.
+    /// Sends one live message and submits it. Returns the message as it is then.
     pub async fn text_that_left(&self, account: &Account, to: u16) -> Message {
         let id = self.text(account, to).await.id;
         self.leave_all().await;
@@ -141,7 +141,7 @@ impl Rig {
         message
     }
 
-    /// Sends one live text, has it leave, and has `simulated` come back for it.
+    /// Sends one live message, has it leave, and has `simulated` come back for it.
     pub async fn text_that_brings(
         &self,
         account: &Account,
@@ -160,7 +160,7 @@ impl Rig {
         due.expect("follow-ups are read")
     }
 
-    /// When the next text can be claimed.
+    /// When the next message can be claimed.
     pub async fn next_dispatch(&self) -> Option<Timestamp> {
         self.store().dispatch_next().await.expect("the queue is read")
     }

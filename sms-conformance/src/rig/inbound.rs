@@ -1,4 +1,4 @@
-//! Texts that come in, and the opt-outs they make.
+//! Messages that come in, and the opt-outs they make.
 
 use sms_core::account::Account;
 use sms_core::inbound::{InboundPlan, InboundText, Origin, TakenIn};
@@ -9,7 +9,7 @@ use sms_core::route::RouteName;
 use super::{Rig, person};
 
 impl Rig {
-    /// A text from `from` to one of our numbers, to be taken in.
+    /// A message from `from` to one of our numbers, to be taken in.
     pub fn inbound_plan(&self, from: u16, to: E164, body: &str, origin: Origin) -> InboundPlan {
         let text = InboundText {
             from: person(from),
@@ -20,17 +20,17 @@ impl Rig {
         InboundPlan::new(text, origin, self.now(), self.ids())
     }
 
-    /// Takes in a planned text.
+    /// Takes in a planned message.
     pub async fn take_in(&self, plan: InboundPlan) -> TakenIn {
         self.store().inbound_take(plan).await.expect("the text is taken in")
     }
 
-    /// Someone texts one of our numbers.
+    /// Someone sends a message to one of our numbers.
     pub async fn inbound(&self, from: u16, to: E164, body: &str) -> TakenIn {
         self.take_in(self.inbound_plan(from, to, body, Origin::Network)).await
     }
 
-    /// Someone texts one of our numbers, and the text belongs to an account.
+    /// Someone sends a message to one of our numbers, and the message belongs to an account.
     pub async fn inbound_routed(&self, from: u16, to: E164, body: &str) -> Message {
         match self.inbound(from, to, body).await {
             TakenIn::Routed(message) => message,
@@ -38,8 +38,8 @@ impl Rig {
         }
     }
 
-    /// The person opts out of the account's texts, by a STOP to a number of its own that lasts no
-    /// longer.
+    /// The person opts out of the account's messages, by a STOP to a dedicated number that exists
+    /// only for this.
     pub async fn opt_out(&self, account: &Account, from: u16) {
         let number = self.dedicated_number(person(999), account).await;
         let message = self.inbound_routed(from, number.phone, "STOP").await;
@@ -48,7 +48,7 @@ impl Rig {
         assert!(self.store().number_delete(number.id).await.expect("the number is removed"));
     }
 
-    /// Whether the account must not text this person.
+    /// Whether the account must not send this person messages.
     pub async fn has_opted_out(&self, account: &Account, n: u16) -> bool {
         let among = self.store().opt_outs_among(account.id, &[person(n)]).await;
         among.expect("opt-outs are read").contains(&person(n))

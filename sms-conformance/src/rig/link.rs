@@ -9,7 +9,7 @@ use sms_core::sending::settle::Sent;
 
 use super::{Rig, all_recorded, page, person, read_all};
 
-/// A request to text these people a body whose links are tracked.
+/// A request to send these people a body whose links are tracked.
 pub fn tracked(body: &str, people: impl IntoIterator<Item = u16>) -> SendRequest {
     let numbers = people.into_iter().map(person);
     numbers.fold(SendRequest::new(body).track_links(), |request, number| {
@@ -18,7 +18,7 @@ pub fn tracked(body: &str, people: impl IntoIterator<Item = u16>) -> SendRequest
 }
 
 impl Rig {
-    /// Sends a text with one tracked link to one person; the link.
+    /// Sends a message with one tracked link to one person; the link.
     pub async fn link(&self, account: &Account, to: u16) -> Link {
         let plan = self.plan(account, &tracked("https://example.com/menu", [to]));
         let link = plan.links[0].clone();

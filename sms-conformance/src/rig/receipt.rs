@@ -6,7 +6,7 @@ use sms_core::receipt::{Receipt, ReceiptPlan, ReceiptStatus, Recorded};
 
 use super::{Rig, all_recorded};
 
-/// What a receipt says of a text that the network could not deliver.
+/// What a receipt says of a message that the network could not deliver.
 const UNDELIVERED: ReceiptStatus = ReceiptStatus::Undelivered(ErrorCode::AbsentSubscriber);
 
 impl Rig {
@@ -39,12 +39,12 @@ impl Rig {
         recorded
     }
 
-    /// The network says that a text was delivered.
+    /// The network says that a message was delivered.
     pub async fn deliver(&self, message: MessageId) -> Recorded {
         self.record_receipt(self.receipt(message, ReceiptStatus::Delivered)).await
     }
 
-    /// The network says that a text could not be delivered.
+    /// The network says that a message could not be delivered.
     pub async fn undeliver(&self, message: MessageId) -> Recorded {
         self.record_receipt(self.receipt(message, UNDELIVERED)).await
     }

@@ -1,4 +1,4 @@
-//! Sends, through the real planning, and the texts they make.
+//! Sends, through the real planning, and the messages they make.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -20,7 +20,7 @@ use sms_core::store::CommitError;
 
 use super::{Rig, our_number, person, read_all};
 
-/// A request to text these people; it costs one credit each.
+/// A request to send these people a message; it costs one credit each.
 pub fn request(people: impl IntoIterator<Item = u16>) -> SendRequest {
     request_with_body(people, "Your table is ready")
 }
@@ -39,7 +39,7 @@ pub fn key(text: &str) -> IdempotencyKey {
     text.parse().expect("1 to 200 printable characters")
 }
 
-/// A request to text one person under an idempotency key.
+/// A request to send one person a message under an idempotency key.
 pub fn request_with_key(to: u16, text: &str) -> SendRequest {
     request([to]).idempotency_key(key(text))
 }
@@ -112,32 +112,32 @@ impl Rig {
         answers
     }
 
-    /// Sends live texts.
+    /// Sends live messages.
     pub async fn send(&self, account: &Account, request: &SendRequest) -> Sent {
         self.accept(self.plan(account, request)).await.expect("the send is accepted")
     }
 
-    /// Sends test texts.
+    /// Sends test messages.
     pub async fn send_test(&self, account: &Account, request: &SendRequest) -> Sent {
         self.accept(self.test_plan(account, request)).await.expect("the test send is accepted")
     }
 
-    /// Sends one live text.
+    /// Sends one live message.
     pub async fn text(&self, account: &Account, to: u16) -> Message {
         self.send(account, &request([to])).await.messages.remove(0)
     }
 
-    /// A wish to cancel a text.
+    /// A request to cancel a message.
     pub fn cancel_plan(&self, account: &Account, message: MessageId) -> CancelPlan {
         CancelPlan { account: account.id, message, at: self.now(), ids: self.ids() }
     }
 
-    /// One text as it is now.
+    /// One message as it is now.
     pub async fn message(&self, account: &Account, id: MessageId) -> Message {
         self.message_and_timeline(account.id, id).await.0
     }
 
-    /// One text as it is now, with its timeline.
+    /// One message as it is now, with its timeline.
     pub async fn message_and_timeline(
         &self,
         account: AccountId,
@@ -147,18 +147,18 @@ impl Rig {
         found.expect("the text is there")
     }
 
-    /// Where one text stands.
+    /// Where one message stands.
     pub async fn status(&self, account: &Account, id: MessageId) -> MessageStatus {
         self.message(account, id).await.status
     }
 
-    /// The statuses that a text went through, oldest first.
+    /// The statuses that a message went through, oldest first.
     pub async fn statuses(&self, account: &Account, id: MessageId) -> Vec<MessageStatus> {
         let (_, timeline) = self.message_and_timeline(account.id, id).await;
         timeline.iter().map(|line| line.status).collect()
     }
 
-    /// All texts of the account that the filter accepts, newest first.
+    /// All messages of the account that the filter accepts, newest first.
     pub async fn messages(&self, account: AccountId, filter: &MessageFilter) -> Vec<Message> {
         read_all(100, async |page| {
             let page = self.store().message_list(account, filter, page).await;

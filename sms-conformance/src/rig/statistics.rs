@@ -25,7 +25,7 @@ impl Rig {
         folded
     }
 
-    /// Compares statistics with a recount of the account's texts and ledger, over periods that
+    /// Compares statistics with a recount of the account's messages and ledger, over periods that
     /// begin and end at, and a millisecond after, moments at which something happened.
     pub async fn audit_statistics(&self, account: AccountId) {
         let things = self.recount(account).await;
@@ -54,7 +54,7 @@ impl Rig {
         }
     }
 
-    /// Everything that counts, read from texts and ledger one by one.
+    /// Everything that counts, read from messages and ledger one by one.
     async fn recount(&self, account: AccountId) -> Vec<(Timestamp, Counted, i64)> {
         let mut things = Vec::new();
         for message in self.messages(account, &MessageFilter::default()).await {

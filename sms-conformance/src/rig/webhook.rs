@@ -64,7 +64,7 @@ impl Rig {
         self.update_endpoint(endpoint, change).await
     }
 
-    /// Makes an account whose only endpoint wants inbound texts, and a number of its own to raise
+    /// Makes an account whose only endpoint wants inbound messages, and a dedicated number to raise
     /// them with.
     pub async fn listener(&self, number: E164) -> (Account, Endpoint) {
         let account = self.account(0).await;
@@ -73,7 +73,7 @@ impl Rig {
         (account, endpoint)
     }
 
-    /// Raises `message.received` so many times, by texts to an account's own number.
+    /// Raises `message.received` so many times, by messages to an account's own number.
     pub async fn raise(&self, number: E164, count: usize) {
         for _ in 0..count {
             self.inbound_routed(1, number, "Hello").await;

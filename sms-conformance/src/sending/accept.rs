@@ -13,7 +13,7 @@ use crate::rig::{
 };
 
 scenarios! { Sending;
-    /// An accepted send writes its texts, one ledger entry and the balance, and answers in the
+    /// An accepted send writes its messages, one ledger entry and the balance, and answers in the
     /// order of the recipients.
     async fn an_accepted_send_writes_its_texts_its_entry_and_the_balance(rig: &Rig) {
         let account = rig.account(10).await;
@@ -38,7 +38,7 @@ scenarios! { Sending;
         assert_eq!(rig.claim_all().await.texts.len(), 3);
     }
 
-    /// A text keeps everything it was accepted with, whatever its alphabet.
+    /// A message keeps everything it was accepted with, whatever its alphabet.
     async fn a_text_keeps_everything_it_was_accepted_with(rig: &Rig) {
         let account = rig.account(10).await;
         let body = "Café “Жар-птица” \\ %_'\"$1 {phone}\r\n\t🐦".repeat(2);
@@ -55,7 +55,7 @@ scenarios! { Sending;
         assert_eq!(rig.balance(&account).await, 10 - u64::from(kept.segments.get()));
     }
 
-    /// Recipients that cannot be texted are named with the reason, and cost nothing.
+    /// Recipients that cannot be sent messages are named with the reason, and cost nothing.
     async fn rejected_recipients_are_named_and_cost_nothing(rig: &Rig) {
         let account = rig.account(10).await;
         let request = request([1]).to("nonsense, 07700 900001, 020 7946 0000, +33 6 12 34 56 78");
@@ -73,8 +73,8 @@ scenarios! { Sending;
         assert_eq!((again.replay, again.rejected), (Replay::Repeated, expected.to_vec()));
     }
 
-    /// A send whose recipients are all rejected is accepted without a text or an entry, and a retry
-    /// of it is known again.
+    /// A send whose recipients are all rejected is accepted without a message or an entry, and a
+    /// retry of it is known again.
     async fn a_send_that_rejects_everybody_is_accepted_and_known_again(rig: &Rig) {
         let account = rig.account(0).await;
         let request = SendRequest::new("Hello").to("nonsense").idempotency_key(key("k"));

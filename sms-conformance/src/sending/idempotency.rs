@@ -20,8 +20,8 @@ async fn cancel(rig: &Rig, sent: &Sent, position: usize) {
 }
 
 scenarios! { Sending;
-    /// A retry gets the first answer, texts and amounts as they were when accepted, even after the
-    /// texts moved on and the balance changed.
+    /// A retry gets the first answer, messages and amounts as they were when accepted, even after
+    /// the messages moved on and the balance changed.
     async fn a_replay_shows_the_texts_as_they_were_accepted(rig: &Rig) {
         let account = rig.account(10).await;
         let request = request([1, 2, 3, 4, 5]).to("nonsense").idempotency_key(key("k"));
@@ -42,7 +42,7 @@ scenarios! { Sending;
         assert!(again.messages.iter().all(|text| text.status == MessageStatus::Queued));
     }
 
-    /// A retry of a scheduled send shows its texts as scheduled, even after they left or were
+    /// A retry of a scheduled send shows its messages as scheduled, even after they left or were
     /// cancelled.
     async fn a_replay_of_a_scheduled_send_shows_it_as_scheduled(rig: &Rig) {
         let account = rig.account(10).await;
@@ -58,7 +58,7 @@ scenarios! { Sending;
     }
 
     /// An accepted send is found under its key for as long as it is kept, in its own account, and
-    /// its answer can be given again without a plan, as it was, after the texts moved on.
+    /// its answer can be given again without a plan, as it was, after the messages moved on.
     async fn an_earlier_send_is_found_under_its_key(rig: &Rig) {
         let (account, other) = (rig.account(5).await, rig.account(5).await);
         let wanted = request_with_key(1, "k").to("nonsense, 07700 900002");

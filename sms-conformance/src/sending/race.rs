@@ -15,7 +15,7 @@ use crate::rig::{key, person, refusal_of, request, request_with_key};
 
 type Answer = Result<Sent, CommitError<SendRefused>>;
 
-/// Commits each plan by a call of its own, all at once.
+/// Commits each plan by a separate call, all at once.
 fn race_sends(rig: &Rig, plans: Vec<SendPlan>) -> Vec<Answer> {
     rig.race_each(plans, |store, plan| async move { store.send_accept(vec![plan]).await.remove(0) })
 }

@@ -41,7 +41,7 @@ scenarios! { Sending;
         assert_eq!(other.replay, Replay::First, "only an accepted send keeps its key");
     }
 
-    /// Refusals hold up nothing: once there are credits, every text of the account is sent.
+    /// Refusals hold up nothing: once there are credits, every message of the account is sent.
     async fn an_account_that_was_refused_sends_all_once_it_has_credits(rig: &Rig) {
         let account = rig.account(0).await;
         for _ in 0..4 {
@@ -103,8 +103,8 @@ scenarios! { Sending;
         assert_eq!(rig.next_dispatch().await, None);
     }
 
-    /// A plan to text someone who has opted out since is out of date, and nothing of it is written,
-    /// its key included.
+    /// A plan to send a message to someone who has opted out since is out of date, and nothing of
+    /// it is written, its key included.
     async fn an_opt_out_since_planning_makes_the_plan_stale(rig: &Rig) {
         let account = rig.account(5).await;
         let request = request([1, 2, 3]).idempotency_key(key("k"));
@@ -125,7 +125,7 @@ scenarios! { Sending;
         nothing_was_written(rig, &account, 5, 1).await;
     }
 
-    /// Who opted out of one account's texts can still be texted by another.
+    /// Who opted out of one account's messages can still be sent messages by another.
     async fn an_opt_out_of_another_account_does_not_matter(rig: &Rig) {
         let (account, other) = (rig.account(5).await, rig.account(5).await);
         rig.opt_out(&other, 1).await;

@@ -1,4 +1,4 @@
-//! The 300 test texts that an account may make within an hour.
+//! The 300 test messages that an account may make within an hour.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use sms_core::sending::settle::{SendRefused, TEST_TEXTS_PER_HOUR};
 use crate::Rig;
 use crate::rig::{minutes, our_number, refusal_of, request, seconds, taken_with};
 
-/// So many test texts, if there is room for them; else how long to wait.
+/// So many test messages, if there is room for them; else how long to wait.
 async fn try_test(rig: &Rig, account: &Account, count: u16) -> Result<(), Duration> {
     match rig.accept(rig.test_plan(account, &request(1..=count))).await {
         Ok(sent) => {
@@ -26,7 +26,7 @@ async fn try_test(rig: &Rig, account: &Account, count: u16) -> Result<(), Durati
     }
 }
 
-/// Fifty test texts a minute, until the hour's 300 are made.
+/// Fifty test messages a minute, until the hour's 300 are made.
 async fn use_up(rig: &Rig, account: &Account) {
     for minute in 0..6 {
         if minute > 0 {
@@ -37,7 +37,7 @@ async fn use_up(rig: &Rig, account: &Account) {
 }
 
 scenarios! { Sending;
-    /// An account makes 300 test texts in an hour and not one more, is told when there is room
+    /// An account makes 300 test messages in an hour and not one more, learns when there is room
     /// again, and that is true.
     async fn an_hour_holds_300_test_texts(rig: &Rig) {
         let account = rig.account(0).await;
@@ -51,7 +51,7 @@ scenarios! { Sending;
         assert_eq!(try_test(rig, &account, 1).await, Err(minutes(1)));
     }
 
-    /// Who wants more than the oldest texts make room for is told to wait for the next ones.
+    /// A send larger than what the oldest messages make room for has to wait for the next ones.
     async fn the_wait_is_for_as_much_room_as_is_wanted(rig: &Rig) {
         let account = rig.account(0).await;
         use_up(rig, &account).await;
@@ -62,7 +62,7 @@ scenarios! { Sending;
         assert_eq!(try_test(rig, &account, 60).await, Ok(()));
     }
 
-    /// Only what was accepted counts, and only of this account's test texts.
+    /// Only what was accepted counts, and only of this account's test messages.
     async fn only_an_accounts_own_accepted_test_texts_count(rig: &Rig) {
         let (account, other) = (rig.account(100).await, rig.account(0).await);
         rig.send(&account, &request(1..=100)).await;
@@ -114,7 +114,7 @@ scenarios! { Sending;
         assert_eq!([tidy().await, tidy().await], [1, 0]);
     }
 
-    /// A test text that was cancelled or has left was made all the same.
+    /// A test message that was cancelled or has left still counts as made.
     async fn a_test_text_counts_whatever_became_of_it(rig: &Rig) {
         let account = rig.account(0).await;
         let later = request(1..=150).schedule_at(rig.now().plus(minutes(90)));
@@ -130,7 +130,7 @@ scenarios! { Sending;
         assert_eq!(try_test(rig, &account, 1).await, Err(minutes(60) - seconds(1)));
     }
 
-    /// The answers that come back to test texts are not test texts that the account made.
+    /// The answers that come back to test messages are not test messages that the account made.
     async fn answers_to_test_texts_do_not_count(rig: &Rig) {
         let account = rig.account(0).await;
         let echo = Simulated { after: seconds(3), what: Comeback::Reply(Body::new("Hello")) };
@@ -149,7 +149,7 @@ scenarios! { Sending;
         assert_eq!(try_test(rig, &account, 1).await, Err(minutes(60) - seconds(4)));
     }
 
-    /// However many test sends race, no more than 300 texts are made.
+    /// However many test sends race, no more than 300 messages are made.
     async fn racing_test_sends_make_no_more_than_300(rig: &Rig) {
         let account = rig.account(0).await;
         let plans: Vec<_> = (0..12).map(|_| rig.test_plan(&account, &request(1..=50))).collect();

@@ -44,8 +44,8 @@ scenarios! { Webhook;
         assert_eq!(deliveries(&rig.claim_any(10).await), expected[..2]);
     }
 
-    /// What one worker has, no other gets while the lease holds; when it runs out another gets it,
-    /// and the first one's outcome changes nothing.
+    /// What one worker has claimed, no other gets while the lease holds; when it expires, another
+    /// gets it, and the first one's outcome changes nothing.
     async fn a_delivery_whose_lease_ran_out_is_claimed_again(rig: &Rig) {
         let (_, endpoint) = rig.listener(person(900)).await;
         rig.raise(person(900), 1).await;
@@ -63,7 +63,7 @@ scenarios! { Webhook;
         assert_eq!(rig.fail(&other).await, [AttemptVerdict::LeaseLost]);
     }
 
-    /// An outcome that comes after its lease ran out counts while nobody else took the delivery.
+    /// An outcome that comes after its lease expired counts while nobody else took the delivery.
     async fn a_late_attempt_counts_while_nobody_else_took_the_delivery(rig: &Rig) {
         let (_, endpoint) = rig.listener(person(900)).await;
         rig.raise(person(900), 1).await;
@@ -145,7 +145,7 @@ scenarios! { Webhook;
         assert_eq!(counts(&rig.claim_deliveries(room).await), expected);
     }
 
-    /// The next moment for a claim is when a delivery is due, or when a worker's lease runs out.
+    /// The next moment for a claim is when a delivery is due, or when a worker's lease expires.
     async fn the_next_moment_is_that_of_the_first_claimable_delivery(rig: &Rig) {
         let next = async || rig.store().deliveries_next().await.expect("read");
         let (account, _) = rig.listener(person(900)).await;
@@ -164,7 +164,7 @@ scenarios! { Webhook;
         assert_eq!((next().await, rig.deliveries(&other).await), (None, vec![]));
     }
 
-    /// Eight workers claim five hundred deliveries: each is in the hands of exactly one.
+    /// Eight workers claim five hundred deliveries: each is claimed by exactly one.
     async fn many_workers_claim_each_delivery_exactly_once(rig: &Rig) {
         rig.listener(person(901)).await;
         rig.listener(person(902)).await;

@@ -35,7 +35,8 @@ async fn tidy(rig: &Rig, limit: usize) -> usize {
 }
 
 scenarios! { Webhook;
-    /// Deliveries are listed newest first, an endpoint's own only, and the pages are whole.
+    /// Deliveries are listed newest first, an endpoint's own only, and pages neither repeat nor
+    /// miss any.
     async fn deliveries_are_listed_newest_first(rig: &Rig) {
         let (account, endpoint) = rig.listener(person(900)).await;
         let other = rig.endpoint(&account, &[EventType::MessageReceived]).await;
@@ -73,7 +74,8 @@ scenarios! { Webhook;
         assert_eq!(read_all(2, read).await, before);
     }
 
-    /// A test of an endpoint is in the log, is not sent again by itself, and counts as no failure.
+    /// A test of an endpoint is in the log, is not sent again automatically, and counts as no
+    /// failure.
     async fn a_test_of_an_endpoint_is_in_the_log(rig: &Rig) {
         let account = rig.account(0).await;
         let endpoint = rig.endpoint(&account, &[EventType::MessageSent]).await;
@@ -132,7 +134,7 @@ scenarios! { Webhook;
         assert_eq!(rig.deliveries(&endpoint).await, []);
     }
 
-    /// Ids rise even when a clock is put back; what is old is told by the clock.
+    /// Ids rise even when a clock is set back; the clock decides what is old.
     async fn tidying_finds_the_old_behind_the_younger(rig: &Rig) {
         let (_, endpoint) = rig.listener(person(900)).await;
         let taken = test_of(rig, &endpoint, Ok(()));

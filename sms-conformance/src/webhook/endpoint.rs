@@ -37,7 +37,7 @@ scenarios! { Webhook;
         }
     }
 
-    /// Endpoints are listed newest first, and nobody else's.
+    /// Endpoints are listed newest first, and only the account's own.
     async fn endpoints_are_listed_newest_first(rig: &Rig) {
         let (account, other) = (rig.account(0).await, rig.account(0).await);
         let mut expected = Vec::new();
@@ -80,7 +80,7 @@ scenarios! { Webhook;
         assert_eq!(list(rig, account.id).await.len(), MAX_PER_ACCOUNT);
     }
 
-    /// A change changes what it names, says when, and leaves the rest alone.
+    /// A change writes what it names and its time, and leaves the rest unchanged.
     async fn a_change_of_an_endpoint_leaves_the_rest_alone(rig: &Rig) {
         let account = rig.account(0).await;
         let endpoint = rig.endpoint(&account, &[EventType::MessageSent]).await;
@@ -148,7 +148,7 @@ scenarios! { Webhook;
         assert_eq!(store.deliveries_next().await.expect("read"), None);
     }
 
-    /// What waited for an endpoint that is removed is nobody's at once: no claim takes it, nothing
+    /// What waited for an endpoint that is removed is ignored from then on: no claim takes it, nothing
     /// waits for it, and it can be cleared away without its neighbours.
     async fn what_waits_for_a_removed_endpoint_is_nobodys(rig: &Rig) {
         let (account, endpoint) = rig.listener(person(900)).await;

@@ -11,8 +11,8 @@ use crate::Rig;
 use crate::rig::{event_of, person};
 
 scenarios! { Webhook;
-    /// An event becomes a delivery for each endpoint that is on and wants it: one event, the same
-    /// bytes, a delivery id of its own for each.
+    /// An event becomes a delivery for each enabled endpoint that subscribes to it: one event, the
+    /// same bytes, a separate delivery id for each.
     async fn an_event_goes_to_every_endpoint_that_wants_it(rig: &Rig) {
         let (account, first) = rig.listener(person(900)).await;
         let second = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
@@ -96,8 +96,8 @@ scenarios! { Webhook;
         assert_eq!(request.secret, new_secret);
     }
 
-    /// Events that happen while an endpoint is off are not kept for it; those after it is on again
-    /// are.
+    /// Events that happen while an endpoint is off are not kept for it; those after it is enabled
+    /// again are.
     async fn events_while_an_endpoint_is_off_are_not_kept_for_it(rig: &Rig) {
         let (_, endpoint) = rig.listener(person(900)).await;
         rig.switch(&endpoint, Power::Off(DisabledReason::ByOwner)).await;

@@ -80,7 +80,7 @@ scenarios! { Webhook;
         assert_eq!(rig.claim_any(10).await, []);
     }
 
-    /// While a worker is at a delivery, nobody sends it by hand; when its lease has run out they
+    /// While a worker is at a delivery, nobody sends it by hand; when its lease has expired they
     /// may, and the worker has lost it.
     async fn a_delivery_under_way_is_not_sent_by_hand(rig: &Rig) {
         let (endpoint, id) = endpoint_with_delivery(rig).await;
@@ -100,7 +100,7 @@ scenarios! { Webhook;
         assert_eq!(rig.delivery(&endpoint, id).await.attempts, 1);
     }
 
-    /// A delivery whose sender by hand died is taken over by a worker when the lease runs out.
+    /// A delivery whose sender by hand died is taken over by a worker when the lease expires.
     async fn a_delivery_whose_sender_by_hand_died_is_not_lost(rig: &Rig) {
         let (endpoint, id) = endpoint_with_delivery(rig).await;
         rig.retry(&endpoint, id).await;

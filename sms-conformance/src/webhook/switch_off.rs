@@ -184,7 +184,8 @@ scenarios! { Webhook;
         assert_eq!(rig.claim_any(2).await.len(), 2, "what was given up takes no room");
     }
 
-    /// What a dead worker held when its endpoint goes off is no attempt under way: it is given up.
+    /// What a dead worker held when its endpoint is disabled is no attempt under way: it is given
+    /// up.
     async fn what_a_dead_worker_held_is_given_up(rig: &Rig) {
         let (_, endpoint) = rig.listener(person(900)).await;
         rig.raise(person(900), 1).await;
@@ -213,8 +214,8 @@ scenarios! { Webhook;
         assert_eq!(rig.store().deliveries_next().await.expect("read"), None);
     }
 
-    /// What an endpoint took once stays delivered when it goes off while the delivery waits to be
-    /// sent again.
+    /// What an endpoint took once stays delivered when it is disabled while the delivery waits to
+    /// be sent again.
     async fn what_was_delivered_once_is_not_given_up(rig: &Rig) {
         let (_, endpoint) = rig.listener(person(900)).await;
         rig.raise(person(900), 1).await;
@@ -228,8 +229,9 @@ scenarios! { Webhook;
         assert_eq!(rig.claim_any(1).await, []);
     }
 
-    /// What was given up stays so when the endpoint is on again, also while much has yet to be
-    /// cleared away, and holds up nothing new; sent again by hand, it is a delivery like any other.
+    /// What was given up stays given up when the endpoint is enabled again, also while much has yet
+    /// to be cleared away, and holds up nothing new; sent again by hand, it is a delivery like any
+    /// other.
     async fn what_was_given_up_stays_so_until_sent_by_hand(rig: &Rig) {
         let (_, endpoint) = rig.listener(person(900)).await;
         rig.raise(person(900), 5).await;
@@ -276,8 +278,8 @@ scenarios! { Webhook;
         assert_eq!(count(rig, &endpoint, DeliveryStatus::Delivered, None).await, 1);
     }
 
-    /// Endpoints that go off while workers claim and record: what was under way counts, and all
-    /// else is given up.
+    /// Endpoints that are disabled while workers claim and record: what was under way counts, and
+    /// all else is given up.
     async fn racing_claims_and_a_switch_off_leave_nothing_in_between(rig: &Rig) {
         let (account, endpoint) = rig.listener(person(900)).await;
         rig.raise(person(900), 60).await;
