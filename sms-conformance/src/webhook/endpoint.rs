@@ -148,7 +148,7 @@ scenarios! { Webhook;
         assert_eq!(store.deliveries_next().await.expect("read"), None);
     }
 
-    /// What waited for an endpoint that is removed is ignored from then on: no claim takes it, nothing
+    /// What waited for a removed endpoint is ignored from then on: no claim takes it, nothing
     /// waits for it, and it can be cleared away without its neighbours.
     async fn what_waits_for_a_removed_endpoint_is_nobodys(rig: &Rig) {
         let (account, endpoint) = rig.listener(person(900)).await;
