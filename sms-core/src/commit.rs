@@ -13,7 +13,7 @@
 //! | outcomes of submits are recorded | [`OutcomeWrites`] from [`Outcomes`] |
 //! | a send is accepted | [`NewMessages`] and [`SendWrites`] |
 //! | a campaign is launched | [`NewMessages`], page by page, and [`LaunchWrites`] |
-//! | a message comes in | [`InboundWrites`] |
+//! | an inbound message arrives | [`InboundWrites`] |
 //! | ledger entries are booked, by any of these or alone | [`LedgerWrites`] |
 //! | links are followed | [`ClickWrites`] from [`Clicks`] |
 //!

@@ -1,9 +1,9 @@
-//! Conversations: one for each number that has texted an account.
+//! Conversations: one for each number that has sent an account a message.
 //!
-//! A conversation begins with the first text that comes in from a number. From then on every text
-//! from it or to it, live or test, moves it to the front: its place is the id of its newest text.
-//! Reading a page of them scans nothing; stores keep place and unread count with the commits that
-//! write texts.
+//! A conversation starts with the first inbound message from a number. From then on every message
+//! from or to the number, live or test, moves it to the front: conversations are ordered by the id
+//! of their newest message. Reading a page scans nothing, because stores update the order and the
+//! unread count in the commits that write messages.
 
 use std::fmt;
 
@@ -20,20 +20,20 @@ pub mod store;
 pub struct Conversation {
     /// The other party's number.
     pub number: E164,
-    /// Who that is, if the number is a saved contact now.
+    /// The saved contact with this number now; `None` if there is none.
     pub contact: Option<KnownAs>,
-    /// How many of its texts came in and are not read.
+    /// How many of its inbound messages are unread.
     pub unread: u64,
-    /// Its newest text, in either direction.
+    /// Its newest message, inbound or outbound.
     pub last_message: Message,
 }
 
-/// Who a number is in the address book. `Debug` does not show the name.
+/// The contact with a number. `Debug` does not show the name.
 #[derive(Clone, PartialEq, Eq)]
 pub struct KnownAs {
-    /// The contact.
+    /// The contact's id.
     pub id: ContactId,
-    /// First and last name, whatever there is of them; none when there is neither.
+    /// First and last name, or the one that is set; `None` if neither is.
     pub name: Option<String>,
 }
 
@@ -59,26 +59,26 @@ impl fmt::Debug for KnownAs {
     }
 }
 
-/// Whether a conversation holds texts that are not read.
+/// Whether a conversation has unread messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadState {
-    /// At least one.
+    /// It has at least one unread message.
     Unread,
-    /// None.
+    /// It has none.
     Read,
 }
 
-/// Questions that a conversation has to answer with yes, all of them. Empty wants all.
+/// The conditions that a conversation has to meet, all of them. An empty filter accepts every one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ConversationFilter {
-    /// Whether it is read.
+    /// Read or unread; `None` for both.
     pub state: Option<ReadState>,
-    /// Its number or a part of it, or words of its contact's name.
+    /// The number or a part of it, or words of the contact's name; `None` for any.
     pub search: Option<ContactSearch>,
 }
 
 impl ConversationFilter {
-    /// Whether the conversation with this number is wanted.
+    /// Whether the conversation with this number meets every condition.
     pub fn accepts(&self, number: E164, contact: Option<&Contact>, unread: u64) -> bool {
         let Self { state, search } = self;
         let is_in_state = match state {
@@ -99,23 +99,23 @@ impl ConversationFilter {
     }
 }
 
-/// Whether a contact's name has these words, which are in lower case. What searches look into is
-/// the name, a new line, and the email, which has none.
+/// Whether a contact's name contains these words, which are in lower case. The searched text of a
+/// contact is the name, a line break, and the email, which has no line break.
 fn name_has(contact: &Contact, words: &str) -> bool {
     contact.searched().rsplit_once('\n').is_some_and(|(name, _)| name.contains(words))
 }
 
-/// One conversation, opened.
+/// One conversation with its messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Thread {
     /// The other party's number.
     pub number: E164,
-    /// The saved contact with it.
+    /// The saved contact with this number; `None` if there is none.
     pub contact: Option<Contact>,
-    /// Whether it has opted out.
+    /// Whether the number has opted out.
     pub opted_out: bool,
-    /// The newest of its texts, at most [`Limit::THREAD`](crate::page::Limit::THREAD), the oldest
-    /// of them first.
+    /// Its newest messages, at most [`Limit::THREAD`](crate::page::Limit::THREAD), in order from
+    /// oldest to newest.
     pub messages: Vec<Message>,
 }
 

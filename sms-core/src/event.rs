@@ -1,4 +1,4 @@
-//! Events: what webhook endpoints are told, as the specification's Events table says.
+//! Events: what webhook endpoints receive, as in the specification's Events table.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,19 +15,19 @@ use crate::unknown_name::UnknownName;
 /// The kinds of event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EventType {
-    /// A text left for the network.
+    /// A message was handed over to the network.
     MessageSent,
-    /// The network confirmed that the handset received it.
+    /// The network confirmed that the handset received a message.
     MessageDelivered,
-    /// A text failed before leaving, or the network could not deliver it.
+    /// A message failed before it was sent, or the network could not deliver it.
     MessageFailed,
-    /// Someone texted one of the account's numbers.
+    /// A person sent a message to one of the account's numbers.
     MessageReceived,
-    /// A number texted STOP or a similar word and is now opted out.
+    /// A number sent STOP or a similar word and is now opted out.
     OptOutCreated,
-    /// Someone tapped a tracked link.
+    /// A person followed a tracked link.
     LinkClicked,
-    /// The user asked for a test of the endpoint. Never subscribed to.
+    /// The account requested a test of an endpoint. Endpoints cannot subscribe to it.
     WebhookTest,
 }
 
@@ -65,7 +65,7 @@ impl fmt::Display for EventType {
 impl std::str::FromStr for EventType {
     type Err = UnknownName;
 
-    /// Reads the name of a kind that can be subscribed to.
+    /// Parses the name of a kind that endpoints can subscribe to.
     fn from_str(text: &str) -> Result<Self, UnknownName> {
         Self::SUBSCRIBABLE
             .into_iter()
@@ -80,7 +80,7 @@ impl Serialize for EventType {
     }
 }
 
-/// What an event is about.
+/// The data of an event, by its kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventData {
     /// See [`EventType::MessageSent`].
@@ -99,36 +99,36 @@ pub enum EventData {
     WebhookTest(TestPing),
 }
 
-/// The data of a `link.clicked` event: one hit on a tracked link.
+/// The data of a `link.clicked` event: one click on a tracked link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LinkClick {
     /// The link.
     pub link_id: LinkId,
-    /// Its short code.
+    /// Its short code, 10 characters.
     pub code: String,
-    /// Where it leads.
+    /// Its target.
     pub url: String,
-    /// The text it was sent in.
+    /// The message that contains it.
     pub message_id: Option<MessageId>,
-    /// The campaign that text came from.
+    /// The campaign of that message; `None` if it belongs to none.
     pub campaign_id: Option<CampaignId>,
-    /// The person it was sent to.
+    /// The recipient of the message.
     pub contact_number: Option<E164>,
-    /// How many hits there were, this one included.
+    /// How many clicks the link has had, including this one.
     pub clicks: u64,
-    /// When.
+    /// When the click happened.
     pub clicked_at: Timestamp,
 }
 
 /// The data of a `webhook.test` event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TestPing {
-    /// A word to whoever reads the receiver's log.
+    /// A sentence for people who read the receiver's log.
     pub message: &'static str,
 }
 
 impl EventData {
-    /// The kind of event this is the data of.
+    /// The kind of event that has this data.
     pub fn kind(&self) -> EventType {
         match self {
             Self::MessageSent(_) => EventType::MessageSent,
@@ -156,40 +156,40 @@ impl Serialize for EventData {
     }
 }
 
-/// Something that an account's endpoints may want to know.
+/// Something that happened in an account and that its endpoints may subscribe to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     /// Its id, the same in every delivery.
     pub id: EventId,
-    /// Whose it is.
+    /// The account that it happened in.
     pub account: AccountId,
     /// When it happened.
     pub created_at: Timestamp,
-    /// What it is about.
+    /// Its kind and data.
     pub data: EventData,
 }
 
-/// Events of one plan, still to become deliveries.
+/// The events of one plan, which have to become deliveries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "events have to become deliveries in the commit that raises them"]
 pub struct Raised {
     /// The events, in order.
     pub events: Vec<Event>,
-    /// The ids that the plan has left. They name the deliveries.
+    /// The plan's remaining ids, which name the deliveries.
     pub ids: Ids,
 }
 
-/// The body of an event's deliveries. `Debug` tells its length only.
+/// The body of an event's deliveries. `Debug` shows only its length.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EventBody(Arc<str>);
 
 impl EventBody {
-    /// A body that a store kept.
+    /// A body as a store kept it.
     pub fn from_stored(text: impl Into<Arc<str>>) -> Self {
         Self(text.into())
     }
 
-    /// The JSON, to be sent without a copy.
+    /// The JSON, for sending without a copy.
     pub fn into_text(self) -> Arc<str> {
         self.0
     }
@@ -212,7 +212,7 @@ impl Event {
         Self { id: ids.next(), account, created_at: at, data }
     }
 
-    /// The bytes that every delivery of this event carries: `{ id, type, created_at, data }`.
+    /// The bytes of every delivery of this event: `{ id, type, created_at, data }`.
     #[expect(clippy::missing_panics_doc, reason = "plain structs become JSON without fail")]
     pub fn body(&self) -> EventBody {
         #[derive(Serialize)]
@@ -245,7 +245,7 @@ mod tests {
         Box::new(Message { client_ref, ..message(status) })
     }
 
-    /// The data of every kind of event; a failure is told for two different reasons.
+    /// The data of every kind of event; a failure occurs twice, for its two causes.
     fn every_data() -> [EventData; 8] {
         let opt_out =
             OptOut { phone: person(), source: OptOutSource::Sms, note: None, created_at: now() };

@@ -1,14 +1,14 @@
 //! The service: rules, store, routes and webhooks put together.
 //!
-//! [`Sms`] is a cheap handle on it. What belongs to an account is reached through
-//! [`Sms::account`] alone, so that nobody sees another's data; what belongs to the operator through
-//! [`Sms::operator`].
+//! [`Sms`] is a cheap handle on the service. [`Sms::account`] is the only way to the data of one
+//! account, so that no account sees another's data. [`Sms::operator`] leads to what belongs to the
+//! operator.
 //!
 //! # Background work
 //!
-//! Nothing is spawned here. Background work is in bounded calls: `Workers::start` of `sms-workers`
-//! runs all of them on tokio, and a test steps them by hand. A program that drives them itself, on
-//! another runtime for example, makes these calls:
+//! Nothing is spawned here. Background work is split into bounded calls: `Workers::start` of
+//! `sms-workers` runs all of them on tokio, and a test makes them one by one. A program that drives
+//! them itself, for example on another runtime, makes these calls:
 //!
 //! | Call | When | What it does |
 //! |---|---|---|
@@ -25,8 +25,9 @@
 //! | [`Route::close`] | once, at the end, while `run` still runs | answers what is under way |
 //! | [`Sms::record_kept`] | last, until it succeeds | records outcomes that the store missed |
 //!
-//! Work of a [`Work`] kind falls due at [`Sms::next_work`], or earlier when a commit makes more:
-//! [`Sms::wake_with`] registers who is woken then. [`Sms::do_work`] does any kind.
+//! [`Sms::next_work`] returns the time at which work of a [`Work`] kind is due. A commit may create
+//! earlier work; register with [`Sms::wake_with`] to be woken then. [`Sms::do_work`] does work of
+//! any kind.
 
 use std::fmt;
 use std::sync::Arc;
@@ -89,7 +90,7 @@ struct Inner {
     webhooks: Arc<dyn WebhookSender>,
     signals: wake::Signals,
     link_base: LinkBase,
-    /// Held while texts are claimed.
+    /// Locked while messages are claimed.
     claiming: Mutex<()>,
     expired: work::ExpiredLook,
     leases: work::HeldLeases,
@@ -107,7 +108,7 @@ impl fmt::Debug for Sms {
 }
 
 impl Sms {
-    /// Begins to put a service together over a store.
+    /// A builder for a service on this store.
     ///
     /// ```
     /// use sms_core::Sms;
@@ -131,22 +132,22 @@ impl Sms {
         }
     }
 
-    /// What the service's clock shows.
+    /// The time on the service's clock.
     pub fn now(&self) -> Timestamp {
         self.inner.clock.now()
     }
 
-    /// The store beneath.
+    /// The store of the service.
     pub fn store(&self) -> &dyn Store {
         &*self.inner.store
     }
 
-    /// The routes configured, the one for test keys last.
+    /// The configured routes, with the route for test keys last.
     pub fn routes(&self) -> &[Arc<dyn Route>] {
         &self.inner.routes
     }
 
-    /// How long claimed texts are held; [`Sms::renew_leases`] is to be called three times as often.
+    /// How long a claim on messages holds. Call [`Sms::renew_leases`] three times in this time.
     pub fn lease_length(&self) -> Duration {
         self.inner.lease
     }
@@ -155,15 +156,15 @@ impl Sms {
         self.inner.ids.draw(now, &*self.inner.random)
     }
 
-    /// The route of live texts whose number names none.
+    /// The route of live messages whose number names no route.
     pub fn default_route(&self) -> &RouteName {
-        // The builder leaves at least the simulator and the test route.
+        // The builder adds at least the simulator and the test route.
         self.inner.routes[0].name()
     }
 }
 
-/// Puts a service together. Everything but the store has a default: the machine's clock and
-/// randomness, the simulator as the only route, and no webhooks.
+/// Builds a service. Everything except the store has a default: the machine's clock and randomness,
+/// the simulator as the only route, and no webhooks.
 #[derive(Debug)]
 #[must_use = "call build"]
 pub struct SmsBuilder {
@@ -181,7 +182,7 @@ pub struct SmsBuilder {
 }
 
 impl SmsBuilder {
-    /// Tells the time by this clock.
+    /// Reads the time from this clock.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
@@ -193,8 +194,8 @@ impl SmsBuilder {
         self
     }
 
-    /// Adds a route. The first one carries live texts whose number names no other. With none, the
-    /// simulator does.
+    /// Adds a route. The first one carries live messages whose number names no other. Without any,
+    /// the simulator does.
     pub fn route(mut self, route: Arc<dyn Route>) -> Self {
         self.routes.push(route);
         self
@@ -206,48 +207,49 @@ impl SmsBuilder {
         self
     }
 
-    /// Exchanges wake-ups with other programs over the same store, such as `PgWake` of
-    /// `sms-store-postgres`. This is all there is to wire: `Workers::start` of `sms-workers`
-    /// listens. Without it, work that another program made waits until the workers poll, about a
+    /// Exchanges wake-ups with other programs on the same store, for example through `PgWake` of
+    /// `sms-store-postgres`. Nothing else is necessary, because `Workers::start` of `sms-workers`
+    /// listens. Without it, work that another program creates waits until the workers poll, about a
     /// second.
     pub fn wake_others(mut self, others: Arc<dyn WakeOthers>) -> Self {
         self.others = others;
         self
     }
 
-    /// What short URLs begin with, where a host serves them: see [`Sms::link_click`].
+    /// The start of short URLs, where a host serves them: see [`Sms::link_click`].
     pub fn link_base(mut self, base: LinkBase) -> Self {
         self.link_base = base;
         self
     }
 
-    /// How long a text may wait for a route; by default 24 hours.
+    /// How long a message may wait for its route before it expires; 24 hours by default.
     pub fn validity(mut self, validity: Duration) -> Self {
         self.validity = validity;
         self
     }
 
-    /// How long claimed texts are held unless that is renewed; by default 30 s. So long the texts
-    /// of a program that died wait for another; one that stands still for longer loses them.
+    /// How long a claim on messages holds unless it is renewed; 30 s by default. When a program
+    /// dies, its messages wait this long for another program. A program that stalls for longer
+    /// loses its messages.
     pub fn lease(mut self, lease: Duration) -> Self {
         self.lease = lease;
         self
     }
 
-    /// How long a claimed webhook delivery is held; by default 30 s. It has to be more than an
-    /// attempt can take, or the delivery is made twice.
+    /// How long a claim on a webhook delivery holds; 30 s by default. It has to be longer than an
+    /// attempt can take, or the delivery is sent twice.
     pub fn attempt_lease(mut self, lease: Duration) -> Self {
         self.attempt_lease = lease;
         self
     }
 
-    /// When failed webhook deliveries are tried again.
+    /// When failed webhook deliveries are retried.
     pub fn webhook_retries(mut self, schedule: RetrySchedule) -> Self {
         self.retries = schedule;
         self
     }
 
-    /// The service. A route named `test` that was added replaces the one for test keys.
+    /// The service. An added route named `test` replaces the one for test keys.
     pub fn build(self) -> Sms {
         let Self {
             store,

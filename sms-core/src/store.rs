@@ -1,9 +1,9 @@
-//! The boundary to whatever keeps things: one small trait per noun, and their sum.
+//! The boundary to stores: one small trait for each noun, and [`Store`], which is all of them.
 //!
-//! What must happen together crosses it as one value. A command that decides something hands the
-//! store a plan; the store, with the account locked, reads the facts, asks the plan to `settle`
-//! them, and writes what comes out, all of it or nothing. A store decides nothing itself, and need
-//! not know what follows from a verdict: [`commit`](crate::commit) lists it.
+//! Everything that has to happen together crosses the boundary as one value. A command that decides
+//! something gives the store a plan. With the account locked, the store reads the facts, calls the
+//! plan's `settle`, and writes the result completely or not at all. A store makes no decisions, and
+//! need not know what follows from a verdict: [`commit`](crate::commit) lists it.
 //!
 //! The traits are object-safe and have no default bodies: a wrong default would be a silent bug.
 //! The crate `sms-conformance` holds the scenarios that every store must pass.
@@ -35,7 +35,7 @@ mod error;
 
 pub use error::{CommitError, StoreError};
 
-/// Everything a service keeps. Implemented for whatever implements its parts.
+/// All store traits together. Implemented for every type that implements them.
 pub trait Store:
     AccountStore
     + ApiKeyStore
@@ -88,9 +88,9 @@ impl<S> Store for S where
 {
 }
 
-/// What [`Sms::builder`](crate::Sms::builder) takes: a store, or an [`Arc`] of one that is shared.
+/// What [`Sms::builder`](crate::Sms::builder) accepts: a store, or a shared [`Arc`] of one.
 pub trait IntoStore {
-    /// The store, shared.
+    /// The store in an [`Arc`].
     fn into_store(self) -> Arc<dyn Store>;
 }
 
@@ -112,9 +112,9 @@ impl IntoStore for Arc<dyn Store> {
     }
 }
 
-/// Whether a store can serve.
+/// Reports whether a store can serve requests.
 #[async_trait::async_trait]
 pub trait Health: Send + Sync {
-    /// Answers when the store does.
+    /// Returns once the store has answered a request.
     async fn health_check(&self) -> Result<(), StoreError>;
 }

@@ -1,6 +1,6 @@
-//! Webhooks: which endpoints hear of which events, and what becomes of each delivery.
+//! Webhooks: which endpoints receive which events, and what becomes of each delivery.
 //!
-//! This module decides; it sends nothing. HTTP, signatures and addresses are behind the port
+//! This module decides and sends nothing. HTTP, signatures and addresses are behind the trait
 //! [`sender::WebhookSender`], which the crate `sms-webhooks` implements.
 
 pub mod attempt;

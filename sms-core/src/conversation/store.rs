@@ -11,16 +11,16 @@ use crate::time::Timestamp;
 
 /// Keeps conversations.
 ///
-/// They are kept by the commits that write texts: one that takes in a text begins the conversation
-/// of its number or moves it, and counts the text as unread; one that accepts a send moves the
-/// conversations of its numbers that there are. Place and counts are exact, whatever happens at
-/// once.
+/// The commits that write messages keep the conversations. A commit that records an inbound message
+/// starts or moves the conversation with its number and counts the message as unread. A commit that
+/// accepts a send moves the existing conversations with its recipients. Order and counts are exact
+/// under any concurrency.
 #[async_trait]
 pub trait ConversationStore: Send + Sync {
     /// A page of the account's conversations that [`ConversationFilter::accepts`], the one with the
-    /// newest text first. The cursor is the id of the newest text of the page's last conversation:
-    /// one that moves meanwhile moves to the front, ahead of every cursor, and all others keep
-    /// their order.
+    /// newest message first. The cursor is the id of the newest message of the page's last
+    /// conversation. A conversation that moves in the meantime moves to the front, before every
+    /// cursor; all others keep their order.
     async fn conversation_list(
         &self,
         account: AccountId,
@@ -28,12 +28,12 @@ pub trait ConversationStore: Send + Sync {
         page: PageRequest,
     ) -> Result<Page<Conversation>, StoreError>;
 
-    /// How many texts came in to the account and are not read, without counting them.
+    /// The number of unread inbound messages of the account, read without counting them.
     async fn unread_total(&self, account: AccountId) -> Result<u64, StoreError>;
 
-    /// Marks the texts that came in from a number as read at `at`, those that are not yet; how
-    /// many. `None` when the number has not texted the account. Each text is marked once, and
-    /// counts follow in the same commit.
+    /// Marks the unread messages from a number as read at `at`, and returns how many there were;
+    /// `None` if the number has not sent the account a message. Each message is marked once, and
+    /// the counts are updated in the same commit.
     async fn conversation_read(
         &self,
         account: AccountId,

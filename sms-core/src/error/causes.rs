@@ -2,14 +2,14 @@
 
 use std::error::Error;
 
-/// The error and everything that caused it, on one line. For logs: stores keep values out of their
+/// The error and all of its causes, on one line, for logs. Stores put no customer data into their
 /// errors.
 pub fn causes(error: &dyn Error) -> String {
     let mut line = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
         let text = error.to_string();
-        // A transparent error says the same as its cause.
+        // A transparent error has the same text as its cause.
         if !line.ends_with(&text) {
             line = format!("{line}: {text}");
         }

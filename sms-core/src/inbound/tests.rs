@@ -27,7 +27,7 @@ fn plan(body: &str) -> InboundPlan {
     plan_from(Origin::Network, body)
 }
 
-// ---- whose it is ---------------------------------------------------------------------------
+// ---- the owner of a message -----------------------------------------------------------------
 
 #[test]
 fn a_dedicated_numbers_texts_are_its_accounts_and_a_shared_numbers_who_texted_within_30_days() {
@@ -90,7 +90,7 @@ fn a_text_that_is_nobodys_is_kept_whole_for_the_operator() {
     assert_eq!(plan.id.timestamp(), now());
 }
 
-// ---- what it sets off ----------------------------------------------------------------------
+// ---- the effects of a message ---------------------------------------------------------------
 
 fn facts() -> InboundFacts {
     InboundFacts {

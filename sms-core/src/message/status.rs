@@ -5,7 +5,7 @@
 //!          └──> scheduled ─┴─> sending ──> sent ──> delivered
 //!                   │             │          └────> undelivered ──> delivered
 //!                   ├─> cancelled └─> failed
-//!                   └─> failed                        (came in) ──> received
+//!                   └─> failed                        (inbound) ──> received
 //! ```
 
 use std::fmt;

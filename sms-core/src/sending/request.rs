@@ -21,7 +21,7 @@ pub const FURTHEST_SCHEDULE: Duration = Duration::from_hours(365 * 24);
 /// How far in the past `schedule_at` may be and still mean now: 1 minute.
 pub const SCHEDULE_GRACE: Duration = Duration::from_mins(1);
 
-/// A request to send one text to many people.
+/// A request to send one message to many people.
 ///
 /// ```
 /// use sms_core::sending::SendRequest;

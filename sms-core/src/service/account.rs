@@ -1,5 +1,5 @@
-//! Everything of one account: its texts and its balance. The rest is in the files of its nouns:
-//! [`super::webhook`] and its like.
+//! The messages and the balance of one account. The other nouns of an account have files of their
+//! own, such as [`super::webhook`].
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -26,9 +26,9 @@ use crate::store::{CommitError, StoreError};
 use crate::text::measure;
 use crate::time::Timestamp;
 
-/// How often a send is planned anew when the world moved between plan and commit.
+/// How often a send is planned again when its facts change between plan and commit.
 pub(super) const MOST_PLANS: usize = 4;
-/// To so many recipients a send is planned without asking first who has opted out.
+/// Up to this many recipients, a send is planned without asking first who has opted out.
 const FEW_RECIPIENTS: usize = 10;
 
 /// When a plan learns who has opted out.
@@ -36,12 +36,12 @@ const FEW_RECIPIENTS: usize = 10;
 enum OptOuts {
     /// Before it is made.
     Now,
-    /// When it is committed, which asks again in any case, and refuses a plan that texts one. It
-    /// saves a look-up, as hardly anybody has.
+    /// At the commit, which checks opt-outs in any case and refuses a plan with a recipient that
+    /// has opted out. This saves a query, because opt-outs are rare.
     AtTheCommit,
 }
 
-/// What a person will see, before it is rendered.
+/// What the recipient will see, before merging.
 #[derive(Clone, Copy)]
 struct Shown<'a> {
     words: &'a str,
@@ -49,17 +49,17 @@ struct Shown<'a> {
     codes: Codes<'a>,
 }
 
-/// What a plan of texts stands on besides the request.
+/// What a plan of messages depends on besides the request.
 pub(super) struct Ground {
-    /// The custom names of the words that contacts use.
+    /// The custom fields in the body that contacts use.
     pub(super) custom_names: BTreeSet<String>,
-    /// The number that the texts come from.
+    /// The number that the messages are sent from.
     pub(super) from: E164,
     /// The route that carries them.
     pub(super) route: RouteName,
 }
 
-/// A message, and what has happened to it.
+/// A message and its timeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MessageWithTimeline {
@@ -69,7 +69,7 @@ pub struct MessageWithTimeline {
     pub timeline: Vec<TimelineEntry>,
 }
 
-/// One account, as seen with a live or a test key.
+/// The handle on one account, with a live or a test key.
 #[derive(Debug, Clone)]
 pub struct AccountHandle {
     pub(super) sms: Sms,
@@ -78,7 +78,7 @@ pub struct AccountHandle {
 }
 
 impl Sms {
-    /// Everything of one account, as seen with a live or a test key.
+    /// The handle on one account, with a live or a test key.
     pub fn account(&self, id: AccountId, mode: Mode) -> AccountHandle {
         AccountHandle { sms: self.clone(), id, mode }
     }
@@ -90,9 +90,11 @@ impl AccountHandle {
         self.id
     }
 
-    /// Sends a text to everyone the request names: takes the credits, and queues the texts.
+    /// Sends a message to every recipient that the request names: takes the credits and queues the
+    /// messages.
     ///
-    /// Recipients that cannot be texted are told in [`Sent::rejected`]; that is no error.
+    /// Recipients that cannot be sent a message are listed in [`Sent::rejected`], which is no
+    /// error.
     ///
     /// # Errors
     ///
@@ -109,7 +111,7 @@ impl AccountHandle {
         let mut opt_outs = OptOuts::AtTheCommit;
         for _ in 0..MOST_PLANS {
             let plan = self.plan(&request, &words, codes, opt_outs).await?;
-            // Who has opted out is told that first, as a quote tells it.
+            // As in a quote, an opt-out is reported before other rejections.
             if opt_outs == OptOuts::AtTheCommit && plan.rejected.iter().any(is_about_the_text) {
                 opt_outs = OptOuts::Now;
                 continue;
@@ -141,14 +143,14 @@ impl AccountHandle {
         Ok(Quote::of(plan, self.get().await?.balance, measure(&words).encoding))
     }
 
-    /// One text, with its timeline.
+    /// One message, with its timeline.
     pub async fn message_get(&self, id: MessageId) -> Result<MessageWithTimeline, Error> {
         let found = self.sms.store().message_get(self.id, id).await?;
         let (message, timeline) = found.ok_or(Error::NotFound("message"))?;
         Ok(MessageWithTimeline { message, timeline })
     }
 
-    /// A page of the account's texts, newest first.
+    /// A page of the account's messages, newest first.
     pub async fn message_list(
         &self,
         filter: &MessageFilter,
@@ -157,11 +159,11 @@ impl AccountHandle {
         Ok(self.sms.store().message_list(self.id, filter, page).await?)
     }
 
-    /// Cancels a text that is not yet on its way, and refunds it.
+    /// Cancels a scheduled or queued message and refunds it.
     ///
     /// # Errors
     ///
-    /// [`Error::MessageNotCancellable`] when it is on its way or past it.
+    /// [`Error::MessageNotCancellable`] if it is being handed over or is in a later state.
     pub async fn message_cancel(&self, id: MessageId) -> Result<Message, Error> {
         let at = self.sms.now();
         let ids = self.sms.ids(at);
@@ -175,9 +177,9 @@ impl AccountHandle {
         found.ok_or(Error::NotFound("account"))
     }
 
-    /// The first answer to a request that is made again. Asked before anything else: what was right
-    /// then may not be now, such as a time that has passed. A key that names another request is
-    /// found by the commit, once the request is known to be right.
+    /// The first answer to a repeated request. It is looked up before anything else is checked,
+    /// because what was valid then may not be now, such as a scheduled time that has passed. The
+    /// commit finds a key that was used for another request, once the request is known to be valid.
     async fn replay(&self, request: &SendRequest) -> Result<Option<Sent>, Error> {
         let Some(key) = &request.idempotency_key else { return Ok(None) };
         let store = self.sms.store();
@@ -189,7 +191,7 @@ impl AccountHandle {
         }
     }
 
-    /// The words to send, once the request is known to be right and to name nothing unknown. A
+    /// The text to send, once the request is known to be valid and to name nothing unknown. A
     /// template beside a body is not used, but has to exist.
     async fn words<'r>(&self, request: &'r SendRequest) -> Result<Cow<'r, str>, Error> {
         let errors = request.check(self.sms.now());
@@ -216,7 +218,7 @@ impl AccountHandle {
     ) -> Result<SendPlan, Error> {
         let recipients = self.addressees(request).await?;
         let sender = self.approved_sender(request.sender.as_deref()).await?;
-        // Both at once: a text whose id is of a later moment could leave before it was made.
+        // Read together: a message whose id is of a later time could be sent before it was created.
         let at = self.sms.now();
         let mut ids = self.sms.ids(at);
         let shown = Shown { words, sender: sender.as_ref(), codes };
@@ -259,7 +261,7 @@ impl AccountHandle {
         Ok(plan(request, &recipients, facts, ids))
     }
 
-    /// What every plan of texts with these words stands on.
+    /// What every plan of messages with this text depends on.
     pub(super) async fn ground(&self, words: &str, at: Timestamp) -> Result<Ground, Error> {
         let custom_names = self.custom_names_in(words).await?;
         let own = self.sms.store().numbers_for(self.id).await?;
@@ -272,12 +274,12 @@ impl AccountHandle {
     }
 }
 
-/// Whether it was the text that could not be sent, to a number that could.
+/// Whether the text could not be sent to a valid number.
 fn is_about_the_text(rejection: &Rejection) -> bool {
     matches!(rejection.reason, RejectionReason::EmptyBody | RejectionReason::TooLong)
 }
 
-/// A store that answers nothing breaks its contract.
+/// A store that returns no answer breaks its contract.
 fn no_answer() -> StoreError {
     StoreError::Internal { doing: "accepting a send", source: None }
 }

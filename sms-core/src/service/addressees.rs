@@ -1,4 +1,4 @@
-//! Who a send goes to: the numbers, contacts and lists that a request names, looked up.
+//! Looks up the numbers, contacts and lists that a send request names.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,11 +12,11 @@ use crate::sending::request::{MAX_LIST, SendRequest};
 use crate::sending::settle::TEST_NUMBERS_PER_REQUEST;
 use crate::text::{Template, custom_names};
 
-/// So many contacts of a list are read at a time.
+/// How many contacts of a list are read at a time.
 const PORTION: usize = 1_000;
 
 impl AccountHandle {
-    /// The union of a request's recipients, with what is known of those who are contacts.
+    /// The union of a request's recipients, with the contacts among them.
     pub(super) async fn addressees(&self, request: &SendRequest) -> Result<Recipients, Error> {
         let mut recipients = Recipients::of(request);
         self.know_numbers(request, &mut recipients).await?;
@@ -30,7 +30,7 @@ impl AccountHandle {
         Ok(recipients)
     }
 
-    /// The custom names of a body that contacts of the account use.
+    /// The custom fields in a body that contacts of the account use.
     pub(super) async fn custom_names_in(&self, body: &str) -> Result<BTreeSet<String>, Error> {
         let names: Vec<String> = custom_names(body).into_iter().map(str::to_owned).collect();
         if names.is_empty() {
@@ -39,7 +39,7 @@ impl AccountHandle {
         Ok(self.sms.store().custom_names_among(self.id, &names).await?)
     }
 
-    /// A number in `to` that is a saved contact counts as that contact.
+    /// Treats a number in `to` that belongs to a saved contact as that contact.
     async fn know_numbers(
         &self,
         request: &SendRequest,
@@ -47,7 +47,7 @@ impl AccountHandle {
     ) -> Result<(), Error> {
         let numbers: Vec<E164> = recipients.numbers().collect();
         let store = self.sms.store();
-        // Where a text reads differently for a contact, a fresh answer is needed.
+        // A new answer is needed if the text reads differently for a contact.
         let may_differ =
             request.template_id.is_some() || Template::parse(&request.body, |_| true).has_fields();
         if numbers.is_empty() || (!may_differ && store.address_book_is_empty(self.id).await?) {

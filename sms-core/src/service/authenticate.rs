@@ -1,4 +1,4 @@
-//! From a bearer token to whoever holds it.
+//! Authentication: from a bearer token to the caller.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use crate::time::Timestamp;
 /// `last_used_at` is written at most this often.
 const USED_EVERY: Duration = Duration::from_mins(1);
 
-/// Who a request comes from.
+/// The caller of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caller {
-    /// The account.
+    /// The account of the key.
     pub account: AccountId,
     /// Live or test.
     pub mode: Mode,
@@ -24,8 +24,8 @@ pub struct Caller {
 }
 
 impl Sms {
-    /// Who holds this key; nobody, when it is malformed, unknown or revoked, which a caller cannot
-    /// tell apart. A malformed key does not reach the store.
+    /// The caller with this key; `None` if the key is malformed, unknown or revoked, which a caller
+    /// cannot tell apart. A malformed key does not reach the store.
     pub async fn authenticate(&self, token: &str) -> Result<Option<Caller>, Error> {
         let Ok(key) = ApiKey::parse(token) else { return Ok(None) };
         let found = self.store().api_key_find(key.hash()).await?;

@@ -16,20 +16,20 @@ use crate::sending::facts::{Codes, PlanFacts, Shortening};
 use crate::store::{CommitError, StoreError};
 use crate::time::Timestamp;
 
-/// Who cancels a campaign sweeps it too; a sweep that is not done by then is nobody's any more.
+/// How long after a cancellation tidying takes over. Until then the caller that cancelled sweeps.
 const SWEPT_BY_ITSELF: Duration = Duration::from_mins(2);
 
-/// A campaign that was launched.
+/// The result of a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CampaignLaunched {
     /// The campaign after the launch.
     pub campaign: Campaign,
-    /// What the account's quiet hours did to its time.
+    /// Whether quiet hours delayed it.
     pub quiet_hours: QuietHoursApplied,
 }
 
-/// A campaign that was cancelled.
+/// The result of a cancellation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CampaignCancelled {
@@ -40,7 +40,7 @@ pub struct CampaignCancelled {
 }
 
 impl AccountHandle {
-    /// Makes a campaign, as a draft.
+    /// Creates a campaign as a draft.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl AccountHandle {
         Ok(self.sms.store().campaign_list(self.id, page).await?)
     }
 
-    /// Edits a draft. A sender name is asked for its approval only where it is named.
+    /// Edits a draft. The approval of a sender name is checked only if the change names one.
     ///
     /// # Errors
     ///
@@ -81,7 +81,7 @@ impl AccountHandle {
         mut change: CampaignChange,
     ) -> Result<Campaign, Error> {
         refuse(change.check())?;
-        // Before what it names: a campaign of another account must tell nothing.
+        // Checked first, so that the errors reveal nothing about another account's campaign.
         self.campaign_get(id).await?;
         if let Some(list) = change.list {
             self.known_list(list).await?;
@@ -93,7 +93,7 @@ impl AccountHandle {
         Ok(self.sms.store().campaign_update(self.id, id, change, at).await?)
     }
 
-    /// Removes a draft.
+    /// Deletes a draft.
     ///
     /// # Errors
     ///
@@ -102,7 +102,7 @@ impl AccountHandle {
         Ok(self.sms.store().campaign_delete(self.id, id).await?)
     }
 
-    /// Launches a draft: takes the credits of all its texts and queues them, or does nothing.
+    /// Launches a draft: takes the credits of all its messages and queues them, or does nothing.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl AccountHandle {
                     }
                     return Ok(CampaignLaunched { campaign, quiet_hours });
                 }
-                // It was edited in between.
+                // The draft was edited in between.
                 Err(CommitError::Stale) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -148,7 +148,7 @@ impl AccountHandle {
         let store = self.sms.store();
         let settings = store.account_settings(self.id).await?;
         let settings = settings.ok_or(Error::NotFound("account"))?;
-        // Both at once: a text whose id is of a later moment could leave before it was made.
+        // Read together: a message whose id is of a later time could be sent before it was created.
         let at = self.sms.now();
         let ids = self.sms.ids(at);
         let Ground { custom_names, from, route } = self.ground(draft.body.as_str(), at).await?;
@@ -186,7 +186,7 @@ impl AccountHandle {
         let marked = self.sms.store().campaign_cancel(plan).await?;
         self.sms.sweep(self.id, id, usize::MAX).await?;
         let campaign = self.campaign_get(id).await?;
-        // Those that a worker found first and cancelled are among them.
+        // Includes messages that a worker found first and cancelled.
         let messages = cancelled(&campaign).saturating_sub(cancelled(&marked));
         Ok(CampaignCancelled { campaign, messages })
     }
@@ -197,7 +197,7 @@ impl AccountHandle {
         found.map(|_| ()).ok_or_else(unknown)
     }
 
-    /// The approved name, as it was approved.
+    /// The approved name, spelled as it was approved.
     async fn approved(&self, wanted: Option<&str>) -> Result<Option<String>, Error> {
         let name = self.approved_sender(wanted).await?;
         Ok(name.map(|name| name.as_str().to_owned()))
@@ -205,8 +205,8 @@ impl AccountHandle {
 }
 
 impl Sms {
-    /// Cancels the texts of a cancelled campaign that nobody has taken, up to `portions` portions
-    /// of them. Returns how many portions there were.
+    /// Cancels the messages of a cancelled campaign that no worker has claimed, up to `portions`
+    /// portions of them. Returns how many portions there were.
     async fn sweep(
         &self,
         account: AccountId,
@@ -226,7 +226,7 @@ impl Sms {
         Ok(portions)
     }
 
-    /// Folds counts, and finishes what a program that died has left of cancelled campaigns.
+    /// Folds counts, and finishes the cancelled campaigns that a dead program left.
     pub(super) async fn campaigns_tidy(
         &self,
         now: Timestamp,

@@ -8,23 +8,23 @@ use crate::error::Error;
 use crate::ids::{ContactId, ListId};
 use crate::page::{Page, PageRequest};
 
-/// A contact, and the lists that it is on.
+/// A contact and its lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ContactWithLists {
     /// The contact.
     pub contact: Contact,
-    /// Its lists, newest first.
+    /// The ids of its lists, newest first.
     pub lists: Vec<ListId>,
 }
 
 impl AccountHandle {
-    /// Makes a contact.
+    /// Creates a contact.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] with every bad field; [`Error::ContactExists`] where the number is a
-    /// contact already.
+    /// [`Error::Invalid`] with every bad field; [`Error::ContactExists`] if a contact already has
+    /// the number.
     pub async fn contact_create(&self, input: ContactInput) -> Result<Contact, Error> {
         let (phone, details) = input.checked().map_err(Error::Invalid)?;
         let at = self.sms.now();
@@ -53,8 +53,8 @@ impl AccountHandle {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] with every bad field; [`Error::ContactExists`] where the new number is
-    /// another contact's.
+    /// [`Error::Invalid`] with every bad field; [`Error::ContactExists`] if another contact has the
+    /// new number.
     pub async fn contact_update(
         &self,
         id: ContactId,
@@ -65,14 +65,14 @@ impl AccountHandle {
         Ok(self.sms.store().contact_update(plan).await?)
     }
 
-    /// Removes a contact, and from every list.
+    /// Deletes a contact, also from every list.
     pub async fn contact_delete(&self, id: ContactId) -> Result<(), Error> {
         let plan = RemovePlan { account: self.id, id };
         Ok(self.sms.store().contact_delete(plan).await?)
     }
 
-    /// Makes and changes many contacts, and puts them on a list if one is named. A row that breaks
-    /// a rule is told in its place and takes nothing from the others.
+    /// Creates and changes many contacts, and adds them to a list if one is named. A row that
+    /// breaks a rule is reported by its position and does not affect the others.
     ///
     /// # Errors
     ///

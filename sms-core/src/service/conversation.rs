@@ -15,13 +15,13 @@ use crate::phone::E164;
 pub struct Inbox {
     /// The page, the conversation with the newest message first.
     pub conversations: Page<Conversation>,
-    /// How many messages of the whole account are unread.
+    /// The number of unread messages of the whole account.
     pub unread: u64,
 }
 
 impl AccountHandle {
-    /// A page of the conversations with numbers that have texted the account. `q` is a number or a
-    /// part of one, or words of a contact's name.
+    /// A page of the conversations with numbers that have sent the account a message. `q` is a
+    /// number or a part of one, or words of a contact's name.
     pub async fn conversation_list(
         &self,
         state: Option<ReadState>,
@@ -34,8 +34,8 @@ impl AccountHandle {
         Ok(Inbox { conversations, unread: store.unread_total(self.id).await? })
     }
 
-    /// The conversation with a number: its newest 200 texts. Every number that the account has any
-    /// text from or to has one.
+    /// The conversation with a number: its newest 200 messages. Every number that the account has a
+    /// message from or to has one.
     pub async fn conversation_get(&self, number: E164) -> Result<Thread, Error> {
         let messages = self.newest_texts(number, Limit::THREAD).await?;
         if messages.is_empty() {
@@ -48,7 +48,7 @@ impl AccountHandle {
         Ok(Thread { number, contact, opted_out, messages })
     }
 
-    /// Marks what came in from a number as read; how many texts that were not.
+    /// Marks the unread messages from a number as read. Returns how many there were.
     pub async fn conversation_read(&self, number: E164) -> Result<u64, Error> {
         let marked = self.sms.store().conversation_read(self.id, number, self.sms.now()).await?;
         if let Some(marked) = marked {
@@ -58,7 +58,7 @@ impl AccountHandle {
         if one.is_empty() { Err(Error::NotFound("conversation")) } else { Ok(0) }
     }
 
-    /// Newest first.
+    /// The newest messages from or to a number, newest first.
     async fn newest_texts(&self, number: E164, limit: Limit) -> Result<Vec<Message>, Error> {
         let filter =
             MessageFilter { search: Some(Search::Number(number)), ..MessageFilter::default() };

@@ -1,4 +1,4 @@
-//! Texts that come in, whole or in parts.
+//! Inbound messages, whole or in segments.
 
 use super::{Sms, Work};
 use crate::error::Error;
@@ -8,9 +8,9 @@ use crate::inbound::{InboundPlan, InboundText, Origin, TakenIn};
 use crate::time::Timestamp;
 
 impl Sms {
-    /// Takes in one part of a long text. Parts may come in any order, some of them twice, and
-    /// through several programs at once; the last one that was missing makes them one text. Of a
-    /// text of which parts are missing for a day, [`Sms::tidy`] takes in what came.
+    /// Records one segment of a long message. Segments may arrive in any order, repeatedly, and at
+    /// several programs at once; the last missing one completes the message. If segments are still
+    /// missing after a day, [`Sms::tidy`] records those that arrived as a message.
     pub async fn inbound_part(&self, part: InboundPart) -> Result<PartTaken, Error> {
         let (at, ids) = self.moment();
         let plan = PartPlan::new(part, self.inner.validity, at, ids);
@@ -34,7 +34,7 @@ impl Sms {
         Ok(taken)
     }
 
-    /// Gives up to `limit` texts up whose parts are a day old. Returns how many.
+    /// Gives up on up to `limit` messages whose first segment is a day old. Returns how many.
     pub(super) async fn give_up_parts(&self, limit: usize) -> Result<usize, Error> {
         for given_up in 0..limit {
             let (at, ids) = self.moment();

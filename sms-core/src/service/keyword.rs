@@ -9,7 +9,7 @@ use crate::page::{Page, PageRequest};
 use crate::text::is_reserved;
 
 impl AccountHandle {
-    /// Makes a keyword.
+    /// Creates a keyword.
     ///
     /// # Errors
     ///
@@ -43,7 +43,7 @@ impl AccountHandle {
         Ok(self.sms.store().keyword_list(self.id, page).await?)
     }
 
-    /// Changes a keyword; what it has matched stays counted.
+    /// Changes a keyword. Its count of matches stays.
     ///
     /// # Errors
     ///
@@ -63,15 +63,15 @@ impl AccountHandle {
         Ok(self.sms.store().keyword_save(plan).await?)
     }
 
-    /// Removes a keyword. What it set off stays.
+    /// Deletes a keyword. Its effects stay.
     pub async fn keyword_delete(&self, id: KeywordId) -> Result<(), Error> {
         let deleted = self.sms.store().keyword_delete(self.id, id).await?;
         if deleted { Ok(()) } else { Err(Error::NotFound("keyword")) }
     }
 }
 
-/// The values of a patch that passed its checks. A word that is reserved is told before a list that
-/// is no list.
+/// The values of a patch that passed its checks. A reserved word is reported before an unknown
+/// list.
 fn values(patch: KeywordPatch) -> Result<Values, Error> {
     if patch.keyword.as_deref().is_some_and(is_reserved) {
         return Err(Error::ReservedKeyword);

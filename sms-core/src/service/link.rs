@@ -1,4 +1,4 @@
-//! An account's tracked links, and hits on those of all accounts.
+//! An account's tracked links, and clicks on the links of all accounts.
 
 use super::{AccountHandle, Sms, Work};
 use crate::error::Error;
@@ -25,25 +25,25 @@ impl AccountHandle {
 }
 
 impl Sms {
-    /// What short URLs begin with.
+    /// The start of short URLs.
     pub fn link_base(&self) -> &LinkBase {
         &self.inner.link_base
     }
 
-    /// Counts a hit on a short URL, whosever it is, and raises `link.clicked`. Returns the link as
-    /// it is after the hit, for the host to lead the person to [`Link::url`]; `None` when no link
-    /// has the code.
+    /// Counts a click on a short URL of any account and raises `link.clicked`. Returns the link
+    /// after the click, whose [`Link::url`] the host redirects to; `None` if no link has the code.
     ///
     /// Dropping the future may or may not stop the hit from being counted.
     ///
     /// # Errors
     ///
-    /// When the store cannot count it. The person can still be led there by [`Sms::link_find`].
+    /// If the store cannot count it. The host can still redirect with the help of
+    /// [`Sms::link_find`].
     pub async fn link_click(&self, code: LinkCode) -> Result<Option<Link>, Error> {
         let at = self.now();
         let plan = ClickPlan { code, at, ids: self.ids(at) };
         let answer = self.store().links_click(vec![plan]).await.pop();
-        let doing = "counting a hit on a link";
+        let doing = "counting a click on a link";
         let link = answer.unwrap_or(Err(StoreError::Internal { doing, source: None }))?;
         if link.is_some() {
             self.wake(Work::Webhooks);
@@ -51,7 +51,7 @@ impl Sms {
         Ok(link)
     }
 
-    /// The link with this code, whosever it is; nothing is counted.
+    /// The link with this code, of any account, without counting a click.
     pub async fn link_find(&self, code: LinkCode) -> Result<Option<Link>, Error> {
         Ok(self.store().link_by_code(code).await?)
     }

@@ -9,18 +9,18 @@ use crate::list::{ContactList, ListChange, ListInput};
 use crate::page::{Page, PageRequest};
 use crate::phone::parse_uk_mobile;
 
-/// What came of [`list_add`](AccountHandle::list_add).
+/// The result of [`list_add`](AccountHandle::list_add).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListJoined {
-    /// How many contacts are on the list now that were not.
+    /// How many contacts were added that were not on the list before.
     pub added: usize,
-    /// What could not be added, as given: ids of no contact, then numbers that cannot be texted.
+    /// Entries that could not be added, as given: unknown contact ids, then invalid numbers.
     pub invalid: Vec<String>,
 }
 
 impl AccountHandle {
-    /// Makes a list.
+    /// Creates a list.
     ///
     /// # Errors
     ///
@@ -55,7 +55,7 @@ impl AccountHandle {
         updated.ok_or(Error::NotFound("list"))
     }
 
-    /// Removes a list; its contacts stay.
+    /// Deletes a list; its contacts stay.
     pub async fn list_delete(&self, id: ListId) -> Result<(), Error> {
         let deleted = self.sms.store().list_delete(self.id, id).await?;
         if deleted { Ok(()) } else { Err(Error::NotFound("list")) }
@@ -72,7 +72,7 @@ impl AccountHandle {
         Ok(self.sms.store().contact_list(self.id, &filter, page).await?)
     }
 
-    /// Puts contacts on a list; a number that is no contact yet becomes one.
+    /// Adds contacts to a list. A number that is not a contact yet becomes one.
     pub async fn list_add(&self, id: ListId, input: JoinInput) -> Result<ListJoined, Error> {
         self.list_get(id).await?;
         let at = self.sms.now();
@@ -92,7 +92,7 @@ impl AccountHandle {
         Ok(ListJoined { added: joined.added, invalid: contacts.chain(phones).collect() })
     }
 
-    /// Takes a contact off a list. One that is not on it stays so.
+    /// Removes a contact from a list. A contact that is not on the list changes nothing.
     pub async fn list_remove(&self, id: ListId, contact: ContactId) -> Result<(), Error> {
         self.list_get(id).await?;
         self.contact_get(contact).await?;

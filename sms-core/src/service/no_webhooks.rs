@@ -1,4 +1,4 @@
-//! What stands in for a webhook sender that was not given: no endpoint can be saved.
+//! The webhook sender of a service built without one: no endpoint can be saved.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use crate::webhook::delivery::DeliveryError;
 use crate::webhook::sender::{UrlRefused, WebhookAnswer, WebhookRequest, WebhookSender};
 
-/// A sender that reaches nobody.
+/// A sender that calls nothing and refuses every URL.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoWebhooks;
 

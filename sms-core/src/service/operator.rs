@@ -1,5 +1,5 @@
-//! The operator's side: accounts and their approval, keys, credits, numbers, and what networks
-//! bring in.
+//! The operator's calls: accounts and their approval, keys, credits, numbers, and messages and
+//! receipts brought in by hand.
 
 use super::{Sms, Work};
 use crate::account::api_key::{ApiKey, KeyRecord};
@@ -19,24 +19,24 @@ use crate::phone::{E164, parse_any};
 use crate::receipt::{Receipt, ReceiptPlan, ReceiptStatus, Recorded};
 use crate::route::RouteName;
 
-/// How many characters a name may have.
+/// The most characters of a name.
 const MAX_NAME: usize = 200;
 
-/// What a new account shall be.
+/// The fields of a new account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewAccountInput {
-    /// Its name, for the operator.
+    /// Its name, for the operator; at most 200 characters.
     pub name: String,
-    /// Whether it may send.
+    /// Its status, which decides whether it may send.
     pub status: AccountStatus,
-    /// What it can spend from the start.
+    /// Its opening balance.
     pub credits: Credits,
     /// Its settings.
     pub settings: Settings,
 }
 
 impl NewAccountInput {
-    /// An approved account with so many credits and default settings.
+    /// An active account with this many credits and default settings.
     pub fn active(name: impl Into<String>, credits: u32) -> Self {
         Self {
             name: name.into(),
@@ -47,18 +47,18 @@ impl NewAccountInput {
     }
 }
 
-/// What a new number shall be.
+/// The fields of a new number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NumberInput {
     /// The number, in any common format.
     pub phone_number: String,
-    /// The account that rents it; none makes it shared.
+    /// The account that rents it; `None` makes it shared.
     pub account: Option<AccountId>,
-    /// The route behind it; none means the first configured one.
+    /// The route that carries its messages; `None` for the first configured one.
     pub route: Option<RouteName>,
-    /// Credits taken every 30 days.
+    /// The rent, in credits for every 30 days.
     pub rental_credits: Credits,
-    /// The standard monthly rent.
+    /// The standard rent, in credits for every 30 days, which the account sees.
     pub monthly_credits: Credits,
 }
 
@@ -74,19 +74,19 @@ impl NumberInput {
         }
     }
 
-    /// A number that one account has to itself, free of rent.
+    /// A number for one account only, without rent.
     pub fn dedicated(phone_number: impl Into<String>, account: AccountId) -> Self {
         Self { account: Some(account), ..Self::shared(phone_number) }
     }
 }
 
-/// A key that was made just now.
+/// A new key.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ApiKeyCreated {
     /// The key itself, which cannot be read again.
     pub key: ApiKey,
-    /// What is kept of it.
+    /// What is stored of it.
     pub record: KeyRecord,
 }
 
@@ -97,14 +97,14 @@ pub struct Operator {
 }
 
 impl Sms {
-    /// The operator's side: accounts, keys, credits, numbers, what came in.
+    /// The operator's handle: accounts, keys, credits, numbers and inbound messages.
     pub fn operator(&self) -> Operator {
         Operator { sms: self.clone() }
     }
 }
 
 impl Operator {
-    /// Makes an account; credits it starts with are its first ledger entry.
+    /// Creates an account. An opening balance is its first ledger entry.
     pub async fn account_create(&self, input: NewAccountInput) -> Result<Account, Error> {
         let NewAccountInput { name, status, credits, settings } = input;
         valid(check_name(&name).into_iter().collect())?;
@@ -155,12 +155,12 @@ impl Operator {
         updated.ok_or(Error::NotFound("account"))
     }
 
-    /// Adds credits to an account, or takes some back; the balance after it. Rent that the account
-    /// owes is taken from what was added, after it.
+    /// Adds credits to an account, or takes some back. Returns the balance afterwards. Rent that
+    /// the account owes is taken afterwards from what was added.
     ///
     /// # Errors
     ///
-    /// [`Error::BalanceOutOfRange`] when it would go below zero: nothing is taken then.
+    /// [`Error::BalanceOutOfRange`] if the balance would go below zero. Nothing is taken then.
     pub async fn credits_adjust(
         &self,
         id: AccountId,
@@ -186,7 +186,7 @@ impl Operator {
         Ok(self.sms.store().ledger_list(id, page).await?)
     }
 
-    /// Makes a key. The key itself is returned this once; only its hash is kept.
+    /// Creates a key. The key itself is returned only this once; only its hash is stored.
     pub async fn api_key_create(
         &self,
         account: AccountId,
@@ -213,19 +213,19 @@ impl Operator {
         }
     }
 
-    /// All of an account's keys, newest first, revoked ones included.
+    /// All of an account's keys, newest first, including revoked ones.
     pub async fn api_key_list(&self, account: AccountId) -> Result<Vec<KeyRecord>, Error> {
         self.account_get(account).await?;
         Ok(self.sms.store().api_key_list(account).await?)
     }
 
-    /// Revokes a key: it is refused from now on. A key revoked before stays so.
+    /// Revokes a key, which is refused from then on. Revoking a revoked key changes nothing.
     pub async fn api_key_revoke(&self, account: AccountId, id: ApiKeyId) -> Result<(), Error> {
         let revoked = self.sms.store().api_key_revoke(account, id, self.sms.now()).await?;
         revoked.map(|_| ()).ok_or(Error::NotFound("api_key"))
     }
 
-    /// Adds a number to the operator's, shared or for one account, whose first rent is taken at
+    /// Adds a number, shared or for one account. The first rent of an account's number is taken at
     /// once if the balance covers it.
     pub async fn number_create(&self, input: NumberInput) -> Result<Number, Error> {
         valid(self.number_check(&input))?;
@@ -243,7 +243,7 @@ impl Operator {
             rental_charged_at: None,
             next_rent_at: None,
             assigned_at: at,
-            // Its route's next check-in may be a minute away.
+            // The next check-in of its route may be a minute away.
             checked_in_at: is_connected.then_some(at),
         };
         number.next_rent_at = number.rent_due_at();
@@ -257,13 +257,13 @@ impl Operator {
         }
     }
 
-    /// The routes that a number may have behind it: not the one of test keys.
+    /// The routes that a number may have: all except the one for test keys.
     fn live_routes(&self) -> impl Iterator<Item = &RouteName> {
         let names = self.sms.routes().iter().map(|route| route.name());
         names.filter(|name| **name != RouteName::test())
     }
 
-    /// Whether the route behind a number has a connection now.
+    /// Whether the route of a number is connected now.
     fn is_connected(&self, route: Option<&RouteName>) -> bool {
         let name = route.unwrap_or(self.sms.default_route());
         let route = self.sms.routes().iter().find(|route| route.name() == name);
@@ -286,7 +286,7 @@ impl Operator {
         FieldError::new("route", "unknown_value", message)
     }
 
-    /// Takes the first rent of a number that was just assigned; the number as it is then.
+    /// Takes the first rent of a number that was just assigned. Returns the number afterwards.
     async fn first_rent(&self, number: Number) -> Result<Number, Error> {
         let (Some(account), Some(_)) = (number.holder.account(), number.next_rent_at) else {
             return Ok(number);
@@ -301,20 +301,21 @@ impl Operator {
         Ok(self.sms.store().number_list().await?)
     }
 
-    /// Removes a number. Rent that was taken stays taken; what is owed is owed no more.
+    /// Deletes a number. Rent that was taken is not refunded; rent that is owed is not taken any
+    /// more.
     pub async fn number_delete(&self, id: NumberId) -> Result<(), Error> {
         let deleted = self.sms.store().number_delete(id).await?;
         if deleted { Ok(()) } else { Err(Error::NotFound("number")) }
     }
 
-    /// The gateway behind a number checks in: the number is online for five minutes.
+    /// Records a check-in of the gateway behind a number. The number is online for five minutes.
     pub async fn number_check_in(&self, id: NumberId) -> Result<(), Error> {
         let known = self.sms.store().number_check_in(id, self.sms.now()).await?;
         if known { Ok(()) } else { Err(Error::NotFound("number")) }
     }
 
-    /// Takes in a text as if the network behind the number had brought it; `None` when it belongs
-    /// to no account.
+    /// Records an inbound message as if the network of the number had delivered it; `None` if it
+    /// belongs to no account.
     pub async fn inbound(
         &self,
         from: E164,
@@ -331,13 +332,13 @@ impl Operator {
         }
     }
 
-    /// A page of the texts that belong to no account, newest first.
+    /// A page of the messages that belong to no account, newest first.
     pub async fn unrouted_list(&self, page: PageRequest) -> Result<Page<Unrouted>, Error> {
         Ok(self.sms.store().unrouted_list(page).await?)
     }
 
-    /// Records a receipt as if a network had brought it; the text as it is then. Late and repeated
-    /// receipts change nothing.
+    /// Records a receipt as if a network had reported it. Returns the message afterwards. Late and
+    /// repeated receipts change nothing.
     pub async fn receipt(
         &self,
         message: MessageId,

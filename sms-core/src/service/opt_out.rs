@@ -1,4 +1,4 @@
-//! Numbers that an account must not text.
+//! Numbers that have opted out of an account's messages.
 
 use super::AccountHandle;
 use crate::error::{Error, FieldError};
@@ -8,7 +8,7 @@ use crate::page::{OffsetPage, OffsetRequest};
 use crate::phone::{E164, parse_uk_mobile};
 
 impl AccountHandle {
-    /// Opts a number out, given in any common format. One that has opted out stays as it is.
+    /// Opts out a number, given in any common format. An existing opt-out does not change.
     ///
     /// # Errors
     ///
@@ -31,8 +31,8 @@ impl AccountHandle {
         Ok(self.sms.store().opt_out_create(self.id, opt_out).await?)
     }
 
-    /// Opt-outs, newest first: all, or those that `q` finds, a number in any format or words of
-    /// the note.
+    /// Opt-outs, newest first: all, or those that `q` finds by a number in any format or by words
+    /// of the note.
     pub async fn opt_out_list(
         &self,
         q: Option<&str>,
@@ -42,7 +42,7 @@ impl AccountHandle {
         Ok(self.sms.store().opt_out_list(self.id, search.as_ref(), wanted).await?)
     }
 
-    /// Removes an opt-out: the person asked to hear from the account again.
+    /// Deletes an opt-out, because the person wants to receive messages again.
     pub async fn opt_out_delete(&self, phone: E164) -> Result<(), Error> {
         let deleted = self.sms.store().opt_out_delete(self.id, phone).await?;
         if deleted { Ok(()) } else { Err(Error::NotFound("opt_out")) }

@@ -1,4 +1,4 @@
-//! Letting time pass by hand: months of it in moments, with all that falls due on the way.
+//! Moving the clock by hand: months pass in moments, with everything that falls due on the way.
 
 use std::time::Duration;
 
@@ -7,23 +7,23 @@ use crate::clock::MovableClock;
 use crate::error::Error;
 use crate::time::Timestamp;
 
-/// How much of a kind of work is done at once.
+/// How much work of one kind is done at once.
 const PORTION: usize = 100;
-/// How often work that fell due this moment is looked at again before it counts as held up.
+/// How often work that is due now is tried before it counts as stuck.
 const MOST_LOOKS: usize = 1_000;
 
 impl Sms {
-    /// Moves the service's clock on by `by`, from one moment at which something falls due to the
-    /// next, and does it there: texts leave, receipts come back, webhooks are tried again, each at
-    /// its time and in the order of their times. In the end what is past its keep is removed.
+    /// Moves the service's clock forward by `by`. It stops at each time at which something is due
+    /// and does it there: messages are sent, receipts come back, webhooks are retried, each at its
+    /// time and in order. At the end, data past its retention is removed.
     ///
-    /// `clock` has to be the one that the service was built with, the routes simulated and the
-    /// store in memory, and no other worker may be at work meanwhile: what one holds could not be
-    /// waited for.
+    /// `clock` has to be the clock that the service was built with, the routes have to be
+    /// simulated, and the store has to be in memory. No other worker may run meanwhile, because
+    /// this call cannot wait for what it has claimed.
     ///
     /// # Errors
     ///
-    /// When the store fails, or something due cannot be done; the clock stands there then.
+    /// If the store fails or due work cannot be done. The clock stays at that time.
     pub async fn pass(&self, clock: &MovableClock, by: Duration) -> Result<(), Error> {
         let mut left = by;
         let mut looks = 0;
@@ -32,7 +32,7 @@ impl Sms {
             let Some(next) = self.next_of_all().await? else { break };
             let wait = next.since(self.now());
             if wait.is_zero() {
-                // It fell due since.
+                // It has become due since.
                 looks += 1;
                 if looks > MOST_LOOKS {
                     return Err(Error::Busy);
@@ -64,7 +64,7 @@ impl Sms {
         }
     }
 
-    /// The earliest moment at which there is work of any kind.
+    /// The earliest time at which work of any kind is due.
     async fn next_of_all(&self) -> Result<Option<Timestamp>, Error> {
         let mut next: Option<Timestamp> = None;
         for work in Work::ALL {

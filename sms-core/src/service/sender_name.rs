@@ -9,12 +9,12 @@ use crate::sender_name::{
 };
 
 impl AccountHandle {
-    /// Asks for a sender name; it waits for the operator's review.
+    /// Requests a sender name, which waits for the operator's review.
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] with every bad field; [`Error::SenderExists`] when the account has the
-    /// name or waits for it, whatever its case.
+    /// [`Error::Invalid`] with every bad field; [`Error::SenderExists`] if the account has the name
+    /// or has requested it, in any case.
     pub async fn sender_name_create(
         &self,
         value: &str,
@@ -38,12 +38,12 @@ impl AccountHandle {
         Ok(name)
     }
 
-    /// All of the account's sender names, newest first, rejected ones included.
+    /// All of the account's sender names, newest first, including rejected ones.
     pub async fn sender_name_list(&self) -> Result<Vec<SenderName>, Error> {
         Ok(self.sms.store().sender_name_list(self.id).await?)
     }
 
-    /// The approved name that a send asks for, if it asks for one.
+    /// The approved name that a send asks for; `None` if it asks for none.
     pub(super) async fn approved_sender(
         &self,
         wanted: Option<&str>,
@@ -55,7 +55,7 @@ impl AccountHandle {
 }
 
 impl Operator {
-    /// A page of the sender names of all accounts, newest first: all, or those of one status.
+    /// A page of the sender names of all accounts, newest first, in any status or in one.
     pub async fn sender_name_list(
         &self,
         status: Option<ReviewStatus>,
@@ -64,13 +64,13 @@ impl Operator {
         Ok(self.sms.store().sender_names_for_review(status, page).await?)
     }
 
-    /// Approves or rejects a sender name; the last decision counts. Texts that were accepted
+    /// Approves or rejects a sender name; the last decision counts. Messages that were accepted
     /// before keep their sender.
     ///
     /// # Errors
     ///
-    /// [`Error::SenderExists`] when a rejected name is to be approved that its account has asked
-    /// for again meanwhile.
+    /// [`Error::SenderExists`] if a rejected name is to be approved whose account has requested it
+    /// again in the meantime.
     pub async fn sender_name_review(
         &self,
         id: SenderNameId,

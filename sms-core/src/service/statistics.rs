@@ -1,4 +1,4 @@
-//! What an account's texts came to.
+//! An account's statistics.
 
 use super::{AccountHandle, Sms};
 use crate::error::Error;
@@ -7,7 +7,7 @@ use crate::statistics::{Day, Period, Summary, SummaryRequest};
 use crate::store::StoreError;
 
 impl AccountHandle {
-    /// What was counted in a period, beside the one before it.
+    /// The statistics of a period, and of the period before it.
     ///
     /// # Errors
     ///
@@ -20,8 +20,8 @@ impl AccountHandle {
         Ok(Summary { period: window.current, counts, previous })
     }
 
-    /// What was counted on each of the last days in London, today included, oldest first: 1 to 366
-    /// of them, 30 if left out.
+    /// The statistics of each of the last days in London, including today, oldest first: 1 to 366
+    /// days, 30 by default.
     ///
     /// # Errors
     ///
@@ -40,14 +40,14 @@ impl AccountHandle {
 
 impl Sms {
     /// Adds up to `limit` of the differences that commits left to the totals. Returns how many; 0
-    /// when there are none for now. Without it statistics say the same, only later the more there
-    /// are.
+    /// if there are none for now. Without it statistics are the same, but reading them slows down
+    /// as differences accumulate.
     pub async fn fold_statistics(&self, limit: usize) -> Result<usize, Error> {
         Ok(self.store().statistics_fold(limit).await?)
     }
 }
 
-/// A store that answers for other periods than those asked about breaks its contract.
+/// A store that answers for other periods than those asked for breaks its contract.
 fn no_answer() -> StoreError {
     StoreError::Internal { doing: "reading statistics", source: None }
 }

@@ -7,7 +7,7 @@ use crate::page::{Page, PageRequest};
 use crate::template::{Template, TemplateChange, TemplateInput, TemplateSearch};
 
 impl AccountHandle {
-    /// Keeps a text under a name.
+    /// Creates a template.
     ///
     /// # Errors
     ///
@@ -37,7 +37,7 @@ impl AccountHandle {
         Ok(self.sms.store().template_list(self.id, search.as_ref(), page).await?)
     }
 
-    /// Changes a template. Texts that were made of it stay as they are.
+    /// Changes a template. Messages created from it stay as they are.
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ impl AccountHandle {
         updated.ok_or(Error::NotFound("template"))
     }
 
-    /// Removes a template. Texts that were made of it stay.
+    /// Deletes a template. Messages created from it stay.
     pub async fn template_delete(&self, id: TemplateId) -> Result<(), Error> {
         let deleted = self.sms.store().template_delete(self.id, id).await?;
         if deleted { Ok(()) } else { Err(Error::NotFound("template")) }

@@ -1,28 +1,27 @@
-//! Kinds of work, and signals that there may be some, so that no worker has to poll often.
+//! Kinds of work, and signals that there may be some, so that workers poll rarely.
 //!
-//! A signal is a hint. Work is found without it, only later: each worker also asks the store from
-//! time to time.
+//! A signal is a hint. Workers find work without it, only later, because they also poll the store.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use async_trait::async_trait;
 
-/// A kind of work that a commit may have made.
+/// A kind of work that a commit may create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
-    /// Texts to be handed to routes.
+    /// Messages to hand over to routes.
     Dispatch,
-    /// Webhook deliveries to be made.
+    /// Webhook deliveries to send.
     Webhooks,
-    /// Simulated comebacks to be waited for.
+    /// Follow-ups of simulated networks to bring back.
     FollowUps,
-    /// Rent to be taken. It falls due by itself: nobody is woken for it.
+    /// Rents to charge. They fall due by the clock, so no signal is sent for them.
     Rents,
 }
 
 impl Work {
-    /// Every kind. A sandbox does what is named here, and no other.
+    /// Every kind of work. A sandbox does these kinds and no other.
     pub const ALL: [Self; 4] = [Self::Dispatch, Self::FollowUps, Self::Webhooks, Self::Rents];
 }
 
@@ -35,14 +34,14 @@ pub trait Wake: Send + Sync + fmt::Debug {
 /// Carries signals between programs that share one store.
 #[async_trait]
 pub trait WakeOthers: Send + Sync + fmt::Debug {
-    /// Tells the other programs that there may be work of this kind. Returns at once.
+    /// Signals to the other programs that there may be work of this kind. Returns at once.
     fn tell(&self, work: Work);
 
-    /// Passes on to `local` what other programs tell. Runs until it is dropped.
+    /// Passes the signals of other programs on to `local`. Runs until it is dropped.
     async fn listen(&self, local: &dyn Wake);
 }
 
-/// The program is the only one on its store.
+/// For a program that is the only one on its store.
 #[derive(Debug)]
 pub(super) struct NoOthers;
 
@@ -55,7 +54,7 @@ impl WakeOthers for NoOthers {
     }
 }
 
-/// Everyone who wants a service's signals.
+/// The receivers of a service's signals.
 #[derive(Debug)]
 pub(super) struct Signals {
     local: RwLock<Vec<Weak<dyn Wake>>>,
@@ -74,12 +73,12 @@ impl Signals {
         local.push(Arc::downgrade(wake));
     }
 
-    /// Wakes the workers of this program for what others tell. Runs until it is dropped.
+    /// Wakes the workers of this program for signals of other programs. Runs until it is dropped.
     pub(super) async fn listen(&self) {
         self.others.listen(self).await;
     }
 
-    /// Sends what this program found to its own workers and to the other programs.
+    /// Signals to the workers of this program and to the other programs.
     pub(super) fn found(&self, work: Work) {
         self.wake(work);
         self.others.tell(work);
@@ -101,7 +100,7 @@ mod tests {
 
     use super::*;
 
-    /// Notes what it is woken for, or has to tell.
+    /// Records the signals that it receives or would send.
     #[derive(Debug, Default)]
     struct Heard(Mutex<Vec<Work>>);
 
@@ -140,6 +139,6 @@ mod tests {
         assert_eq!((here.take(), elsewhere.take()), (vec![Work::Webhooks], vec![]));
         drop((listener, here));
         signals.found(Work::Dispatch);
-        assert_eq!(elsewhere.take(), [Work::Dispatch], "a dropped listener is no obstacle");
+        assert_eq!(elsewhere.take(), [Work::Dispatch], "a dropped listener blocks nothing");
     }
 }

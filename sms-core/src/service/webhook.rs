@@ -22,12 +22,12 @@ pub enum Rotation {
     /// The secret stays.
     #[default]
     Keep,
-    /// A new one replaces it at once.
+    /// A new secret replaces it at once.
     Rotate,
 }
 
 impl AccountHandle {
-    /// Makes an endpoint. Its secret is in [`Endpoint::secret`]; show it this once.
+    /// Creates an endpoint. Its secret is in [`Endpoint::secret`]; show it only this once.
     ///
     /// # Errors
     ///
@@ -70,14 +70,14 @@ impl AccountHandle {
         updated.ok_or(Error::NotFound("webhook"))
     }
 
-    /// Removes an endpoint, and its deliveries with it.
+    /// Deletes an endpoint and its deliveries.
     pub async fn webhook_delete(&self, id: EndpointId) -> Result<(), Error> {
         let deleted = self.sms.store().endpoint_delete(self.id, id).await?;
         if deleted { Ok(()) } else { Err(Error::NotFound("webhook")) }
     }
 
-    /// Sends a `webhook.test` event now and says what the endpoint answered. It is signed and
-    /// logged, but not tried again, and a failure does not count.
+    /// Sends a `webhook.test` event now and returns the endpoint's answer. The test is signed and
+    /// logged, but not retried, and a failure does not count.
     pub async fn webhook_test(&self, id: EndpointId) -> Result<WebhookAnswer, Error> {
         let endpoint = self.webhook_get(id).await?;
         let at = self.sms.now();
@@ -107,8 +107,8 @@ impl AccountHandle {
         Ok(self.sms.store().delivery_list(self.id, endpoint, page).await?)
     }
 
-    /// Sends a delivery again now, whatever became of it, and returns it as it is then. One that a
-    /// worker is sending at this moment is left to it.
+    /// Sends a delivery again now, in whatever state it is, and returns it as it is afterwards. A
+    /// delivery that a worker is sending now is left to that worker.
     pub async fn delivery_retry(
         &self,
         endpoint: EndpointId,
@@ -150,7 +150,7 @@ fn valid(errors: Vec<FieldError>) -> Result<(), Error> {
     if errors.is_empty() { Ok(()) } else { Err(Error::Invalid(errors)) }
 }
 
-/// A test's delivery as it is logged.
+/// The delivery of a test, as it is logged.
 fn tested(delivery: Delivery, answer: &WebhookAnswer, at: crate::time::Timestamp) -> Delivery {
     let delivered = answer.result.is_ok();
     Delivery {
@@ -166,7 +166,7 @@ fn tested(delivery: Delivery, answer: &WebhookAnswer, at: crate::time::Timestamp
 }
 
 impl Sms {
-    /// Takes deliveries that are due, as many as there is room for. Each is to be sent by
+    /// Claims due deliveries, as many as there is room for. Send each with
     /// [`Sms::delivery_attempt`] before its lease runs out.
     pub async fn deliveries_claim(&self, room: Room) -> Result<Vec<ClaimedDelivery>, Error> {
         let at = self.now();
@@ -174,7 +174,7 @@ impl Sms {
         Ok(self.store().deliveries_claim(plan).await?)
     }
 
-    /// Makes one attempt and records how it ended.
+    /// Makes one attempt and records its result.
     pub async fn delivery_attempt(&self, claimed: ClaimedDelivery) -> Result<Attempted, Error> {
         let ClaimedDelivery { account, endpoint: _, token, request } = claimed;
         let delivery = request.delivery;
@@ -198,9 +198,9 @@ impl Sms {
         Ok(attempted)
     }
 
-    /// Takes up to `limit` deliveries that are due and sends them all at once. For tests and small
-    /// programs: it lasts as long as the slowest endpoint; `sms-webhooks` has a worker that does
-    /// not wait for it.
+    /// Claims up to `limit` due deliveries and sends them all at once. It takes as long as the
+    /// slowest endpoint, which suits tests and small programs. The worker in `sms-webhooks` does
+    /// not wait for slow endpoints.
     pub async fn deliver_webhooks(&self, limit: usize) -> Result<usize, Error> {
         let claimed = self.deliveries_claim(Room::any(limit)).await?;
         let count = claimed.len();
@@ -229,10 +229,10 @@ impl Sms {
 /// How an attempt was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attempted {
-    /// The endpoint took the delivery.
+    /// The endpoint received the delivery.
     Delivered,
-    /// It did not; the delivery is tried again or was given up.
+    /// The endpoint did not receive the delivery, which is retried or was given up.
     Failed,
-    /// It took longer than the hold on the delivery lasted; nothing was recorded.
+    /// The attempt took longer than its lease; nothing was recorded.
     LeaseLost,
 }

@@ -1,7 +1,7 @@
-//! Work that goes on by itself, in bounded calls.
+//! Background work, in bounded calls.
 //!
-//! Any number of programs may run these at once over one store. A call that is dropped at any
-//! point loses nothing: what it held is taken again when its lease runs out.
+//! Any number of programs may make these calls at once on one store. Dropping a call at any point
+//! loses nothing: what it had claimed is claimed again when its lease runs out.
 
 use std::sync::Arc;
 
@@ -33,20 +33,21 @@ pub use super::wake::{Wake, Work};
 
 mod held;
 
-/// What one [`Sms::dispatch_due`] did.
+/// What one call of [`Sms::dispatch_due`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Dispatched {
-    /// Texts that fell due: handed to a route, or failed or cancelled on the spot.
+    /// Due messages: handed over to a route, or failed or cancelled at once.
     pub claimed: usize,
-    /// Those that left, or left perhaps and were given up.
+    /// Messages that were sent, or that may have been sent and were given up.
     pub sent: usize,
-    /// Those that failed, refunded.
+    /// Messages that failed and were refunded.
     pub failed: usize,
-    /// Those that will be tried again.
+    /// Messages that will be retried.
     pub retried: usize,
-    /// Those whose outcome no longer counted: a receipt had come first, or the lease had run out.
+    /// Messages whose outcome no longer counted, because a receipt came first or the lease had run
+    /// out.
     pub lost: usize,
-    /// Routes whose texts were left in the queue, as what carries them could not take more.
+    /// Routes whose messages stayed in the queue, because the route that carries them has no room.
     pub routes_left: usize,
 }
 
@@ -68,13 +69,13 @@ impl Dispatched {
     }
 }
 
-/// Some of what [`Sms::dispatch_due`] meant to do could not be done.
+/// [`Sms::dispatch_due`] could not do everything.
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
 pub struct DispatchFailed {
-    /// What it did besides, to be counted.
+    /// What it did nevertheless.
     pub done: Dispatched,
-    /// What went wrong last.
+    /// The last error.
     #[source]
     pub error: Error,
 }
@@ -85,16 +86,16 @@ impl From<DispatchFailed> for Error {
     }
 }
 
-/// Commits that record one hand-over's outcomes side by side. While they are under way, further
-/// outcomes gather for the next.
+/// How many commits of one hand-over's outcomes may run at once. While they run, further outcomes
+/// are collected for the next commit.
 const RECORDS_AT_ONCE: usize = 2;
 
 impl Sms {
-    /// Takes up to `limit` texts that are due, hands them to their routes, and records what became
-    /// of them. Routes work side by side: a slow one does not hold up another's records.
+    /// Claims up to `limit` due messages, hands them over to their routes, and records the
+    /// outcomes. Routes work concurrently: a slow route does not delay the records of another.
     ///
-    /// Outcomes that could not be recorded are kept and recorded by the next call, before it takes
-    /// anything new, and counted by it.
+    /// Outcomes that could not be recorded are kept. The next call records and counts them before
+    /// it claims anything.
     pub async fn dispatch_due(&self, limit: usize) -> Result<Dispatched, DispatchFailed> {
         let mut done = Dispatched::default();
         match self.hand_over_due(limit, &mut done).await {
@@ -106,8 +107,8 @@ impl Sms {
     async fn hand_over_due(&self, limit: usize, done: &mut Dispatched) -> Result<(), Error> {
         self.record_kept_into(done).await?;
         self.fail_expired(limit, done).await?;
-        // One after the other: each is to find in hand what the ones before it took, lest all
-        // workers of a program take texts of a route that is slow.
+        // One claim after the other. Each has to see what the earlier ones hold, or all workers of
+        // a program would claim messages of the same slow route.
         let claiming = self.inner.claiming.lock().await;
         let left = self.routes_that_wait();
         done.routes_left = left.len();
@@ -127,7 +128,8 @@ impl Sms {
         result
     }
 
-    /// Fails what expired while nothing took its route's texts, now and then: nobody claims those.
+    /// From time to time, fails messages that expired while their route had no room, because no
+    /// other claim takes them.
     async fn fail_expired(&self, limit: usize, done: &mut Dispatched) -> Result<(), Error> {
         let of = self.routes_that_wait();
         if of.is_empty() || !self.inner.expired.is_due(self.now()) {
@@ -141,7 +143,7 @@ impl Sms {
         Ok(())
     }
 
-    /// Takes up to `limit` texts that are due, and holds them until the hold is dropped.
+    /// Claims up to `limit` due messages and holds them until the hold is dropped.
     async fn claim(&self, wanted: Wanted, limit: usize) -> Result<(Claimed, Held<'_>), Error> {
         let at = self.now();
         let lease = self.lease(at, self.inner.lease);
@@ -156,8 +158,8 @@ impl Sms {
         Ok((claimed, held))
     }
 
-    /// Routes whose texts have to wait in the queue: what carries them has no room for more, or is
-    /// down.
+    /// Routes whose messages have to wait in the queue, because the route that carries them has no
+    /// room or is down.
     pub fn routes_that_wait(&self) -> Vec<RouteName> {
         let waits = |route: &&Arc<dyn Route>| {
             let carrier = self.carrier(route.name());
@@ -166,9 +168,9 @@ impl Sms {
         self.routes().iter().filter(waits).map(|route| route.name().clone()).collect()
     }
 
-    /// The route that carries the texts of the one named: itself, unless it is down and another of
-    /// those that carry live texts to a network is not; then the next one after it. One that only
-    /// simulates stands in for nobody, and nobody for it.
+    /// The route that carries the messages of the named route. This is the route itself, unless it
+    /// is down and another route for live messages to a network is not; then it is the next such
+    /// route. A simulated route replaces no other, and no other replaces it.
     fn carrier(&self, name: &RouteName) -> Option<&Arc<dyn Route>> {
         let routes = self.routes();
         let place = routes.iter().position(|route| route.name() == name)?;
@@ -183,8 +185,8 @@ impl Sms {
             .or(Some(&routes[place]))
     }
 
-    /// Hands texts over, which begins at once, and records what became of them as that gets known:
-    /// what is known at the same time in one commit.
+    /// Starts to hand messages over at once, and records the outcomes as they arrive; those that
+    /// are known at the same time share a commit.
     fn hand_over<'a>(
         &'a self,
         group: &'a Group<'_>,
@@ -219,7 +221,7 @@ impl Sms {
         OutcomePlan { message, token, claimed_at, result, at, ids: self.ids(at) }
     }
 
-    /// Records outcomes; keeps them, and the hold on their texts, should the store fail.
+    /// Records outcomes. If the store fails, keeps them and the hold on their messages.
     async fn record(&self, plans: Vec<OutcomePlan>) -> Result<Vec<OutcomeRecorded>, Error> {
         let result = self.store().dispatch_record(plans.clone()).await;
         if result.is_err() {
@@ -231,9 +233,9 @@ impl Sms {
         Ok(recorded)
     }
 
-    /// Records outcomes that could not be recorded when they came; those that still cannot be are
-    /// kept on. [`dispatch_due`](Sms::dispatch_due) begins with this. A program that stops calls it
-    /// as its last work, until it succeeds: what it does not record, others hand over again.
+    /// Records outcomes that could not be recorded when they arrived, and keeps those that still
+    /// cannot. [`dispatch_due`](Sms::dispatch_due) starts with this. A program that stops calls it
+    /// last, until it succeeds: other programs send again what it does not record.
     pub async fn record_kept(&self) -> Result<(), Error> {
         self.record_kept_into(&mut Dispatched::default()).await
     }
@@ -245,9 +247,9 @@ impl Sms {
         Ok(())
     }
 
-    /// Renews the leases of everything this program is handing over, or has handed over without
-    /// being able to record it yet. To be called three times in a lease, every 10 s by default;
-    /// a program that stops calling it loses its texts to others.
+    /// Renews the leases of all messages that this program is handing over, or whose outcome it
+    /// could not record yet. Call it three times in a lease, every 10 s by default. A program that
+    /// stops calling it loses its messages to other programs.
     pub async fn renew_leases(&self) -> Result<(), Error> {
         let until = self.now().plus(self.inner.lease);
         let mut tokens = self.inner.leases.with(|tokens| tokens.clone());
@@ -260,9 +262,9 @@ impl Sms {
         Ok(())
     }
 
-    /// Brings back up to `limit` things that a simulated network owes by now: receipts, recorded
-    /// together, then answers. One that fails does not hold up the others; it is still due. Returns
-    /// how many.
+    /// Brings back up to `limit` due follow-ups of simulated networks: receipts, recorded together,
+    /// then answers. A follow-up that fails does not delay the others, and stays due. Returns how
+    /// many were processed.
     pub async fn simulate_due(&self, limit: usize) -> Result<usize, Error> {
         let due = self.store().follow_ups_due(self.now(), limit).await?;
         let count = due.len();
@@ -294,8 +296,8 @@ impl Sms {
         result
     }
 
-    /// Records what networks report of parts, in the order given. A report of a part that is not
-    /// known yet is kept until it is.
+    /// Records the networks' reports on segments, in the order given. A report on an unknown
+    /// segment is kept until the segment is recorded.
     pub async fn record_reports(
         &self,
         reports: Vec<NetworkReport>,
@@ -307,10 +309,11 @@ impl Sms {
         recorded.into_iter().map(|one| one.map_err(Error::from)).collect()
     }
 
-    /// Removes up to `limit` each of what is past its keep: webhook deliveries and contacts on
-    /// shared numbers after 30 days, idempotency keys and networks' ids after 7, test sends after
-    /// two hours. Takes in what came of long texts whose parts are a day old, folds what is counted
-    /// of campaigns, and cancels what is left of those cancelled. Returns how many.
+    /// Removes up to `limit` of each kind of data past its retention: webhook deliveries and
+    /// contacts on shared numbers after 30 days, idempotency keys and networks' ids after 7 days,
+    /// test sends after two hours. Also records what has arrived of long messages whose first
+    /// segment is a day old, folds the counts of campaigns, and cancels the leftover messages of
+    /// cancelled campaigns. Returns how many it processed.
     pub async fn tidy(&self, limit: usize) -> Result<usize, Error> {
         let now = self.now();
         let store = self.store();
@@ -324,16 +327,16 @@ impl Sms {
         Ok(deliveries + keys + contacts + tests + parts + campaigns + ids)
     }
 
-    /// Prepares searches for words in about `limit` texts that came since it was last done. Returns
-    /// how much it went through; 0 when there is no more for now. Without it searches find the
-    /// same, only later the more texts there are.
+    /// Prepares searches for words in about `limit` messages that are new since the last call.
+    /// Returns how many it processed; 0 if there is no more for now. Without it searches return the
+    /// same result, but slow down as messages accumulate.
     pub async fn prepare_search(&self, limit: usize) -> Result<usize, Error> {
         let before = self.now().minus(SETTLED_AFTER);
         Ok(self.store().search_prepare(before, limit).await?)
     }
 
-    /// Does up to `limit` of what is due of this kind, and waits for it. Returns how much it took;
-    /// 0 when nothing is due.
+    /// Does up to `limit` due pieces of work of this kind, and waits for them. Returns how many it
+    /// processed; 0 if nothing is due.
     pub async fn do_work(&self, work: Work, limit: usize) -> Result<usize, Error> {
         match work {
             Work::Dispatch => Ok(self.dispatch_due(limit).await?.claimed),
@@ -346,7 +349,7 @@ impl Sms {
         }
     }
 
-    /// The earliest moment at which there is work of this kind; `None` when none is in sight.
+    /// The earliest time at which work of this kind is due; `None` if there is none.
     pub async fn next_work(&self, work: Work) -> Result<Option<Timestamp>, Error> {
         let next = match work {
             Work::Dispatch => self.store().dispatch_next().await,
@@ -357,33 +360,33 @@ impl Sms {
         Ok(next?)
     }
 
-    /// Signals `wake` from now on when there may be work, until its last `Arc` is dropped.
+    /// Wakes `wake` from now on whenever there may be work, until its last `Arc` is dropped.
     ///
-    /// `Workers::start` of `sms-workers` calls this for its own loops. Call it where you drive the
-    /// loops by hand.
+    /// `Workers::start` of `sms-workers` calls this for its own loops. Call it if you drive the
+    /// loops yourself.
     pub fn wake_with(&self, wake: &Arc<dyn Wake>) {
         self.inner.signals.add(wake);
     }
 
-    /// Wakes the workers of this program for what other programs over the same store find: see
+    /// Wakes the workers of this program for work that other programs on the same store find: see
     /// [`SmsBuilder::wake_others`](super::SmsBuilder::wake_others). Runs until it is dropped.
     pub async fn listen_to_others(&self) {
         self.inner.signals.listen().await;
     }
 
-    /// Where routes report what comes back; for [`Route::run`].
+    /// Where routes report receipts and inbound messages; pass it to [`Route::run`].
     pub fn sink(&self) -> Arc<dyn RouteSink> {
         Arc::new(self.clone())
     }
 }
 
-/// Texts of one route, and the route that carries them.
+/// Messages of one route, and the route that carries them.
 struct Group<'a> {
     texts: Vec<OutboundText>,
     carrier: Option<&'a Arc<dyn Route>>,
 }
 
-/// Texts of one route each, in the order they fell due.
+/// The messages grouped by route, each group in the order in which its messages fell due.
 fn group_by_route<'a>(
     texts: Vec<OutboundText>,
     carrier: impl Fn(&RouteName) -> Option<&'a Arc<dyn Route>>,
@@ -433,7 +436,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_work_is_listed_once() {
-        // A new kind does not compile here until it has its place.
+        // A new kind does not compile here until it has a place.
         let place = |work| match work {
             Work::Dispatch => 0,
             Work::FollowUps => 1,

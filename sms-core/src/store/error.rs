@@ -1,21 +1,21 @@
-//! What a store answers when it does not do what it was asked.
+//! The errors of stores.
 
-/// A store could not do what it was asked; nothing was half done.
+/// A store could not execute a request. The request had no effect.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// It cannot be reached or is too busy just now; trying again later may work.
+    /// The store cannot be reached or is too busy; a retry may succeed.
     #[error("the store is unavailable while {doing}")]
     Unavailable {
-        /// What it was asked to do.
+        /// What the store was doing, for logs.
         doing: &'static str,
         /// The cause, for logs.
         #[source]
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
-    /// Anything else: a bug, or data that should not be.
+    /// Any other failure: a bug, or invalid data.
     #[error("the store failed while {doing}")]
     Internal {
-        /// What it was asked to do.
+        /// What the store was doing, for logs.
         doing: &'static str,
         /// The cause, for logs.
         #[source]
@@ -23,16 +23,16 @@ pub enum StoreError {
     },
 }
 
-/// Why a plan was not committed. `R` is the noun's own list of refusals.
+/// Why a plan was not committed. `R` lists the refusals of its noun.
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError<R> {
-    /// The rules refuse it; nothing was written.
+    /// A rule refuses the plan; nothing was written.
     #[error("refused")]
     Refused(R),
-    /// The world moved since it was planned; plan again. Nothing was written.
+    /// The facts have changed since the plan was made; plan again. Nothing was written.
     #[error("the plan is out of date")]
     Stale,
-    /// The store could not say.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -1,7 +1,8 @@
-//! Claiming deliveries that are due, and recording how an attempt ended.
+//! Claiming due deliveries, and recording the result of each attempt.
 //!
-//! One slow or dead endpoint must not delay another's deliveries: a claim takes no more of an
-//! endpoint than it has slots for, and endpoints that fail share a part of all slots.
+//! A slow or dead endpoint must not delay the deliveries of others. A claim takes at most as many
+//! deliveries of an endpoint as there are slots for it, and failing endpoints share a part of all
+//! slots.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,47 +16,47 @@ use crate::event::EventType;
 use crate::ids::{AccountId, DeliveryId, EndpointId};
 use crate::time::Timestamp;
 
-/// How long a claimed delivery is held: more than an attempt can take.
+/// How long a claim on a delivery holds: 30 s, longer than an attempt can take.
 pub const ATTEMPT_LEASE: Duration = Duration::from_secs(30);
 
-/// A worker's wish for deliveries.
+/// A request to claim due deliveries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryClaimPlan {
-    /// When.
+    /// The time of the claim.
     pub at: Timestamp,
-    /// The hold it takes.
+    /// The lease that the claim takes.
     pub lease: Lease,
-    /// How much it can take.
+    /// How many deliveries it may claim.
     pub room: Room,
 }
 
-/// How many deliveries a worker can take.
+/// How many deliveries a worker has room for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Room {
-    /// In all.
+    /// In total.
     pub total: usize,
-    /// Of all endpoints together whose last attempt failed.
+    /// For all endpoints together whose last attempt failed.
     pub failing: usize,
-    /// Of one endpoint that is not named in `endpoints`.
+    /// For each endpoint that `endpoints` does not list.
     pub each: usize,
-    /// Of the endpoints that have deliveries under way or a record of success or failure.
+    /// For each endpoint with attempts in progress or a record of success or failure.
     pub endpoints: BTreeMap<EndpointId, usize>,
 }
 
 impl Room {
-    /// Room for so many, with no regard to whose they are.
+    /// Room for `total` deliveries of any endpoints.
     pub fn any(total: usize) -> Self {
         Self { total, failing: total, each: total, endpoints: BTreeMap::new() }
     }
 
-    /// How many of this endpoint's deliveries there is room for now.
+    /// How many deliveries of this endpoint there is room for.
     pub fn of(&self, endpoint: &Endpoint) -> usize {
         let own = self.endpoints.get(&endpoint.id).copied().unwrap_or(self.each);
         let shared = if endpoint.consecutive_failures > 0 { self.failing } else { self.total };
         own.min(shared).min(self.total)
     }
 
-    /// Takes `count` of this endpoint's deliveries from the room.
+    /// Subtracts `count` deliveries of this endpoint from the room.
     pub fn take(&mut self, endpoint: &Endpoint, count: usize) {
         self.total = self.total.saturating_sub(count);
         if endpoint.consecutive_failures > 0 {
@@ -66,31 +67,30 @@ impl Room {
     }
 }
 
-/// A delivery in the hands of a worker.
+/// A delivery that a worker has claimed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimedDelivery {
-    /// Whose it is.
+    /// The account of the endpoint.
     pub account: AccountId,
-    /// Where it goes.
+    /// The endpoint that receives it.
     pub endpoint: EndpointId,
-    /// The hold under which the attempt is made.
+    /// The lease under which the attempt is made.
     pub token: LeaseToken,
-    /// What to send.
+    /// The request to send.
     pub request: WebhookRequest,
 }
 
-/// The verdict on a delivery that is due.
+/// The verdict on a due delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a verdict has to be written by the store"]
 pub enum DeliveryClaim {
-    /// The worker has it: the delivery as held, and what the worker needs.
+    /// The worker claims it. Carries the delivery with its lease, and what the worker needs.
     Take(Box<Delivery>, Box<ClaimedDelivery>),
-    /// Its endpoint is off, so nothing more is sent to it by itself.
+    /// Its endpoint is disabled, so it is given up.
     GiveUp(Box<Delivery>),
 }
 
-/// The verdict on a delivery that is due, and on its endpoint, as a store finds them under its
-/// lock.
+/// The verdict on a due delivery and its endpoint, which a store found under its lock.
 pub fn settle_claim(delivery: Delivery, endpoint: &Endpoint, lease: Lease) -> DeliveryClaim {
     if endpoint.power.is_on() {
         let (held, claimed) = claim(delivery, endpoint, lease);
@@ -100,7 +100,7 @@ pub fn settle_claim(delivery: Delivery, endpoint: &Endpoint, lease: Lease) -> De
     }
 }
 
-/// Takes `delivery` under a lease: the delivery as held, and what its worker needs.
+/// Claims `delivery` under a lease. Returns the delivery with its lease, and what its worker needs.
 fn claim(delivery: Delivery, endpoint: &Endpoint, lease: Lease) -> (Delivery, ClaimedDelivery) {
     let claimed = ClaimedDelivery {
         account: delivery.account,
@@ -118,24 +118,24 @@ fn claim(delivery: Delivery, endpoint: &Endpoint, lease: Lease) -> (Delivery, Cl
     (held, claimed)
 }
 
-/// How an attempt ended, to be recorded.
+/// The result of an attempt, to be recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttemptPlan {
-    /// Whose delivery.
+    /// The account of the delivery.
     pub account: AccountId,
-    /// Which delivery.
+    /// The delivery.
     pub delivery: DeliveryId,
-    /// The hold under which it was made.
+    /// The lease under which the attempt was made.
     pub token: LeaseToken,
-    /// Taken, or why not.
+    /// Success, or the cause of the failure.
     pub result: Result<(), DeliveryError>,
-    /// The status code, if there was an answer.
+    /// The status code of the answer; `None` without an answer.
     pub status_code: Option<u16>,
-    /// When it ended.
+    /// When the attempt ended.
     pub at: Timestamp,
-    /// When failures are tried again.
+    /// When to retry after failures.
     pub schedule: RetrySchedule,
-    /// How much a retry is put off.
+    /// How much a retry is delayed in addition.
     pub jitter: Jitter,
 }
 
@@ -143,23 +143,23 @@ pub struct AttemptPlan {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a verdict has to be written by the store"]
 pub enum AttemptVerdict {
-    /// The delivery and its endpoint as they are now. If the endpoint went off with this attempt,
-    /// what else [waits](Delivery::is_waiting) for it is [given up](Delivery::given_up) in the same
-    /// commit.
+    /// The delivery and its endpoint after the attempt. If this attempt disabled the endpoint, its
+    /// other [waiting](Delivery::is_waiting) deliveries are [given up](Delivery::given_up) in the
+    /// same commit.
     Record {
-        /// The delivery.
+        /// The delivery after the attempt.
         delivery: Box<Delivery>,
-        /// The endpoint.
+        /// The endpoint after the attempt.
         endpoint: Box<Endpoint>,
-        /// Whether this attempt switched the endpoint off.
+        /// Whether this attempt disabled the endpoint.
         switched_off: bool,
     },
-    /// The worker no longer has the delivery: nothing changes.
+    /// The worker no longer holds the delivery: nothing changes.
     LeaseLost,
 }
 
 impl AttemptPlan {
-    /// The verdict on delivery and endpoint as the store finds them under its lock.
+    /// The verdict on the delivery and endpoint that the store found under its lock.
     pub fn settle(&self, found: Option<(&Delivery, &Endpoint)>) -> AttemptVerdict {
         let Some((delivery, endpoint)) = found else { return AttemptVerdict::LeaseLost };
         if delivery.lease != Some(self.token) {
@@ -176,7 +176,7 @@ impl AttemptPlan {
         delivery.next_attempt_at = None;
         let mut switched_off = false;
         if delivery.event_type == EventType::WebhookTest {
-            // Neither its success nor its failure says anything of the account's events.
+            // The result of a test says nothing about the delivery of the account's events.
             if self.result.is_ok() {
                 delivery.delivered_at = Some(self.at);
             }
@@ -204,7 +204,7 @@ impl AttemptPlan {
     fn schedule_retry(&self, delivery: &mut Delivery, endpoint: &Endpoint) {
         let delay = self.schedule.delay_after(delivery.attempts, self.jitter);
         match delay.filter(|_| endpoint.power.is_on()) {
-            // Sent again by hand and failed now: the endpoint did take it once.
+            // A delivery that the endpoint once received stays delivered if sending it again fails.
             _ if delivery.delivered_at.is_some() => delivery.status = DeliveryStatus::Delivered,
             Some(delay) => {
                 delivery.status = DeliveryStatus::Pending;
@@ -215,7 +215,7 @@ impl AttemptPlan {
     }
 }
 
-/// Counts a failed attempt; says whether it was the one that switches the endpoint off.
+/// Counts a failed attempt. Returns whether it disabled the endpoint.
 fn count_failure(endpoint: &mut Endpoint) -> bool {
     if !endpoint.power.is_on() {
         return false;
@@ -228,32 +228,32 @@ fn count_failure(endpoint: &mut Endpoint) -> bool {
     true
 }
 
-/// A user's wish to have a delivery sent again now, whatever became of it.
+/// A request to send a delivery again now, in whatever state it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetryPlan {
-    /// Whose delivery.
+    /// The account of the delivery.
     pub account: AccountId,
-    /// Through which endpoint it was reached.
+    /// The endpoint that the request names.
     pub endpoint: EndpointId,
-    /// Which delivery.
+    /// The delivery.
     pub delivery: DeliveryId,
-    /// When.
+    /// The time of the request.
     pub at: Timestamp,
-    /// The hold that sending it takes.
+    /// The lease for the attempt.
     pub lease: Lease,
 }
 
-/// What became of the wish.
+/// The verdict on such a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RetryVerdict {
-    /// It is ours to send.
+    /// The delivery is claimed for this request, which has to send it.
     Send(Box<Delivery>, Box<ClaimedDelivery>),
-    /// A worker is at it this moment.
+    /// A worker is sending it now.
     UnderWay(Box<Delivery>),
 }
 
 impl RetryPlan {
-    /// The verdict on the delivery as the store finds it under its lock.
+    /// The verdict on the delivery that the store found under its lock.
     pub fn settle(&self, delivery: &Delivery, endpoint: &Endpoint) -> RetryVerdict {
         if delivery.leased_until.is_some_and(|until| until > self.at) {
             return RetryVerdict::UnderWay(Box::new(delivery.clone()));

@@ -1,4 +1,4 @@
-//! Deliveries: one event on its way to one endpoint.
+//! Deliveries: one event for one endpoint.
 
 use std::fmt;
 
@@ -8,17 +8,17 @@ use crate::event::{Event, EventBody, EventType, Raised};
 use crate::ids::{AccountId, DeliveryId, EndpointId, EventId, Ids};
 use crate::time::Timestamp;
 
-/// How long deliveries are kept, from the moment they were made.
+/// How long a delivery is kept after its creation: 30 days.
 pub const KEPT_FOR: std::time::Duration = std::time::Duration::from_hours(30 * 24);
 
-/// Where a delivery stands.
+/// The state of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DeliveryStatus {
     /// It waits for an attempt.
     Pending,
-    /// The endpoint took it.
+    /// The endpoint received it.
     Delivered,
-    /// No more attempts are made by themselves.
+    /// It is not retried any more, except on request.
     GivenUp,
 }
 
@@ -42,22 +42,22 @@ impl fmt::Display for DeliveryStatus {
     }
 }
 
-/// Why an attempt failed: a closed list that tells nothing of addresses or resolvers.
+/// Why an attempt failed: a closed list that reveals nothing about addresses or resolvers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DeliveryError {
-    /// The endpoint's name has no address.
+    /// The host name of the endpoint has no address.
     DnsFailed,
-    /// Its address is not on the public internet.
+    /// The address is not on the public internet.
     ForbiddenAddress,
-    /// No connection came about, or it broke before an answer.
+    /// The connection failed, or broke before an answer.
     ConnectFailed,
-    /// The endpoint's certificate or TLS did not do.
+    /// The TLS handshake failed, for example because of the certificate.
     TlsFailed,
-    /// No answer in time.
+    /// The endpoint did not answer in time.
     Timeout,
-    /// An answer other than 2xx.
+    /// The endpoint answered with a status other than 2xx.
     HttpStatus,
-    /// The endpoint was switched off while the delivery waited.
+    /// The endpoint was disabled while the delivery waited.
     EndpointOff,
 }
 
@@ -82,45 +82,45 @@ impl fmt::Display for DeliveryError {
     }
 }
 
-/// One event on its way to one endpoint. Its id and body are the same in every attempt.
+/// One event for one endpoint. Its id and body are the same in every attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
     /// Its id.
     pub id: DeliveryId,
-    /// Whose it is.
+    /// The account of the endpoint.
     pub account: AccountId,
-    /// Where it goes.
+    /// The endpoint that receives it.
     pub endpoint: EndpointId,
-    /// The event it tells of.
+    /// The event that it carries.
     pub event_id: EventId,
-    /// The kind of that event.
+    /// The kind of the event.
     pub event_type: EventType,
-    /// The bytes it carries.
+    /// The bytes that it carries.
     pub body: EventBody,
-    /// Where it stands.
+    /// Its state.
     pub status: DeliveryStatus,
-    /// How many attempts were made.
+    /// How many attempts have ended.
     pub attempts: u32,
-    /// The status code of the last answer.
+    /// The status code of the last answer; `None` if the last attempt had no answer.
     pub last_status_code: Option<u16>,
-    /// Why the last attempt failed.
+    /// Why the last attempt failed; `None` before the first attempt and after a success.
     pub last_error: Option<DeliveryError>,
-    /// When the last attempt ended.
+    /// When the last attempt ended; `None` before the first.
     pub last_attempt_at: Option<Timestamp>,
-    /// When the next attempt is due, while it is pending.
+    /// When the next attempt is due; `None` unless it is pending.
     pub next_attempt_at: Option<Timestamp>,
-    /// When the endpoint took it.
+    /// When the endpoint received it; `None` if it has not.
     pub delivered_at: Option<Timestamp>,
-    /// The worker that is at it now; its hold runs out at [`Delivery::leased_until`].
+    /// The lease of the worker that is sending it; `None` if no worker is.
     pub lease: Option<LeaseToken>,
-    /// When that hold runs out.
+    /// When that lease runs out.
     pub leased_until: Option<Timestamp>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
 }
 
 impl Delivery {
-    /// A delivery of `event` to an endpoint, due at once.
+    /// A delivery of `event` to an endpoint, due now.
     pub fn of(event: &Event, body: EventBody, endpoint: EndpointId, ids: &mut Ids) -> Self {
         Self {
             id: ids.next(),
@@ -142,8 +142,8 @@ impl Delivery {
         }
     }
 
-    /// When a worker may take it: when its attempt is due, or, while a worker has it, when that
-    /// worker's hold runs out. `None` unless it is pending.
+    /// When a worker may claim it: when its attempt is due, or, while it is leased, when the lease
+    /// runs out. `None` unless it is pending.
     pub fn claimable_at(&self) -> Option<Timestamp> {
         match self.status {
             DeliveryStatus::Pending => self.leased_until.max(self.next_attempt_at),
@@ -151,15 +151,15 @@ impl Delivery {
         }
     }
 
-    /// Whether it waits for an attempt that no worker is making at this moment.
+    /// Whether it waits for an attempt and no worker is sending it at `at`.
     pub fn is_waiting(&self, at: Timestamp) -> bool {
         let held = self.leased_until.is_some_and(|until| until > at);
         self.status == DeliveryStatus::Pending && !held
     }
 
-    /// What becomes of a [waiting](Self::is_waiting) delivery when its endpoint is switched off. An
-    /// attempt under way is not disturbed: it ends as it ends, and no other follows. One that the
-    /// endpoint took once and that was to be sent again by hand stays delivered.
+    /// What becomes of a [waiting](Self::is_waiting) delivery when its endpoint is disabled. An
+    /// attempt in progress is not interrupted, but no other follows. A delivery that the endpoint
+    /// received before, and that was to be sent again on request, stays delivered.
     #[must_use]
     pub fn given_up(self) -> Self {
         let taken_once = self.delivered_at.is_some();
@@ -174,7 +174,7 @@ impl Delivery {
     }
 }
 
-/// Fans an event out: one delivery for each of the account's endpoints that wants it.
+/// One delivery of an event for each of the account's endpoints that subscribes to it.
 pub fn fan_out<'a>(
     event: &Event,
     endpoints: impl IntoIterator<Item = &'a Endpoint>,
@@ -191,8 +191,8 @@ pub fn fan_out<'a>(
         .collect()
 }
 
-/// The deliveries of raised events, in order, to those of `endpoints` that are of each event's
-/// account and want its kind.
+/// The deliveries of raised events, in order, to those of `endpoints` that belong to the event's
+/// account and subscribe to its kind.
 pub fn deliveries<'a>(
     raised: Vec<Raised>,
     endpoints: &(impl Iterator<Item = &'a Endpoint> + Clone),
@@ -314,7 +314,7 @@ mod tests {
         assert!(deliveries.iter().all(|one| one.event_id == event.id));
         assert!(deliveries.iter().all(|one| one.body == event.body()));
         let places: BTreeSet<_> = deliveries.iter().map(|one| one.body.as_str().as_ptr()).collect();
-        assert_eq!(places.len(), 1, "written once");
+        assert_eq!(places.len(), 1, "serialised once");
     }
 
     #[test]
@@ -327,7 +327,7 @@ mod tests {
         for (delivery, expected) in [
             (pending(60, None), Some(seconds(60))),
             (pending(0, Some(seconds(30))), Some(seconds(30))),
-            // A hold that ran out before the next attempt is due.
+            // A lease that ran out before the next attempt is due.
             (pending(60, Some(seconds(30))), Some(seconds(60))),
         ] {
             assert_eq!(delivery.claimable_at(), expected);
@@ -377,7 +377,7 @@ mod tests {
 
     #[test]
     fn what_the_endpoint_took_once_stays_delivered_when_it_is_switched_off() {
-        // Sent again by hand, by a worker that died at it.
+        // Sent again on request, by a worker that died while sending it.
         let again = Delivery {
             delivered_at: Some(seconds(-90)),
             lease: Some(LeaseToken(1)),

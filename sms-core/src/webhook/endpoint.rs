@@ -1,4 +1,4 @@
-//! Endpoints: a customer's address, the events it wants, and its secret.
+//! Endpoints: a customer's URL, the events that it subscribes to, and its secret.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,12 +8,12 @@ use crate::ids::{AccountId, EndpointId};
 use crate::random::Random;
 use crate::time::Timestamp;
 
-/// How many endpoints an account may have.
+/// The most endpoints of an account.
 pub const MAX_PER_ACCOUNT: usize = 10;
-/// How many failed attempts in a row switch an endpoint off.
+/// How many failed attempts in a row disable an endpoint.
 pub const FAILURES_TO_SWITCH_OFF: u32 = 100;
 
-/// The secret that signs an endpoint's deliveries: `whsec_` and 43 base64url characters, 256
+/// The secret that signs an endpoint's deliveries: `whsec_` and 43 base64url characters with 256
 /// random bits. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
@@ -33,12 +33,12 @@ impl Secret {
         Self("whsec_".chars().chain(characters.take(43)).collect())
     }
 
-    /// A secret that a store kept.
+    /// A secret as a store kept it.
     pub fn from_stored(text: String) -> Self {
         Self(text)
     }
 
-    /// The secret itself, to be shown once or to sign with.
+    /// The secret in plain text, to be shown once or to sign with.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -50,12 +50,12 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Why an endpoint is off.
+/// Why an endpoint is disabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DisabledReason {
-    /// Its owner switched it off.
+    /// The account disabled it.
     ByOwner,
-    /// It failed 100 times in a row.
+    /// 100 attempts in a row failed.
     Failures,
 }
 
@@ -72,12 +72,12 @@ impl DisabledReason {
     }
 }
 
-/// Whether an endpoint hears of new events.
+/// Whether an endpoint is enabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Power {
-    /// It does.
+    /// It receives new events.
     On,
-    /// It does not.
+    /// It receives no new events, for this reason.
     Off(DisabledReason),
 }
 
@@ -93,50 +93,50 @@ impl Power {
 pub struct Endpoint {
     /// Its id.
     pub id: EndpointId,
-    /// Whose it is.
+    /// The account that it belongs to.
     pub account: AccountId,
-    /// Where deliveries go.
+    /// Where deliveries are sent.
     pub url: String,
-    /// The kinds of event it wants.
+    /// The kinds of event that it subscribes to.
     pub events: BTreeSet<EventType>,
-    /// What its owner calls it.
+    /// The account's description of it; `None` if there is none.
     pub description: Option<String>,
-    /// Whether it hears of new events.
+    /// Whether it is enabled.
     pub power: Power,
-    /// What signs its deliveries.
+    /// The secret that signs its deliveries.
     pub secret: Secret,
-    /// Failed attempts since the last one that succeeded.
+    /// The number of failed attempts since the last success.
     pub consecutive_failures: u32,
-    /// When a delivery last succeeded.
+    /// When an attempt last succeeded; `None` if none has.
     pub last_delivered_at: Option<Timestamp>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: Timestamp,
-    /// When its owner last changed it.
+    /// When the account last changed it.
     pub updated_at: Timestamp,
 }
 
 impl Endpoint {
-    /// Whether events of this kind become deliveries to it.
+    /// Whether events of this kind are delivered to it.
     pub fn wants(&self, kind: EventType) -> bool {
         self.power.is_on() && self.events.contains(&kind)
     }
 }
 
-/// What a new endpoint shall be.
+/// The fields of a new endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndpointInput {
-    /// Where deliveries shall go.
+    /// Where deliveries are sent.
     pub url: String,
-    /// The kinds of event it wants, one at least.
+    /// The kinds of event that it subscribes to, at least one.
     pub events: BTreeSet<EventType>,
-    /// What its owner calls it.
+    /// The account's description of it; `None` if there is none.
     pub description: Option<String>,
-    /// Whether it hears of events from the start.
+    /// Whether it is enabled from the start.
     pub power: Power,
 }
 
 impl EndpointInput {
-    /// The endpoint as it is made.
+    /// The new endpoint.
     pub fn into_endpoint(
         self,
         id: EndpointId,
@@ -161,24 +161,24 @@ impl EndpointInput {
     }
 }
 
-/// What an endpoint's owner wants changed; what is `None` stays.
+/// A change of an endpoint. A field that is `None` stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EndpointChange {
-    /// A new address.
+    /// A new URL.
     pub url: Option<String>,
     /// Other kinds of event.
     pub events: Option<BTreeSet<EventType>>,
-    /// A new description, or none.
+    /// A new description; `Some(None)` removes it.
     pub description: Option<Option<String>>,
-    /// On or off.
+    /// Enables or disables it.
     pub power: Option<Power>,
-    /// A new secret, which replaces the old one at once.
+    /// A new secret, which replaces the old one immediately.
     pub secret: Option<Secret>,
 }
 
 impl EndpointChange {
-    /// The endpoint as it is after the change. Switching on starts a new count of failures;
-    /// switching off what the failures switched off keeps the reason.
+    /// The endpoint after the change. Enabling it resets the count of failures. Disabling an
+    /// endpoint that failures have disabled keeps that reason.
     #[must_use]
     pub fn apply(self, endpoint: Endpoint, at: Timestamp) -> Endpoint {
         let Self { url, events, description, power, secret } = self;
@@ -203,15 +203,18 @@ impl EndpointChange {
     }
 }
 
-/// Why an endpoint was not made.
+/// Why an endpoint was not created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointRefused {
-    /// The account has as many as it may have.
-    #[error("an account may have up to {MAX_PER_ACCOUNT} webhook endpoints")]
+    /// The account has the most endpoints that it may have.
+    #[error(
+        "the account already has {MAX_PER_ACCOUNT} webhook endpoints, the most it may have; \
+         delete one first"
+    )]
     LimitReached,
 }
 
-/// The verdict on one more endpoint for an account that has `existing`.
+/// The verdict on a new endpoint for an account that has `existing` endpoints.
 pub fn settle_creation(existing: usize) -> Result<(), EndpointRefused> {
     if existing < MAX_PER_ACCOUNT { Ok(()) } else { Err(EndpointRefused::LimitReached) }
 }

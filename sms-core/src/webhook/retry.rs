@@ -1,4 +1,4 @@
-//! When a failed delivery is tried again.
+//! When a failed delivery is retried.
 
 use std::time::Duration;
 
@@ -13,15 +13,15 @@ impl Default for RetrySchedule {
     }
 }
 
-/// The most that is added to a delay.
+/// The most that jitter adds to a delay.
 const LONGEST_JITTER: Duration = Duration::from_mins(1);
 
-/// How much of the allowed jitter an attempt gets: a fraction of 2^32.
+/// The share of the allowed jitter that an attempt gets, as a fraction of 2^32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Jitter(pub u32);
 
 impl RetrySchedule {
-    /// These delays.
+    /// A schedule with these delays.
     pub fn new(delays: Vec<Duration>) -> Self {
         Self(delays)
     }
@@ -31,8 +31,8 @@ impl RetrySchedule {
         &self.0
     }
 
-    /// How long to wait after `attempts` have failed; `None` when it is given up. The jitter adds
-    /// up to a tenth, a minute at most, so that it is never early.
+    /// How long to wait after `attempts` have failed; `None` if the delivery is given up. The
+    /// jitter adds up to a tenth of the delay, at most a minute, so a retry is never early.
     pub fn delay_after(&self, attempts: u32, jitter: Jitter) -> Option<Duration> {
         let index = usize::try_from(attempts.checked_sub(1)?).ok()?;
         let delay = *self.0.get(index)?;

@@ -1,5 +1,5 @@
-//! The port through which deliveries leave. `sms-webhooks` implements it over HTTP; a simulation
-//! with whatever it likes.
+//! The trait through which deliveries are sent. `sms-webhooks` implements it over HTTP; a
+//! simulation or a test brings another implementation.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,59 +11,59 @@ use super::delivery::DeliveryError;
 use crate::event::{EventBody, EventType};
 use crate::ids::DeliveryId;
 
-/// One attempt to be made.
+/// One attempt to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookRequest {
-    /// Where to.
+    /// The URL to call.
     pub url: String,
-    /// What signs it.
+    /// The secret that signs the request.
     pub secret: Secret,
-    /// The same in every attempt of a delivery.
+    /// The id of the delivery, the same in every attempt.
     pub delivery: DeliveryId,
-    /// The kind of event it tells of.
+    /// The kind of event that it carries.
     pub event_type: EventType,
-    /// The bytes it carries.
+    /// The bytes that it carries.
     pub body: EventBody,
 }
 
-/// How an attempt ended.
+/// The result of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookAnswer {
-    /// Taken (2xx in time), or why not.
+    /// Success (a 2xx in time), or the cause of the failure.
     pub result: Result<(), DeliveryError>,
-    /// The status code, if there was an answer.
+    /// The status code of the answer; `None` without an answer.
     pub status_code: Option<u16>,
-    /// How long it took.
+    /// How long the attempt took.
     pub duration: Duration,
-    /// The first 1,024 bytes of the answer.
+    /// The first 1,024 bytes of the answer's body.
     pub response_body: Vec<u8>,
 }
 
-/// Why an address cannot be an endpoint's.
+/// Why a URL cannot be an endpoint's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UrlRefused {
     /// It is no URL, or has no host.
-    #[error("not a URL such as https://example.com/hook")]
+    #[error("not a valid URL; give one such as https://example.com/hook")]
     Malformed,
     /// It is longer than 2,048 characters.
-    #[error("longer than 2,048 characters")]
+    #[error("a URL may have at most 2,048 characters")]
     TooLong,
-    /// It is neither http nor https.
-    #[error("only http and https can be called")]
+    /// Its scheme is neither http nor https.
+    #[error("the URL must start with http:// or https://")]
     Scheme,
-    /// It holds a user name or password.
-    #[error("a URL may not hold credentials; deliveries are signed instead")]
+    /// It contains a user name or password.
+    #[error("the URL must not contain a user name or password; deliveries are signed")]
     Credentials,
-    /// It is, or resolves to, an address that is not on the public internet.
-    #[error("the address is not on the public internet")]
+    /// Its host is, or resolves to, an address that is not on the public internet.
+    #[error("the host's address is not on the public internet")]
     ForbiddenAddress,
-    /// Its name has no address.
-    #[error("the host name cannot be resolved")]
+    /// Its host name has no address.
+    #[error("the host name cannot be resolved; check its spelling and its DNS records")]
     DnsFailed,
 }
 
 impl UrlRefused {
-    /// The stable code of the API's `details`.
+    /// The stable code in the API's `details`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Malformed => "invalid_format",
@@ -79,11 +79,11 @@ impl UrlRefused {
 /// Calls endpoints.
 #[async_trait]
 pub trait WebhookSender: Send + Sync + fmt::Debug {
-    /// Whether an endpoint may have this address: asked when it is saved.
+    /// Whether an endpoint may have this URL; checked when an endpoint is saved.
     async fn check_url(&self, url: &str) -> Result<(), UrlRefused>;
 
-    /// Makes one attempt, within the time an endpoint may take. Signs with the real time. The
-    /// address is checked again.
+    /// Makes one attempt within the time limit for endpoints. Signs with the real time, and checks
+    /// the address again.
     async fn send(&self, request: WebhookRequest) -> WebhookAnswer;
 }
 

@@ -1,5 +1,5 @@
-//! What a store does with endpoints and deliveries. Deliveries of events are written by the
-//! commits that cause them, through [`deliveries`](super::delivery::deliveries).
+//! What a store does with endpoints and deliveries. The deliveries of an event are written by the
+//! commit that raises it, through [`deliveries`](super::delivery::deliveries).
 
 use async_trait::async_trait;
 
@@ -17,11 +17,12 @@ use crate::time::Timestamp;
 #[async_trait]
 pub trait WebhookStore: Send + Sync {
     /// Writes a new endpoint, if [`settle_creation`](super::endpoint::settle_creation) allows it
-    /// for the number of endpoints the account has; no other may be made in between.
+    /// for the number of the account's endpoints. No other endpoint of the account may be created
+    /// in between.
     async fn endpoint_create(&self, endpoint: Endpoint)
     -> Result<(), CommitError<EndpointRefused>>;
 
-    /// One endpoint.
+    /// One endpoint; `None` if the account has no such endpoint.
     async fn endpoint_get(
         &self,
         account: AccountId,
@@ -31,8 +32,8 @@ pub trait WebhookStore: Send + Sync {
     /// All of an account's endpoints, newest first.
     async fn endpoint_list(&self, account: AccountId) -> Result<Vec<Endpoint>, StoreError>;
 
-    /// Applies [`EndpointChange::apply`] to the endpoint as it is, with no other change of it in
-    /// between. If that switches it off, what [waits](Delivery::is_waiting) for it is
+    /// Applies [`EndpointChange::apply`] to the stored endpoint. No other change of it may run in
+    /// between. If the change disables it, its [waiting](Delivery::is_waiting) deliveries are
     /// [given up](Delivery::given_up) in the same commit.
     async fn endpoint_update(
         &self,
@@ -42,36 +43,36 @@ pub trait WebhookStore: Send + Sync {
         at: Timestamp,
     ) -> Result<Option<Endpoint>, StoreError>;
 
-    /// Removes an endpoint and its deliveries; false when there is none of this id. From then on no
-    /// reading and no claim finds them, even where they are cleared away later.
+    /// Deletes an endpoint and its deliveries. Returns false if it does not exist. From then on no
+    /// read and no claim finds the deliveries, even if their rows are removed later.
     async fn endpoint_delete(&self, account: AccountId, id: EndpointId)
     -> Result<bool, StoreError>;
 
-    /// Takes deliveries that are due, each by [`settle_claim`](super::attempt::settle_claim), as
-    /// many of each endpoint as [`Room::of`](super::attempt::Room::of) allows, the longest due
-    /// endpoint first, and of an endpoint what has been due the longest. Two claims at once never
-    /// take the same delivery.
+    /// Claims due deliveries, each by [`settle_claim`](super::attempt::settle_claim), at most as
+    /// many of each endpoint as [`Room::of`](super::attempt::Room::of) allows. The endpoint with
+    /// the longest due delivery comes first, and of an endpoint its longest due deliveries. Two
+    /// concurrent claims never claim the same delivery.
     async fn deliveries_claim(
         &self,
         plan: DeliveryClaimPlan,
     ) -> Result<Vec<ClaimedDelivery>, StoreError>;
 
-    /// Records attempts, each by [`AttemptPlan::settle`] against delivery and endpoint as the ones
-    /// before left them. They may share a commit; one that cannot be recorded takes nothing from
-    /// the others. Answers in the order given.
+    /// Records attempts, each by [`AttemptPlan::settle`] against the delivery and endpoint as the
+    /// earlier attempts left them. Attempts may share a commit. One that cannot be recorded does
+    /// not affect the others. Answers in the order given.
     async fn deliveries_record(
         &self,
         plans: Vec<AttemptPlan>,
     ) -> Vec<Result<AttemptVerdict, StoreError>>;
 
-    /// Takes one delivery to be sent again by hand, as [`RetryPlan::settle`] says; `None` when the
-    /// endpoint has no such delivery.
+    /// Claims one delivery to send it again on request, as [`RetryPlan::settle`] decides; `None` if
+    /// the endpoint has no such delivery.
     async fn delivery_retry(&self, plan: RetryPlan) -> Result<Option<RetryVerdict>, StoreError>;
 
-    /// Keeps a delivery that was made outside the queue: a test of the endpoint.
+    /// Stores a delivery that did not go through the queue: a test of the endpoint.
     async fn delivery_log(&self, delivery: Delivery) -> Result<(), StoreError>;
 
-    /// One delivery.
+    /// One delivery; `None` if the endpoint has no such delivery.
     async fn delivery_get(
         &self,
         account: AccountId,
@@ -87,11 +88,10 @@ pub trait WebhookStore: Send + Sync {
         page: PageRequest,
     ) -> Result<Page<Delivery>, StoreError>;
 
-    /// Removes up to `limit` deliveries made before `before`, and clears away what a store has left
-    /// of endpoints that were removed or switched off. Returns how many deliveries it dealt with: 0
-    /// when there is no more to do.
+    /// Removes up to `limit` deliveries created before `before`, and what is left of deleted and
+    /// disabled endpoints. Returns how many deliveries it processed; 0 if there is no more to do.
     async fn deliveries_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
 
-    /// The earliest moment at which a delivery can be claimed.
+    /// The earliest time at which a delivery can be claimed; `None` if there is none.
     async fn deliveries_next(&self) -> Result<Option<Timestamp>, StoreError>;
 }

@@ -398,7 +398,7 @@ fn a_send_claims_its_idempotency_key_with_what_it_means() {
     }
 }
 
-/// Bodies that lie on both sides of every boundary: alphabets, parts, limits, fields.
+/// Bodies that lie on both sides of every boundary: alphabets, segments, limits, fields.
 fn any_body() -> impl Strategy<Value = String> {
     let unit =
         prop::sample::select(vec!["a", "€", "д", "👋", " ", "{phone}", "{first_name}", "{x}"]);

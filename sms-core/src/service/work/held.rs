@@ -1,5 +1,5 @@
-//! What a program remembers of its own work between two calls: what it holds, what it could not
-//! record, and when it last looked for what expired.
+//! What a program remembers of its own work between two calls: its leases, its outcomes that could
+//! not be recorded, and when it last looked for expired messages.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::dispatch::{LOOK_FOR_EXPIRED_EVERY, LeaseToken, OutcomePlan};
 use crate::time::Timestamp;
 
-/// The leases of claims whose texts are being handed over by this program.
+/// The leases of claims whose messages this program is handing over.
 #[derive(Debug, Default)]
 pub(in crate::service) struct HeldLeases(Mutex<BTreeSet<LeaseToken>>);
 
@@ -17,8 +17,9 @@ impl HeldLeases {
     }
 }
 
-/// Outcomes that the store could not record when they came. The texts have left: they are kept, and
-/// held, until they are recorded, lest another worker hands them over again.
+/// Outcomes that the store could not record when they arrived. Their messages may have been sent,
+/// so the program keeps the outcomes, and its hold on the messages, until they are recorded.
+/// Otherwise another worker would send the messages again.
 #[derive(Debug, Default)]
 pub(in crate::service) struct Unrecorded(Mutex<Vec<Vec<OutcomePlan>>>);
 
@@ -28,12 +29,12 @@ impl Unrecorded {
     }
 }
 
-/// When texts that expired were last looked for among those whose routes cannot take them.
+/// When this program last looked for expired messages whose routes have no room.
 #[derive(Debug, Default)]
 pub(in crate::service) struct ExpiredLook(Mutex<Option<Timestamp>>);
 
 impl ExpiredLook {
-    /// Whether it is time to look; whoever is told so does it.
+    /// Whether it is time to look. A caller that gets true has to look.
     pub(super) fn is_due(&self, now: Timestamp) -> bool {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_due = last.is_none_or(|last| now.since(last) >= LOOK_FOR_EXPIRED_EVERY);
@@ -43,21 +44,21 @@ impl ExpiredLook {
         is_due
     }
 
-    /// There may be more.
+    /// Looks again at once, because there may be more.
     pub(super) fn look_again(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
-/// What a claim holds its texts under.
+/// The lease of a claim.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hold {
     pub(super) token: LeaseToken,
-    /// When it was made.
+    /// When the claim was made.
     pub(super) since: Timestamp,
 }
 
-/// Forgets a lease when the work under it ends, also when it is dropped.
+/// Forgets a lease when the work under it ends, or when it is dropped.
 pub(super) struct Held<'a> {
     pub(super) leases: &'a HeldLeases,
     pub(super) hold: Hold,

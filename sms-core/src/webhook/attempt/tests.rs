@@ -72,7 +72,7 @@ fn attempt(result: Result<(), DeliveryError>, at: Timestamp) -> AttemptPlan {
     }
 }
 
-/// Delivery, endpoint, and whether that switched it off.
+/// Delivery and endpoint after the attempt, and whether it disabled the endpoint.
 fn recorded(
     plan: &AttemptPlan,
     delivery: &Delivery,
@@ -188,7 +188,7 @@ fn seven_attempts_are_made_after_1_5_30_120_360_and_720_minutes_and_then_it_is_g
     assert_eq!(endpoint.consecutive_failures, 7);
 }
 
-// ---- switching off -------------------------------------------------------------------------
+// ---- disabling -----------------------------------------------------------------------------
 
 #[test]
 fn the_hundredth_failure_in_a_row_switches_an_endpoint_off_and_no_other_does() {
@@ -199,7 +199,7 @@ fn the_hundredth_failure_in_a_row_switches_an_endpoint_off_and_no_other_does() {
         assert_eq!((endpoint.consecutive_failures, switched_off), (after, !is_on));
         let power = if is_on { Power::On } else { Power::Off(DisabledReason::Failures) };
         assert_eq!(endpoint.power, power);
-        // The delivery whose failure it was is not tried again either; it says how it failed.
+        // The delivery of the last failure is not retried either, and it shows how it failed.
         let status = if is_on { DeliveryStatus::Pending } else { DeliveryStatus::GivenUp };
         assert_eq!((delivery.status, delivery.next_attempt_at.is_some()), (status, is_on));
         assert_eq!(delivery.last_error, Some(DeliveryError::HttpStatus));
@@ -249,7 +249,7 @@ fn a_claim_holds_the_delivery_and_says_what_to_send() {
     assert_eq!(claimed, expected);
 }
 
-// ---- again by hand -------------------------------------------------------------------------
+// ---- sending again on request -------------------------------------------------------------
 
 fn by_hand(delivery: &Delivery, endpoint: &Endpoint) -> RetryVerdict {
     let plan = RetryPlan {
@@ -262,7 +262,7 @@ fn by_hand(delivery: &Delivery, endpoint: &Endpoint) -> RetryVerdict {
     plan.settle(delivery, endpoint)
 }
 
-/// A delivery taken to be sent again by hand.
+/// A delivery claimed to be sent again.
 fn taken_by_hand(delivery: &Delivery, endpoint: &Endpoint) -> Delivery {
     match by_hand(delivery, endpoint) {
         RetryVerdict::Send(delivery, claimed) => {
@@ -391,7 +391,7 @@ proptest! {
         wishes in prop::collection::vec((0u128..6, 0usize..10), 0..20),
     ) {
         let mut room = Room { total, failing, each, endpoints: BTreeMap::new() };
-        // Odd ones fail.
+        // Endpoints with odd numbers fail.
         let numbered = |id: u128| numbered(id, u32::from(id % 2 == 1));
         let mut taken = BTreeMap::<u128, usize>::new();
         for (id, wish) in wishes {
@@ -431,7 +431,7 @@ proptest! {
 fn what_is_due_at_an_endpoint_that_is_off_is_given_up_and_not_sent() {
     let off = Endpoint { power: Power::Off(DisabledReason::ByOwner), ..endpoint() };
     let DeliveryClaim::GiveUp(delivery) = settle_claim(waiting(), &off, lease()) else {
-        panic!("it was taken");
+        panic!("it was claimed");
     };
     assert_eq!(delivery.status, DeliveryStatus::GivenUp);
     assert_eq!(delivery.last_error, Some(DeliveryError::EndpointOff));

@@ -87,7 +87,7 @@ fn a_text_is_too_long_only_by_what_is_left_once_it_is_short() {
         (to_person(format!("{}{url}", "a ".repeat(640))), false),
         (to_person(format!("{}{url}", "д ".repeat((700 - short) / 2))), false),
         (to_person(format!("{}{url}", "д ".repeat((700 - short) / 2 + 1))), true),
-        // A link that is shorter than its short one makes the text longer.
+        // A link that is shorter than its short URL makes the message longer.
         (to_person(format!("{}http://a.b", "a ".repeat(784))), false),
         (to_person(format!("{}http://a.b", "a ".repeat(785))), true),
     ] {
