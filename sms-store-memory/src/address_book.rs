@@ -1,18 +1,16 @@
-//! One account's contacts and lists, and the one function that changes them.
+//! One account's contacts and lists.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use sms_core::contact::book::{BookChange, BookFacts, BookPlan, BookQuestion, BookRefused};
+use sms_core::contact::book::{BookChange, BookFacts, BookQuestion};
 use sms_core::contact::custom::FieldUses;
 use sms_core::contact::{Contact, ContactFilter};
-use sms_core::ids::{AccountId, ContactId, ListId};
+use sms_core::ids::{ContactId, ListId};
 use sms_core::list::ContactList;
 use sms_core::opt_out::OptOut;
 use sms_core::phone::E164;
-use sms_core::store::{CommitError, StoreError};
-
-use crate::state::State;
+use sms_core::store::StoreError;
 
 type OptOuts = BTreeMap<E164, OptOut>;
 
@@ -168,30 +166,6 @@ impl AddressBook {
 /// A contact with `opted_out` filled in.
 pub(crate) fn read(contact: &Contact, opt_outs: &OptOuts) -> Contact {
     Contact { opted_out: opt_outs.contains_key(&contact.phone), ..contact.clone() }
-}
-
-impl State {
-    /// Settles a plan and writes its change.
-    pub(crate) fn change_book<P: BookPlan>(
-        &mut self,
-        plan: &P,
-    ) -> Result<P::Answer, CommitError<BookRefused>> {
-        let room = self.accounts.get_mut(&plan.account()).ok_or_else(no_account)?;
-        let facts = room.book.facts(&plan.asks(), &room.opt_outs);
-        let (change, answer) = plan.settle(&facts).map_err(CommitError::Refused)?;
-        room.book.write(change);
-        Ok(answer)
-    }
-
-    /// The contacts that `pick` selects from an account's address book, with `opted_out` filled in.
-    pub(crate) fn read_book<'a, I: Iterator<Item = &'a Contact>>(
-        &'a self,
-        account: AccountId,
-        pick: impl FnOnce(&'a AddressBook) -> I,
-    ) -> Vec<Contact> {
-        let Some(room) = self.accounts.get(&account) else { return Vec::new() };
-        pick(&room.book).map(|contact| read(contact, &room.opt_outs)).collect()
-    }
 }
 
 pub(crate) fn no_account() -> StoreError {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
-use sms_core::contact::book::{BookRefused, CreatePlan, RemovePlan, UpdatePlan};
+use sms_core::contact::book::{BookPlan, BookRefused, CreatePlan, RemovePlan, UpdatePlan};
 use sms_core::contact::import::{ImportPlan, Imported};
 use sms_core::contact::store::ContactStore;
 use sms_core::contact::{Contact, ContactFilter};
@@ -13,7 +13,8 @@ use sms_core::phone::E164;
 use sms_core::store::{CommitError, StoreError};
 
 use crate::MemoryStore;
-use crate::address_book::read;
+use crate::address_book::{AddressBook, no_account, read};
+use crate::state::State;
 
 #[async_trait]
 impl ContactStore for MemoryStore {
@@ -102,5 +103,29 @@ impl ContactStore for MemoryStore {
     async fn address_book_is_empty(&self, account: AccountId) -> Result<bool, StoreError> {
         let state = self.state();
         Ok(state.accounts.get(&account).is_none_or(|room| room.book.contacts.is_empty()))
+    }
+}
+
+impl State {
+    /// Settles a plan and writes its change.
+    pub(crate) fn change_book<P: BookPlan>(
+        &mut self,
+        plan: &P,
+    ) -> Result<P::Answer, CommitError<BookRefused>> {
+        let room = self.accounts.get_mut(&plan.account()).ok_or_else(no_account)?;
+        let facts = room.book.facts(&plan.asks(), &room.opt_outs);
+        let (change, answer) = plan.settle(&facts).map_err(CommitError::Refused)?;
+        room.book.write(change);
+        Ok(answer)
+    }
+
+    /// The contacts that `pick` selects from an account's address book, with `opted_out` filled in.
+    pub(crate) fn read_book<'a, I: Iterator<Item = &'a Contact>>(
+        &'a self,
+        account: AccountId,
+        pick: impl FnOnce(&'a AddressBook) -> I,
+    ) -> Vec<Contact> {
+        let Some(room) = self.accounts.get(&account) else { return Vec::new() };
+        pick(&room.book).map(|contact| read(contact, &room.opt_outs)).collect()
     }
 }

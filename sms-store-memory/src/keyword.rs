@@ -1,46 +1,15 @@
 //! Keywords.
 
-use std::collections::BTreeMap;
-
 use async_trait::async_trait;
-use sms_core::ids::{AccountId, KeywordId, ListId};
+use sms_core::ids::{AccountId, KeywordId};
+use sms_core::keyword::Keyword;
 use sms_core::keyword::save::{KeywordRefused, SaveFacts, SavePlan};
 use sms_core::keyword::store::KeywordStore;
-use sms_core::keyword::{Keyword, Listening, Word};
 use sms_core::page::{Cursor, Page, PageRequest};
 use sms_core::store::{CommitError, StoreError};
 
 use crate::MemoryStore;
 use crate::address_book::no_account;
-
-/// The keywords of one account.
-#[derive(Default)]
-pub(crate) struct Keywords {
-    by_id: BTreeMap<KeywordId, Keyword>,
-    by_word: BTreeMap<Word, KeywordId>,
-}
-
-impl Keywords {
-    /// The keyword that matches a word.
-    pub(crate) fn listening(&self, word: &Word) -> Option<&Keyword> {
-        let keyword = self.by_id.get(self.by_word.get(word)?)?;
-        (keyword.listening == Listening::On).then_some(keyword)
-    }
-
-    pub(crate) fn put(&mut self, keyword: Keyword) {
-        if let Some(before) = self.by_id.get(&keyword.id) {
-            self.by_word.remove(&before.word);
-        }
-        self.by_word.insert(keyword.word.clone(), keyword.id);
-        self.by_id.insert(keyword.id, keyword);
-    }
-
-    pub(crate) fn clear_list(&mut self, list: ListId) {
-        for keyword in self.by_id.values_mut().filter(|one| one.add_to_list_id == Some(list)) {
-            keyword.add_to_list_id = None;
-        }
-    }
-}
 
 #[async_trait]
 impl KeywordStore for MemoryStore {

@@ -12,12 +12,6 @@
 
 #![deny(missing_docs)]
 
-use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use async_trait::async_trait;
-use sms_core::store::{Health, StoreError};
-
 mod account;
 mod address_book;
 mod campaign;
@@ -28,8 +22,11 @@ mod delivery;
 mod dispatch;
 mod inbound;
 mod inbound_part;
+mod inbox;
 mod keyword;
+mod keyword_index;
 mod link;
+mod link_index;
 mod list;
 mod message;
 mod message_index;
@@ -42,39 +39,8 @@ mod sending;
 mod sent_part;
 mod state;
 mod statistics;
+mod store;
 mod template;
 mod webhook;
 
-use state::State;
-
-/// A store that keeps everything in memory and loses it when dropped.
-#[derive(Default)]
-pub struct MemoryStore {
-    state: Mutex<State>,
-}
-
-impl MemoryStore {
-    /// An empty store.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Locks the whole state. A command holds the lock to its end, and never across an `await`.
-    fn state(&self) -> MutexGuard<'_, State> {
-        // A poisoned lock is safe: writes cannot panic, so a command that panicked wrote nothing.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl fmt::Debug for MemoryStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryStore").finish_non_exhaustive()
-    }
-}
-
-#[async_trait]
-impl Health for MemoryStore {
-    async fn health_check(&self) -> Result<(), StoreError> {
-        Ok(())
-    }
-}
+pub use store::MemoryStore;

@@ -28,11 +28,11 @@ use sms_core::webhook::delivery::deliveries;
 use sms_core::webhook::endpoint::Endpoint;
 
 use crate::address_book::AddressBook;
-use crate::conversation::Inbox;
 use crate::delivery::Deliveries;
 use crate::inbound_part::Parts;
-use crate::keyword::Keywords;
-use crate::link::Links;
+use crate::inbox::Inbox;
+use crate::keyword_index::Keywords;
+use crate::link_index::Links;
 use crate::message_index::MessageIndex;
 use crate::queue::{FollowUps, Queue};
 use crate::sent_part::SentParts;
