@@ -9,34 +9,8 @@
     reason = "scenarios take a millisecond from delays that are known to be longer"
 )]
 
-use std::fmt;
-use std::sync::Arc;
-
-use futures_util::future::BoxFuture;
-use sms_core::store::Store;
-
-/// Defines scenarios of one noun and lists them as `SCENARIOS`, so that none can be written and
-/// forgotten.
-macro_rules! scenarios {
-    ($noun:ident; $(
-        $(#[doc = $about:literal])+
-        async fn $name:ident($rig:ident: &Rig) $body:block
-    )+) => {
-        /// The scenarios of this file.
-        pub(crate) const SCENARIOS: &[$crate::Scenario] = &[$(
-            $crate::Scenario {
-                noun: $crate::Noun::$noun,
-                name: stringify!($name),
-                about: concat!($($about),+),
-                act: |rig| Box::pin($name(rig)),
-            }
-        ),+];
-        $(
-            $(#[doc = $about])+
-            async fn $name($rig: &Rig) $body
-        )+
-    };
-}
+#[macro_use]
+mod scenario;
 
 mod account;
 mod api_key;
@@ -67,48 +41,8 @@ mod webhook;
 pub use noun::{Noun, UnknownNoun};
 pub use rig::Rig;
 pub use runner::{Runner, ThreadRunner};
+pub use scenario::Scenario;
 pub use unwritten::{Outcome, unwritten};
-
-/// One behaviour that every store must show. Displays as `noun::name`.
-#[derive(Debug, Clone, Copy)]
-pub struct Scenario {
-    /// The noun that it is about.
-    pub noun: Noun,
-    /// A sentence about behaviour, in snake case.
-    pub name: &'static str,
-    about: &'static str,
-    act: for<'a> fn(&'a Rig) -> BoxFuture<'a, ()>,
-}
-
-impl Scenario {
-    /// The behaviour in plain words.
-    pub fn about(&self) -> &'static str {
-        self.about.trim()
-    }
-
-    /// Runs it, and checks the invariants of every account it made.
-    ///
-    /// The store must hold nothing yet.
-    ///
-    /// # Panics
-    ///
-    /// When the store does not behave as the scenario says, or an invariant does not hold.
-    pub fn run(&self, store: Arc<dyn Store>, runner: Arc<dyn Runner>) {
-        let rig = Rig::new(store, runner);
-        let act = self.act;
-        let runner = rig.runner();
-        runner.block_on(Box::pin(async {
-            act(&rig).await;
-            rig.audit().await;
-        }));
-    }
-}
-
-impl fmt::Display for Scenario {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}::{}", self.noun, self.name)
-    }
-}
 
 /// Every scenario, noun by noun.
 pub fn all() -> impl Iterator<Item = Scenario> {
@@ -169,6 +103,13 @@ pub fn all() -> impl Iterator<Item = Scenario> {
     files.into_iter().flatten().copied()
 }
 
+impl Noun {
+    /// The scenarios of this noun.
+    pub fn scenarios(self) -> impl Iterator<Item = Scenario> {
+        all().filter(move |scenario| scenario.noun == self)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -182,5 +123,18 @@ mod tests {
             assert!(names.insert(scenario.to_string()), "{scenario} is there twice");
             assert!(scenario.about().ends_with('.'), "{scenario} has no sentence");
         }
+    }
+
+    #[test]
+    fn every_noun_has_scenarios() {
+        for noun in Noun::ALL {
+            assert!(noun.scenarios().count() > 0, "{noun} has no scenarios");
+        }
+    }
+
+    #[test]
+    fn the_scenarios_of_all_nouns_are_all_scenarios() {
+        let of_nouns: usize = Noun::ALL.iter().map(|noun| noun.scenarios().count()).sum();
+        assert_eq!(of_nouns, all().count());
     }
 }

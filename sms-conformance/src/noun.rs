@@ -3,8 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Scenario, all};
-
 /// Writes the enum and its names, so that no noun has one without the other.
 macro_rules! nouns {
     ($($(#[doc = $about:literal])+ $noun:ident = $name:literal,)+) => {
@@ -76,13 +74,6 @@ nouns! {
     Campaign = "campaign",
 }
 
-impl Noun {
-    /// The scenarios of this noun.
-    pub fn scenarios(self) -> impl Iterator<Item = Scenario> {
-        all().filter(move |scenario| scenario.noun == self)
-    }
-}
-
 impl fmt::Display for Noun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
@@ -115,17 +106,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_noun_has_scenarios_and_is_found_by_its_name() {
+    fn every_noun_is_found_by_its_name() {
         for noun in Noun::ALL {
-            assert!(noun.scenarios().count() > 0, "{noun} has no scenarios");
             assert_eq!(noun.name().parse(), Ok(*noun));
         }
         assert_eq!("text".parse::<Noun>(), Err(UnknownNoun("text".to_owned())));
-    }
-
-    #[test]
-    fn the_scenarios_of_all_nouns_are_all_scenarios() {
-        let of_nouns: usize = Noun::ALL.iter().map(|noun| noun.scenarios().count()).sum();
-        assert_eq!(of_nouns, all().count());
     }
 }
