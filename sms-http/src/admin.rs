@@ -1,7 +1,7 @@
-//! The operator's API under `/admin/v1`: what the specification leaves to "the dashboard".
+//! The operator API under `/admin/v1`: what the specification leaves to "the dashboard".
 //!
-//! Same envelope, same errors; its bearer token is the operator's own. The commands of the server
-//! binary call it too.
+//! Envelope and errors are the same as in the API. The bearer token is the operator's. The commands
+//! of the server binary call this API.
 
 use std::time::Duration;
 
@@ -25,13 +25,13 @@ pub mod number;
 pub mod route;
 pub mod sender_name;
 
-/// Where the operator's API lives.
+/// The path prefix of the operator API.
 pub const PREFIX: &str = "/admin/v1";
 
 /// The most credits an account can hold, as [`sms_core::credits::Credits::MAX`]: 2^53 - 1.
 const MAX_CREDITS: u64 = (1 << 53) - 1;
 
-/// The sections of the operator's document.
+/// The sections of the OpenAPI document.
 #[derive(Debug, Clone, Copy, Tags)]
 pub enum Tag {
     /// Accounts, their approval and their settings.
@@ -44,15 +44,15 @@ pub enum Tag {
     Numbers,
     /// The review of sender names.
     SenderNames,
-    /// Routes to networks, and what networks bring in.
+    /// Routes to networks, inbound messages and delivery receipts.
     Network,
-    /// The movable clock.
+    /// The clock of a sandbox.
     Sandbox,
-    /// What this API can do.
+    /// The OpenAPI document of this API.
     Document,
 }
 
-/// The handlers of the operator's API.
+/// The handlers of the operator API.
 pub type Apis = (
     account::AccountApi,
     api_key::ApiKeyApi,
@@ -64,7 +64,7 @@ pub type Apis = (
     clock::ClockApi,
 );
 
-/// The operator's API over a service, and the sandbox that it is in, if any.
+/// The operator API of a service, and of its sandbox, if it has one.
 pub fn service(sms: &Sms, sandbox: Option<&Sandbox>) -> OpenApiService<Apis, ()> {
     let apis = (
         account::AccountApi::new(sms.clone()),
@@ -79,13 +79,12 @@ pub fn service(sms: &Sms, sandbox: Option<&Sandbox>) -> OpenApiService<Apis, ()>
     OpenApiService::new(apis, "SMS Messaging Service operator API", "1.0.0").server(PREFIX)
 }
 
-/// These limits, with those of single paths of the operator's API: a move of the sandbox's clock
-/// may take 10 minutes.
+/// Adds the limits of single paths: an advance of the sandbox's clock may take 10 minutes.
 pub fn with_path_limits(limits: IntakeLimits) -> IntakeLimits {
     limits.with_handler_timeout(Method::POST, format!("{PREFIX}/clock"), Duration::from_mins(10))
 }
 
-/// The OpenAPI 3.1 document of the operator's API.
+/// The OpenAPI 3.1 document of the operator API.
 pub fn openapi_document(service: &OpenApiService<Apis, ()>) -> Value {
     document(service, &RULES)
 }

@@ -1,7 +1,8 @@
-//! The API under `/api/v1`: one file per noun, handlers that check, call and wrap.
+//! The API under `/api/v1`: one file per noun. Handlers check the request, call the core, and wrap
+//! the result.
 //!
-//! [`gate`] stands before every handler: it knows the key, and counts its requests. What a key may
-//! see is decided by the core's account handle, never here.
+//! Every request passes [`gate`], which verifies the key and counts its requests. The core's
+//! account handle decides what a key may see.
 
 use poem::http::Method;
 use poem_openapi::{OpenApiService, Tags};
@@ -38,37 +39,37 @@ pub mod statistics;
 pub mod template;
 pub mod webhook;
 
-/// Where the API lives.
+/// The path prefix of the API.
 pub const PREFIX: &str = "/api/v1";
 
-/// The sections of the API's document.
+/// The sections of the OpenAPI document.
 #[derive(Debug, Clone, Copy, Tags)]
 pub enum Tag {
-    /// Sending, quoting, reading and cancelling texts.
+    /// Sending, quoting, reading and cancelling messages.
     Messages,
     /// Credits, account status and numbers.
     Account,
-    /// One text to a whole list, drafted, then launched.
+    /// Messages to a whole list: drafted, then launched.
     Campaigns,
     /// The address book.
     Contacts,
     /// Tracked links.
     Links,
-    /// The inbox: texts by the number that they come from and go to.
+    /// The inbox: messages grouped by the other party's number.
     Conversations,
-    /// Words that are answered when people text them.
+    /// Words that trigger a reply when people send them.
     Keywords,
     /// Groups of contacts.
     Lists,
-    /// Numbers that must not be texted.
+    /// Numbers that get no messages.
     OptOuts,
-    /// Names that stand in place of a number, once approved.
+    /// Approved names that replace the sending number.
     SenderNames,
-    /// What texts came to.
+    /// Counts of messages and credits.
     Statistics,
-    /// Texts kept under a name.
+    /// Saved texts.
     Templates,
-    /// Endpoints that are told of events, and their deliveries.
+    /// Endpoints that receive events, and their deliveries.
     Webhooks,
 }
 
@@ -84,7 +85,7 @@ pub type AddressBook = (contact::ContactApi, contact_import::ContactImportApi);
 /// Links, conversations, keywords and lists.
 pub type Inbox = (link::LinkApi, conversation::ConversationApi, keyword::KeywordApi, list::ListApi);
 
-/// What belongs to the account as a whole.
+/// The account's settings and statistics.
 pub type Account = (
     balance::BalanceApi,
     number::NumberApi,
@@ -95,7 +96,7 @@ pub type Account = (
     webhook::WebhookApi,
 );
 
-/// The API over a service.
+/// The API of a service.
 pub fn service(sms: &Sms, public_url: &str) -> OpenApiService<Apis, ()> {
     let sending = (
         message::MessageApi::new(sms.clone()),
@@ -128,7 +129,7 @@ pub fn service(sms: &Sms, public_url: &str) -> OpenApiService<Apis, ()> {
         .server(format!("{public_url}{PREFIX}"))
 }
 
-/// These limits, with those of single paths of the API: an import may have 8 MB.
+/// Adds the limits of single paths: an import may have 8 MB.
 pub fn with_path_limits(limits: IntakeLimits) -> IntakeLimits {
     limits.with_body_bytes(Method::POST, format!("{PREFIX}/contacts/import"), 8 * 1_048_576)
 }
@@ -140,8 +141,8 @@ pub fn openapi_document(service: &OpenApiService<Apis, ()>) -> Value {
 
 const RULES: DocumentRules = DocumentRules {
     key_name: "ApiKey",
-    key_description: "A key of the account: `cc_live_…` sends real texts, `cc_test_…` simulates \
-                      them and charges nothing.",
+    key_description: "A key of the account: `cc_live_…` sends real messages, `cc_test_…` \
+                      simulates them free of charge.",
     without_key: &[OwnPath::OPERATION_ID],
     rate: Rate::Limited,
     own_path: Some(OwnPath { tag: "Account" }),

@@ -1,4 +1,4 @@
-//! How operations fail in ways of the domain, as the document describes it.
+//! Failures of the domain, as the OpenAPI document describes them.
 
 use poem::http::StatusCode;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ const INSUFFICIENT_CREDIT: Failure = Failure {
     status: StatusCode::PAYMENT_REQUIRED,
     description: "Not enough credit; nothing was sent or charged.",
     code: "insufficient_credit",
-    message: "the send needs 12 credits, the balance is 3",
+    message: "this send costs 12 credits, but the balance is 3",
     details: needed_and_balance,
     headers: &[],
 };
@@ -30,7 +30,7 @@ const FORBIDDEN: Failure = Failure {
 const CONFLICT: Failure = Failure {
     name: "Conflict",
     status: StatusCode::CONFLICT,
-    description: "The request is against the state of things; `code` says how.",
+    description: "The request conflicts with the current state; `code` says how.",
     code: "idempotency_conflict",
     message: "the Idempotency-Key was used with another request",
     details: no_details,
@@ -41,7 +41,7 @@ fn needed_and_balance() -> Value {
     json!({ "needed": 12, "balance": 3 })
 }
 
-/// 409: the request is against the state of things.
+/// 409: the request conflicts with the current state.
 #[derive(Debug)]
 pub(crate) enum Conflict {}
 

@@ -1,4 +1,4 @@
-//! `/accounts`: making, approving, suspending and setting up accounts.
+//! `/accounts`: creating, approving, suspending and configuring accounts.
 
 use poem_openapi::param::Path;
 use poem_openapi::{Object, OpenApi};
@@ -33,22 +33,23 @@ fn time_of_day() -> Text {
 
 fn check_time(text: &str) -> Result<(), Mistake> {
     let parsed = text.parse::<LocalTime>();
-    let message = || "give a time of day as HH:MM".to_owned();
+    let message = || "must be a time of day, HH:MM".to_owned();
     parsed.map(|_| ()).map_err(|_| (FieldCode::InvalidFormat.as_str(), message()))
 }
 
 request_body! {
-/// Settings of an account; what is absent stays.
+/// Settings of an account. Absent fields stay as they are.
 struct SettingsInput as "SettingsInput" {
-    /// When quiet hours begin, `HH:MM` in Europe/London.
+    /// The start of quiet hours, `HH:MM` in Europe/London.
     given quiet_hours_start: String = time_of_day();
-    /// When quiet hours end.
+    /// The end of quiet hours, `HH:MM` in Europe/London.
     given quiet_hours_end: String = time_of_day();
-    /// Whether campaigns track links unless told otherwise.
+    /// Whether campaigns track links by default.
     given track_links_default: bool = boolean();
-    /// The opt-out line of a text from a number.
+    /// The opt-out line of a message from a number.
     given opt_out_line: String = text().min(1).max(MAX_LINE);
-    /// The opt-out line of a text from a sender name; `{number}` stands for the account's number.
+    /// The opt-out line of a message from a sender name; `{number}` is replaced by the account's
+    /// number.
     given opt_out_line_sender: String = text().min(1).max(MAX_LINE);
 }
 }
@@ -69,25 +70,25 @@ impl From<SettingsInput> for SettingsChange {
 request_body! {
 /// A new account.
 struct AccountInput as "AccountInput" {
-    /// Its name.
+    /// The name.
     required name: String = text().min(1).max(MAX_NAME);
-    /// Whether it may send; `pending` unless given.
+    /// Whether the account may send; `pending` by default.
     optional status: AccountStatus = choice();
-    /// What it can spend from the start.
+    /// The opening balance in credits; 0 by default.
     optional credits: u64 = count(0..=MAX_CREDITS);
-    /// Its settings.
+    /// The settings of the account.
     optional settings: SettingsInput = object();
 }
 }
 
 request_body! {
-/// Changes to an account; what is absent stays.
+/// Changes to an account. Absent fields stay as they are.
 struct AccountPatch as "AccountPatch" {
-    /// A new name.
+    /// The new name.
     given name: String = text().min(1).max(MAX_NAME);
-    /// Approves or suspends it.
+    /// The new status: approves or suspends the account.
     given status: AccountStatus = choice();
-    /// New settings, each by itself.
+    /// New settings. Absent settings stay as they are.
     optional settings: SettingsInput = object();
 }
 }
@@ -96,15 +97,15 @@ struct AccountPatch as "AccountPatch" {
 #[derive(Debug, Object)]
 #[oai(rename = "Settings")]
 struct SettingsShape {
-    /// When quiet hours begin.
+    /// The start of quiet hours, `HH:MM` in Europe/London.
     quiet_hours_start: String,
-    /// When quiet hours end.
+    /// The end of quiet hours, `HH:MM` in Europe/London.
     quiet_hours_end: String,
-    /// Whether campaigns track links unless told otherwise.
+    /// Whether campaigns track links by default.
     track_links_default: bool,
-    /// The opt-out line of a text from a number.
+    /// The opt-out line of a message from a number.
     opt_out_line: String,
-    /// The opt-out line of a text from a sender name.
+    /// The opt-out line of a message from a sender name.
     opt_out_line_sender: String,
 }
 
@@ -114,15 +115,15 @@ struct SettingsShape {
 struct AccountShape {
     /// `acc_` and 26 characters.
     id: String,
-    /// Its name.
+    /// The name.
     name: String,
-    /// Whether it may send.
+    /// Whether the account may send.
     status: Named<AccountStatus>,
-    /// What it can spend.
+    /// The balance in credits.
     credits: u64,
-    /// Its settings.
+    /// The settings of the account.
     settings: SettingsShape,
-    /// When it was made.
+    /// When it was created.
     created_at: Moment,
     /// When it was last changed.
     updated_at: Moment,
@@ -164,7 +165,7 @@ impl AccountApi {
 
 #[OpenApi(prefix_path = "/accounts", tag = "Tag::Accounts")]
 impl AccountApi {
-    /// Make an account
+    /// Create an account
     #[oai(path = "/", method = "post", operation_id = "account_create")]
     async fn create(
         &self,
@@ -189,9 +190,9 @@ impl AccountApi {
     #[oai(path = "/", method = "get", operation_id = "account_list")]
     async fn list(
         &self,
-        /// How many accounts a page holds.
+        /// The most accounts per page.
         limit: QueryParam<Limit>,
-        /// The previous page's `meta.next_cursor`.
+        /// `meta.next_cursor` of the previous page.
         cursor: QueryParam<Option<CursorText>>,
     ) -> Result<Answer<Vec<AccountShape>, PageMeta>, ApiError> {
         let mut errors = FieldErrors::new();
@@ -213,7 +214,7 @@ impl AccountApi {
 
     /// Change an account
     ///
-    /// Approves it (`active`), suspends it, renames it, or changes its settings.
+    /// Approves (`active`), suspends or renames the account, or changes its settings.
     #[oai(path = "/:id", method = "patch", operation_id = "account_update")]
     async fn update(
         &self,

@@ -1,4 +1,4 @@
-//! `/accounts/{id}/keys`: making, listing and revoking API keys.
+//! `/accounts/{id}/keys`: creating, listing and revoking API keys.
 
 use poem_openapi::param::Path;
 use poem_openapi::{Object, OpenApi};
@@ -22,12 +22,12 @@ request_body! {
 struct KeyInput as "KeyInput" {
     /// Live or test.
     required kind: Mode = choice();
-    /// What it is for.
+    /// The purpose.
     optional name: String = text().min(1).max(200);
 }
 }
 
-/// A key as it is listed.
+/// An API key, without its secret part.
 #[derive(Debug, Object)]
 #[oai(rename = "ApiKey")]
 struct KeyShape {
@@ -35,13 +35,13 @@ struct KeyShape {
     id: String,
     /// Live or test.
     kind: Named<Mode>,
-    /// What it is for.
+    /// The purpose.
     name: Option<String>,
-    /// What it begins with.
+    /// The first characters.
     prefix: String,
     /// Its last four characters.
     last_four: String,
-    /// When it was made.
+    /// When it was created.
     created_at: Moment,
     /// When it was last used, to the minute.
     last_used_at: Option<Moment>,
@@ -64,13 +64,13 @@ impl From<KeyRecord> for KeyShape {
     }
 }
 
-/// A key just made.
+/// A new key.
 #[derive(Debug, Object)]
 #[oai(rename = "ApiKeyCreated")]
 struct KeyCreatedShape {
     #[oai(flatten)]
     record: KeyShape,
-    /// The key itself. Shown this once; only its hash is kept.
+    /// The key itself. It is shown only in this answer; the server keeps only a hash.
     key: String,
 }
 
@@ -88,7 +88,7 @@ impl ApiKeyApi {
 
 #[OpenApi(prefix_path = "/accounts", tag = "Tag::Keys")]
 impl ApiKeyApi {
-    /// Make a key
+    /// Create a key
     #[oai(path = "/:id/keys", method = "post", operation_id = "api_key_create")]
     async fn create(
         &self,
@@ -118,7 +118,7 @@ impl ApiKeyApi {
 
     /// Revoke a key
     ///
-    /// It is refused from now on.
+    /// Requests with it are refused from now on.
     #[oai(path = "/:id/keys/:key_id", method = "delete", operation_id = "api_key_revoke")]
     async fn revoke(
         &self,

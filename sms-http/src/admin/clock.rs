@@ -1,4 +1,4 @@
-//! `/clock`: the movable clock of a sandbox. Elsewhere there is none.
+//! `/clock`: the clock of a sandbox. Other servers answer 404.
 
 use std::time::Duration;
 
@@ -13,24 +13,24 @@ use crate::web::error::ApiError;
 use crate::web::field_error::checked;
 use crate::web::moment::Moment;
 
-/// The furthest move: 400 days.
+/// The most seconds of one advance: 400 days.
 const MAX_ADVANCE: u64 = 34_560_000;
 
 request_body! {
-/// How far to move the clock.
+/// How far to advance the clock.
 struct ClockInput as "ClockInput" {
-    /// Seconds.
+    /// Seconds to advance.
     required advance_seconds: u64 = count(1..=MAX_ADVANCE);
 }
 }
 
-/// What the clock shows.
+/// The clock.
 #[derive(Debug, Object)]
 #[oai(rename = "Clock")]
 struct ClockShape {
-    /// The service's present moment.
+    /// The current time of the service.
     now: Moment,
-    /// How far it was moved since the server started.
+    /// How far the clock was advanced since the server started, in seconds.
     moved_seconds: u64,
 }
 
@@ -60,17 +60,17 @@ impl ClockApi {
 impl ClockApi {
     /// Read the clock
     ///
-    /// In a sandbox only; elsewhere 404.
+    /// Only in a sandbox; elsewhere 404.
     #[oai(path = "/", method = "get", operation_id = "clock_get")]
     #[expect(clippy::unused_async, reason = "handlers are async")]
     async fn get(&self) -> Result<Answer<ClockShape>, ApiError> {
         Ok(Answer::new(ClockShape::of(self.sandbox()?)))
     }
 
-    /// Move the clock
+    /// Advance the clock
     ///
-    /// The answer comes when all that fell due on the way was done, in the order of its times. In a
-    /// sandbox only; elsewhere 404.
+    /// Does everything that falls due on the way, in the order of its times, and then answers. Only
+    /// in a sandbox; elsewhere 404.
     #[oai(path = "/", method = "post", operation_id = "clock_advance")]
     async fn advance(&self, body: Body<ClockInput>) -> Result<Answer<ClockShape>, ApiError> {
         let sandbox = self.sandbox()?;

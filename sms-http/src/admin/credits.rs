@@ -20,23 +20,23 @@ use crate::web::field_error::{FieldErrors, checked};
 use crate::web::moment::Moment;
 use crate::web::param::{Limit, QueryParam};
 
-/// The most that one change can be.
+/// The largest change.
 const MOST: i64 = MAX_CREDITS.cast_signed();
 
 request_body! {
-/// A change of a balance.
+/// A change of the balance.
 struct CreditsInput as "CreditsInput" {
-    /// Credits to add, or below zero to take back; not 0.
+    /// Credits to add; negative to take credits back; not 0.
     required amount: i64 = whole(-MOST..=MOST).but(0);
-    /// Why, for the ledger.
+    /// The reason, kept in the ledger.
     optional note: String = text().max(500);
 }
 }
 
-/// What an account can spend after a change.
+/// The balance after a change.
 #[derive(Debug, Object)]
 struct BalanceAfter {
-    /// Credits.
+    /// The balance in credits.
     balance: u64,
 }
 
@@ -45,23 +45,23 @@ struct BalanceAfter {
 struct LedgerEntry {
     /// `led_` and 26 characters.
     id: String,
-    /// What kind of change it is.
+    /// The kind of change.
     kind: Named<Kind>,
-    /// By how much the balance changed.
+    /// The change of the balance; negative for a charge.
     amount: i64,
-    /// The balance after it.
+    /// The balance after the change.
     balance_after: u64,
-    /// The text refunded.
+    /// The refunded message.
     message_id: Option<String>,
     /// The send request.
     batch_id: Option<String>,
     /// The campaign.
     campaign_id: Option<String>,
-    /// The number rented.
+    /// The rented number.
     number_id: Option<String>,
-    /// Why.
+    /// The reason.
     note: Option<String>,
-    /// When.
+    /// When the change was made.
     created_at: Moment,
 }
 
@@ -109,9 +109,10 @@ impl CreditsApi {
 
 #[OpenApi(prefix_path = "/accounts", tag = "Tag::Credits")]
 impl CreditsApi {
-    /// Add credits, or take some back
+    /// Add credits, or take credits back
     ///
-    /// The balance never goes below zero: 409 `balance_out_of_range`, and nothing changes.
+    /// The balance cannot go below zero: the answer is 409 `balance_out_of_range`, and nothing
+    /// changes.
     #[oai(path = "/:id/credits", method = "post", operation_id = "credits_adjust")]
     async fn adjust(
         &self,
@@ -128,15 +129,15 @@ impl CreditsApi {
 
     /// Read the ledger
     ///
-    /// Newest first, in the order booked.
+    /// Newest entry first.
     #[oai(path = "/:id/ledger", method = "get", operation_id = "ledger_list")]
     async fn ledger(
         &self,
         /// The account's id.
         id: Path<String>,
-        /// How many entries a page holds.
+        /// The most entries per page.
         limit: QueryParam<Limit>,
-        /// The previous page's `meta.next_cursor`.
+        /// `meta.next_cursor` of the previous page.
         cursor: QueryParam<Option<CursorText>>,
     ) -> Result<Answer<Vec<LedgerEntry>, PageMeta>, ApiError> {
         let account = path_id(&id)?;

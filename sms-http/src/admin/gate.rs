@@ -1,4 +1,4 @@
-//! The operator's token, asked for before a body is read, and before every handler.
+//! Checks the operator's token before the body is read, and again before every handler.
 
 use async_trait::async_trait;
 use poem::http::HeaderMap;
@@ -16,12 +16,12 @@ pub struct OperatorToken {
 }
 
 impl OperatorToken {
-    /// This token.
+    /// Keeps a hash of this token.
     pub fn new(token: &str) -> Self {
         Self { hash: Sha256::digest(token.as_bytes()).into() }
     }
 
-    /// Whether it is this one. Hashes are compared, so that the time taken tells nothing.
+    /// Whether the tokens are equal. It compares hashes, so that the time taken reveals nothing.
     fn is(&self, token: &str) -> bool {
         let given: [u8; 32] = Sha256::digest(token.as_bytes()).into();
         given == self.hash

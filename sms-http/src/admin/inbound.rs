@@ -1,4 +1,4 @@
-//! `/inbound`, `/unrouted` and `/receipts`: what networks bring in, by hand.
+//! `/inbound`, `/unrouted` and `/receipts`: messages and delivery receipts, entered by hand.
 
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
@@ -21,7 +21,7 @@ use crate::web::fields::text::Mistake;
 use crate::web::moment::Moment;
 use crate::web::param::{Limit, QueryParam};
 
-/// The longest text that a network can bring, joined: 255 parts of 153 septets.
+/// The longest inbound text: 255 segments of 153 septets.
 const MAX_BODY: usize = 39_015;
 
 fn check_number(text: &str) -> Result<(), Mistake> {
@@ -31,18 +31,18 @@ fn check_number(text: &str) -> Result<(), Mistake> {
 }
 
 request_body! {
-/// A text that came in.
+/// An inbound message.
 struct InboundInput as "InboundInput" {
-    /// Who sent it.
+    /// The sender.
     required from: String = text().min(1).max(40).checked(check_number);
-    /// Which of our numbers it was sent to.
+    /// The number that received it, one of the operator's.
     required to: String = text().min(1).max(40).checked(check_number);
-    /// Its words.
+    /// The text.
     required body: String = text().max(MAX_BODY);
 }
 }
 
-/// What a network says became of a text.
+/// The outcome that a network reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReceiptName {
     /// The handset received it.
@@ -53,7 +53,7 @@ enum ReceiptName {
 
 impl Choices for ReceiptName {
     const NAME: &'static str = "ReceiptStatus";
-    const DESCRIPTION: &'static str = "What a network says became of a text.";
+    const DESCRIPTION: &'static str = "The outcome that a network reports.";
     const ALL: &'static [Self] = &[Self::Delivered, Self::Undelivered];
 
     fn name(self) -> &'static str {
@@ -65,34 +65,34 @@ impl Choices for ReceiptName {
 }
 
 request_body! {
-/// A receipt.
+/// A delivery receipt.
 struct ReceiptInput as "ReceiptInput" {
-    /// The text it is about.
+    /// The id of the message.
     required message_id: String = text().min(1);
-    /// What it says.
+    /// The reported outcome.
     required status: ReceiptName = choice();
-    /// Why it was not delivered; `network_error` unless given.
+    /// Why it was not delivered; `network_error` by default.
     optional error_code: ErrorCode = choice();
 }
 }
 
-/// A text that belongs to no account.
+/// An inbound message that belongs to no account.
 #[derive(Debug, Object)]
 #[oai(rename = "UnroutedText")]
 struct UnroutedShape {
     /// `msg_` and 26 characters.
     id: String,
-    /// Who sent it.
+    /// The sender.
     from: String,
-    /// The number it was sent to.
+    /// The number that received it.
     to: String,
-    /// Its words.
+    /// The text.
     body: String,
-    /// How they are coded.
+    /// How the text is encoded.
     encoding: Named<Encoding>,
-    /// SMS parts.
+    /// The number of segments.
     segments: u32,
-    /// When it came.
+    /// When it arrived.
     received_at: Moment,
 }
 
@@ -124,9 +124,9 @@ impl InboundApi {
 
 #[OpenApi(tag = "Tag::Network")]
 impl InboundApi {
-    /// Take in a text
+    /// Record an inbound message
     ///
-    /// As if a network had brought it. `data` is null when it belongs to no account.
+    /// Treated as if a network had delivered it. `data` is null if it belongs to no account.
     #[oai(path = "/inbound", method = "post", operation_id = "inbound_take")]
     async fn inbound(
         &self,
@@ -138,13 +138,13 @@ impl InboundApi {
         Ok(Created::new(message.map(MessageShape)))
     }
 
-    /// List texts that belong to no account
+    /// List messages that belong to no account
     #[oai(path = "/unrouted", method = "get", operation_id = "unrouted_list")]
     async fn unrouted(
         &self,
-        /// How many texts a page holds.
+        /// The most messages per page.
         limit: QueryParam<Limit>,
-        /// The previous page's `meta.next_cursor`.
+        /// `meta.next_cursor` of the previous page.
         cursor: QueryParam<Option<CursorText>>,
     ) -> Result<Answer<Vec<UnroutedShape>, PageMeta>, ApiError> {
         let mut errors = FieldErrors::new();
@@ -153,9 +153,9 @@ impl InboundApi {
         Ok(page_answer(self.sms.operator().unrouted_list(page).await?))
     }
 
-    /// Record a receipt
+    /// Record a delivery receipt
     ///
-    /// As if a network had brought it. Late and repeated receipts change nothing.
+    /// Treated as if a network had delivered it. Late and repeated receipts change nothing.
     #[oai(path = "/receipts", method = "post", operation_id = "receipt_record")]
     async fn receipt(&self, body: Body<ReceiptInput>) -> Result<Answer<MessageShape>, ApiError> {
         let ReceiptInput { message_id, status, error_code } = checked(body)?;

@@ -1,4 +1,4 @@
-//! `/numbers`: the operator's numbers, shared or for one account.
+//! `/numbers`: the operator's numbers, shared or dedicated to an account.
 
 use poem_openapi::param::Path;
 use poem_openapi::{Object, OpenApi};
@@ -25,18 +25,18 @@ request_body! {
 struct NumberInput as "NumberInput" {
     /// The number, in any common format.
     required phone_number: String = text().min(1).max(40);
-    /// The account that rents it; absent makes it shared.
+    /// The account that rents it; without one the number is shared.
     optional account_id: String = text();
-    /// The route behind it; absent means the first configured one.
+    /// The route that carries its messages; the default route if absent.
     optional route: String = text().min(1).max(40);
-    /// Credits taken every 30 days; 0 unless given.
+    /// Credits taken every 30 days; 0 by default.
     optional rental_credits: u64 = count(0..=MAX_CREDITS);
-    /// The standard monthly rent; as `rental_credits` unless given.
+    /// The standard monthly rent in credits; by default the same as `rental_credits`.
     optional monthly_credits: u64 = count(0..=MAX_CREDITS);
 }
 }
 
-/// Without its account, whose id is yet to be read.
+/// Builds the input without the account, whose id is parsed later.
 impl From<NumberInput> for CoreInput {
     fn from(input: NumberInput) -> Self {
         let credits = |given: u64| Credits::new(given).unwrap_or(Credits::MAX);
@@ -59,19 +59,19 @@ struct NumberShape {
     id: String,
     /// The number in E.164.
     phone_number: String,
-    /// The account that rents it; null when it is shared.
+    /// The account that rents it; null if it is shared.
     account_id: Option<String>,
-    /// The route behind it; null means the first configured one.
+    /// The route that carries its messages; null for the default route.
     route: Option<String>,
     /// Whether its gateway checked in within the last five minutes.
     online: bool,
     /// Credits taken every 30 days.
     rental_credits: u64,
-    /// The standard monthly rent.
+    /// The standard monthly rent in credits.
     monthly_credits: u64,
-    /// When rent was last taken.
+    /// When rent was last taken; null before the first time.
     rental_charged_at: Option<Moment>,
-    /// Since when its holder has it.
+    /// When it was assigned to its holder.
     assigned_at: Moment,
 }
 
@@ -149,7 +149,7 @@ impl NumberApi {
 
     /// Check in
     ///
-    /// The gateway behind the number is there: it is online for five minutes.
+    /// Reports that the number's gateway is up: the number is online for five minutes.
     #[oai(path = "/:id/check-in", method = "post", operation_id = "number_check_in")]
     async fn check_in(
         &self,

@@ -1,4 +1,4 @@
-//! `/routes`: how the routes stand that carry live texts.
+//! `/routes`: the state of the routes for live messages.
 
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
@@ -9,19 +9,19 @@ use crate::web::choice::Named;
 use crate::web::envelope::Answer;
 use crate::web::error::ApiError;
 
-/// How the connections of a route stand.
+/// The state of a route's connections.
 #[derive(Debug, Object)]
 #[oai(rename = "RouteConnections")]
 struct ConnectionsShape {
-    /// Those that are up.
+    /// Connections that are bound.
     up: u64,
-    /// Those there should be.
+    /// Connections that are configured.
     wanted: u64,
-    /// Texts that the route has in hand: waiting for their turn, or for the network's answer.
+    /// Messages that wait for a place in the window or for the network's answer.
     in_hand: u64,
-    /// The pace, in hundredths of the agreed one: less than 100 where the network asked for it.
+    /// The current rate as a percentage of the agreed rate: below 100 while the network throttles.
     pace_percent: u64,
-    /// For how long none of them has carried texts; null while one does.
+    /// Seconds since any connection could carry messages; null while one can.
     down_seconds: Option<u64>,
 }
 
@@ -38,17 +38,17 @@ impl From<Connections> for ConnectionsShape {
     }
 }
 
-/// A route that carries live texts.
+/// A route for live messages.
 #[derive(Debug, Object)]
 #[oai(rename = "Route")]
 struct RouteShape {
-    /// Its name.
+    /// The name.
     name: String,
-    /// Whether it carries the texts of numbers that name no route.
+    /// Whether it is the default route, which carries the messages of numbers that name no route.
     default: bool,
-    /// Whether it carries texts.
+    /// Whether the route accepts messages.
     state: Named<Fitness>,
-    /// Its connections; null for a route that keeps none.
+    /// The connections; null for a route that keeps none.
     connections: Option<ConnectionsShape>,
 }
 
@@ -79,8 +79,8 @@ impl RouteApi {
 impl RouteApi {
     /// List routes
     ///
-    /// How the routes of this server stand, in the order in which one carries another's texts. Each
-    /// server has connections of its own.
+    /// The state of this server's routes, in the order of failover. Each server has separate
+    /// connections.
     #[oai(path = "/", method = "get", operation_id = "route_list")]
     #[expect(clippy::unused_async, reason = "handlers are async")]
     async fn list(&self) -> Result<Answer<Vec<RouteShape>>, ApiError> {

@@ -20,17 +20,17 @@ use crate::web::field_error::{FieldErrors, checked};
 use crate::web::param::{Limit, QueryParam};
 
 request_body! {
-/// What goes with a decision.
+/// A remark on a decision.
 struct DecisionInput as "DecisionInput" {
-    /// Why; the account reads it.
+    /// The reason, shown to the account.
     optional reason: String = text().max(MAX_REMARK);
 }
 }
 
-/// A sender name and whose it is.
+/// A sender name with its account.
 #[derive(Debug, Object)]
 struct ReviewedName {
-    /// The account that asked for it.
+    /// The account that requested it.
     account_id: String,
     #[oai(flatten)]
     name: SenderNameShape,
@@ -70,15 +70,15 @@ impl SenderNameApi {
 impl SenderNameApi {
     /// List sender names
     ///
-    /// Those of all accounts, newest first; with `status`, those that stand so.
+    /// The names of all accounts, newest first; with `status`, only names with that status.
     #[oai(path = "/", method = "get", operation_id = "sender_name_list")]
     async fn list(
         &self,
-        /// How many names a page holds.
+        /// The most names per page.
         limit: QueryParam<Limit>,
-        /// The previous page's `meta.next_cursor`.
+        /// `meta.next_cursor` of the previous page.
         cursor: QueryParam<Option<CursorText>>,
-        /// What was decided about a name.
+        /// The status of the names.
         status: QueryParam<Option<Named<ReviewStatus>>>,
     ) -> Result<Answer<Vec<ReviewedName>, PageMeta>, ApiError> {
         let mut errors = FieldErrors::new();
@@ -90,8 +90,8 @@ impl SenderNameApi {
 
     /// Approve a sender name
     ///
-    /// The last decision counts. A rejected name that its account has asked for again is 409
-    /// `sender_exists`: approve the newer request instead.
+    /// The last decision counts. If the account has requested a rejected name again, the answer is
+    /// 409 `sender_exists`: approve the newer request instead.
     #[oai(path = "/:id/approve", method = "post", operation_id = "sender_name_approve")]
     async fn approve(
         &self,
@@ -104,8 +104,8 @@ impl SenderNameApi {
 
     /// Reject a sender name
     ///
-    /// The last decision counts: one that was approved sends no more. Texts that were accepted
-    /// before keep it.
+    /// The last decision counts: an approved name can be rejected and is then no longer usable.
+    /// Messages accepted before keep it.
     #[oai(path = "/:id/reject", method = "post", operation_id = "sender_name_reject")]
     async fn reject(
         &self,

@@ -1,4 +1,4 @@
-//! `GET /balance`: what an account can spend, and whether it may send.
+//! `GET /balance`: the balance of an account, and whether it may send.
 
 use poem::web::Data;
 use poem_openapi::{Object, OpenApi};
@@ -11,11 +11,11 @@ use crate::web::choice::Named;
 use crate::web::envelope::Answer;
 use crate::web::error::ApiError;
 
-/// What an account can spend.
+/// The balance of an account.
 #[derive(Debug, Object)]
 #[oai(example)]
 struct Balance {
-    /// Credits left; one pays for one SMS part.
+    /// The balance. One credit pays for one segment.
     credits: u64,
     /// Whether the account may send.
     account_status: Named<AccountStatus>,
@@ -43,7 +43,7 @@ impl BalanceApi {
 impl BalanceApi {
     /// Read the balance
     ///
-    /// What the account can spend now, and whether it may send.
+    /// The balance, and whether the account may send.
     #[oai(path = "/balance", method = "get", operation_id = "balance_get")]
     async fn get(&self, caller: Data<&Caller>) -> Result<Answer<Balance>, ApiError> {
         let account = self.sms.account(caller.account, caller.mode).get().await?;

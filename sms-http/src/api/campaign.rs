@@ -1,4 +1,4 @@
-//! `/campaigns`: one text to a whole list, drafted, then launched.
+//! `/campaigns`: a message to every contact of a list, drafted, then launched.
 
 use poem::web::Data;
 use poem_openapi::OpenApi;
@@ -46,14 +46,14 @@ impl CampaignApi {
 impl CampaignApi {
     /// List campaigns
     ///
-    /// Newest first, with the counts of their texts.
+    /// Newest first, with counts of their messages by status.
     #[oai(path = "/", method = "get", operation_id = "campaign_list")]
     async fn list(
         &self,
         caller: Data<&Caller>,
-        /// How many campaigns a page holds.
+        /// The most campaigns per page.
         limit: QueryParam<Limit>,
-        /// The previous page's `meta.next_cursor`.
+        /// `meta.next_cursor` of the previous page.
         cursor: QueryParam<Option<CursorText>>,
     ) -> Result<Answer<Vec<CampaignShape>, PageMeta>, ApiError> {
         let mut errors = FieldErrors::new();
@@ -65,9 +65,9 @@ impl CampaignApi {
         Ok(Answer::page(campaigns.collect(), next))
     }
 
-    /// Make a campaign
+    /// Create a campaign
     ///
-    /// As a draft: nothing is sent or charged before it is launched.
+    /// Creates a draft: nothing is sent or charged until it is launched.
     #[oai(path = "/", method = "post", operation_id = "campaign_create")]
     async fn create(
         &self,
@@ -93,7 +93,7 @@ impl CampaignApi {
 
     /// Change a campaign
     ///
-    /// Only a draft. What is absent stays.
+    /// Only a draft can be changed. Absent fields stay as they are.
     #[oai(path = "/:id", method = "patch", operation_id = "campaign_update")]
     async fn update(
         &self,
@@ -105,7 +105,7 @@ impl CampaignApi {
         let id = path_id(&id)?;
         let patch = checked(body)?;
         let account = self.account(&caller);
-        // Before what the body names: a malformed id of a list is told of one's own campaign only.
+        // The campaign is looked up first: only its owner learns that a list id is malformed.
         account.campaign_get(id).await?;
         let campaign = account.campaign_update(id, patch.into_core()?).await?;
         Ok(Answer::new(self.shown(campaign)))
@@ -113,7 +113,7 @@ impl CampaignApi {
 
     /// Delete a campaign
     ///
-    /// Only a draft.
+    /// Only a draft can be deleted.
     #[oai(path = "/:id", method = "delete", operation_id = "campaign_delete")]
     async fn delete(
         &self,
@@ -127,9 +127,9 @@ impl CampaignApi {
 
     /// Launch a campaign
     ///
-    /// Now or at a time. The credits of all its texts are taken at once, or nothing happens. Within
-    /// the account's quiet hours it waits for their end, unless `ignore_quiet_hours` is true. What
-    /// the body says wins over the draft.
+    /// Now or at a given time. The credits for all its messages are charged at once, or nothing
+    /// happens. During the account's quiet hours it waits for their end, unless
+    /// `ignore_quiet_hours` is true. Fields of the body override the draft.
     #[oai(path = "/:id/send", method = "post", operation_id = "campaign_send")]
     async fn send(
         &self,
@@ -150,8 +150,8 @@ impl CampaignApi {
 
     /// Cancel a campaign
     ///
-    /// While it is `scheduled` or `sending`. Texts that no route has taken are cancelled and
-    /// refunded; `meta.cancelled_messages` tells how many.
+    /// Only while it is `scheduled` or `sending`. Messages that no worker has claimed are cancelled
+    /// and refunded; `meta.cancelled_messages` counts them.
     #[oai(path = "/:id/cancel", method = "post", operation_id = "campaign_cancel")]
     async fn cancel(
         &self,

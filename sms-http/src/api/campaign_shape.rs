@@ -1,4 +1,4 @@
-//! What campaigns look like in requests and answers.
+//! Campaigns in requests and answers.
 
 use chrono::{DateTime, Utc};
 use poem_openapi::Object;
@@ -18,7 +18,7 @@ use crate::web::envelope::Meta;
 use crate::web::fields::text::{Text, text};
 use crate::web::moment::Moment;
 
-/// How many characters an id may have; more cannot be one.
+/// The most characters that an id may have.
 const MAX_ID: usize = 100;
 
 fn name() -> Text {
@@ -37,26 +37,26 @@ fn list_id(text: &str) -> Result<ListId, Error> {
 request_body! {
 /// A new campaign.
 pub(super) struct CampaignInput as "CampaignInput" {
-    /// What you call it.
+    /// The name you give it.
     required name: String = name(), example "Spring menu";
-    /// The text, with merge fields as in the body of a send.
+    /// The text, with merge fields as in `POST /messages`.
     required body: String = body(), example "Hello {first_name}, our spring menu is here";
-    /// Whom it goes to.
+    /// The list of recipients.
     required list_id: String = text().undocumented_max(MAX_ID),
         example "lst_01k9z1f7q8e2v5n3r4t6w8y0ac";
-    /// An approved sender name; omit it to send from a number people can reply to.
+    /// An approved sender name; omit it to send from a number that people can reply to.
     optional sender: String = text();
     /// Adds the account's opt-out line.
     optional append_opt_out: bool = boolean(), example true;
-    /// Replaces each URL by a short tracked link; the account's own setting unless given.
+    /// Replaces each URL with a short tracked link; by default as the account's settings say.
     optional track_links: bool = boolean(), example false;
-    /// Sends inside the account's quiet hours too.
+    /// Sends during the account's quiet hours too.
     optional ignore_quiet_hours: bool = boolean(), example false;
 }
 }
 
 impl CampaignInput {
-    /// A malformed id of a list names nothing.
+    /// A malformed list id counts as unknown.
     pub(super) fn into_core(self) -> Result<core::CampaignInput, Error> {
         Ok(core::CampaignInput {
             list: list_id(&self.list_id)?,
@@ -71,27 +71,27 @@ impl CampaignInput {
 }
 
 request_body! {
-/// Changes to a draft; what is absent stays.
+/// Changes to a draft. Absent fields stay as they are.
 pub(super) struct CampaignPatch as "CampaignPatch" {
-    /// A new name.
+    /// The new name.
     given name: String = name();
-    /// A new text.
+    /// The new text.
     given body: String = body();
-    /// Another list.
+    /// A different list.
     given list_id: String = text().undocumented_max(MAX_ID);
-    /// Another sender name; null for a number people can reply to.
+    /// A different sender name; null to send from a number that people can reply to.
     patch sender: String = text();
     /// Adds the account's opt-out line.
     given append_opt_out: bool = boolean();
-    /// Replaces each URL by a short tracked link.
+    /// Replaces each URL with a short tracked link.
     given track_links: bool = boolean();
-    /// Sends inside the account's quiet hours too.
+    /// Sends during the account's quiet hours too.
     given ignore_quiet_hours: bool = boolean();
 }
 }
 
 impl CampaignPatch {
-    /// A malformed id of a list names nothing.
+    /// A malformed list id counts as unknown.
     pub(super) fn into_core(self) -> Result<CampaignChange, Error> {
         Ok(CampaignChange {
             list: self.list_id.as_deref().map(list_id).transpose()?,
@@ -106,13 +106,13 @@ impl CampaignPatch {
 }
 
 request_body! {
-/// How to launch a campaign; what is absent is as the draft says.
+/// How to launch a campaign. Absent fields are taken from the draft.
 pub(super) struct LaunchBody as "CampaignSend" {
-    /// When to send, up to a year ahead; now unless given.
+    /// When to send, up to a year ahead; now by default.
     optional schedule_at: DateTime<Utc> = date_time();
-    /// Replaces each URL by a short tracked link.
+    /// Replaces each URL with a short tracked link.
     optional track_links: bool = boolean();
-    /// Sends inside the account's quiet hours too.
+    /// Sends during the account's quiet hours too.
     optional ignore_quiet_hours: bool = boolean();
 }
 }
@@ -127,24 +127,24 @@ impl LaunchBody {
     }
 }
 
-/// How many of a campaign's texts stand where.
+/// A campaign's messages by status.
 #[derive(Debug, Object)]
 struct CampaignCounts {
-    /// Accepted for later.
+    /// Scheduled for later.
     scheduled: u64,
-    /// Due as soon as a worker takes them.
+    /// Due, and waiting for a worker.
     queued: u64,
-    /// In the hands of a worker.
+    /// Claimed by a worker.
     sending: u64,
-    /// Left for the network.
+    /// Sent to the network.
     sent: u64,
     /// Received by the handset.
     delivered: u64,
-    /// Given up by the network.
+    /// Not delivered by the network.
     undelivered: u64,
-    /// Failed before leaving, refunded.
+    /// Failed before they were sent; refunded.
     failed: u64,
-    /// Cancelled, refunded.
+    /// Cancelled; refunded.
     cancelled: u64,
 }
 
@@ -170,59 +170,59 @@ struct CampaignLinkStats {
     track_links: bool,
     /// Tracked links sent.
     links: u64,
-    /// Hits, all recipients together.
+    /// Clicks of all recipients.
     clicks: u64,
     /// Links clicked at least once, at most one per URL per recipient.
     unique_clicked: u64,
 }
 
-/// One text to a whole list.
+/// A message to every contact of a list.
 #[derive(Debug, Object)]
 #[oai(rename = "Campaign")]
 pub(super) struct CampaignShape {
     /// `cmp_` and 26 characters.
     id: String,
-    /// What you call it.
+    /// The name you give it.
     name: String,
     /// The text.
     body: String,
-    /// Whom it goes to. The list may have been removed since.
+    /// The list of recipients, which may have been deleted since.
     list_id: String,
     /// The sender name shown in place of a number.
     sender: Option<String>,
     /// Whether the account's opt-out line is added.
     append_opt_out: bool,
-    /// Whether each URL is replaced by a short tracked link.
+    /// Whether each URL is replaced with a short tracked link.
     track_links: bool,
-    /// Whether it is sent inside the account's quiet hours too.
+    /// Whether it is sent during the account's quiet hours too.
     ignore_quiet_hours: bool,
-    /// Where it stands.
+    /// The status.
     status: Named<CampaignStatus>,
-    /// When its texts fall or fell due, if not at once.
+    /// When its messages fall due; null if at once.
     scheduled_at: Option<Moment>,
     /// When it was launched.
     launched_at: Option<Moment>,
-    /// When every text had left, failed or been cancelled.
+    /// When the last message was sent, failed or was cancelled.
     completed_at: Option<Moment>,
     /// When it was cancelled.
     cancelled_at: Option<Moment>,
-    /// How many texts its launch made.
+    /// How many messages the launch created.
     recipients: u64,
-    /// How many contacts of the list got none.
+    /// How many contacts of the list were left out.
     rejected: u64,
-    /// What its launch took.
+    /// Credits charged at launch.
     credits: u64,
-    /// How many of its texts stand where.
+    /// Its messages by status.
     counts: CampaignCounts,
     /// Its tracked links.
     links: CampaignLinkStats,
-    /// When it was made.
+    /// When it was created.
     created_at: Moment,
     /// When it was last changed, launched or cancelled.
     updated_at: Moment,
 }
 
-/// The campaign as it stands at `now`.
+/// The campaign at the time `now`.
 pub(super) fn shape(campaign: Campaign, now: Timestamp) -> CampaignShape {
     let (status, completed_at) = (campaign.status(now), campaign.completed_at());
     let launch = campaign.launch.as_ref();
@@ -256,7 +256,7 @@ pub(super) fn shape(campaign: Campaign, now: Timestamp) -> CampaignShape {
     }
 }
 
-/// How a launch went.
+/// The result of a launch.
 #[derive(Debug, Object)]
 pub(super) struct LaunchMeta {
     /// Whether it waits for the end of the account's quiet hours.
@@ -267,10 +267,10 @@ impl Meta for LaunchMeta {
     const NAME_END: &'static str = "SendResponse";
 }
 
-/// How a cancellation went.
+/// The result of a cancellation.
 #[derive(Debug, Object)]
 pub(super) struct CancelMeta {
-    /// How many texts were cancelled, and refunded.
+    /// How many messages were cancelled and refunded.
     pub(super) cancelled_messages: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The enums of the core in requests and answers. Names and values are the core's.
+//! The core's enums in requests and answers, with the core's names and values.
 
 use sms_core::account::{AccountStatus, Mode};
 use sms_core::campaign::CampaignStatus;
@@ -16,7 +16,7 @@ use sms_core::webhook::endpoint::DisabledReason;
 
 use crate::web::choice::Choices;
 
-/// For each enum the name of its schema, its values, and what it says.
+/// For each enum: the name of its schema, its values, and its description.
 macro_rules! choices {
     ($($enum:ty: $name:literal, $all:expr, $description:literal;)*) => {$(
         impl Choices for $enum {
@@ -33,24 +33,24 @@ macro_rules! choices {
 
 choices! {
     AccountStatus: "AccountStatus", Self::ALL, "Whether an account may send.";
-    CampaignStatus: "CampaignStatus", Self::ALL, "Where a campaign stands.";
-    DeliveryStatus: "DeliveryStatus", Self::ALL, "Where a delivery stands.";
-    Direction: "Direction", Self::ALL, "Whether a text left or came in.";
-    DisabledReason: "DisabledReason", Self::ALL, "Why an endpoint is off.";
-    Encoding: "Encoding", Self::ALL, "How a text is coded.";
-    ErrorCode: "ReceiptErrorCode", OF_RECEIPTS, "Why a text was not delivered.";
+    CampaignStatus: "CampaignStatus", Self::ALL, "The status of a campaign.";
+    DeliveryStatus: "DeliveryStatus", Self::ALL, "The status of a delivery.";
+    Direction: "Direction", Self::ALL, "Whether a message was sent or received.";
+    DisabledReason: "DisabledReason", Self::ALL, "Why an endpoint is disabled.";
+    Encoding: "Encoding", Self::ALL, "How a text is encoded.";
+    ErrorCode: "ReceiptErrorCode", OF_RECEIPTS, "Why a message was not delivered.";
     EventType: "EventType", Self::SUBSCRIBABLE, "A kind of event.";
-    Fitness: "RouteState", Self::ALL, "Whether a route carries texts.";
-    MessageStatus: "MessageStatus", Self::ALL, "Where a text stands.";
-    Mode: "KeyKind", Self::ALL, "Live or test.";
-    OptOutSource: "OptOutSource", Self::ALL, "How a number came to be opted out.";
-    RejectionReason: "RejectionReason", Self::ALL, "Why a recipient gets no text.";
-    ReviewStatus: "SenderStatus", Self::ALL, "What the operator decided.";
-    RowOutcome: "ImportOutcome", Self::ALL, "What became of a row.";
-    ledger::Kind: "LedgerKind", Self::ALL, "What kind of change an entry is.";
+    Fitness: "RouteState", Self::ALL, "Whether a route accepts messages.";
+    MessageStatus: "MessageStatus", Self::ALL, "The status of a message.";
+    Mode: "KeyKind", Self::ALL, "What a key sends: real messages, or simulated ones.";
+    OptOutSource: "OptOutSource", Self::ALL, "How a number was opted out.";
+    RejectionReason: "RejectionReason", Self::ALL, "Why a recipient gets no message.";
+    ReviewStatus: "SenderStatus", Self::ALL, "The status of the review.";
+    RowOutcome: "ImportOutcome", Self::ALL, "The result of a row.";
+    ledger::Kind: "LedgerKind", Self::ALL, "The kind of change.";
 }
 
-/// The reasons that a receipt may give.
+/// The error codes that a receipt may carry.
 const OF_RECEIPTS: [ErrorCode; 5] = [
     ErrorCode::Expired,
     ErrorCode::RejectedByNetwork,

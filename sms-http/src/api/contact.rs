@@ -20,7 +20,7 @@ use crate::web::failing::Failing;
 use crate::web::field_error::FieldErrors;
 use crate::web::param::{Limit, QueryParam, Text};
 
-/// The handlers of `/contacts`, but for the import.
+/// The handlers of `/contacts`, except the import.
 #[derive(Debug)]
 pub struct ContactApi {
     sms: Sms,
@@ -45,13 +45,14 @@ impl ContactApi {
     async fn list(
         &self,
         caller: Data<&Caller>,
-        /// How many contacts a page holds.
+        /// The most contacts per page.
         limit: QueryParam<Limit>,
-        /// The previous page's `meta.next_cursor`.
+        /// `meta.next_cursor` of the previous page.
         cursor: QueryParam<Option<CursorText>>,
-        /// A number in any format or a part of one, or text to find in names and email.
+        /// A phone number or part of one in any format, or text to find in names and email
+        /// addresses.
         q: QueryParam<Option<Text<200>>>,
-        /// Those on this list.
+        /// Only contacts on this list.
         list_id: QueryParam<Option<Text<200>>>,
     ) -> Result<Answer<Vec<ContactShape>, PageMeta>, ApiError> {
         let mut errors = FieldErrors::new();
@@ -60,7 +61,7 @@ impl ContactApi {
         let list_id = errors.take(list_id);
         errors.finish()?;
         let Ok(list_id) = list_id.map(|text| text.0.parse()).transpose() else {
-            // It names no list, which has no contacts.
+            // A malformed id names no list, so no contact matches.
             return Ok(Answer::page(Vec::new(), None));
         };
         let search = q.and_then(|text| ContactSearch::parse(&text.0));
@@ -68,9 +69,9 @@ impl ContactApi {
         Ok(page_answer(self.account(&caller).contact_list(&filter, page).await?))
     }
 
-    /// Make a contact
+    /// Create a contact
     ///
-    /// 409 if the number is a contact already.
+    /// 409 `contact_exists` if a contact has the number.
     #[oai(path = "/", method = "post", operation_id = "contact_create")]
     async fn create(
         &self,
@@ -86,7 +87,7 @@ impl ContactApi {
 
     /// List custom fields
     ///
-    /// The names that contacts use, sorted. Each is a merge field in texts.
+    /// The names in use, sorted. Each is a merge field in messages.
     #[oai(path = "/fields", method = "get", operation_id = "contact_fields")]
     async fn fields(&self, caller: Data<&Caller>) -> Result<Answer<Vec<String>>, ApiError> {
         Ok(Answer::new(self.account(&caller).contact_fields().await?))
@@ -108,7 +109,7 @@ impl ContactApi {
 
     /// Change a contact
     ///
-    /// What is absent stays. 409 if the new number is another contact's.
+    /// Absent fields stay as they are. 409 `contact_exists` if another contact has the new number.
     #[oai(path = "/:id", method = "patch", operation_id = "contact_update")]
     async fn update(
         &self,
@@ -127,7 +128,7 @@ impl ContactApi {
 
     /// Delete a contact
     ///
-    /// It leaves every list. Its texts stay.
+    /// Removes the contact from every list. Its messages stay.
     #[oai(path = "/:id", method = "delete", operation_id = "contact_delete")]
     async fn delete(
         &self,

@@ -16,45 +16,45 @@ use crate::web::error::ApiError;
 use crate::web::field_error::checked;
 
 request_body! {
-/// Contacts to make or to add to.
+/// Contacts to create or update.
 struct ContactImport as "ContactImport" {
-    /// The contacts. Blank values leave what is stored alone; of two rows with one number the
-    /// later counts.
+    /// The contacts. Blank values do not change stored ones. Of two rows with the same number, the
+    /// later one counts.
     required rows: Vec<ContactBody> = list(object()).max(MAX_ROWS);
-    /// A list to put them on.
+    /// A list to add them to.
     optional list_id: String = text();
 }
 }
 
-/// What became of one row.
+/// The result of one row.
 #[derive(Debug, Object)]
 struct ImportRow {
-    /// Which row, counted from 0.
+    /// The row, counted from 0.
     row: u64,
-    /// The number: in E.164 where it could be read, else as given.
+    /// The number: in E.164 if it is valid, else as given.
     phone: String,
-    /// What became of it.
+    /// The result.
     outcome: Named<RowOutcome>,
-    /// The contact that has the number now.
+    /// The contact with this number.
     contact_id: Option<String>,
     /// What is wrong with an invalid row.
     error: Option<String>,
 }
 
-/// What an import did.
+/// The result of an import.
 #[derive(Debug, Object)]
 struct ImportResult {
-    /// How many contacts it made.
+    /// How many contacts were created.
     created: u64,
-    /// How many it changed.
+    /// How many contacts were updated.
     updated: u64,
-    /// How many were so already.
+    /// How many contacts were up to date already.
     unchanged: u64,
-    /// How many rows break a rule.
+    /// How many rows are invalid.
     invalid: u64,
-    /// How many contacts are on the list now that were not.
+    /// How many contacts were added to the list.
     added_to_list: u64,
-    /// What became of each row, in the order given.
+    /// The result of each row, in the order given.
     rows: Vec<ImportRow>,
 }
 
@@ -86,7 +86,7 @@ impl From<Imported> for ImportResult {
     }
 }
 
-/// The handler that imports.
+/// The handler of `POST /contacts/import`.
 #[derive(Debug)]
 pub struct ContactImportApi {
     sms: Sms,
@@ -102,9 +102,9 @@ impl ContactImportApi {
 impl ContactImportApi {
     /// Import contacts
     ///
-    /// Up to 20,000 rows in up to 8 MB. A number that is a contact already is added to, any other
-    /// becomes one. A row that breaks a rule is told in the answer and takes nothing from the
-    /// others; one that has not the form of a contact refuses the request.
+    /// Up to 20,000 rows in up to 8 MB. A row updates the contact with its number, or creates one.
+    /// An invalid row is reported in the answer and does not affect the others. A row that does not
+    /// have the shape of a contact makes the whole request fail.
     #[oai(path = "/import", method = "post", operation_id = "contact_import")]
     async fn import(
         &self,

@@ -1,4 +1,4 @@
-//! Contacts as the API takes and shows them.
+//! Contacts in requests and answers.
 
 use std::borrow::Cow;
 
@@ -45,7 +45,7 @@ impl Type for CustomShown {
     }
 }
 
-/// Bodies are read by a rule; the framework asks for it of whatever stands in an object.
+/// Never used: a rule reads bodies. The framework requires this of every field of an object.
 impl ParseFromJSON for CustomShown {
     fn parse_from_json(_value: Option<Value>) -> ParseResult<Self> {
         Err(ParseError::custom("custom fields are read by their rule"))
@@ -58,7 +58,7 @@ impl ToJSON for CustomShown {
     }
 }
 
-/// An object whose values are strings, numbers or booleans, and what `value` adds to them.
+/// The schema of an object whose values are strings, numbers or booleans, plus what `value` adds.
 fn custom_schema(value: MetaSchema) -> MetaSchemaRef {
     let text = MetaSchema { max_length: Some(MAX_VALUE), ..MetaSchema::new("string") };
     let others = ["number", "boolean"].map(|kind| inline(MetaSchema::new(kind)));
@@ -70,7 +70,7 @@ fn custom_schema(value: MetaSchema) -> MetaSchemaRef {
     })
 }
 
-/// Reads custom fields. Which names and how many a contact may have is for the domain to say.
+/// Reads custom fields. The domain decides which names are valid and how many a contact may have.
 #[derive(Debug, Clone, Copy)]
 struct CustomRule;
 
@@ -102,27 +102,27 @@ impl Rule for CustomRule {
         CustomInput::new()
     }
 
-    /// Null, like a blank text, is no value.
+    /// Null and a blank string count as absent.
     fn schema(&self, _registry: &mut Registry) -> MetaSchemaRef {
         custom_schema(MetaSchema { nullable: true, ..MetaSchema::ANY })
     }
 }
 
 request_body! {
-/// A contact. A blank text is no value.
+/// A contact. A blank string counts as absent.
 pub(crate) struct ContactBody as "ContactInput" {
-    /// A UK mobile number in any common format; no other contact's.
+    /// A UK mobile number in any common format, unique among your contacts.
     required phone: String = text(), example "07700 900123";
-    /// The first name: `{first_name}` in texts.
+    /// The first name: `{first_name}` in messages.
     optional first_name: String = text().documented_max(MAX_NAME), example "Sam";
-    /// The last name: `{last_name}` in texts.
+    /// The last name: `{last_name}` in messages.
     optional last_name: String = text().documented_max(MAX_NAME);
-    /// The email address: `{email}` in texts.
+    /// The email address: `{email}` in messages.
     optional email: String = text().documented_max(MAX_EMAIL), example "sam@example.com";
-    /// Notes of your own.
+    /// Your notes.
     optional notes: String = text().documented_max(MAX_NOTES);
-    /// Fields of your own, up to 50. Their names are merge fields in texts: 1 to 40 of `a-z`, `0-9`
-    /// and `_`, beginning with a letter.
+    /// Your custom fields, up to 50. Their names are merge fields in messages: 1 to 40 of `a-z`,
+    /// `0-9` and `_`, starting with a letter.
     optional custom: CustomInput = CustomRule, example json!({ "points": 120 });
 }
 }
@@ -136,20 +136,20 @@ impl From<ContactBody> for ContactInput {
 }
 
 request_body! {
-/// Changes to a contact; what is absent stays.
+/// Changes to a contact. Absent fields stay as they are.
 pub(crate) struct ContactPatchBody as "ContactPatch" {
-    /// Another number; no other contact's.
+    /// A new number, unique among your contacts.
     given phone: String = text();
-    /// Another first name; null clears it.
+    /// A new first name; null clears it.
     patch first_name: String = text().documented_max(MAX_NAME);
-    /// Another last name; null clears it.
+    /// A new last name; null clears it.
     patch last_name: String = text().documented_max(MAX_NAME);
-    /// Another email address; null clears it.
+    /// A new email address; null clears it.
     patch email: String = text().documented_max(MAX_EMAIL);
-    /// Other notes; null clears them.
+    /// New notes; null clears them.
     patch notes: String = text().documented_max(MAX_NOTES);
-    /// Custom fields: those named are set, or removed where they are null; the others stay. Null
-    /// instead of the object removes all.
+    /// Custom fields to set, or to remove if null; other fields stay. Null instead of the object
+    /// removes all fields.
     patch custom: CustomInput = CustomRule;
 }
 }
@@ -186,13 +186,13 @@ pub(crate) struct ContactShape {
     last_name: Option<String>,
     /// The email address.
     email: Option<String>,
-    /// Notes of your own.
+    /// Your notes.
     notes: Option<String>,
-    /// Fields of your own.
+    /// Your custom fields.
     custom: CustomShown,
-    /// Whether the number has opted out: it gets no texts.
+    /// Whether the number has opted out, so it gets no messages.
     opted_out: bool,
-    /// When it was made.
+    /// When it was created.
     created_at: Moment,
     /// When it last changed.
     updated_at: Moment,

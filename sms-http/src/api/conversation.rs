@@ -1,4 +1,5 @@
-//! `/conversations`: the inbox, one conversation for each number that has texted the account.
+//! `/conversations`: the inbox, one conversation for each number that has sent the account a
+//! message.
 
 use poem::web::Data;
 use poem_openapi::param::Path;
@@ -17,7 +18,7 @@ use crate::web::error::ApiError;
 use crate::web::field_error::FieldErrors;
 use crate::web::param::{Limit, QueryParam, Text};
 
-/// The texts with one number.
+/// The messages to and from one number.
 #[derive(Debug, Object)]
 #[oai(rename = "Conversation")]
 struct ConversationShape {
@@ -27,9 +28,9 @@ struct ConversationShape {
     contact_id: Option<String>,
     /// First and last name of that contact.
     contact_name: Option<String>,
-    /// How many texts came in and are not read.
+    /// How many inbound messages are unread.
     unread: u64,
-    /// The newest text, in either direction.
+    /// The newest message in either direction.
     last_message: MessageShape,
 }
 
@@ -50,7 +51,7 @@ impl From<Conversation> for ConversationShape {
     }
 }
 
-/// A conversation, opened.
+/// A conversation with its messages.
 #[derive(Debug, Object)]
 #[oai(rename = "Thread")]
 struct ThreadShape {
@@ -58,9 +59,9 @@ struct ThreadShape {
     contact_number: String,
     /// The saved contact with this number.
     contact: Option<ContactShape>,
-    /// Whether the number has opted out: it gets no texts.
+    /// Whether the number has opted out, so it gets no messages.
     opted_out: bool,
-    /// The newest 200 texts, the oldest of them first.
+    /// The newest 200 messages, oldest first.
     messages: Vec<MessageShape>,
 }
 
@@ -76,19 +77,19 @@ impl From<Thread> for ThreadShape {
     }
 }
 
-/// What was marked as read.
+/// The result of marking a conversation as read.
 #[derive(Debug, Object)]
 struct ConversationRead {
-    /// How many texts were not read before.
+    /// How many messages were unread before.
     marked_read: u64,
 }
 
 /// The meta of a page of conversations.
 #[derive(Debug, Object)]
 struct InboxMeta {
-    /// Give it as `cursor` to read the next page; null on the last one.
+    /// Pass it as `cursor` to read the next page; null on the last page.
     next_cursor: Option<String>,
-    /// How many texts of the whole account came in and are not read.
+    /// How many inbound messages of the whole account are unread.
     unread_total: u64,
 }
 
@@ -112,7 +113,7 @@ impl ConversationApi {
     }
 }
 
-/// The number that a path holds; what is none has no texts.
+/// The number in a path; 404 if it is invalid.
 fn number(path: &str) -> Result<E164, ApiError> {
     parse_any(path).map_err(|_| ApiError::not_found())
 }
@@ -121,20 +122,20 @@ fn number(path: &str) -> Result<E164, ApiError> {
 impl ConversationApi {
     /// List conversations
     ///
-    /// One for each number that has texted the account, the one with the newest text first. A
-    /// conversation with a new text moves to the front; the others keep their order, so that
-    /// following the cursors misses none of them and shows none twice.
+    /// One for each number that has sent the account a message, newest message first. A
+    /// conversation with a new message moves to the front. The others keep their order, so
+    /// following the cursors neither skips nor repeats any of them.
     #[oai(path = "/", method = "get", operation_id = "conversation_list")]
     async fn list(
         &self,
         caller: Data<&Caller>,
-        /// How many conversations a page holds.
+        /// The most conversations per page.
         limit: QueryParam<Limit>,
-        /// The previous page's `meta.next_cursor`.
+        /// `meta.next_cursor` of the previous page.
         cursor: QueryParam<Option<CursorText>>,
-        /// `true`: those with texts that are not read; `false`: those without.
+        /// `true`: only conversations with unread messages; `false`: only those without.
         unread: QueryParam<Option<bool>>,
-        /// A number or a part of one, or words to find in the contact's name.
+        /// A phone number or part of one, or words to find in the contact's name.
         q: QueryParam<Option<Text<200>>>,
     ) -> Result<Answer<Vec<ConversationShape>, InboxMeta>, ApiError> {
         let mut errors = FieldErrors::new();
@@ -153,8 +154,8 @@ impl ConversationApi {
 
     /// Read a conversation
     ///
-    /// The newest 200 texts from and to a number, the oldest of them first. Every number that the
-    /// account has any text of has one.
+    /// The newest 200 messages from and to a number, oldest first. There is a conversation for
+    /// every number with which the account has exchanged a message.
     #[oai(path = "/:phone", method = "get", operation_id = "conversation_get")]
     async fn get(
         &self,
@@ -168,7 +169,7 @@ impl ConversationApi {
 
     /// Mark a conversation as read
     ///
-    /// Every text that came in from the number and is not read gets its `read_at`.
+    /// Sets `read_at` of every unread message from the number.
     #[oai(path = "/:phone/read", method = "post", operation_id = "conversation_read")]
     async fn read(
         &self,

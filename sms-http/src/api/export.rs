@@ -1,5 +1,5 @@
-//! `GET /messages/export`: texts as CSV, read and written in pages, so that memory does not grow
-//! with the export.
+//! `GET /messages/export`: messages as CSV. They are read and written page by page, so that memory
+//! does not grow with the export.
 
 use futures_util::stream::{self, Stream, StreamExt};
 use poem::Body;
@@ -13,7 +13,7 @@ use sms_core::time::Timestamp;
 use crate::domain_error::causes;
 use crate::web::error::ApiError;
 
-/// How many rows an export may have.
+/// The most rows of an export.
 const MOST_ROWS: usize = 50_000;
 
 const COLUMNS: [&str; 25] = [
@@ -47,7 +47,7 @@ const COLUMNS: [&str; 25] = [
 /// The answer of the export.
 #[derive(Debug, ApiResponse)]
 pub enum CsvExport {
-    /// A header row, then one row per text, newest first.
+    /// A header row, then one row per message, newest first.
     #[oai(status = 200, content_type = "text/csv")]
     Csv(
         Binary<Body>,
@@ -57,15 +57,15 @@ pub enum CsvExport {
     ),
 }
 
-/// Where an export stands.
+/// The state of an export.
 enum Progress {
     Page { cursor: Option<Cursor>, rows: usize, page: Page<Message> },
     Read { cursor: Cursor, rows: usize },
     Done,
 }
 
-/// Streams the texts that the filter accepts; `None` accepts none. The first page is read before
-/// the answer begins, so that a store that cannot serve is told as an error.
+/// Streams the messages that match the filter; `None` matches none. The first page is read before
+/// the answer starts, so that a failing store leads to an error answer.
 pub(crate) async fn export(
     account: AccountHandle,
     filter: Option<MessageFilter>,
@@ -98,9 +98,9 @@ fn pages(
                 match account.message_list(&filter, page_after(Some(cursor))).await {
                     Ok(page) => (page.next, rows, page),
                     Err(error) => {
-                        // The head has gone out: cutting the stream is the only way to say so.
-                        tracing::warn!(error = %causes(&error), "an export was cut short");
-                        let cut = std::io::Error::other("the export was cut short");
+                        // The status is sent already, so only a broken stream can signal the error.
+                        tracing::warn!(error = %causes(&error), "an export broke off");
+                        let cut = std::io::Error::other("the export broke off");
                         return Some((Err(cut), (account, filter, Progress::Done)));
                     }
                 }
@@ -154,7 +154,7 @@ fn message_row(message: &Message) -> Vec<u8> {
     ])
 }
 
-/// A cell that no spreadsheet takes for a formula.
+/// A cell that no spreadsheet can take for a formula.
 fn harmless(cell: &str) -> String {
     if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) {
         format!("'{cell}")

@@ -1,8 +1,8 @@
-//! Who may come in: the bearer key of a request, and how many requests it may make.
+//! The gate: checks the bearer key of a request and its rate limit.
 //!
-//! A request without a valid key is 401 whatever it asks for; the API's own document is served
-//! beside the gate. The answers for a missing, malformed, unknown and revoked key are the same.
-//! The intake asks the gate before it reads a body.
+//! A request without a valid key gets a 401, whatever its path. The OpenAPI document is served
+//! without the gate. The answer is the same for a missing, malformed, unknown and revoked key. The
+//! intake asks the gate before it reads a body.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::rate_limit::RateLimiter;
 use crate::web::error::ApiError;
 use crate::web::intake::door::Door;
 
-/// The gate before the API's handlers. They take the [`Caller`] that it found from the request's
+/// The gate before the API's handlers. It stores the [`Caller`] in the request's
 /// data.
 #[derive(Debug, Clone)]
 pub struct Gate {
@@ -44,7 +44,7 @@ impl Door for Gate {
     }
 }
 
-/// Keeps out whom no gate has let in, should a request ever get past the intake in another way.
+/// Refuses callers that no gate has admitted, in case a request reaches a handler in another way.
 #[derive(Debug, Clone, Copy)]
 pub struct CallersOnly;
 
@@ -56,7 +56,7 @@ impl<E: Endpoint> Middleware<E> for CallersOnly {
     }
 }
 
-/// An endpoint for callers that a [`Gate`] has let in.
+/// An endpoint for callers that a [`Gate`] has admitted.
 #[derive(Debug)]
 pub struct ForCallers<E> {
     inner: E,

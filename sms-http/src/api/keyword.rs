@@ -1,4 +1,4 @@
-//! `/keywords`: words that people text to be answered and put on a list.
+//! `/keywords`: words that trigger a reply and add the sender to a list.
 
 use poem::web::Data;
 use poem_openapi::param::Path;
@@ -39,32 +39,32 @@ fn listening(enabled: bool) -> Listening {
 request_body! {
 /// A new keyword.
 struct KeywordInput as "KeywordInput" {
-    /// The word, letters and digits in any case. Words that opt out or in are reserved.
+    /// The word: letters and digits in any case. Words that opt out or in are reserved.
     required keyword: String = word(), example "PIZZA";
-    /// The answer, with merge fields as in the body of a send; blank or null answers nothing.
+    /// The reply, with merge fields as in `POST /messages`; blank or null for no reply.
     optional reply: String = text().max(MAX_REPLY), example "Your code for half price: YUM";
-    /// The list that senders are put on.
+    /// The list that senders are added to.
     optional add_to_list_id: String = text();
-    /// Whether it answers; true unless given.
+    /// Whether the keyword is active; true by default.
     optional enabled: bool = boolean(), example true;
 }
 }
 
 request_body! {
-/// Changes to a keyword; what is absent stays.
+/// Changes to a keyword. Absent fields stay as they are.
 struct KeywordPatch as "KeywordPatch" {
-    /// Another word.
+    /// A new word.
     given keyword: String = word();
-    /// Another answer; blank or null answers nothing.
+    /// A new reply; blank or null for no reply.
     patch reply: String = text().max(MAX_REPLY);
-    /// Another list; null puts senders on none.
+    /// A different list; null for none.
     patch add_to_list_id: String = text();
-    /// Whether it answers.
+    /// Whether the keyword is active.
     given enabled: bool = boolean();
 }
 }
 
-/// A word that people text to the account.
+/// A keyword that people send to the account.
 #[derive(Debug, Object)]
 #[oai(rename = "Keyword")]
 struct KeywordShape {
@@ -72,17 +72,17 @@ struct KeywordShape {
     id: String,
     /// The word, in upper case.
     keyword: String,
-    /// What is answered.
+    /// The reply.
     reply: Option<String>,
-    /// The list that senders are put on.
+    /// The list that senders are added to.
     add_to_list_id: Option<String>,
-    /// Whether it answers.
+    /// Whether the keyword is active.
     enabled: bool,
-    /// How many texts have matched.
+    /// How many messages have matched.
     match_count: u64,
-    /// When the last one did.
+    /// When a message last matched.
     last_matched_at: Option<Moment>,
-    /// When it was made.
+    /// When it was created.
     created_at: Moment,
     /// When you last changed it.
     updated_at: Moment,
@@ -129,9 +129,9 @@ impl KeywordApi {
     async fn list(
         &self,
         caller: Data<&Caller>,
-        /// How many keywords a page holds.
+        /// The most keywords per page.
         limit: QueryParam<Limit>,
-        /// The previous page's `meta.next_cursor`.
+        /// `meta.next_cursor` of the previous page.
         cursor: QueryParam<Option<CursorText>>,
     ) -> Result<Answer<Vec<KeywordShape>, PageMeta>, ApiError> {
         let mut errors = FieldErrors::new();
@@ -140,10 +140,11 @@ impl KeywordApi {
         Ok(page_answer(self.account(&caller).keyword_list(page).await?))
     }
 
-    /// Make a keyword
+    /// Create a keyword
     ///
-    /// A text whose first word it is, whatever its case and punctuation, makes its sender a
-    /// contact, puts them on the list, and is answered from the number it was sent to.
+    /// An inbound message matches if its first word is the keyword, whatever its case and
+    /// punctuation. Its sender becomes a contact, is added to the list, and gets the reply from the
+    /// number that received the message.
     #[oai(path = "/", method = "post", operation_id = "keyword_create")]
     async fn create(
         &self,
@@ -169,7 +170,7 @@ impl KeywordApi {
 
     /// Change a keyword
     ///
-    /// What is absent stays; what it has matched stays counted.
+    /// Absent fields stay as they are, and so does the count of matches.
     #[oai(path = "/:id", method = "patch", operation_id = "keyword_update")]
     async fn update(
         &self,
@@ -186,7 +187,7 @@ impl KeywordApi {
 
     /// Delete a keyword
     ///
-    /// Contacts that it made, and texts that it answered with, stay.
+    /// Contacts that it created, and its replies, stay.
     #[oai(path = "/:id", method = "delete", operation_id = "keyword_delete")]
     async fn delete(
         &self,

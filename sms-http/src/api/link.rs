@@ -1,5 +1,4 @@
-//! `/links`: tracked links and how often they were followed. Following one is in
-//! [`crate::short_link`].
+//! `/links`: tracked links and their clicks. [`crate::short_link`] redirects them.
 
 use poem::web::Data;
 use poem_openapi::param::Path;
@@ -18,31 +17,31 @@ use crate::web::field_error::FieldErrors;
 use crate::web::moment::Moment;
 use crate::web::param::{Limit, QueryParam, Text};
 
-/// A short URL in one text to one person.
+/// A short URL in one message to one recipient.
 #[derive(Debug, Object)]
 #[oai(rename = "Link")]
 struct LinkShape {
     /// `lnk_` and 26 characters.
     id: String,
-    /// What tells it from all others: 10 letters and digits.
+    /// The unique code: 10 letters and digits.
     code: String,
-    /// What stands in the text.
+    /// The short URL in the message.
     short_url: String,
-    /// Where it leads.
+    /// The destination.
     url: String,
-    /// The text it was sent in.
+    /// The message it was sent in.
     message_id: String,
-    /// The campaign that text came from.
+    /// The campaign of that message.
     campaign_id: Option<String>,
-    /// The person it was sent to.
+    /// The number it was sent to.
     contact_number: Option<String>,
-    /// How often it was followed: every hit counts.
+    /// How many times it was followed; every click counts.
     clicks: u64,
-    /// When it was followed first.
+    /// When it was first followed.
     first_clicked_at: Option<Moment>,
-    /// When it was followed last.
+    /// When it was last followed.
     last_clicked_at: Option<Moment>,
-    /// When it was made.
+    /// When it was created.
     created_at: Moment,
 }
 
@@ -78,19 +77,19 @@ impl LinkApi {
 impl LinkApi {
     /// List tracked links
     ///
-    /// One for each URL and recipient, newest first. Filters narrow the list together; an unknown
-    /// id leaves nothing.
+    /// One for each URL and recipient, newest first. A link must match all filters; an unknown id
+    /// matches none.
     #[oai(path = "/", method = "get", operation_id = "link_list")]
     async fn list(
         &self,
         caller: Data<&Caller>,
-        /// How many links a page holds.
+        /// The most links per page.
         limit: QueryParam<Limit>,
-        /// The previous page's `meta.next_cursor`.
+        /// `meta.next_cursor` of the previous page.
         cursor: QueryParam<Option<CursorText>>,
         /// The campaign they were sent in.
         campaign_id: QueryParam<Option<Text<200>>>,
-        /// The text they were sent in.
+        /// The message they were sent in.
         message_id: QueryParam<Option<Text<200>>>,
     ) -> Result<Answer<Vec<LinkShape>, PageMeta>, ApiError> {
         let mut errors = FieldErrors::new();
@@ -98,7 +97,7 @@ impl LinkApi {
         let campaign = errors.take(campaign_id).map(|text| text.0.parse());
         let message = errors.take(message_id).map(|text| text.0.parse());
         errors.finish()?;
-        // An id that is malformed names no campaign and no text, and so no link.
+        // A malformed id names no campaign and no message, so no link matches.
         let (Ok(campaign), Ok(message)) = (campaign.transpose(), message.transpose()) else {
             return Ok(Answer::page(Vec::new(), None));
         };

@@ -23,19 +23,19 @@ use crate::web::param::{Limit, QueryParam};
 request_body! {
 /// A new list.
 struct ListBody as "ListInput" {
-    /// What you call it.
+    /// The name you give it.
     required name: String = text().min(1).max(MAX_NAME);
-    /// What it is for.
+    /// The purpose.
     optional description: String = text().max(MAX_DESCRIPTION);
 }
 }
 
 request_body! {
-/// Changes to a list; what is absent stays.
+/// Changes to a list. Absent fields stay as they are.
 struct ListPatch as "ListPatch" {
-    /// Another name.
+    /// A new name.
     given name: String = text().min(1).max(MAX_NAME);
-    /// Another description; null clears it.
+    /// A new description; null clears it.
     patch description: String = text().max(MAX_DESCRIPTION);
 }
 }
@@ -46,13 +46,13 @@ struct ListPatch as "ListPatch" {
 struct ListShape {
     /// `lst_` and 26 characters.
     id: String,
-    /// What you call it.
+    /// The name you give it.
     name: String,
-    /// What it is for.
+    /// The purpose.
     description: Option<String>,
-    /// How many contacts are on it.
+    /// How many contacts are on the list.
     contact_count: u64,
-    /// When it was made.
+    /// When it was created.
     created_at: Moment,
     /// When you last changed its name or description.
     updated_at: Moment,
@@ -73,21 +73,21 @@ impl From<ContactList> for ListShape {
 }
 
 request_body! {
-/// Who shall be on a list.
+/// Contacts to add to a list.
 struct ListContacts as "ListContacts" {
-    /// Contacts.
+    /// Ids of contacts.
     optional contact_ids: Vec<String> = list(text());
-    /// UK mobile numbers in any common format; those that are no contacts become some.
+    /// UK mobile numbers in any common format. A number without a contact gets one.
     optional phones: Vec<String> = list(text());
 }
 }
 
-/// What became of it.
+/// The result.
 #[derive(Debug, Object)]
 struct ListContactsAdded {
-    /// How many contacts are on the list now that were not.
+    /// How many contacts were added to the list.
     added: u64,
-    /// Ids of no contact, and numbers that are no UK mobile's, as given.
+    /// Unknown contact ids and invalid numbers, as given.
     invalid: Vec<String>,
 }
 
@@ -116,9 +116,9 @@ impl ListApi {
     async fn list(
         &self,
         caller: Data<&Caller>,
-        /// How many lists a page holds.
+        /// The most lists per page.
         limit: QueryParam<Limit>,
-        /// The previous page's `meta.next_cursor`.
+        /// `meta.next_cursor` of the previous page.
         cursor: QueryParam<Option<CursorText>>,
     ) -> Result<Answer<Vec<ListShape>, PageMeta>, ApiError> {
         let mut errors = FieldErrors::new();
@@ -127,9 +127,9 @@ impl ListApi {
         Ok(page_answer(self.account(&caller).list_list(page).await?))
     }
 
-    /// Make a list
+    /// Create a list
     ///
-    /// Without contacts.
+    /// The list is empty at first.
     #[oai(path = "/", method = "post", operation_id = "list_create")]
     async fn create(
         &self,
@@ -145,7 +145,7 @@ impl ListApi {
 
     /// Read a list
     ///
-    /// Who is on it is read at `/lists/{id}/contacts`.
+    /// Its contacts are at `/lists/{id}/contacts`.
     #[oai(path = "/:id", method = "get", operation_id = "list_get")]
     async fn get(
         &self,
@@ -158,7 +158,7 @@ impl ListApi {
 
     /// Change a list
     ///
-    /// What is absent stays.
+    /// Absent fields stay as they are.
     #[oai(path = "/:id", method = "patch", operation_id = "list_update")]
     async fn update(
         &self,
@@ -198,9 +198,9 @@ impl ListApi {
         caller: Data<&Caller>,
         /// The list's id.
         id: Path<String>,
-        /// How many contacts a page holds.
+        /// The most contacts per page.
         limit: QueryParam<Limit>,
-        /// The previous page's `meta.next_cursor`.
+        /// `meta.next_cursor` of the previous page.
         cursor: QueryParam<Option<CursorText>>,
     ) -> Result<Answer<Vec<ContactShape>, PageMeta>, ApiError> {
         let id = path_id(&id)?;
@@ -212,7 +212,7 @@ impl ListApi {
 
     /// Add contacts to a list
     ///
-    /// By id or by number. What cannot be added is told in `invalid`.
+    /// By id or by number. `invalid` lists what could not be added.
     #[oai(path = "/:id/contacts", method = "post", operation_id = "list_add")]
     async fn add(
         &self,
@@ -232,9 +232,9 @@ impl ListApi {
         Ok(Answer::new(ListContactsAdded { added, invalid }))
     }
 
-    /// Take a contact off a list
+    /// Remove a contact from a list
     ///
-    /// The contact stays. One that is not on the list stays so.
+    /// The contact itself stays. Removing one that is not on the list changes nothing.
     #[oai(path = "/:id/contacts/:contact_id", method = "delete", operation_id = "list_remove")]
     async fn remove(
         &self,

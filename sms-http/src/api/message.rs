@@ -1,4 +1,5 @@
-//! `/messages`: reading, listing, exporting and cancelling texts. Sending is in [`super::send`].
+//! `/messages`: reading, listing, exporting and cancelling messages. Sending is in
+//! [`super::send`].
 
 use chrono::{DateTime, Utc};
 use poem::web::Data;
@@ -22,7 +23,7 @@ use crate::web::failing::Failing;
 use crate::web::field_error::FieldErrors;
 use crate::web::param::{Limit, QueryParam, Text};
 
-/// The handlers of `/messages`, but for sending.
+/// The handlers of `/messages`, except sending.
 #[derive(Debug)]
 pub struct MessageApi {
     sms: Sms,
@@ -50,7 +51,7 @@ pub(crate) struct FilterParams {
     pub(crate) until: QueryParam<Option<DateTime<Utc>>>,
 }
 
-/// What a filter asks for: some texts, or, naming something that cannot exist, none.
+/// What a filter selects: messages, or none if it names something that cannot exist.
 pub(crate) enum Wanted {
     Some(Box<MessageFilter>),
     Nothing,
@@ -66,7 +67,7 @@ impl FilterParams {
         let client_ref = errors.take(self.client_ref).map(|text| text.0);
         let since = errors.take(self.since).map(Into::into);
         let until = errors.take(self.until).map(Into::into);
-        // An id that is malformed names no batch and no campaign, and so no text.
+        // A malformed id names no batch and no campaign, so no message matches.
         let (Ok(campaign_id), Ok(batch_id)) = (campaign_id.transpose(), batch_id.transpose())
         else {
             return Wanted::Nothing;
@@ -86,33 +87,33 @@ impl FilterParams {
 
 #[OpenApi(prefix_path = "/messages", tag = "Tag::Messages")]
 impl MessageApi {
-    /// List texts
+    /// List messages
     ///
-    /// Newest first. Filters narrow the list together; an unknown id leaves nothing.
+    /// Newest first. A message must match all filters; an unknown id matches none.
     #[oai(path = "/", method = "get", operation_id = "message_list")]
     #[expect(clippy::too_many_arguments, reason = "one argument is one parameter of the API")]
     async fn list(
         &self,
         caller: Data<&Caller>,
-        /// How many texts a page holds.
+        /// The most messages per page.
         limit: QueryParam<Limit>,
-        /// The previous page's `meta.next_cursor`.
+        /// `meta.next_cursor` of the previous page.
         cursor: QueryParam<Option<CursorText>>,
-        /// Sent or received.
+        /// The direction: sent or received.
         direction: QueryParam<Option<Named<Direction>>>,
-        /// Where a text stands.
+        /// The status of a message.
         status: QueryParam<Option<Named<MessageStatus>>>,
-        /// A number in any format, or text to find in the body.
+        /// A phone number in any format, or text to find in the body.
         q: QueryParam<Option<Text<200>>>,
         /// The campaign it came from.
         campaign_id: QueryParam<Option<Text<200>>>,
         /// The send request it came from.
         batch_id: QueryParam<Option<Text<200>>>,
-        /// Your own reference, exactly.
+        /// Your reference, matched exactly.
         client_ref: QueryParam<Option<Text<200>>>,
-        /// Made at this moment or later.
+        /// Created at this time or later.
         since: QueryParam<Option<DateTime<Utc>>>,
-        /// Made before this moment.
+        /// Created before this time.
         until: QueryParam<Option<DateTime<Utc>>>,
     ) -> Result<Answer<Vec<MessageShape>, PageMeta>, ApiError> {
         let filters =
@@ -125,29 +126,29 @@ impl MessageApi {
         Ok(page_answer(self.account(&caller).message_list(&filter, page).await?))
     }
 
-    /// Export texts
+    /// Export messages
     ///
-    /// The same filters as the list; up to 50,000 rows of CSV, newest first, streamed.
+    /// With the filters of the list. Streams up to 50,000 rows of CSV, newest first.
     #[oai(path = "/export", method = "get", operation_id = "message_export")]
     #[expect(clippy::too_many_arguments, reason = "one argument is one parameter of the API")]
     async fn export(
         &self,
         caller: Data<&Caller>,
-        /// Sent or received.
+        /// The direction: sent or received.
         direction: QueryParam<Option<Named<Direction>>>,
-        /// Where a text stands.
+        /// The status of a message.
         status: QueryParam<Option<Named<MessageStatus>>>,
-        /// A number in any format, or text to find in the body.
+        /// A phone number in any format, or text to find in the body.
         q: QueryParam<Option<Text<200>>>,
         /// The campaign it came from.
         campaign_id: QueryParam<Option<Text<200>>>,
         /// The send request it came from.
         batch_id: QueryParam<Option<Text<200>>>,
-        /// Your own reference, exactly.
+        /// Your reference, matched exactly.
         client_ref: QueryParam<Option<Text<200>>>,
-        /// Made at this moment or later.
+        /// Created at this time or later.
         since: QueryParam<Option<DateTime<Utc>>>,
-        /// Made before this moment.
+        /// Created before this time.
         until: QueryParam<Option<DateTime<Utc>>>,
     ) -> Result<CsvExport, ApiError> {
         let filters =
@@ -162,28 +163,28 @@ impl MessageApi {
         export(self.account(&caller), filter).await
     }
 
-    /// Read a text
+    /// Read a message
     ///
     /// With `events`, its history.
     #[oai(path = "/:id", method = "get", operation_id = "message_get")]
     async fn get(
         &self,
         caller: Data<&Caller>,
-        /// The text's id.
+        /// The message's id.
         id: Path<String>,
     ) -> Result<Answer<MessageWithEvents>, ApiError> {
         let found = self.account(&caller).message_get(path_id(&id)?).await?;
         Ok(Answer::new(MessageWithEvents(found.message, found.timeline)))
     }
 
-    /// Cancel a text
+    /// Cancel a message
     ///
     /// Only while it is `scheduled` or `queued`; its credits are refunded.
     #[oai(path = "/:id/cancel", method = "post", operation_id = "message_cancel")]
     async fn cancel(
         &self,
         caller: Data<&Caller>,
-        /// The text's id.
+        /// The message's id.
         id: Path<String>,
     ) -> Result<Answer<MessageShape>, Failing<Conflict>> {
         let message = self.account(&caller).message_cancel(path_id(&id)?).await?;

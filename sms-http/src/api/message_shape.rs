@@ -1,5 +1,5 @@
-//! How texts look in the API. The values come from the core's own serialisation, which webhooks
-//! share; here stands what the document says of them.
+//! Messages in the API. The values come from the core's serialisation, which webhooks use too. This
+//! module describes them for the OpenAPI document.
 
 use std::borrow::Cow;
 
@@ -14,27 +14,27 @@ use sms_core::text::Encoding;
 
 use crate::web::choice::Named;
 
-/// One text.
+/// A message.
 #[derive(Debug, Object)]
 #[oai(rename = "Message")]
 pub(crate) struct MessageSchema {
     /// `msg_` and 26 characters.
     id: String,
-    /// Sent or received.
+    /// The direction: sent or received.
     direction: Named<Direction>,
-    /// Where it stands.
+    /// The status.
     status: Named<MessageStatus>,
-    /// Who it goes to, in E.164.
+    /// The recipient's number, in E.164.
     to: String,
-    /// Who it comes from, in E.164.
+    /// The sender's number, in E.164.
     from: String,
     /// The other party's number, in E.164.
     contact_number: String,
-    /// Its words.
+    /// The text.
     body: String,
-    /// How they are coded.
+    /// How the text is encoded.
     encoding: Named<Encoding>,
-    /// SMS parts.
+    /// The number of segments.
     segments: u32,
     /// Credits charged.
     credits: u64,
@@ -42,7 +42,7 @@ pub(crate) struct MessageSchema {
     route: String,
     /// The approved sender name used.
     sender: Option<String>,
-    /// Your own reference.
+    /// Your reference.
     client_ref: Option<String>,
     /// The send request it came from.
     batch_id: Option<String>,
@@ -56,51 +56,51 @@ pub(crate) struct MessageSchema {
     error_message: Option<String>,
     /// Whether a test key sent it.
     test: bool,
-    /// When it is to leave.
+    /// When it is scheduled to be sent.
     scheduled_at: Option<DateTime<Utc>>,
-    /// When it left.
+    /// When it was sent.
     sent_at: Option<DateTime<Utc>>,
     /// When the handset received it.
     delivered_at: Option<DateTime<Utc>>,
-    /// When it failed or was given up.
+    /// When it failed or was reported undelivered.
     failed_at: Option<DateTime<Utc>>,
     /// When it was cancelled.
     cancelled_at: Option<DateTime<Utc>>,
-    /// When it came in.
+    /// When it arrived.
     received_at: Option<DateTime<Utc>>,
     /// When it was marked as read.
     read_at: Option<DateTime<Utc>>,
-    /// When it was made.
+    /// When it was created.
     created_at: DateTime<Utc>,
 }
 
-/// One line of a text's history.
+/// One entry in a message's history.
 #[derive(Debug, Object)]
 #[oai(rename = "MessageEvent")]
 pub(crate) struct TimelineSchema {
-    /// The status it took.
+    /// The new status.
     status: Named<MessageStatus>,
-    /// What else is known.
+    /// Further details, if any.
     detail: Option<String>,
-    /// When.
+    /// When the change was made.
     at: DateTime<Utc>,
 }
 
-/// One text with its history.
+/// A message with its history.
 #[derive(Debug, Object)]
 #[oai(rename = "MessageWithEvents")]
 pub(crate) struct MessageWithEventsSchema {
     #[oai(flatten)]
     message: MessageSchema,
-    /// What happened to it, oldest first.
+    /// Its events, oldest first.
     events: Vec<TimelineSchema>,
 }
 
-/// A text as the API shows it.
+/// A message as the API shows it.
 #[derive(Debug)]
 pub struct MessageShape(pub Message);
 
-/// A text with its history as the API shows it.
+/// A message with its history as the API shows it.
 #[derive(Debug)]
 pub struct MessageWithEvents(pub Message, pub Vec<TimelineEntry>);
 
@@ -110,7 +110,7 @@ impl From<Message> for MessageShape {
     }
 }
 
-/// Gives a type the schema of another and the JSON of what is made of it.
+/// Implements `Type` and `ToJSON` with the schema of one type and the JSON of another.
 macro_rules! shown_as {
     ($shape:ident, $schema:ty, $content:expr) => {
         impl Type for $shape {
@@ -140,11 +140,10 @@ macro_rules! shown_as {
             }
         }
 
-        /// Texts are shown and never read; the framework asks for it wherever a text stands within
-        /// something else.
+        /// Messages are never read. The framework requires this of every field of an object.
         impl ParseFromJSON for $shape {
             fn parse_from_json(_value: Option<Value>) -> ParseResult<Self> {
-                Err(ParseError::custom("texts are not read from JSON"))
+                Err(ParseError::custom("messages are not read from JSON"))
             }
         }
 

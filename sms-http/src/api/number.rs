@@ -12,7 +12,7 @@ use crate::web::envelope::Answer;
 use crate::web::error::ApiError;
 use crate::web::moment::Moment;
 
-/// A number that the account has to itself.
+/// A dedicated number of the account.
 #[derive(Debug, Object)]
 struct DedicatedNumber {
     /// `gw_` and 26 characters.
@@ -23,11 +23,11 @@ struct DedicatedNumber {
     online: bool,
     /// Credits taken from the balance every 30 days; 0 is free.
     rental_credits: u64,
-    /// The standard monthly rent.
+    /// The standard monthly rent in credits.
     monthly_credits: u64,
     /// When the last period whose rent was taken fell due; null before the first.
     rental_charged_at: Option<Moment>,
-    /// Since when the account has it.
+    /// When it was assigned to the account.
     assigned_at: Moment,
 }
 
@@ -61,8 +61,7 @@ impl NumberApi {
 impl NumberApi {
     /// List numbers
     ///
-    /// The numbers that the account has to itself, newest first. They are requested and released in
-    /// the dashboard.
+    /// The account's dedicated numbers, newest first. Request and release numbers in the dashboard.
     #[oai(path = "/numbers", method = "get", operation_id = "dedicated_number_list")]
     async fn list(&self, caller: Data<&Caller>) -> Result<Answer<Vec<DedicatedNumber>>, ApiError> {
         let numbers = self.sms.account(caller.account, caller.mode).number_list().await?;

@@ -1,4 +1,4 @@
-//! `/opt-outs`: numbers that must not be texted.
+//! `/opt-outs`: numbers that get no messages.
 
 use poem::web::Data;
 use poem_openapi::param::Path;
@@ -26,12 +26,12 @@ const MAX_PHONE: usize = 40;
 const MAX_OFFSET: i64 = (1 << 53) - 1;
 
 request_body! {
-/// A number that must not be texted.
+/// A number that gets no messages.
 struct OptOutInput as "OptOutInput" {
     /// A UK mobile number, in any common format.
     required phone: String = text().min(1).max(MAX_PHONE).checked(check_phone),
         example "07700 900123";
-    /// A note of yours.
+    /// Your note.
     optional note: String = text().max(MAX_NOTE), example "Asked on the phone";
 }
 }
@@ -41,7 +41,7 @@ fn check_phone(phone: &str) -> Result<(), Mistake> {
     parsed.map(|_| ()).map_err(|reason| (FieldCode::InvalidFormat.as_str(), reason.to_string()))
 }
 
-/// A number that must not be texted.
+/// A number that gets no messages.
 #[derive(Debug, Object)]
 #[oai(rename = "OptOut")]
 struct OptOutShape {
@@ -49,9 +49,9 @@ struct OptOutShape {
     phone: String,
     /// How it came to be opted out.
     source: Named<OptOutSource>,
-    /// A note of yours.
+    /// Your note.
     note: Option<String>,
-    /// Since when.
+    /// When it opted out.
     created_at: Moment,
 }
 
@@ -69,7 +69,7 @@ impl From<OptOut> for OptOutShape {
 /// The meta of a list that is read by position.
 #[derive(Debug, Object)]
 struct TotalMeta {
-    /// How many things the whole list has.
+    /// The length of the whole list.
     total: u64,
 }
 
@@ -97,16 +97,17 @@ impl OptOutApi {
 impl OptOutApi {
     /// List opt-outs
     ///
-    /// Newest first, from `offset` on; `meta.total` counts all of them, or with `q` all it finds.
+    /// Newest first, starting at `offset`. `meta.total` counts all opt-outs, or with `q` all
+    /// matches.
     #[oai(path = "/", method = "get", operation_id = "opt_out_list")]
     async fn list(
         &self,
         caller: Data<&Caller>,
-        /// How many opt-outs a page holds.
+        /// The most opt-outs per page.
         limit: QueryParam<Limit>,
-        /// How many to pass over; 0 unless given.
+        /// How many opt-outs to skip; 0 by default.
         offset: QueryParam<Option<Whole<0, MAX_OFFSET>>>,
-        /// A number in any format, or text to find in the note.
+        /// A phone number in any format, or text to find in the note.
         q: QueryParam<Option<Text<200>>>,
     ) -> Result<Answer<Vec<OptOutShape>, TotalMeta>, ApiError> {
         let mut errors = FieldErrors::new();
@@ -123,7 +124,7 @@ impl OptOutApi {
 
     /// Opt a number out
     ///
-    /// 201 when it is new; 200 with the opt-out as it is when the number has opted out before.
+    /// 201 for a new opt-out; 200 with the existing one if the number has opted out already.
     #[oai(path = "/", method = "post", operation_id = "opt_out_create")]
     async fn create(
         &self,
@@ -139,7 +140,7 @@ impl OptOutApi {
 
     /// Remove an opt-out
     ///
-    /// Only when the person has asked to hear from you again.
+    /// Do this only if the person has asked to hear from you again.
     #[oai(path = "/:phone", method = "delete", operation_id = "opt_out_delete")]
     async fn delete(
         &self,

@@ -8,10 +8,10 @@ use crate::web::field_error::{FieldCode, FieldErrors};
 use crate::web::param::value::Mistake;
 use crate::web::param::{Limit, ParamValue, QueryParam};
 
-/// What a cursor looks like, for the document.
+/// The pattern of a cursor, for the document.
 const CURSOR_PATTERN: &str = "^[0-7][0-9a-hjkmnp-tv-z]{25}$";
 
-/// Where the page before ended, as it said itself.
+/// A cursor: where the previous page ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CursorText(Cursor);
 
@@ -48,7 +48,7 @@ pub(crate) fn page_request(
     PageRequest { limit: PageLimit::new(limit.0).unwrap_or_default(), after }
 }
 
-/// The answer that shows a page.
+/// The answer with a page.
 pub(crate) fn page_answer<T, S: From<T>>(page: Page<T>) -> Answer<Vec<S>, PageMeta> {
     let next = page.next.map(|cursor| cursor.to_string());
     Answer::page(page.items.into_iter().map(Into::into).collect(), next)

@@ -1,4 +1,4 @@
-//! `POST /messages` and `POST /messages/quote`: one plan, committed or shown.
+//! `POST /messages` and `POST /messages/quote`: the same plan, committed or only shown.
 
 use std::borrow::Cow;
 
@@ -31,42 +31,42 @@ use crate::web::failing::Failing;
 use crate::web::field_error::{FieldCode, FieldError, FieldErrors};
 use crate::web::param::{HeaderParam, Text};
 
-/// How many characters an id may have; more cannot be one.
+/// The most characters that an id may have.
 const MAX_ID: usize = 100;
 
 request_body! {
-/// What to send, and to whom.
+/// A message to send, and its recipients.
 struct SendBody as "SendRequest" {
-    /// UK numbers in any common format; a string may hold several, separated by commas or new
-    /// lines. At most 1,000 in all.
+    /// UK numbers in any common format. A string may hold several, separated by commas or line
+    /// breaks. At most 1,000 in all.
     optional to: Vec<String> = one_or_many(1_000), example ["07700 900123"];
-    /// Saved contacts.
+    /// Ids of saved contacts.
     optional contact_ids: Vec<String> = list(text().undocumented_max(MAX_ID));
-    /// A whole list.
+    /// The id of a list.
     optional list_id: String = text().undocumented_max(MAX_ID);
     /// The text. Merge fields: `{first_name}`, `{last_name}`, `{full_name}`, `{phone}`, `{email}`.
     optional body: String = text().documented_max(MAX_CHARACTERS), example "Your table is ready";
     /// The template to use when `body` is empty.
     optional template_id: String = text().undocumented_max(MAX_ID);
-    /// An approved sender name; omit it to send from a number people can reply to.
+    /// An approved sender name; omit it to send from a number that people can reply to.
     optional sender: String = text();
     /// When to send, up to a year ahead.
     optional schedule_at: DateTime<Utc> = date_time();
-    /// Your own reference, echoed in webhooks.
+    /// Your reference, repeated in webhooks.
     optional client_ref: String = text().documented_max(MAX_CLIENT_REF), example "booking-42";
     /// Adds the account's opt-out line.
     optional append_opt_out: bool = boolean(), example false;
-    /// Replaces each URL by a short tracked link, one for each recipient. Ignored with a test key.
+    /// Replaces each URL with a short tracked link, one per recipient. Ignored with a test key.
     optional track_links: bool = boolean(), example false;
 }
 }
 
-/// An id of the body that names nothing.
+/// An id in the body that names nothing.
 type Unknown = Option<sms_core::Error>;
 
 impl SendBody {
-    /// The request it means. An id that is malformed names nothing; it is told once the fields are
-    /// right, as an id that is well-formed and unknown would be.
+    /// Converts to the core's request. A malformed id counts as unknown, and is reported once the
+    /// fields are valid, just like a well-formed unknown id.
     fn into_request(self) -> (SendRequest, Unknown) {
         let mut unknown = None;
         let contact_ids = self.contact_ids.unwrap_or_default();
@@ -93,13 +93,13 @@ fn read_id<K: Kind>(resource: &'static str, text: &str, unknown: &mut Unknown) -
     })
 }
 
-/// A recipient who gets no text.
+/// A recipient who gets no message.
 #[derive(Debug, Object)]
 #[oai(rename = "Rejection")]
 struct RejectionShape {
-    /// In E.164 where the number could be read, else as given.
+    /// In E.164 if the number is valid, else as given.
     to: String,
-    /// Why.
+    /// The reason.
     reason: Named<RejectionReason>,
 }
 
@@ -109,20 +109,20 @@ impl From<Rejection> for RejectionShape {
     }
 }
 
-/// What a send did.
+/// The result of a send.
 #[derive(Debug, Object)]
 #[oai(rename = "Batch")]
 struct BatchSchema {
-    /// Names the texts made by this request.
+    /// The id of this request; its messages share it.
     #[oai(rename = "batch_id")]
     id: String,
-    /// The texts, in the order of the recipients.
+    /// The messages, in the order of the recipients.
     messages: Vec<MessageShape>,
-    /// Who gets none, and why. Not charged.
+    /// Recipients who get no message, with the reason. Not charged.
     rejected: Vec<RejectionShape>,
 }
 
-/// What a send did, as the API shows it.
+/// The result of a send, as the API shows it.
 #[derive(Debug)]
 struct Batch {
     id: BatchId,
@@ -156,14 +156,14 @@ fn content(batch: &Batch) -> BatchContent<'_> {
 
 shown_as!(Batch, BatchSchema, content);
 
-/// What a send took.
+/// The cost of a send.
 #[derive(Debug, Object)]
 struct BatchMeta {
-    /// Credits taken.
+    /// Credits charged.
     credits: u64,
-    /// The balance after it.
+    /// The balance after the change.
     balance: u64,
-    /// Whether this repeats the first answer to the same `Idempotency-Key`.
+    /// Whether this answer repeats the first one for the same `Idempotency-Key`.
     replayed: bool,
     /// Whether a test key sent it.
     test: bool,
@@ -173,21 +173,21 @@ impl Meta for BatchMeta {
     const NAME_END: &'static str = "Response";
 }
 
-/// What a send would do and cost.
+/// The expected result and cost of a send.
 #[derive(Debug, Object)]
 #[oai(rename = "Quote")]
 struct QuoteShape {
-    /// How many people would get a text.
+    /// How many recipients would get a message.
     recipients: u64,
-    /// Who would not, and why.
+    /// Recipients who would get none, with the reason.
     rejected: Vec<RejectionShape>,
-    /// What a live send would take.
+    /// Credits that a live send would cost.
     credits: u64,
-    /// `ucs2` if any of the texts needs it.
+    /// `ucs2` if any of the messages needs it.
     encoding: Named<Encoding>,
-    /// The first text, as it would be sent.
+    /// The first message, as it would be sent.
     preview: Option<String>,
-    /// What the account can spend now.
+    /// The current balance.
     balance: u64,
 }
 
@@ -215,7 +215,7 @@ impl SendApi {
         Self { sms }
     }
 
-    /// The request, if its form is right.
+    /// The request, if its fields are valid.
     fn read(
         &self,
         body: Body<SendBody>,
@@ -231,8 +231,8 @@ impl SendApi {
             .ok()
         });
         let (mut request, unknown) = errors.take(body).into_request();
-        // The core checks the request itself, once it knows that it is no retry of one that was
-        // right when it came. Here the rules are only asked to tell all mistakes together.
+        // The core checks the request once it knows that it is not a retry of an accepted one. Here
+        // the rules only serve to report all invalid fields together.
         if !errors.is_empty() || unknown.is_some() {
             errors.extend(request.check(self.sms.now()));
         }
@@ -247,16 +247,16 @@ impl SendApi {
 
 #[OpenApi(prefix_path = "/messages", tag = "Tag::Messages")]
 impl SendApi {
-    /// Send a text
+    /// Send a message
     ///
-    /// To numbers, contacts or a list, now or at a time. Credits are taken on acceptance, one per
-    /// SMS part. Recipients that cannot be texted are listed in `rejected`. With an
+    /// To numbers, contacts or a list, now or at a given time. Credits are charged on acceptance,
+    /// one per segment. `rejected` lists the recipients who get no message. With an
     /// `Idempotency-Key`, a retry returns the first answer with status 200 and sends nothing.
     #[oai(path = "/", method = "post", operation_id = "message_send")]
     async fn send(
         &self,
         caller: Data<&Caller>,
-        /// Knows a retry of the same request again, for 7 days.
+        /// Identifies retries of the same request, for 7 days.
         #[oai(name = "Idempotency-Key")]
         key: HeaderParam<Option<Text<200>>>,
         body: Body<SendBody>,
@@ -279,7 +279,8 @@ impl SendApi {
 
     /// Quote a send
     ///
-    /// What the same request to `POST /messages` would do and cost; nothing is sent or charged.
+    /// Returns what the same request to `POST /messages` would do and cost. Nothing is sent or
+    /// charged.
     #[oai(path = "/quote", method = "post", operation_id = "message_quote")]
     async fn quote(
         &self,

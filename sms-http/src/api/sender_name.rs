@@ -1,4 +1,4 @@
-//! `/sender-ids`: sender names, which the operator approves before they send.
+//! `/sender-ids`: sender names, which the operator approves before they can be used.
 
 use poem::web::Data;
 use poem_openapi::{Object, OpenApi};
@@ -36,7 +36,7 @@ request_body! {
 struct SenderNameInput as "SenderNameInput" {
     /// The name: letters, digits, inner spaces and `&._-`, at least one letter.
     required value: String = value(), example "Bistro & Co";
-    /// What it is for; the operator reads it.
+    /// The purpose, for the operator's review.
     optional purpose: String = text().max(MAX_REMARK), example "Confirms bookings of our guests";
 }
 }
@@ -49,15 +49,15 @@ pub(crate) struct SenderNameShape {
     id: String,
     /// The name.
     value: String,
-    /// What it is for.
+    /// The purpose.
     purpose: Option<String>,
-    /// What the operator decided.
+    /// The status of the review.
     status: Named<ReviewStatus>,
-    /// Why, in the operator's words.
+    /// The operator's reason.
     reason: Option<String>,
-    /// When it was asked for.
+    /// When it was requested.
     created_at: Moment,
-    /// When the operator last decided about it.
+    /// When the operator last decided.
     reviewed_at: Option<Moment>,
 }
 
@@ -95,17 +95,17 @@ impl SenderNameApi {
 impl SenderNameApi {
     /// List sender names
     ///
-    /// All of them, newest first, with what the operator decided.
+    /// All names, newest first, with the status of the review.
     #[oai(path = "/", method = "get", operation_id = "sender_name_list")]
     async fn list(&self, caller: Data<&Caller>) -> Result<Answer<Vec<SenderNameShape>>, ApiError> {
         let names = self.account(&caller).sender_name_list().await?;
         Ok(Answer::new(names.into_iter().map(Into::into).collect()))
     }
 
-    /// Ask for a sender name
+    /// Request a sender name
     ///
-    /// It waits for the operator's review. A name that waits or is approved is 409 `sender_exists`,
-    /// whatever its case; one that was rejected may be asked for again.
+    /// The operator reviews the request. The answer is 409 `sender_exists` if the same name, in any
+    /// case, is pending or approved. A rejected name may be requested again.
     #[oai(path = "/", method = "post", operation_id = "sender_name_create")]
     async fn create(
         &self,

@@ -1,4 +1,4 @@
-//! `/stats`: what an account's texts came to.
+//! `/stats`: counts of an account's messages and credits.
 
 use chrono::{DateTime, Utc};
 use poem::web::Data;
@@ -18,18 +18,18 @@ use crate::web::param::{QueryParam, Whole};
 /// The most days of a summary or a timeseries.
 const MOST_DAYS: i64 = sms_core::statistics::summary::MOST_DAYS as i64;
 
-/// How much of each there was.
+/// Counts of a period.
 #[derive(Debug, Object)]
 struct Totals {
-    /// Texts that left; each thing counts at its own moment, and texts of test keys are left out.
+    /// Messages sent. Each event counts at its own time; messages of test keys do not count.
     sent: i64,
-    /// Texts that arrived.
+    /// Messages delivered.
     delivered: i64,
-    /// Texts that failed before leaving, and texts that the network could not deliver.
+    /// Messages that failed before they were sent, and messages that the network could not deliver.
     failed: i64,
-    /// Texts that came in.
+    /// Messages received.
     received: i64,
-    /// Credits taken by sends, less those given back.
+    /// Credits charged for sends, less refunds.
     credits: i64,
 }
 
@@ -40,18 +40,18 @@ impl From<Counts> for Totals {
     }
 }
 
-/// The change on the period before in percent, with one decimal; null where there was nothing.
+/// The change from the period before, in percent with one decimal; null if that period had none.
 #[derive(Debug, Object)]
 struct ChangeInPercent {
-    /// Of texts that left.
+    /// The change of messages sent.
     sent: Option<f64>,
-    /// Of texts that arrived.
+    /// The change of messages delivered.
     delivered: Option<f64>,
-    /// Of texts that failed.
+    /// The change of messages that failed.
     failed: Option<f64>,
-    /// Of texts that came in.
+    /// The change of messages received.
     received: Option<f64>,
-    /// Of credits.
+    /// The change of credits.
     credits: Option<f64>,
 }
 
@@ -69,27 +69,27 @@ impl ChangeInPercent {
     }
 }
 
-/// What was counted in a period, beside the one before it.
+/// The counts of a period, compared with the period before.
 #[derive(Debug, Object)]
 #[oai(rename = "StatisticsSummary")]
 struct SummaryShape {
-    /// The period's first moment.
+    /// The start of the period.
     from: Moment,
-    /// The first moment after it.
+    /// The end of the period, exclusive.
     to: Moment,
-    /// Texts that left; each thing counts at its own moment, and texts of test keys are left out.
+    /// Messages sent. Each event counts at its own time; messages of test keys do not count.
     sent: i64,
-    /// Texts that arrived.
+    /// Messages delivered.
     delivered: i64,
-    /// Texts that failed before leaving, and texts that the network could not deliver.
+    /// Messages that failed before they were sent, and messages that the network could not deliver.
     failed: i64,
-    /// Texts that came in.
+    /// Messages received.
     received: i64,
-    /// Credits taken by sends, less those given back.
+    /// Credits charged for sends, less refunds.
     credits: i64,
-    /// The same of the period of equal length before it.
+    /// The counts of the period of equal length before.
     previous: Totals,
-    /// The change on it in percent.
+    /// The change from that period, in percent.
     change: ChangeInPercent,
 }
 
@@ -111,21 +111,21 @@ impl From<Summary> for SummaryShape {
     }
 }
 
-/// What was counted on one day.
+/// The counts of one day.
 #[derive(Debug, Object)]
 #[oai(rename = "StatisticsDay")]
 struct DayShape {
     /// The day in London, `2026-11-21`.
     date: String,
-    /// Texts that left.
+    /// Messages sent.
     sent: i64,
-    /// Texts that arrived.
+    /// Messages delivered.
     delivered: i64,
-    /// Texts that failed before leaving, and texts that the network could not deliver.
+    /// Messages that failed before they were sent, and messages that the network could not deliver.
     failed: i64,
-    /// Texts that came in.
+    /// Messages received.
     received: i64,
-    /// Credits taken by sends, less those given back.
+    /// Credits charged for sends, less refunds.
     credits: i64,
 }
 
@@ -154,20 +154,20 @@ impl StatisticsApi {
 
 #[OpenApi(prefix_path = "/stats", tag = "Tag::Statistics")]
 impl StatisticsApi {
-    /// Sum up a period
+    /// Summarise a period
     ///
-    /// What was counted in it, and the change on the period of equal length before. `days=7` is the
-    /// seven days in London that end with today; `from` and `to` win over `days`, to the
-    /// millisecond.
+    /// The counts of a period, and the change from the period of equal length before. `days=7`
+    /// means the seven days in London that end today. `from` and `to` are exact to the millisecond,
+    /// and override `days`.
     #[oai(path = "/summary", method = "get", operation_id = "statistics_summary")]
     async fn summary(
         &self,
         caller: Data<&Caller>,
-        /// How many days, today the last; 30 if left out.
+        /// The number of days, ending today; 30 by default.
         days: QueryParam<Option<Whole<1, MOST_DAYS>>>,
-        /// The first moment.
+        /// The start of the period.
         from: QueryParam<Option<DateTime<Utc>>>,
-        /// The first moment after it; the end of today if left out.
+        /// The end of the period, exclusive; the end of today by default.
         to: QueryParam<Option<DateTime<Utc>>>,
     ) -> Result<Answer<SummaryShape>, ApiError> {
         let mut errors = FieldErrors::new();
@@ -176,7 +176,7 @@ impl StatisticsApi {
             from: errors.take(from).map(Timestamp::from),
             to: errors.take(to).map(Timestamp::from),
         };
-        // What stands in for a bad end says nothing about the beginning.
+        // With an invalid end there is nothing to compare the start with.
         if !errors.covers("to")
             && let Err(more) = request.window(self.sms.now())
         {
@@ -187,15 +187,15 @@ impl StatisticsApi {
         Ok(Answer::new(summary.into()))
     }
 
-    /// Sum up each day
+    /// Summarise each day
     ///
-    /// A line for each of the last days in London, today included, oldest first; days without
-    /// anything are there too.
+    /// One entry for each of the last days in London, including today, oldest first. Days without
+    /// activity are included.
     #[oai(path = "/timeseries", method = "get", operation_id = "statistics_timeseries")]
     async fn timeseries(
         &self,
         caller: Data<&Caller>,
-        /// How many days, today the last; 30 if left out.
+        /// The number of days, ending today; 30 by default.
         days: QueryParam<Option<Whole<1, MOST_DAYS>>>,
     ) -> Result<Answer<Vec<DayShape>>, ApiError> {
         let days = whole_days(checked(days)?);

@@ -1,4 +1,4 @@
-//! `/templates`: texts kept under a name.
+//! `/templates`: saved texts.
 
 use poem::web::Data;
 use poem_openapi::param::Path;
@@ -33,34 +33,34 @@ fn body() -> fields::text::Text {
 request_body! {
 /// A new template.
 struct TemplateInput as "TemplateInput" {
-    /// What you call it.
+    /// The name you give it.
     required name: String = name(), example "Table ready";
-    /// The text, with merge fields as in the body of a send.
+    /// The text, with merge fields as in `POST /messages`.
     required body: String = body(), example "Hello {first_name}, your table is ready";
 }
 }
 
 request_body! {
-/// Changes to a template; what is absent stays.
+/// Changes to a template. Absent fields stay as they are.
 struct TemplatePatch as "TemplatePatch" {
-    /// A new name.
+    /// The new name.
     given name: String = name();
-    /// A new text.
+    /// The new text.
     given body: String = body();
 }
 }
 
-/// A text kept under a name.
+/// A saved text.
 #[derive(Debug, Object)]
 #[oai(rename = "Template")]
 struct TemplateShape {
     /// `tpl_` and 26 characters.
     id: String,
-    /// What you call it.
+    /// The name you give it.
     name: String,
     /// The text.
     body: String,
-    /// When it was made.
+    /// When it was created.
     created_at: Moment,
     /// When you last changed it.
     updated_at: Moment,
@@ -98,16 +98,16 @@ impl TemplateApi {
 impl TemplateApi {
     /// List templates
     ///
-    /// Newest first; with `q`, those that have its words in name or body.
+    /// Newest first; with `q`, only templates that contain its words in name or body.
     #[oai(path = "/", method = "get", operation_id = "template_list")]
     async fn list(
         &self,
         caller: Data<&Caller>,
-        /// How many templates a page holds.
+        /// The most templates per page.
         limit: QueryParam<Limit>,
-        /// The previous page's `meta.next_cursor`.
+        /// `meta.next_cursor` of the previous page.
         cursor: QueryParam<Option<CursorText>>,
-        /// Words to find in name or body, whatever their case.
+        /// Words to find in name or body, in any case.
         q: QueryParam<Option<Text<200>>>,
     ) -> Result<Answer<Vec<TemplateShape>, PageMeta>, ApiError> {
         let mut errors = FieldErrors::new();
@@ -117,7 +117,7 @@ impl TemplateApi {
         Ok(page_answer(self.account(&caller).template_list(q.as_deref(), page).await?))
     }
 
-    /// Make a template
+    /// Create a template
     #[oai(path = "/", method = "post", operation_id = "template_create")]
     async fn create(
         &self,
@@ -143,7 +143,7 @@ impl TemplateApi {
 
     /// Change a template
     ///
-    /// What is absent stays. Texts that were made of it before stay as they are.
+    /// Absent fields stay as they are, and so do messages already created from the template.
     #[oai(path = "/:id", method = "patch", operation_id = "template_update")]
     async fn update(
         &self,

@@ -1,4 +1,4 @@
-//! `/webhooks`: endpoints that are told of events, and their deliveries.
+//! `/webhooks`: endpoints that receive events, and their deliveries.
 
 use std::collections::BTreeSet;
 
@@ -27,22 +27,22 @@ use crate::web::field_error::FieldErrors;
 use crate::web::moment::Moment;
 use crate::web::param::{Limit, QueryParam};
 
-/// How many characters a URL may have.
+/// The most characters of a URL.
 const MAX_URL: usize = 2_048;
-/// How many characters a description may have.
+/// The most characters of a description.
 const MAX_DESCRIPTION: usize = 500;
 
 request_body! {
 /// A new endpoint.
 struct WebhookInput as "WebhookInput" {
-    /// Where deliveries go: http or https, reachable on the public internet.
+    /// The URL for deliveries: http or https, reachable on the public internet.
     required url: String = text().min(1).max(MAX_URL), example "https://example.com/sms-events";
-    /// The kinds of event it wants, one at least.
+    /// The event types it subscribes to, at least one.
     required events: Vec<EventType> = list(choice()).min(1),
         example ["message.delivered", "message.failed"];
-    /// What you call it.
+    /// The name you give it.
     optional description: String = text().max(MAX_DESCRIPTION), example "Booking system";
-    /// Whether it hears of events from the start; it does unless this is false.
+    /// Whether it receives events from the start; true by default.
     optional enabled: bool = boolean(), example true;
 }
 }
@@ -59,17 +59,17 @@ impl From<WebhookInput> for EndpointInput {
 }
 
 request_body! {
-/// Changes to an endpoint; what is absent stays.
+/// Changes to an endpoint. Absent fields stay as they are.
 struct WebhookPatch as "WebhookPatch" {
-    /// A new address.
+    /// A new URL.
     given url: String = text().min(1).max(MAX_URL);
-    /// Other kinds of event, one at least.
+    /// New event types, at least one.
     given events: Vec<EventType> = list(choice()).min(1);
     /// A new description; null clears it.
     patch description: String = text().max(MAX_DESCRIPTION);
-    /// Switches it on or off. Switching on starts a new count of failures.
+    /// Enables or disables the endpoint. Enabling it resets the count of failures.
     given enabled: bool = boolean();
-    /// Replaces the secret at once; the new one is in the answer, this once.
+    /// Replaces the secret at once. The new secret is shown only in this answer.
     given rotate_secret: bool = boolean();
 }
 }
@@ -86,8 +86,8 @@ impl From<WebhookPatch> for EndpointChange {
     }
 }
 
-/// After a mistake of the form, what breaks the rules of endpoints is told with it. Without one the
-/// core asks them itself.
+/// Adds violations of the rules for endpoints to invalid fields, so that all are reported together.
+/// Without invalid fields the core checks the rules itself.
 async fn finish(
     mut errors: FieldErrors,
     account: &AccountHandle,
@@ -95,7 +95,7 @@ async fn finish(
     events: Option<&BTreeSet<EventType>>,
 ) -> Result<(), FieldErrors> {
     if !errors.is_empty() {
-        // A URL that is no text is not looked up.
+        // A URL that is not a string is not checked further.
         let url = url.filter(|_| !errors.covers("url"));
         errors.extend(account.webhook_check(url, events).await);
     }
@@ -111,21 +111,21 @@ fn power(enabled: bool) -> Power {
 struct Webhook {
     /// `whk_` and 26 characters.
     id: String,
-    /// Where deliveries go.
+    /// The URL for deliveries.
     url: String,
-    /// The kinds of event it wants.
+    /// The event types it subscribes to.
     events: Vec<Named<EventType>>,
-    /// What you call it.
+    /// The name you give it.
     description: Option<String>,
-    /// Whether it hears of new events.
+    /// Whether it receives new events.
     enabled: bool,
-    /// Failed attempts since the last one that succeeded; 100 switch it off.
+    /// Consecutive failed attempts; at 100 the endpoint is disabled.
     consecutive_failures: u32,
-    /// Why it is off.
+    /// Why it is disabled.
     disabled_reason: Option<Named<DisabledReason>>,
     /// When a delivery last succeeded.
     last_delivered_at: Option<Moment>,
-    /// When it was made.
+    /// When it was created.
     created_at: Moment,
     /// When you last changed it.
     updated_at: Moment,
@@ -151,36 +151,36 @@ impl From<Endpoint> for Webhook {
     }
 }
 
-/// A webhook endpoint just made, with its secret.
+/// A new webhook endpoint, with its secret.
 #[derive(Debug, Object)]
 struct WebhookCreated {
     #[oai(flatten)]
     webhook: Webhook,
-    /// What signs its deliveries. Shown this once.
+    /// The secret that signs its deliveries. It is shown only in this answer.
     secret: String,
 }
 
-/// A webhook endpoint just changed, with its secret if that was rotated.
+/// A changed webhook endpoint, with its secret if that was rotated.
 #[derive(Debug, Object)]
 struct WebhookUpdated {
     #[oai(flatten)]
     webhook: Webhook,
-    /// The new secret after `rotate_secret`, shown this once; else null.
+    /// The new secret after `rotate_secret`, shown only in this answer; else null.
     secret: Option<String>,
 }
 
-/// What an endpoint answered to a test.
+/// The result of a test delivery.
 #[derive(Debug, Object)]
 struct WebhookTested {
-    /// Whether it took the test (2xx in time).
+    /// Whether the endpoint accepted the test (2xx in time).
     delivered: bool,
-    /// The status code of its answer.
+    /// The status code of the answer.
     status_code: Option<u16>,
     /// How long it took, in milliseconds.
     duration_ms: u64,
-    /// The first 1,024 bytes of its answer.
+    /// The first 1,024 bytes of the answer.
     response_body: Option<String>,
-    /// Why it did not take it.
+    /// Why the test failed.
     error: Option<String>,
 }
 
@@ -197,19 +197,19 @@ impl From<WebhookAnswer> for WebhookTested {
     }
 }
 
-/// One event on its way to one endpoint.
+/// The delivery of one event to one endpoint.
 #[derive(Debug, Object)]
 #[oai(rename = "Delivery")]
 struct DeliveryShape {
     /// `whd_` and 26 characters; `X-Connect-Delivery` in every attempt.
     id: String,
-    /// The event it tells of.
+    /// The event's id.
     event_id: String,
-    /// The kind of that event.
+    /// The event's type.
     event_type: String,
-    /// Where it stands.
+    /// The status.
     status: Named<DeliveryStatus>,
-    /// How many attempts were made.
+    /// The number of attempts.
     attempts: u32,
     /// The status code of the last answer.
     last_status_code: Option<u16>,
@@ -219,9 +219,9 @@ struct DeliveryShape {
     last_attempt_at: Option<Moment>,
     /// When the next attempt is due.
     next_attempt_at: Option<Moment>,
-    /// When the endpoint took it.
+    /// When the endpoint accepted it.
     delivered_at: Option<Moment>,
-    /// When it was made.
+    /// When it was created.
     created_at: Moment,
 }
 
@@ -263,16 +263,16 @@ impl WebhookApi {
 impl WebhookApi {
     /// List endpoints
     ///
-    /// All of them, newest first; an account may have up to 10.
+    /// All endpoints, newest first. An account may have up to 10.
     #[oai(path = "/", method = "get", operation_id = "webhook_list")]
     async fn list(&self, caller: Data<&Caller>) -> Result<Answer<Vec<Webhook>>, ApiError> {
         let endpoints = self.account(&caller).webhook_list().await?;
         Ok(Answer::new(endpoints.into_iter().map(Into::into).collect()))
     }
 
-    /// Make an endpoint
+    /// Create an endpoint
     ///
-    /// Its `secret` signs deliveries; it is shown this once.
+    /// The `secret` signs deliveries. It is shown only in this answer.
     #[oai(path = "/", method = "post", operation_id = "webhook_create")]
     async fn create(
         &self,
@@ -290,7 +290,8 @@ impl WebhookApi {
 
     /// Change an endpoint
     ///
-    /// What is absent stays. `rotate_secret: true` replaces the secret at once and shows it.
+    /// Absent fields stay as they are. `rotate_secret: true` replaces the secret at once and
+    /// returns the new one.
     #[oai(path = "/:id", method = "patch", operation_id = "webhook_update")]
     async fn update(
         &self,
@@ -317,7 +318,7 @@ impl WebhookApi {
 
     /// Delete an endpoint
     ///
-    /// Its deliveries go with it.
+    /// Deletes its deliveries too.
     #[oai(path = "/:id", method = "delete", operation_id = "webhook_delete")]
     async fn delete(
         &self,
@@ -331,8 +332,8 @@ impl WebhookApi {
 
     /// Test an endpoint
     ///
-    /// Sends a signed `webhook.test` event now and says what came back. It is logged but not tried
-    /// again, and a failure does not count.
+    /// Sends a signed `webhook.test` event at once and returns the result. The delivery is recorded
+    /// but not retried, and a failure does not count towards disabling the endpoint.
     #[oai(path = "/:id/test", method = "post", operation_id = "webhook_test")]
     async fn test(
         &self,
@@ -346,16 +347,16 @@ impl WebhookApi {
 
     /// List an endpoint's deliveries
     ///
-    /// Newest first, those of the last 30 days.
+    /// The deliveries of the last 30 days, newest first.
     #[oai(path = "/:id/deliveries", method = "get", operation_id = "delivery_list")]
     async fn deliveries(
         &self,
         caller: Data<&Caller>,
         /// The endpoint's id.
         id: Path<String>,
-        /// How many deliveries a page holds.
+        /// The most deliveries per page.
         limit: QueryParam<Limit>,
-        /// The previous page's `meta.next_cursor`.
+        /// `meta.next_cursor` of the previous page.
         cursor: QueryParam<Option<CursorText>>,
     ) -> Result<Answer<Vec<DeliveryShape>, PageMeta>, ApiError> {
         let id = path_id(&id)?;
@@ -365,9 +366,10 @@ impl WebhookApi {
         Ok(page_answer(self.account(&caller).delivery_list(id, page).await?))
     }
 
-    /// Send a delivery again
+    /// Redeliver an event
     ///
-    /// Now, whatever became of it, and also while its endpoint is switched off.
+    /// Makes a new attempt at once, whatever the status of the delivery, and even if the endpoint
+    /// is disabled.
     #[oai(
         path = "/:id/deliveries/:delivery_id/retry",
         method = "post",

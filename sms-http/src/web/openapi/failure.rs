@@ -1,20 +1,20 @@
-//! The errors of the document: one shared response for each kind.
+//! The errors in the OpenAPI document: one shared response for each kind.
 //!
-//! The answers themselves are made in [`crate::web::error`]; here is how they are described. An
-//! operation that fails in ways of the domain returns a `Failing`.
+//! [`crate::web::error`] makes the answers; this module describes them. An operation that can fail
+//! for reasons of the domain returns a `Failing`.
 
 use poem::http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use crate::web::field_error::FieldCode;
 
-/// Whether the requests of a key are counted, so that answers have `RateLimit-*` headers and may
-/// be 429.
+/// Whether the requests of a key are limited. If so, answers have `RateLimit-*` headers and may be
+/// 429.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rate {
-    /// They are.
+    /// Requests are limited.
     Limited,
-    /// They are not.
+    /// Requests are not limited.
     Unlimited,
 }
 
@@ -25,7 +25,7 @@ pub struct Failure {
     pub name: &'static str,
     /// The HTTP status.
     pub status: StatusCode,
-    /// When it comes.
+    /// When it is returned.
     pub description: &'static str,
     /// The code of the example.
     pub code: &'static str,
@@ -33,20 +33,20 @@ pub struct Failure {
     pub message: &'static str,
     /// The details of the example.
     pub details: fn() -> Value,
-    /// The headers that it has beside those of every answer.
+    /// Its headers, besides those of every answer.
     pub headers: &'static [&'static str],
 }
 
-/// What an operation fails with beside what all operations can.
+/// The failures of an operation, besides those that all operations share.
 pub trait Failures: Send + Sync + 'static {
-    /// Each of them.
+    /// Every failure.
     const ALL: &'static [&'static Failure];
 }
 
 const UNAUTHORIZED: Failure = Failure {
     name: "Unauthorized",
     status: StatusCode::UNAUTHORIZED,
-    description: "The key is missing, wrong or revoked.",
+    description: "The key is missing, malformed, unknown or revoked.",
     code: "unauthorized",
     message: "a valid API key is required",
     details: no_details,
@@ -55,18 +55,18 @@ const UNAUTHORIZED: Failure = Failure {
 const NOT_FOUND: Failure = Failure {
     name: "NotFound",
     status: StatusCode::NOT_FOUND,
-    description: "There is no such resource in this account.",
+    description: "The resource does not exist in this account.",
     code: "not_found",
-    message: "there is no such resource",
+    message: "the resource does not exist",
     details: no_details,
     headers: &[],
 };
 const METHOD_NOT_ALLOWED: Failure = Failure {
     name: "MethodNotAllowed",
     status: StatusCode::METHOD_NOT_ALLOWED,
-    description: "The path exists, but not with this method.",
+    description: "The path does not support this method.",
     code: "method_not_allowed",
-    message: "this path does not support the method",
+    message: "the path does not support this method",
     details: no_details,
     headers: &["Allow"],
 };
@@ -84,54 +84,54 @@ const PAYLOAD_TOO_LARGE: Failure = Failure {
     status: StatusCode::PAYLOAD_TOO_LARGE,
     description: "The body is too large.",
     code: "payload_too_large",
-    message: "the request body may have up to 1048576 bytes",
+    message: "the request body exceeds the limit of 1048576 bytes",
     details: no_details,
     headers: &[],
 };
 const UNSUPPORTED_MEDIA_TYPE: Failure = Failure {
     name: "UnsupportedMediaType",
     status: StatusCode::UNSUPPORTED_MEDIA_TYPE,
-    description: "The body is not sent as `application/json`.",
+    description: "The body is not declared as `application/json`.",
     code: "unsupported_media_type",
-    message: "the body must be sent as Content-Type: application/json",
+    message: "send the body with Content-Type: application/json, in UTF-8 and uncompressed",
     details: no_details,
     headers: &[],
 };
 const VALIDATION_FAILED: Failure = Failure {
     name: "ValidationFailed",
     status: StatusCode::UNPROCESSABLE_ENTITY,
-    description: "The request is not valid. With the code `validation_failed`, `details` names \
-                  every field that is wrong.",
+    description: "The request is invalid. With the code `validation_failed`, `details` names \
+                  every invalid field.",
     code: "validation_failed",
-    message: "one field is not valid",
+    message: "one field is invalid",
     details: bad_field,
     headers: &[],
 };
 const RATE_LIMITED: Failure = Failure {
     name: "RateLimited",
     status: StatusCode::TOO_MANY_REQUESTS,
-    description: "Over the rate limit: wait as long as `Retry-After` says.",
+    description: "Over the rate limit: retry after `Retry-After` seconds.",
     code: "rate_limited",
-    message: "too many requests",
+    message: "too many requests: retry after the number of seconds in Retry-After",
     details: no_details,
     headers: &["Retry-After", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"],
 };
 const INTERNAL_ERROR: Failure = Failure {
     name: "InternalError",
     status: StatusCode::INTERNAL_SERVER_ERROR,
-    description: "Something went wrong on our side.",
+    description: "An internal error occurred.",
     code: "internal_error",
-    message: "something went wrong on our side",
+    message: "an internal error occurred",
     details: no_details,
     headers: &[],
 };
 const UNAVAILABLE: Failure = Failure {
     name: "Unavailable",
     status: StatusCode::SERVICE_UNAVAILABLE,
-    description: "The service cannot answer now: try again after `Retry-After`. The request may \
-                  have been carried out.",
+    description: "The service is unavailable: retry after `Retry-After` seconds. The request \
+                  may have been carried out.",
     code: "unavailable",
-    message: "the service cannot answer now",
+    message: "the service is unavailable: retry after the number of seconds in Retry-After",
     details: no_details,
     headers: &["Retry-After"],
 };
