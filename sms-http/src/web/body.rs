@@ -1,10 +1,10 @@
 //! The JSON body of a request: [`Body`] and [`OptionalBody`].
 //!
-//! To the OpenAPI document a body is the schema of its type; read it is by [`FromFields`], so that
-//! every wrong field is found. Taking a body fails only where there is nothing to read: 415 for
-//! another content type. Anything else wrong waits in the body until the handler asks for it, so
-//! that it can be told together with wrong parameters and with what the domain finds. How large a
-//! body may be and how long it may take is decided by [`crate::web::intake`].
+//! The OpenAPI document shows the schema of its type. [`FromFields`] reads it and finds every
+//! invalid field. Extracting a body fails only with 415, for a wrong content type. All other errors
+//! stay in the body until the handler asks for them, so that one answer reports them together with
+//! invalid parameters and with the errors of the domain. [`crate::web::intake`] limits the size of
+//! a body and the time it may take.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ use crate::web::field_error::{Checked, FieldCode, FieldError, FieldErrors};
 use crate::web::fields::{FromFields, object_from};
 use crate::web::json;
 
-/// A body that has to be there.
+/// A required body.
 ///
 /// ```
 /// use sms_http::request_body;
@@ -32,19 +32,19 @@ use crate::web::json;
 /// request_body! {
 ///     /// A new template.
 ///     pub struct TemplateInput as "TemplateInput" {
-///         /// What you call it.
+///         /// The name you give it.
 ///         required name: String = text().min(1).max(100);
-///         /// Its words.
+///         /// The text.
 ///         required body: String = text().min(1).max(1_600);
 ///     }
 /// }
 ///
-/// // The shape alone:
+/// // Checks the shape only:
 /// fn shape(body: Body<TemplateInput>) -> Result<TemplateInput, ApiError> {
 ///     Ok(checked(body)?)
 /// }
 ///
-/// // The shape together with what the domain finds:
+/// // Checks the shape, and the rules of the domain:
 /// fn both(body: Body<TemplateInput>) -> Result<TemplateInput, ApiError> {
 ///     let mut errors = FieldErrors::new();
 ///     let input = errors.take(body);
@@ -53,7 +53,7 @@ use crate::web::json;
 /// }
 ///
 /// fn rules(input: &TemplateInput) -> Vec<FieldError> {
-///     // What the domain finds.
+///     // The rules of the domain.
 /// #   Vec::new()
 /// }
 /// ```
@@ -62,7 +62,7 @@ pub struct Body<T> {
     errors: FieldErrors,
 }
 
-/// A body that may be left out. `null` is the same as none.
+/// An optional body. `null` counts as no body.
 pub struct OptionalBody<T> {
     value: Option<T>,
     errors: FieldErrors,
@@ -110,14 +110,14 @@ impl<T> Checked for OptionalBody<T> {
     }
 }
 
-/// Shows what was wrong, never what was sent.
+/// Shows the errors, never the values that were sent.
 impl<T> fmt::Debug for Body<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Body").field("errors", &self.errors).finish_non_exhaustive()
     }
 }
 
-/// Shows what was wrong, never what was sent.
+/// Shows the errors, never the values that were sent.
 impl<T> fmt::Debug for OptionalBody<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("OptionalBody").field("errors", &self.errors).finish_non_exhaustive()
@@ -190,7 +190,7 @@ async fn json_bytes(request: &Request, body: &mut RequestBody) -> poem::Result<B
     }
 }
 
-/// Whether the body is declared as JSON in UTF-8, without a compression we would have to undo.
+/// Whether the body is declared as uncompressed JSON in UTF-8.
 fn is_plain_json(request: &Request) -> bool {
     let headers = request.headers();
     let compressed = headers

@@ -1,4 +1,4 @@
-//! Enums in requests and answers: [`Choices`] gives the values their names, [`Named`] shows one.
+//! Enums in requests and answers: [`Choices`] names the values, [`Named`] shows one.
 
 use std::borrow::Cow;
 
@@ -10,21 +10,21 @@ use serde_json::Value;
 pub trait Choices: Copy + Send + Sync + 'static {
     /// The name of its schema.
     const NAME: &'static str;
-    /// What it says, for people.
+    /// The description of its schema.
     const DESCRIPTION: &'static str;
-    /// Every value, in the order of the document; at least one.
+    /// Every value, in the order of the document. Must not be empty.
     const ALL: &'static [Self];
 
     /// The name of a value.
     fn name(self) -> &'static str;
 }
 
-/// The value of this name.
+/// The value with this name.
 pub fn find<E: Choices>(name: &str) -> Option<E> {
     E::ALL.iter().copied().find(|choice| choice.name() == name)
 }
 
-/// The names of all values as a sentence lists them: `a, b, c`.
+/// The names of all values, separated by commas: `a, b, c`.
 pub fn allowed_values<E: Choices>() -> String {
     let names: Vec<&str> = E::ALL.iter().map(|choice| choice.name()).collect();
     names.join(", ")
@@ -71,7 +71,7 @@ impl<E: Choices> Type for Named<E> {
     }
 }
 
-/// Bodies are read by rules; the framework asks for it of whatever stands in an object.
+/// Never used: rules read bodies. The framework requires this of every field of an object.
 impl<E: Choices> ParseFromJSON for Named<E> {
     fn parse_from_json(value: Option<Value>) -> ParseResult<Self> {
         let found = value.as_ref().and_then(Value::as_str).and_then(find);

@@ -1,4 +1,4 @@
-//! [`Failing`]: the error of an operation that fails in ways of the domain.
+//! [`Failing`]: the error of an operation that can fail for reasons of the domain.
 
 use std::marker::PhantomData;
 
@@ -8,8 +8,8 @@ use poem_openapi::registry::{MetaResponse, MetaResponses, Registry};
 use crate::web::error::ApiError;
 use crate::web::openapi::Failures;
 
-/// An error answer. `F` says in the document how the operation fails, beside what all operations
-/// fail with.
+/// An error answer. `F` adds to the document how the operation can fail, besides the failures that
+/// all operations share.
 #[derive(Debug)]
 pub struct Failing<F> {
     error: ApiError,
@@ -31,7 +31,7 @@ impl<F> From<Failing<F>> for poem::Error {
     }
 }
 
-/// Names its failures; the document refers to the shared response of each.
+/// Lists the failures by name. The document refers to the shared response of each.
 impl<F: Failures> ApiResponse for Failing<F> {
     fn meta() -> MetaResponses {
         let response = |name, status| MetaResponse {

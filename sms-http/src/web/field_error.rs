@@ -1,28 +1,27 @@
-//! The mistakes of a request, collected so that one answer names all of them.
+//! The errors in the fields of a request, collected so that one answer reports all of them.
 //!
-//! A parser that stops at the first mistake makes its callers guess. Bodies and parameters are read
-//! to their end instead, and whatever was wrong is gathered here; the checks of the domain are
-//! added to the same list. Nothing here knows how a field is read ([`crate::web::fields`]) or how
-//! the answer looks ([`crate::web::error`]).
+//! Bodies and parameters are read completely, even after an error, and every error is added to a
+//! list. The checks of the domain add to the same list. [`crate::web::fields`] reads fields, and
+//! [`crate::web::error`] makes the answer.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::Serialize;
 
-/// How many mistakes one answer names at most: one for each row of the largest import.
+/// The most errors in one answer: one for each row of the largest import.
 pub const MAX_FIELD_ERRORS: usize = 20_000;
 
 /// What is wrong with a field, for programs. The set is closed: clients may rely on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldCode {
-    /// The field has to be given and is not, or is null.
+    /// A required field is absent or null.
     Required,
-    /// The value is of another JSON type.
+    /// The value has the wrong JSON type.
     WrongType,
-    /// A text with too many characters.
+    /// A string with too many characters.
     TooLong,
-    /// A text with too few characters.
+    /// A string with too few characters.
     TooShort,
     /// An array with too many items.
     TooMany,
@@ -30,17 +29,17 @@ pub enum FieldCode {
     TooFew,
     /// A parameter was given without a value.
     Empty,
-    /// The text does not have the form asked for, as a date that is none.
+    /// The string has the wrong format, such as an invalid date.
     InvalidFormat,
-    /// A number or a date outside its bounds.
+    /// A number or a date out of range.
     OutOfRange,
-    /// The text is none of the values that may be given.
+    /// The string is not one of the allowed values.
     UnknownValue,
-    /// The text holds U+0000, or a header holds something other than visible ASCII.
+    /// The string contains U+0000, or a header contains anything but visible ASCII.
     InvalidCharacter,
-    /// The body is no JSON document.
+    /// The body is not a JSON document.
     MalformedJson,
-    /// A key stands twice in an object, or a parameter twice in a query.
+    /// A key is repeated in an object, or a parameter in a query.
     DuplicateKey,
 }
 
@@ -62,7 +61,7 @@ impl FieldCode {
         Self::DuplicateKey,
     ];
 
-    /// The code as it stands in an answer.
+    /// The code as answers show it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Required => "required",
@@ -94,7 +93,7 @@ impl From<FieldCode> for &'static str {
     }
 }
 
-/// One mistake.
+/// An error in one field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FieldError {
     /// Which field, as a path such as `rows[3].phone`; empty for the body as a whole.
@@ -106,7 +105,7 @@ pub struct FieldError {
 }
 
 impl FieldError {
-    /// A mistake in this field.
+    /// An error in this field.
     pub fn new(
         field: impl Into<String>,
         code: impl Into<&'static str>,
@@ -116,11 +115,11 @@ impl FieldError {
     }
 }
 
-/// The mistakes found so far in one request, each field named once.
+/// The errors found so far in a request, at most one per field.
 ///
-/// Reading goes on after a mistake, with a stand-in for the value. What a later check says about
-/// that stand-in is worth nothing, so a field that was named before is not named again: neither
-/// itself, nor a part of it, nor what it is a part of.
+/// After an error, reading continues with a placeholder for the value. A later check of the
+/// placeholder means nothing, so a field is not reported again, nor is any part of it, nor what it
+/// is a part of.
 #[derive(Debug, Clone, Default)]
 pub struct FieldErrors {
     errors: Vec<FieldError>,
@@ -128,17 +127,17 @@ pub struct FieldErrors {
 }
 
 impl FieldErrors {
-    /// No mistakes.
+    /// No errors.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether nothing is wrong so far.
+    /// Whether no error was found so far.
     pub fn is_empty(&self) -> bool {
         self.errors.is_empty()
     }
 
-    /// Whether this field, a part of it, or what it is a part of was named already.
+    /// Whether this field, a part of it, or what it is a part of was reported already.
     pub fn covers(&self, field: &str) -> bool {
         if self.fields.contains("") || self.fields.contains(field) {
             return true;
@@ -149,7 +148,7 @@ impl FieldErrors {
         self.names_whole_of(field) || self.names_part_of(field)
     }
 
-    /// Notes a mistake, unless its field is covered already.
+    /// Adds an error, unless its field is covered already.
     pub fn push(&mut self, error: FieldError) {
         if self.errors.len() >= MAX_FIELD_ERRORS || self.covers(&error.field) {
             return;
@@ -158,25 +157,25 @@ impl FieldErrors {
         self.errors.push(error);
     }
 
-    /// Takes the value out of a part of the request and notes what was wrong with it.
+    /// Takes the value out of a part of the request, and adds its errors.
     ///
-    /// After a mistake the value is a stand-in; [`finish`](Self::finish) keeps it from being used.
+    /// After an error the value is a placeholder; [`finish`](Self::finish) prevents its use.
     pub fn take<P: Checked>(&mut self, part: P) -> P::Value {
         part.take_into(self)
     }
 
-    /// The mistakes, in the order in which they were found.
+    /// The errors, in the order found.
     pub fn into_vec(self) -> Vec<FieldError> {
         self.errors
     }
 
-    /// Nothing if nothing was wrong, else the mistakes, which become a 422.
+    /// `Ok` if there are no errors; otherwise the errors, which become a 422.
     pub fn finish(self) -> Result<(), Self> {
         if self.is_empty() { Ok(()) } else { Err(self) }
     }
 
-    /// Like [`finish`](Self::finish), after a mistake with those that the domain's rules find as
-    /// well. Without one the rules are not asked: the domain asks them itself.
+    /// Like [`finish`](Self::finish), but after an error it also adds what the domain's rules find.
+    /// Without an error the rules are not checked here, because the domain checks them.
     pub fn finish_with<E: Into<FieldError>>(
         mut self,
         rules: impl FnOnce() -> Vec<E>,
@@ -211,16 +210,16 @@ impl<E: Into<FieldError>> Extend<E> for FieldErrors {
     }
 }
 
-/// A part of a request that was read to its end, mistakes or not: a body or a parameter.
+/// A part of a request that was read completely, with or without errors: a body or a parameter.
 pub trait Checked {
-    /// What the part holds.
+    /// The value of the part.
     type Value;
 
-    /// Moves the mistakes into `errors` and gives the value, or a stand-in after a mistake.
+    /// Moves the errors into `errors` and returns the value, or a placeholder after an error.
     fn take_into(self, errors: &mut FieldErrors) -> Self::Value;
 }
 
-/// The values of all parts, or every mistake in any of them, which become a 422.
+/// The values of all parts, or all their errors, which become a 422.
 ///
 /// ```
 /// use sms_http::web::field_error::checked;

@@ -1,10 +1,10 @@
-//! Reading the fields of a JSON object, all of them, mistakes or not.
+//! Reads all fields of a JSON object, even after an error.
 //!
 //! [`request_body!`](crate::request_body) declares a body: each field once, with whether it may be
 //! missing ([`required`](Fields::required), [`optional`](Fields::optional),
-//! [`given`](Fields::given), [`patch`](Fields::patch)) and what it holds (a [`Rule`]). A field that
-//! is wrong is noted with its path and a stand-in takes its place, so that reading goes on. Fields
-//! that a body does not declare are ignored. What the values mean is for the domain to say.
+//! [`given`](Fields::given), [`patch`](Fields::patch)) and what it holds (a [`Rule`]). An
+//! invalid field adds an error with its path, a placeholder takes its place, and reading continues.
+//! Undeclared fields are ignored. The domain decides what the values mean.
 //!
 //! ```
 //! use serde_json::json;
@@ -47,17 +47,17 @@ pub use self::text::{choice, date_time, one_or_many, text};
 use crate::web::field_error::{FieldCode, FieldError, FieldErrors};
 use crate::web::json::Path;
 
-/// A value of a PATCH body that null clears: `Option<Nullable<T>>` is `None` where the field is
-/// absent, `Some(None)` where it is null.
+/// A value of a PATCH body that null clears. `Option<Nullable<T>>` is `None` if the field is
+/// absent, and `Some(None)` if it is null.
 pub type Nullable<T> = Option<T>;
 
 /// A type that reads itself from the fields of a JSON object, and describes itself.
 pub trait FromFields: Type {
-    /// Reads every field, also after a mistake.
+    /// Reads every field, even after an error.
     fn from_fields(fields: &mut Fields<'_>) -> Self;
 }
 
-/// The fields of one JSON object and the list of what was wrong with them.
+/// The fields of one JSON object, and their errors.
 #[derive(Debug)]
 pub struct Fields<'a> {
     object: Map<String, Value>,
@@ -70,7 +70,7 @@ pub struct Fields<'a> {
     reason = "rules are made on the spot, a reference sign at every field would be noise"
 )]
 impl<'a> Fields<'a> {
-    /// The fields of `object`, which stands at `path` in the body.
+    /// The fields of `object`, which is at `path` in the body.
     pub fn new(
         object: Map<String, Value>,
         path: &'a Path<'a>,
@@ -79,7 +79,7 @@ impl<'a> Fields<'a> {
         Self { object, path, errors }
     }
 
-    /// A field that has to be there. Absent and null are both `required`.
+    /// A required field. Absent and null are both the error `required`.
     pub fn required<R: Rule>(&mut self, name: &str, rule: R) -> R::Value {
         match self.take(name) {
             None | Some(Value::Null) => {
@@ -90,7 +90,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A field that may be absent or null, which are the same.
+    /// An optional field. Absent and null mean the same.
     pub fn optional<R: Rule>(&mut self, name: &str, rule: R) -> Option<R::Value> {
         match self.take(name) {
             None | Some(Value::Null) => None,
@@ -98,20 +98,20 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A field that may be absent, but not null: one of a PATCH that cannot be cleared.
+    /// A field that may be absent but not null: a field of a PATCH that cannot be cleared.
     pub fn given<R: Rule>(&mut self, name: &str, rule: R) -> Option<R::Value> {
         match self.take(name) {
             None => None,
             Some(Value::Null) => {
-                self.note(name, FieldCode::WrongType, "the field cannot be null");
+                self.note(name, FieldCode::WrongType, "the field must not be null");
                 None
             }
             Some(value) => self.read(name, &rule, value),
         }
     }
 
-    /// A field where absent and null differ: one of a PATCH that null clears. After a mistake it
-    /// counts as absent.
+    /// A field for which absent and null differ: a field of a PATCH that null clears. After an
+    /// error it counts as absent.
     pub fn patch<R: Rule>(&mut self, name: &str, rule: R) -> Option<Nullable<R::Value>> {
         match self.take(name) {
             None => None,
@@ -134,7 +134,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Reads a `T` from a whole body. After a mistake the value is a stand-in.
+/// Reads a `T` from a whole body. After an error the value is a placeholder.
 pub fn object_from<T: FromFields>(body: Value, errors: &mut FieldErrors) -> T {
     let rule = object::<T>();
     let value = rule.read(body, &Path::ROOT, errors);

@@ -1,9 +1,8 @@
-//! Strict reading of JSON: bytes in, a value or one clear complaint out.
+//! A strict JSON parser: it turns bytes into a value or a clear error.
 //!
-//! Stricter than the library beneath: an object with the same key twice is refused, because two
-//! readers may see two different requests in it. Nesting is bounded by that library (128 levels),
-//! numbers that no `f64` can hold, lone surrogates and trailing text are refused by it. Which
-//! fields an object should have is not decided here, see [`crate::web::fields`].
+//! It refuses an object with a repeated key, because two readers could understand it differently.
+//! `serde_json` does the rest: it limits nesting to 128 levels, and refuses numbers outside `f64`,
+//! lone surrogates and trailing text. [`crate::web::fields`] decides which fields an object has.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -13,11 +12,11 @@ use serde_json::{Map, Number, Value};
 
 use crate::web::field_error::{FieldCode, FieldError};
 
-/// How many repeated keys are told apart before the rest is left out.
+/// The most repeated keys that are reported.
 const MAX_REPEATED_KEYS: usize = 100;
 
-/// A step from the body's root to a value: a chain on the stack, so that reading a large body
-/// without mistakes writes no paths at all.
+/// A step from the root of the body to a value. Steps form a chain on the stack, so that reading a
+/// large valid body allocates no paths.
 #[derive(Debug, Clone, Copy)]
 pub struct Path<'a> {
     parent: Option<&'a Path<'a>>,
@@ -58,7 +57,7 @@ impl fmt::Display for Path<'_> {
             Step::Root => Ok(()),
             Step::Index(index) => write!(formatter, "[{index}]"),
             Step::Key(key) if self.parent.is_none_or(|parent| parent.parent.is_none()) => {
-                // An array at the root would need no dot either, but no body of ours is one.
+                // An array at the root would need no dot either, but no body here is an array.
                 formatter.write_str(key)
             }
             Step::Key(key) => write!(formatter, ".{key}"),
@@ -66,10 +65,10 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// Reads a JSON document: its value, and a mistake for each key that stands twice in an object.
+/// Reads a JSON document. Returns its value, and an error for each repeated key of an object.
 ///
-/// The last of two values stays, so that the rest can be checked as well. A document that cannot be
-/// read at all is one mistake of the field `""`. No message repeats what was sent.
+/// The last value of a repeated key is kept, so that the rest can be checked. A document that
+/// cannot be read at all is one error in the field `""`. No message repeats what was sent.
 pub fn parse(bytes: &[u8]) -> Result<(Value, Vec<FieldError>), FieldError> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| malformed(format!("not UTF-8 at byte {}", error.valid_up_to())))?;
@@ -88,7 +87,7 @@ fn malformed(reason: impl fmt::Display) -> FieldError {
     FieldError::new("", FieldCode::MalformedJson, message)
 }
 
-/// Reads any value, and notes the keys that stand twice in an object.
+/// Reads any value, and collects the repeated keys of its objects.
 struct Strict<'a> {
     path: Path<'a>,
     repeated: &'a RefCell<Vec<FieldError>>,
@@ -99,7 +98,7 @@ impl Strict<'_> {
         let mut repeated = self.repeated.borrow_mut();
         if repeated.len() < MAX_REPEATED_KEYS {
             let field = self.path.key(key).to_string();
-            let message = "the key stands more than once in its object";
+            let message = "the key must not be repeated in its object";
             repeated.push(FieldError::new(field, FieldCode::DuplicateKey, message));
         }
     }

@@ -1,9 +1,9 @@
 //! The OpenAPI 3.1 document of an API.
 //!
-//! The framework writes a 3.0 document that knows the happy path. [`document`] rewrites it once,
-//! at start: into 3.1, with null where null is meant (`schema.rs`), and with the errors that every
-//! operation shares ([`Failure`]), so that no handler has to list them. What operations there are
-//! and what they take and give is not said here; it comes from the handlers.
+//! The framework writes a 3.0 document without errors. At startup [`document`] rewrites it to 3.1,
+//! marks what may be null (`schema.rs`), and adds the errors that all operations share
+//! ([`Failure`]), so that no handler lists them. The operations, their parameters and answers come
+//! from the handlers.
 
 pub mod failure;
 mod paths;
@@ -19,13 +19,13 @@ pub use self::failure::{Failure, Failures, Rate};
 pub use self::rules::{DocumentRules, OwnPath};
 use self::schema::Direction;
 
-/// Where a document is served, below the prefix of its API.
+/// The path of the document, below the prefix of its API.
 pub const DOCUMENT_PATH: &str = "/openapi.json";
 
 /// The document of `service`.
 ///
-/// Every operation with a key can answer 401, 404, 422, 429, 500 and 503, one with a body 408, 413
-/// and 415 as well. A failure that a handler documents itself stays as the handler says.
+/// Every operation with a key can answer 401, 404, 422, 429, 500 and 503, and one with a body also
+/// 408, 413 and 415. A failure that the handler documents is kept.
 pub fn document<T, W>(service: &OpenApiService<T, W>, rules: &DocumentRules) -> Value
 where
     T: OpenApi,
@@ -87,7 +87,7 @@ fn rewrite_operation(operation: &mut Map<String, Value>, rules: &DocumentRules) 
     let counted = with_key && rules.rate == Rate::Limited;
     let mut own = Vec::new();
     let mut responses = Map::new();
-    // In its place: the order of a document's keys is part of it.
+    // Replaced in place, because the order of the keys is part of the document.
     let place = operation.entry("responses").or_insert_with(|| json!({}));
     for (status, response) in place.as_object().into_iter().flatten() {
         match failure::named(response, status, rules.failures) {
@@ -103,7 +103,7 @@ fn rewrite_operation(operation: &mut Map<String, Value>, rules: &DocumentRules) 
     *place = Value::Object(responses);
 }
 
-/// Rewrites what stands inline in an operation: parameters, bodies, headers.
+/// Rewrites the inline parts of an operation: parameters, bodies, headers.
 fn rewrite_content(operation: &mut Map<String, Value>, body_direction: Direction) {
     let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
     for parameter in parameters.into_iter().flatten() {
@@ -124,7 +124,7 @@ fn rewrite_content(operation: &mut Map<String, Value>, body_direction: Direction
     }
 }
 
-/// JSON is UTF-8 by definition; a parameter on its media type keeps tools from seeing it as JSON.
+/// JSON is UTF-8 by definition, and tools do not recognise its media type with a parameter.
 fn rewrite_media_types(owner: &mut Value, direction: Direction) {
     let Some(content) = owner.get_mut("content").and_then(Value::as_object_mut) else {
         return;
@@ -139,7 +139,7 @@ fn rewrite_media_types(owner: &mut Value, direction: Direction) {
     }
 }
 
-/// The framework writes out `deprecated: false` and a style that is the usual one anyway.
+/// Removes what the framework writes although it is the default: `deprecated: false` and the style.
 fn drop_defaults(parameter: &mut Value) {
     let Some(parameter) = parameter.as_object_mut() else {
         return;
@@ -165,7 +165,7 @@ fn for_each_operation(
     }
 }
 
-/// The named schemas that requests, or answers and webhooks, refer to, however indirectly.
+/// The named schemas that requests, or answers and webhooks, refer to, directly or indirectly.
 fn reachable(
     document: &mut Value,
     schemas: &Map<String, Value>,

@@ -1,12 +1,12 @@
-//! Query and header parameters that are read to the end: [`QueryParam`] and [`HeaderParam`].
+//! Query and header parameters: [`QueryParam`] and [`HeaderParam`].
 //!
-//! The framework's own extractors stop at the first bad parameter. These never fail; each keeps its
-//! mistake until [`checked`](crate::web::field_error::checked) asks for all of them together.
-//! What a parameter may hold is its type, a [`ParamValue`]. Path parameters are not handled here: a
-//! malformed id in a path is a 404, which the framework's `Path` gives.
+//! The framework's extractors stop at the first invalid parameter. These never fail. Each keeps its
+//! error until [`checked`](crate::web::field_error::checked) asks for all of them. The type of a
+//! parameter is a [`ParamValue`]. Path parameters use the framework's `Path`, which answers 404 for
+//! a malformed id.
 //!
-//! Given more than once, or given without a value (`status=`), a parameter is a mistake rather
-//! than a guess. Parameters nobody asks for are ignored.
+//! A parameter that is repeated or has no value (`status=`) is an error. Unknown parameters are
+//! ignored.
 
 pub mod value;
 
@@ -25,27 +25,26 @@ pub struct QueryParam<T>(Read<T>);
 /// A parameter in a request header.
 pub struct HeaderParam<T>(Read<T>);
 
-/// A value, or a stand-in and what was wrong.
+/// A value, or a placeholder and its error.
 struct Read<T> {
     value: T,
     error: Option<FieldError>,
 }
 
 impl<T: ParamValue> Read<T> {
-    /// Reads the occurrences of one parameter; an occurrence that is no text is `None`.
+    /// Reads the occurrences of one parameter; `None` is an occurrence that does not decode.
     fn from_occurrences(name: &str, mut occurrences: impl Iterator<Item = Option<String>>) -> Self {
         let read = match (occurrences.next(), occurrences.next()) {
             (None, _) => T::absent(),
             (Some(_), Some(_)) => {
-                Err((FieldCode::DuplicateKey, "the parameter is given more than once".to_owned()))
+                Err((FieldCode::DuplicateKey, "the parameter must not be repeated".to_owned()))
             }
             (Some(None), None) => {
-                Err((FieldCode::InvalidCharacter, "the parameter is not plain text".to_owned()))
+                Err((FieldCode::InvalidCharacter, "the parameter is not valid text".to_owned()))
             }
-            (Some(Some(text)), None) if text.is_empty() => Err((
-                FieldCode::Empty,
-                "the parameter has no value: leave it out instead".to_owned(),
-            )),
+            (Some(Some(text)), None) if text.is_empty() => {
+                Err((FieldCode::Empty, "the parameter has no value; omit it instead".to_owned()))
+            }
             (Some(Some(text)), None) => T::parse(&text),
         };
         match read {
@@ -82,14 +81,14 @@ impl<T> Checked for HeaderParam<T> {
     }
 }
 
-/// Shows what was wrong, never what was sent.
+/// Shows the errors, never the values that were sent.
 impl<T> fmt::Debug for QueryParam<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_tuple("QueryParam").field(&self.0.error).finish()
     }
 }
 
-/// Shows what was wrong, never what was sent.
+/// Shows the errors, never the values that were sent.
 impl<T> fmt::Debug for HeaderParam<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_tuple("HeaderParam").field(&self.0.error).finish()
@@ -159,7 +158,7 @@ impl<'a, T: ParamValue> ApiExtractor<'a> for HeaderParam<T> {
     }
 }
 
-/// The values of `name` in a query string, in order; `None` for one that does not decode.
+/// The values of `name` in a query string, in order. `None` stands for one that does not decode.
 fn query_occurrences<'q>(
     query: &'q str,
     name: &'q str,
@@ -170,7 +169,7 @@ fn query_occurrences<'q>(
     })
 }
 
-/// Undoes the encoding of forms: `+` is a space, `%` and two hexadecimal digits a byte of UTF-8.
+/// Decodes a form value: `+` is a space, and `%` with two hexadecimal digits is a byte of UTF-8.
 fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

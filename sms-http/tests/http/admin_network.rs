@@ -13,7 +13,7 @@ fn text(body: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_text_to_a_shared_number_goes_to_whoever_texted_that_person_last() {
+async fn a_message_to_a_shared_number_goes_to_the_account_that_last_wrote_to_the_sender() {
     let rig = Rig::new().await;
     let (one, other) = (rig.account(10).await, rig.account(10).await);
     one.send("07700 900123", "x").await;
@@ -37,7 +37,7 @@ async fn a_text_to_a_shared_number_goes_to_whoever_texted_that_person_last() {
 }
 
 #[tokio::test]
-async fn after_thirty_days_a_text_belongs_to_nobody() {
+async fn after_thirty_days_a_message_belongs_to_no_account() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     account.send("07700 900123", "x").await;
@@ -50,7 +50,7 @@ async fn after_thirty_days_a_text_belongs_to_nobody() {
 }
 
 #[tokio::test]
-async fn a_text_that_belongs_to_nobody_is_kept_for_the_operator() {
+async fn a_message_that_belongs_to_no_account_is_kept_for_the_operator() {
     let rig = Rig::new().await;
     for body in ["first", "second д"] {
         let reply = rig.operator().post("/inbound", text(body)).await.assert(201);

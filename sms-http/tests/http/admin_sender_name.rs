@@ -13,7 +13,7 @@ fn path(name: &Value, decision: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_decision_is_told_with_its_reason_and_its_moment() {
+async fn a_decision_is_shown_with_its_reason_and_its_time() {
     let rig = Rig::new().await;
     let account = rig.account(0).await;
     let name = ask(&account, "Bistro").await;

@@ -83,7 +83,7 @@ fn values() -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_body_that_cannot_be_read_is_one_mistake_and_changes_nothing() {
+async fn an_unreadable_body_is_one_error_and_changes_nothing() {
     let stage = Stage::new().await;
     let before = stage.state().await;
     for operation in stage.operations().iter().filter(|operation| operation.takes_body()) {
@@ -126,7 +126,7 @@ async fn a_field_of_the_wrong_type_is_named_and_nothing_is_done() {
 }
 
 #[tokio::test]
-async fn any_value_that_fits_is_answered_and_never_with_a_fault_of_ours() {
+async fn any_valid_value_is_answered_and_never_with_a_500() {
     let stage = Stage::new().await;
     for operation in stage.operations().iter().filter(|operation| operation.takes_body()) {
         let schema = operation.body_schema();
@@ -158,7 +158,7 @@ async fn what_is_required_is_asked_for() {
 }
 
 #[tokio::test]
-async fn a_key_that_stands_twice_is_refused() {
+async fn a_repeated_key_is_refused() {
     let stage = Stage::new().await;
     let before = stage.state().await;
     for operation in stage.operations().iter().filter(|operation| operation.takes_body()) {

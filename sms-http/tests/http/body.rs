@@ -76,7 +76,7 @@ async fn checks_of_the_domain_are_added_but_do_not_repeat_a_field() {
 }
 
 #[tokio::test]
-async fn mistakes_of_headers_and_bodies_are_told_together() {
+async fn errors_of_headers_and_bodies_are_reported_together() {
     let response = Sample::new()
         .client()
         .post("/api/v1/messages")
@@ -91,7 +91,7 @@ async fn mistakes_of_headers_and_bodies_are_told_together() {
 }
 
 #[tokio::test]
-async fn what_is_no_object_is_one_mistake() {
+async fn a_body_that_is_not_an_object_is_one_error() {
     for (body, code) in [
         ("[]", "wrong_type"),
         ("null", "wrong_type"),

@@ -413,7 +413,7 @@ async fn a_scheduled_campaign_is_cancelled_whole_and_a_sent_one_not_at_all() {
 }
 
 #[tokio::test]
-async fn what_a_cancel_that_was_cut_off_has_left_is_tidied_and_refunded() {
+async fn a_cancel_that_was_interrupted_is_completed_and_refunded() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let made = draft_to(&account, 3).await;

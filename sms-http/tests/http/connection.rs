@@ -167,7 +167,7 @@ async fn who_begins_with_http2_is_closed_at_once() {
 }
 
 #[tokio::test]
-async fn a_crowd_that_comes_at_one_moment_is_not_turned_away() {
+async fn many_connections_at_the_same_moment_are_all_accepted() {
     // Nobody accepts: all of them wait in the line.
     let listener = listen("127.0.0.1:0".parse().unwrap()).unwrap();
     let addr = listener.local_addr().unwrap();
@@ -179,7 +179,7 @@ async fn a_crowd_that_comes_at_one_moment_is_not_turned_away() {
 }
 
 #[tokio::test]
-async fn stopping_lets_requests_under_way_end() {
+async fn stopping_lets_requests_in_progress_finish() {
     let sample = Sample::new();
     let mut server = Server::start(sample.app.clone(), ServeLimits::default());
     let mut idle = server.connect().await;
@@ -203,7 +203,7 @@ async fn stopping_lets_requests_under_way_end() {
 }
 
 #[tokio::test]
-async fn stopping_does_not_wait_for_ever() {
+async fn stopping_does_not_wait_forever() {
     let sample = Sample::new();
     let limits =
         ServeLimits { shutdown_timeout: Duration::from_millis(100), ..ServeLimits::default() };

@@ -111,7 +111,7 @@ async fn a_number_is_a_contact_once() {
 }
 
 #[tokio::test]
-async fn every_mistake_of_a_contact_is_named() {
+async fn every_invalid_field_of_a_contact_is_named() {
     let rig = Rig::new().await;
     let account = rig.account(0).await;
     let fifty = |count: usize| -> Value {

@@ -12,7 +12,7 @@ async fn import(account: &Account, body: Value) -> Value {
 }
 
 #[tokio::test]
-async fn every_row_is_told_what_became_of_it() {
+async fn the_result_of_every_row_is_reported() {
     let rig = Rig::new().await;
     let account = rig.account(0).await;
     let known =
@@ -65,7 +65,7 @@ async fn every_row_is_told_what_became_of_it() {
 }
 
 #[tokio::test]
-async fn rows_that_have_not_the_form_of_a_contact_refuse_the_request() {
+async fn a_row_without_the_shape_of_a_contact_fails_the_request() {
     let rig = Rig::new().await;
     let account = rig.account(0).await;
     let rows = json!([

@@ -23,7 +23,7 @@ const FIELDS: [&str; 11] = [
 ];
 
 #[tokio::test]
-async fn a_delivery_tells_what_became_of_an_event() {
+async fn a_delivery_shows_the_result_of_an_event() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let (path, _) = endpoint(&account, &["message.sent"]).await;
@@ -138,7 +138,7 @@ async fn an_endpoint_that_fails_a_hundred_times_in_a_row_is_switched_off() {
 }
 
 #[tokio::test]
-async fn a_delivery_is_sent_again_by_hand_whatever_became_of_it() {
+async fn a_delivery_can_be_redelivered_whatever_its_status() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let (path, _) = endpoint(&account, &["message.sent"]).await;

@@ -33,7 +33,7 @@ async fn nothing_in_the_page_is_loaded_from_anywhere() {
 }
 
 #[tokio::test]
-async fn the_browser_is_told_to_stay_here() {
+async fn the_browser_is_restricted_to_this_server() {
     let (headers, _) = page().await;
     let policy = headers["content-security-policy"].to_str().unwrap();
     assert!(policy.contains("default-src 'none'") && policy.contains("connect-src 'self'"));

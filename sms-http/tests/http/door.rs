@@ -28,7 +28,7 @@ fn said(answer: &Answer) -> (u16, String) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn strangers_are_answered_before_they_send_and_their_bodies_take_no_room() {
+async fn callers_without_a_key_are_answered_before_they_send_and_their_bodies_take_no_room() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let key = account.live.token.clone().unwrap();
@@ -75,7 +75,7 @@ async fn without_a_key_nothing_is_said_of_the_body() {
 }
 
 #[tokio::test]
-async fn a_key_over_its_rate_is_told_so_before_it_sends() {
+async fn a_key_over_its_rate_is_refused_before_it_sends() {
     let rig = Rig::with_rate(1, 2).await;
     let account = rig.account(10).await;
     let key = with_key(&account.live.token.clone().unwrap());
@@ -94,7 +94,7 @@ async fn a_key_over_its_rate_is_told_so_before_it_sends() {
 }
 
 #[tokio::test]
-async fn what_takes_no_body_does_not_wait_for_one() {
+async fn a_path_without_a_body_does_not_wait_for_one() {
     let rig = Rig::new().await;
     let server = Server::start(rig.app.clone(), ServeLimits::default());
     let length = format!("Content-Length: {MEGABYTE}\r\n");
@@ -109,7 +109,7 @@ async fn what_takes_no_body_does_not_wait_for_one() {
 }
 
 #[tokio::test]
-async fn who_reads_after_sending_gets_the_answer_and_may_go_on() {
+async fn a_client_that_reads_after_sending_gets_the_answer_and_may_reuse_the_connection() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let key = account.live.token.clone().unwrap();

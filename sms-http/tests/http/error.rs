@@ -73,7 +73,7 @@ async fn odd_requests_over_a_socket_get_an_envelope_too() {
 }
 
 #[tokio::test]
-async fn what_is_no_http_is_refused_before_there_is_a_request() {
+async fn invalid_http_is_refused_before_there_is_a_request() {
     let server = Server::start(Sample::new().app, ServeLimits::default());
     let answer = server.ask("NONSENSE\r\n\r\n").await;
     assert_eq!(answer.status, 400);

@@ -180,7 +180,7 @@ fn short() -> (IntakeLimits, ServeLimits) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_asks_properly_is_served_during_a_flood_and_the_flood_is_cut_off() {
+async fn proper_clients_are_served_during_a_flood_and_the_flood_is_cut_off() {
     let (intake, serve) = short();
     let rig = Rig::with_limits(intake).await;
     let account = rig.account(100_000).await;
@@ -199,7 +199,7 @@ async fn who_asks_properly_is_served_during_a_flood_and_the_flood_is_cut_off() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_flood_that_takes_every_place_is_cut_off_and_who_waits_is_served() {
+async fn a_flood_that_takes_every_place_is_cut_off_and_waiting_clients_are_served() {
     let (intake, serve) = short();
     let rig = Rig::with_limits(intake).await;
     let account = rig.account(100).await;

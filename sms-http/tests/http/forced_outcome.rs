@@ -169,7 +169,7 @@ async fn a_throttled_text_goes_at_the_third_attempt() {
 }
 
 #[tokio::test]
-async fn a_text_throttled_for_ever_expires_and_is_refunded() {
+async fn a_message_throttled_forever_expires_and_is_refunded() {
     let rig = Rig::new().await;
     let account = listening(&rig, 5).await;
     let path = send(&account.live, "07700 900911").await;
@@ -186,7 +186,7 @@ async fn a_text_throttled_for_ever_expires_and_is_refunded() {
 }
 
 #[tokio::test]
-async fn a_person_who_answers_stop_is_texted_no_more() {
+async fn a_person_who_answers_stop_gets_no_more_messages() {
     let rig = Rig::new().await;
     let account = listening(&rig, 10).await;
     send(&account.live, "07700 900907").await;

@@ -19,7 +19,7 @@ fn post(path: &str, headers: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_sane_request_id_comes_back_and_another_does_not() {
+async fn a_valid_request_id_is_returned_and_an_invalid_one_is_not() {
     let client = Sample::new().client();
     let sane = client.get("/nowhere").header("X-Request-Id", "My.id_1-2").send().await;
     sane.assert_header("x-request-id", "My.id_1-2");
@@ -59,7 +59,7 @@ async fn a_chunked_body_over_the_limit_is_413() {
 }
 
 #[tokio::test]
-async fn a_client_that_asks_first_is_told_at_once() {
+async fn a_client_that_waits_for_100_continue_is_answered_at_once() {
     let server = Server::start(Sample::new().app, ServeLimits::default());
     let headers = format!("Content-Length: {}\r\nExpect: 100-continue\r\n", 2 * MEGABYTE);
     let refused = server.ask(post("/api/v1/messages", &headers)).await;
@@ -113,7 +113,7 @@ async fn all_bodies_together_are_bounded() {
 }
 
 #[tokio::test]
-async fn answers_are_not_to_be_kept_or_guessed_at() {
+async fn answers_must_not_be_cached_or_sniffed() {
     let client = Sample::new().client();
     let answer = client.get("/api/v1/messages/msg_1").send().await;
     answer.assert_header("cache-control", "no-store");
@@ -130,7 +130,7 @@ async fn a_body_that_does_not_arrive_is_408() {
 }
 
 #[tokio::test]
-async fn a_body_framed_wrongly_is_refused() {
+async fn a_body_that_violates_http_framing_is_refused() {
     let server = Server::start(Sample::new().app, ServeLimits::default());
     let request = post("/api/v1/messages", "Transfer-Encoding: chunked\r\n") + "xyz\r\n";
     let answer = server.ask(request).await;
@@ -138,7 +138,7 @@ async fn a_body_framed_wrongly_is_refused() {
 }
 
 #[tokio::test]
-async fn a_slow_handler_is_answered_for_and_runs_on() {
+async fn a_slow_handler_is_answered_with_503_and_still_runs() {
     let limits = IntakeLimits { handler_timeout: Duration::from_millis(50), ..limits() };
     let sample = Sample::with_limits(limits);
     let response = sample.client().post("/api/v1/messages/wait").send().await;
@@ -182,7 +182,7 @@ fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 #[test]
-fn every_request_is_one_line_without_what_was_sent() {
+fn every_request_is_one_log_line_without_its_content() {
     let text = logged(|| {
         block_on(async {
             let client = Sample::new().client();

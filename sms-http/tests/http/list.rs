@@ -104,7 +104,7 @@ async fn lists_are_listed_newest_first_and_whole_while_more_are_made() {
 }
 
 #[tokio::test]
-async fn contacts_and_numbers_are_added_once_and_what_cannot_be_is_told() {
+async fn contacts_and_numbers_are_added_once_and_invalid_ones_are_reported() {
     let rig = Rig::new().await;
     let account = rig.account(0).await;
     let made = list(&account, "VIP").await;

@@ -104,7 +104,7 @@ async fn an_idempotency_key_means_nothing_to_a_quote() {
 }
 
 #[tokio::test]
-async fn who_has_opted_out_is_told_that_first_by_a_quote_and_by_a_send() {
+async fn an_opt_out_is_reported_first_by_a_quote_and_by_a_send() {
     let rig = Rig::new().await;
     let account = rig.account(100).await;
     account.live.post("/opt-outs", json!({ "phone": "07700 900123" })).await.assert(201);

@@ -124,7 +124,7 @@ async fn numbers_are_taken_in_every_common_format_and_given_back_in_e164() {
 }
 
 #[tokio::test]
-async fn recipients_are_split_checked_and_told_in_the_order_given() {
+async fn recipients_are_split_checked_and_reported_in_the_order_given() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let to = json!([
@@ -222,7 +222,7 @@ async fn the_opt_out_line_stands_on_a_line_of_its_own() {
 }
 
 #[tokio::test]
-async fn what_is_missing_is_named_all_at_once() {
+async fn all_missing_fields_are_named_at_once() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let nothing = account.live.post("/messages", json!({})).await.mistakes();

@@ -56,7 +56,7 @@ async fn each_key_has_its_own_rate() {
 }
 
 #[tokio::test]
-async fn whatever_is_asked_with_a_key_counts() {
+async fn every_request_with_a_key_counts() {
     let rig = Rig::with_rate(1, 4).await;
     let account = rig.account(10).await;
     account.live.get("/messages/x").await.assert(404);

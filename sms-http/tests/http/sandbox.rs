@@ -36,7 +36,7 @@ async fn advance(rig: &Rig, seconds: u64) -> Value {
 }
 
 #[tokio::test]
-async fn the_clock_shows_what_the_service_goes_by_and_how_far_it_was_moved() {
+async fn the_clock_shows_the_time_of_the_service_and_how_far_it_was_advanced() {
     let rig = Rig::new().await;
     let shown = |seconds| json!({ "now": moment(seconds), "moved_seconds": seconds });
     assert_eq!(rig.operator().get("/clock").await.ok(), shown(0));
@@ -145,7 +145,7 @@ async fn an_idempotency_key_ends_after_seven_days() {
 }
 
 #[tokio::test]
-async fn what_is_past_its_keep_is_gone_after_a_move() {
+async fn expired_data_is_gone_after_an_advance() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let (path, _) = endpoint(&account, &["message.sent"]).await;
@@ -257,7 +257,7 @@ async fn a_tester_lives_through_the_retries_of_a_webhook_in_moments() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_move_waits_for_an_attempt_under_way_and_does_not_make_it_again() {
+async fn an_advance_waits_for_a_running_attempt_and_does_not_repeat_it() {
     let server = sandbox();
     let key = server.said("Live key");
     let (came, mut seen) = unbounded_channel();
@@ -288,7 +288,7 @@ async fn a_move_waits_for_an_attempt_under_way_and_does_not_make_it_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_sandbox_runs_on_by_itself_between_moves() {
+async fn a_sandbox_goes_on_in_real_time_between_advances() {
     let server = sandbox();
     let key = server.said("Live key");
     let clock = async || data(&server.call("GET", "/admin/v1/clock", TOKEN, &json!({})).await);
@@ -335,7 +335,7 @@ async fn there_is_no_clock_to_move_outside_a_sandbox() {
 }
 
 #[test]
-fn a_sandbox_that_could_not_keep_its_promise_does_not_start() {
+fn a_sandbox_with_a_database_or_a_real_route_does_not_start() {
     for (settings, reason) in [
         (
             [("DATABASE_URL", "postgres://example.com/sms"), ("SMS_ADMIN_TOKEN", TOKEN)],

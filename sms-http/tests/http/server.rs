@@ -43,7 +43,7 @@ fn curl_of(banner: &str) -> (String, String, String) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_first_text_goes_out_as_the_banner_says_and_signed_webhooks_tell_of_it() {
+async fn the_first_message_is_sent_as_the_banner_says_and_signed_webhooks_report_it() {
     let server = Process::start(&[("SMS_WEBHOOK_ALLOW_PRIVATE", "true")]);
     let (receiver, mut received) = receiver().await;
     let (path, key, body) = curl_of(&server.banner);
@@ -99,7 +99,7 @@ async fn endpoints_on_private_addresses_are_refused_unless_allowed() {
 }
 
 #[tokio::test]
-async fn a_request_under_way_is_answered_after_sigterm_and_no_other_is_taken() {
+async fn a_request_in_progress_is_answered_after_sigterm_and_no_other_is_accepted() {
     let server = Process::start(&[]);
     let (addr, key) = (server.addr(), server.said("Live key"));
     let body = json!({ "to": "07700 900123", "body": "x" }).to_string();
@@ -133,7 +133,7 @@ fn sigint_stops_it_too() {
 }
 
 #[tokio::test]
-async fn a_client_that_holds_on_does_not_keep_the_server_from_stopping() {
+async fn an_open_connection_does_not_keep_the_server_from_stopping() {
     let server = Process::start(&[]);
     let mut idle = Client::of(server.addr()).await;
     idle.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n").await;
@@ -206,7 +206,7 @@ fn invalid_settings_are_refused_with_the_reason() {
 }
 
 #[tokio::test]
-async fn an_address_in_use_is_told() {
+async fn an_address_in_use_is_reported() {
     let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = taken.local_addr().unwrap().to_string();
     for settings in [
@@ -254,7 +254,7 @@ async fn the_operators_listener_is_apart_from_the_public_one() {
 }
 
 #[tokio::test]
-async fn metrics_count_requests_and_texts_and_hold_nothing_of_anyone() {
+async fn metrics_count_requests_and_messages_and_hold_no_personal_data() {
     let server = Process::start(&[]);
     let key = server.said("Live key");
     let request = json!({ "to": "07700 900904", "body": "canary" });
@@ -296,7 +296,7 @@ async fn the_rate_limit_is_as_set() {
 }
 
 #[test]
-fn the_log_says_that_nothing_is_kept_and_has_no_colours() {
+fn the_log_says_that_data_will_be_lost_and_has_no_colours() {
     let server = Process::start(&[("SMS_WEBHOOK_ALLOW_PRIVATE", "true")]);
     let line = server.wait_for_log("all data is lost");
     assert!(!line.contains('\u{1b}'), "colours are for terminals");

@@ -45,7 +45,7 @@ fn text(value: &Value) -> &str {
 }
 
 #[tokio::test]
-async fn from_nothing_to_a_first_text_by_commands_alone() {
+async fn commands_alone_lead_from_nothing_to_a_first_message() {
     let operator = Operator::new();
     let account = operator.told(&["account", "create", "--name", "Bookings", "--credits", "5"]);
     assert_eq!((&account["status"], &account["credits"]), (&json!("pending"), &json!(5)));
@@ -87,7 +87,7 @@ async fn accounts_keys_credits_and_numbers_are_managed() {
 }
 
 #[tokio::test]
-async fn routes_are_told() {
+async fn the_routes_are_shown() {
     let routes = Operator::new().told(&["routes"]);
     assert_eq!((&routes[0]["name"], &routes[0]["state"]), (&json!("simulator"), &json!("ready")));
     assert_eq!((&routes[0]["default"], &routes[1]), (&json!(true), &Value::Null));

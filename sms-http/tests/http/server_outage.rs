@@ -96,7 +96,7 @@ fn says_try_again(answer: &Answer) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn while_the_database_is_away_callers_are_told_to_come_back_and_nothing_is_lost_or_doubled() {
+async fn while_the_database_is_down_callers_are_told_to_retry_and_nothing_is_lost_or_repeated() {
     let database = cluster().create(None).await;
     let url = cluster().url(&database);
     let target = url.split('@').nth(1).and_then(|rest| rest.split('/').next()).unwrap();

@@ -67,7 +67,7 @@ pub(crate) async fn until_status(server: &Process, key: &str, id: &str, status: 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_accepted_is_there_after_a_kill_and_goes_out() {
+async fn accepted_messages_survive_a_kill_and_are_sent() {
     let database = cluster().create(None).await;
     let url = cluster().url(&database);
     let first = start_unlimited(&url);
@@ -108,7 +108,7 @@ async fn two_servers_share_a_database_and_a_key_made_by_one_serves_at_the_other(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_tables_can_be_brought_up_to_date_by_a_command_as_often_as_one_likes() {
+async fn the_migrate_command_can_be_repeated() {
     let database = cluster().create(None).await;
     let url = cluster().url(&database);
     for _ in 0..2 {
@@ -122,7 +122,7 @@ async fn the_tables_can_be_brought_up_to_date_by_a_command_as_often_as_one_likes
 }
 
 #[test]
-fn a_database_that_does_not_answer_is_told_without_its_password() {
+fn a_database_that_does_not_answer_is_reported_without_its_password() {
     let url = "postgres://user:password@127.0.0.1:1/sms";
     let output = run(&[], &[("DATABASE_URL", url), ("SMS_ADMIN_TOKEN", TOKEN)]);
     let told = String::from_utf8(output.stderr).unwrap();
@@ -132,7 +132,7 @@ fn a_database_that_does_not_answer_is_told_without_its_password() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_other_crates_tell_at_debug_is_not_logged_whatever_is_asked_for() {
+async fn debug_lines_of_other_crates_are_never_logged() {
     let cluster = cluster();
     let database = cluster.create(None).await;
     // What is misspelt in an address is told with its value, which may be the password.

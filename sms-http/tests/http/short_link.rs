@@ -23,7 +23,7 @@ async fn now(account: &Account, link: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_hit_leads_to_the_url_and_counts() {
+async fn a_click_redirects_to_the_url_and_counts() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let mut expected = link(&account, "https://example.com/menu?a=b#c").await;
@@ -58,7 +58,7 @@ async fn head_answers_as_get_does_and_does_not_count() {
 }
 
 #[tokio::test]
-async fn every_hit_is_told_to_the_endpoints_that_want_it() {
+async fn every_click_is_reported_to_the_endpoints_that_subscribe() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let link = link(&account, "https://example.com/menu").await;
@@ -173,7 +173,7 @@ async fn following_needs_no_key_and_knows_no_rate_limit() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn two_hundred_hits_at_once_count_two_hundred_and_are_each_told() {
+async fn two_hundred_clicks_at_once_are_all_counted_and_reported() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     endpoint(&account, &["link.clicked"]).await;

@@ -33,7 +33,7 @@ async fn clicks(server: &Process, key: &str, link: &Value) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn people_get_their_page_while_their_hits_cannot_be_counted() {
+async fn people_are_redirected_while_their_clicks_cannot_be_counted() {
     let database = cluster().create(None).await;
     let url = cluster().url(&database);
     let server = start_unlimited(&url);
@@ -74,7 +74,7 @@ async fn people_get_their_page_while_their_hits_cannot_be_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hits_at_two_servers_at_once_are_all_counted() {
+async fn clicks_at_two_servers_at_once_are_all_counted() {
     let database = cluster().create(None).await;
     let url = cluster().url(&database);
     let servers = [start_unlimited(&url), start_unlimited(&url)];

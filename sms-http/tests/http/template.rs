@@ -193,7 +193,7 @@ async fn a_template_is_sent_when_the_body_is_empty() {
 }
 
 #[tokio::test]
-async fn a_quote_for_nobody_tells_the_encoding_of_the_template() {
+async fn a_quote_without_recipients_shows_the_encoding_of_the_template() {
     let rig = Rig::new().await;
     let account = rig.account(0).await;
     let made = template(&account.live, "Table", "д").await;

@@ -40,7 +40,7 @@ pub(crate) async fn endpoint(account: &Account, events: &[&str]) -> (String, Str
 }
 
 #[tokio::test]
-async fn an_endpoint_is_made_with_a_secret_that_is_shown_this_once() {
+async fn a_new_endpoint_has_a_secret_that_is_shown_only_once() {
     let rig = Rig::new().await;
     let account = rig.account(0).await;
     let input = json!({
@@ -290,7 +290,7 @@ async fn a_test_that_fails_is_not_retried_and_does_not_count() {
 }
 
 #[tokio::test]
-async fn an_endpoint_hears_what_it_asked_for_and_only_while_it_is_on() {
+async fn an_endpoint_gets_the_events_it_subscribes_to_only_while_it_is_enabled() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let (path, _) = endpoint(&account, &["message.delivered"]).await;

@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 
 use super::Rule;
 
-/// Stands in the title of a schema that must not be made nullable; the document drops it.
+/// The title that marks a schema as not nullable. The rewrite of the document removes it.
 pub(crate) const NOT_NULL_TITLE: &str = "x-not-null";
 
-/// The schema of a body under way.
+/// Builds the schema of a body.
 pub struct Form<'r> {
     registry: &'r mut Registry,
     schema: MetaSchema,
@@ -36,7 +36,7 @@ impl<'r> Form<'r> {
         Self { registry, schema, example: Map::new(), has_example: false }
     }
 
-    /// Adds a field that has to be there.
+    /// Adds a required field.
     pub fn required<T>(&mut self, field: Field, rule: &impl Rule<Value = T>) {
         self.schema.required.push(field.0);
         self.add(field, rule, None);
@@ -47,7 +47,7 @@ impl<'r> Form<'r> {
         self.add(field, rule, None);
     }
 
-    /// Adds a field that may be absent, but not null.
+    /// Adds a field that may be absent but not null.
     pub fn given<T>(&mut self, field: Field, rule: &impl Rule<Value = T>) {
         self.add(field, rule, Some(NOT_NULL_TITLE.to_owned()));
     }
@@ -57,7 +57,7 @@ impl<'r> Form<'r> {
         self.add(field, rule, None);
     }
 
-    /// The schema. It has an example where a field has one; the others are null in it.
+    /// The schema. It has an example if any field has one; the other fields are null in it.
     pub fn finish(self) -> MetaSchema {
         let example = self.has_example.then_some(Value::Object(self.example));
         MetaSchema { example, ..self.schema }
@@ -73,13 +73,13 @@ impl<'r> Form<'r> {
     }
 }
 
-/// A doc comment, if there is one. The document trims its lines.
+/// A doc comment, if there is one. The rewrite of the document trims its lines.
 fn told(description: &'static str) -> Option<&'static str> {
     Some(description).filter(|text| !text.is_empty())
 }
 
 /// Declares the body of a request: each field once, with its rule, its description and its value in
-/// the example. It yields the struct, the parser that finds every bad field, and the schema.
+/// the example. It generates the struct, the parser that finds every invalid field, and the schema.
 ///
 /// `required f: T` is a `T`; `optional` and `given` are an `Option<T>`; `patch` is an
 /// `Option<Option<T>>`. Rules are those of [`fields`](crate::web::fields).

@@ -7,7 +7,7 @@ use super::rule::{Rule, inline, note, wrong_type};
 use crate::web::field_error::{FieldCode, FieldErrors};
 use crate::web::json::Path;
 
-/// An array whose items all follow one rule; bound it with [`List::max`].
+/// An array whose items all follow one rule. Limit it with [`List::max`].
 pub fn list<R: Rule>(item: R) -> List<R> {
     List { item, min_items: 0, max_items: usize::MAX }
 }
@@ -28,7 +28,7 @@ impl<R> List<R> {
         self
     }
 
-    /// At most this many items. The items of a longer array are not looked at.
+    /// At most this many items. The items of a longer array are not checked.
     #[must_use]
     pub fn max(mut self, items: usize) -> Self {
         self.max_items = items;
@@ -50,7 +50,7 @@ impl<R: Rule> Rule for List<R> {
         };
         let (count, least, most) = (items.len(), self.min_items, self.max_items);
         if count > most {
-            let message = format!("the array may have up to {most} items, it has {count}");
+            let message = format!("the array must have at most {most} items; it has {count}");
             return note(path, errors, FieldCode::TooMany, message);
         }
         if count < least {

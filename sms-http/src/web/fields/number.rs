@@ -15,7 +15,7 @@ pub fn whole(range: RangeInclusive<i64>) -> Whole {
     Whole { range, refused: None }
 }
 
-/// A whole number within the range, which does not go below zero.
+/// A whole number within the range, which must not include negative numbers.
 pub fn count(range: RangeInclusive<u64>) -> Count {
     Count { range }
 }
@@ -33,7 +33,7 @@ pub struct Whole {
 }
 
 impl Whole {
-    /// Any number of the range but this one.
+    /// Refuses one number of the range.
     #[must_use]
     pub fn but(mut self, refused: i64) -> Self {
         self.refused = Some(refused);
@@ -104,7 +104,7 @@ where
         WholeNumber::Fits(whole) => N::try_from(whole).ok().filter(|whole| range.contains(whole)),
     };
     fits.or_else(|| {
-        let message = format!("the number must be from {} to {}", range.start(), range.end());
+        let message = format!("the number must be between {} and {}", range.start(), range.end());
         note(path, errors, FieldCode::OutOfRange, message)
     })
 }
@@ -124,7 +124,7 @@ enum WholeNumber {
 }
 
 fn whole_number(number: &Number) -> WholeNumber {
-    /// Up to here every whole number has an `f64` of its own.
+    /// Up to here an `f64` represents every whole number exactly.
     const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
 
     if let Some(whole) = number.as_i64() {

@@ -11,7 +11,7 @@ use super::{Fields, FromFields};
 use crate::web::field_error::{FieldCode, FieldErrors};
 use crate::web::json::Path;
 
-/// An object with fields of its own.
+/// An object with declared fields.
 pub fn object<T: FromFields>() -> Object<T> {
     Object { fields: PhantomData }
 }
@@ -32,7 +32,7 @@ impl<T: FromFields> Rule for Object<T> {
 
     fn read(&self, value: Value, path: &Path<'_>, errors: &mut FieldErrors) -> Option<T> {
         match value {
-            // A field of it that is wrong has its own stand-in, so the object is whole.
+            // An invalid field has a placeholder, so the object is complete.
             Value::Object(object) => Some(T::from_fields(&mut Fields::new(object, path, errors))),
             _ => wrong_type(path, errors, "an object"),
         }
@@ -66,7 +66,7 @@ impl Rule for JsonObject {
             return wrong_type(path, errors, "an object");
         };
         if object.iter().any(|(key, value)| key.contains('\0') || holds_nul(value)) {
-            let message = "a key or text in it holds the character U+0000";
+            let message = "a key or string in it contains the character U+0000";
             return note(path, errors, FieldCode::InvalidCharacter, message);
         }
         Some(object)

@@ -13,7 +13,7 @@ use crate::web::choice::{Choices, Named, allowed_values, find};
 use crate::web::field_error::{FieldCode, FieldErrors};
 use crate::web::json::Path;
 
-/// A string of any length; narrow it with [`Text::min`], [`Text::max`] and [`Text::checked`].
+/// A string of any length. Restrict it with [`Text::min`], [`Text::max`] and [`Text::checked`].
 pub fn text() -> Text {
     let max_chars = usize::MAX;
     Text { min_chars: 0, max_chars, documented_max: None, pattern: None, check: None }
@@ -37,7 +37,7 @@ pub fn choice<E: Choices>() -> OneOf<E> {
 /// What is wrong with a value, for programs and for people.
 pub type Mistake = (&'static str, String);
 
-/// Whether a text has a form of the domain's.
+/// Checks a string by a rule of the domain.
 pub type Check = fn(&str) -> Result<(), Mistake>;
 
 /// See [`text`].
@@ -66,28 +66,28 @@ impl Text {
         self
     }
 
-    /// At most this many characters; the document does not say so.
+    /// At most this many characters, without a mention in the document.
     #[must_use]
     pub fn undocumented_max(mut self, chars: usize) -> Self {
         self.max_chars = chars;
         self
     }
 
-    /// At most this many characters, says the document; the domain counts them.
+    /// At most this many characters according to the document. The domain counts them.
     #[must_use]
     pub fn documented_max(mut self, chars: usize) -> Self {
         self.documented_max = Some(chars);
         self
     }
 
-    /// Has this form, says the document; [`Text::checked`] sees to it.
+    /// Has this format according to the document. [`Text::checked`] checks it.
     #[must_use]
     pub fn pattern(mut self, pattern: &'static str) -> Self {
         self.pattern = Some(pattern);
         self
     }
 
-    /// Of a form of the domain's. Checked where the length is right.
+    /// Adds a check by the domain. It runs only if the length is valid.
     #[must_use]
     pub fn checked(mut self, check: Check) -> Self {
         self.check = Some(check);
@@ -125,19 +125,19 @@ impl Rule for Text {
     }
 }
 
-/// The checks every text goes through, in bodies and in parameters.
+/// The checks of every string, in bodies and in parameters.
 pub(crate) fn check_text(
     text: &str,
     min_chars: usize,
     max_chars: usize,
 ) -> Result<(), (FieldCode, String)> {
     if text.contains('\0') {
-        let message = "the text holds the character U+0000".to_owned();
+        let message = "the text must not contain the character U+0000".to_owned();
         return Err((FieldCode::InvalidCharacter, message));
     }
     let chars = text.chars().count();
     if chars > max_chars {
-        let message = format!("the text may have up to {max_chars} characters, it has {chars}");
+        let message = format!("the text must have at most {max_chars} characters; it has {chars}");
         return Err((FieldCode::TooLong, message));
     }
     if chars < min_chars {
@@ -206,15 +206,15 @@ impl Rule for Moment {
     }
 }
 
-/// Reads an RFC 3339 date-time; a leap second counts as the second after it.
+/// Reads an RFC 3339 date-time. A leap second counts as the next second.
 pub(crate) fn parse_moment(text: &str) -> Result<DateTime<Utc>, (FieldCode, &'static str)> {
-    const FORM: &str = "the text is not an RFC 3339 date-time, as 2026-11-21T07:07:10.123Z";
+    const FORM: &str = "the text is not an RFC 3339 date-time such as 2026-11-21T07:07:10.123Z";
     const YEARS: &str = "the date-time must be in the years 1 to 9999";
 
     let moment =
         DateTime::parse_from_rfc3339(text).map_err(|_| (FieldCode::InvalidFormat, FORM))?.to_utc();
-    // chrono keeps a leap second as nanoseconds beyond a whole second; printed back it would be a
-    // time that many readers refuse.
+    // chrono keeps a leap second as nanoseconds beyond a whole second. Printed, it would be a time
+    // that many parsers refuse.
     let nanos = TimeDelta::nanoseconds(i64::from(moment.timestamp_subsec_nanos()));
     DateTime::from_timestamp(moment.timestamp(), 0)
         .and_then(|second| second.checked_add_signed(nanos))

@@ -150,7 +150,7 @@ const OF_ANY_API: [&Failure; 10] = [
     &UNAVAILABLE,
 ];
 
-/// An error without specifics.
+/// No details.
 pub fn no_details() -> Value {
     Value::Null
 }
@@ -163,7 +163,7 @@ fn bad_field() -> Value {
     }])
 }
 
-/// The failures that an operation has by its form.
+/// The failures that follow from whether an operation needs a key and takes a body.
 pub(super) fn shared(
     with_key: bool,
     has_body: bool,
@@ -206,7 +206,7 @@ impl Failure {
     }
 }
 
-/// The failure that a handler's response is: it says the name alone.
+/// The failure that a handler's response stands for. The response has only its name.
 pub(super) fn named(
     response: &Value,
     status: &str,
@@ -239,20 +239,20 @@ pub(super) fn headers() -> Value {
     };
     json!({
         "X-Request-Id": header(
-            "The id of the request: the caller's own if it sent a sane one (1 to 128 of \
+            "The id of the request: the caller's if it sent a valid one (1 to 128 of \
              `A-Z a-z 0-9 . _ -`), else a new one.",
             &text,
         ),
-        "Retry-After": header("Seconds to wait before the next try.", &whole),
-        "RateLimit-Limit": header("How many requests a key may make at once.", &whole),
-        "RateLimit-Remaining": header("How many more requests would pass right now.", &whole),
-        "RateLimit-Reset": header("Seconds until all of the limit would pass again.", &whole),
+        "Retry-After": header("Seconds to wait before a retry.", &whole),
+        "RateLimit-Limit": header("The most requests that a key may make in a burst.", &whole),
+        "RateLimit-Remaining": header("How many more requests the key may make right now.", &whole),
+        "RateLimit-Reset": header("Seconds until the full burst is available again.", &whole),
         "WWW-Authenticate": header("Always `Bearer`.", &text),
         "Allow": header("The methods of the path.", &text),
     })
 }
 
-/// A response that is described inline, with the headers that every answer has.
+/// Adds the headers of every answer to a response that is described inline.
 pub(super) fn with_headers(mut response: Value, counted: bool) -> Value {
     let mut names = vec!["X-Request-Id"];
     if counted {
@@ -276,16 +276,15 @@ pub(super) fn add_schemas(schemas: &mut Map<String, Value>) {
             "properties": {
                 "code": {
                     "type": "string",
-                    "description": "Stable; what programs branch on.",
+                    "description": "A stable code, for programs.",
                     "examples": ["validation_failed"],
                 },
                 "message": {
                     "type": "string",
-                    "description": "For people; may change.",
+                    "description": "A message for people; it may change.",
                 },
                 "details": {
-                    "description": "Specifics, if there are any: the fields that are not valid, \
-                                    or an object.",
+                    "description": "Details, if any: the invalid fields, or an object.",
                     "anyOf": [
                         {
                             "type": "array",
@@ -304,13 +303,12 @@ pub(super) fn add_schemas(schemas: &mut Map<String, Value>) {
         "properties": {
             "field": {
                 "type": "string",
-                "description": "The path of the field, as `rows[3].phone`, or the name of the \
+                "description": "The path of the field, such as `rows[3].phone`, or the name of the \
                                 parameter; empty for the body as a whole.",
             },
             "code": {
                 "type": "string",
-                "description": "What is wrong, for programs. Fields that have rules of their own \
-                                add codes to these.",
+                "description": "What is wrong, for programs. Some fields add codes to these.",
                 "examples": codes,
             },
             "message": { "type": "string", "description": "What is wrong, for people." },

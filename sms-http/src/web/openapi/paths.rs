@@ -1,8 +1,8 @@
-//! The paths of the framework's document, with the operations of each put together.
+//! Merges the path items of the framework's document.
 //!
-//! The framework writes a path once for every struct of handlers that has operations on it. In JSON
-//! that is the same key twice, of which an ordinary parser keeps the last: the document would lose
-//! operations that are served.
+//! The framework writes a path once for every struct of handlers with operations on it. So the JSON
+//! repeats keys, of which an ordinary parser keeps only the last, and the document would lose
+//! operations.
 
 use std::fmt;
 
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_that_stands_twice_keeps_all_its_operations() {
+    fn a_repeated_path_keeps_all_its_operations() {
         let spec = r#"{"openapi":"3.0.0","paths":{"/a":{"get":1},"/b":{},"/a":{"post":2}}}"#;
         assert_eq!(Value::from(merged(spec)), json!({ "/a": { "get": 1, "post": 2 }, "/b": {} }));
     }

@@ -1,36 +1,36 @@
-//! What a document says of a whole API, beside what its handlers say.
+//! Facts about a whole API that the document states and no handler does.
 
 use serde_json::{Value, json};
 
 use super::failure::{Failure, Rate};
 
-/// What is to be said about a whole API beside its handlers.
+/// Facts about a whole API that no handler states.
 #[derive(Debug, Clone)]
 pub struct DocumentRules {
-    /// The name of the security scheme, as `ApiKey`.
+    /// The name of the security scheme, such as `ApiKey`.
     pub key_name: &'static str,
     /// What the key is and where it comes from.
     pub key_description: &'static str,
     /// Operation ids that need no key.
     pub without_key: &'static [&'static str],
-    /// Whether the requests of a key are counted.
+    /// Whether the requests of a key are limited.
     pub rate: Rate,
-    /// The path of the document itself, if it is served.
+    /// The operation that returns the document, if it is served.
     pub own_path: Option<OwnPath>,
-    /// The failures of the domain, which single operations have.
+    /// The failures of the domain, which only some operations have.
     pub failures: &'static [&'static Failure],
 }
 
-/// The operation that reads the document itself. It is served beside the handlers, so that the
-/// framework does not know of it.
+/// The operation that returns the document. No handler serves it, so the framework does not know
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnPath {
-    /// The section it stands in.
+    /// The section of the operation.
     pub tag: &'static str,
 }
 
 impl OwnPath {
-    /// What the operation is called.
+    /// The id of the operation.
     pub const OPERATION_ID: &'static str = "openapi_get";
 
     pub(super) fn item(self) -> Value {

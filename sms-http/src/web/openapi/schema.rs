@@ -1,9 +1,8 @@
-//! One schema of OpenAPI 3.0 becomes one of 3.1, which is JSON Schema of 2020-12.
+//! Converts a schema of OpenAPI 3.0 to 3.1, which is JSON Schema 2020-12.
 //!
-//! The framework writes an optional field as one that is merely not required, whereas it sends
-//! null and takes null. So a field that is neither required nor has a default may be null here,
-//! unless it is a field [`given`](crate::web::fields::Fields::given); and what
-//! we produce has all its fields always.
+//! The framework describes an optional field only as not required, although it sends and accepts
+//! null. So here a field that is neither required nor has a default may be null, unless it is
+//! [`given`](crate::web::fields::Fields::given). Answers always have all their fields.
 
 use serde_json::{Map, Number, Value, json};
 
@@ -14,7 +13,7 @@ use crate::web::fields::form::NOT_NULL_TITLE;
 pub(super) enum Direction {
     /// The client: optional fields may be left out.
     Accepted,
-    /// We: every field is there.
+    /// The server: every field is present.
     Produced,
 }
 
@@ -48,7 +47,7 @@ pub(super) fn rewrite(schema: &mut Value, direction: Direction) {
     }
 }
 
-/// Trims the lines of a description: a doc comment's begin with a space.
+/// Trims the lines of a description: lines of a doc comment start with a space.
 fn trim_description(schema: &mut Map<String, Value>) {
     if let Some(Value::String(text)) = schema.get_mut("description") {
         let lines: Vec<&str> = text.trim().lines().map(str::trim).collect();
@@ -114,8 +113,8 @@ fn rewrite_properties(schema: &mut Map<String, Value>, direction: Direction) {
     }
 }
 
-/// `{ description, allOf: [{ $ref }, { description }] }` is how the framework describes a
-/// reference; in 3.1 a description may stand beside it.
+/// The framework describes a reference as `{ description, allOf: [{ $ref }, { description }] }`. In
+/// 3.1 the description may be next to the reference.
 fn flatten_described_reference(schema: &mut Map<String, Value>) {
     let Some([reference, notes]) = schema.get("allOf").and_then(Value::as_array).map(Vec::as_slice)
     else {
@@ -153,9 +152,9 @@ fn rewrite_bounds(schema: &mut Map<String, Value>) {
     }
 }
 
-/// The framework keeps bounds as floating point: `1.0` reads better as `1`.
+/// The framework keeps bounds as floating point. `1.0` is written as `1`.
 fn write_whole(value: &mut Value) {
-    /// Up to here every whole number has an `f64` of its own.
+    /// Up to here an `f64` represents every whole number exactly.
     const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
 
     let whole = value

@@ -1,7 +1,7 @@
-//! What a parameter may hold: [`ParamValue`] and the kinds there are.
+//! The types of parameters: [`ParamValue`] and its implementations.
 //!
-//! Texts, whole numbers, enums, booleans and date-times; `Option` of any of them for a parameter
-//! that may be left out. What a value means (whether a cursor is one of ours) is for the handler.
+//! There are strings, whole numbers, enums, booleans and date-times, and `Option` of each for an
+//! optional parameter. The handler interprets the value, for example a cursor.
 
 use chrono::{DateTime, Utc};
 use poem_openapi::registry::{MetaSchema, MetaSchemaRef, Registry};
@@ -12,7 +12,7 @@ use crate::web::choice::{Choices, Named, allowed_values, find};
 use crate::web::field_error::FieldCode;
 use crate::web::fields::text::{check_text, parse_moment};
 
-/// The largest page there is.
+/// The most items per page.
 const MAX_LIMIT: i64 = 100;
 
 /// What is wrong with a parameter, for programs and for people.
@@ -20,10 +20,9 @@ pub type Mistake = (FieldCode, String);
 
 /// A value that a query or header parameter may have.
 ///
-/// The default is the value of a parameter that is absent, if it may be, and the stand-in after a
-/// mistake.
+/// The default is the value of an absent optional parameter, and the placeholder after an error.
 pub trait ParamValue: Default + Send + Sync {
-    /// Whether the parameter has to be given.
+    /// Whether the parameter is required.
     const REQUIRED: bool;
 
     /// How the OpenAPI document describes the value.
@@ -32,7 +31,7 @@ pub trait ParamValue: Default + Send + Sync {
     /// Adds the schemas that [`schema`](Self::schema) refers to.
     fn register(_registry: &mut Registry) {}
 
-    /// Reads the value; the text is not empty.
+    /// Reads the value from a string, which is not empty.
     fn parse(text: &str) -> Result<Self, Mistake>;
 
     /// The value of a parameter that was not given.
@@ -45,7 +44,7 @@ pub trait ParamValue: Default + Send + Sync {
     }
 }
 
-/// A parameter that may be left out.
+/// An optional parameter.
 impl<T: ParamValue> ParamValue for Option<T> {
     const REQUIRED: bool = false;
 
@@ -62,7 +61,7 @@ impl<T: ParamValue> ParamValue for Option<T> {
     }
 }
 
-/// The size of a page: 1 to 100, 25 if left out.
+/// The size of a page: 1 to 100, 25 by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit(pub u32);
 
@@ -108,7 +107,7 @@ impl<const LEAST: i64, const MOST: i64> ParamValue for Whole<LEAST, MOST> {
     }
 }
 
-/// A text of up to `MAX` characters: a search, a cursor, an id.
+/// A string of up to `MAX` characters: a search, a cursor, an id.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Text<const MAX: usize>(pub String);
 
@@ -152,7 +151,7 @@ impl<E: Choices> ParamValue for Option<Named<E>> {
     }
 }
 
-/// `true` or `false`, spelt so.
+/// `true` or `false`, in lower case.
 impl ParamValue for bool {
     const REQUIRED: bool = true;
 
@@ -181,8 +180,8 @@ impl ParamValue for DateTime<Utc> {
     }
 
     fn parse(text: &str) -> Result<Self, Mistake> {
-        // An offset's plus that was not encoded arrives as a space; there is nothing else that a
-        // space in that place could mean.
+        // A plus sign of an offset that was not URL-encoded arrives as a space. Nothing else could
+        // put a space there.
         let text = text.replace(' ', "+");
         parse_moment(&text).map_err(|(code, message)| (code, message.to_owned()))
     }
@@ -204,9 +203,9 @@ fn parse_whole(text: &str, least: i64, most: i64) -> Result<i64, Mistake> {
         let message = "the value must be a whole number".to_owned();
         return Err((FieldCode::WrongType, message));
     }
-    // What does not parse now has too many digits, and so is out of range as well.
+    // A number that does not parse here has too many digits, so it is out of range too.
     text.parse().ok().filter(|number| (least..=most).contains(number)).ok_or_else(|| {
-        let message = format!("the number must be from {least} to {most}");
+        let message = format!("the number must be between {least} and {most}");
         (FieldCode::OutOfRange, message)
     })
 }
