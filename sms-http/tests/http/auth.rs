@@ -1,4 +1,4 @@
-//! Who is let in: keys, and the answer that tells nothing to whoever has none.
+//! Authentication: API keys, and the uniform answer to requests without a valid one.
 
 use std::time::Duration;
 

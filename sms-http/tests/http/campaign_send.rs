@@ -1,4 +1,4 @@
-//! `/campaigns/{id}/send` and `/cancel`, and what becomes of the texts.
+//! `/campaigns/{id}/send` and `/cancel`, and the results of the messages.
 
 use std::time::Duration;
 
@@ -94,7 +94,7 @@ async fn a_launch_costs_what_a_quote_to_the_list_says() {
         let joining = json!({ "contact_ids": [contact["id"]] });
         account.live.post(&members, joining).await.assert(200);
     }
-    // 157 septets and the name: one part for Ann, two for Beatrice.
+    // 157 septets and the name: one segment for Ann, two for Beatrice.
     let body = format!("{}{{first_name}}", "x".repeat(157));
     let request = json!({ "body": body, "list_id": list });
     let quote = account.live.post("/messages/quote", request).await.ok();
@@ -310,7 +310,7 @@ async fn an_account_that_may_not_send_may_not_launch() {
     for (status, code) in [("pending", "account_pending"), ("suspended", "account_suspended")] {
         rig.operator().patch(&at, json!({ "status": status })).await.assert(200);
         launch(&account.live, &made, json!({})).await.refused(403, code);
-        // An invalid request is that, whoever asks.
+        // An invalid request is refused, whoever the caller is.
         let wrong = json!({ "schedule_at": "soon" });
         launch(&account.live, &made, wrong).await.refused(422, "validation_failed");
     }
@@ -354,7 +354,7 @@ async fn a_cancel_takes_back_what_has_not_left() {
     let made = draft_to(&account, 5).await;
     cancel(&account.live, &made).await.refused(409, "campaign_not_cancellable");
     launch(&account.live, &made, json!({})).await.assert(200);
-    // Two are in the hands of a worker that has not said what became of them.
+    // A worker has claimed two and not recorded their outcome yet.
     let at = rig.sms.now();
     let until = at.plus(Duration::from_secs(30));
     let lease = sms_core::dispatch::Lease { token: sms_core::dispatch::LeaseToken(1), until };
@@ -388,7 +388,7 @@ async fn a_cancel_takes_back_what_has_not_left() {
         assert_eq!((&refund["campaign_id"], &refund["amount"]), (&made["id"], &json!(1)));
     }
     assert_eq!(refunds.count(), 3);
-    // The lease runs out, and another worker hands the two over.
+    // The lease expires, and another worker submits the two.
     rig.pass(31).await;
     let after = account.live.get(&path(&made)).await.ok();
     assert_eq!((&after["status"], count(&after, "sent")), (&json!("cancelled"), 2));

@@ -168,7 +168,7 @@ async fn who_begins_with_http2_is_closed_at_once() {
 
 #[tokio::test]
 async fn many_connections_at_the_same_moment_are_all_accepted() {
-    // Nobody accepts: all of them wait in the line.
+    // Nothing accepts them, so all of them wait in the backlog.
     let listener = listen("127.0.0.1:0".parse().unwrap()).unwrap();
     let addr = listener.local_addr().unwrap();
     let mut crowd = Vec::new();

@@ -14,7 +14,7 @@ use crate::rig::{Account, Rig};
 /// The account's own number.
 pub(crate) const OURS: &str = "07700 900950";
 
-/// An account with a number of its own.
+/// An account with a dedicated number.
 pub(crate) async fn inbox(rig: &Rig, credits: u32) -> Account {
     let account = rig.account(credits).await;
     let number = json!({ "phone_number": OURS, "account_id": account.id.to_string() });
@@ -22,7 +22,7 @@ pub(crate) async fn inbox(rig: &Rig, credits: u32) -> Account {
     account
 }
 
-/// Someone texts the account's number.
+/// Someone sends a message to the account's number.
 pub(crate) async fn texts(rig: &Rig, from: &str, body: &str) -> Value {
     let text = json!({ "from": from, "to": OURS, "body": body });
     rig.operator().post("/inbound", text).await.created()
@@ -84,7 +84,7 @@ async fn conversations_are_listed_newest_activity_first_page_by_page() {
     let first = account.live.get("/conversations").await.assert(200);
     let page = first.json["data"].as_array().unwrap();
     assert_eq!(page.len(), 25);
-    // Whoever moves meanwhile moves ahead; nobody else is missed or shown twice.
+    // Conversations with new messages move to the front; no other is skipped or repeated.
     texts(&rig, "07700 900204", "Hello").await;
     texts(&rig, "07700 900229", "Hello").await;
     let cursor = first.json["meta"]["next_cursor"].as_str().unwrap();

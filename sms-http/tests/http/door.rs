@@ -1,4 +1,4 @@
-//! Who may send a body: whether a request may come in is decided, and answered, by its head.
+//! Admission: a request is admitted or refused by its head, before it may send a body.
 
 use serde_json::json;
 use sms_http::web::serve::ServeLimits;
@@ -63,7 +63,7 @@ async fn without_a_key_nothing_is_said_of_the_body() {
             "Transfer-Encoding: chunked\r\n".to_owned(),
             "Content-Length: 10\r\nContent-Encoding: gzip\r\n".to_owned(),
             format!("Content-Length: 10\r\n{}", with_key("cc_live_x")),
-            // Told at once, rather than to go on.
+            // The answer comes at once, instead of `100 Continue`.
             "Content-Length: 10\r\nExpect: 100-continue\r\n".to_owned(),
         ] {
             let answer = server.ask(head(path, &headers)).await;
@@ -81,7 +81,7 @@ async fn a_key_over_its_rate_is_refused_before_it_sends() {
     let key = with_key(&account.live.token.clone().unwrap());
     let server = Server::start(rig.app.clone(), ServeLimits::default());
     let large = format!("{key}Expect: 100-continue\r\nContent-Length: {}\r\n", 2 * MEGABYTE);
-    // One that is refused for its body has been counted, and says so.
+    // A request that is refused for its body has been counted, as its headers show.
     for remaining in ["1", "0"] {
         let refused = server.ask(head("/api/v1/messages", &large)).await;
         assert_eq!(said(&refused), (413, "payload_too_large".to_owned()));

@@ -23,7 +23,7 @@ fn case(
     Case { method, path: path.to_owned(), body, mistakes: mistakes.to_vec() }
 }
 
-/// A text of this many characters.
+/// A string of this many characters.
 fn long(characters: usize) -> String {
     "x".repeat(characters)
 }

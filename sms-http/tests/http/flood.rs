@@ -1,5 +1,5 @@
-//! Floods of sockets that are slow or silent on purpose: whoever asks properly is served all the
-//! same, and the others are cut off.
+//! Floods of sockets that are slow or silent on purpose: proper clients are still served, and the
+//! others are cut off.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::rig::{Account, Client, Rig};
 
-/// What becomes of a text: its status, its error, the statuses of its history, the events told of
-/// it, and what it cost in the end.
+/// The outcome of a message: its status, its error, the statuses of its history, its webhook
+/// events, and its final cost.
 struct Fate {
     number: &'static str,
     status: &'static str,

@@ -1,4 +1,4 @@
-//! Endpoints for webhooks that answer as they are told and keep what they were sent.
+//! Webhook endpoints that give a chosen answer and record what they receive.
 
 use std::sync::Mutex;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! `/keywords`: words that are answered when people text them.
+//! `/keywords`: words that trigger a reply.
 
 use std::time::Duration;
 
@@ -126,7 +126,7 @@ async fn reserved_words_and_words_in_use_are_refused() {
     account.live.patch(&pasta, taken.clone()).await.refused(409, "keyword_exists");
     account.live.patch(&at, taken.clone()).await.assert(200);
     keyword(&other, taken).await;
-    // What is invalid is told before what is in use.
+    // An invalid word is reported before one that is in use.
     let body = json!({ "keyword": "pizza", "reply": 5 });
     account.live.post("/keywords", body).await.mistake("reply", "wrong_type");
 }

@@ -28,7 +28,7 @@ fn request(to: impl Into<Value>, body: &str) -> Value {
     json!({ "to": to.into(), "body": body, "track_links": true })
 }
 
-/// Sends a text with one tracked link to one person; the link.
+/// Sends a message with one tracked link to one recipient; returns the link.
 pub(crate) async fn link(account: &Account, url: &str) -> Value {
     let sent = account.live.post("/messages", request("07700 900904", url)).await.created();
     let message = sent["messages"][0]["id"].as_str().unwrap().to_owned();

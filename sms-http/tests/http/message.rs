@@ -15,7 +15,7 @@ async fn list(account: &Account, query: &str) -> Vec<Value> {
     page.as_array().unwrap().clone()
 }
 
-/// The ids of the texts that a filter leaves.
+/// The ids of the messages that match a filter.
 async fn found(account: &Account, query: &str) -> Vec<String> {
     list(account, query).await.iter().map(|text| text["id"].as_str().unwrap().to_owned()).collect()
 }

@@ -108,7 +108,7 @@ async fn an_opt_out_is_reported_first_by_a_quote_and_by_a_send() {
     let rig = Rig::new().await;
     let account = rig.account(100).await;
     account.live.post("/opt-outs", json!({ "phone": "07700 900123" })).await.assert(201);
-    // Nobody has a name, so that the text is empty for both.
+    // Neither recipient has a name, so the text is empty for both.
     let body = json!({ "to": ["07700 900123", "07700 900124"], "body": "{first_name}" });
     let expected = json!([
         { "to": "+447700900123", "reason": "opted_out" },

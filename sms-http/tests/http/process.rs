@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &[&str], settings: &[(&str, &str)]) -> Output {
     command(arguments, settings).output().unwrap()
 }
 
-/// A server that runs until it is told to stop, or dropped.
+/// A server that runs until it is asked to stop, or dropped.
 pub(crate) struct Process {
     child: Child,
     /// What it printed when it was up.
@@ -147,14 +147,14 @@ fn lines_of(pipe: impl Read + Send + 'static, look: fn(&str)) -> Receiver<String
     thread::spawn(move || {
         for line in BufReader::new(pipe).lines().map_while(Result::ok) {
             look(&line);
-            // Nobody may be interested any more; the pipe is emptied all the same.
+            // The receiver may be gone, but the pipe must still be drained.
             let _ = sender.send(line);
         }
     });
     lines
 }
 
-/// One request on a connection of its own.
+/// One request on a new connection.
 pub(crate) async fn ask(
     addr: SocketAddr,
     method: &str,

@@ -1,6 +1,6 @@
 //! The whole application as the server puts it together, over a memory store, with clocks that are
 //! moved by hand, a seeded source of randomness, and an endpoint for webhooks that takes notes.
-//! Nothing happens by itself: [`Rig::work`] does what is due.
+//! Nothing runs in the background: [`Rig::work`] does what is due.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -30,7 +30,7 @@ use crate::watched::{keep_private, watch};
 
 /// The operator's token.
 pub(crate) const TOKEN: &str = "operator-token-of-the-tests";
-/// The number that texts come from unless an account has its own.
+/// The number that sends messages unless an account has a dedicated one.
 pub(crate) const SHARED_NUMBER: &str = "+447700900000";
 /// 2026-11-21T07:07:10.123Z
 pub(crate) const START_MILLIS: i64 = 1_795_244_830_123;
@@ -350,7 +350,7 @@ impl Reply {
         reply.json["error"]["details"].take()
     }
 
-    /// Field and code of every mistake that a 422 names.
+    /// Field and code of every error that a 422 names.
     #[track_caller]
     pub(crate) fn mistakes(self) -> Vec<(String, String)> {
         let details = self.refused(422, "validation_failed");
@@ -359,7 +359,7 @@ impl Reply {
         errors.map(|error| (text(error, "field"), text(error, "code"))).collect()
     }
 
-    /// Whether it is a 422 that names just this mistake.
+    /// Whether it is a 422 that names only this error.
     #[track_caller]
     pub(crate) fn mistake(self, field: &str, code: &str) {
         assert_eq!(self.mistakes(), [(field.to_owned(), code.to_owned())]);

@@ -42,7 +42,7 @@ async fn the_clock_shows_the_time_of_the_service_and_how_far_it_was_advanced() {
     assert_eq!(rig.operator().get("/clock").await.ok(), shown(0));
     assert_eq!(advance(&rig, 1).await, shown(1));
     assert_eq!(advance(&rig, 34_560_000).await, shown(34_560_001));
-    // It runs on by itself as well, which is no move.
+    // It also runs in real time, which is not an advance.
     rig.clock.advance(Duration::from_secs(5));
     let now = json!({ "now": moment(34_560_006), "moved_seconds": 34_560_001 });
     assert_eq!(rig.operator().get("/clock").await.ok(), now);
@@ -235,7 +235,7 @@ async fn a_tester_lives_through_the_retries_of_a_webhook_in_moments() {
     let mut delivery = None;
     while let Ok((now, headers, body)) = seen.try_recv() {
         attempts.push(millis(&now));
-        // A receiver checks against its own clock, which nobody moves.
+        // A receiver checks against its own clock, which is not advanced.
         let real = SystemClock.now().as_unix_seconds();
         let signature = headers["x-connect-signature"].to_str().unwrap();
         let secret = text(&hook, "secret");

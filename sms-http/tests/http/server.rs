@@ -1,4 +1,4 @@
-//! The server as its users meet it: the first text, signals, settings, listeners.
+//! The server as its users meet it: the first message, signals, settings, listeners.
 
 use poem::http::HeaderMap;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ fn data(answer: &Answer) -> Value {
     json["data"].take()
 }
 
-/// The address path, the key and the body of the `curl` line that sends a text.
+/// The address path, the key and the body of the `curl` line that sends a message.
 fn curl_of(banner: &str) -> (String, String, String) {
     let start = banner.find("curl -s ").expect("a curl line");
     let line = &banner[start..];

@@ -24,7 +24,8 @@ pub(crate) fn start(url: &str) -> Process {
     Process::start(&settings)
 }
 
-/// A server that limits nobody: at the usual limit a key's burst is spent when servers come and go.
+/// A server without a rate limit: at the usual limit a key's burst is spent when servers come and
+/// go.
 pub(crate) fn start_unlimited(url: &str) -> Process {
     let settings = [
         ("DATABASE_URL", url),
@@ -49,7 +50,7 @@ pub(crate) async fn account(server: &Process, credits: u32) -> String {
     data(&key)["key"].as_str().unwrap().to_owned()
 }
 
-/// Asks until the text has this status.
+/// Polls until the message has this status.
 pub(crate) async fn until_status(server: &Process, key: &str, id: &str, status: &str) -> Value {
     let path = format!("/api/v1/messages/{id}");
     let waiting = async {
@@ -135,7 +136,7 @@ fn a_database_that_does_not_answer_is_reported_without_its_password() {
 async fn debug_lines_of_other_crates_are_never_logged() {
     let cluster = cluster();
     let database = cluster.create(None).await;
-    // What is misspelt in an address is told with its value, which may be the password.
+    // sqlx logs a misspelt parameter of a URL with its value, which may be the password.
     let url = format!("{}?pasword=canary-of-the-address", cluster.url(&database));
     let server = Process::start(&[
         ("DATABASE_URL", &url),

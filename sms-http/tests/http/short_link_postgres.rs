@@ -8,7 +8,7 @@ use crate::process::{Process, ask};
 use crate::server_postgres::{account, cluster, data, start_unlimited};
 use crate::socket::bounded;
 
-/// Sends a text with a tracked link; the link.
+/// Sends a message with a tracked link; returns the link.
 async fn link(server: &Process, key: &str) -> Value {
     let request =
         json!({ "to": "07700 900904", "body": "https://example.com/menu", "track_links": true });

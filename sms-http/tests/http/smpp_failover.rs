@@ -1,4 +1,4 @@
-//! Routes that are down: their texts wait, or the next route carries them.
+//! Routes that are down: their messages wait, or the next route carries them.
 
 use serde_json::{Value, json};
 use sms_test_smsc::{PASSWORD, Smsc, until};
@@ -43,7 +43,7 @@ async fn while_a_route_is_down_the_next_one_carries_its_texts_and_their_receipts
     backup.receipt(json!({ "id": taken, "state": "DELIVRD", "form": "text" })).await;
     let message = world.message(&second).await;
     assert_eq!(history(&message), ["queued", "sending", "sent", "delivered"]);
-    // The same id at another network is another text.
+    // The same id at another network is another message.
     if taken != id {
         backup.receipt(json!({ "id": id, "state": "DELIVRD", "form": "text" })).await;
     }

@@ -1,5 +1,5 @@
-//! An SMSC that throttles, breaks off and never says: no text is lost, what may have left twice is
-//! named so, and every text ends as what it is.
+//! An SMSC that throttles, disconnects and does not answer: no message is lost, messages that may
+//! have been sent are marked so, and every message ends with the correct status.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Texts that come in through a real SMSC.
+//! Inbound messages through a real SMSC.
 
 use serde_json::{Value, json};
 use sms_test_smsc::{PASSWORD, Smsc, until};

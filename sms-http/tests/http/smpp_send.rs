@@ -1,4 +1,4 @@
-//! Texts through a real SMSC and back: what leaves, what its receipts make of it.
+//! Messages submitted to a real SMSC, and the effect of its delivery receipts.
 
 use std::collections::BTreeSet;
 
@@ -43,7 +43,7 @@ async fn a_text_leaves_by_the_smsc_and_a_signed_webhook_tells_of_its_receipt(sto
     assert_eq!((&event["type"], &event["data"]["id"]), (&json!("message.delivered"), &json!(id)));
 }
 
-/// Sends a text of ten parts; its id, and the ids that the SMSC gave the parts.
+/// Sends a message of ten segments; its id, and the ids that the SMSC gave the segments.
 async fn ten_parts(world: &World, smsc: &Smsc) -> (String, Vec<Value>) {
     let id = world.send_one(&"Ten parts. ".repeat(126)).await;
     let parts = smsc.until("text", 10).await;

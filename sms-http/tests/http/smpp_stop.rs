@@ -1,4 +1,4 @@
-//! Servers that stop, are killed, and share a database, with texts on their way through an SMSC.
+//! Servers that stop, are killed, and share a database, with messages on their way through an SMSC.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! A server whose texts leave through an SMSC, with an account that sends them.
+//! A server that submits messages to an SMSC, with an account that sends them.
 
 use serde_json::{Value, json};
 use sms_test_smsc::{PASSWORD, Smsc, until};
@@ -6,7 +6,7 @@ use sms_test_smsc::{PASSWORD, Smsc, until};
 use crate::process::{Process, TOKEN, ask, run};
 use crate::server_postgres::{account, cluster, data};
 
-/// The number that texts come from: shared, and behind the first route.
+/// The number that sends messages: shared, and on the first route.
 pub(crate) const NUMBER: &str = "447700900000";
 
 /// Runs scenarios on memory and on PostgreSQL.
@@ -101,14 +101,14 @@ impl World {
         data(&self.server.call("GET", &path, TOKEN, &Value::Null).await)
     }
 
-    /// Sends one text to each number; their ids.
+    /// Sends one message to each number; their ids.
     pub(crate) async fn send(&self, to: &str, body: &str) -> Vec<String> {
         let sent = self.post("/messages", &json!({ "to": to, "body": body })).await;
         let messages = sent["messages"].as_array().unwrap().iter();
         messages.map(|message| message["id"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// Sends one text to 07700 900123; its id.
+    /// Sends one message to 07700 900123; its id.
     pub(crate) async fn send_one(&self, body: &str) -> String {
         self.send("07700 900123", body).await.remove(0)
     }
@@ -117,7 +117,7 @@ impl World {
         self.get(&format!("/messages/{id}")).await
     }
 
-    /// The text as soon as it has this status.
+    /// The message as soon as it has this status.
     pub(crate) async fn until(&self, id: &str, status: &str) -> Value {
         let look = async || Some(self.message(id).await).filter(|text| text["status"] == status);
         until(&format!("{id} to be {status}"), look).await
@@ -139,14 +139,14 @@ impl World {
         routes[place].take()
     }
 
-    /// Waits until the route of this place stands so.
+    /// Waits until the route at this position has this state.
     pub(crate) async fn until_route(&self, place: usize, state: &str) -> Value {
         let look = async || Some(self.route(place)).filter(|route| route["state"] == state);
         until(&format!("route {place} to be {state}"), look).await
     }
 }
 
-/// The statuses that a text went through.
+/// The statuses that a message went through.
 pub(crate) fn history(message: &Value) -> Vec<&str> {
     let events = message["events"].as_array().unwrap().iter();
     events.map(|event| event["status"].as_str().unwrap()).collect()

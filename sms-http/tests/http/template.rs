@@ -1,4 +1,4 @@
-//! `/templates`: texts kept under a name, and sends of them.
+//! `/templates`: saved texts, and sends that use them.
 
 use std::time::Duration;
 

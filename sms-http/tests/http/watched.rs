@@ -50,7 +50,7 @@ impl io::Write for ThreadLog {
     }
 }
 
-/// Ends this program as soon as a number, a text, a key or a secret is logged.
+/// Ends this program as soon as a number, a message, a key or a secret is logged.
 pub(crate) fn watch() {
     sms_test_log::watch_beside(|| {
         let layer = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(|| ThreadLog);
