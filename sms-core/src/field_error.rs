@@ -35,7 +35,7 @@ impl FieldError {
             return Some(Self::new(field, "too_short", message));
         }
         (length > *most).then(|| {
-            Self::new(field, "too_long", format!("{field} may have up to {most} characters"))
+            Self::new(field, "too_long", format!("{field} must have at most {most} characters"))
         })
     }
 }
