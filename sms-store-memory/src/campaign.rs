@@ -130,7 +130,7 @@ impl State {
         self.accounts.get(&account).and_then(|room| room.campaigns.get(&id)).cloned()
     }
 
-    /// Adds what hits on its links count for a campaign.
+    /// Adds clicks to a campaign.
     pub(crate) fn add_clicks(&mut self, account: AccountId, id: CampaignId, more: CampaignClicks) {
         let room = self.accounts.get_mut(&account);
         if let Some(campaign) = room.and_then(|room| room.campaigns.get_mut(&id)) {
@@ -205,7 +205,7 @@ impl State {
         let is_left = |id: &MessageId| {
             self.messages.get(id).is_some_and(|stored| stored.message.status.is_cancellable())
         };
-        // Only as many are looked at as the portion takes: there may be a million.
+        // Reads no more messages than the portion takes: a campaign may have a million.
         let left = newest_first.into_iter().rev().filter(is_left);
         let portion: Vec<MessageId> = left.take(plan.limit).collect();
         if portion.is_empty() {

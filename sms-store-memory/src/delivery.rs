@@ -12,14 +12,14 @@ pub(crate) struct Deliveries {
     rows: BTreeMap<DeliveryId, Delivery>,
     by_endpoint: BTreeSet<(EndpointId, DeliveryId)>,
     by_age: BTreeSet<(Timestamp, DeliveryId)>,
-    /// What can be claimed, endpoint by endpoint, so that none hides another's.
+    /// The claimable deliveries of each endpoint, so that no endpoint hides those of another.
     claimable: BTreeMap<EndpointId, BTreeSet<(Timestamp, DeliveryId)>>,
     /// When each endpoint's first delivery can be claimed.
     first_due: BTreeSet<(Timestamp, EndpointId)>,
 }
 
 impl Deliveries {
-    /// Writes a delivery in place of the one there was.
+    /// Adds a delivery, or replaces it.
     pub(crate) fn put(&mut self, delivery: Delivery) {
         self.remove(delivery.id);
         self.by_endpoint.insert((delivery.endpoint, delivery.id));
@@ -44,7 +44,7 @@ impl Deliveries {
         self.rows.get(&id)
     }
 
-    /// The endpoints that have something to claim at `at`, the longest due first.
+    /// The endpoints with deliveries to claim at `at`, the longest due first.
     pub(crate) fn endpoints_due(&self, at: Timestamp) -> Vec<EndpointId> {
         let due = self.first_due.iter().take_while(|(time, _)| *time <= at);
         due.map(|(_, endpoint)| *endpoint).collect()
@@ -63,13 +63,13 @@ impl Deliveries {
         due.filter_map(|(_, id)| self.rows.get(id).cloned()).collect()
     }
 
-    /// An endpoint's deliveries that are pending.
+    /// An endpoint's pending deliveries.
     pub(crate) fn pending(&self, endpoint: EndpointId) -> Vec<Delivery> {
         let waiting = self.claimable.get(&endpoint).into_iter().flatten();
         waiting.filter_map(|(_, id)| self.rows.get(id).cloned()).collect()
     }
 
-    /// An endpoint's deliveries older than `before`, newest first.
+    /// An endpoint's deliveries with ids below `before`, newest first; all of them for `None`.
     pub(crate) fn newest_first(
         &self,
         endpoint: EndpointId,
@@ -90,7 +90,8 @@ impl Deliveries {
         }
     }
 
-    /// Removes up to `limit` deliveries made before `before`, the oldest first; how many.
+    /// Removes up to `limit` deliveries created before `before`, the oldest first. Returns how
+    /// many.
     pub(crate) fn tidy(&mut self, before: Timestamp, limit: usize) -> usize {
         let old = self.by_age.iter().take_while(|(made, _)| *made < before);
         let ids: Vec<DeliveryId> = old.take(limit).map(|(_, id)| *id).collect();

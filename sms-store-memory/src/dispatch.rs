@@ -1,4 +1,4 @@
-//! The queue of texts that wait to leave.
+//! The queue of messages that wait to be handed over.
 
 use async_trait::async_trait;
 use sms_core::commit::{Claim, ClaimWrites, OutcomeWrites, Outcomes};

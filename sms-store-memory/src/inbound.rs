@@ -1,4 +1,4 @@
-//! Texts that come in.
+//! Inbound messages.
 
 use async_trait::async_trait;
 use sms_core::account::Mode;
@@ -139,7 +139,7 @@ impl State {
         TakenIn::of(message, answer)
     }
 
-    /// What a match depends on, if the text matches a keyword of the account.
+    /// The facts of a match, if the message matches a keyword of the account.
     fn match_facts(&self, room: &AccountState, plan: &InboundPlan) -> Option<MatchFacts> {
         let (from, to) = (plan.text.from, plan.text.to);
         let keyword = room.keywords.listening(&plan.word()?)?;
@@ -161,7 +161,7 @@ impl State {
         })
     }
 
-    /// Writes what a match sets off; the answer, if one is sent.
+    /// Writes the effects of a match. Returns the automatic reply, if one is sent.
     fn write_match(&mut self, account: AccountId, from: E164, matched: Matched) -> Option<Message> {
         let Matched { keyword, book, reply } = matched;
         let room = self.accounts.get_mut(&account)?;

@@ -1,4 +1,4 @@
-//! Receipts.
+//! Delivery receipts, and networks' reports on segments.
 
 use async_trait::async_trait;
 use sms_core::commit::Changes;

@@ -1,4 +1,4 @@
-//! Accepting sends.
+//! Accepts sends.
 
 use std::collections::VecDeque;
 
@@ -71,7 +71,7 @@ impl SendingStore for MemoryStore {
         let mut state = self.state();
         let mut removed = 0;
         for room in state.accounts.values_mut() {
-            // One that was planned earlier may have been committed behind a younger one.
+            // Not sorted by time: an older plan may have been committed after a newer one.
             room.test_texts.retain(|(at, _)| {
                 let goes = removed < limit && *at < before;
                 removed += usize::from(goes);
@@ -136,7 +136,7 @@ impl State {
         }
     }
 
-    /// Twice the hour is kept: another plan, made before this one, may be committed after it.
+    /// Keeps more than the hour: a plan made before this one may be committed after it.
     pub(crate) fn remember_test_texts(&mut self, made: Option<TestTexts>) {
         let Some(TestTexts { account, batch: _, at, count }) = made else { return };
         if let Some(room) = self.accounts.get_mut(&account) {
@@ -146,7 +146,7 @@ impl State {
     }
 }
 
-/// What was made within the hour before `now`.
+/// The test messages sent within the hour before `now`.
 pub(crate) fn recent(made: &VecDeque<(Timestamp, u32)>, now: Timestamp) -> Vec<(Timestamp, u32)> {
     made.iter().filter(|(at, _)| now.since(*at) < TEST_WINDOW).copied().collect()
 }

@@ -1,4 +1,4 @@
-//! Everything kept, and how what a commit writes of messages, ledgers and events is written.
+//! The state of the store, and how commits write messages, ledgers and events to it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -50,11 +50,11 @@ pub(crate) struct State {
     pub(crate) links: Links,
     pub(crate) numbers: BTreeMap<NumberId, Number>,
     pub(crate) number_ids: BTreeMap<E164, NumberId>,
-    /// Numbers by when their rent is next to be taken.
+    /// Numbers by the time at which their next rent is due.
     pub(crate) rents: BTreeSet<(Timestamp, NumberId)>,
-    /// By our number and the person: which account texted last, and when.
+    /// By our number and the person's: which account last sent a message, and when.
     pub(crate) last_texted: BTreeMap<(E164, E164), (AccountId, Timestamp)>,
-    /// Whose each sender name is: the operator looks through those of all accounts.
+    /// The account of each sender name. The operator lists the sender names of all accounts.
     pub(crate) sender_name_owners: BTreeMap<SenderNameId, AccountId>,
     pub(crate) unrouted: BTreeMap<MessageId, Unrouted>,
     pub(crate) parts: Parts,
@@ -69,20 +69,20 @@ pub(crate) struct AccountState {
     pub(crate) book: AddressBook,
     pub(crate) inbox: Inbox,
     pub(crate) keywords: Keywords,
-    /// In the order booked.
+    /// In the order in which they were booked.
     pub(crate) ledger: Vec<Entry>,
     pub(crate) index: MessageIndex,
     pub(crate) earlier: BTreeMap<IdempotencyKey, EarlierSend>,
-    /// When test texts were made, and how many; oldest first.
+    /// When test messages were sent, and how many, in the order of the commits.
     pub(crate) test_texts: VecDeque<(Timestamp, u32)>,
     pub(crate) opt_outs: BTreeMap<E164, OptOut>,
     pub(crate) endpoints: BTreeMap<EndpointId, Endpoint>,
     pub(crate) sender_names: BTreeMap<SenderNameId, SenderName>,
     pub(crate) statistics: Totals,
     pub(crate) templates: BTreeMap<TemplateId, Template>,
-    /// With counts that every commit keeps.
+    /// Every commit updates their counts.
     pub(crate) campaigns: BTreeMap<CampaignId, Campaign>,
-    /// Cancelled campaigns whose texts were not swept to the end.
+    /// Cancelled campaigns with messages that may still have to be cancelled.
     pub(crate) unswept: BTreeSet<CampaignId>,
 }
 
@@ -120,12 +120,12 @@ impl AccountState {
 }
 
 impl State {
-    /// A text of this account.
+    /// The message with this id, if it belongs to the account.
     pub(crate) fn message_of(&self, account: AccountId, id: MessageId) -> Option<&StoredMessage> {
         self.messages.get(&id).filter(|stored| stored.message.account == account)
     }
 
-    /// Writes a message that was not there before.
+    /// Inserts a message.
     pub(crate) fn insert_message(&mut self, message: Message, line: TimelineEntry) {
         if let Some(room) = self.accounts.get_mut(&message.account) {
             room.index.insert(&message);
@@ -133,7 +133,7 @@ impl State {
         self.messages.insert(message.id, StoredMessage { message, timeline: vec![line] });
     }
 
-    /// Writes messages that are to be sent.
+    /// Inserts messages to be sent, with their queue entries and links.
     pub(crate) fn insert_new(&mut self, new: NewMessages<'_>) {
         let NewMessages { messages, links } = new;
         for NewMessage { message, line, entry } in messages {
@@ -181,7 +181,7 @@ impl State {
         let mut ledger = LedgerWrites::default();
         for (account, drafts) in refunds {
             let Some(room) = self.accounts.get(&account) else { continue };
-            // Top-ups leave room for refunds, so that they fit.
+            // This cannot overflow: top-ups leave room for refunds.
             let _ = ledger.post(account, room.account.balance, drafts);
         }
         self.write_ledger(ledger);
@@ -216,7 +216,7 @@ impl State {
         }
     }
 
-    /// Makes the deliveries of events.
+    /// Adds the deliveries of events.
     pub(crate) fn raise(&mut self, raised: Vec<Raised>) {
         let events = raised.iter().flat_map(|raised| &raised.events);
         let accounts: BTreeSet<AccountId> = events.map(|event| event.account).collect();

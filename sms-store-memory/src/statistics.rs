@@ -22,7 +22,7 @@ impl StatisticsStore for MemoryStore {
     }
 
     async fn statistics_fold(&self, _: usize) -> Result<usize, StoreError> {
-        // Nothing is left to be added.
+        // Commits add to the totals at once, so nothing is left to fold.
         Ok(0)
     }
 }
