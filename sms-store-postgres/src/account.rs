@@ -71,7 +71,7 @@ fn minutes(local: LocalTime) -> i16 {
 #[async_trait]
 impl AccountStore for PgStore {
     async fn account_create(&self, new: NewAccount) -> Result<(), StoreError> {
-        let doing = "making an account";
+        let doing = "creating an account";
         let NewAccount { account, opening } = new;
         let mut tx = begin(&self.pool).await.context(doing)?;
         sqlx::query(
@@ -141,7 +141,7 @@ impl AccountStore for PgStore {
         change: AccountChange,
         at: Timestamp,
     ) -> Result<Option<Account>, StoreError> {
-        let doing = "changing an account";
+        let doing = "updating an account";
         let mut tx = begin(&self.pool).await.context(doing)?;
         let row = sqlx::query("SELECT * FROM account WHERE id = $1 FOR NO KEY UPDATE")
             .bind(uuid(id))
@@ -177,7 +177,7 @@ impl AccountStore for PgStore {
 #[async_trait]
 impl ApiKeyStore for PgStore {
     async fn api_key_create(&self, key: KeyRecord) -> Result<KeyCreated, StoreError> {
-        let doing = "making a key";
+        let doing = "creating an API key";
         let made = sqlx::query(
             "INSERT INTO api_key (hash, account_id, id, mode, name, last_four, created_at)
              SELECT $1, account.id, $3, $4, $5, $6, $7 FROM account WHERE account.id = $2",
@@ -197,7 +197,7 @@ impl ApiKeyStore for PgStore {
     }
 
     async fn api_key_list(&self, account: AccountId) -> Result<Vec<KeyRecord>, StoreError> {
-        let doing = "listing keys";
+        let doing = "listing API keys";
         let rows = sqlx::query("SELECT * FROM api_key WHERE account_id = $1 ORDER BY id DESC")
             .bind(uuid(account))
             .fetch_all(&self.pool)
@@ -211,7 +211,7 @@ impl ApiKeyStore for PgStore {
             Ok(key) => return Ok(Some(key)),
             Err(ticket) => ticket,
         };
-        let doing = "finding a key";
+        let doing = "looking up an API key";
         let row = sqlx::query("SELECT * FROM api_key WHERE hash = $1")
             .bind(hash.as_bytes().as_slice())
             .fetch_optional(&self.pool)
@@ -230,7 +230,7 @@ impl ApiKeyStore for PgStore {
         id: ApiKeyId,
         at: Timestamp,
     ) -> Result<Option<KeyRecord>, StoreError> {
-        let doing = "revoking a key";
+        let doing = "revoking an API key";
         let row = sqlx::query(
             "UPDATE api_key SET revoked_at = COALESCE(revoked_at, $3)
              WHERE account_id = $1 AND id = $2 RETURNING *",
@@ -241,7 +241,7 @@ impl ApiKeyStore for PgStore {
         .fetch_optional(&self.pool)
         .await
         .context(doing);
-        // Also when it failed: it may have been done all the same.
+        // Also after an error: the update may have been committed.
         self.caches.keys.forget_where(|key| key.account == account && key.id == id);
         row?.as_ref().map(key).transpose().context(doing)
     }
@@ -252,7 +252,7 @@ impl ApiKeyStore for PgStore {
         id: ApiKeyId,
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        let doing = "noting that a key was used";
+        let doing = "recording the use of an API key";
         let row = sqlx::query(
             "UPDATE api_key SET last_used_at = $3 WHERE account_id = $1 AND id = $2 RETURNING hash",
         )

@@ -64,7 +64,7 @@ impl CampaignStore for PgStore {
         .bind(time(created_at))
         .bind(time(updated_at));
         let inserted = insert.execute(&self.pool).await;
-        inserted.map(|_| ()).context("making a campaign")
+        inserted.map(|_| ()).context("creating a campaign")
     }
 
     async fn campaign_get(
@@ -105,7 +105,7 @@ impl CampaignStore for PgStore {
         change: CampaignChange,
         at: Timestamp,
     ) -> Result<Campaign, CommitError<EditRefused>> {
-        let doing = "changing a campaign";
+        let doing = "updating a campaign";
         let mut tx = begin(&self.pool).await.context(doing)?;
         let found = lock(&mut tx, account, id).await.context(doing)?;
         let after = change.settle(found, at).map_err(CommitError::Refused)?;
@@ -135,7 +135,7 @@ impl CampaignStore for PgStore {
         account: AccountId,
         id: CampaignId,
     ) -> Result<(), CommitError<EditRefused>> {
-        let doing = "removing a campaign";
+        let doing = "deleting a campaign";
         let mut tx = begin(&self.pool).await.context(doing)?;
         let found = lock(&mut tx, account, id).await.context(doing)?;
         editable(found).map_err(CommitError::Refused)?;
@@ -183,7 +183,7 @@ impl CampaignStore for PgStore {
         before: Timestamp,
         limit: usize,
     ) -> Result<Vec<(AccountId, CampaignId)>, StoreError> {
-        let doing = "looking for cancelled campaigns";
+        let doing = "finding cancelled campaigns";
         let rows = sqlx::query(
             "SELECT account_id, id FROM campaign
              WHERE cancelled_at IS NOT NULL AND NOT swept AND cancelled_at < $1
@@ -205,7 +205,7 @@ impl CampaignStore for PgStore {
 
 impl PgStore {
     async fn sweep_once(&self, mut plan: SweepPlan) -> Result<Swept, StoreError> {
-        let doing = "cancelling the texts of a campaign";
+        let doing = "cancelling the messages of a campaign";
         let mut tx = begin(&self.pool).await.context(doing)?;
         let rows = sqlx::query(concat!(
             "SELECT ",
@@ -213,7 +213,8 @@ impl PgStore {
             " FROM queue q JOIN message m ON m.account_id = q.account_id AND m.id = q.message_id
              WHERE m.account_id = $1 AND m.campaign_id = $2 AND m.id > $3 AND m.status = ANY($4)
              ORDER BY m.id LIMIT $5
-             -- What a worker is taking is waited for: it is on its way then, or left over.
+             -- Wait for messages that a worker claims: then they are being sent, or can be
+             -- cancelled.
              FOR UPDATE OF q, m"
         ))
         .bind(uuid(plan.account))

@@ -1,4 +1,4 @@
-//! Writing what changes about messages: one statement of a kind for any number of them.
+//! Writes changes to messages, with one statement per table for any number of messages.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ async fn leave_queue(connection: &mut PgConnection, done: Vec<uuid::Uuid>) -> Pg
     Ok(())
 }
 
-/// Writes messages over what they were, and what that counts.
+/// Updates messages, and adds what they count to the statistics.
 async fn update_messages(
     connection: &mut PgConnection,
     messages: &[MessageWrite],
@@ -73,7 +73,8 @@ async fn update_messages(
     Ok(())
 }
 
-/// Of two contacts the later counts, in whichever order they are written.
+/// Remembers which account last sent a message to each person. The later time wins, whichever is
+/// written first.
 async fn remember_contacts(connection: &mut PgConnection, texted: Vec<Texted>) -> PgResult<()> {
     if texted.is_empty() {
         return Ok(());

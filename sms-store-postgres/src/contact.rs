@@ -23,7 +23,7 @@ use crate::row::{digits, uuid};
 #[async_trait]
 impl ContactStore for PgStore {
     async fn contact_create(&self, plan: CreatePlan) -> Result<Contact, CommitError<BookRefused>> {
-        self.change_book(plan, "making a contact").await
+        self.change_book(plan, "creating a contact").await
     }
 
     async fn contact_get(
@@ -66,11 +66,11 @@ impl ContactStore for PgStore {
     }
 
     async fn contact_update(&self, plan: UpdatePlan) -> Result<Contact, CommitError<BookRefused>> {
-        self.change_book(plan, "changing a contact").await
+        self.change_book(plan, "updating a contact").await
     }
 
     async fn contact_delete(&self, plan: RemovePlan) -> Result<(), CommitError<BookRefused>> {
-        self.change_book(plan, "removing a contact").await
+        self.change_book(plan, "deleting a contact").await
     }
 
     async fn contacts_import(
@@ -127,7 +127,7 @@ impl ContactStore for PgStore {
             Ok(is_empty) => return Ok(is_empty),
             Err(ticket) => ticket,
         };
-        let doing = "looking into an address book";
+        let doing = "checking whether an address book is empty";
         let is_empty: bool =
             sqlx::query_scalar("SELECT NOT EXISTS (SELECT FROM contact WHERE account_id = $1)")
                 .bind(uuid(account))

@@ -1,8 +1,8 @@
-//! Conversations: kept by the commits that write texts, whose accounts are locked.
+//! Conversations. The commits that write messages keep them up to date, with the account locked.
 //!
-//! A conversation is locked before its account's inbox. Marking as read locks no account: it locks
-//! the conversation first, then texts that came in, which nobody locks who goes on to
-//! conversations.
+//! A conversation is locked before its account's inbox. Marking as read does not lock the account:
+//! it locks the conversation and then its inbound messages. No commit locks these before a
+//! conversation, so the two cannot deadlock.
 
 use async_trait::async_trait;
 use sms_core::contact::filter::ContactSearch;
@@ -36,7 +36,7 @@ impl ConversationStore for PgStore {
     ) -> Result<Page<Conversation>, StoreError> {
         let doing = "listing conversations";
         let mut query = page_query(account, filter, page);
-        // Planned anew each time: which index is best depends on what is asked for.
+        // Planned for each call: which index is best depends on the filter.
         let query = query.build().persistent(false);
         let rows = query.fetch_all(&self.pool).await.context(doing)?;
         let rows: PgResult<Vec<Conversation>> = rows.iter().map(conversation).collect();
@@ -44,7 +44,7 @@ impl ConversationStore for PgStore {
     }
 
     async fn unread_total(&self, account: AccountId) -> Result<u64, StoreError> {
-        let doing = "reading what is unread";
+        let doing = "counting unread messages";
         let row = sqlx::query("SELECT unread FROM inbox WHERE account_id = $1")
             .bind(uuid(account))
             .fetch_optional(&self.pool)
@@ -59,7 +59,7 @@ impl ConversationStore for PgStore {
         number: E164,
         at: Timestamp,
     ) -> Result<Option<u64>, StoreError> {
-        let doing = "marking texts as read";
+        let doing = "marking messages as read";
         let mut tx = begin(&self.pool).await.context(doing)?;
         let row = sqlx::query(
             "SELECT unread FROM conversation WHERE account_id = $1 AND phone = $2
@@ -80,7 +80,8 @@ impl ConversationStore for PgStore {
     }
 }
 
-/// Marks what is not read, and counts it out. What comes in meanwhile waits for the conversation.
+/// Marks unread messages as read, and subtracts them from the counts. Messages that arrive
+/// meanwhile wait for the lock on the conversation.
 async fn mark(
     connection: &mut PgConnection,
     account: AccountId,
@@ -111,7 +112,7 @@ async fn mark(
     Ok(marked)
 }
 
-/// The places of a page first, then what is shown of each.
+/// Selects the conversations of a page first, then joins what is shown of each.
 fn page_query(
     account: AccountId,
     filter: &ConversationFilter,
@@ -146,7 +147,7 @@ fn page_query(
     query
 }
 
-/// What a search asks: ` AND …`. Names come before the last new line of what is searched.
+/// Adds ` AND …` for a search. In `searched`, the names come before the last newline.
 fn push_search(query: &mut QueryBuilder<Postgres>, search: Option<&ContactSearch>) {
     const IN_NAME: &str = " IN substring(k.searched FROM '^(.*)\\n')) > 0";
     match search {

@@ -1,4 +1,4 @@
-//! The queue of texts that wait to leave.
+//! The queue of messages that wait to be handed over.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,8 @@ use crate::rows_query::rows_query;
 use crate::sent_part::Staged;
 use crate::{PgStore, change, message_columns};
 
-/// The routes that texts wait for, `named`: found by leaps through the index; the last is nothing.
+/// The routes that messages wait for, as `named`. The recursion jumps from route to route through
+/// the index. Its last row is null.
 macro_rules! queue_routes {
     () => {
         "WITH RECURSIVE named AS (
@@ -72,7 +73,7 @@ impl DispatchStore for PgStore {
     }
 
     async fn dispatch_next(&self) -> Result<Option<Timestamp>, StoreError> {
-        let doing = "looking for the next text";
+        let doing = "finding when the next message is due";
         let row = sqlx::query(concat!(
             queue_routes!(),
             " SELECT min((SELECT q.claimable_at FROM queue q WHERE q.route = n.route
@@ -90,7 +91,7 @@ impl DispatchStore for PgStore {
         at: Timestamp,
         limit: usize,
     ) -> Result<Vec<FollowUp>, StoreError> {
-        let doing = "reading what a simulated network owes";
+        let doing = "reading due follow-ups";
         let rows =
             sqlx::query("SELECT * FROM follow_up WHERE due_at <= $1 ORDER BY due_at, id LIMIT $2")
                 .bind(time(at))
@@ -102,7 +103,7 @@ impl DispatchStore for PgStore {
     }
 
     async fn follow_ups_next(&self) -> Result<Option<Timestamp>, StoreError> {
-        let doing = "looking for what a simulated network owes next";
+        let doing = "finding when the next follow-up is due";
         let row = sqlx::query("SELECT due_at AS next FROM follow_up ORDER BY due_at LIMIT 1")
             .fetch_optional(&self.pool)
             .await
@@ -112,8 +113,8 @@ impl DispatchStore for PgStore {
 }
 
 impl PgStore {
-    /// `not_leaving` are the places of plans whose parts are not staged, because an earlier try
-    /// found that their texts did not leave after all.
+    /// `not_leaving` holds the indexes of plans whose segments are not staged, because an earlier
+    /// try found that nothing is recorded for them.
     async fn record_outcomes_once(
         &self,
         mut plans: Vec<OutcomePlan>,
@@ -138,7 +139,7 @@ impl PgStore {
         let places = recorded.iter().enumerate().filter(|(_, answer)| not_done(answer));
         not_leaving.extend(places.map(|(place, _)| place));
         if let Err(error) = write_outcomes(&mut tx, staged, writes).await {
-            // At once: another try locks the same rows.
+            // Roll back now: a retry locks the same rows.
             let _ = tx.rollback().await;
             return Err(error.during(doing));
         }
@@ -147,12 +148,12 @@ impl PgStore {
     }
 
     async fn claim_once(&self, plan: ClaimPlan) -> Result<Claimed, StoreError> {
-        let doing = "claiming texts";
+        let doing = "claiming messages";
         let mut tx = begin(&self.pool).await.context(doing)?;
         match claim(&mut tx, plan).await {
             Ok(claimed) => tx.commit().await.map(|()| claimed).context(doing),
             Err(error) => {
-                // At once: what it had locked would be skipped by another try.
+                // Roll back now: a retry would skip the rows that are still locked.
                 let _ = tx.rollback().await;
                 Err(error)
             }
@@ -160,14 +161,13 @@ impl PgStore {
     }
 }
 
-/// What a claim reads of a text, whose place in the queue is `q`.
+/// The columns that a claim reads of a message `m` and its queue row `q`.
 macro_rules! claimed_columns {
     () => {
         concat!(
             message_columns!(),
             ", q.claimable_at, q.expires_at, q.attempt, q.lease, q.unanswered,
-             -- Not a join: an account that is known before its text tempts the planner to look for
-             -- the text among all of the account's.
+             -- Not a join: a planner that reads the account first may search all of its messages.
              (SELECT a.status FROM account a WHERE a.id = q.account_id) AS account_status,
              -- Not EXISTS, which the planner may answer by reading all opt-outs.
              COALESCE((SELECT true FROM opt_out o
@@ -181,8 +181,8 @@ macro_rules! claimed_columns {
     };
 }
 
-/// The texts of the queue rows `due`, each looked up by its id. A plain join might read all of an
-/// account's texts, or all there are, if the database does not know yet how many these are.
+/// The messages of the queue rows `due`, each looked up by its id. With a plain join and outdated
+/// statistics, the planner may read all messages of an account, or the whole table.
 macro_rules! claimed {
     () => {
         concat!(
@@ -196,8 +196,8 @@ macro_rules! claimed {
     };
 }
 
-/// The longest due of each route but some: the head of each one's queue is read, so that what waits
-/// for a route that takes nothing is not stepped over.
+/// Selects the messages longest due, except those of the listed routes. It reads only the head of
+/// each route's queue, so that it never has to skip the messages of an excluded route.
 const ALL_BUT: &str = concat!(
     queue_routes!(),
     ", due AS MATERIALIZED (
@@ -205,7 +205,7 @@ const ALL_BUT: &str = concat!(
              SELECT * FROM queue q
              WHERE q.route = n.route AND q.claimable_at <= $1
              ORDER BY q.claimable_at, q.message_id LIMIT $2
-             -- What another worker or a cancel holds is left to it.
+             -- Skip what another worker or a cancel holds.
              FOR UPDATE SKIP LOCKED) q
          WHERE n.route IS NOT NULL AND n.route <> ALL($3)
          ORDER BY q.claimable_at, q.message_id LIMIT $2
@@ -213,7 +213,7 @@ const ALL_BUT: &str = concat!(
     claimed!(),
 );
 
-/// What expired of some routes: all that waits for them is read.
+/// Selects the expired messages of the listed routes. It reads all messages that wait for them.
 const EXPIRED_OF: &str = concat!(
     "WITH due AS MATERIALIZED (
          SELECT * FROM queue q
@@ -225,7 +225,7 @@ const EXPIRED_OF: &str = concat!(
 );
 
 async fn claim(tx: &mut PgConnection, plan: ClaimPlan) -> Result<Claimed, StoreError> {
-    let doing = "claiming texts";
+    let doing = "claiming messages";
     let (sql, routes) = match &plan.wanted {
         Wanted::AllBut(routes) => (ALL_BUT, routes),
         Wanted::ExpiredOf(routes) => (EXPIRED_OF, routes),
@@ -268,7 +268,7 @@ async fn write_outcomes(
     insert_follow_ups(connection, follow_ups).await
 }
 
-/// Texts that are in the queue, with their places, locked in the order of their ids.
+/// Reads queued messages with their queue entries, and locks both in id order.
 async fn locked(
     connection: &mut PgConnection,
     ids: Vec<uuid::Uuid>,
@@ -292,7 +292,7 @@ async fn locked(
     rows.iter().map(read).collect()
 }
 
-/// Writes places in the queue over those there were.
+/// Replaces queue entries.
 async fn put_entries(connection: &mut PgConnection, entries: Vec<QueueEntry>) -> PgResult<()> {
     if entries.is_empty() {
         return Ok(());

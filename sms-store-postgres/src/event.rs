@@ -12,14 +12,15 @@ use crate::error::PgResult;
 use crate::row::uuids;
 use crate::{delivery, webhook};
 
-/// Makes the deliveries of events, in order.
+/// Inserts the deliveries of events, in order.
 pub(crate) async fn raise(connection: &mut PgConnection, raised: Vec<Raised>) -> PgResult<()> {
     let events = raised.iter().flat_map(|raised| &raised.events);
     let accounts: BTreeSet<AccountId> = events.map(|event| event.account).collect();
     if accounts.is_empty() {
         return Ok(());
     }
-    // Not locked: what becomes due for an endpoint that is removed meanwhile is nobody's.
+    // Endpoints are not locked: a delivery to an endpoint that is deleted meanwhile is never
+    // claimed.
     let rows = sqlx::query("SELECT * FROM endpoint WHERE account_id = ANY($1) ORDER BY id")
         .bind(uuids(accounts))
         .fetch_all(&mut *connection)

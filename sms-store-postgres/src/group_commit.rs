@@ -23,22 +23,22 @@ pub(crate) mod pooled;
 /// Commits plans of one kind, several in one transaction.
 #[async_trait]
 pub(crate) trait Committer: Sized + Send + 'static {
-    /// What is asked.
+    /// What a caller asks for.
     type Plan: Send + Sync + 'static;
-    /// What a commit does to one plan.
+    /// The result of one plan within a commit.
     type Outcome: Send;
     /// What the caller gets.
     type Answer: Send + 'static;
-    /// What is being done, for errors.
+    /// What the command does, for errors.
     const DOING: &'static str;
-    /// How much shares a commit.
+    /// How much may share a commit.
     const LIMITS: Limits;
 
     /// What a plan adds to a commit, in the unit of [`Limits::weight`].
     fn weight(plan: &Self::Plan) -> usize;
 
-    /// Settles plans in their order, in one transaction; outcomes in that order. The
-    /// [turn](Turn) may be passed on once others need not wait to share this commit.
+    /// Settles plans in order, in one transaction, and returns their outcomes in the same order.
+    /// May pass on the [turn](Turn) once this commit is on its way to the disk.
     async fn commit(
         &mut self,
         plans: &[Self::Plan],
@@ -52,32 +52,33 @@ pub(crate) trait Committer: Sized + Send + 'static {
     /// Whether the database can be reached again, after an answer was lost.
     async fn is_reachable(&mut self) -> bool;
 
-    /// Nothing has waited for [`Limits::idle`], or the store is closed.
+    /// Runs after [`Limits::idle`] without work, and when the store closes.
     async fn rest(&mut self);
 }
 
-/// How much shares a commit, and how often it is tried.
+/// How much may share a commit, and how often it is tried.
 pub(crate) struct Limits {
     /// The most calls.
     pub(crate) calls: usize,
-    /// The most weight; one call may bring more by itself.
+    /// The most weight. A single call may exceed it.
     pub(crate) weight: usize,
-    /// So much weight is worth a commit: others need not wait to share it.
+    /// From this weight on, the next commit starts at once, instead of collecting calls until this
+    /// one is on its way to the disk.
     pub(crate) worth_a_commit: usize,
-    /// How often several plans are tried together while others are in their way.
+    /// How often several plans are tried together after conflicts with other transactions.
     pub(crate) tries_together: usize,
-    /// What becomes of plans whose commit brought no answer.
+    /// What happens to plans whose commit gets no answer.
     pub(crate) lost: LostAnswer,
-    /// How long a call may wait to be taken; `None` for as long as it takes.
+    /// How long a call may wait for its commit to begin. `None` means without limit.
     pub(crate) longest_wait: Option<Duration>,
-    /// After so long without work a committer rests; `None` for never.
+    /// After this long without work, a committer rests. `None` means never.
     pub(crate) idle: Option<Duration>,
 }
 
-/// What becomes of plans whose commit brought no answer, so that its outcome is unknown.
+/// What happens to plans whose commit gets no answer, so that its outcome is unknown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LostAnswer {
-    /// They fail, and so does what was taken with them, which would only wait as long.
+    /// They fail, and so do the other plans taken with them, which would only wait as long.
     Fails,
     /// They are tried again, each alone: the committer recognises its own rows.
     TriedAgain,
@@ -105,15 +106,15 @@ impl<C: Committer> Call<C> {
     }
 }
 
-/// What waits, and the first of it that did not fit into the last commit.
+/// The calls that wait, and the one that did not fit into the last commit.
 pub(crate) struct Waiting<C: Committer> {
     calls: mpsc::UnboundedReceiver<Call<C>>,
     held: Option<Call<C>>,
 }
 
-/// The turn to take what waits. A committer keeps it until its commit is on its way to the disk:
-/// what comes meanwhile goes into one commit rather than many, and the next is prepared while this
-/// one is written.
+/// The right to take waiting calls. A committer keeps it until its commit is on its way to the
+/// disk. So the calls that arrive meanwhile share one commit, which is prepared while this one is
+/// written.
 pub(crate) type Turn<C> = OwnedMutexGuard<Waiting<C>>;
 
 /// The calls that wait for a commit.
@@ -128,7 +129,8 @@ impl<C: Committer> Clone for Lane<C> {
 }
 
 impl<C: Committer> Lane<C> {
-    /// Starts a task for each committer. They end with the last clone, or when the pool closes.
+    /// Starts a task for each committer. The tasks end when the last clone of the lane is dropped,
+    /// or when the pool closes.
     pub(crate) fn start(pool: &PgPool, committers: impl IntoIterator<Item = C>) -> Self {
         let (queue, calls) = mpsc::unbounded_channel();
         let waiting = Arc::new(Mutex::new(Waiting { calls, held: None }));
@@ -138,8 +140,8 @@ impl<C: Committer> Lane<C> {
         Self { queue }
     }
 
-    /// Has plans settled, and waits for the commit. A caller that does not wait for the answer
-    /// does not stop it.
+    /// Queues plans, and waits until they are committed. Dropping the future does not stop the
+    /// commit.
     pub(crate) async fn settle(&self, plans: Vec<C::Plan>) -> Answers<C> {
         let count = plans.len();
         if count == 0 {
@@ -157,7 +159,7 @@ fn no_answer<C: Committer>(count: usize) -> impl Iterator<Item = Result<C::Answe
     (0..count).map(move |_| Err(error()))
 }
 
-/// Takes all that waits, commits it, answers, and begins again; ends with the store.
+/// Takes waiting calls, commits and answers them, in a loop that ends with the store.
 async fn commit_what_waits<C: Committer>(
     pool: PgPool,
     mut committer: C,
@@ -183,7 +185,7 @@ async fn commit_what_waits<C: Committer>(
         let mut plans = Vec::with_capacity(taken.len());
         for Call { plans: more, answer, since } in taken {
             if C::LIMITS.longest_wait.is_some_and(|longest| since.elapsed() > longest) {
-                // Its caller has been told that it did not work, and may have asked again.
+                // The caller gets an error and may retry, so these plans must not be committed.
                 drop(answer);
                 continue;
             }
@@ -198,8 +200,8 @@ async fn commit_what_waits<C: Committer>(
     }
 }
 
-/// All that waits, once something does; nothing once the store is gone. Dropped while it waits, it
-/// has taken nothing.
+/// Waits for calls, and takes as many as fit into one commit. Returns `None` once the store is
+/// gone. Dropping the future while it waits loses no call.
 async fn next<C: Committer>(
     waiting: &Arc<Mutex<Waiting<C>>>,
 ) -> Option<(Vec<Call<C>>, Option<Turn<C>>)> {
@@ -223,7 +225,7 @@ async fn next<C: Committer>(
     Some((taken, (weight < worth_a_commit).then_some(turn)))
 }
 
-/// Commits plans together; what fails is taken apart, until each plan has its answer.
+/// Commits plans together. Splits what fails until each plan has its answer.
 async fn commit<C: Committer>(
     committer: &mut C,
     plans: Vec<C::Plan>,
@@ -231,7 +233,7 @@ async fn commit<C: Committer>(
 ) -> Answers<C> {
     let mut answers = Vec::with_capacity(plans.len());
     let mut attempt = Attempt::First;
-    // The part to be tried next is the last.
+    // The last part is tried next.
     let mut parts = vec![plans];
     while let Some(mut part) = parts.pop() {
         let tried = tries(committer, &part, attempt, &mut turn).await;
@@ -248,7 +250,7 @@ async fn commit<C: Committer>(
         if part.len() <= 1 {
             answers.push(Err(error));
         } else if !is_gone(&error) {
-            // The database undid it: one of them is in the way of the others.
+            // The database rolled back: one of the plans makes the others fail.
             let second = part.split_off(part.len() / 2);
             parts.push(second);
             parts.push(part);
@@ -264,7 +266,7 @@ async fn commit<C: Committer>(
     answers
 }
 
-/// Commits a part, again while others are in its way.
+/// Commits a part, and retries it after conflicts.
 async fn tries<C: Committer>(
     committer: &mut C,
     part: &[C::Plan],

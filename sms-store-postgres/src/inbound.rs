@@ -1,4 +1,4 @@
-//! Texts that come in.
+//! Inbound messages.
 
 use async_trait::async_trait;
 use sms_core::ids::MessageKind;
@@ -39,7 +39,7 @@ impl InboundStore for PgStore {
     }
 
     async fn unrouted_list(&self, page: PageRequest) -> Result<Page<Unrouted>, StoreError> {
-        let doing = "listing unrouted texts";
+        let doing = "listing unrouted messages";
         let before = page.after.map_or(Uuid::max(), |cursor| uuid(cursor.id::<MessageKind>()));
         let rows = sqlx::query("SELECT * FROM unrouted WHERE id < $1 ORDER BY id DESC LIMIT $2")
             .bind(before)
@@ -61,14 +61,14 @@ impl InboundStore for PgStore {
         .bind(i64::try_from(limit).unwrap_or(i64::MAX))
         .execute(&self.pool)
         .await
-        .context("tidying contacts")?;
+        .context("tidying records of last contact")?;
         Ok(usize::try_from(deleted.rows_affected()).unwrap_or(usize::MAX))
     }
 }
 
 impl PgStore {
     async fn take_in_once(&self, plan: InboundPlan) -> Result<TakenIn, StoreError> {
-        let doing = "taking in a text";
+        let doing = "accepting an inbound message";
         let mut tx = begin(&self.pool).await.context(doing)?;
         if let Origin::Answer { follow_up, .. } = plan.origin
             && !take_follow_up(&mut tx, uuid(follow_up)).await.context(doing)?

@@ -1,4 +1,4 @@
-//! The parts of long texts that come in. The row of a text is the first lock of a transaction.
+//! The segments of long inbound messages. A transaction locks the row of the message first.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::inbound::take;
 use crate::row::{Read, digits, time};
 
 pub(crate) async fn take_once(pool: &PgPool, plan: PartPlan) -> Result<PartTaken, StoreError> {
-    let doing = "taking in a part of a text";
+    let doing = "accepting a segment of an inbound message";
     let mut tx = begin(pool).await.context(doing)?;
     let taken = take_part(&mut tx, plan).await.context(doing)?;
     tx.commit().await.context(doing)?;
@@ -25,7 +25,7 @@ pub(crate) async fn take_once(pool: &PgPool, plan: PartPlan) -> Result<PartTaken
 }
 
 pub(crate) async fn give_up_once(pool: &PgPool, plan: GiveUpPlan) -> Result<GaveUp, StoreError> {
-    let doing = "giving up a text";
+    let doing = "giving up an incomplete message";
     let mut tx = begin(pool).await.context(doing)?;
     let given_up = give_up(&mut tx, plan).await.context(doing)?;
     tx.commit().await.context(doing)?;
@@ -48,7 +48,8 @@ async fn take_part(connection: &mut PgConnection, plan: PartPlan) -> PgResult<Pa
     })
 }
 
-/// Locks the row of a text, which is made if need be; what came of the text.
+/// Locks the row of a message, and inserts it if there is none. Returns the segments that have
+/// arrived.
 async fn lock(connection: &mut PgConnection, plan: &PartPlan) -> PgResult<Option<Gathered>> {
     let PartKey { to, from, reference, total } = plan.key();
     let row = sqlx::query(
@@ -92,7 +93,7 @@ async fn keep(connection: &mut PgConnection, key: PartKey, gathered: &Gathered) 
 }
 
 async fn give_up(connection: &mut PgConnection, plan: GiveUpPlan) -> PgResult<GaveUp> {
-    // One whose part is just coming is left alone.
+    // Skips a message whose next segment is being written.
     let row = sqlx::query(
         "WITH old AS MATERIALIZED (
              SELECT to_number, from_number, reference, total FROM inbound_part

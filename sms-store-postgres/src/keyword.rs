@@ -167,7 +167,7 @@ impl KeywordStore for PgStore {
     }
 
     async fn keyword_delete(&self, account: AccountId, id: KeywordId) -> Result<bool, StoreError> {
-        let doing = "removing a keyword";
+        let doing = "deleting a keyword";
         // Locks as a match does, which would otherwise write the keyword again.
         let mut tx = self.begin_book(account).await.context(doing)?;
         let deleted = sqlx::query("DELETE FROM keyword WHERE account_id = $1 AND id = $2")

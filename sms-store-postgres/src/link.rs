@@ -52,7 +52,7 @@ impl LinkStore for PgStore {
         }
         query.push(" ORDER BY id DESC LIMIT ");
         query.push_bind(i64::try_from(page.limit.get() + 1).unwrap_or(i64::MAX));
-        // Planned anew each time: which index is best depends on what is asked for.
+        // Planned for each call: which index is best depends on the filter.
         let query = query.build().persistent(false);
         let rows = query.fetch_all(&self.pool).await.context(doing)?;
         let rows: PgResult<Vec<Link>> = rows.iter().map(link).collect();

@@ -39,7 +39,7 @@ const GET: &str = "SELECT * FROM contact_list WHERE account_id = $1 AND id = $2"
 #[async_trait]
 impl ListStore for PgStore {
     async fn list_create(&self, list: ContactList) -> Result<(), StoreError> {
-        let doing = "making a list";
+        let doing = "creating a list";
         let ContactList {
             id,
             account,
@@ -101,7 +101,7 @@ impl ListStore for PgStore {
         change: ListChange,
         at: Timestamp,
     ) -> Result<Option<ContactList>, StoreError> {
-        let doing = "changing a list";
+        let doing = "updating a list";
         let mut tx = self.begin_book(account).await.context(doing)?;
         let query = sqlx::query(GET).bind(uuid(account)).bind(uuid(id));
         let row = query.fetch_optional(&mut *tx).await.context(doing)?;
@@ -124,7 +124,7 @@ impl ListStore for PgStore {
     }
 
     async fn list_delete(&self, account: AccountId, id: ListId) -> Result<bool, StoreError> {
-        let doing = "removing a list";
+        let doing = "deleting a list";
         let mut tx = self.begin_book(account).await.context(doing)?;
         let delete = sqlx::query(
             "WITH members AS (
@@ -149,7 +149,7 @@ impl ListStore for PgStore {
         list: ListId,
         contact: ContactId,
     ) -> Result<bool, StoreError> {
-        let doing = "taking a contact off a list";
+        let doing = "removing a contact from a list";
         let mut tx = self.begin_book(account).await.context(doing)?;
         let was_there = leave(&mut tx, account, list, contact).await.context(doing)?;
         tx.commit().await.context(doing)?;

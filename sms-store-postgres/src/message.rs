@@ -1,4 +1,4 @@
-//! Single texts: reading, listing, cancelling.
+//! Single messages: reading, listing, cancelling.
 
 use async_trait::async_trait;
 use sms_core::commit::Changes;
@@ -27,7 +27,7 @@ impl MessageStore for PgStore {
         account: AccountId,
         id: MessageId,
     ) -> Result<Option<(Message, Vec<TimelineEntry>)>, StoreError> {
-        let doing = "reading a text";
+        let doing = "reading a message";
         let row = sqlx::query("SELECT * FROM message WHERE account_id = $1 AND id = $2")
             .bind(uuid(account))
             .bind(uuid(id))
@@ -44,7 +44,7 @@ impl MessageStore for PgStore {
         filter: &MessageFilter,
         page: PageRequest,
     ) -> Result<Page<Message>, StoreError> {
-        let doing = "listing texts";
+        let doing = "listing messages";
         if filter.is_contradiction() {
             return Ok(Page { items: Vec::new(), next: None });
         }
@@ -54,7 +54,7 @@ impl MessageStore for PgStore {
         }
         let window = Window::of(filter, page);
         let mut query = list_query(message_columns!(), account, filter, window);
-        // Planned anew each time: which index is best depends on what is asked for.
+        // Planned for each call: which index is best depends on the filter.
         let query = query.build().persistent(false);
         let rows = query.fetch_all(&self.pool).await.context(doing)?;
         let rows: PgResult<Vec<Message>> = rows.iter().map(row::message).collect();
@@ -65,9 +65,9 @@ impl MessageStore for PgStore {
         &self,
         mut plan: CancelPlan,
     ) -> Result<Message, CommitError<CancelRefused>> {
-        let doing = "cancelling a text";
+        let doing = "cancelling a message";
         let mut tx = begin(&self.pool).await.context(doing)?;
-        // A worker locks the queue before the text; so does this, lest the two wait for each other.
+        // Locks the queue row before the message, as workers do, so that the two cannot deadlock.
         sqlx::query("SELECT 1 FROM queue WHERE message_id = $1 FOR UPDATE")
             .bind(uuid(plan.message))
             .fetch_optional(&mut *tx)

@@ -1,4 +1,4 @@
-//! Writing texts that were not there before: one statement for any number of them.
+//! Inserts messages, with one statement for any number of them.
 
 use sms_core::commit::NewMessage;
 use sms_core::dispatch::QueueEntry;
@@ -10,7 +10,7 @@ use crate::error::PgResult;
 use crate::row::{amount, digits, integer, stored_lines, time, uuid};
 use crate::rows_query::rows_query;
 
-/// Writes a message that is not to be sent.
+/// Inserts an inbound message, which has no queue entry.
 pub(crate) async fn insert_received(
     connection: &mut PgConnection,
     message: &Message,
@@ -19,7 +19,7 @@ pub(crate) async fn insert_received(
     insert(connection, || [(message, line)].into_iter(), std::iter::empty).await
 }
 
-/// Writes messages, and their places in the queue.
+/// Inserts messages and their queue entries.
 pub(crate) async fn insert_queued(
     connection: &mut PgConnection,
     messages: &[NewMessage<'_>],

@@ -106,7 +106,7 @@ impl NumberStore for PgStore {
             .bind(uuid(id))
             .execute(&self.pool)
             .await
-            .context("removing a number");
+            .context("deleting a number");
         self.caches.numbers.forget_where(|_| true);
         let deleted = deleted?;
         Ok(deleted.rows_affected() == 1)
@@ -118,7 +118,7 @@ impl NumberStore for PgStore {
             .bind(time(at))
             .execute(&self.pool)
             .await
-            .context("checking a number in");
+            .context("checking in a number");
         self.caches.numbers.forget_where(|numbers| numbers.iter().any(|number| number.id == id));
         Ok(updated?.rows_affected() == 1)
     }
@@ -143,7 +143,7 @@ impl NumberStore for PgStore {
         .await;
         let is_behind = |number: &Number| routes.contains(&number.route);
         self.caches.numbers.forget_where(|numbers| numbers.iter().any(is_behind));
-        let updated = updated.context("checking numbers in")?;
+        let updated = updated.context("checking in numbers")?;
         Ok(usize::try_from(updated.rows_affected()).unwrap_or(usize::MAX))
     }
 
@@ -157,7 +157,7 @@ impl NumberStore for PgStore {
     }
 
     async fn rents_next(&self) -> Result<Option<Timestamp>, StoreError> {
-        let doing = "looking for the next rent";
+        let doing = "finding when the next rent is due";
         let row = sqlx::query("SELECT min(next_rent_at) AS next FROM number")
             .fetch_one(&self.pool)
             .await

@@ -96,7 +96,7 @@ impl OptOutStore for PgStore {
             .bind(digits(phone))
             .execute(&self.pool)
             .await
-            .context("removing an opt-out")?;
+            .context("deleting an opt-out")?;
         Ok(deleted.rows_affected() == 1)
     }
 }

@@ -28,6 +28,6 @@ impl ReceiptStore for PgStore {
 
     async fn reports_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
         let tidied = sent_part::tidy(&self.pool, before, limit).await;
-        tidied.context("tidying networks' ids")
+        tidied.context("tidying network ids")
     }
 }

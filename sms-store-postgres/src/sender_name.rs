@@ -45,7 +45,7 @@ impl SenderNameStore for PgStore {
         &self,
         name: SenderName,
     ) -> Result<(), CommitError<SenderNameExists>> {
-        let doing = "asking for a sender name";
+        let doing = "requesting a sender name";
         let mut tx = begin(&self.pool).await.context(doing)?;
         lock_balances(&mut tx, [name.account]).await.context(doing)?;
         let same = same_names(&mut tx, name.account, &name.value.folded()).await.context(doing)?;

@@ -1,5 +1,5 @@
-//! Accepting sends. What arrives while a commit is under way goes into the next one, staged
-//! together and settled in turn, so that the cost of a commit is shared.
+//! Accepts sends. Sends that arrive during a commit share the next one: they are staged together
+//! and settled one after the other.
 
 use std::collections::BTreeSet;
 
@@ -28,13 +28,14 @@ use commit::Answer;
 pub(crate) use facts::write_tests;
 pub(crate) use lanes::Sends;
 
-/// Commits a send of one text with the rest of a transaction; the text, unless the send is refused.
+/// Writes a send of one message within the caller's transaction. Returns the message, or `None` if
+/// the send is not accepted.
 pub(crate) async fn send_within(
     connection: &mut PgConnection,
     mut plan: SendPlan,
 ) -> PgResult<Option<Message>> {
     let plans = std::slice::from_ref(&plan);
-    // It has no links.
+    // The message has no links.
     let mut state = facts::Locked::read(connection, plans, BTreeSet::new()).await?;
     let facts::Settled::Accepted { .. } = state.settle(&plan) else { return Ok(None) };
     stage::stage(connection, &[&plan]).await?;
@@ -70,7 +71,7 @@ impl SendingStore for PgStore {
         account: AccountId,
         earlier: EarlierSend,
     ) -> Result<Sent, StoreError> {
-        let doing = "repeating an answer";
+        let doing = "replaying an idempotent send";
         let mut connection = self.pool.acquire().await.context(doing)?;
         commit::replay(&mut connection, account, earlier).await.context(doing)
     }

@@ -1,10 +1,12 @@
-//! Parts that networks took, by the networks' ids, and what was reported of them.
+//! Segments that networks accepted, by the network's id, and the reports about them.
 //!
-//! A row is written while its text is locked, before what changes about the text is. There are
-//! three exceptions: an early report has no text, and is written by a statement of its own, before
-//! anything is locked; an id that a network uses again is taken from its former text, whose holder
-//! finds it gone; and what is past its keep is removed with nothing else locked, but for rows that
-//! somebody holds. Rows are written in the order of their keys.
+//! A row is written while its message is locked, before the changes to the message. Rows are
+//! written in key order. There are three exceptions:
+//!
+//! - An early report has no message. A separate statement writes it before anything is locked.
+//! - An id that a network uses again moves to the new message. A commit that holds the former
+//!   message finds the row gone.
+//! - Tidying deletes old rows with nothing else locked, and skips rows that others hold.
 
 use std::collections::BTreeMap;
 
@@ -21,14 +23,14 @@ use crate::error::{PgError, PgResult};
 use crate::row::{Read, time, uuid, uuids};
 use crate::rows_query::rows_query;
 
-/// The text that a part belongs to.
+/// The message that a segment belongs to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) message: MessageId,
     pub(crate) siblings: Siblings,
 }
 
-/// Whether a part is all of its text.
+/// Whether the message has other segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Siblings {
     None,
@@ -42,17 +44,17 @@ impl Place {
     }
 }
 
-/// Parts that are written before their outcomes are settled: the rows are held from then on, so
-/// that no report of them can slip in between.
+/// Segments that are written before their outcomes are settled. Their rows stay locked, so that no
+/// report on them comes in between.
 #[derive(Debug)]
 pub(crate) struct Staged {
-    /// As they were written.
+    /// The segments as they were staged.
     written: BTreeMap<NetworkId, SentPart>,
 }
 
 impl Staged {
-    /// Writes what these plans would leave, in place of early reports and of other texts' parts.
-    /// Answers what was reported of the parts before, too.
+    /// Writes the segments of these plans, over early reports and over segments of other messages.
+    /// Also returns the early reports that it replaces.
     pub(crate) async fn write(
         connection: &mut PgConnection,
         plans: impl Iterator<Item = &OutcomePlan>,
@@ -69,13 +71,13 @@ impl Staged {
         Ok((Self { written }, early))
     }
 
-    /// Writes the reports that are not as they were written: those of an id that two texts of one
-    /// call have, and those that are too old to be of this part.
+    /// Writes the reports that differ from what was staged: those for an id that two messages of
+    /// one call share, and those too old to be about this segment.
     ///
     /// # Errors
     ///
-    /// [`PgError::Overtaken`] when the outcomes do not leave just the parts that were written,
-    /// whatever was reported of them.
+    /// [`PgError::Overtaken`] if the settled segments are not exactly the staged ones, reports
+    /// aside.
     pub(crate) async fn settle(
         self,
         connection: &mut PgConnection,
@@ -93,7 +95,7 @@ impl Staged {
     }
 }
 
-/// Writes parts, and answers with the early reports that they found.
+/// Writes segments. Returns the early reports that they replace.
 async fn take(
     connection: &mut PgConnection,
     parts: &BTreeMap<NetworkId, SentPart>,
@@ -125,7 +127,7 @@ async fn take(
     rows.iter().map(read).collect()
 }
 
-/// The texts that have these parts, as far as they are known.
+/// The messages that these segments belong to, as far as they are known.
 pub(crate) async fn places(
     pool: &PgPool,
     ids: impl Iterator<Item = &NetworkId>,
@@ -144,8 +146,8 @@ pub(crate) async fn places(
     read_places(&rows)
 }
 
-/// Keeps reports of parts that are not known, but for those that have become known: these are
-/// answered. A part that is just being recorded is waited for. Must be called with nothing locked.
+/// Stores reports on unknown segments. Returns the messages of segments that have become known
+/// meanwhile. Waits for segments that are being recorded, so the caller must hold no locks.
 pub(crate) async fn keep_early(
     pool: &PgPool,
     reports: &BTreeMap<&NetworkId, EarlyReport>,
@@ -153,8 +155,8 @@ pub(crate) async fn keep_early(
     if reports.is_empty() {
         return Ok(BTreeMap::new());
     }
-    // As `EarlyReport::gives_way` has it. Where it does not, the row is written as it was, to be
-    // held and answered.
+    // Follows `EarlyReport::gives_way`. A row that does not give way is written unchanged, so that
+    // it is locked and returned.
     let insert = rows_query!(
         [EARLY_FOR.as_secs_f64()]
         "WITH kept AS (
@@ -179,8 +181,8 @@ pub(crate) async fn keep_early(
     read_places(&rows)
 }
 
-/// The parts that have these ids and no siblings, and all parts of these texts. To be read with the
-/// texts locked.
+/// The segments with these ids that have no siblings, and all segments of these messages. The
+/// caller has locked the messages.
 pub(crate) async fn parts(
     connection: &mut PgConnection,
     alone: impl Iterator<Item = &NetworkId>,
@@ -203,7 +205,7 @@ pub(crate) async fn parts(
     rows.iter().map(part).collect()
 }
 
-/// Writes what was reported of parts that are still their texts'.
+/// Writes the reports on segments that still belong to the same messages.
 pub(crate) async fn write_reports(
     connection: &mut PgConnection,
     parts: &[&SentPart],
@@ -226,7 +228,7 @@ pub(crate) async fn write_reports(
     Ok(())
 }
 
-/// Forgets up to `limit` parts and early reports from before `before`; how many.
+/// Deletes up to `limit` segments and early reports from before `before`. Returns how many.
 pub(crate) async fn tidy(pool: &PgPool, before: Timestamp, limit: usize) -> PgResult<usize> {
     let deleted = sqlx::query(
         "DELETE FROM sent_part WHERE (route, network_id) IN (
@@ -240,7 +242,7 @@ pub(crate) async fn tidy(pool: &PgPool, before: Timestamp, limit: usize) -> PgRe
     Ok(usize::try_from(deleted.rows_affected()).unwrap_or(usize::MAX))
 }
 
-/// A report as the column has it: no error has the code `delivered`.
+/// A report as its column stores it. No error has the code `delivered`.
 fn column(report: ReceiptStatus) -> &'static str {
     match report {
         ReceiptStatus::Delivered => "delivered",

@@ -116,7 +116,7 @@ fn read(row: &PgRow) -> PgResult<Counts> {
 /// Adds some changes to the totals. Any number of programs may do so at once: each takes other
 /// rows, and all lock totals in the same order.
 async fn fold(pool: &PgPool, limit: usize) -> Result<usize, StoreError> {
-    let doing = "adding up statistics";
+    let doing = "folding statistics";
     let mut tx = begin(pool).await.context(doing)?;
     // By its place in the table, so that a change needs no id.
     let rows = sqlx::query(

@@ -45,7 +45,7 @@ impl TemplateStore for PgStore {
         .bind(time(created_at))
         .bind(time(updated_at));
         let inserted = insert.execute(&self.pool).await;
-        inserted.map(|_| ()).context("making a template")
+        inserted.map(|_| ()).context("creating a template")
     }
 
     async fn template_get(
@@ -94,7 +94,7 @@ impl TemplateStore for PgStore {
         change: TemplateChange,
         at: Timestamp,
     ) -> Result<Option<Template>, StoreError> {
-        let doing = "changing a template";
+        let doing = "updating a template";
         let mut tx = begin(&self.pool).await.context(doing)?;
         let row = sqlx::query(
             "SELECT * FROM template WHERE account_id = $1 AND id = $2 FOR NO KEY UPDATE",
@@ -132,7 +132,7 @@ impl TemplateStore for PgStore {
             .bind(uuid(id))
             .execute(&self.pool)
             .await
-            .context("removing a template")?;
+            .context("deleting a template")?;
         Ok(deleted.rows_affected() == 1)
     }
 }

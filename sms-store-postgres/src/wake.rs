@@ -1,10 +1,10 @@
-//! Tells the workers of other programs over the same database that there is work for them.
+//! Wakes the workers of other programs that use the same database.
 //!
-//! A service wakes its own workers at once and marks here what the others are to be told. The
-//! workers' task sends one `NOTIFY` for all marks, at most every 20 ms: `NOTIFY` takes a lock that
-//! commits of the whole database wait for, so it is kept rare, and out of every transaction that
-//! does business. All others are woken; those that find nothing to claim sleep again. A wake-up is
-//! a hint: polling finds what gets lost.
+//! A service wakes its own workers at once, and marks here which kinds of work to announce to
+//! others. One task sends one `NOTIFY` for all marks, at most every 20 ms. `NOTIFY` takes a lock
+//! that commits of the whole database wait for, so it must be rare and stay out of business
+//! transactions. It wakes all other programs; those that find nothing to claim sleep again. A
+//! wake-up is only a hint: if one is lost, polling finds the work.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -22,25 +22,25 @@ use crate::PgStore;
 use crate::error::{PgError, PgResult};
 
 const CHANNEL: &str = "sms_work";
-/// What a program tells that has just begun to listen.
+/// What a program announces when it begins to listen.
 const HELLO: &str = "hello";
 /// The shortest time between two notifications of one program.
 const TELL_EVERY: Duration = Duration::from_millis(20);
-/// How often the connection is tried, and listeners are counted.
+/// How often the connection is checked and listeners are counted.
 const CHECK_EVERY: Duration = Duration::from_secs(10);
-/// The longest the database may take over it.
+/// How long the database may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Rent falls due by itself, and nobody is told of it.
+/// Rent has no wake-up: it falls due with time, not through an event.
 const KINDS: [(Work, &str, u8); 3] = [
     (Work::Dispatch, "dispatch", 1),
     (Work::Webhooks, "webhooks", 2),
     (Work::FollowUps, "follow_ups", 4),
 ];
 
-/// Exchanges wake-ups with other programs over the same database.
+/// Exchanges wake-ups with other programs that use the same database.
 ///
 /// ```no_run
 /// # use std::sync::Arc;
@@ -58,12 +58,12 @@ const KINDS: [(Work, &str, u8); 3] = [
 /// [`Sms::listen_to_others`]: sms_core::Sms::listen_to_others
 pub struct PgWake {
     options: PgConnectOptions,
-    /// The kinds that others are still to be told of.
+    /// The kinds of work still to be announced to others.
     marked: AtomicU8,
     mark: Notify,
 }
 
-/// Whether anybody else listens.
+/// Whether other programs listen.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Company {
     Nobody,
@@ -82,18 +82,21 @@ impl PgWake {
         loop {
             let Err(error) = self.attend(local, &mut pause).await;
             let cause = error.to_string();
-            tracing::warn!(cause, "the line to other programs was lost; polling until it is back");
+            tracing::warn!(
+                cause,
+                "lost the connection that exchanges wake-ups; polling until it is back"
+            );
             sleep(pause).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 
     async fn attend(&self, local: &dyn Wake, pause: &mut Duration) -> PgResult<Infallible> {
-        // A pool for each attempt: what becomes of the connection before must not be waited for.
+        // A new pool for each attempt, so that it never waits for the previous connection.
         let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(PATIENCE);
         let pool = pool.connect_with(self.options.clone()).await?;
         let mut line = PgListener::connect_with(&pool).await?;
-        // A new connection is for `run` to make, which also rings for what was missed.
+        // `run` reconnects, and then wakes the workers for what was missed.
         line.eager_reconnect(false);
         patiently(line.listen(CHANNEL)).await?;
         let own = sqlx::query_scalar::<_, i32>("SELECT pg_backend_pid()");
@@ -116,7 +119,7 @@ impl PgWake {
                         hear(local, &heard);
                     }
                 }
-                // With nobody to tell, marks stay until somebody says hello.
+                // Without listeners, marks stay until a program says hello.
                 () = self.something_to_tell(may_tell_at), if company == Company::Others => {
                     let marked = self.marked.swap(0, Ordering::AcqRel);
                     may_tell_at = Instant::now() + TELL_EVERY;
@@ -146,8 +149,9 @@ impl WakeOthers for PgWake {
         }
     }
 
-    /// Tells others and listens to them, on a connection of its own. A lost one is made again, and
-    /// `local` is woken for every kind then, as wake-ups may have been missed.
+    /// Announces work to others and listens to them, on a separate connection. After a lost
+    /// connection it reconnects and wakes `local` for every kind, because it may have missed
+    /// wake-ups.
     async fn listen(&self, local: &dyn Wake) {
         match self.run(local).await {}
     }
@@ -171,15 +175,14 @@ fn names(marked: u8) -> Vec<&'static str> {
     KINDS.iter().filter(|(_, _, bit)| marked & bit != 0).map(|(_, name, _)| *name).collect()
 }
 
-/// One statement, and so one transaction, whatever the number of kinds.
+/// Announces any number of kinds in one statement, and so in one transaction.
 async fn tell(line: &mut PgListener, kinds: Vec<&'static str>) -> PgResult<()> {
     let told = sqlx::query("SELECT pg_notify($1, kind) FROM unnest($2::text[]) AS kind");
     told.bind(CHANNEL).bind(kinds).execute(line).await?;
     Ok(())
 }
 
-/// Whether others listen. What this user may not see of others' connections counts as one that
-/// does.
+/// Whether others listen. A connection whose details this user may not see counts as a listener.
 async fn count(line: &mut PgListener) -> PgResult<Company> {
     let others = sqlx::query_scalar::<_, bool>(
         "SELECT EXISTS (
@@ -196,7 +199,7 @@ fn reset() -> PgError {
     sqlx::Error::Io(ErrorKind::ConnectionReset.into()).into()
 }
 
-/// Waits for the database, but not for one that has gone without a word.
+/// Waits for an answer, but not longer than [`PATIENCE`].
 async fn patiently<T, E: Into<PgError>>(answer: impl Future<Output = Result<T, E>>) -> PgResult<T> {
     timeout(PATIENCE, answer).await.map_err(|_| PgError::Silent)?.map_err(Into::into)
 }

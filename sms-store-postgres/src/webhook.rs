@@ -37,7 +37,7 @@ impl WebhookStore for PgStore {
         &self,
         endpoint: Endpoint,
     ) -> Result<(), CommitError<EndpointRefused>> {
-        let doing = "making a webhook endpoint";
+        let doing = "creating a webhook endpoint";
         let mut tx = begin(&self.pool).await.context(doing)?;
         // The lock on the account's row makes two creations count each other.
         lock_balances(&mut tx, [endpoint.account]).await.context(doing)?;
@@ -103,7 +103,7 @@ impl WebhookStore for PgStore {
         change: EndpointChange,
         at: Timestamp,
     ) -> Result<Option<Endpoint>, StoreError> {
-        let doing = "changing a webhook endpoint";
+        let doing = "updating a webhook endpoint";
         let mut tx = begin(&self.pool).await.context(doing)?;
         let before = endpoint::lock(&mut tx, account, id).await.context(doing)?;
         let Some(before) = before else { return Ok(None) };
@@ -122,7 +122,7 @@ impl WebhookStore for PgStore {
         account: AccountId,
         id: EndpointId,
     ) -> Result<bool, StoreError> {
-        let doing = "removing a webhook endpoint";
+        let doing = "deleting a webhook endpoint";
         let mut tx = begin(&self.pool).await.context(doing)?;
         let deleted = sqlx::query("DELETE FROM endpoint WHERE account_id = $1 AND id = $2")
             .bind(uuid(account))
@@ -153,7 +153,7 @@ impl WebhookStore for PgStore {
     }
 
     async fn delivery_retry(&self, plan: RetryPlan) -> Result<Option<RetryVerdict>, StoreError> {
-        let doing = "sending a webhook delivery again";
+        let doing = "redelivering a webhook event";
         let mut tx = begin(&self.pool).await.context(doing)?;
         let endpoint = endpoint::lock(&mut tx, plan.account, plan.endpoint).await.context(doing)?;
         let Some(endpoint) = endpoint else { return Ok(None) };
@@ -246,7 +246,7 @@ impl WebhookStore for PgStore {
     }
 
     async fn deliveries_next(&self) -> Result<Option<Timestamp>, StoreError> {
-        let doing = "looking for the next webhook delivery";
+        let doing = "finding when the next webhook delivery is due";
         claim::next(&self.pool).await.context(doing)
     }
 }

@@ -1,7 +1,8 @@
-//! A connection of a task's own, made when it is needed and made anew when it broke.
+//! A connection that belongs to one task. It opens when it is first needed, and again after it
+//! breaks.
 //!
-//! The tasks that commit keep one each: they never wait for one of the pool, need not ask whether
-//! it still lives, and are never dropped in the middle of a transaction.
+//! Each task that commits keeps one. It never waits for the pool, saves the pool's check that a
+//! connection is alive, and is never dropped in the middle of a transaction.
 
 use std::time::Duration;
 
@@ -12,11 +13,11 @@ use crate::error::{PgError, PgResult};
 
 /// How long connecting may take.
 const LONGEST_CONNECT: Duration = Duration::from_secs(5);
-/// How long the server may take to answer to the beginning or the end of a transaction. One that
-/// takes longer is taken for gone: a host that dies without a word ends no connection.
+/// How long the database may take to answer BEGIN, COMMIT or ROLLBACK. After that it counts as
+/// gone: a host that dies silently closes no connection.
 const LONGEST_ANSWER: Duration = Duration::from_secs(20);
 
-/// The answer, if it comes in time.
+/// Waits for an answer, but not longer than `bound`.
 pub(crate) async fn within<T, E: Into<PgError>>(
     bound: Duration,
     answer: impl Future<Output = Result<T, E>>,
@@ -24,14 +25,14 @@ pub(crate) async fn within<T, E: Into<PgError>>(
     timeout(bound, answer).await.map_err(|_| PgError::Silent)?.map_err(Into::into)
 }
 
-/// A connection that comes back.
+/// A connection that opens again after it breaks.
 pub(crate) struct Wire {
     pool: PgPool,
     connection: Option<PgConnection>,
 }
 
 impl Wire {
-    /// Connects as this pool does, once it is needed.
+    /// Connects with the options of this pool, when first needed.
     pub(crate) fn new(pool: PgPool) -> Self {
         Self { pool, connection: None }
     }
@@ -41,12 +42,12 @@ impl Wire {
         if self.pool.is_closed() {
             return Err(sqlx::Error::PoolClosed.into());
         }
-        // Taken out while it is used: whatever goes wrong, a broken one is not kept.
+        // Taken out while in use, so that a broken connection is never kept.
         let connection = match self.connection.take() {
             Some(mut connection) => match within(LONGEST_ANSWER, connection.execute("BEGIN")).await
             {
                 Ok(_) => connection,
-                // It broke while nobody used it, as when the database was started anew.
+                // It broke while idle, for example because the database restarted.
                 Err(_) => self.connect().await?,
             },
             None => self.connect().await?,
@@ -62,13 +63,13 @@ impl Wire {
         Ok(connection)
     }
 
-    /// Commits. An error leaves the outcome unknown, unless the database refused.
+    /// Commits. After an error the outcome is unknown, unless the database refused the commit.
     pub(crate) async fn commit(&mut self) -> PgResult<()> {
         let Some(mut connection) = self.connection.take() else {
             return Err(PgError::OutcomeUnknown(Box::new(PgError::Stopped)));
         };
-        // A transaction that failed answers a COMMIT with a rollback, and no error; the error of
-        // the statement that failed has been told by then.
+        // COMMIT of a failed transaction rolls back and returns no error. The statement that failed
+        // has returned its error by then.
         let committed = within(LONGEST_ANSWER, connection.execute("COMMIT")).await;
         committed.map_err(|error| match error {
             undone @ PgError::Refused { .. } if !undone.is_gone() => undone,
@@ -78,7 +79,7 @@ impl Wire {
         Ok(())
     }
 
-    /// Undoes what was begun. The connection is given up should that fail.
+    /// Rolls back. Drops the connection if that fails.
     pub(crate) async fn roll_back(&mut self) {
         if let Some(mut connection) = self.connection.take()
             && within(LONGEST_ANSWER, connection.execute("ROLLBACK")).await.is_ok()
@@ -87,15 +88,15 @@ impl Wire {
         }
     }
 
-    /// Lets the connection go without a word, with whatever it was doing.
+    /// Drops the connection without waiting for what it is doing.
     pub(crate) fn give_up(&mut self) {
         self.connection = None;
     }
 
-    /// Ends the connection, until it is needed again.
+    /// Closes the connection until it is needed again.
     pub(crate) async fn close(&mut self) {
         if let Some(connection) = self.connection.take() {
-            // It is of no use any more, however it ends.
+            // An error does not matter: the connection is not used again.
             let _ = connection.close().await;
         }
     }

@@ -10,7 +10,7 @@ use crate::error::PgResult;
 use crate::row::{bigint, uuid};
 use crate::rows_query::rows_query;
 
-/// Adds what hits on their links count for campaigns: one statement for any number of them.
+/// Adds clicks to campaigns, with one statement for any number of them.
 pub(crate) async fn add_clicks(
     connection: &mut PgConnection,
     more: &BTreeMap<(AccountId, CampaignId), CampaignClicks>,

@@ -1,4 +1,4 @@
-//! Counts of campaigns: a delta with each commit, folded later.
+//! Campaign counts. Each commit inserts differences, which are folded into the totals later.
 
 use sms_core::campaign::counts::CountDelta;
 use sms_core::store::StoreError;
@@ -8,7 +8,7 @@ use crate::error::{Context, PgResult};
 use crate::row::{time, uuid};
 use crate::rows_query::rows_query;
 
-/// Writes what a commit did to counts.
+/// Inserts the differences that a commit makes to counts.
 pub(crate) async fn insert(connection: &mut PgConnection, deltas: Vec<CountDelta>) -> PgResult<()> {
     if deltas.is_empty() {
         return Ok(());
@@ -33,9 +33,9 @@ pub(crate) async fn insert(connection: &mut PgConnection, deltas: Vec<CountDelta
     Ok(())
 }
 
-/// Adds up to `limit` deltas to the campaigns they belong to.
+/// Adds up to `limit` differences to the totals of their campaigns. Returns how many.
 pub(crate) async fn fold(pool: &PgPool, limit: usize) -> Result<usize, StoreError> {
-    let doing = "folding the counts of campaigns";
+    let doing = "folding campaign counts";
     let rows = sqlx::query(
         "WITH taken AS (
              DELETE FROM campaign_delta WHERE (account_id, campaign_id, id) IN (

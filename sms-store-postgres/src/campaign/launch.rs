@@ -1,5 +1,5 @@
-//! Launching: the list is read, planned and written a page at a time in one transaction, on a
-//! connection of its own; the account is locked only at its end.
+//! Launches campaigns. One transaction, on a connection that nothing else uses, reads the list page
+//! by page, and plans and writes each page. It locks the account only at its end.
 
 use std::time::Duration;
 
@@ -25,15 +25,15 @@ use crate::row::{Read, amount, time, uuid};
 use crate::sending::write_tests;
 use crate::wire::Wire;
 
-/// Launches that run side by side; others wait for their turn.
+/// The number of concurrent launches. Others wait for their turn.
 pub(crate) const SIDE_BY_SIDE: usize = 2;
-/// How often a launch is tried while others are in its way, or the database is.
+/// How often a launch is tried after conflicts with other transactions or a lost connection.
 const MOST_TRIES: usize = 3;
-/// How long a launch may take. Texts may not be written much later than their ids say: see
-/// `sms_core::message::filter::SETTLED_AFTER`.
+/// How long a launch may take. Messages must not be written much later than the time in their ids:
+/// see `sms_core::message::filter::SETTLED_AFTER`.
 const LONGEST: Duration = Duration::from_mins(4);
 
-/// A launch of so many texts changes what the queue is like.
+/// A launch of this many messages outdates the database's statistics of the queue.
 const MANY: u64 = 10_000;
 
 const DOING: &str = "launching a campaign";
@@ -48,12 +48,13 @@ fn too_long() -> Refused {
     CommitError::Store(StoreError::Unavailable { doing: DOING, source: None })
 }
 
-/// Launches a campaign. A commit whose answer was lost is recognised by its batch.
+/// Launches a campaign. If an earlier commit succeeded and only its answer was lost, a retry
+/// recognises its batch.
 pub(super) async fn launch(store: &PgStore, plan: LaunchPlan) -> Result<Campaign, Refused> {
     let started = Instant::now();
     let turn = tokio::time::timeout(LONGEST, store.launches.acquire()).await;
     let _turn = turn.map_err(|_| too_long())?.map_err(|_| too_long())?;
-    // Dropped in the middle, its connection ends, and the transaction with it.
+    // If this future is dropped, the connection closes and its transaction rolls back.
     let mut wire = Wire::new(store.pool.clone());
     let mut tries = 0;
     loop {
@@ -74,16 +75,17 @@ pub(super) async fn launch(store: &PgStore, plan: LaunchPlan) -> Result<Campaign
     }
 }
 
-/// Has the queue measured after a launch of many texts. What measured it last may have found it
-/// nearly empty, even while this launch wrote, and a planner that takes it for a few rows reads all
-/// of it for every portion that is claimed, recorded or cancelled, until it is measured by itself.
+/// Analyzes the queue after a large launch. The last ANALYZE may have found it nearly empty, even
+/// while this launch wrote. Then the planner expects a few rows, and reads the whole queue for
+/// every portion that is claimed, recorded or cancelled, until autovacuum analyzes it.
 async fn tell_the_planner(wire: &mut Wire, campaign: &Campaign) {
     let texts = campaign.launch.as_ref().map_or(0, |launch| launch.recipients);
     if texts < MANY {
         return;
     }
     let Ok(connection) = wire.begin().await else { return };
-    // Without it things only go more slowly. Whoever holds the table for it is measuring as well.
+    // A failure only makes queries slower for a while. If the table is locked for this, another
+    // session is analyzing it.
     let measured = sqlx::query("ANALYZE (SKIP_LOCKED) queue").execute(connection).await;
     match measured {
         Ok(_) => drop(wire.commit().await),
@@ -102,7 +104,7 @@ async fn once(wire: &mut Wire, plan: LaunchPlan, started: Instant) -> Result<Cam
     }
 }
 
-/// Whose lock a reading of the facts takes.
+/// Whether reading the facts locks the account.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Account {
     Unlocked,
@@ -114,8 +116,7 @@ async fn settle(
     mut plan: LaunchPlan,
     started: Instant,
 ) -> Result<Campaign, Refused> {
-    // Another launch of the same campaign, which this one waits for, may take longer than locks
-    // are waited for otherwise.
+    // Another launch of the same campaign may hold its lock for longer than the usual timeouts.
     let patience = "SELECT set_config('lock_timeout', '25s', true),
                            set_config('statement_timeout', '25s', true)";
     sqlx::query(patience).execute(&mut *connection).await.map_err(store_error)?;
@@ -126,7 +127,7 @@ async fn settle(
     }
     plan.begin(&facts)?;
     if plan.is_doubtful(&facts) {
-        // Refused, it leaves no dead rows behind.
+        // A rehearsal writes nothing, so that a refused launch leaves no dead rows behind.
         let mut dry = plan.rehearsal();
         pages(connection, &mut dry, Writing::Nothing, started).await?;
         let _foreseen = dry.settle(&facts)?;
@@ -137,14 +138,14 @@ async fn settle(
     write(connection, verdict, seq).await.map_err(store_error)
 }
 
-/// What a reading of the list does with its texts.
+/// Whether a pass over the list writes its messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Writing {
     Texts,
     Nothing,
 }
 
-/// Plans every contact of the list, as the list is at one moment: the cursor's.
+/// Plans every contact of the list. The cursor shows the list as it was when it was opened.
 async fn pages(
     connection: &mut PgConnection,
     plan: &mut LaunchPlan,
@@ -178,7 +179,7 @@ async fn pages(
             insert_queued(connection, &messages).await.map_err(store_error)?;
             let written = link::insert(connection, &links).await.map_err(store_error)?;
             if written.len() < links.len() {
-                // A code is another link's: all is planned anew.
+                // A link code is taken: the core plans again.
                 return Err(CommitError::Stale);
             }
         }
@@ -186,7 +187,7 @@ async fn pages(
     sqlx::query("CLOSE members").execute(connection).await.map(|_| ()).map_err(store_error)
 }
 
-/// What reads the facts, up to the lock.
+/// Selects the facts, without the lock.
 macro_rules! facts_query {
     () => {
         "SELECT a.status, a.balance, a.ledger_seq,
@@ -196,7 +197,7 @@ macro_rules! facts_query {
     };
 }
 
-/// The facts, and the seq of the account's newest ledger entry.
+/// Reads the facts, and the seq of the account's newest ledger entry.
 async fn facts(
     connection: &mut PgConnection,
     plan: &LaunchPlan,

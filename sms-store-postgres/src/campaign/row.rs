@@ -10,8 +10,8 @@ use sqlx::{PgConnection, Row};
 use crate::error::{PgError, PgResult};
 use crate::row::{Read, uuid};
 
-/// What reads campaigns, up to the condition: `c` is the campaign. One statement sees one state, so
-/// that a count is counted once, whether it waits to be folded or not.
+/// Selects campaigns as `c`, without the condition. Totals and differences are read in one
+/// statement, so that each difference counts once, whether it has been folded or not.
 macro_rules! select_campaigns {
     () => {
         "SELECT c.*, d.scheduled AS more_scheduled, d.queued AS more_queued,
@@ -98,7 +98,8 @@ pub(super) async fn read(
     query.fetch_optional(connection).await?.as_ref().map(campaign).transpose()
 }
 
-/// Locks a campaign, then reads it: counts that were folded while this waited are counted once.
+/// Locks a campaign, then reads it in a second statement, so that counts that were folded while it
+/// waited for the lock count once.
 pub(super) async fn lock(
     connection: &mut PgConnection,
     account: AccountId,

@@ -13,15 +13,15 @@ use crate::error::PgResult;
 use crate::row::{digits, time, uuid};
 use crate::rows_query::rows_query;
 
-/// The newest text of each number that a commit texts.
+/// The newest message to each number that a commit sends to.
 pub(crate) type Moved = BTreeMap<(AccountId, E164), MessageId>;
 
-/// Moves the conversations that there are of these numbers.
+/// Moves the existing conversations with these numbers to their newest messages.
 pub(crate) async fn shift(connection: &mut PgConnection, moved: Moved) -> PgResult<()> {
     if moved.is_empty() {
         return Ok(());
     }
-    // Asked so that no plan looks for a conversation among all of its account by place.
+    // `IS TRUE` keeps the planner from searching the index on the order of conversations.
     let update = rows_query!(
         "UPDATE conversation c SET last_message_id = new.id
          FROM " rows(((account, number), id) in &moved) as new {
@@ -36,7 +36,7 @@ pub(crate) async fn shift(connection: &mut PgConnection, moved: Moved) -> PgResu
     Ok(())
 }
 
-/// Moves the conversations that there are of the numbers that a whole batch texts, each once.
+/// Moves the existing conversations with the numbers of a whole batch, each once.
 pub(crate) async fn shift_batch(
     connection: &mut PgConnection,
     account: AccountId,
@@ -54,13 +54,13 @@ pub(crate) async fn shift_batch(
     Ok(())
 }
 
-/// Takes note of a text that came in and was written: begins its conversation, or moves it.
+/// Begins or moves the conversation of an inbound message that was just written.
 pub(crate) async fn receive(
     connection: &mut PgConnection,
     account: AccountId,
     number: E164,
 ) -> PgResult<()> {
-    // What the account sent before the conversation began may have a later id, made elsewhere.
+    // A message sent before the conversation began may have a later id, drawn by another server.
     let receive = sqlx::query(
         "WITH placed AS (
              INSERT INTO conversation AS c (account_id, phone, last_message_id, unread)
@@ -82,7 +82,7 @@ pub(crate) async fn receive(
     Ok(())
 }
 
-/// When a number was answered automatically, lately.
+/// The times of the latest automatic replies to a number.
 pub(crate) async fn replied(
     connection: &mut PgConnection,
     account: AccountId,
@@ -98,7 +98,7 @@ pub(crate) async fn replied(
     Ok(times.unwrap_or_default().into_iter().map(Into::into).collect())
 }
 
-/// Keeps when a number was answered automatically.
+/// Stores the times of the latest automatic replies to a number.
 pub(crate) async fn set_replied(
     connection: &mut PgConnection,
     account: AccountId,

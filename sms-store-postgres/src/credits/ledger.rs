@@ -15,7 +15,7 @@ use crate::error::{PgError, PgResult};
 use crate::row::{Read, amount, time, uuid};
 use crate::rows_query::rows_query;
 
-/// Locks accounts, in the order of their ids, and reads balance and newest seq of each.
+/// Locks accounts in id order, and reads the balance and the newest ledger seq of each.
 pub(crate) async fn lock_balances(
     connection: &mut PgConnection,
     accounts: impl IntoIterator<Item = AccountId>,
@@ -32,8 +32,9 @@ pub(crate) async fn lock_balances(
         .collect()
 }
 
-/// Writes entries and balances, and what the entries count in statistics: one statement for any
-/// number of accounts. Their rows are locked; `seq_of` knows the seq of each one's newest entry.
+/// Writes ledger entries, balances and the statistics of the entries, with one statement for any
+/// number of accounts. The caller has locked the accounts. `seq_of` returns the seq of an account's
+/// newest entry.
 pub(crate) async fn book(
     connection: &mut PgConnection,
     writes: LedgerWrites,

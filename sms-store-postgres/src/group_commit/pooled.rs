@@ -7,23 +7,22 @@ use sqlx::PgPool;
 use super::{Attempt, Committer, Lane, Limits, LostAnswer, Turn};
 use crate::begin::MOST_TRIES;
 
-/// Commits of one kind that run side by side. A second one works while the first waits for its
-/// disk.
+/// The number of concurrent commits of one kind. One works while the other waits for the disk.
 const COMMITTERS: usize = 2;
-/// The most plans that share a commit; one call may bring more by itself.
+/// The most plans that share a commit. A single call may exceed it.
 const MOST_PLANS: usize = 500;
 
 /// A command that takes plans and can settle several in one transaction.
 #[async_trait]
 pub(crate) trait Shared: 'static {
-    /// What is asked.
+    /// What a caller asks for.
     type Plan: Clone + Send + Sync + 'static;
-    /// What became of it.
+    /// The answer to one plan.
     type Answer: Send + 'static;
-    /// What is being done, for errors.
+    /// What the command does, for errors.
     const DOING: &'static str;
 
-    /// Settles plans in their order, in one transaction; answers in that order.
+    /// Settles plans in order, in one transaction, and returns the answers in the same order.
     async fn commit(pool: &PgPool, plans: Vec<Self::Plan>)
     -> Result<Vec<Self::Answer>, StoreError>;
 }

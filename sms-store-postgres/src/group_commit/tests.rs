@@ -5,19 +5,19 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use super::*;
 use crate::error::PgError;
 
-/// What became of an attempt.
+/// How an attempt fails.
 #[derive(Clone, Copy)]
 enum Fails {
-    /// The database undid it.
+    /// The database rolls back.
     Undone,
-    /// It met another commit.
+    /// It conflicts with another commit.
     Overtaken,
-    /// No answer came.
+    /// No answer comes.
     Lost,
 }
 
-/// Commits numbers. Those in `bad` make every attempt fail that they are part of; the first
-/// `passing` attempts fail whatever they hold.
+/// Commits numbers. An attempt that includes a number in `bad` fails. Each entry of `passing` makes
+/// one attempt fail, whatever it includes.
 struct Numbers {
     bad: BTreeSet<u32>,
     passing: Vec<Fails>,
@@ -44,7 +44,7 @@ impl Numbers {
     }
 }
 
-/// The two kinds of committer there are, as far as lost answers go.
+/// One committer for each way to handle a lost answer.
 struct Failing(Numbers);
 struct Repeating(Numbers);
 
@@ -95,13 +95,13 @@ macro_rules! committer {
 committer!(Failing, LostAnswer::Fails, 3);
 committer!(Repeating, LostAnswer::TriedAgain, 1);
 
-/// What is committed of these plans; `None` in the place of those that failed.
+/// The committed plans, with `None` for each that failed.
 fn answers<E>(answers: Vec<Result<u32, E>>) -> Vec<Option<u32>> {
     answers.into_iter().map(Result::ok).collect()
 }
 
 #[tokio::test]
-async fn what_fails_together_is_halved_so_that_only_the_plan_in_the_way_fails() {
+async fn a_failed_batch_is_halved_until_only_the_bad_plan_fails() {
     let mut committer = Failing(Numbers { bad: [6].into(), ..numbers() });
     let plans: Vec<u32> = (0..8).collect();
     let answered = commit(&mut committer, plans, None).await;
@@ -114,7 +114,7 @@ async fn what_fails_together_is_halved_so_that_only_the_plan_in_the_way_fails() 
 }
 
 #[tokio::test]
-async fn plans_in_the_way_of_others_are_tried_again_before_they_are_taken_apart() {
+async fn plans_that_conflict_with_others_are_retried_before_they_are_split() {
     let passing = vec![Fails::Overtaken, Fails::Overtaken];
     let mut committer = Failing(Numbers { passing, ..numbers() });
     assert_eq!(answers(commit(&mut committer, vec![1, 2], None).await), [Some(1), Some(2)]);
@@ -126,7 +126,7 @@ async fn plans_in_the_way_of_others_are_tried_again_before_they_are_taken_apart(
 }
 
 #[tokio::test]
-async fn without_an_answer_the_rest_fails_unless_repeats_are_recognised() {
+async fn after_a_lost_answer_the_rest_fails_unless_repeats_are_recognised() {
     let lost = || Numbers { passing: vec![Fails::Lost], ..numbers() };
     let mut failing = Failing(lost());
     assert_eq!(answers(commit(&mut failing, vec![1, 2, 3], None).await), [None; 3]);
@@ -142,7 +142,7 @@ async fn without_an_answer_the_rest_fails_unless_repeats_are_recognised() {
 }
 
 #[tokio::test]
-async fn one_plan_whose_answer_was_lost_is_tried_again_where_it_is_recognised() {
+async fn a_single_plan_is_retried_after_a_lost_answer_if_repeats_are_recognised() {
     let lost = |times| Numbers { passing: vec![Fails::Lost; times], ..numbers() };
     for (times, expected) in [(2, Some(1)), (3, None)] {
         let mut repeating = Repeating(lost(times));
@@ -167,7 +167,7 @@ fn queue(calls: &[&[u32]]) -> Queue {
 
 #[tokio::test]
 async fn a_batch_takes_what_waits_up_to_its_limits_and_holds_what_does_not_fit() {
-    // So many calls, so much weight; the last one is larger than any batch.
+    // The limits are 3 calls and a weight of 10. The last call is larger than any batch.
     let (_queue, waiting) = queue(&[&[1], &[1], &[1], &[1], &[4, 4], &[3], &[40]]);
     let mut batches = Vec::new();
     for _ in 0..4 {

@@ -21,7 +21,7 @@ use crate::row::{Read, digits, time, uuid};
 use crate::sending::send_within;
 use crate::{address_book, conversation, event, keyword, opt_out, statistics};
 
-/// Takes in a text, whoever's it is.
+/// Accepts an inbound message for the account it belongs to, or stores it as unrouted.
 pub(crate) async fn take(
     connection: &mut PgConnection,
     mut plan: InboundPlan,
@@ -76,7 +76,7 @@ async fn take_in(
 ) -> PgResult<TakenIn> {
     let from = plan.text.from;
     let listening = listening(connection, plan, account).await?;
-    // An opt-out must not slip between a send's facts and its commit.
+    // With the account locked, no opt-out comes between a send's facts and its commit.
     lock_balances(connection, [account]).await?;
     let opted_out = sqlx::query("SELECT 1 FROM opt_out WHERE account_id = $1 AND phone = $2")
         .bind(uuid(account))
@@ -115,15 +115,15 @@ async fn write(
     Ok(TakenIn::of(message, answer))
 }
 
-/// The keyword that the text matches, with the account's address book locked: nobody changes the
-/// keyword then.
+/// The keyword that the message matches. The account's address book stays locked, so that the
+/// keyword cannot change.
 async fn listening(
     connection: &mut PgConnection,
     plan: &InboundPlan,
     account: AccountId,
 ) -> PgResult<Option<Keyword>> {
     let Some(word) = plan.word() else { return Ok(None) };
-    // Few texts match, and the others need not wait for the book.
+    // Few messages match, and the others need not wait for the lock.
     if keyword::listening(connection, account, &word).await?.is_none() {
         return Ok(None);
     }
@@ -170,7 +170,7 @@ async fn match_facts(
     })
 }
 
-/// Writes what a match sets off; the answer, if one is sent.
+/// Writes the effects of a match. Returns the automatic reply, if one is sent.
 async fn write_match(
     connection: &mut PgConnection,
     account: AccountId,

@@ -17,14 +17,14 @@ use crate::group_commit::pooled::Shared;
 use crate::row::{bigint, time, uuid};
 use crate::rows_query::rows_query;
 
-/// The command that counts hits.
+/// The command that counts clicks.
 pub(crate) struct Clicks;
 
 #[async_trait]
 impl Shared for Clicks {
     type Plan = ClickPlan;
     type Answer = Option<Link>;
-    const DOING: &'static str = "counting hits on links";
+    const DOING: &'static str = "counting clicks on links";
 
     async fn commit(
         pool: &PgPool,
@@ -49,7 +49,7 @@ async fn write(connection: &mut PgConnection, writes: ClickWrites) -> PgResult<(
     event::raise(connection, raised).await
 }
 
-/// The links that are hit, locked in the order of their ids.
+/// Reads the clicked links and locks them in id order.
 async fn locked(
     connection: &mut PgConnection,
     plans: &[ClickPlan],
@@ -62,7 +62,7 @@ async fn locked(
     rows.iter().map(|row| link(row).map(|link| (link.code, link))).collect()
 }
 
-/// Writes the counts of links: one statement for any number of them.
+/// Writes the click counts of links, with one statement for any number of them.
 async fn update(connection: &mut PgConnection, links: &[Link]) -> PgResult<()> {
     if links.is_empty() {
         return Ok(());

@@ -29,8 +29,8 @@ pub(super) fn link(row: &PgRow) -> PgResult<Link> {
     })
 }
 
-/// Writes new links, but for those whose code is taken: the ids of those written. One statement for
-/// any number of them.
+/// Inserts links, with one statement for any number of them. Skips links whose code is taken.
+/// Returns the ids of the inserted links.
 pub(crate) async fn insert(
     connection: &mut PgConnection,
     links: &[&Link],
@@ -54,7 +54,7 @@ pub(crate) async fn insert(
     rows.iter().map(|row| row.id("id")).collect()
 }
 
-/// Takes links back that were written before their texts were refused.
+/// Deletes links that were staged for messages that were then refused.
 pub(crate) async fn delete(connection: &mut PgConnection, links: &[&Link]) -> PgResult<()> {
     if links.is_empty() {
         return Ok(());

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::row::{digits, uuid};
 
-/// The stretch of a list that is wanted: newest first, both ends left out.
+/// A range of message ids, newest first. Both ends are exclusive.
 #[derive(Clone, Copy)]
 pub(crate) struct Window {
     pub(crate) after: Uuid,
@@ -18,7 +18,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// What the filter and the cursor leave of the whole list; one more than the page holds.
+    /// The range that the filter and the cursor allow. Its limit is one more than the page holds.
     pub(crate) fn of(filter: &MessageFilter, page: PageRequest) -> Self {
         let since = filter.since.map_or(0, |at| MessageId::first_at(at).as_u128());
         let until = filter.until.map_or(u128::MAX, |at| MessageId::first_at(at).as_u128());
@@ -31,12 +31,11 @@ impl Window {
     }
 }
 
-/// The query of a list, but for words to search for: a range of an index that leads with the
-/// account and ends with the id.
+/// The query for a list, without its search words. It reads a range of an index that starts with
+/// the account and ends with the id.
 ///
-/// The account is asked for as one of a list of one: were it known to be the only one, its texts
-/// would come in the order of the index of all accounts' ids as well, and the planner may walk
-/// that.
+/// The account is compared with `= ANY` of one value. With `=`, the index on the ids of all
+/// accounts would yield the same order, and the planner may walk that index instead.
 pub(crate) fn list_query(
     columns: &'static str,
     account: AccountId,
@@ -49,7 +48,8 @@ pub(crate) fn list_query(
     let mut query = QueryBuilder::new("SELECT ");
     query.push(columns);
     if is_outbound {
-        // They may be few among those received: the index by status finds them, one by one.
+        // Outbound messages may be few among the received ones. The index by status finds them, one
+        // status at a time.
         let outbound = MessageStatus::ALL.iter().filter(|one| **one != MessageStatus::Received);
         query.push(" FROM UNNEST(");
         query.push_bind(outbound.map(|status| status.as_str()).collect::<Vec<_>>());
@@ -68,7 +68,7 @@ pub(crate) fn list_query(
     query
 }
 
-/// Whether only the direction narrows the list down to outbound texts.
+/// Whether the direction alone narrows the list to outbound messages.
 fn wants_all_outbound(filter: &MessageFilter) -> bool {
     filter.direction == Some(Direction::Outbound)
         && filter.status.is_none()
@@ -78,7 +78,7 @@ fn wants_all_outbound(filter: &MessageFilter) -> bool {
         && !matches!(filter.search, Some(Search::Number(_)))
 }
 
-/// What the filter asks besides words: ` AND …` for each question.
+/// Adds ` AND …` for each condition of the filter, except the search words.
 pub(crate) fn push_filter(query: &mut QueryBuilder<Postgres>, filter: &MessageFilter) {
     let MessageFilter {
         direction,
@@ -87,13 +87,13 @@ pub(crate) fn push_filter(query: &mut QueryBuilder<Postgres>, filter: &MessageFi
         campaign_id,
         batch_id,
         client_ref,
-        // They are the ends of the window.
+        // [`Window`] holds them.
         since: _,
         until: _,
     } = filter;
     if let Some(direction) = direction {
         query.push(" AND m.direction = ").push_bind(direction.as_str());
-        // Inbound texts are few among many: the index by status finds them.
+        // Inbound messages are few among many: the index by status finds them.
         if *direction == Direction::Inbound && status.is_none() {
             query.push(" AND m.status = ").push_bind(MessageStatus::Received.as_str());
         }

@@ -1,4 +1,4 @@
-//! Taking rent: numbers, then accounts, locked in that order everywhere.
+//! Charges rent. Numbers are locked before accounts, here and everywhere.
 
 use sms_core::commit::LedgerWrites;
 use sms_core::number::Number;
@@ -14,12 +14,12 @@ use crate::row::{time, uuid};
 use crate::rows_query::rows_query;
 
 pub(super) async fn charge(pool: &PgPool, mut plan: RentPlan) -> Result<RentsCharged, StoreError> {
-    let doing = "taking rent";
+    let doing = "charging rent";
     let mut tx = begin(pool).await.context(doing)?;
     match charge_in(&mut tx, &mut plan).await {
         Ok(charged) => tx.commit().await.map(|()| charged).context(doing),
         Err(error) => {
-            // At once: what it had locked would be skipped by another try.
+            // Roll back now: a retry would skip the rows that are still locked.
             let _ = tx.rollback().await;
             Err(error.during(doing))
         }

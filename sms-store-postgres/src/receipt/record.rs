@@ -52,13 +52,13 @@ impl Shared for Receipts {
     }
 }
 
-/// Removes a simulated comeback; says whether it was still there.
+/// Deletes a follow-up. Returns whether it existed.
 pub(crate) async fn take_follow_up(connection: &mut PgConnection, id: Uuid) -> PgResult<bool> {
     let deleted = sqlx::query("DELETE FROM follow_up WHERE id = $1").bind(id);
     Ok(deleted.execute(connection).await?.rows_affected() == 1)
 }
 
-/// Removes simulated comebacks, in the order of their ids; those that were still there.
+/// Deletes follow-ups in id order. Returns those that existed.
 async fn take_follow_ups(
     connection: &mut PgConnection,
     ids: Vec<Uuid>,
@@ -77,7 +77,7 @@ async fn take_follow_ups(
     rows.iter().map(|row| row.id("id")).collect()
 }
 
-/// Texts, locked in the order of their ids, their places in the queue before them.
+/// Reads messages and locks them in id order, after their queue rows.
 pub(super) async fn locked(
     connection: &mut PgConnection,
     ids: Vec<Uuid>,

@@ -1,8 +1,8 @@
-//! What networks report of parts. Reports that come at about the same time share a commit.
+//! Networks' reports on segments. Reports that arrive at about the same time share a commit.
 //!
-//! Which texts they are about is read first, with nothing locked; reports of unknown parts are kept
-//! then. Texts are locked next, and their parts read again: one that was given to another text
-//! meanwhile makes the commit begin anew.
+//! A commit first reads, without locks, which messages the reports are about, and stores reports on
+//! unknown segments. It then locks the messages and reads their segments again. If a segment has
+//! moved to another message meanwhile, the commit starts again.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,14 +25,14 @@ use crate::group_commit::pooled::Shared;
 use crate::row::uuids;
 use crate::sent_part::{self, Place, Siblings};
 
-/// The command that records reports of parts.
+/// The command that records reports on segments.
 pub(crate) struct Reports;
 
 #[async_trait]
 impl Shared for Reports {
     type Plan = ReportPlan;
     type Answer = Reported;
-    const DOING: &'static str = "recording reports of parts";
+    const DOING: &'static str = "recording reports on segments";
 
     async fn commit(
         pool: &PgPool,
@@ -75,7 +75,8 @@ impl Shared for Reports {
     }
 }
 
-/// The texts that the reports are about. Reports of parts that none has are kept.
+/// Finds the messages that the reports are about. Stores reports on segments that are not recorded
+/// yet.
 async fn places(pool: &PgPool, plans: &[ReportPlan]) -> PgResult<BTreeMap<NetworkId, Place>> {
     let ids: BTreeSet<&NetworkId> = plans.iter().map(|plan| &plan.report.id).collect();
     let mut places = sent_part::places(pool, ids.into_iter()).await?;
@@ -100,7 +101,7 @@ async fn places(pool: &PgPool, plans: &[ReportPlan]) -> PgResult<BTreeMap<Networ
     Ok(places)
 }
 
-/// The parts of the texts that are locked, as the reports settled so far leave them.
+/// The segments of the locked messages. Each report that is settled updates them.
 struct Parts {
     by_text: BTreeMap<MessageId, Vec<SentPart>>,
     holders: BTreeMap<NetworkId, MessageId>,
@@ -126,12 +127,12 @@ impl Parts {
         Ok(Self { by_text, holders, reported: BTreeSet::new() })
     }
 
-    /// The text that has this part.
+    /// The message that has this segment.
     fn holder(&self, id: &NetworkId) -> Option<MessageId> {
         self.holders.get(id).copied()
     }
 
-    /// All parts of a text.
+    /// All segments of a message.
     fn of(&self, message: MessageId) -> &[SentPart] {
         self.by_text.get(&message).map_or(&[], Vec::as_slice)
     }
@@ -144,7 +145,7 @@ impl Parts {
         }
     }
 
-    /// Writes what was reported, in the order of the keys.
+    /// Writes the reports, in key order.
     async fn write(self, connection: &mut PgConnection) -> PgResult<()> {
         let all = self.by_text.values().flatten();
         let mut reported: Vec<&SentPart> =

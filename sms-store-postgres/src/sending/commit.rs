@@ -1,4 +1,4 @@
-//! Commits of sends: what waits is staged together and settled in turn.
+//! Commits waiting sends together: stages all of them, then settles one after the other.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -24,25 +24,25 @@ use crate::wire::{Wire, within};
 /// What a caller is answered.
 pub(super) type Answer = Result<Sent, CommitError<SendRefused>>;
 
-/// The most texts that share a commit.
+/// The most messages that share a commit.
 pub(super) const MOST_TEXTS: usize = 5_000;
-/// So many texts are worth a commit; others need not wait to share it.
+/// From this many messages on, the next commit starts at once instead of collecting more sends.
 const WORTH_A_COMMIT: usize = 16;
 /// The most sends that share a commit.
 const MOST_SENDS: usize = 500;
 
-/// How long a send may wait for its turn; less than a caller waits for an answer.
+/// How long a send may wait for its turn: less than a caller waits for an answer.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
-/// A committer that has nothing to do for so long ends its connection.
+/// After this long without work, a committer closes its connection.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Commits sends on a connection of its own.
+/// Commits sends on a connection that nothing else uses.
 pub(super) struct SendCommitter {
     wire: Wire,
     doubtful: Doubtful,
 }
 
-/// What became of one plan.
+/// The outcome of one plan.
 pub(crate) enum Outcome {
     Accepted { balance: Credits },
     Replayed(Sent),
@@ -119,8 +119,8 @@ impl Committer for SendCommitter {
     }
 }
 
-/// How long settling may take before the server is taken for gone: each statement has its own limit
-/// there, and large sends have many.
+/// How long settling may take before the database counts as gone. The database limits each
+/// statement, but a large send has many.
 fn longest(plans: &[SendPlan]) -> Duration {
     let texts: usize = plans.iter().map(|plan| plan.messages.len()).sum();
     let texts = u32::try_from(texts).unwrap_or(u32::MAX);
@@ -142,9 +142,9 @@ async fn settle_all(
         let known = plans.iter().filter(|plan| is_remembered(plan, &earlier));
         before.extend(known.map(|plan| plan.batch));
     }
-    // Staged before anything is locked: invisible until the commit, and in nobody's way. But for
-    // what is a retry by all appearances, whose texts may be there already, and for what will
-    // hardly be accepted.
+    // Most plans are staged before anything is locked: their rows are invisible until the commit
+    // and block nothing. Plans that look like retries come later, because their messages may exist
+    // already. So do plans that will probably be refused.
     let (late, early): (Vec<_>, Vec<_>) = plans
         .iter()
         .partition(|plan| before.contains(&plan.batch) || doubtful.is(plan.account, plan.at));
@@ -160,8 +160,8 @@ async fn settle_all(
     let is_accepted = |plan: &&SendPlan| accepted.contains(&plan.batch);
     let late: Vec<_> = late.into_iter().filter(is_accepted).collect();
     if !stage(connection, &late).await?.is_empty() {
-        // Another send took a link's code, found when it is too late to plan again. Another try
-        // finds it before.
+        // Another send took a link's code, and it is too late to plan again. A retry finds that
+        // earlier.
         return Err(PgError::Overtaken);
     }
     let refused: Vec<_> = early.into_iter().filter(|plan| !is_accepted(plan)).collect();
@@ -181,8 +181,8 @@ async fn settle_all(
     Ok(outcomes)
 }
 
-/// The answer to a single plan whose texts are there already: the commit that seemed to fail,
-/// because its answer was lost, did not. A plan with a key is found by its key instead.
+/// The answer to a single plan whose messages exist already, because an earlier commit succeeded
+/// and only its answer was lost. A plan with an idempotency key is found by the key instead.
 async fn committed_before(
     connection: &mut PgConnection,
     plans: &[SendPlan],

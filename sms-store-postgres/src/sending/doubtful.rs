@@ -1,5 +1,5 @@
-//! Accounts whose sends were refused a moment ago. Their texts are written after the verdict rather
-//! than before it, so that a client that goes on asking leaves no dead rows behind.
+//! Accounts whose sends were refused less than a minute ago. Their messages are written after the
+//! verdict, not before it, so that a client that keeps retrying leaves no dead rows behind.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::facts::Settled;
 
 /// How long an account is doubted after a refusal.
 const DOUBTED_FOR: Duration = Duration::from_mins(1);
-/// How many accounts are doubted before all are trusted again.
+/// The most accounts to remember. When there are more, all are forgotten.
 const MOST_ACCOUNTS: usize = 10_000;
 
 /// When each account was last refused. A hint: the verdict is the same either way.

@@ -1,5 +1,5 @@
-//! What a verdict on sends depends on, read with the accounts locked, and what is remembered of
-//! those accepted.
+//! Reads the facts that verdicts on sends depend on, with the accounts locked. Writes what the
+//! accepted sends leave besides their messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,18 +27,17 @@ use crate::error::{PgError, PgResult};
 use crate::row::{Read, amount, digits, integer, time, uuid, uuids};
 use crate::rows_query::rows_query;
 
-/// What became of one plan.
+/// The outcome of one plan.
 pub(super) enum Settled {
     Accepted { balance: Credits },
     Replayed(Box<EarlierSend>),
     Refused(CommitError<SendRefused>),
 }
 
-/// The facts about the accounts of some plans, whose rows are locked, as the plans settled so far
-/// leave them.
+/// The facts about the locked accounts of some plans. Each accepted plan updates them.
 pub(super) struct Locked {
     accounts: BTreeMap<AccountId, LockedAccount>,
-    /// The plans that drew a code which is another link's.
+    /// The plans that drew a link code that is taken.
     codes_taken: BTreeSet<BatchId>,
     opted_out: BTreeSet<(AccountId, E164)>,
     earlier: BTreeMap<(AccountId, IdempotencyKey), EarlierSend>,
@@ -70,7 +69,7 @@ impl Locked {
     ) -> PgResult<Self> {
         let ids: BTreeSet<AccountId> = plans.iter().map(|plan| plan.account).collect();
         let texts = || plans.iter().flat_map(|plan| plan.messages.iter());
-        // Whoever opts out after this snapshot is seen when the texts are claimed.
+        // An opt-out after this snapshot is seen when the messages are claimed.
         let locked = rows_query!(
             [uuids(ids)]
             "SELECT id, status, balance, ledger_seq, has_conversations,
@@ -87,7 +86,7 @@ impl Locked {
         let mut accounts = BTreeMap::new();
         let mut opted_out = BTreeSet::new();
         for row in rows {
-            // The same in every row: which of the texts, counted from 1.
+            // The same in every row: the positions of the messages to opted-out numbers, from 1.
             let places: Vec<i64> = row.try_get("opted_out")?;
             let places = places.iter().filter_map(|place| usize::try_from(place - 1).ok());
             let found = places.filter_map(|place| texts().nth(place));
@@ -141,7 +140,7 @@ impl Locked {
         }
     }
 
-    /// Adds what an accepted plan writes, and goes on with the facts as it leaves them.
+    /// Adds what an accepted plan writes, and updates the facts for the next plan.
     fn add(&mut self, account: AccountId, writes: SendWrites) {
         let SendWrites { entry, balance, remembered, test_texts, conversations } = writes;
         let accepted = &mut self.accepted;
@@ -206,7 +205,8 @@ pub(super) async fn read_earlier(
     if claims.is_empty() {
         return Ok(BTreeMap::new());
     }
-    // Each is looked up, however few keys the plan was made for.
+    // LATERAL with a limit: each key is looked up in the index, however few keys the query plan
+    // expects.
     let query = rows_query!(
         "SELECT k.* FROM " rows((account, key) in &claims) as want {
             account_id: uuid = uuid(*account),
@@ -256,7 +256,7 @@ async fn write_keys(
         let pairs = earlier.rejected.iter().map(|one| (one.to.clone(), one.reason.as_str()));
         Json(serde_json::to_value(pairs.collect::<Vec<_>>()).unwrap_or_default())
     };
-    // A key past its keep is taken over.
+    // An expired key is taken over.
     let insert = rows_query!(
         "INSERT INTO idempotency_key " insert((account, key, earlier) in &keys) {
             account_id: uuid = uuid(*account),
@@ -277,7 +277,7 @@ async fn write_keys(
     Ok(())
 }
 
-/// Remembers when test texts were made.
+/// Stores when test messages were sent, and deletes what is too old to matter.
 pub(crate) async fn write_tests(
     connection: &mut PgConnection,
     tested: Vec<TestTexts>,

@@ -6,14 +6,14 @@ use sqlx::PgPool;
 use super::commit::{Answer, MOST_TEXTS, SendCommitter};
 use crate::group_commit::{Committer, Lane};
 
-/// Commits that run side by side. A second one stages while the first waits for its disk.
+/// The number of concurrent commits. One stages while the other waits for the disk.
 const COMMITTERS: usize = 2;
 
 /// The lanes in which sends wait for a commit.
 #[derive(Clone)]
 pub(crate) struct Sends {
     usual: Lane<SendCommitter>,
-    /// For calls of more than [`MOST_TEXTS`], so that none of them holds up the others.
+    /// For calls of more than [`MOST_TEXTS`] messages, so that they do not delay the others.
     large: Lane<SendCommitter>,
 }
 

@@ -1,4 +1,5 @@
-//! Texts are written before anything is locked: invisible until the commit, and in nobody's way.
+//! Stages sends: writes their messages before anything is locked. The rows are invisible until the
+//! commit and block nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,10 +14,11 @@ use crate::link;
 use crate::new_text::insert_queued;
 use crate::row::uuids;
 
-/// So many rows are written by one statement: a statement has its time, however large the send.
+/// The most rows that one statement writes, so that a large send stays within the statement
+/// timeout.
 const PORTION: usize = 5_000;
 
-/// Whether a plan's key is remembered at this moment.
+/// Whether a plan's idempotency key is stored and has not expired.
 pub(super) fn is_remembered(
     plan: &SendPlan,
     earlier: &BTreeMap<(AccountId, IdempotencyKey), EarlierSend>,
@@ -26,8 +28,7 @@ pub(super) fn is_remembered(
     found.is_some_and(|earlier| earlier.is_kept(plan.at))
 }
 
-/// Writes the texts of plans and their links. Returns which of the plans drew a code that is
-/// another link's.
+/// Writes the messages and links of plans. Returns the plans that drew a link code that is taken.
 pub(super) async fn stage(
     connection: &mut PgConnection,
     plans: &[&SendPlan],
@@ -44,7 +45,7 @@ pub(super) async fn stage(
     Ok(plans.iter().filter(is_missing).map(|plan| plan.batch).collect())
 }
 
-/// Takes back what was staged for plans that were not accepted.
+/// Deletes what was staged for plans that were not accepted.
 pub(super) async fn unstage(connection: &mut PgConnection, plans: &[&SendPlan]) -> PgResult<()> {
     let NewMessages { messages, links } = new_messages(plans.iter().copied());
     if messages.is_empty() {
