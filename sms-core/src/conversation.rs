@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_contacts_name_is_whatever_there_is_of_it() {
+    fn a_contacts_name_is_made_of_the_names_that_are_set() {
         for (first, last, name) in [
             (Some("Ann"), Some("O'Neill"), Some("Ann O'Neill")),
             (Some("Ann"), None, Some("Ann")),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn conversations_are_told_apart_by_what_is_unread() {
+    fn a_filter_tells_read_from_unread_conversations() {
         let wants = |state, unread| {
             ConversationFilter { state, search: None }.accepts(mobile(1), None, unread)
         };

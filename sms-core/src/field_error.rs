@@ -27,7 +27,7 @@ impl FieldError {
     pub fn of_text(field: &str, text: &str, characters: RangeInclusive<usize>) -> Option<Self> {
         let (least, most, length) = (characters.start(), characters.end(), text.chars().count());
         if text.contains('\0') {
-            let message = format!("{field} must not hold the character U+0000");
+            let message = format!("{field} must not contain the character U+0000");
             return Some(Self::new(field, "invalid_character", message));
         }
         if length < *least {

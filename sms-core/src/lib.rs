@@ -2,19 +2,19 @@
 //!
 //! # Where things are
 //!
-//! Files are named after the domain, in the specification's own words: the rules of a noun are in
-//! `noun.rs` and `noun/`, what a store does with it in `noun/store.rs`. [`service`] puts them
-//! together; [`store`] explains the boundary to stores.
+//! Files are named after the domain, in the specification's words. `noun.rs` and `noun/` hold the
+//! rules of a noun, `noun/store.rs` its store trait. [`service`] puts the nouns together; [`store`]
+//! explains the boundary to stores.
 //!
-//! No two files import each other, not even through others. Files form three layers, and import
-//! only files of their own layer and of those below it; a test holds both rules.
+//! No two files import each other, directly or through others. Files form three layers and import
+//! only files of their own layer and of the layers below. A test checks both rules.
 //!
-//! 1. **Foundations** know no noun: [`ids`], [`time`], [`clock`], [`random`], [`phone`], [`text`],
-//!    [`page`], the amounts in [`credits`], and the errors of fields and of stores.
+//! 1. **Foundations** import no noun: [`ids`], [`time`], [`clock`], [`random`], [`phone`],
+//!    [`text`], [`page`], the amounts in [`credits`], and the errors of fields and of stores.
 //! 2. **Nouns**: [`account`], [`message`], [`sending`], [`dispatch`], [`campaign`] and the others
-//!    hold the rules, the plans and the store trait of each noun. [`error`] and [`store`] add up
-//!    those of all nouns.
-//! 3. **[`service`]** imports everything, and only this page imports it.
+//!    hold the rules, the plans and the store trait of each noun. [`error`] and [`store`]
+//!    combine those of all nouns.
+//! 3. **[`service`]** imports everything, and only `lib.rs` imports it.
 
 #![deny(missing_docs)]
 
@@ -60,7 +60,7 @@ pub use error::{Error, FieldError};
 pub use service::{Sms, SmsBuilder};
 pub use unknown_name::UnknownName;
 
-/// The names that most programs need.
+/// The types that most programs need.
 pub mod prelude {
     pub use crate::account::{AccountStatus, Mode};
     pub use crate::error::Error;

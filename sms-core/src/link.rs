@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_wants_the_links_of_a_text_and_of_a_campaign() {
+    fn a_filter_accepts_the_links_of_a_message_and_of_a_campaign() {
         let own = Link { campaign: Some(CampaignId::from_u128(5)), ..link() };
         let any = LinkFilter::default();
         let message = Some(own.message);

@@ -42,7 +42,7 @@ pub struct ListInput {
 }
 
 impl ListInput {
-    /// Every rule about single fields that it breaks.
+    /// Every rule for single fields that it breaks.
     pub fn check(&self) -> Vec<FieldError> {
         check(Some(&self.name), self.description.as_deref())
     }
@@ -72,7 +72,7 @@ pub struct ListChange {
 }
 
 impl ListChange {
-    /// Every rule about single fields that it breaks.
+    /// Every rule for single fields that it breaks.
     pub fn check(&self) -> Vec<FieldError> {
         check(self.name.as_deref(), self.description.as_ref().and_then(Option::as_deref))
     }
@@ -101,10 +101,10 @@ fn check(name: Option<&str>, description: Option<&str>) -> Vec<FieldError> {
     {
         let Some(text) = text else { continue };
         if text.contains('\0') {
-            let message = format!("{field} must not hold the character U+0000");
+            let message = format!("{field} must not contain the character U+0000");
             errors.push(FieldError::new(field, "invalid_character", message));
         } else if text.chars().count() > most {
-            let message = format!("{field} holds at most {most} characters");
+            let message = format!("{field} may have up to {most} characters");
             errors.push(FieldError::new(field, "too_long", message));
         }
     }

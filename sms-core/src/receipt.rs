@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receipt_moves_a_text_that_is_on_its_way_or_undelivered_and_no_other() {
+    fn a_receipt_changes_only_a_message_that_is_sending_sent_or_undelivered() {
         use MessageStatus as S;
         let undelivered = ReceiptStatus::Undelivered(ErrorCode::UnknownSubscriber);
         for status in MessageStatus::ALL {
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delivered_text_says_when_and_an_undelivered_one_why_and_neither_is_refunded() {
+    fn a_delivered_message_has_a_time_an_undelivered_one_an_error_and_neither_is_refunded() {
         let sent = message(MessageStatus::Sent);
         let delivered = settle(ReceiptStatus::Delivered, &sent).unwrap();
         assert_eq!(delivered.message.times.delivered_at, Some(now()));
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn in_whatever_order_two_receipts_come_a_delivered_one_wins() {
+    fn in_any_order_of_two_receipts_a_delivered_one_wins() {
         let undelivered = ReceiptStatus::Undelivered(ErrorCode::AbsentSubscriber);
         for order in
             [[ReceiptStatus::Delivered, undelivered], [undelivered, ReceiptStatus::Delivered]]

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_goes_through_two_statuses_is_counted_where_it_ends() {
+    fn a_message_that_passes_two_statuses_is_counted_in_the_last() {
         let changed = moved(&text(MessageStatus::Sending), Trigger::Deliver, now());
         let found = deltas(&[changed]);
         assert_eq!(found[0].by, [0, 0, -1, 0, 1, 0, 0, 0]);

@@ -135,7 +135,7 @@ fn the_status_follows_from_the_counts_and_the_time() {
 }
 
 #[test]
-fn what_is_scheduled_or_sending_is_cancelled_and_nothing_else() {
+fn only_scheduled_and_sending_campaigns_are_cancelled() {
     let plan = CancelPlan { account: account_id(), campaign: draft().id, at: now() };
     let refused = |status| Err(CancelRefused::NotCancellable(status));
     assert_eq!(plan.settle(None), Err(CancelRefused::NoSuchCampaign));
@@ -155,7 +155,7 @@ fn what_is_scheduled_or_sending_is_cancelled_and_nothing_else() {
 }
 
 #[test]
-fn a_sweep_cancels_what_is_not_on_its_way() {
+fn a_sweep_cancels_messages_that_no_worker_has_claimed() {
     let mut plan = SweepPlan {
         account: account_id(),
         campaign: draft().id,

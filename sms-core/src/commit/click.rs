@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn hits_of_one_commit_count_one_after_another_and_each_raises_its_event() {
+    fn clicks_of_one_commit_count_one_after_another_and_each_raises_its_event() {
         let (found, mut clicks) = (link(), Clicks::default());
         assert_eq!(clicks.settle(&mut plan(&found), None), None);
         let answers: Vec<u64> = (0..2)
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn hits_add_to_the_campaigns_of_their_links_and_a_link_is_unique_once() {
+    fn clicks_add_to_the_campaigns_of_their_links_and_a_link_is_unique_once() {
         let campaign = |n| Some(CampaignId::from_u128(n));
         let mut clicks = Clicks::default();
         let random = SeededRandom::new(3);

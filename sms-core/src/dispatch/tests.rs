@@ -36,7 +36,7 @@ fn held(token: LeaseToken) -> QueueEntry {
 }
 
 #[test]
-fn all_that_fell_due_is_counted_however_it_ended() {
+fn every_due_message_is_counted_however_it_ended() {
     let claimed = Claimed { failed: 2, given_up: 3, cancelled: 4, ..Claimed::default() };
     assert_eq!(claimed.count(), 9);
 }
@@ -106,7 +106,7 @@ fn a_claim_weighs_status_then_opt_out_then_suspension_then_validity() {
 }
 
 #[test]
-fn a_text_of_a_cancelled_campaign_is_cancelled_unless_a_worker_had_taken_it() {
+fn a_message_of_a_cancelled_campaign_is_cancelled_unless_a_worker_claimed_it() {
     let entry = entry();
     for status in MessageStatus::ALL {
         let message = message(status);
@@ -125,7 +125,7 @@ fn a_text_of_a_cancelled_campaign_is_cancelled_unless_a_worker_had_taken_it() {
 }
 
 #[test]
-fn a_text_is_valid_up_to_the_moment_it_expires_and_not_at_it() {
+fn a_message_is_valid_until_just_before_it_expires() {
     let message = message(Queued);
     for (expires_at, expected) in [(millis(1), "take"), (now(), "expired"), (millis(-1), "expired")]
     {
@@ -135,7 +135,7 @@ fn a_text_is_valid_up_to_the_moment_it_expires_and_not_at_it() {
 }
 
 #[test]
-fn a_text_that_is_taken_steps_into_sending_and_is_held_under_the_lease() {
+fn a_claimed_message_steps_into_sending_under_the_lease() {
     for status in [Scheduled, Queued] {
         let message = message(status);
         let before = QueueEntry { attempt: 3, ..entry() };
@@ -152,7 +152,7 @@ fn a_text_that_is_taken_steps_into_sending_and_is_held_under_the_lease() {
 }
 
 #[test]
-fn a_text_whose_workers_lease_ran_out_is_taken_without_a_second_step() {
+fn a_message_whose_lease_ran_out_is_claimed_without_a_second_step() {
     let message = message(Sending);
     let before = held(ANOTHERS);
     let ClaimVerdict::Take { changed, text, entry } = claim(facts(&message, &before)) else {
@@ -163,7 +163,7 @@ fn a_text_whose_workers_lease_ran_out_is_taken_without_a_second_step() {
 }
 
 #[test]
-fn a_route_gets_what_it_needs_of_a_text() {
+fn a_route_gets_what_it_needs_to_send_a_message() {
     let message = Message { sender: Some("BISTRO".to_owned()), ..message(Queued) };
     let before = QueueEntry { attempt: 2, ..entry() };
     let ClaimVerdict::Take { text, .. } = claim(facts(&message, &before)) else {
@@ -186,7 +186,7 @@ fn a_route_gets_what_it_needs_of_a_text() {
 }
 
 #[test]
-fn a_text_that_must_not_leave_is_refunded_unless_it_cost_nothing() {
+fn a_message_that_must_not_be_sent_is_refunded_unless_it_cost_nothing() {
     let entry = entry();
     for status in [Scheduled, Queued, Sending] {
         for (message, refunded) in [(message(status), true), (test_message(status), false)] {
@@ -240,14 +240,14 @@ fn done(result: HandOver, message: &Message) -> (Changed, Vec<FollowUp>) {
 }
 
 #[test]
-fn a_text_that_was_taken_is_sent() {
+fn an_accepted_hand_over_marks_the_message_sent() {
     let (changed, follow_ups) = done(taken(), &message(Sending));
     assert_eq!((changed.message.status, changed.message.times.sent_at), (Sent, Some(now())));
     assert_eq!((changed.refund, follow_ups), (None, Vec::new()));
 }
 
 #[test]
-fn a_text_that_was_refused_is_failed_and_refunded_with_what_the_network_said() {
+fn a_refused_message_fails_and_is_refunded_with_the_networks_explanation() {
     let (changed, follow_ups) = done(refused(), &message(Sending));
     assert_eq!(changed.message.status, Failed);
     assert_eq!(changed.message.error, Some(ErrorCode::RejectedByNetwork));
@@ -259,7 +259,7 @@ fn a_text_that_was_refused_is_failed_and_refunded_with_what_the_network_said() {
 }
 
 #[test]
-fn parts_that_a_network_took_are_kept_with_what_was_reported_of_them_before() {
+fn accepted_segments_are_kept_with_their_early_reports() {
     let id = |text: &str| NetworkId::new(RouteName::new("main"), text);
     let submitted = HandOver::Submitted { parts: vec![id("a"), id("b")] };
     let plan = outcome(submitted);
@@ -286,7 +286,7 @@ fn parts_that_a_network_took_are_kept_with_what_was_reported_of_them_before() {
 }
 
 #[test]
-fn a_text_that_is_given_up_is_undelivered_and_not_refunded() {
+fn an_abandoned_message_is_undelivered_and_not_refunded() {
     let detail = "1 of 2 parts left".to_owned();
     let given_up = HandOver::Abandoned { error: ErrorCode::NetworkError, detail };
     let (changed, _) = done(given_up, &message(Sending));
@@ -296,7 +296,7 @@ fn a_text_that_is_given_up_is_undelivered_and_not_refunded() {
 }
 
 #[test]
-fn what_a_simulated_network_brings_back_is_due_so_long_after_the_text_was_sent() {
+fn a_simulated_follow_up_is_due_its_delay_after_the_message_was_sent() {
     let receipt = |after, status| Simulated {
         after: Duration::from_secs(after),
         what: Comeback::Receipt(status),
@@ -324,7 +324,7 @@ fn what_a_simulated_network_brings_back_is_due_so_long_after_the_text_was_sent()
 }
 
 #[test]
-fn a_worker_that_no_longer_holds_the_text_changes_nothing() {
+fn a_worker_that_lost_the_message_changes_nothing() {
     let message = message(Sending);
     for result in [taken(), refused(), later()] {
         for entry in [held(ANOTHERS), entry()] {
@@ -336,14 +336,14 @@ fn a_worker_that_no_longer_holds_the_text_changes_nothing() {
 }
 
 #[test]
-fn a_worker_whose_lease_ran_out_but_was_not_taken_over_still_counts() {
+fn an_outcome_after_the_lease_counts_if_no_other_worker_claimed_the_message() {
     let ran_out = QueueEntry { claimable_at: seconds(-5), ..held(OURS) };
     let verdict = record(taken(), Some((&message(Sending), &ran_out)));
     assert!(matches!(verdict, OutcomeVerdict::Done { .. }));
 }
 
 #[test]
-fn a_text_that_is_past_sending_is_not_changed_by_a_late_outcome() {
+fn a_late_outcome_does_not_change_a_message_past_sending() {
     for status in [Sent, Delivered, Undelivered, Failed, Cancelled, Received] {
         for result in [taken(), refused(), later()] {
             let shown = format!("{status} {result:?}");
@@ -363,7 +363,7 @@ fn retried(entry: &QueueEntry) -> (QueueEntry, Option<TimelineEntry>) {
 }
 
 #[test]
-fn a_hand_over_is_tried_again_within_5_seconds_then_at_doubling_intervals_up_to_5_minutes() {
+fn a_hand_over_is_retried_within_5_seconds_then_at_doubling_intervals_up_to_5_minutes() {
     let table = [4, 8, 16, 32, 64, 128, 256, 300, 300];
     for (attempt, expected) in (0..).zip(table) {
         assert_eq!(retry_delay(attempt), Duration::from_secs(expected), "attempt {attempt}");
@@ -376,7 +376,7 @@ fn a_hand_over_is_tried_again_within_5_seconds_then_at_doubling_intervals_up_to_
 }
 
 #[test]
-fn a_text_to_be_tried_again_is_free_for_any_worker_and_counts_the_attempt() {
+fn a_message_to_be_retried_is_free_for_any_worker_and_counts_the_attempt() {
     let before = QueueEntry { attempt: 1, ..held(OURS) };
     let (entry, _) = retried(&before);
     let expected = QueueEntry { attempt: 2, lease: None, claimable_at: seconds(8), ..before };
@@ -386,7 +386,7 @@ fn a_text_to_be_tried_again_is_free_for_any_worker_and_counts_the_attempt() {
 }
 
 #[test]
-fn a_text_is_looked_at_again_when_it_expires_and_fails_then() {
+fn a_message_is_claimable_when_it_expires_and_fails_then() {
     for (expires_at, again_at) in [
         (millis(4_001), seconds(4)),
         (seconds(4), seconds(4)),
@@ -406,7 +406,7 @@ fn a_text_is_looked_at_again_when_it_expires_and_fails_then() {
 }
 
 #[test]
-fn the_timeline_tells_of_the_first_five_attempts_only() {
+fn the_timeline_shows_only_the_first_five_retries() {
     for attempt in 0..10 {
         let (_, note) = retried(&QueueEntry { attempt, ..held(OURS) });
         let expected = (attempt < 5).then(|| TimelineEntry {
@@ -427,7 +427,7 @@ proptest! {
     }
 
     #[test]
-    fn a_text_that_never_gets_through_is_tried_for_as_long_as_it_is_valid_and_then_fails(
+    fn a_message_that_is_never_accepted_is_retried_until_it_expires_and_then_fails(
         validity in 1i64..100_000,
     ) {
         let message = message(Sending);

@@ -25,7 +25,7 @@ mod tests {
     use crate::store::StoreError;
 
     #[test]
-    fn each_cause_is_told_once() {
+    fn each_cause_is_named_once() {
         let refused = std::io::Error::other("connection refused");
         let store = StoreError::Unavailable { doing: "asking", source: Some(Box::new(refused)) };
         let alone = store.to_string();

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_a_part_of_a_whole_that_can_be() {
+    fn a_place_has_its_number_and_the_total() {
         let place = Place::new(2, 3).unwrap();
         assert_eq!((place.number(), place.total()), (2, 3));
         assert!(Place::new(3, 3).is_some());
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_from_1_to_the_number_of_parts() {
+    fn a_place_is_from_1_to_the_number_of_segments() {
         for (number, total, is_place) in
             [(0, 0, false), (0, 2, false), (1, 1, true), (2, 2, true), (3, 2, false)]
         {
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_wait_until_all_are_there_and_repeats_change_nothing() {
+    fn segments_wait_until_all_have_arrived_and_repeats_change_nothing() {
         let (kept, joined) = gather([(2, 3, "b"), (2, 3, "x"), (3, 3, "c")]);
         let kept = kept.unwrap();
         assert_eq!(
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeat_of_a_text_that_was_joined_is_ignored_and_another_text_of_its_reference_is_not() {
+    fn repeats_of_a_joined_message_are_ignored_and_a_new_message_with_its_reference_is_not() {
         let whole = [(1, 2, "a"), (2, 2, "b")];
         let repeated = whole.into_iter().chain([(2, 2, "b"), (1, 2, "a")]);
         assert_eq!(gather(repeated).1, ["ab"]);
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_of_a_text_that_is_given_up_is_taken_in_in_order() {
+    fn the_segments_of_a_message_that_is_given_up_are_recorded_in_order() {
         let plan = GiveUpPlan { before: now(), validity: VALIDITY, at: now(), ids: ids() };
         let key = part(1, 3, "").key();
         let (kept, _) = gather([(3, 3, "c"), (1, 3, "a")]);
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_answers_a_text_in_parts_waits_for_a_route_as_long_as_is_set() {
+    fn the_answer_to_a_message_in_segments_has_the_configured_validity() {
         let validity = VALIDITY / 2;
         let plan = PartPlan { validity, ..part(1, 1, "a") };
         let key = plan.key();
@@ -336,7 +336,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_order_with_any_repeats_makes_the_text_once(
+        fn any_order_with_any_repeats_records_the_message_once(
             words in prop::collection::vec("[a-zд👋]{1,5}", 1..12),
             order in prop::collection::vec(any::<prop::sample::Index>(), 0..30),
         ) {

@@ -55,7 +55,7 @@ fn a_dedicated_numbers_texts_are_its_accounts_and_a_shared_numbers_who_texted_wi
 }
 
 #[test]
-fn an_answer_of_a_simulated_network_belongs_to_whoever_sent_the_text_it_answers() {
+fn a_simulated_answer_belongs_to_the_account_of_the_answered_message() {
     let holders = [None, Some(Holder::Shared), Some(Holder::Dedicated(account_id()))];
     for holder in holders {
         for last_texted in [None, Some((account_id(), now()))] {
@@ -68,14 +68,14 @@ fn an_answer_of_a_simulated_network_belongs_to_whoever_sent_the_text_it_answers(
 }
 
 #[test]
-fn a_text_from_a_network_has_nothing_to_do_with_what_was_answered() {
+fn a_message_from_a_network_ignores_answered_messages() {
     let answered = Some((OTHER, Mode::Test));
     let facts = RoutingFacts { holder: None, last_texted: None, answered };
     assert_eq!(plan("hello").owner(facts), None);
 }
 
 #[test]
-fn a_text_that_is_nobodys_is_kept_whole_for_the_operator() {
+fn a_message_of_no_account_is_kept_whole_for_the_operator() {
     let plan = plan("Grüße 👋");
     let expected = Unrouted {
         id: plan.id,
@@ -111,7 +111,7 @@ fn kinds(verdict: &InboundWrites) -> Vec<String> {
 }
 
 #[test]
-fn an_inbound_text_is_received_costs_nothing_and_has_no_trace_of_a_send() {
+fn an_inbound_message_is_received_costs_nothing_and_has_no_send_fields() {
     let long = "д".repeat(71);
     let verdict = settle(&long, false);
     let expected = Message {
@@ -190,7 +190,7 @@ fn stop_words_opt_out_once_start_words_undo_it_and_other_words_do_neither() {
 }
 
 #[test]
-fn the_text_is_told_first_and_a_new_opt_out_after_it() {
+fn the_message_event_comes_before_the_opt_out_event() {
     for (body, opted_out, expected) in [
         ("STOP", false, &["message.received", "opt_out.created"][..]),
         ("STOP", true, &["message.received"]),
@@ -203,7 +203,7 @@ fn the_text_is_told_first_and_a_new_opt_out_after_it() {
 }
 
 #[test]
-fn events_carry_the_text_and_the_opt_out_as_they_are_kept() {
+fn events_carry_the_message_and_the_opt_out_as_stored() {
     let verdict = settle("STOP", false);
     let message = EventData::MessageReceived(Box::new(verdict.message.clone()));
     assert_eq!(verdict.raised.events[0].data, message);
@@ -214,7 +214,7 @@ fn events_carry_the_text_and_the_opt_out_as_they_are_kept() {
 }
 
 #[test]
-fn an_inbound_text_of_a_saved_contact_says_so() {
+fn an_inbound_message_of_a_saved_contact_names_the_contact() {
     let verdict = plan("hello").settle(InboundFacts { contact: Some(contact()), ..facts() });
     assert_eq!(verdict.message.contact_id, Some(contact().id));
     let EventData::MessageReceived(told) = &verdict.raised.events[0].data else {
@@ -238,7 +238,7 @@ fn matching(word: &str) -> InboundFacts {
 }
 
 #[test]
-fn a_keyword_makes_the_sender_a_contact_whom_the_text_and_its_event_name() {
+fn a_keyword_makes_the_sender_a_contact_that_the_message_and_its_event_name() {
     let verdict = plan("Pizza, please").settle(matching("pizza"));
     let matched = verdict.matched.unwrap();
     let made = matched.book.created[0].id;
@@ -263,7 +263,7 @@ fn revoke_and_remove_are_keywords_where_the_account_has_them_and_stop_never_is()
 
 proptest! {
     #[test]
-    fn whatever_is_texted_is_stored_as_it_was_and_told(body in any::<String>(), opted_out: bool) {
+    fn any_text_is_stored_unchanged_and_raises_its_event(body in any::<String>(), opted_out: bool) {
         let verdict = settle(&body, opted_out);
         prop_assert_eq!(verdict.message.body.as_str(), body);
         prop_assert_eq!(&kinds(&verdict)[0], "message.received");
@@ -283,6 +283,6 @@ proptest! {
 }
 
 #[test]
-fn the_character_u_0000_is_left_out_of_what_is_kept() {
+fn the_character_u_0000_is_removed() {
     assert_eq!(plan("a\0b").text.body.as_str(), "ab");
 }

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hit_counts_and_says_when_and_the_first_one_stays_the_first() {
+    fn a_click_is_counted_with_its_time_and_the_first_time_stays() {
         let first = click(&link(), now()).link;
         let expected = Link {
             clicks: 1,
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn hits_that_cross_never_turn_the_times_back() {
+    fn clicks_out_of_order_never_move_the_times_back() {
         let later = click(&link(), millis(5)).link;
         let Clicked { link, event } = click(&later, now());
         let at = Some(millis(5));
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hit_raises_an_event_with_the_count_after_it() {
+    fn a_click_raises_an_event_with_the_count_after_it() {
         let before = Link { clicks: 6, last_clicked_at: Some(now()), ..link() };
         let Clicked { link, event } = click(&before, millis(7));
         assert_eq!((event.account, event.data.kind()), (account_id(), EventType::LinkClicked));

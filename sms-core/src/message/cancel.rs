@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_not_yet_on_its_way_is_cancelled_refunded_and_raises_no_event() {
+    fn a_waiting_message_is_cancelled_refunded_and_raises_no_event() {
         for status in MessageStatus::CANCELLABLE {
             let changed = cancel(Some(&message(status))).unwrap();
             assert_eq!(changed.message.status, MessageStatus::Cancelled);
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn any_other_text_is_refused_with_the_status_it_has() {
+    fn any_other_message_is_refused_with_its_status() {
         for status in MessageStatus::ALL.into_iter().filter(|status| !status.is_cancellable()) {
             let refused = Err(CancelRefused::NotCancellable(status));
             assert_eq!(cancel(Some(&message(status))), refused);

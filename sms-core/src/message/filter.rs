@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn each_question_lets_through_what_matches_and_nothing_else() {
+    fn each_condition_accepts_exactly_the_messages_that_meet_it() {
         let other = Some("booking-4".to_owned());
         let made = seconds(-60);
         for (filter, accepted) in [
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn all_questions_have_to_be_answered_with_yes() {
+    fn all_conditions_have_to_be_met() {
         let both = MessageFilter { status: Some(MessageStatus::Sent), ..q("tisch") };
         assert!(both.accepts(&sent()));
         let one = MessageFilter { status: Some(MessageStatus::Failed), ..q("tisch") };
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_without_the_value_asked_for_is_not_wanted() {
+    fn a_message_without_the_filtered_value_does_not_match() {
         let bare = Message { batch_id: None, ..message(MessageStatus::Queued) };
         for filter in [
             MessageFilter { batch_id: Some(BatchId::from_u128(3)), ..any() },
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn q_is_a_number_in_any_format_else_words_else_no_question() {
+    fn q_is_a_number_in_any_format_else_words_else_no_search() {
         for number in ["07700 900123", "+44 7700 900123", " (07700) 900-123 ", "447700900123"] {
             assert_eq!(Search::parse(number), Some(Search::Number(person())), "{number}");
         }
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_found_in_the_body_whatever_their_case() {
+    fn words_are_found_in_the_body_in_any_case() {
         for (text, found) in
             [("tisch", true), ("TISCH FÜR", true), ("straße", true), ("dinner", false)]
         {

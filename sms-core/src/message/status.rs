@@ -175,7 +175,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_status_answers_every_trigger_as_the_specification_says() {
+    fn every_status_follows_the_specification_on_every_trigger() {
         use Step::{Stay, Through, To};
         let table = [
             // from, and where claim, leave, fail, deliver, undeliver and cancel lead
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_text_not_yet_on_its_way_can_be_cancelled() {
+    fn only_a_waiting_message_can_be_cancelled() {
         for status in MessageStatus::ALL {
             let cancelled = status.after(Trigger::Cancel) == Step::To(Cancelled);
             assert_eq!(status.is_cancellable(), cancelled, "{status}");
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_nothing_more_is_expected_of_is_final() {
+    fn a_message_that_expects_no_more_news_is_final() {
         for status in MessageStatus::ALL {
             let waits = matches!(status, Scheduled | Queued | Sending | Sent);
             assert_eq!(status.is_final(), !waits, "{status}");
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn final_statuses_stay_but_for_a_delivery_after_an_undelivery() {
+    fn final_statuses_stay_except_when_an_undelivered_message_is_delivered() {
         for status in MessageStatus::ALL.into_iter().filter(|status| status.is_final()) {
             for trigger in TRIGGERS {
                 let expected = match (status, trigger) {

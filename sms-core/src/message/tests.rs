@@ -61,13 +61,13 @@ fn json(message: &Message) -> serde_json::Value {
 }
 
 #[test]
-fn a_text_is_written_exactly_as_the_golden_file_shows() {
+fn a_message_is_written_exactly_as_the_golden_file_shows() {
     let golden = compact(include_str!("../../tests/golden/message.json"));
     assert_eq!(serde_json::to_string(&full()).unwrap(), golden);
 }
 
 #[test]
-fn a_text_has_the_fields_of_the_specification_in_its_order_whatever_is_unknown_of_it() {
+fn a_message_always_has_the_specified_fields_in_order() {
     let empty = Message { batch_id: None, ..message(MessageStatus::Queued) };
     for message in [full(), empty] {
         let written = serde_json::to_string(&message).unwrap();
@@ -80,7 +80,7 @@ fn a_text_has_the_fields_of_the_specification_in_its_order_whatever_is_unknown_o
 }
 
 #[test]
-fn what_a_text_does_not_have_is_null() {
+fn missing_values_of_a_message_are_null() {
     let queued = json(&Message { batch_id: None, ..message(MessageStatus::Queued) });
     let nulls: Vec<&str> = FIELDS.into_iter().filter(|field| queued[field].is_null()).collect();
     let expected: Vec<&str> = ["sender", "client_ref", "batch_id", "campaign_id", "contact_id"]
@@ -92,7 +92,7 @@ fn what_a_text_does_not_have_is_null() {
 }
 
 #[test]
-fn a_test_text_says_so_and_costs_nothing() {
+fn a_test_message_is_marked_and_costs_nothing() {
     let json = json(&test_message(MessageStatus::Queued));
     assert_eq!((&json["test"], &json["route"]), (&true.into(), &"test".into()));
     assert_eq!((&json["credits"], &json["segments"]), (&0.into(), &2.into()));
@@ -106,7 +106,7 @@ fn the_contact_number_is_the_other_partys() {
 }
 
 #[test]
-fn a_text_is_due_when_scheduled_else_when_made() {
+fn a_message_is_due_when_scheduled_else_when_created() {
     let made = seconds(-60);
     let message = message(MessageStatus::Queued);
     assert_eq!((message.created_at(), message.due_at()), (made, made));
@@ -115,7 +115,7 @@ fn a_text_is_due_when_scheduled_else_when_made() {
 }
 
 #[test]
-fn a_replay_shows_every_text_as_it_was_accepted() {
+fn a_replay_shows_every_message_as_it_was_accepted() {
     for status in MessageStatus::ALL {
         if status == MessageStatus::Received {
             continue;

@@ -175,14 +175,14 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_mean_the_same_have_one_fingerprint() {
+    fn requests_with_the_same_meaning_have_the_same_fingerprint() {
         let one = SendRequest::new("hello").to("07700 900123, +447700900124");
         let other = SendRequest::new("hello").to("447700900123").to("(07700) 900124");
         assert_eq!(fingerprint(&one), fingerprint(&other));
     }
 
     #[test]
-    fn numbers_that_are_refused_are_compared_by_meaning_too() {
+    fn invalid_numbers_are_compared_by_meaning_too() {
         let to = |number| fingerprint(&SendRequest::new("hello").to(number));
         assert_eq!(to("+33 6 12 34 56 78"), to("0033612345678"));
         assert_eq!(to("020 7946 0000"), to("+442079460000"));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sender_name_means_the_same_whatever_its_case() {
+    fn a_sender_name_means_the_same_in_any_case() {
         let from = |name: &str| {
             let sender = Some(name.to_owned());
             fingerprint(&SendRequest { sender, ..SendRequest::new("hello").to("07700 900123") })
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_itself_is_no_part_of_what_a_request_means() {
+    fn the_key_is_not_part_of_the_meaning_of_a_request() {
         let base = || SendRequest::new("hello").to("07700 900123");
         let with_key = base().idempotency_key("booking-42".parse().unwrap());
         assert_eq!(fingerprint(&with_key), fingerprint(&base()));

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_shows_the_first_text_the_price_of_a_live_send_and_the_balance() {
+    fn a_quote_shows_the_first_message_the_price_of_a_live_send_and_the_balance() {
         let texts = vec![text("first", Encoding::Gsm7), text("second", Encoding::Gsm7)];
         let expected = Quote {
             recipients: 2,
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_for_nobody_has_no_preview_and_the_encoding_of_the_body_as_typed() {
+    fn a_quote_without_recipients_has_no_preview_and_the_encoding_of_the_typed_body() {
         let quote = Quote::of(plan(Vec::new()), Credits::ZERO, Encoding::Ucs2);
         assert_eq!((quote.recipients, quote.preview), (0, None));
         assert_eq!(quote.encoding, Encoding::Ucs2);

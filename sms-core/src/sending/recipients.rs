@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_number_is_texted_once_and_every_other_entry_says_why_not() {
+    fn each_number_is_a_recipient_once_and_every_other_entry_says_why_not() {
         let request = SendRequest::new("x")
             .to("07700 900124, 07700 900123\n+44 7700 900123; 020 7946 0000, 02079460000, \
              +33 6 12 34 56 78, 0770090012, 0770090012");

@@ -91,7 +91,10 @@ impl AccountHandle {
             return Err(if self.mode.is_test() {
                 Error::TestLimitExceeded
             } else {
-                let message = format!("one send goes to a list of up to {MAX_LIST} contacts");
+                let message = format!(
+                    "a send can go to a list of up to {MAX_LIST} contacts; \
+                     use a campaign for a longer list"
+                );
                 Error::invalid("list_id", "too_many", message)
             });
         }

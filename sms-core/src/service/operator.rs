@@ -271,7 +271,7 @@ impl Operator {
         connections.is_some_and(|connections| connections.up > 0)
     }
 
-    /// Every rule about single fields that a new number breaks.
+    /// Every rule for single fields that a new number breaks.
     pub fn number_check(&self, input: &NumberInput) -> Vec<FieldError> {
         let bad_phone = parse_any(&input.phone_number).is_err().then(no_number);
         let route = input.route.as_ref();
@@ -282,7 +282,7 @@ impl Operator {
     fn no_such_route(&self) -> FieldError {
         let names: Vec<&str> = self.live_routes().map(RouteName::as_str).collect();
         let names = names.join(", ");
-        let message = format!("no route of this name is configured; there are: {names}");
+        let message = format!("no route of this name is configured; choose one of: {names}");
         FieldError::new("route", "unknown_value", message)
     }
 
@@ -361,19 +361,19 @@ impl Sms {
     }
 }
 
-/// The rule of a name of an account or a key that it breaks: 1 to 200 characters that are not all
-/// blank.
+/// Checks the name of an account or a key: 1 to 200 characters, not all blank. `None` if it is
+/// valid.
 pub fn check_name(name: &str) -> Option<FieldError> {
     let length = name.trim().chars().count();
     if length == 0 {
         return Some(FieldError::new("name", "empty", "name must not be empty"));
     }
     if name.contains('\0') {
-        let message = "name must not hold the character U+0000";
+        let message = "name must not contain the character U+0000";
         return Some(FieldError::new("name", "invalid_character", message));
     }
     (length > MAX_NAME).then(|| {
-        let message = format!("name holds at most {MAX_NAME} characters");
+        let message = format!("name may have up to {MAX_NAME} characters");
         FieldError::new("name", "too_long", message)
     })
 }

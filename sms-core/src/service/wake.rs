@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_this_program_finds_goes_to_its_workers_and_to_others_and_what_others_find_stays_here() {
+    fn signals_go_to_local_workers_and_other_programs_and_received_ones_stay_local() {
         let (here, elsewhere) = (Arc::new(Heard::default()), Arc::new(Heard::default()));
         let signals = Signals::new(elsewhere.clone());
         let listener: Arc<dyn Wake> = here.clone();

@@ -31,8 +31,8 @@ impl AccountHandle {
     ///
     /// # Errors
     ///
-    /// [`Error::Invalid`] with every bad field, such as the `url` of an address that cannot or must
-    /// not be called; [`Error::WebhookLimitReached`] for an eleventh.
+    /// [`Error::Invalid`] with every bad field, such as a `url` that cannot or must not be called;
+    /// [`Error::WebhookLimitReached`] for an eleventh endpoint.
     pub async fn webhook_create(&self, input: EndpointInput) -> Result<Endpoint, Error> {
         valid(self.webhook_check(Some(&input.url), Some(&input.events)).await)?;
         let at = self.sms.now();
@@ -127,7 +127,8 @@ impl AccountHandle {
         after.ok_or(Error::NotFound("delivery"))
     }
 
-    /// Every rule about single fields of an endpoint that these break. Resolves the host of `url`.
+    /// Every rule for single fields of an endpoint that these values break. Resolves the host of
+    /// `url`.
     pub async fn webhook_check(
         &self,
         url: Option<&str>,
@@ -140,7 +141,11 @@ impl AccountHandle {
             errors.push(FieldError::new("url", refused.as_str(), refused.to_string()));
         }
         if events.is_some_and(BTreeSet::is_empty) {
-            errors.push(FieldError::new("events", "too_few", "name at least one kind of event"));
+            errors.push(FieldError::new(
+                "events",
+                "too_few",
+                "subscribe to at least one kind of event",
+            ));
         }
         errors
     }

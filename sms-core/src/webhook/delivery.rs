@@ -23,7 +23,7 @@ pub enum DeliveryStatus {
 }
 
 impl DeliveryStatus {
-    /// Every value.
+    /// Every status, in the order of the specification.
     pub const ALL: [Self; 3] = [Self::Pending, Self::Delivered, Self::GivenUp];
 
     /// The name used in the API and by stores.
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_goes_to_every_endpoint_that_is_on_and_wants_its_kind() {
+    fn an_event_goes_to_every_enabled_endpoint_that_subscribes_to_its_kind() {
         use EventType::{MessageDelivered, MessageSent};
         let endpoints = [
             numbered(1, &[MessageSent], Power::On),
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn every_delivery_of_an_event_carries_the_same_bytes_under_an_id_of_its_own() {
+    fn every_delivery_of_an_event_carries_the_same_bytes_under_a_separate_id() {
         let endpoints: Vec<Endpoint> =
             (1..=10).map(|id| numbered(id, &EventType::SUBSCRIBABLE, Power::On)).collect();
         let event = event();
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delivery_is_claimable_when_due_or_when_the_hold_on_it_runs_out() {
+    fn a_delivery_is_claimable_when_due_or_when_its_lease_runs_out() {
         let pending = |next, until| Delivery {
             next_attempt_at: Some(seconds(next)),
             leased_until: until,
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_for_an_endpoint_that_is_switched_off_is_given_up_for_that_reason() {
+    fn deliveries_that_wait_for_a_disabled_endpoint_are_given_up_for_that_reason() {
         let tried = Delivery {
             attempts: 2,
             last_status_code: Some(503),
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_endpoint_took_once_stays_delivered_when_it_is_switched_off() {
+    fn a_delivery_that_was_received_once_stays_delivered_when_its_endpoint_is_disabled() {
         // Sent again on request, by a worker that died while sending it.
         let again = Delivery {
             delivered_at: Some(seconds(-90)),

@@ -60,7 +60,7 @@ pub enum DisabledReason {
 }
 
 impl DisabledReason {
-    /// Every value.
+    /// Every reason.
     pub const ALL: [Self; 2] = [Self::ByOwner, Self::Failures];
 
     /// The name used in the API and by stores.
@@ -263,13 +263,13 @@ mod tests {
     }
 
     #[test]
-    fn why_an_endpoint_is_off_has_the_name_that_the_api_shows() {
+    fn the_reason_for_a_disabled_endpoint_has_its_name_in_the_api() {
         assert_eq!(DisabledReason::ByOwner.as_str(), "disabled_by_owner");
         assert_eq!(DisabledReason::Failures.as_str(), "consecutive_failures");
     }
 
     #[test]
-    fn switching_on_forgets_failures_and_only_an_endpoint_that_is_on_wants_events() {
+    fn enabling_resets_failures_and_only_an_enabled_endpoint_receives_events() {
         let off = endpoint(Power::Off(DisabledReason::Failures));
         assert!(!off.wants(EventType::MessageSent));
         let change = EndpointChange { power: Some(Power::On), ..EndpointChange::default() };
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn switching_on_what_is_on_forgets_no_failures() {
+    fn enabling_an_enabled_endpoint_keeps_its_failures() {
         let failing = Endpoint { consecutive_failures: 99, ..endpoint(Power::On) };
         let change = EndpointChange { power: Some(Power::On), ..EndpointChange::default() };
         let still = change.apply(failing, Timestamp::from_millis(5));
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn switching_off_again_keeps_the_reason() {
+    fn disabling_again_keeps_the_reason() {
         let by_owner = Some(Power::Off(DisabledReason::ByOwner));
         let change = || EndpointChange { power: by_owner, ..EndpointChange::default() };
         let at = Timestamp::from_millis(5);

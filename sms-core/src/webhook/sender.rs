@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn why_a_url_is_refused_has_a_code_of_its_own() {
+    fn each_reason_to_refuse_a_url_has_a_separate_code() {
         use UrlRefused as U;
         for (refused, code) in [
             (U::Malformed, "invalid_format"),

@@ -117,7 +117,7 @@ fn links_are_tracked_for_each_recipient_unless_it_is_a_test() {
 }
 
 #[test]
-fn a_rehearsal_comes_to_the_same_price_and_draws_no_codes() {
+fn a_rehearsal_has_the_same_price_and_draws_no_codes() {
     let draft = Campaign { track_links: true, ..draft_of("https://example.com/menu") };
     let mut live = plan(&draft, Mode::Live);
     let mut rehearsed = live.rehearsal();
@@ -131,7 +131,7 @@ fn a_rehearsal_comes_to_the_same_price_and_draws_no_codes() {
 }
 
 #[test]
-fn those_who_get_no_text_are_counted_and_cost_nothing() {
+fn contacts_without_a_message_are_counted_and_cost_nothing() {
     let mut contacts = people(4);
     contacts[0].opted_out = true;
     let named = |name: String| Details { first_name: Some(name), ..Details::default() };
@@ -145,7 +145,7 @@ fn those_who_get_no_text_are_counted_and_cost_nothing() {
 }
 
 #[test]
-fn texts_carry_batch_and_campaign_and_their_place_in_the_queue() {
+fn messages_carry_batch_and_campaign_and_their_place_in_the_queue() {
     let due = seconds(3_600);
     for (mode, waits) in [(Mode::Live, 0), (Mode::Test, 1)] {
         let mut plan = plan_at(&draft(), mode, Some(due));
@@ -226,7 +226,7 @@ fn an_edited_draft_makes_the_plan_out_of_date() {
 }
 
 #[test]
-fn a_plan_knows_its_own_commit_again() {
+fn a_plan_recognises_its_own_commit() {
     let mut plan = plan(&draft(), Mode::Live);
     let _ = plan.page(&people(1));
     let before = facts(&draft(), 1);
@@ -293,7 +293,7 @@ fn quiet_hours_apply_to_the_moment_the_campaign_would_go() {
 }
 
 #[test]
-fn what_the_launch_asks_for_wins_over_the_draft_and_is_kept() {
+fn the_options_of_a_launch_override_the_draft_and_are_kept() {
     let options = LaunchOptions {
         schedule_at: None,
         track_links: Some(true),

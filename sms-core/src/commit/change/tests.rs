@@ -236,7 +236,7 @@ fn sorted_names(counted: Vec<Counted>) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_report_of_the_last_part_changes_the_message_and_another_is_only_kept() {
+fn a_report_on_the_last_segment_changes_the_message_and_any_other_is_only_kept() {
     let network_id = |name: &str| NetworkId::new(RouteName::new("smpp"), name);
     let part = |name: &str, report| SentPart {
         id: network_id(name),
@@ -278,7 +278,7 @@ fn of_two_contacts_of_one_pair_the_later_is_written() {
 }
 
 #[test]
-fn nothing_that_changes_writes_nothing() {
+fn no_change_writes_nothing() {
     let mut changes = Changes::default();
     changes.add(None, &ids());
     assert_eq!(changes.finish(), ChangeWrites::default());

@@ -26,7 +26,7 @@ fn entry(message: &Message, lease: Option<LeaseToken>) -> QueueEntry {
 }
 
 #[test]
-fn a_claim_writes_what_is_taken_what_fails_and_what_is_left_over() {
+fn a_claim_writes_claimed_failed_and_leftover_messages() {
     let lease = Lease { token: OURS, until: seconds(30) };
     let wanted = Wanted::AllBut(Vec::new());
     let mut claim = Claim::new(ClaimPlan { at: now(), limit: 10, lease, wanted, ids: ids() });
@@ -97,7 +97,7 @@ fn outcomes_of_one_commit_build_on_each_other() {
 }
 
 #[test]
-fn a_report_that_came_early_is_taken_by_one_outcome_only() {
+fn an_early_report_is_used_by_one_outcome_only() {
     let (one, two) = (numbered(1, MessageStatus::Sending), numbered(2, MessageStatus::Sending));
     let report = EarlyReport { status: ReceiptStatus::Delivered, at: now() };
     let early = [(NetworkId::new(RouteName::new("smpp"), "a"), report)].into();

@@ -20,7 +20,7 @@ fn undelivered(changed: &Changed) -> (ErrorCode, &str) {
 }
 
 #[test]
-fn a_text_is_handed_over_again_three_times_without_an_answer_and_then_given_up() {
+fn a_message_is_retried_three_times_without_an_answer_and_then_given_up() {
     let message = message(Sending);
     // However often it was throttled before.
     for attempt in [0, 400] {
@@ -47,7 +47,7 @@ fn a_text_is_handed_over_again_three_times_without_an_answer_and_then_given_up()
 }
 
 #[test]
-fn a_text_that_left_perhaps_is_undelivered_and_not_refunded_where_it_cannot_leave_again() {
+fn a_message_that_may_have_been_sent_is_undelivered_and_not_refunded_if_it_cannot_be_retried() {
     let message = message(Sending);
     let (alive, expired) = (left_perhaps(), QueueEntry { expires_at: now(), ..left_perhaps() });
     let free = facts(&message, &alive);
@@ -66,7 +66,7 @@ fn a_text_that_left_perhaps_is_undelivered_and_not_refunded_where_it_cannot_leav
 }
 
 #[test]
-fn a_text_that_left_perhaps_and_is_refused_later_is_undelivered_and_not_refunded() {
+fn a_message_that_may_have_been_sent_and_is_refused_later_is_undelivered_and_not_refunded() {
     let message = message(Sending);
     let silent = HandOver::Refused { error: ErrorCode::UnknownSubscriber, detail: None };
     for (result, error, said) in [
@@ -84,7 +84,7 @@ fn a_text_that_left_perhaps_and_is_refused_later_is_undelivered_and_not_refunded
 }
 
 #[test]
-fn that_a_text_left_perhaps_is_not_forgotten_while_it_is_claimed_and_turned_away() {
+fn claims_and_refusals_do_not_forget_that_a_message_may_have_been_sent() {
     let message = message(Sending);
     let (entry, _) = retried(&left_perhaps());
     assert_eq!(entry.left(), Left::Perhaps);
@@ -95,7 +95,7 @@ fn that_a_text_left_perhaps_is_not_forgotten_while_it_is_claimed_and_turned_away
 }
 
 #[test]
-fn an_early_report_is_of_a_part_only_if_it_came_after_the_text_was_claimed() {
+fn an_early_report_counts_only_if_it_arrived_after_the_claim() {
     let id = NetworkId::new(RouteName::new("main"), "a");
     let message = message(Sending);
     for (at, taken) in [
@@ -117,7 +117,7 @@ fn an_early_report_is_of_a_part_only_if_it_came_after_the_text_was_claimed() {
 }
 
 #[test]
-fn an_early_report_of_a_delivery_gives_way_only_when_it_is_old() {
+fn an_early_report_of_a_delivery_is_replaced_only_when_it_is_old() {
     let delivered = EarlyReport { status: ReceiptStatus::Delivered, at: now() };
     assert!(!delivered.gives_way(seconds(3_599)));
     assert!(delivered.gives_way(seconds(3_600)));

@@ -118,7 +118,7 @@ fn entered(before: &Message, path: &[MessageStatus], error: Option<ErrorCode>) -
 }
 
 #[test]
-fn every_status_takes_every_trigger_as_the_specification_says() {
+fn every_trigger_has_its_specified_effects_in_every_status() {
     for from in MessageStatus::ALL {
         for trigger in TRIGGERS {
             let shown = format!("{from} {trigger:?}");
@@ -141,7 +141,7 @@ fn every_status_takes_every_trigger_as_the_specification_says() {
 }
 
 #[test]
-fn a_refund_gives_back_what_the_text_cost_and_names_it() {
+fn a_refund_returns_the_price_of_the_message_and_names_it() {
     let before = message(Queued);
     for trigger in [Trigger::Fail, Trigger::Cancel] {
         let refund = changed(&before, trigger).unwrap().refund.unwrap();
@@ -159,7 +159,7 @@ fn a_refund_gives_back_what_the_text_cost_and_names_it() {
 }
 
 #[test]
-fn a_text_that_cost_nothing_is_never_refunded() {
+fn a_free_message_is_never_refunded() {
     for from in MessageStatus::ALL {
         for trigger in TRIGGERS {
             for free in [test_message(from), Message { credits: Credits::ZERO, ..message(from) }] {
@@ -171,7 +171,7 @@ fn a_text_that_cost_nothing_is_never_refunded() {
 }
 
 #[test]
-fn test_texts_raise_the_events_of_real_ones() {
+fn test_messages_raise_the_events_of_live_ones() {
     for step in &STEPS {
         let changed = changed(&test_message(step.from), step.trigger).unwrap();
         assert_eq!(kinds(&changed), step.events, "{} {:?}", step.from, step.trigger);
@@ -180,7 +180,7 @@ fn test_texts_raise_the_events_of_real_ones() {
 }
 
 #[test]
-fn a_receipt_before_the_hand_over_is_recorded_tells_of_the_leaving_first() {
+fn a_receipt_before_the_recorded_hand_over_marks_the_message_sent_first() {
     for (trigger, kind, status) in [
         (Trigger::Deliver, "message.delivered", Delivered),
         (Trigger::Undeliver, "message.failed", Undelivered),
@@ -197,7 +197,7 @@ fn a_receipt_before_the_hand_over_is_recorded_tells_of_the_leaving_first() {
 }
 
 #[test]
-fn an_event_shows_the_text_as_it_is_then_and_happens_when_the_news_does() {
+fn an_event_shows_the_message_after_the_change_at_the_time_of_the_news() {
     for step in &STEPS {
         let changed = changed(&message(step.from), step.trigger).unwrap();
         for event in &changed.events {
@@ -210,7 +210,7 @@ fn an_event_shows_the_text_as_it_is_then_and_happens_when_the_news_does() {
 }
 
 #[test]
-fn a_live_text_leads_answers_to_its_account_from_the_moment_it_leaves_and_a_test_text_never() {
+fn a_sent_live_message_routes_answers_to_its_account_and_a_test_message_never_does() {
     for step in &STEPS {
         let shown = format!("{} {:?}", step.from, step.trigger);
         let before = message(step.from);
@@ -224,7 +224,7 @@ fn a_live_text_leads_answers_to_its_account_from_the_moment_it_leaves_and_a_test
 }
 
 #[test]
-fn a_delivery_after_all_forgets_why_it_was_not_delivered() {
+fn a_late_delivery_clears_the_error() {
     let before = message(Undelivered);
     assert!(before.error.is_some() && before.times.failed_at.is_some());
     let after = changed(&before, Trigger::Deliver).unwrap().message;
@@ -234,7 +234,7 @@ fn a_delivery_after_all_forgets_why_it_was_not_delivered() {
 }
 
 #[test]
-fn a_failure_that_says_no_more_is_one_of_the_network() {
+fn a_failure_without_an_error_is_a_network_error() {
     for (from, trigger) in [(Queued, Trigger::Fail), (Sent, Trigger::Undeliver)] {
         let changed = change(&message(from), &News::new(trigger, now()), &mut ids()).unwrap();
         assert_eq!(changed.message.error, Some(ErrorCode::NetworkError));
@@ -242,7 +242,7 @@ fn a_failure_that_says_no_more_is_one_of_the_network() {
 }
 
 #[test]
-fn the_timeline_tells_the_detail_else_the_error_on_the_last_line() {
+fn the_last_line_of_the_timeline_shows_the_detail_else_the_error() {
     let details = |news: &News| -> Vec<Option<String>> {
         let changed = change(&message(Sending), news, &mut ids()).unwrap();
         changed.timeline.into_iter().map(|line| line.detail).collect()
@@ -262,7 +262,7 @@ fn any_trigger() -> impl Strategy<Value = Trigger> {
 
 proptest! {
     #[test]
-    fn whatever_happens_a_text_goes_only_where_the_specification_leads(
+    fn any_history_of_a_message_follows_the_specification(
         scheduled in any::<bool>(),
         triggers in prop::collection::vec((any_trigger(), 0i64..60), 0..30),
     ) {
@@ -312,7 +312,7 @@ proptest! {
 }
 
 #[test]
-fn a_text_that_came_in_stays_as_it_is() {
+fn an_inbound_message_never_changes() {
     for trigger in TRIGGERS {
         assert_eq!(changed(&message(Received), trigger), None);
     }
@@ -328,7 +328,7 @@ fn a_change_draws_ids_only_for_what_it_makes() {
 }
 
 #[test]
-fn reports_that_crossed_on_their_way_never_turn_the_times_of_a_text_back() {
+fn reports_out_of_order_never_move_the_times_of_a_message_back() {
     let sent = {
         let news = News::new(Trigger::Leave, seconds(10));
         change(&message(Sending), &news, &mut ids()).unwrap().message

@@ -29,12 +29,12 @@ fn plan(n: usize, status: ReceiptStatus) -> ReportPlan {
 }
 
 #[test]
-fn what_a_network_calls_a_part_is_kept_for_7_days() {
+fn the_networks_id_of_a_segment_is_kept_for_7_days() {
     assert_eq!(KEPT_FOR.as_secs(), 7 * 24 * 60 * 60);
 }
 
 #[test]
-fn a_whole_text_is_what_its_parts_are() {
+fn the_status_of_a_message_follows_from_its_segments() {
     type Row = (usize, &'static [Option<ReceiptStatus>], Option<ReceiptStatus>);
     let table: [Row; 8] = [
         (1, &[None], None),
@@ -53,7 +53,7 @@ fn a_whole_text_is_what_its_parts_are() {
 }
 
 #[test]
-fn a_report_of_a_part_changes_the_text_only_when_the_whole_changes() {
+fn a_report_on_a_segment_changes_the_message_only_with_its_overall_status() {
     let sent = message(MessageStatus::Sent);
     for (before, news, expected) in [
         ([None, None], Delivered, None),
@@ -78,14 +78,14 @@ fn a_report_of_a_part_changes_the_text_only_when_the_whole_changes() {
 }
 
 #[test]
-fn a_second_error_of_a_part_does_not_replace_the_texts_first() {
+fn a_second_error_of_a_segment_does_not_replace_the_first() {
     let undelivered = message(MessageStatus::Undelivered);
     let verdict = plan(0, EXPIRED).settle(&undelivered, &parts(&[Some(ABSENT)]));
     assert_eq!(verdict, ReportVerdict::Keep(EXPIRED));
 }
 
 #[test]
-fn repeats_and_parts_of_other_texts_change_nothing() {
+fn repeats_and_segments_of_other_messages_change_nothing() {
     let sent = message(MessageStatus::Sent);
     for (kept, news) in [(Delivered, Delivered), (Delivered, ABSENT), (ABSENT, ABSENT)] {
         let verdict = plan(0, news).settle(&sent, &parts(&[Some(kept)]));
@@ -100,7 +100,7 @@ fn status() -> impl Strategy<Value = ReceiptStatus> {
 
 proptest! {
     #[test]
-    fn once_every_part_was_said_to_be_delivered_the_text_is_in_whatever_order_and_after_whatever(
+    fn a_message_is_delivered_once_all_segments_are_in_any_order_of_reports(
         total in 1_usize..6,
         before in prop::collection::vec((any::<prop::sample::Index>(), status()), 0..20),
         order in any::<prop::sample::Index>(),

@@ -106,7 +106,7 @@ fn reason(plan: &SendPlan) -> Option<RejectionReason> {
 }
 
 #[test]
-fn every_field_of_an_accepted_text_is_as_the_request_and_the_facts_say() {
+fn every_field_of_an_accepted_message_follows_from_the_request_and_the_facts() {
     let request = SendRequest { sender: Some("BISTRO".to_owned()), ..to_person("x".repeat(161)) };
     let plan = live(&request.client_ref("booking-42"));
     let expected = Message {
@@ -137,7 +137,7 @@ fn every_field_of_an_accepted_text_is_as_the_request_and_the_facts_say() {
 }
 
 #[test]
-fn the_words_are_a_templates_where_the_request_has_none() {
+fn the_body_is_the_templates_if_the_request_has_none() {
     let world = World::new(Mode::Live);
     let request = SendRequest::default().to("07700 900123");
     let plan = world.plan_of(&request, "Hello {first_name}from {phone}");
@@ -145,7 +145,7 @@ fn the_words_are_a_templates_where_the_request_has_none() {
 }
 
 #[test]
-fn texts_and_rejections_keep_the_order_of_the_request() {
+fn messages_and_rejections_keep_the_order_of_the_request() {
     let mut world = World::new(Mode::Live);
     world.opted_out.insert(mobile(125));
     let request = SendRequest::new("hello")
@@ -208,7 +208,7 @@ fn merge_fields_are_filled_for_each_recipient_and_without_a_value_render_as_noth
 }
 
 #[test]
-fn a_text_that_renders_to_nothing_visible_is_an_empty_body_even_with_an_opt_out_line() {
+fn a_message_without_visible_text_is_an_empty_body_even_with_an_opt_out_line() {
     for body in [" ", "\n\t", "\u{200b}", "{first_name}", " {first_name} {last_name}\n"] {
         for request in [to_person(body), to_person(body).append_opt_out()] {
             let plan = live(&request);
@@ -219,7 +219,7 @@ fn a_text_that_renders_to_nothing_visible_is_an_empty_body_even_with_an_opt_out_
 }
 
 #[test]
-fn a_text_over_ten_single_parts_is_too_long_once_merged_and_once_its_line_is_added() {
+fn a_message_over_ten_single_segments_is_too_long_after_merging_and_with_its_opt_out_line() {
     let line = 1 + "Reply STOP to opt out".len();
     let gsm7 = |count| "a".repeat(count);
     let ucs2 = |count| "д".repeat(count);
@@ -251,7 +251,7 @@ fn a_text_over_ten_single_parts_is_too_long_once_merged_and_once_its_line_is_add
 }
 
 #[test]
-fn every_recipient_of_a_text_that_is_too_long_is_listed_and_nothing_is_charged() {
+fn every_recipient_of_a_message_that_is_too_long_is_listed_and_nothing_is_charged() {
     let plan = live(&SendRequest::new("д".repeat(701)).to("07700 900123, 07700 900124"));
     assert_eq!(
         rejections(&plan),
@@ -287,7 +287,7 @@ fn the_opt_out_line_is_the_accounts_own() {
 }
 
 #[test]
-fn a_number_that_opted_out_is_rejected_as_that_whatever_the_text_is() {
+fn a_number_that_opted_out_is_rejected_for_that_reason_whatever_the_text_is() {
     let mut world = World::new(Mode::Live);
     world.opted_out.insert(person());
     for body in ["hello", " ", "{phone}", &"д".repeat(701)] {
@@ -314,7 +314,7 @@ fn a_send_for_later_is_scheduled_and_any_other_is_queued() {
 }
 
 #[test]
-fn a_live_send_costs_a_credit_a_part_and_a_test_send_nothing() {
+fn a_live_send_costs_one_credit_per_segment_and_a_test_send_nothing() {
     let to_two = |body: &str| SendRequest::new(body).to("07700 900123, 07700 900124");
     for (request, parts, price) in [
         (to_person("x"), 1, 1),
@@ -340,7 +340,7 @@ fn a_live_send_costs_a_credit_a_part_and_a_test_send_nothing() {
 }
 
 #[test]
-fn a_text_is_claimable_when_due_and_a_test_text_a_second_later() {
+fn a_message_is_claimable_when_due_and_a_test_message_a_second_later() {
     let later = seconds(3_600);
     for (mode, schedule_at, claimable_at) in [
         (Mode::Live, None, now()),
@@ -356,7 +356,7 @@ fn a_text_is_claimable_when_due_and_a_test_text_a_second_later() {
 }
 
 #[test]
-fn validity_counts_from_the_moment_a_text_is_due() {
+fn validity_counts_from_when_a_message_is_due() {
     let mut world = World::new(Mode::Live);
     world.validity = Duration::from_mins(10);
     assert_eq!(world.plan(&to_person("x")).expires_at, seconds(600));
@@ -367,7 +367,7 @@ fn validity_counts_from_the_moment_a_text_is_due() {
 }
 
 #[test]
-fn a_text_waits_in_the_queue_untried_and_unheld() {
+fn a_new_message_waits_in_the_queue_untried_and_unclaimed() {
     let plan = live(&to_person("x").schedule_at(seconds(60)));
     let entry = QueueEntry {
         message: plan.messages[0].id,
@@ -428,7 +428,7 @@ fn any_request() -> impl Strategy<Value = SendRequest> {
 
 proptest! {
     #[test]
-    fn a_live_send_takes_what_was_quoted_one_credit_a_part_and_a_test_takes_nothing(
+    fn a_live_send_costs_the_quoted_credit_per_segment_and_a_test_costs_nothing(
         request in any_request(),
     ) {
         let (live, test) = (live(&request), test(&request));
@@ -450,7 +450,7 @@ proptest! {
     }
 
     #[test]
-    fn every_entry_of_the_union_is_texted_or_rejected_once(request in any_request()) {
+    fn every_entry_of_the_union_is_sent_or_rejected_once(request in any_request()) {
         let plan = live(&request);
         prop_assert_eq!(plan.messages.len() + plan.rejected.len(), request.to.len());
         let texted: BTreeSet<E164> = plan.messages.iter().map(|message| message.to).collect();
@@ -458,7 +458,7 @@ proptest! {
     }
 
     #[test]
-    fn the_parts_of_a_text_are_those_of_the_body_that_is_sent(request in any_request()) {
+    fn the_segments_of_a_message_are_those_of_the_body_that_is_sent(request in any_request()) {
         for message in live(&request).messages {
             let measure = crate::text::measure(message.body.as_str());
             prop_assert_eq!(measure.encoding, message.encoding);

@@ -122,7 +122,7 @@ fn an_accepted_live_send_books_one_entry_that_takes_its_charge() {
 }
 
 #[test]
-fn a_send_that_takes_nothing_books_nothing() {
+fn a_free_send_books_nothing() {
     for plan in [plan(Mode::Test, 3), plan(Mode::Live, 0), plan(Mode::Test, 0)] {
         let SendWrites { entry, balance, .. } = accepted(&plan, &facts());
         assert_eq!((entry, balance), (None, credits(100)));
@@ -168,7 +168,7 @@ fn an_accepted_send_writes_all_that_follows_from_it() {
 }
 
 #[test]
-fn the_answer_tells_the_balance_left_and_a_repeated_one_the_texts_as_they_were() {
+fn the_answer_has_the_balance_after_the_send_and_a_replay_the_messages_as_accepted() {
     let plan = claiming(plan(Mode::Live, 2));
     let SendWrites { balance, remembered, .. } = accepted(&plan, &facts());
     let first = plan.clone().sent(balance);
@@ -210,7 +210,7 @@ fn a_send_may_take_the_whole_balance_and_not_one_credit_more() {
 }
 
 #[test]
-fn checks_come_in_this_order_key_then_status_then_opt_outs_then_test_texts_then_credit() {
+fn checks_come_in_this_order_key_then_status_then_opt_outs_then_test_messages_then_credit() {
     let known = |fingerprint| SendFacts { earlier: Some(earlier(fingerprint)), ..against() };
     let active = SendFacts { status: AccountStatus::Active, ..against() };
     let pending = SendFacts { status: AccountStatus::Pending, ..against() };
@@ -244,14 +244,14 @@ fn a_send_without_a_key_repeats_nothing() {
 }
 
 #[test]
-fn a_pending_account_sends_with_a_test_key_alone() {
+fn a_pending_account_sends_only_with_a_test_key() {
     let facts = SendFacts { status: AccountStatus::Pending, ..facts() };
     assert_eq!(verdict(&plan(Mode::Live, 1), &facts), "pending");
     assert_eq!(verdict(&plan(Mode::Test, 1), &facts), "accepted");
 }
 
 #[test]
-fn a_send_that_drew_a_code_that_is_taken_is_planned_again() {
+fn a_send_with_a_code_in_use_is_planned_again() {
     for (opted_out, codes_taken, expected) in [
         (false, false, "accepted and charged"),
         (true, false, "stale"),
@@ -264,7 +264,7 @@ fn a_send_that_drew_a_code_that_is_taken_is_planned_again() {
 }
 
 #[test]
-fn a_live_send_knows_no_limit_of_test_texts() {
+fn a_live_send_has_no_limit_of_test_messages() {
     let facts = SendFacts { test_texts: against().test_texts, ..facts() };
     assert_eq!(verdict(&plan(Mode::Live, 50), &facts), "accepted and charged");
 }
@@ -335,7 +335,7 @@ fn any_test_texts() -> impl Strategy<Value = Vec<(Timestamp, u32)>> {
 
 proptest! {
     #[test]
-    fn who_waits_exactly_as_long_as_told_is_accepted_and_who_comes_sooner_is_not(
+    fn a_retry_after_exactly_the_reported_wait_is_accepted_and_an_earlier_one_is_not(
         test_texts in any_test_texts(),
         wanted in 1usize..=TEST_NUMBERS_PER_REQUEST,
     ) {
@@ -358,7 +358,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_accepted_keeps_the_hour_at_300(
+    fn accepted_sends_never_exceed_300_test_messages_an_hour(
         test_texts in any_test_texts(),
         wanted in 1usize..=TEST_NUMBERS_PER_REQUEST,
     ) {

@@ -89,7 +89,7 @@ fn recorded(
 // ---- one attempt ---------------------------------------------------------------------------
 
 #[test]
-fn a_delivery_that_is_taken_is_delivered_and_forgets_its_failures() {
+fn a_successful_attempt_delivers_and_resets_the_failures() {
     let failed_before = Delivery {
         attempts: 2,
         last_error: Some(DeliveryError::Timeout),
@@ -142,7 +142,7 @@ fn a_delivery_that_failed_says_why_and_waits_from_the_end_of_the_attempt() {
 }
 
 #[test]
-fn jitter_puts_a_retry_off_by_a_tenth_at_most() {
+fn jitter_delays_a_retry_by_at_most_a_tenth() {
     let plan =
         AttemptPlan { jitter: Jitter(u32::MAX), ..attempt(Err(DeliveryError::Timeout), now()) };
     let (delivery, ..) = recorded(&plan, &held(), &endpoint());
@@ -191,7 +191,7 @@ fn seven_attempts_are_made_after_1_5_30_120_360_and_720_minutes_and_then_it_is_g
 // ---- disabling -----------------------------------------------------------------------------
 
 #[test]
-fn the_hundredth_failure_in_a_row_switches_an_endpoint_off_and_no_other_does() {
+fn only_the_hundredth_failure_in_a_row_disables_an_endpoint() {
     for (before, after, is_on) in [(0, 1, true), (97, 98, true), (98, 99, true), (99, 100, false)] {
         let failing = Endpoint { consecutive_failures: before, ..endpoint() };
         let failed = attempt(Err(DeliveryError::HttpStatus), now());
@@ -207,7 +207,7 @@ fn the_hundredth_failure_in_a_row_switches_an_endpoint_off_and_no_other_does() {
 }
 
 #[test]
-fn an_attempt_that_fails_at_an_endpoint_that_is_off_is_the_last_and_does_not_count() {
+fn a_failed_attempt_at_a_disabled_endpoint_is_the_last_and_does_not_count() {
     for reason in [DisabledReason::ByOwner, DisabledReason::Failures] {
         let off = Endpoint { power: Power::Off(reason), consecutive_failures: 100, ..endpoint() };
         let failed = attempt(Err(DeliveryError::Timeout), now());
@@ -219,7 +219,7 @@ fn an_attempt_that_fails_at_an_endpoint_that_is_off_is_the_last_and_does_not_cou
 }
 
 #[test]
-fn an_attempt_that_succeeds_at_an_endpoint_that_is_off_is_delivered_and_leaves_it_off() {
+fn a_successful_attempt_at_a_disabled_endpoint_is_delivered_and_leaves_it_disabled() {
     let (delivery, endpoint, switched_off) = recorded(&attempt(Ok(()), now()), &held(), &off());
     assert_eq!(delivery.status, DeliveryStatus::Delivered);
     assert_eq!((endpoint.power, switched_off), (off().power, false));
@@ -274,7 +274,7 @@ fn taken_by_hand(delivery: &Delivery, endpoint: &Endpoint) -> Delivery {
 }
 
 #[test]
-fn any_delivery_can_be_sent_again_by_hand_even_to_an_endpoint_that_is_off() {
+fn any_delivery_can_be_sent_again_on_request_even_to_a_disabled_endpoint() {
     let given_up = Delivery { attempts: 7, ..waiting().given_up() };
     for endpoint in [endpoint(), off()] {
         for delivery in [waiting(), given_up.clone(), delivered()] {
@@ -292,7 +292,7 @@ fn any_delivery_can_be_sent_again_by_hand_even_to_an_endpoint_that_is_off() {
 }
 
 #[test]
-fn a_delivery_that_a_worker_is_sending_is_left_to_it_until_its_hold_runs_out() {
+fn a_delivery_that_a_worker_is_sending_is_left_to_it_until_its_lease_runs_out() {
     for (until, is_under_way) in [(seconds(1), true), (now(), false), (seconds(-1), false)] {
         let delivery = Delivery { lease: Some(ANOTHERS), leased_until: Some(until), ..waiting() };
         match by_hand(&delivery, &endpoint()) {
@@ -332,7 +332,7 @@ fn what_was_given_up_is_delivered_when_sending_it_again_succeeds_and_else_stays_
 }
 
 #[test]
-fn sending_a_waiting_delivery_by_hand_counts_as_one_of_its_attempts() {
+fn sending_a_waiting_delivery_on_request_counts_as_one_of_its_attempts() {
     let third = Delivery { attempts: 2, ..waiting() };
     let again = taken_by_hand(&third, &endpoint());
     let failed = attempt(Err(DeliveryError::Timeout), now());
@@ -347,7 +347,7 @@ fn numbered(id: u128, consecutive_failures: u32) -> Endpoint {
 }
 
 #[test]
-fn an_endpoint_gets_the_least_of_its_own_the_failing_and_the_total_room() {
+fn an_endpoint_has_the_least_of_its_own_the_failing_and_the_total_room() {
     let good = numbered(1, 0);
     let bad = numbered(1, 1);
     let own = |slots| BTreeMap::from([(good.id, slots)]);
@@ -368,7 +368,7 @@ fn an_endpoint_gets_the_least_of_its_own_the_failing_and_the_total_room() {
 }
 
 #[test]
-fn what_is_taken_for_one_endpoint_is_gone_from_its_own_and_from_the_shared_room() {
+fn a_claim_for_one_endpoint_reduces_its_own_and_the_shared_room() {
     let mut room = Room { total: 10, failing: 3, each: 4, endpoints: BTreeMap::new() };
     let (good, bad, other) = (numbered(1, 0), numbered(2, 5), numbered(3, 9));
     room.take(&good, 4);
@@ -406,7 +406,7 @@ proptest! {
     }
 
     #[test]
-    fn an_endpoint_is_off_exactly_when_its_last_hundred_attempts_failed(
+    fn an_endpoint_is_disabled_exactly_when_its_last_hundred_attempts_failed(
         failures_at_first in 0u32..100,
         results in prop::collection::vec(prop::bool::weighted(0.99), 0..250),
     ) {
@@ -428,7 +428,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_due_at_an_endpoint_that_is_off_is_given_up_and_not_sent() {
+fn a_due_delivery_of_a_disabled_endpoint_is_given_up_and_not_sent() {
     let off = Endpoint { power: Power::Off(DisabledReason::ByOwner), ..endpoint() };
     let DeliveryClaim::GiveUp(delivery) = settle_claim(waiting(), &off, lease()) else {
         panic!("it was claimed");
@@ -442,7 +442,7 @@ fn what_is_due_at_an_endpoint_that_is_off_is_given_up_and_not_sent() {
 }
 
 #[test]
-fn a_delivery_sent_by_hand_to_an_endpoint_that_is_off_leaves_its_count_of_failures() {
+fn a_delivery_sent_on_request_to_a_disabled_endpoint_leaves_its_count_of_failures() {
     let off = Endpoint {
         power: Power::Off(DisabledReason::Failures),
         consecutive_failures: 100,
@@ -459,7 +459,7 @@ fn a_delivery_sent_by_hand_to_an_endpoint_that_is_off_leaves_its_count_of_failur
 }
 
 #[test]
-fn a_test_sent_again_by_hand_is_neither_tried_again_nor_counted() {
+fn a_test_sent_again_on_request_is_neither_retried_nor_counted() {
     for (result, status) in [
         (Ok(()), DeliveryStatus::Delivered),
         (Err(DeliveryError::HttpStatus), DeliveryStatus::GivenUp),
@@ -477,7 +477,7 @@ fn a_test_sent_again_by_hand_is_neither_tried_again_nor_counted() {
 }
 
 #[test]
-fn a_test_that_was_taken_once_stays_delivered_when_it_fails_later() {
+fn a_test_that_was_received_once_stays_delivered_when_it_fails_later() {
     let taken_once =
         Delivery { event_type: EventType::WebhookTest, delivered_at: Some(seconds(-1)), ..held() };
     let AttemptVerdict::Record { delivery, .. } =

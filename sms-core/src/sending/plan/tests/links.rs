@@ -80,7 +80,7 @@ fn a_quote_shows_placeholders_and_makes_no_links() {
 }
 
 #[test]
-fn a_text_is_too_long_only_by_what_is_left_once_it_is_short() {
+fn a_message_is_too_long_only_if_it_is_with_short_links() {
     let url = format!("https://example.com/{}", "a".repeat(300));
     let short = PREFIX.len() + CODE_LENGTH;
     for (request, refused) in [
@@ -104,7 +104,7 @@ fn a_text_is_too_long_only_by_what_is_left_once_it_is_short() {
 }
 
 #[test]
-fn a_refused_text_leaves_no_links() {
+fn a_rejected_message_leaves_no_links() {
     let mut world = World::new(Mode::Live);
     world.opted_out.insert(person());
     let request = tracked(to_person("https://example.com/a"));
