@@ -306,7 +306,7 @@ impl OutcomePlan {
                 Left::Nothing => News::failed(*error, self.at).with_detail(detail.clone()),
                 Left::Perhaps => {
                     let said = detail.as_deref().unwrap_or(error.message());
-                    let detail = format!("an earlier attempt may have been sent; {said}");
+                    let detail = format!("an earlier attempt may have sent it; {said}");
                     News::undelivered(*error, self.at).with_detail(Some(detail))
                 }
             },

@@ -189,7 +189,7 @@ impl Message {
 /// One line of a message's timeline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TimelineEntry {
-    /// The status that the message had from this time on.
+    /// The status of the message at this time.
     pub status: MessageStatus,
     /// An explanation for people, at most 300 characters; `None` if there is none.
     pub detail: Option<String>,

@@ -38,7 +38,7 @@ pub struct QueueEntry {
     pub claimable_at: Timestamp,
     /// When it expires.
     pub expires_at: Timestamp,
-    /// How often a route refused it for now; 0 at first.
+    /// How many of its hand-overs have ended in a retry; 0 at first.
     pub attempt: u32,
     /// The lease of the worker that holds it; `None` if no worker does.
     pub lease: Option<LeaseToken>,

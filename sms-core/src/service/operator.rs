@@ -58,7 +58,7 @@ pub struct NumberInput {
     pub route: Option<RouteName>,
     /// The rent, in credits for every 30 days.
     pub rental_credits: Credits,
-    /// The standard rent, in credits for every 30 days, which the account sees.
+    /// The standard monthly rent, in credits.
     pub monthly_credits: Credits,
 }
 

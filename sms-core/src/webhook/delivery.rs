@@ -103,7 +103,8 @@ pub struct Delivery {
     pub attempts: u32,
     /// The status code of the last answer; `None` if the last attempt had no answer.
     pub last_status_code: Option<u16>,
-    /// Why the last attempt failed; `None` before the first attempt and after a success.
+    /// Why the last attempt failed, or why no further one is made; `None` before the first attempt
+    /// and after a success.
     pub last_error: Option<DeliveryError>,
     /// When the last attempt ended; `None` before the first.
     pub last_attempt_at: Option<Timestamp>,

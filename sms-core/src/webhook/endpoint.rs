@@ -107,7 +107,7 @@ pub struct Endpoint {
     pub secret: Secret,
     /// The number of failed attempts since the last success.
     pub consecutive_failures: u32,
-    /// When an attempt last succeeded; `None` if none has.
+    /// When a delivery last succeeded; `None` if none has.
     pub last_delivered_at: Option<Timestamp>,
     /// When it was created.
     pub created_at: Timestamp,

@@ -78,7 +78,7 @@ fn a_message_that_may_have_been_sent_and_is_refused_later_is_undelivered_and_not
         else {
             panic!("not done")
         };
-        let told = format!("an earlier attempt may have been sent; {said}");
+        let told = format!("an earlier attempt may have sent it; {said}");
         assert_eq!(undelivered(&changes[0]), (error, told.as_str()));
     }
 }

@@ -100,7 +100,7 @@ impl Model {
             HandOver::Abandoned { error, detail } => (given_up, vec![*error], Some(detail.clone())),
             HandOver::Refused { error, detail } if unanswered > 0 => {
                 let said = detail.as_deref().unwrap_or(error.message());
-                let detail = format!("an earlier attempt may have been sent; {said}");
+                let detail = format!("an earlier attempt may have sent it; {said}");
                 (given_up, vec![*error], Some(detail))
             }
             HandOver::Refused { error, detail } => {
