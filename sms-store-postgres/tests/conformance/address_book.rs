@@ -1,5 +1,5 @@
-//! What is promised of contacts and lists beyond what every store shows: large imports and lists
-//! pass within the time limits of a statement, and look-ups go by the indexes meant for them.
+//! Promises about contacts and lists beyond the conformance suite: large imports and lists stay
+//! within the statement timeout, and lookups use the indexes meant for them.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub(crate) const TESTS: &[(&str, Act)] = &[
     }),
 ];
 
-/// A row with everything that a customer's export would have.
+/// A row with every column that a customer's export has.
 fn row(n: usize, note: &str) -> ContactInput {
     let some = |text: &str| Some(text.to_owned());
     let text = |text: String| Some(CustomValue::Text(text));
@@ -72,7 +72,7 @@ async fn largest_import(rig: &Rig) {
     assert!(rig.store().list_delete(account.id, list.id).await.expect("removed"));
 }
 
-/// The index names in the plan of a statement about one account among many.
+/// The query plan of a statement about one account among many.
 async fn indexes_of(connection: &mut PgConnection, sql: &str) -> String {
     let explain = AssertSqlSafe(format!("EXPLAIN {sql}"));
     let lines: Vec<String> =

@@ -1,5 +1,5 @@
-//! What is promised of campaigns beyond what every store shows: a long list is launched a page at a
-//! time while others send, and cancelled a portion at a time.
+//! Promises about campaigns beyond the conformance suite: a long list is launched page by page
+//! while others send, and cancelled in portions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,15 +25,15 @@ pub(crate) const TESTS: &[(&str, Act)] = &[
     ("campaign::a_long_list_is_launched_while_others_send_and_cancelled", |rig, url| {
         Box::pin(long_list(rig, url))
     }),
-    ("campaign::a_launch_that_cannot_be_paid_writes_no_text", |rig, url| {
+    ("campaign::a_launch_without_enough_credits_writes_no_message", |rig, url| {
         Box::pin(refused_without_writing(rig, url))
     }),
 ];
 
-/// How many contacts the long list has; `SMS_LAUNCH_CONTACTS` asks for more.
+/// The size of the long list. `SMS_LAUNCH_CONTACTS` overrides it.
 const CONTACTS: u64 = 20_000;
 
-/// Puts so many contacts on a list, one in a hundred of whom has opted out.
+/// Puts this many contacts on a list. One in a hundred has opted out.
 async fn fill(url: &str, account: &Account, list: &ContactList, contacts: u64) {
     let uuid = |id: u128| uuid::Uuid::from_u128(id);
     let (account, list) = (uuid(account.id.as_u128()), uuid(list.id.as_u128()));
@@ -108,8 +108,8 @@ async fn long_list(rig: &Rig, url: &str) {
     let balance = handle.get().await.expect("read").balance.get();
     assert_eq!(balance, 1_000_000 - sent);
     let known = queue_as_planned_for(url).await;
-    assert!(known >= texts / 10 * 9, "the planner takes the queue for {known} rows");
-    // Some leave; the others are cancelled.
+    assert!(known >= texts / 10 * 9, "the planner expects {known} rows in the queue");
+    // Some are handed over; the others are cancelled.
     let done = sms.dispatch_due(500).await.expect("dispatched");
     assert!(done.sent <= 500 && done.sent > 0);
     let left = counts(&sms, &account, campaign.id).await.of(MessageStatus::Sent);
@@ -124,7 +124,7 @@ async fn long_list(rig: &Rig, url: &str) {
     assert_eq!(counts(&sms, &account, campaign.id).await, after);
 }
 
-/// How many rows the planner takes the queue for.
+/// How many rows the planner expects in the queue.
 async fn queue_as_planned_for(url: &str) -> u64 {
     let mut connection = PgConnection::connect(url).await.expect("the server answers");
     let sql = "SELECT reltuples::bigint FROM pg_class WHERE oid = 'queue'::regclass";
@@ -150,5 +150,5 @@ async fn refused_without_writing(rig: &Rig, url: &str) {
         .await
         .expect("measured");
     connection.close().await.expect("the connection ends");
-    assert_eq!(bytes, 0, "not even rows that were taken back");
+    assert_eq!(bytes, 0, "not even rows that were deleted again");
 }

@@ -1,5 +1,5 @@
-//! Commands whose callers go away in the middle: a connection must never come back to the pool
-//! inside a transaction (transact-rs/sqlx#4393), and nothing may be half done.
+//! Commands whose futures are dropped in the middle. A connection must never return to the pool
+//! inside a transaction (transact-rs/sqlx#4393), and no command may be half done.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -24,12 +24,12 @@ use sqlx::{Connection, PgConnection};
 
 use crate::Own;
 
-/// The most polls after which a command is dropped; most end by themselves before.
+/// The most polls after which a command is dropped. Most commands finish earlier.
 const MOST_POLLS: usize = 24;
-/// How long a connection may take to be rid of what its command left.
+/// How long a connection may take to roll back what its command left.
 const BOUND: Duration = Duration::from_secs(10);
 
-/// Polls a command so often, as often as it is woken, then drops it.
+/// Polls a command this many times, each time it is woken, then drops it.
 async fn dropped_after(polls: usize, command: BoxFuture<'_, ()>) {
     let mut command = pin!(command);
     let mut left = polls;
@@ -39,7 +39,7 @@ async fn dropped_after(polls: usize, command: BoxFuture<'_, ()>) {
         }
         left -= 1;
         let polled = command.as_mut().poll(context);
-        // Once more without being woken, should nobody wake it again before the last.
+        // After the last poll, it does not wait for a wake-up that may never come.
         if polled.is_pending() && left == 0 { Poll::Ready(()) } else { polled }
     })
     .await;
@@ -71,7 +71,7 @@ fn commands<'a>(
     ]
 }
 
-/// What a command that was dropped leaves behind, seen by somebody else.
+/// Checks from another connection that a dropped command left nothing behind.
 async fn assert_nothing_is_left(
     store: &PgStore,
     outside: &mut PgConnection,
@@ -93,7 +93,8 @@ async fn assert_nothing_is_left(
         assert!(Instant::now() < deadline, "{what}: left in a transaction after {open:?}");
         tokio::task::yield_now().await;
     }
-    // What each connection writes by itself is there for all to see: it is in no old transaction.
+    // A write outside a transaction is visible to others, so its connection is in no old
+    // transaction.
     let at = sms_core::time::Timestamp::from_millis(moment);
     let written =
         tokio::join!(store.number_check_in(number.id, at), store.number_check_in(number.id, at));
@@ -118,8 +119,9 @@ async fn assert_nothing_is_left(
     assert_eq!(wrong, [], "{what}: a balance is not the sum of its ledger");
 }
 
-/// Commands dropped at any point leave no transaction open, and are done whole or not at all.
-pub(crate) async fn a_command_that_is_dropped_leaves_no_transaction_behind(own: Own) {
+/// Commands that are dropped at any point leave no transaction open, and are done completely or not
+/// at all.
+pub(crate) async fn a_dropped_command_leaves_no_transaction_open(own: Own) {
     let rig = own.rig(&own.store);
     let account = rig.account(1_000_000).await;
     let number = rig.dedicated_number(person(900), &account).await;

@@ -1,7 +1,7 @@
-//! Runs every scenario of the conformance suite on PostgreSQL, and what is promised of this store
-//! beyond them, each as a test of its own on a database of its own.
+//! Runs every scenario of the conformance suite on PostgreSQL, and the tests of this store alone.
+//! Each is a separate test on a separate database.
 //!
-//! `cargo test -p sms-store-postgres --test conformance sending::` runs one noun's.
+//! `cargo test -p sms-store-postgres --test conformance sending::` runs those of one noun.
 
 mod address_book;
 mod campaign;
@@ -25,7 +25,7 @@ use sms_test_postgres::Cluster;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::Barrier;
 
-/// Runs futures on a runtime with threads enough for races.
+/// Runs futures on a runtime with enough threads for races.
 #[derive(Debug)]
 struct TokioRunner(Handle);
 
@@ -77,7 +77,7 @@ fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(4).enable_all().build().expect("a runtime starts")
 }
 
-/// Has something done with a store of its own, told the address of its database.
+/// Runs `act` with a store on a new database, and the URL of that database.
 fn with_store(act: impl FnOnce(Arc<PgStore>, Arc<TokioRunner>, &str) + Send) {
     let (cluster, template) = cluster();
     let runtime = runtime();
@@ -88,7 +88,7 @@ fn with_store(act: impl FnOnce(Arc<PgStore>, Arc<TokioRunner>, &str) + Send) {
         (store.expect("the server answers"), database)
     });
     let runner = Arc::new(TokioRunner(runtime.handle().clone()));
-    // On a worker of the runtime, so that races may block it.
+    // On a worker thread of the runtime, because races may block it.
     let (own, url) = (Arc::new(store.clone()), cluster.url(&database));
     std::thread::scope(|scope| {
         let ran = scope.spawn(move || act(own, runner, &url)).join();
@@ -100,7 +100,7 @@ fn with_store(act: impl FnOnce(Arc<PgStore>, Arc<TokioRunner>, &str) + Send) {
     });
 }
 
-/// What a test of this store alone works on: a store over a database of its own.
+/// What a test of this store alone works on: a new database.
 struct Own {
     store: PgStore,
     runner: Arc<TokioRunner>,
@@ -108,7 +108,7 @@ struct Own {
 }
 
 impl Own {
-    /// A rig over a store.
+    /// A rig on a store.
     fn rig(&self, store: &PgStore) -> Rig {
         Rig::new(Arc::new(store.clone()), self.runner.clone())
     }
@@ -166,12 +166,12 @@ fn main() -> ExitCode {
             Ok(())
         })
     });
-    // The test of plans has PostgreSQL tell statements with all that they hold.
+    // The test of query plans makes PostgreSQL report statements with their parameters.
     watch_for(Heard::PassedOn, || Box::new(plans::Notices));
     let own = [
-        own!(2, dropped::a_command_that_is_dropped_leaves_no_transaction_behind),
+        own!(2, dropped::a_dropped_command_leaves_no_transaction_open),
         own!(1, schema::a_database_with_unknown_migrations_is_refused_in_plain_words),
-        own!(8, search::searches_among_many_texts_find_what_is_there),
+        own!(8, search::searches_among_many_messages_find_every_match),
         own!(1, plans::hot_queries_use_the_indexes_meant_for_them),
     ];
     let trials = everywhere.chain(here).chain(own).collect();

@@ -1,5 +1,5 @@
-//! What is promised of rent beyond what every store shows: a period cannot be taken twice, whatever
-//! a program believes.
+//! A promise about rent beyond the conformance suite: no period is charged twice, even if a
+//! program's data says that it is due.
 
 use sms_conformance::Rig;
 use sms_conformance::rig::{credits, person};
@@ -12,9 +12,7 @@ use crate::postgres::Act;
 
 /// The tests by name.
 pub(crate) const TESTS: &[(&str, Act)] =
-    &[("number::a_period_cannot_be_taken_twice_whatever_a_program_believes", |rig, url| {
-        Box::pin(taken_once(rig, url))
-    })];
+    &[("number::no_rent_period_is_charged_twice", |rig, url| Box::pin(taken_once(rig, url)))];
 
 async fn taken_once(rig: &Rig, url: &str) {
     let account = rig.account(100).await;
@@ -29,7 +27,7 @@ async fn taken_once(rig: &Rig, url: &str) {
         rig.store().rents_charge(plan).await
     };
     assert_eq!(charge().await.expect("taken").taken, 1);
-    // As if the number had been restored from an old copy.
+    // As if the number were restored from an old backup.
     let mut connection = PgConnection::connect(url).await.expect("the server answers");
     let forget = "UPDATE number SET rental_charged_at = NULL, next_rent_at = assigned_at";
     connection.execute(AssertSqlSafe(forget)).await.expect("the server does it");

@@ -1,8 +1,8 @@
-//! The plans of the queries that requests and workers wait for, at a million texts: each is read by
-//! the index meant for it, and none reads more than it needs.
+//! The query plans that requests and workers wait for, with a million messages. Each query uses the
+//! index meant for it and reads no more than it needs.
 //!
-//! The server itself tells how it ran each statement that the store sent (`auto_explain`), so that
-//! what is judged is what runs: its text, its parameters, its plan, and how many rows it touched.
+//! The database reports how it ran each statement of the store (`auto_explain`). So the tests judge
+//! what really runs: its text, its parameters, its plan, and how many rows it touched.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -22,7 +22,7 @@ mod reports;
 
 pub(crate) use hot::hot_queries_use_the_indexes_meant_for_them;
 
-/// Tables that grow with use: nothing hot may read one of them whole.
+/// Tables that grow with use. No hot query may read a whole one.
 const LARGE: [&str; 23] = [
     "contact",
     "contact_list_member",
@@ -49,14 +49,14 @@ const LARGE: [&str; 23] = [
     "statistic",
 ];
 
-/// What a server has told about statements since it was last asked.
+/// The plans reported since [`Plans::told`] last ran.
 static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Keeps the notices of servers, which sqlx passes on as events.
+/// Collects the database's notices, which sqlx emits as tracing events.
 #[derive(Debug)]
 pub(crate) struct Notices;
 
-/// A message of an event.
+/// The message of an event.
 struct Message(Option<String>);
 impl Visit for Message {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
@@ -87,7 +87,7 @@ impl<S: Subscriber> Layer<S> for Notices {
 pub(crate) struct Plans(Vec<Value>);
 
 impl Plans {
-    /// What was run since this was last called.
+    /// The statements that ran since the last call.
     fn told() -> Self {
         let told = std::mem::take(&mut *TOLD.lock().unwrap_or_else(PoisonError::into_inner));
         let plans = told.iter().filter_map(|notice| {
@@ -97,7 +97,7 @@ impl Plans {
         Self(plans.collect())
     }
 
-    /// No step of the statements that say `words` touches more than so many rows.
+    /// No step of the statements that contain `words` touches more than `most_rows` rows.
     fn judge_those_of(&self, words: &str, what: &str, most_rows: f64) {
         let mut wrong = Vec::new();
         let says = |plan: &&Value| plan["Query Text"].as_str().unwrap_or_default().contains(words);
@@ -106,7 +106,7 @@ impl Plans {
         for plan in &those {
             let mut most = 0.0_f64;
             each_node(&plan["Plan"], &mut |node| most = most.max(rows_touched(node)));
-            // One plan of each statement tells enough.
+            // One plan of each statement is enough.
             if most > most_rows && told.insert(plan["Query Text"].to_string()) {
                 wrong.push(format!("{what}: a step touches {most} rows: {plan:#}"));
             }
@@ -117,12 +117,12 @@ impl Plans {
         WRONG.lock().unwrap_or_else(PoisonError::into_inner).extend(wrong);
     }
 
-    /// The statements read these indexes, no large table whole, and no more than so many rows in
-    /// any one step. What is otherwise is told by [`none_is_wrong`].
+    /// The statements use these indexes, read no large table whole, and touch no more than
+    /// `most_rows` rows in any step. [`none_is_wrong`] reports violations.
     fn judge(&self, what: &str, indexes: &[&str], most_rows: f64) {
         let mut wrong = Vec::new();
         if self.0.is_empty() {
-            wrong.push("the server told no plan".to_owned());
+            wrong.push("the database reported no plan".to_owned());
         }
         let mut used = BTreeSet::new();
         for plan in &self.0 {
@@ -137,7 +137,7 @@ impl Plans {
                 if kind == "Seq Scan" && LARGE.contains(&table) {
                     wrong.push(format!("{table} is read whole: {told}"));
                 }
-                // Entries that an index walks past are no rows, but their pages are read.
+                // Index entries that a scan skips are not rows, but it reads their pages.
                 let pages = ["Shared Hit Blocks", "Shared Read Blocks"]
                     .map(|name| node[name].as_f64().unwrap_or_default());
                 let pages: f64 = pages.iter().sum();
@@ -157,16 +157,16 @@ impl Plans {
     }
 }
 
-/// What is wrong with the plans judged so far.
+/// The violations of the plans judged so far.
 static WRONG: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Fails if a plan was wrong, and tells all that were.
+/// Fails if a plan was wrong, and lists all that were.
 fn none_is_wrong() {
     let wrong = std::mem::take(&mut *WRONG.lock().unwrap_or_else(PoisonError::into_inner));
     assert!(wrong.is_empty(), "{} wrong plans:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// How many rows a step read, thrown away ones included, in all its rounds.
+/// How many rows a step read in all its loops, including rows that it discarded.
 fn rows_touched(node: &Value) -> f64 {
     let number = |name: &str| node[name].as_f64().unwrap_or_default();
     let each = number("Actual Rows")

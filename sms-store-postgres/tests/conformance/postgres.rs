@@ -1,5 +1,6 @@
-//! What is promised of this store beyond what every store shows: rows that cannot be are named and
-//! hold up no others, commits are shared, and no amount of deliveries holds anything up.
+//! Promises that this store makes beyond the conformance suite: an invalid row is named in the
+//! error and delays no other row, commands share commits, and no backlog of deliveries delays
+//! anything.
 
 use std::collections::BTreeMap;
 use std::error::Error as _;
@@ -23,28 +24,28 @@ pub(crate) type Act = for<'a> fn(&'a Rig, &'a str) -> BoxFuture<'a, ()>;
 
 /// The tests by name.
 pub(crate) const TESTS: &[(&str, Act)] = &[
-    ("receipt::a_row_that_cannot_be_holds_up_no_other_receipt", |rig, url| {
+    ("receipt::an_invalid_row_delays_no_other_receipt", |rig, url| {
         Box::pin(bad_text_among_receipts(rig, url))
     }),
-    ("receipt::receipts_that_wait_for_a_commit_share_the_next", |rig, url| {
+    ("receipt::receipts_that_wait_for_a_commit_share_the_next_one", |rig, url| {
         Box::pin(receipts_share_a_commit(rig, url))
     }),
     ("row::what_a_column_cannot_hold_is_an_error_that_names_it", |rig, url| {
         Box::pin(impossible_values(rig, url))
     }),
-    ("sending::large_sends_hold_up_no_others_however_long_they_wait", |rig, url| {
+    ("sending::large_sends_that_wait_delay_no_other_send", |rig, url| {
         Box::pin(large_sends_hold_up_nobody(rig, url))
     }),
-    ("webhook::a_row_that_cannot_be_holds_up_no_other_attempt", |rig, url| {
+    ("webhook::an_invalid_row_delays_no_other_attempt", |rig, url| {
         Box::pin(bad_delivery_among_attempts(rig, url))
     }),
     ("webhook::a_backlog_hides_no_other_endpoint", |rig, url| {
         Box::pin(backlog_hides_nothing(rig, url))
     }),
-    ("webhook::switching_off_writes_no_backlog", |rig, url| {
+    ("webhook::disabling_an_endpoint_does_not_write_its_backlog", |rig, url| {
         Box::pin(switch_off_with_a_backlog(rig, url))
     }),
-    ("webhook::removing_an_endpoint_writes_no_backlog", |rig, url| {
+    ("webhook::deleting_an_endpoint_does_not_write_its_backlog", |rig, url| {
         Box::pin(removal_with_a_backlog(rig, url))
     }),
 ];
@@ -73,12 +74,12 @@ fn uuid<K: sms_core::ids::Kind>(id: Id<K>) -> String {
     uuid::Uuid::from_u128(id.as_u128()).to_string()
 }
 
-/// What a failure tells of its cause.
+/// The cause of a failure, as text.
 fn cause(error: &StoreError) -> String {
     error.source().map(ToString::to_string).unwrap_or_default()
 }
 
-/// Writes pending deliveries that have been due for a second, without raising anything.
+/// Inserts pending deliveries that have been due for a second, without raising events.
 async fn backlog(rig: &Rig, url: &str, endpoint: &Endpoint, deliveries: u32) {
     let due = rig.now().as_millis() - 1_000;
     let sql = format!(
@@ -99,7 +100,7 @@ async fn deliveries(rig: &Rig, endpoint: &Endpoint) -> Vec<Delivery> {
     read.expect("read").items
 }
 
-/// Tidies until there is no more; how many deliveries.
+/// Tidies until nothing is left. Returns how many deliveries were deleted.
 async fn tidy(rig: &Rig) -> usize {
     let before = rig.now().minus(KEPT_FOR);
     let mut all = 0;
@@ -161,14 +162,14 @@ async fn bad_delivery_among_attempts(rig: &Rig, url: &str) {
     run(url, "UPDATE delivery SET last_error = NULL WHERE last_error = 'bored'").await;
 }
 
-/// Two large sends wait for an account that somebody has locked; one of another account goes.
+/// Two large sends wait for a locked account. A send of another account goes ahead.
 async fn large_sends_hold_up_nobody(rig: &Rig, url: &str) {
     let (large, small) = (rig.account(20_000).await, rig.account(1).await);
     let lock = format!("SELECT FROM account WHERE id = '{}' FOR UPDATE", uuid(large.id));
     let blocker = Blocker::holding(url, lock).await;
     let mut waiting = Vec::new();
     for _ in 0..2 {
-        // More together than share a commit.
+        // Together they exceed what one commit holds.
         let plans: Vec<_> = (0..6).map(|_| rig.plan(&large, &request(1..=1_000))).collect();
         let store = Arc::clone(rig.store());
         waiting.push(tokio::spawn(async move { store.send_accept(plans).await }));
@@ -185,7 +186,8 @@ async fn large_sends_hold_up_nobody(rig: &Rig, url: &str) {
     }
 }
 
-/// Both committers are made to wait for a text each; what is brought meanwhile goes together.
+/// Each of the two committers waits for a locked message. The receipts that arrive meanwhile share
+/// one commit.
 async fn receipts_share_a_commit(rig: &Rig, url: &str) {
     let account = rig.account(200).await;
     let sent = rig.send(&account, &request(1..=102)).await;
@@ -201,7 +203,7 @@ async fn receipts_share_a_commit(rig: &Rig, url: &str) {
         wait_for_locks(url, waiting).await;
     }
     let mut rest = join_all((2..102).map(|n| rig.store().receipts_record(plan(n))));
-    // They wait from now on: both committers are busy.
+    // Both committers are busy now, so these receipts wait.
     assert!(poll_immediate(&mut rest).await.is_none());
     blocker.let_go().await;
     for answers in rest.await {
@@ -216,11 +218,11 @@ async fn receipts_share_a_commit(rig: &Rig, url: &str) {
     assert_eq!(commits, 3, "two that had to wait, and one for all the others");
 }
 
-/// Somebody who holds something until told otherwise.
+/// A connection that holds locks until [`Blocker::let_go`].
 pub(crate) struct Blocker(PgConnection);
 
 impl Blocker {
-    /// Holds what this statement takes.
+    /// Takes the locks of this statement and keeps them.
     pub(crate) async fn holding(url: &str, what: impl Into<String>) -> Self {
         let mut connection = connect(url).await;
         connection.execute("BEGIN").await.expect("begun");
@@ -228,14 +230,14 @@ impl Blocker {
         Self(connection)
     }
 
-    /// Lets go of all of it.
+    /// Releases all locks.
     pub(crate) async fn let_go(mut self) {
         self.0.execute("ROLLBACK").await.expect("let go");
         self.0.close().await.expect("the connection ends");
     }
 }
 
-/// Waits until so many transactions wait for locks, for 30 s at most.
+/// Waits until `wanted` transactions wait for locks, for 30 s at most.
 pub(crate) async fn wait_for_locks(url: &str, wanted: i64) {
     let mut connection = connect(url).await;
     let waiting = "SELECT count(*) FROM pg_stat_activity
@@ -249,7 +251,7 @@ pub(crate) async fn wait_for_locks(url: &str, wanted: i64) {
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("{wanted} do not come to wait");
+    panic!("fewer than {wanted} transactions wait for locks");
 }
 
 async fn impossible_values(rig: &Rig, url: &str) {
@@ -293,7 +295,7 @@ async fn read(
 async fn backlog_hides_nothing(rig: &Rig, url: &str) {
     let (account, busy) = rig.listener(person(900)).await;
     let (_, quiet) = rig.listener(person(901)).await;
-    // More than a claim looks at to find out whose deliveries are due.
+    // More than a claim reads to find the endpoints with due deliveries.
     backlog(rig, url, &busy, 1_500).await;
     rig.raise(person(901), 1).await;
     let room = Room { total: 10, failing: 5, each: 4, endpoints: BTreeMap::new() };
@@ -303,7 +305,7 @@ async fn backlog_hides_nothing(rig: &Rig, url: &str) {
     };
     assert_eq!((of(&busy), of(&quiet)), (4, 1));
     rig.succeed(&claimed).await;
-    // What is over hides nothing either, before it is tidied away.
+    // Finished deliveries that are not tidied yet hide nothing either.
     rig.switch(&busy, Power::Off(DisabledReason::ByOwner)).await;
     rig.switch(&busy, Power::On).await;
     assert_eq!(rig.store().deliveries_next().await.expect("read"), None);

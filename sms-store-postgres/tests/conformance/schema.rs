@@ -1,4 +1,4 @@
-//! The schema can be read on its own, and errors of the database end up where they should.
+//! The schema explains itself, and errors of the database are handled by kind.
 
 use sms_conformance::Rig;
 use sms_conformance::rig::{request, taken};
@@ -14,10 +14,10 @@ pub(crate) const TESTS: &[(&str, Act)] = &[
     ("schema::every_table_index_and_constraint_says_what_it_is_for", |rig, url| {
         Box::pin(everything_is_commented(rig, url))
     }),
-    ("error::what_cannot_be_put_in_a_row_with_others_is_run_again", |rig, url| {
+    ("error::a_serialization_failure_or_a_deadlock_is_retried", |rig, url| {
         Box::pin(run_again(rig, url))
     }),
-    ("error::anything_else_is_internal_and_shows_nothing_of_a_row", |rig, url| {
+    ("error::any_other_error_is_internal_and_reveals_no_row", |rig, url| {
         Box::pin(internal(rig, url))
     }),
 ];
@@ -47,7 +47,7 @@ async fn everything_is_commented(_rig: &Rig, url: &str) {
     assert_eq!(bare, Vec::<String>::new(), "say what these are for: COMMENT ON … IS …");
 }
 
-/// Lets the first statement that writes to this table fail with this SQLSTATE.
+/// Makes the first statement that writes to this table fail with this SQLSTATE.
 async fn fail_first(url: &str, table: &str, state: &str) {
     // A sequence is not rolled back: only the first statement fails.
     let sql = format!(
@@ -65,7 +65,7 @@ async fn fail_first(url: &str, table: &str, state: &str) {
     run(url, sql).await;
 }
 
-/// Ends that. It must have come about, and what met it must have been tried again.
+/// Removes the failure. It must have happened, and the command must have been retried.
 async fn mend(url: &str, table: &str) {
     let mut connection = PgConnection::connect(url).await.expect("the server answers");
     let writes: i64 =
@@ -83,7 +83,7 @@ async fn mend(url: &str, table: &str) {
 
 async fn run_again(rig: &Rig, url: &str) {
     let account = rig.account(10).await;
-    // Could not be put in a row; waited for one that waited for it.
+    // A serialization failure, and a deadlock.
     for state in ["40001", "40P01"] {
         fail_first(url, "account", state).await;
         let text = rig.text(&account, 1).await;
@@ -118,7 +118,7 @@ async fn internal(rig: &Rig, url: &str) {
     assert_eq!(rig.balance(&account).await, 10);
 }
 
-/// Another program migrated the database: a newer one, or one from before the first release.
+/// Another version migrated the database: a newer one, or one from before the first release.
 pub(crate) async fn a_database_with_unknown_migrations_is_refused_in_plain_words(own: Own) {
     let foreign = "INSERT INTO _sqlx_migrations
                        (version, description, success, checksum, execution_time)

@@ -1,4 +1,4 @@
-//! Searches for words among more texts than are read one by one.
+//! Searches for words among more messages than a search reads one by one.
 
 use sms_core::ids::{AccountId, MessageId};
 use sms_core::message::filter::{Search, body_has};
@@ -16,7 +16,7 @@ const START: i64 = 1_795_244_830_123;
 const WORDS: [&str; 8] =
     ["table", "Soirée", "СТОЛ", "o'clock", "100%", "back\\slash", "ÖZIL", "straße"];
 
-/// A text as it was written: when, how it stands, what it says.
+/// A message: its time, its status and its body.
 struct Text {
     id: MessageId,
     status: MessageStatus,
@@ -62,7 +62,7 @@ async fn write(connection: &mut PgConnection, account: AccountId, texts: &[Text]
     .expect("the texts are written");
 }
 
-/// All that a filter leaves, read in pages.
+/// All messages that pass a filter, read in pages.
 async fn listed(
     store: &PgStore,
     account: AccountId,
@@ -83,9 +83,9 @@ async fn listed(
     }
 }
 
-/// Every search finds what is there, newest first: texts in spans, texts that are not yet, texts of
-/// this account and of no other.
-pub(crate) async fn searches_among_many_texts_find_what_is_there(own: Own) {
+/// Every search finds all matching messages, newest first: messages in spans, messages not yet in
+/// one, and only those of this account.
+pub(crate) async fn searches_among_many_messages_find_every_match(own: Own) {
     let rig = own.rig(&own.store);
     let Own { store, url, .. } = own;
     let mut connection = PgConnection::connect(&url).await.expect("the server answers");
@@ -93,7 +93,7 @@ pub(crate) async fn searches_among_many_texts_find_what_is_there(own: Own) {
     let mut all = texts(0..4_000, "Busy");
     write(&mut connection, busy, &all).await;
     write(&mut connection, quiet, &texts(10_000..10_500, "Quiet")).await;
-    // In portions, so that an account is gone on with.
+    // In portions, so that preparation of an account resumes.
     let settled = Timestamp::from_millis(START + 3_900);
     while store.search_prepare(settled, 1_700).await.expect("prepared") > 0 {}
     let covered: Vec<(Uuid, i64)> = sqlx::query_as(

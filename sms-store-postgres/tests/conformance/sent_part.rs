@@ -1,5 +1,5 @@
-//! What is promised of reports of parts beyond what every store shows: none is lost in between,
-//! however a report and the record of its part meet.
+//! Promises about reports on segments beyond the conformance suite: no report is lost, however it
+//! races with the recording of its segment.
 
 use std::sync::Arc;
 
@@ -19,24 +19,22 @@ use crate::postgres::{Act, Blocker, wait_for_locks};
 
 /// The tests by name.
 pub(crate) const TESTS: &[(&str, Act)] = &[
-    ("sent_part::a_report_waits_for_the_record_of_its_part_that_is_under_way", |rig, url| {
+    ("sent_part::a_report_waits_while_its_segment_is_being_recorded", |rig, url| {
         Box::pin(report_waits(rig, url))
     }),
-    ("sent_part::a_record_waits_for_an_early_report_that_is_under_way", |rig, url| {
+    ("sent_part::a_recording_waits_while_an_early_report_is_being_stored", |rig, url| {
         Box::pin(record_waits(rig, url))
     }),
-    ("sent_part::an_id_that_moves_to_another_text_meanwhile_is_reported_of_that", |rig, url| {
+    ("sent_part::a_report_follows_an_id_that_moves_to_another_message", |rig, url| {
         Box::pin(id_moves(rig, url))
     }),
-    ("sent_part::a_lost_lease_among_others_leaves_its_ids_as_they_were", |rig, _| {
+    ("sent_part::an_outcome_with_a_lost_lease_leaves_its_ids_unchanged", |rig, _| {
         Box::pin(lost_among_others(rig))
     }),
-    ("sent_part::an_early_report_counts_for_one_of_two_texts_with_one_id", |rig, _| {
+    ("sent_part::an_early_report_counts_for_one_of_two_messages_with_the_same_id", |rig, _| {
         Box::pin(one_id_twice(rig))
     }),
-    ("sent_part::a_row_that_cannot_be_holds_up_no_other_report", |rig, url| {
-        Box::pin(bad_row(rig, url))
-    }),
+    ("sent_part::an_invalid_row_delays_no_other_report", |rig, url| Box::pin(bad_row(rig, url))),
 ];
 
 const ABSENT: ReceiptStatus = Undelivered(ErrorCode::AbsentSubscriber);
@@ -60,13 +58,13 @@ fn submitted(rig: &Rig, hand: &Hand, text: MessageId, ids: &[&str]) -> OutcomePl
     rig.outcome(text, hand.token, HandOver::Submitted { parts })
 }
 
-/// Texts in a worker's hand.
+/// Messages that a worker has claimed.
 async fn in_hand(rig: &Rig, account: &Account, texts: u16) -> (Hand, Vec<MessageId>) {
     let sent = rig.send(account, &request(1..=texts)).await;
     (rig.claim_all().await, sent.messages.iter().map(|message| message.id).collect())
 }
 
-/// Records, and reports, as somebody else does meanwhile.
+/// Records outcomes in a concurrent task.
 fn recording(rig: &Rig, plans: Vec<OutcomePlan>) -> JoinHandle<Vec<OutcomeRecorded>> {
     let store = Arc::clone(rig.store());
     tokio::spawn(async move { store.dispatch_record(plans).await.expect("recorded") })
@@ -83,7 +81,7 @@ async fn run(url: &str, sql: &'static str) {
     connection.close().await.expect("the connection ends");
 }
 
-/// The record has written the part and is not committed yet when the report comes.
+/// The recording has written the segment, but not committed, when the report arrives.
 async fn report_waits(rig: &Rig, url: &str) {
     let account = rig.account(10).await;
     let (hand, texts) = in_hand(rig, &account, 1).await;
@@ -100,7 +98,7 @@ async fn report_waits(rig: &Rig, url: &str) {
     assert_eq!(rig.status(&account, texts[0]).await, MessageStatus::Delivered);
 }
 
-/// The report is written and not committed yet when the part is recorded.
+/// The report is written, but not committed, when the segment is recorded.
 async fn record_waits(rig: &Rig, url: &str) {
     let account = rig.account(10).await;
     let (hand, texts) = in_hand(rig, &account, 1).await;
@@ -119,7 +117,7 @@ async fn record_waits(rig: &Rig, url: &str) {
     assert_eq!(report(rig, "a", Delivered).await, Reported::Repeat);
 }
 
-/// A report has found its text and waits for it when the id is given to another.
+/// A report has found its message and waits for it while the id moves to another message.
 async fn id_moves(rig: &Rig, url: &str) {
     let account = rig.account(10).await;
     let (hand, texts) = in_hand(rig, &account, 2).await;
@@ -137,7 +135,7 @@ async fn id_moves(rig: &Rig, url: &str) {
     assert_eq!(rig.status(&account, texts[1]).await, MessageStatus::Delivered);
 }
 
-/// One worker's outcomes, one of them for a text that it no longer has.
+/// The outcomes of one worker. It no longer holds one of the messages.
 async fn lost_among_others(rig: &Rig) {
     let account = rig.account(10).await;
     let (hand, texts) = in_hand(rig, &account, 4).await;
@@ -161,7 +159,7 @@ async fn lost_among_others(rig: &Rig) {
     assert_eq!(recorded, [done(MessageStatus::Delivered)], "the early report is still there");
 }
 
-/// A network that gives two texts of one call the same id.
+/// A network gives two messages of one call the same id.
 async fn one_id_twice(rig: &Rig) {
     let account = rig.account(10).await;
     let (hand, texts) = in_hand(rig, &account, 2).await;

@@ -1,4 +1,4 @@
-//! What one program remembers of another's changes.
+//! How long one program's caches hide another's changes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use crate::Database;
 
-/// The promise of the specification's decisions.
+/// The limit that `decisions.md` of the specification sets.
 const WITHIN: Duration = Duration::from_secs(5);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

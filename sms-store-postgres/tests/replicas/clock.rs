@@ -16,14 +16,14 @@ async fn shown(connection: &mut PgConnection) -> Timestamp {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn clocks_of_several_programs_show_the_databases_time_within_what_they_measured() {
+async fn clocks_of_several_programs_show_the_databases_time_within_their_measured_error() {
     let database = Database::new().await;
     let stores = [database.store().await, database.store().await];
     let clocks = [PgClock::start(&stores[0]).await, PgClock::start(&stores[1]).await];
     let mut connection = database.connect().await;
     for clock in &clocks {
         let clock = clock.as_ref().expect("the database answers");
-        // Whole milliseconds are shown.
+        // The clock shows whole milliseconds.
         let error = clock.uncertainty() + Duration::from_millis(1);
         for _ in 0..50 {
             let before = shown(&mut connection).await;
@@ -37,7 +37,7 @@ async fn clocks_of_several_programs_show_the_databases_time_within_what_they_mea
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_clock_goes_on_when_the_database_is_gone() {
+async fn a_clock_keeps_running_when_the_database_is_gone() {
     let database = Database::new().await;
     let store = database.store().await;
     let clock = PgClock::start(&store).await.expect("the database answers");

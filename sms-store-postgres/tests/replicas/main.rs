@@ -1,5 +1,5 @@
-//! What several programs over one database need besides a store: wakes, the database's time, and
-//! the shared rate limit, each on a real server.
+//! What several programs on one database need besides a store: wake-ups, the database's time and
+//! the shared rate limit. Each test uses a real PostgreSQL server.
 
 mod cache;
 mod clock;
@@ -14,7 +14,7 @@ use sms_test_postgres::Cluster;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 use tokio::time::timeout;
 
-/// A database of a test's own, with its tables.
+/// A migrated database for one test.
 pub(crate) struct Database {
     name: String,
 }
@@ -29,7 +29,7 @@ impl Database {
         database
     }
 
-    /// A store as another program would have it.
+    /// A new store on this database, as another program would open.
     pub(crate) async fn store(&self) -> PgStore {
         let settings = PgSettings { connections: 4 };
         let store = PgStore::connect(&cluster().url(&self.name), settings).await;
@@ -41,7 +41,7 @@ impl Database {
         PgConnection::connect(&url).await.expect("the server answers")
     }
 
-    /// What the first column of the first row holds.
+    /// The value in the first column of the first row.
     pub(crate) async fn ask<T>(&self, sql: &str) -> T
     where
         T: for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
@@ -53,7 +53,7 @@ impl Database {
         answer
     }
 
-    /// Does something that answers nothing.
+    /// Runs a statement that returns no rows.
     pub(crate) async fn run(&self, sql: &str) {
         let mut connection = self.connect().await;
         let run = connection.execute(AssertSqlSafe(sql.to_owned())).await;
@@ -71,7 +71,7 @@ fn cluster() -> &'static Cluster {
     CLUSTER.get_or_init(Cluster::start)
 }
 
-/// Waits for something that has to come, but not for ever.
+/// Waits for something that must happen, but not forever.
 pub(crate) async fn bounded<T>(wait: impl Future<Output = T>) -> T {
     timeout(Duration::from_secs(20), wait).await.expect("it comes within twenty seconds")
 }

@@ -35,7 +35,7 @@ async fn lots_that_servers_add_at_once_all_count() {
         all.spawn(async move {
             let mut last = 0;
             for _ in 0..100 {
-                // The answer has all that was added before, so it only grows.
+                // The answer includes everything added before, so it only grows.
                 let ahead = add(&rates, lot(1, SECOND, 0)).await;
                 assert!(ahead > last - SECOND, "{ahead} after {last}");
                 last = ahead;
@@ -52,7 +52,7 @@ async fn an_arrival_time_is_the_later_of_the_sum_and_the_lots_own_within_a_bound
     let database = Database::new().await;
     let rates = PgRateLimit::new(&database.store().await);
     let now = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000000)::bigint";
-    // What a lot makes of an arrival time so far ahead of now, in hours.
+    // The arrival time before and after a lot, in hours ahead of now.
     for (before, charge, ahead, most, after) in [
         (None, 1, 2, 10, 2),
         (None, 1, -2, 10, -2),
@@ -73,7 +73,7 @@ async fn an_arrival_time_is_the_later_of_the_sum_and_the_lots_own_within_a_bound
         let [charge, ahead, most] = [charge, ahead, most].map(|hours: i64| hours * HOUR);
         let key = Id::from_u128(1);
         let answer = add(&rates, RateLot { key, charge, ahead, most }).await;
-        // Times in between count as minutes; all that is told is hours.
+        // The test itself takes less than half an hour, so whole hours tell the results apart.
         let minutes = (answer - after * HOUR).abs() / (60 * SECOND);
         assert!(minutes < 30, "{before:?} became {answer}, not {after} hours");
     }

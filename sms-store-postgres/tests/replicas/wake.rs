@@ -1,4 +1,4 @@
-//! Wakes reach the other programs.
+//! Wake-ups reach the other programs.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,7 +19,7 @@ impl Wake for Bells {
     }
 }
 
-/// A program that listens.
+/// A program that listens for wake-ups.
 struct Program {
     wake: Arc<PgWake>,
     rung: UnboundedReceiver<Work>,
@@ -42,7 +42,7 @@ impl Program {
         bounded(self.rung.recv()).await.expect("it runs")
     }
 
-    /// All bells ring when it begins to listen, for what may have been missed.
+    /// All kinds of work wake when it begins to listen, because it may have missed wake-ups.
     async fn all_ring(&mut self) {
         for work in [Work::Dispatch, Work::Webhooks, Work::FollowUps] {
             assert_eq!(self.rings().await, work);
@@ -57,7 +57,7 @@ impl Drop for Program {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_one_program_finds_wakes_the_others_soon_and_not_itself() {
+async fn a_program_wakes_the_others_soon_and_not_itself() {
     let database = Database::new().await;
     let mut one = Program::start(&database.store().await).await;
     let mut other = Program::start(&database.store().await).await;
@@ -66,7 +66,7 @@ async fn what_one_program_finds_wakes_the_others_soon_and_not_itself() {
         one.wake.tell(work);
         assert_eq!((other.rings().await, third.rings().await), (work, work));
     }
-    // Had it heard itself, that would have come before.
+    // A wake-up from itself would have arrived first.
     other.wake.tell(Work::Webhooks);
     assert_eq!(one.rings().await, Work::Webhooks);
     drop((one, other, third));
@@ -74,7 +74,7 @@ async fn what_one_program_finds_wakes_the_others_soon_and_not_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_wakes_are_few_notifications() {
+async fn many_wake_ups_share_few_notifications() {
     let database = Database::new().await;
     let one = Program::start(&database.store().await).await;
     let mut other = Program::start(&database.store().await).await;
@@ -94,7 +94,7 @@ async fn many_wakes_are_few_notifications() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_connection_that_was_cut_is_made_again_and_rings_for_what_was_missed() {
+async fn after_a_lost_connection_a_program_reconnects_and_wakes_for_everything() {
     let database = Database::new().await;
     let mut one = Program::start(&database.store().await).await;
     let mut other = Program::start(&database.store().await).await;

@@ -9,10 +9,10 @@ use sms_core::store::Store;
 use super::Plans;
 use super::hot::{A_PAGE, judge, nth};
 
-/// What a send reads of a list at a time.
+/// The contacts of a list that a send reads at a time.
 const A_PORTION: usize = 1_000;
 
-/// Pages of contacts and portions of a list cost the same wherever they lie.
+/// Pages of contacts and portions of a list cost the same at every position.
 pub(super) async fn contacts_and_lists(store: &dyn Store, account: AccountId) {
     let list = ListId::from_u128(nth(11, 1));
     let contact = |n: u128| ContactId::from_u128(nth(10, n));

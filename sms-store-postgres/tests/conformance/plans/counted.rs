@@ -1,4 +1,4 @@
-//! What is counted: links and their hits, statistics, rent.
+//! Links and their clicks, statistics and rent.
 
 use sms_core::ids::{AccountId, CampaignId, IdSource};
 use sms_core::link::{ClickPlan, LinkCode, LinkFilter};
@@ -58,7 +58,8 @@ pub(super) async fn links(store: &dyn Store, account: AccountId) {
     );
 }
 
-/// A year by days, and a period that begins and ends at any moment: hours, and few of the rest.
+/// A year by days, and a period with arbitrary ends: the query reads hours, and few minutes and
+/// milliseconds.
 pub(super) async fn statistics(store: &dyn Store, account: AccountId) {
     let at = |text: &str| text.parse::<Timestamp>().expect("a moment");
     let midnight = at("2026-11-22T00:00:00Z");

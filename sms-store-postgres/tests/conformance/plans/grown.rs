@@ -1,5 +1,5 @@
-//! A database that has just grown: its queue has been counted, and its texts have not, so that they
-//! are taken for some of each of two hundred accounts.
+//! A database that has just grown. Its queue has been analyzed and its messages have not, so that
+//! the planner expects a few messages in each of two hundred accounts.
 
 use sms_conformance::rig::{Rig, request, taken};
 use sms_core::store::Store;
@@ -7,11 +7,11 @@ use sqlx::{Executor, PgConnection};
 
 use super::Plans;
 
-/// So many texts a send.
+/// Messages per send.
 const MANY: u16 = 900;
 
-/// Workers look each text up by its id all the same, and not among all of its account's.
-pub(super) async fn texts_that_were_not_counted_are_looked_up(
+/// Workers still look up each message by its id, and do not search all messages of its account.
+pub(super) async fn messages_that_were_not_analyzed_are_looked_up_by_id(
     store: &dyn Store,
     rig: &Rig,
     connection: &mut PgConnection,
@@ -28,6 +28,6 @@ pub(super) async fn texts_that_were_not_counted_are_looked_up(
         rig.finish(&hand, &taken()).await;
         store.health_check().await.expect("the server answers");
     }
-    Plans::told().judge_those_of("FROM due", "claims of texts that were not counted", 300.0);
+    Plans::told().judge_those_of("FROM due", "claims of messages that were not analyzed", 300.0);
     while !rig.claim(500).await.texts.is_empty() {}
 }

@@ -19,7 +19,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection};
 use super::{Plans, none_is_wrong};
 use crate::Own;
 
-/// A page has 25, and one more is read to know whether there are more.
+/// A page has 25 items. One more is read to see whether there are more.
 pub(super) const A_PAGE: f64 = 26.0;
 
 pub(super) fn nth(kind: u128, n: u128) -> u128 {
@@ -30,14 +30,14 @@ pub(super) fn text_id(n: u128) -> MessageId {
     MessageId::from_u128(nth(1_795_239_000_000 + n * 5, n))
 }
 
-/// Runs something eight times, so that the plans for given parameters and the one for any are both
-/// seen, and judges them.
+/// Runs a query eight times, so that both its custom plans and its generic plan appear, and judges
+/// them.
 macro_rules! judge {
     ($store:expr, $what:expr, [$($index:expr),*], $most:expr, $command:expr) => {{
         let _ = Plans::told();
         for _ in 0..8 {
             let _ = $command;
-            // What is told of a statement may arrive with the next answer.
+            // The plan of a statement may arrive with the next answer.
             $store.health_check().await.expect("the server answers");
         }
         Plans::told().judge($what, &[$($index),*], $most);
@@ -47,12 +47,12 @@ pub(super) use judge;
 
 async fn connect(url: &str) -> PgConnection {
     let options: PgConnectOptions = url.parse().expect("an address");
-    // What is filled in is made up, and looks like numbers and secrets.
+    // The data is made up, but looks like phone numbers and secrets.
     let options = options.disable_statement_logging();
     PgConnection::connect_with(&options).await.expect("the server answers")
 }
 
-/// Makes the server tell of what is run on connections that are made from now on.
+/// Makes the database report the statements of connections opened from now on.
 async fn explain(url: &str) {
     let mut connection = connect(url).await;
     let database = url.rsplit_once('/').expect("a database's address").1;
@@ -75,12 +75,12 @@ fn words(text: &str) -> MessageFilter {
     MessageFilter { search: Search::parse(text), ..MessageFilter::default() }
 }
 
-/// The page behind a text in the middle.
+/// The page after a message in the middle.
 fn deep() -> PageRequest {
     PageRequest { after: Some(Cursor::after(text_id(300_000))), ..PageRequest::default() }
 }
 
-/// Every hot query reads what it answers with and little else, through the index meant for it.
+/// Every hot query uses the index meant for it, and reads little more than it returns.
 pub(crate) async fn hot_queries_use_the_indexes_meant_for_them(own: Own) {
     own.store.close().await;
     explain(&own.url).await;
@@ -91,7 +91,12 @@ pub(crate) async fn hot_queries_use_the_indexes_meant_for_them(own: Own) {
     let store = connected().await;
     let mut connection = connect(&own.url).await;
     let rig = own.rig(&store);
-    super::grown::texts_that_were_not_counted_are_looked_up(&store, &rig, &mut connection).await;
+    super::grown::messages_that_were_not_analyzed_are_looked_up_by_id(
+        &store,
+        &rig,
+        &mut connection,
+    )
+    .await;
     store.close().await;
     connection.execute("TRUNCATE account CASCADE").await.expect("the tables are emptied");
     connection.execute(include_str!("fill.sql")).await.expect("the tables are filled");
@@ -149,7 +154,7 @@ async fn pages_of_texts(store: &dyn Store, account: AccountId) {
                 store.message_list(account, filter, page).await.expect("listed");
                 store.health_check().await.expect("the server answers");
             }
-            // A second question is asked of what the first one's index leaves.
+            // The second condition filters the rows that the first one's index finds.
             let most = if what.contains("and") { 2.0 * A_PAGE } else { A_PAGE };
             Plans::told().judge(&format!("{which} page of {what}"), &[*index], most);
         }
@@ -189,7 +194,8 @@ async fn searches(store: &dyn Store, account: AccountId) {
         5_000.0,
         store.search_prepare(settled, 1_500).await.expect("prepared")
     );
-    // Of the 700,000 texts: the newest, the spans, and the texts of those that may match.
+    // Of the 700,000 messages, a search reads the newest, the spans, and the messages of the spans
+    // that may match.
     let most = 6_000.0;
     for query in ["table", "walrus", "giraffe", "zebra crossing", "q", "583920"] {
         let filter = words(query);

@@ -1,4 +1,4 @@
-//! Reports of parts: two hundred thousand rows of parts and of early reports.
+//! Reports on segments, with two hundred thousand rows of segments and early reports.
 
 use sms_conformance::Rig;
 use sms_conformance::rig::all_recorded;
@@ -20,7 +20,7 @@ fn plan(rig: &Rig, id: &str) -> ReportPlan {
     ReportPlan { report, at: rig.now(), ids: rig.ids() }
 }
 
-/// Parts are found by their ids, siblings by their text, what is old by its age.
+/// Segments are found by their ids, their siblings by the message, old rows by their age.
 pub(super) async fn parts(store: &dyn Store, rig: &Rig) {
     let mut hands = 0;
     judge!(store, "parts, recorded", ["sent_part_pkey", "queue_pkey"], 100.0, {
