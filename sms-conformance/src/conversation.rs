@@ -158,7 +158,7 @@ scenarios! { Conversation;
         ] {
             assert_eq!(rig.talkers(&account, None, q).await, people(&found), "{q}");
         }
-        let renamed = ContactPatch { first_name: Some(None), ..ContactPatch::default() };
+        let renamed = ContactPatch::default().first_name(None);
         rig.update_contact(&ann, renamed).await.expect("changed");
         assert_eq!(rig.talkers(&account, None, "äther").await, people(&[]));
         rig.remove_contact(&ann).await;

@@ -64,16 +64,14 @@ scenarios! { Keyword;
         let list = rig.list(&account).await;
         let neighbour = rig.keyword(&account, "pasta", None, None).await;
         let mut expected = rig.keyword(&account, "pizza", Some("Yum"), Some(list.id)).await;
-        let word = Some("PIE".to_owned());
-        let reply = Some(Some("Mmh".to_owned()));
         for (patch, list, after) in [
             (
-                KeywordPatch { keyword: word, ..patch() },
+                patch().keyword("PIE"),
                 None,
                 Keyword { word: "pie".parse().expect("a word"), ..expected.clone() },
             ),
             (
-                KeywordPatch { reply, listening: Some(Listening::Off), ..patch() },
+                patch().reply(Some("Mmh")).listening(Listening::Off),
                 None,
                 Keyword {
                     word: "pie".parse().expect("a word"),
@@ -89,7 +87,7 @@ scenarios! { Keyword;
             assert_eq!(changed, expected);
             assert_eq!(rig.keyword_now(account.id, expected.id).await.as_ref(), Some(&expected));
         }
-        let cleared = KeywordPatch { reply: Some(None), ..patch() };
+        let cleared = patch().reply(None);
         let changed = rig.change_keyword(&expected, cleared, Some(None)).await.expect("changed");
         assert_eq!((changed.reply, changed.add_to_list_id), (None, None));
         assert_eq!(rig.keyword_now(account.id, neighbour.id).await, Some(neighbour));
@@ -103,7 +101,7 @@ scenarios! { Keyword;
         rig.keyword(&other, "pizza", None, None).await;
         let again = rig.store().keyword_save(rig.keyword_plan(&account, "Pizza", None, None)).await;
         assert_eq!(refusal_of(again), KeywordRefused::KeywordExists);
-        let to = |word: &str| KeywordPatch { keyword: Some(word.to_owned()), ..patch() };
+        let to = |word: &str| patch().keyword(word);
         let taken = rig.change_keyword(&pasta, to("pizza"), None).await;
         assert_eq!(refusal_of(taken), KeywordRefused::KeywordExists);
         assert_eq!(rig.keyword_now(account.id, pasta.id).await.as_ref(), Some(&pasta));

@@ -11,7 +11,7 @@ use crate::rig::{millis, page, read_all};
 
 impl Rig {
     async fn template(&self, account: &Account, name: &str, body: &str) -> Template {
-        let input = TemplateInput { name: name.to_owned(), body: Body::new(body) };
+        let input = TemplateInput::new(name, body);
         let template = input.into_template(self.id(), account.id, self.now());
         self.store().template_create(template.clone()).await.expect("written");
         template
@@ -176,7 +176,7 @@ scenarios! { Template;
 
     /// A template needs an account that exists.
     async fn a_template_needs_its_account(rig: &Rig) {
-        let input = TemplateInput { name: "x".to_owned(), body: Body::new("x") };
+        let input = TemplateInput::new("x", "x");
         let template = input.into_template(rig.id(), rig.id(), rig.now());
         let account = template.account;
         assert!(rig.store().template_create(template).await.is_err());

@@ -2,6 +2,7 @@
 
 use crate::credits::Credits;
 use crate::ids::AccountId;
+use crate::setters::setters;
 use crate::time::Timestamp;
 
 pub mod api_key;
@@ -58,6 +59,15 @@ impl AccountChange {
         }
     }
 }
+
+setters! { AccountChange {
+    /// Replaces the name.
+    name(name: impl Into<String>) = Some(name.into());
+    /// Replaces the status.
+    status(status: AccountStatus) = Some(status);
+    /// Changes single settings.
+    settings(change: settings::SettingsChange) = change;
+} }
 
 #[cfg(test)]
 mod tests {

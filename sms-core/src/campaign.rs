@@ -13,6 +13,7 @@ use crate::credits::Credits;
 use crate::error::FieldError;
 use crate::ids::{AccountId, BatchId, CampaignId, ListId};
 use crate::message::Body;
+use crate::setters::setters;
 use crate::text::MAX_CHARACTERS;
 use crate::time::Timestamp;
 
@@ -157,6 +158,7 @@ impl Campaign {
 
 /// The fields of a new campaign.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CampaignInput {
     /// The account's name for it, 1 to 200 characters.
     pub name: String,
@@ -221,6 +223,17 @@ impl CampaignInput {
     }
 }
 
+setters! { CampaignInput {
+    /// Shows this approved sender name in place of a number.
+    sender(name: impl Into<String>) = Some(name.into());
+    /// Adds the account's opt-out line.
+    append_opt_out() = true;
+    /// Replaces links by tracked short ones, whatever the account's setting.
+    track_links() = Some(true);
+    /// Sends inside quiet hours too.
+    ignore_quiet_hours() = true;
+} }
+
 /// A change of a draft. A field that is `None` stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CampaignChange {
@@ -275,6 +288,17 @@ impl CampaignChange {
         })
     }
 }
+
+setters! { CampaignChange {
+    /// Replaces the name.
+    name(name: impl Into<String>) = Some(name.into());
+    /// Replaces the body.
+    body(body: impl Into<Arc<str>>) = Some(Body::new(body));
+    /// Replaces the list.
+    list(list: ListId) = Some(list);
+    /// Replaces the sender name; `None` means a number.
+    sender(name: Option<&str>) = Some(name.map(str::to_owned));
+} }
 
 /// The campaign that the store found under its lock, if it may be edited or deleted.
 pub fn editable(found: Option<Campaign>) -> Result<Campaign, EditRefused> {

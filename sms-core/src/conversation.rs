@@ -12,6 +12,7 @@ use crate::contact::{Contact, Details};
 use crate::ids::ContactId;
 use crate::message::Message;
 use crate::phone::E164;
+use crate::setters::setters;
 
 pub mod store;
 
@@ -99,6 +100,13 @@ impl ConversationFilter {
     }
 }
 
+setters! { ConversationFilter {
+    /// Accepts conversations in this state.
+    state(state: ReadState) = Some(state);
+    /// Accepts conversations that this query finds.
+    search(query: &str) = ContactSearch::parse(query);
+} }
+
 /// Whether a contact's name contains these words, which are in lower case. The searched text of a
 /// contact is the name, a line break, and the email, which has no line break.
 fn name_has(contact: &Contact, words: &str) -> bool {
@@ -107,6 +115,7 @@ fn name_has(contact: &Contact, words: &str) -> bool {
 
 /// One conversation with its messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Thread {
     /// The other party's number.
     pub number: E164,

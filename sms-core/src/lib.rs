@@ -15,6 +15,13 @@
 //!    hold the rules, the plans and the store trait of each noun. [`error`] and [`store`]
 //!    combine those of all nouns.
 //! 3. **[`service`]** imports everything, and only `lib.rs` imports it.
+//!
+//! # Which types may grow
+//!
+//! Inputs that only callers build, and answers that only this crate builds, are `non_exhaustive`
+//! and may gain fields; each input has a constructor and setters. Everything else that crosses a
+//! trait (nouns, changes, filters, plans, facts and writes) stays exhaustive, so that a new field
+//! stops every store and route from compiling until it handles the field.
 
 #![deny(missing_docs)]
 
@@ -45,6 +52,7 @@ pub mod route;
 pub mod sender_name;
 pub mod sending;
 pub mod service;
+mod setters;
 pub mod statistics;
 pub mod store;
 pub mod template;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::ids::{AccountId, CampaignId, LinkId, MessageId};
 use crate::phone::E164;
 use crate::random::Random;
+use crate::setters::setters;
 use crate::text::CODE_LENGTH;
 use crate::time::Timestamp;
 
@@ -184,6 +185,13 @@ impl LinkFilter {
             && message.is_none_or(|wanted| link.message == wanted)
     }
 }
+
+setters! { LinkFilter {
+    /// Accepts links of this campaign.
+    campaign(campaign: CampaignId) = Some(campaign);
+    /// Accepts links of this message.
+    message(message: MessageId) = Some(message);
+} }
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,7 @@
 
 use crate::error::FieldError;
 use crate::ids::{AccountId, ListId};
+use crate::setters::setters;
 use crate::text::is_blank;
 use crate::time::Timestamp;
 
@@ -34,6 +35,7 @@ pub struct ContactList {
 
 /// A new list as given in a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ListInput {
     /// The name, 1 to 100 characters.
     pub name: String,
@@ -42,6 +44,11 @@ pub struct ListInput {
 }
 
 impl ListInput {
+    /// A list with this name.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), description: None }
+    }
+
     /// Every rule for single fields that it breaks.
     pub fn check(&self) -> Vec<FieldError> {
         check(Some(&self.name), self.description.as_deref())
@@ -61,6 +68,11 @@ impl ListInput {
         }
     }
 }
+
+setters! { ListInput {
+    /// Says what the list is for.
+    description(text: impl Into<String>) = Some(text.into());
+} }
 
 /// A change of a list. `None` keeps a value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -89,6 +101,13 @@ impl ListChange {
         }
     }
 }
+
+setters! { ListChange {
+    /// Replaces the name.
+    name(name: impl Into<String>) = Some(name.into());
+    /// Replaces the description; `None` removes it.
+    description(text: Option<&str>) = Some(text.map(str::to_owned));
+} }
 
 /// The rules of a list's texts, of those that are given.
 fn check(name: Option<&str>, description: Option<&str>) -> Vec<FieldError> {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::ids::{Id, Kind, crockford};
+use crate::setters::setters;
 
 /// The maximum number of items on a page: 1 to 100, by default 25.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +94,13 @@ pub struct PageRequest {
     pub after: Option<Cursor>,
 }
 
+setters! { PageRequest {
+    /// Sets the maximum number of items.
+    limit(limit: Limit) = limit;
+    /// Continues where the previous page ended.
+    after(cursor: impl Into<Option<Cursor>>) = cursor.into();
+} }
+
 /// One page of a list, newest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
@@ -126,6 +134,13 @@ pub struct OffsetRequest {
     /// The number of items to skip.
     pub offset: u64,
 }
+
+setters! { OffsetRequest {
+    /// Sets the maximum number of items.
+    limit(limit: Limit) = limit;
+    /// Skips this many items.
+    offset(count: u64) = count;
+} }
 
 /// One part of a list that is read by offset, with the length of the whole list.
 #[derive(Debug, Clone, PartialEq, Eq)]

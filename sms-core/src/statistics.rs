@@ -80,6 +80,7 @@ impl std::str::FromStr for Counted {
 /// The count of each thing. Credits are negative if more were refunded than taken. In a difference,
 /// any count may be negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Counts {
     /// See [`Counted::Sent`].
     pub sent: i64,

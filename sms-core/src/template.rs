@@ -4,10 +4,12 @@
 
 use std::fmt;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use crate::error::FieldError;
 use crate::ids::{AccountId, TemplateId};
 use crate::message::Body;
+use crate::setters::setters;
 use crate::text::MAX_CHARACTERS;
 use crate::time::Timestamp;
 
@@ -37,6 +39,7 @@ pub struct Template {
 
 /// A new template as given in a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TemplateInput {
     /// The name, 1 to 200 characters.
     pub name: String,
@@ -45,6 +48,11 @@ pub struct TemplateInput {
 }
 
 impl TemplateInput {
+    /// A template with this name and body.
+    pub fn new(name: impl Into<String>, body: impl Into<Arc<str>>) -> Self {
+        Self { name: name.into(), body: Body::new(body) }
+    }
+
     /// Every rule on single fields that the input breaks; empty if it is valid.
     pub fn check(&self) -> Vec<FieldError> {
         let Self { name, body } = self;
@@ -86,6 +94,13 @@ impl TemplateChange {
         }
     }
 }
+
+setters! { TemplateChange {
+    /// Replaces the name.
+    name(name: impl Into<String>) = Some(name.into());
+    /// Replaces the body.
+    body(body: impl Into<Arc<str>>) = Some(Body::new(body));
+} }
 
 fn check(name: Option<&str>, body: Option<&str>) -> Vec<FieldError> {
     let name = name.and_then(|name| FieldError::of_text("name", name, NAME_CHARACTERS));

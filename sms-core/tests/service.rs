@@ -17,7 +17,6 @@ use sms_core::credits::{Change, Credits};
 use sms_core::event::EventType;
 use sms_core::inbound::InboundText;
 use sms_core::inbound::part::{InboundPart, Place};
-use sms_core::keyword::Listening;
 use sms_core::keyword::save::KeywordInput;
 use sms_core::list::ListInput;
 use sms_core::list::join::JoinInput;
@@ -38,7 +37,7 @@ use sms_core::template::TemplateInput;
 use sms_core::time::Timestamp;
 use sms_core::webhook::attempt::Room;
 use sms_core::webhook::delivery::{DeliveryError, DeliveryStatus};
-use sms_core::webhook::endpoint::{EndpointInput, Power};
+use sms_core::webhook::endpoint::EndpointInput;
 use sms_core::webhook::sender::{UrlRefused, WebhookAnswer, WebhookRequest, WebhookSender};
 use sms_store_memory::MemoryStore;
 
@@ -186,12 +185,7 @@ fn report(id: &str) -> NetworkReport {
 }
 
 fn endpoint() -> EndpointInput {
-    EndpointInput {
-        url: "https://example.com/".to_owned(),
-        events: [EventType::MessageSent].into(),
-        description: None,
-        power: Power::On,
-    }
+    EndpointInput::new("https://example.com/", [EventType::MessageSent])
 }
 
 #[test]
@@ -250,7 +244,7 @@ fn no_endpoint_is_saved_that_would_hear_of_nothing_or_that_nothing_can_reach() {
     let refused = block_on(Stage::new().account.webhook_create(endpoint()));
     assert!(matches!(refused, Err(Error::Invalid(_))), "{refused:?}");
     let stage = Stage::of(|builder| builder.webhooks(Arc::new(Answer(Ok(()), Some(200)))));
-    let nothing = EndpointInput { events: [].into(), ..endpoint() };
+    let nothing = EndpointInput::new("https://example.com/", []);
     let refused = block_on(stage.account.webhook_create(nothing));
     assert!(matches!(refused, Err(Error::Invalid(_))), "{refused:?}");
 }
@@ -306,7 +300,7 @@ fn a_number_is_online_from_the_start_where_its_route_has_a_connection() {
         let stage = Stage::of(|builder| builder.route(main).route(other));
         let of_other = Some(RouteName::new("other"));
         for (route, is_online) in [(None, is_online), (of_other, false)] {
-            let input = NumberInput { route, ..NumberInput::shared("07700 900002") };
+            let input = NumberInput::shared("07700 900002").route(route);
             let number = block_on(stage.sms.operator().number_create(input)).unwrap();
             assert_eq!(number.is_online(stage.clock.now()), is_online, "{up}");
             block_on(stage.sms.operator().number_delete(number.id)).unwrap();
@@ -321,7 +315,7 @@ fn rent_that_is_taken_and_rent_that_is_owed_are_both_work_and_credits_that_come_
     let poor = block_on(operator.account_create(NewAccountInput::active("Café", 60))).unwrap();
     for (phone, account) in [("07700 900002", stage.account.id()), ("07700 900003", poor.id)] {
         let rental_credits = Credits::new(40).unwrap();
-        let input = NumberInput { rental_credits, ..NumberInput::dedicated(phone, account) };
+        let input = NumberInput::dedicated(phone, account).rental_credits(rental_credits);
         block_on(operator.number_create(input)).unwrap();
     }
     assert_eq!(stage.balance(), 60, "the first rent is taken at once");
@@ -341,20 +335,18 @@ fn rent_that_is_taken_and_rent_that_is_owed_are_both_work_and_credits_that_come_
 #[test]
 fn a_campaign_that_is_cancelled_tells_how_many_texts_were_and_a_bad_one_is_not_made() {
     let stage = Stage::new();
-    let list = ListInput { name: "Guests".to_owned(), description: None };
+    let list = ListInput::new("Guests");
     let list = block_on(stage.account.list_create(list)).unwrap();
     for phone in ["07700 900123", "07700 900124", "07700 900125"] {
         let contact = block_on(stage.account.contact_create(ContactInput::new(phone))).unwrap();
-        let joining =
-            JoinInput { contact_ids: vec![contact.id.to_string()], ..JoinInput::default() };
+        let joining = JoinInput::default().contact_ids([contact.id.to_string()]);
         block_on(stage.account.list_add(list.id, joining)).unwrap();
     }
     let refused = block_on(stage.account.campaign_create(CampaignInput::new("", "x", list.id)));
     assert!(matches!(refused, Err(Error::Invalid(_))), "{refused:?}");
     let input = CampaignInput::new("Autumn", "A table awaits", list.id);
     let campaign = block_on(stage.account.campaign_create(input)).unwrap();
-    let schedule_at = Some(stage.clock.now().plus(DAY));
-    let options = LaunchOptions { schedule_at, ..LaunchOptions::default() };
+    let options = LaunchOptions::default().schedule_at(stage.clock.now().plus(DAY));
     block_on(stage.account.campaign_launch(campaign.id, options)).unwrap();
     assert_eq!(stage.balance(), 97);
     let cancelled = block_on(stage.account.campaign_cancel(campaign.id)).unwrap();
@@ -375,12 +367,7 @@ fn a_campaign_that_is_cancelled_tells_how_many_texts_were_and_a_bad_one_is_not_m
 #[test]
 fn an_answer_to_a_keyword_waits_for_a_route_as_long_as_any_text() {
     let stage = Stage::of(|builder| builder.validity(HOUR));
-    let word = KeywordInput {
-        keyword: "MENU".to_owned(),
-        reply: Some("Soup".to_owned()),
-        add_to_list_id: None,
-        listening: Listening::On,
-    };
+    let word = KeywordInput::new("MENU").reply("Soup");
     block_on(stage.account.keyword_create(word)).unwrap();
     stage.send(SendRequest::new("hello"));
     block_on(stage.sms.dispatch_due(10)).unwrap();
@@ -413,7 +400,7 @@ fn what_is_past_its_keep_is_removed_once_and_counted() {
 #[test]
 fn a_list_is_texted_whole_however_long_it_is() {
     let stage = Stage::new();
-    let list = ListInput { name: "Guests".to_owned(), description: None };
+    let list = ListInput::new("Guests");
     let list = block_on(stage.account.list_create(list)).unwrap();
     let rows = (0..1_001).map(|n| ContactInput::new(format!("07700 {:06}", 900_000 + n)));
     let imported = block_on(stage.account.contacts_import(rows.collect(), Some(list.id))).unwrap();
@@ -434,7 +421,7 @@ fn names_and_remarks_hold_at_their_limits_and_not_one_past_them() {
     }
     let nul = block_on(operator.account_create(NewAccountInput::active("a\0", 0)));
     assert!(matches!(nul, Err(Error::Invalid(_))));
-    let blank = TemplateInput { name: String::new(), body: Body::new("hello") };
+    let blank = TemplateInput::new("", "hello");
     let refused = block_on(stage.account.template_create(blank));
     assert!(matches!(refused, Err(Error::Invalid(_))), "{refused:?}");
     let name = block_on(stage.account.sender_name_create("Bistro", None)).unwrap();

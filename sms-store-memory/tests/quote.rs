@@ -12,7 +12,6 @@ use sms_core::contact::ContactInput;
 use sms_core::contact::custom::CustomValue;
 use sms_core::ids::{ContactId, ListId, TemplateId};
 use sms_core::list::ListInput;
-use sms_core::message::Body;
 use sms_core::prelude::*;
 use sms_core::service::AccountHandle;
 use sms_core::template::TemplateInput;
@@ -43,7 +42,7 @@ async fn stage(credits: u32, mode: Mode) -> Stage {
     let id = operator.account_create(NewAccountInput::active("Bistro", credits)).await.unwrap().id;
     operator.number_create(NumberInput::shared("07700 900000")).await.unwrap();
     let account = sms.account(id, mode);
-    let list = ListInput { name: "Guests".to_owned(), description: None };
+    let list = ListInput::new("Guests");
     let list = account.list_create(list).await.unwrap().id;
     let rows = CONTACTS.map(|(number, name)| {
         let mut row = ContactInput::new(number);
@@ -54,8 +53,8 @@ async fn stage(credits: u32, mode: Mode) -> Stage {
     let imported = account.contacts_import(rows.into(), Some(list)).await.unwrap();
     let contacts = imported.rows.iter().map(|row| row.contact.unwrap()).collect();
     account.opt_out_create(CONTACTS[2].0, None).await.unwrap();
-    let body = Body::new("{first_name} has {points}€ https://example.com/a");
-    let template = TemplateInput { name: "Points".to_owned(), body };
+    let body = "{first_name} has {points}€ https://example.com/a";
+    let template = TemplateInput::new("Points", body);
     let template = account.template_create(template).await.unwrap().id;
     Stage { account, contacts, list, template }
 }

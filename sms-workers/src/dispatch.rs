@@ -42,7 +42,7 @@ pub(crate) async fn run(mut worker: Worker) {
     while !worker.is_stopping() {
         let (done, error) = match worker.sms.dispatch_due(BATCH).await {
             Ok(done) => (done, None),
-            Err(DispatchFailed { done, error }) => (done, Some(error)),
+            Err(DispatchFailed { done, error, .. }) => (done, Some(error)),
         };
         count(&done);
         if let Some(error) = error {

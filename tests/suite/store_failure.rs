@@ -139,15 +139,14 @@ fn outcomes_that_were_recorded_are_reported_although_another_could_not_be() {
     let sms = sms.route(stage.route.clone()).route(route).build();
     let input = NewAccountInput::active("Trattoria", 10);
     let account = now(sms.operator().account_create(input)).unwrap().id;
-    let number = NumberInput::dedicated("07700 900002", account);
-    let number = NumberInput { route: Some(other), ..number };
+    let number = NumberInput::dedicated("07700 900002", account).route(other);
     let number = now(sms.operator().number_create(number)).unwrap();
     now(sms.operator().number_check_in(number.id)).unwrap();
     let request = SendRequest::new("hello").to("07700 900123");
     now(sms.account(account, Mode::Live).send(request)).unwrap();
     // One of the two routes' commits fails; which one does not matter.
     stage.store.refuse_outcomes(1);
-    let DispatchFailed { done, error } = now(sms.dispatch_due(10)).unwrap_err();
+    let DispatchFailed { done, error, .. } = now(sms.dispatch_due(10)).unwrap_err();
     assert!(matches!(error, Error::Store(_)), "{error:?}");
     assert_eq!(done.claimed, 3);
     assert!((1..3).contains(&done.sent), "{done:?}");

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use sms_core::contact::book::{BookRefused, RemovePlan};
-use sms_core::contact::custom::CustomPatch;
+use sms_core::contact::custom::{CustomInput, CustomPatch};
 use sms_core::contact::{Contact, ContactFilter, ContactInput, ContactPatch, CustomValue};
 use sms_core::inbound::Origin;
 
@@ -11,15 +11,14 @@ use crate::Rig;
 use crate::rig::{millis, named, person, refusal_of, with_fields};
 
 fn number(phone: u16) -> ContactPatch {
-    ContactPatch { phone: Some(person(phone).to_string()), ..ContactPatch::default() }
+    ContactPatch::default().phone(person(phone).to_string())
 }
 
 fn fields(given: &[(&str, bool)]) -> ContactPatch {
     let field = |(name, keep): &(&str, bool)| {
         ((*name).to_owned(), keep.then_some(CustomValue::Boolean(true)))
     };
-    let custom = CustomPatch::Merge(given.iter().map(field).collect());
-    ContactPatch { custom, ..ContactPatch::default() }
+    ContactPatch::default().custom(CustomPatch::Merge(given.iter().map(field).collect()))
 }
 
 scenarios! { Contact;
@@ -37,13 +36,11 @@ scenarios! { Contact;
                 ("yes".to_owned(), CustomValue::Boolean(true)),
             ])
             .map(|(name, value)| (name, Some(value)));
-        let input = ContactInput {
-            last_name: Some("Ó Néill".to_owned()),
-            email: Some("ann@example.com".to_owned()),
-            notes: Some("likes\nwindow % seats".to_owned()),
-            custom: custom.collect(),
-            ..named(1, " Ann")
-        };
+        let input = named(1, " Ann")
+            .last_name("Ó Néill")
+            .email("ann@example.com")
+            .notes("likes\nwindow % seats")
+            .custom(custom.collect::<CustomInput>());
         let made = rig.contact(&account, &input).await;
         assert_eq!((made.phone, made.opted_out), (person(1), false));
         assert_eq!((made.created_at, made.updated_at), (rig.now(), rig.now()));
@@ -90,13 +87,12 @@ scenarios! { Contact;
     async fn a_change_of_a_contact_leaves_the_rest_alone(rig: &Rig) {
         let account = rig.account(0).await;
         let mut expected = rig.contact(&account, &with_fields(1, &["a", "b"])).await;
-        let some = |text: &str| Some(Some(text.to_owned()));
         for patch in [
-            ContactPatch { first_name: some("Ann"), ..ContactPatch::default() },
-            ContactPatch { notes: some("x"), email: some("a@b"), ..ContactPatch::default() },
-            ContactPatch { first_name: Some(None), last_name: some("Lee"), ..number(2) },
+            ContactPatch::default().first_name(Some("Ann")),
+            ContactPatch::default().notes(Some("x")).email(Some("a@b")),
+            number(2).first_name(None).last_name(Some("Lee")),
             fields(&[("a", false), ("c", true)]),
-            ContactPatch { custom: CustomPatch::Clear, ..ContactPatch::default() },
+            ContactPatch::default().custom(CustomPatch::Clear),
             ContactPatch::default(),
         ] {
             let now = rig.advance(millis(5));

@@ -25,7 +25,7 @@ scenarios! { Contact;
             named(1, "no"),
             named(3, "Cem"),
             ContactInput::new("nobody"),
-            ContactInput { email: Some("a@b".to_owned()), ..with_fields(1, &["size"]) },
+            with_fields(1, &["size"]).email("a@b"),
             named(2, " "),
         ];
         let imported = rig.import(&account, rows, None).await;

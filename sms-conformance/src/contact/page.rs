@@ -5,7 +5,7 @@ use sms_core::contact::{Contact, ContactFilter, ContactInput};
 use sms_core::page::{Cursor, Page};
 
 use crate::Rig;
-use crate::rig::{named, page, read_all};
+use crate::rig::{named, page, person, read_all};
 
 fn q(text: &str) -> ContactFilter {
     ContactFilter { search: ContactSearch::parse(text), list_id: None }
@@ -75,12 +75,11 @@ scenarios! { Contact;
     /// filter itself does; and nothing reads it as a pattern.
     async fn a_search_finds_numbers_names_and_email(rig: &Rig) {
         let account = rig.account(0).await;
-        let some = |text: &str| Some(text.to_owned());
         let inputs = [
-            ContactInput { last_name: some("ÅNGSTRÖM"), ..named(1, "Ann") },
-            ContactInput { email: some("Ann.B@Example.com"), ..named(2, "100%") },
-            ContactInput { notes: some("Ann"), ..named(3, "Under_score") },
-            ContactInput { first_name: None, last_name: some("900 Miles"), ..named(123, "") },
+            named(1, "Ann").last_name("ÅNGSTRÖM"),
+            named(2, "100%").email("Ann.B@Example.com"),
+            named(3, "Under_score").notes("Ann"),
+            ContactInput::new(person(123).to_string()).last_name("900 Miles"),
         ];
         let mut made = Vec::new();
         for input in &inputs {

@@ -3,7 +3,7 @@
 use sms_core::ids::{CampaignId, MessageId};
 use sms_core::link::{Link, LinkCode, LinkFilter};
 use sms_core::sending::SendPlan;
-use sms_core::sending::settle::{Replay, SendRefused, Sent};
+use sms_core::sending::settle::SendRefused;
 use sms_core::store::{CommitError, Store};
 
 use crate::Rig;
@@ -171,7 +171,7 @@ scenarios! { Link;
         let links = rig.links(account.id, every(), 100).await;
         assert_eq!(links.len(), 4);
         let again = rig.send(&account, &request).await;
-        assert_eq!(again, Sent { replay: Replay::Repeated, ..first });
+        assert_eq!(again, first.repeated());
         assert_eq!(rig.links(account.id, every(), 100).await, links);
     }
 

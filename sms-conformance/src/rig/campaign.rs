@@ -68,7 +68,7 @@ impl Rig {
             validity: VALIDITY,
             at: self.now(),
         };
-        let options = LaunchOptions { schedule_at, ..LaunchOptions::default() };
+        let options = LaunchOptions::default().schedule_at(schedule_at);
         let departure = Departure { scheduled_at: schedule_at, quiet_hours: QuietHoursApplied::No };
         let mut plan = LaunchPlan::new(draft.clone(), &options, departure, &facts, self.ids());
         plan.page_size = 2;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sms_core::account::Account;
 use sms_core::contact::book::{BookRefused, CreatePlan, RemovePlan, UpdatePlan};
+use sms_core::contact::custom::CustomInput;
 use sms_core::contact::import::{ImportPlan, ImportRow, Imported};
 use sms_core::contact::{Contact, ContactFilter, ContactInput, ContactPatch, CustomValue};
 use sms_core::ids::{AccountId, ContactId, ListId};
@@ -15,15 +16,14 @@ use super::{Rig, person, read_all};
 
 /// A person as a contact of this first name.
 pub fn named(n: u16, first_name: &str) -> ContactInput {
-    let first_name = Some(first_name.to_owned());
-    ContactInput { first_name, ..ContactInput::new(person(n).to_string()) }
+    ContactInput::new(person(n).to_string()).first_name(first_name)
 }
 
 /// A person as a contact with a value under each of these custom names.
 pub fn with_fields(n: u16, names: &[&str]) -> ContactInput {
     let field = |name: &&str| ((*name).to_owned(), Some(CustomValue::Boolean(true)));
-    let custom = names.iter().map(field).collect();
-    ContactInput { custom, ..ContactInput::new(person(n).to_string()) }
+    let custom: CustomInput = names.iter().map(field).collect();
+    ContactInput::new(person(n).to_string()).custom(custom)
 }
 
 impl Rig {
@@ -103,7 +103,7 @@ impl Rig {
 
     /// Makes a list.
     pub async fn list(&self, account: &Account) -> ContactList {
-        let input = ListInput { name: "Regulars".to_owned(), description: None };
+        let input = ListInput::new("Regulars");
         let list = input.into_list(self.id(), account.id, self.now());
         self.store().list_create(list.clone()).await.expect("the list is made");
         list

@@ -63,8 +63,7 @@ impl Rig {
         reply: Option<&str>,
         list: Option<ListId>,
     ) -> SavePlan {
-        let reply = Some(reply.map(str::to_owned));
-        let values = Values::of(KeywordPatch { reply, ..KeywordPatch::default() }, Some(list));
+        let values = Values::of(KeywordPatch::default().reply(reply), Some(list));
         let save = Save::Make(word.parse().expect("a keyword's word"));
         SavePlan { account: account.id, id: self.id(), save, values, at: self.now() }
     }

@@ -29,12 +29,8 @@ pub fn event_of(body: &EventBody) -> Value {
 impl Rig {
     /// An endpoint that no store knows yet.
     pub fn new_endpoint(&self, account: &Account, events: &[EventType]) -> Endpoint {
-        let input = EndpointInput {
-            url: "https://example.com/hook".to_owned(),
-            events: events.iter().copied().collect(),
-            description: Some("Bookings".to_owned()),
-            power: Power::On,
-        };
+        let input = EndpointInput::new("https://example.com/hook", events.iter().copied());
+        let input = input.description("Bookings");
         input.into_endpoint(self.id(), account.id, secret(self), self.now())
     }
 

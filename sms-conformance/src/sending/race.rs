@@ -48,7 +48,7 @@ scenarios! { Sending;
         let (first, repeated): (Vec<_>, Vec<_>) =
             answers.partition(|sent| sent.replay == Replay::First);
         assert_eq!((first.len(), repeated.len()), (1, 15));
-        let expected = Sent { replay: Replay::Repeated, ..first[0].clone() };
+        let expected = first[0].clone().repeated();
         for sent in repeated {
             assert_eq!(sent, expected);
         }

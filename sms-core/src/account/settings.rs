@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::setters::setters;
 use crate::text::{DEFAULT_OPT_OUT_LINE, DEFAULT_OPT_OUT_LINE_SENDER};
 
 /// A time of day in Europe/London, to the minute.
@@ -116,6 +117,17 @@ impl SettingsChange {
         }
     }
 }
+
+setters! { SettingsChange {
+    /// Sets when quiet hours start.
+    quiet_hours_start(time: LocalTime) = Some(time);
+    /// Sets when quiet hours end.
+    quiet_hours_end(time: LocalTime) = Some(time);
+    /// Sets the opt-out line of a message from a number.
+    opt_out_line(line: impl Into<String>) = Some(line.into());
+    /// Sets the opt-out line of a message from a sender name.
+    opt_out_line_sender(line: impl Into<String>) = Some(line.into());
+} }
 
 #[cfg(test)]
 mod tests {

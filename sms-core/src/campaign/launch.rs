@@ -21,6 +21,7 @@ use crate::sending::facts::PlanFacts;
 use crate::sending::request::check_schedule;
 use crate::sending::settle::{TEST_NUMBERS_PER_REQUEST, TEST_TEXTS_PER_HOUR, TestTexts, test_wait};
 use crate::sending::writer::{NewMessages, Origin, TextWriter, Timing};
+use crate::setters::setters;
 use crate::store::CommitError;
 use crate::text::{MAX_SINGLE_PARTS, Segments};
 use crate::time::Timestamp;
@@ -34,6 +35,7 @@ const MOST_PARTS: Segments = Segments::new(MAX_SINGLE_PARTS + 1);
 
 /// The options of a launch. An option that is `None` is as the draft says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct LaunchOptions {
     /// When to send the messages, at most a year ahead; `None` for now.
     pub schedule_at: Option<Timestamp>,
@@ -95,6 +97,15 @@ impl LaunchOptions {
         }
     }
 }
+
+setters! { LaunchOptions {
+    /// Sends at this time; `None` means now.
+    schedule_at(at: impl Into<Option<Timestamp>>) = at.into();
+    /// Replaces links by tracked short ones, whatever the draft says.
+    track_links() = Some(true);
+    /// Sends inside quiet hours too, whatever the draft says.
+    ignore_quiet_hours() = Some(true);
+} }
 
 /// A plan to launch a campaign.
 #[derive(Debug, Clone)]

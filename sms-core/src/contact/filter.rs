@@ -3,6 +3,7 @@
 use super::Contact;
 use crate::ids::ListId;
 use crate::phone::{E164, parse_any};
+use crate::setters::setters;
 
 /// The minimum number of digits for a search in numbers.
 const FEWEST_DIGITS: usize = 3;
@@ -15,6 +16,13 @@ pub struct ContactFilter {
     /// What to search for; `None` for no search.
     pub search: Option<ContactSearch>,
 }
+
+setters! { ContactFilter {
+    /// Accepts contacts on this list.
+    list_id(list: ListId) = Some(list);
+    /// Accepts contacts that this query finds.
+    search(query: &str) = ContactSearch::parse(query);
+} }
 
 /// What the query parameter `q` searches for.
 #[derive(Clone, PartialEq, Eq)]

@@ -110,6 +110,7 @@ impl RowOutcome {
 
 /// The result of one row.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ImportedRow {
     /// The number in E.164 if it could be read, otherwise the text as given.
     pub phone: String,
@@ -130,6 +131,7 @@ impl std::fmt::Debug for ImportedRow {
 
 /// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Imported {
     /// The result of each row, in the order given.
     pub rows: Vec<ImportedRow>,

@@ -6,6 +6,7 @@ use super::custom::{self, CustomInput, CustomPatch, MAX_FIELDS};
 use super::{Contact, Details};
 use crate::error::FieldError;
 use crate::phone::{E164, parse_uk_mobile};
+use crate::setters::setters;
 use crate::text::is_blank;
 use crate::time::Timestamp;
 
@@ -18,6 +19,7 @@ pub const MAX_NOTES: usize = 2_000;
 
 /// A contact as given in a request. A blank text counts as missing.
 #[derive(Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct ContactInput {
     /// A UK mobile number in any common format.
     pub phone: String,
@@ -69,9 +71,23 @@ impl ContactInput {
     }
 }
 
+setters! { ContactInput {
+    /// Sets the first name.
+    first_name(name: impl Into<String>) = Some(name.into());
+    /// Sets the last name.
+    last_name(name: impl Into<String>) = Some(name.into());
+    /// Sets the email address.
+    email(address: impl Into<String>) = Some(address.into());
+    /// Sets the notes.
+    notes(notes: impl Into<String>) = Some(notes.into());
+    /// Sets the custom fields.
+    custom(fields: impl Into<CustomInput>) = fields.into();
+} }
+
 /// A change of a contact as given in a request. `None` keeps a value; `Some(None)` and a blank text
 /// clear it.
 #[derive(Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct ContactPatch {
     /// A new number.
     pub phone: Option<String>,
@@ -119,6 +135,21 @@ impl ContactPatch {
         })
     }
 }
+
+setters! { ContactPatch {
+    /// Replaces the number.
+    phone(phone: impl Into<String>) = Some(phone.into());
+    /// Replaces the first name; `None` removes it.
+    first_name(name: Option<&str>) = Some(name.map(str::to_owned));
+    /// Replaces the last name; `None` removes it.
+    last_name(name: Option<&str>) = Some(name.map(str::to_owned));
+    /// Replaces the email address; `None` removes it.
+    email(address: Option<&str>) = Some(address.map(str::to_owned));
+    /// Replaces the notes; `None` removes them.
+    notes(notes: Option<&str>) = Some(notes.map(str::to_owned));
+    /// Changes custom fields.
+    custom(change: CustomPatch) = change;
+} }
 
 /// A change of a contact whose fields are valid. `None` keeps a value; `Some(None)` clears it.
 #[derive(Clone, PartialEq, Eq, Default)]

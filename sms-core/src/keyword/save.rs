@@ -4,10 +4,12 @@ use super::{Keyword, Listening, Word, check_reply, kept_reply};
 use crate::error::FieldError;
 use crate::ids::{AccountId, KeywordId, ListId};
 use crate::message::Body;
+use crate::setters::setters;
 use crate::time::Timestamp;
 
 /// A new keyword as given in a request.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct KeywordInput {
     /// The word, 1 to 20 letters and digits in any case.
     pub keyword: String,
@@ -21,6 +23,7 @@ pub struct KeywordInput {
 
 /// A change of a keyword as given in a request. `None` keeps a value.
 #[derive(Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct KeywordPatch {
     /// A new word, 1 to 20 letters and digits in any case.
     pub keyword: Option<String>,
@@ -48,11 +51,30 @@ macro_rules! hide_words {
 hide_words! { KeywordInput KeywordPatch }
 
 impl KeywordInput {
+    /// A keyword that is on, and does nothing yet but tell the account.
+    pub fn new(keyword: impl Into<String>) -> Self {
+        Self {
+            keyword: keyword.into(),
+            reply: None,
+            add_to_list_id: None,
+            listening: Listening::On,
+        }
+    }
+
     /// Every rule on single fields that the input breaks; empty if it is valid.
     pub fn check(&self) -> Vec<FieldError> {
         check(Some(&self.keyword), self.reply.as_deref())
     }
 }
+
+setters! { KeywordInput {
+    /// Answers with this reply.
+    reply(reply: impl Into<String>) = Some(reply.into());
+    /// Puts senders on the list with this id.
+    add_to_list_id(id: impl Into<String>) = Some(id.into());
+    /// Sets whether the keyword answers.
+    listening(listening: Listening) = listening;
+} }
 
 impl KeywordPatch {
     /// Every rule on single fields that the patch breaks; empty if it is valid.
@@ -61,6 +83,17 @@ impl KeywordPatch {
         check(self.keyword.as_deref(), reply)
     }
 }
+
+setters! { KeywordPatch {
+    /// Replaces the word.
+    keyword(word: impl Into<String>) = Some(word.into());
+    /// Replaces the reply; `None` removes it.
+    reply(reply: Option<&str>) = Some(reply.map(str::to_owned));
+    /// Replaces the list that senders are put on; `None` means no list.
+    add_to_list_id(id: Option<&str>) = Some(id.map(str::to_owned));
+    /// Sets whether the keyword answers.
+    listening(listening: Listening) = Some(listening);
+} }
 
 fn check(keyword: Option<&str>, reply: Option<&str>) -> Vec<FieldError> {
     let word = keyword.and_then(|text| text.parse::<Word>().err());

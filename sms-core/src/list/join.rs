@@ -7,16 +7,25 @@ use crate::contact::book::{BookChange, BookFacts, BookPlan, BookQuestion, BookRe
 use crate::contact::{Contact, Details};
 use crate::ids::{AccountId, ContactId, Ids, ListId};
 use crate::phone::E164;
+use crate::setters::setters;
 use crate::time::Timestamp;
 
 /// The contacts to put on a list, as given in a request.
 #[derive(Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct JoinInput {
     /// Ids of contacts.
     pub contact_ids: Vec<String>,
     /// UK mobile numbers in any common format.
     pub phones: Vec<String>,
 }
+
+setters! { JoinInput {
+    /// Puts the contacts with these ids on the list.
+    contact_ids(ids: impl Into<Vec<String>>) = ids.into();
+    /// Puts the contacts with these numbers on the list, and creates those that do not exist.
+    phones(numbers: impl Into<Vec<String>>) = numbers.into();
+} }
 
 /// Shows the counts, never the ids or numbers.
 impl std::fmt::Debug for JoinInput {
@@ -47,6 +56,7 @@ pub struct JoinPlan {
 
 /// The result of putting contacts on a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Joined {
     /// The number of contacts that were not on the list before.
     pub added: usize,

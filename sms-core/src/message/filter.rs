@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{Direction, Message, MessageStatus};
 use crate::ids::{BatchId, CampaignId};
 use crate::phone::{E164, parse_any};
+use crate::setters::setters;
 use crate::time::Timestamp;
 
 /// The conditions that a message has to meet, all of them. An empty filter accepts every message.
@@ -101,6 +102,25 @@ impl MessageFilter {
             && search.as_ref().is_none_or(|search| search.finds(message))
     }
 }
+
+setters! { MessageFilter {
+    /// Accepts messages in this direction.
+    direction(direction: Direction) = Some(direction);
+    /// Accepts messages with this status.
+    status(status: MessageStatus) = Some(status);
+    /// Accepts messages with this number, or with these words in the body.
+    search(query: &str) = Search::parse(query);
+    /// Accepts messages of this campaign.
+    campaign_id(campaign: CampaignId) = Some(campaign);
+    /// Accepts messages of this send request.
+    batch_id(batch: BatchId) = Some(batch);
+    /// Accepts messages with this reference of the caller, exactly.
+    client_ref(reference: impl Into<String>) = Some(reference.into());
+    /// Accepts messages created at this time or later.
+    since(start: Timestamp) = Some(start);
+    /// Accepts messages created before this time.
+    until(end: Timestamp) = Some(end);
+} }
 
 #[cfg(test)]
 mod tests {

@@ -7,6 +7,7 @@ use crate::text::Encoding;
 
 /// What a send would do and cost.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Quote {
     /// How many people would receive a message.
     pub recipients: usize,

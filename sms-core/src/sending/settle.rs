@@ -131,6 +131,7 @@ pub enum SendRefused {
 
 /// The answer to an accepted send, or to a replay of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Sent {
     /// The id shared by its messages.
     pub batch: BatchId,
@@ -144,6 +145,14 @@ pub struct Sent {
     pub balance: Credits,
     /// Whether this is the first answer or a replay.
     pub replay: Replay,
+}
+
+impl Sent {
+    /// The answer to a repeated request: the same, but for saying so.
+    #[must_use]
+    pub fn repeated(self) -> Self {
+        Self { replay: Replay::Repeated, ..self }
+    }
 }
 
 /// Whether an answer is the first to its request.

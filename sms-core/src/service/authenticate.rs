@@ -14,6 +14,7 @@ const USED_EVERY: Duration = Duration::from_mins(1);
 
 /// The caller of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Caller {
     /// The account of the key.
     pub account: AccountId,

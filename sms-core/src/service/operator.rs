@@ -18,12 +18,14 @@ use crate::page::{Page, PageRequest};
 use crate::phone::{E164, parse_any};
 use crate::receipt::{Receipt, ReceiptPlan, ReceiptStatus, Recorded};
 use crate::route::RouteName;
+use crate::setters::setters;
 
 /// The most characters of a name.
 const MAX_NAME: usize = 200;
 
 /// The fields of a new account.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NewAccountInput {
     /// Its name, for the operator; at most 200 characters.
     pub name: String,
@@ -47,8 +49,18 @@ impl NewAccountInput {
     }
 }
 
+setters! { NewAccountInput {
+    /// Starts the account with this status.
+    status(status: AccountStatus) = status;
+    /// Starts the account with this balance.
+    credits(credits: Credits) = credits;
+    /// Starts the account with these settings.
+    settings(settings: Settings) = settings;
+} }
+
 /// The fields of a new number.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NumberInput {
     /// The number, in any common format.
     pub phone_number: String,
@@ -79,6 +91,15 @@ impl NumberInput {
         Self { account: Some(account), ..Self::shared(phone_number) }
     }
 }
+
+setters! { NumberInput {
+    /// Puts this route behind the number; `None` means the first configured route.
+    route(route: impl Into<Option<RouteName>>) = route.into();
+    /// Charges this many credits every 30 days.
+    rental_credits(credits: Credits) = credits;
+    /// Sets the standard monthly rent.
+    monthly_credits(credits: Credits) = credits;
+} }
 
 /// A new key.
 #[derive(Debug, Clone)]

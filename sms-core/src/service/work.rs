@@ -35,6 +35,7 @@ mod held;
 
 /// What one call of [`Sms::dispatch_due`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Dispatched {
     /// Due messages: handed over to a route, or failed or cancelled at once.
     pub claimed: usize,
@@ -72,6 +73,7 @@ impl Dispatched {
 /// [`Sms::dispatch_due`] could not do everything.
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
+#[non_exhaustive]
 pub struct DispatchFailed {
     /// What it did nevertheless.
     pub done: Dispatched,

@@ -5,6 +5,7 @@ use chrono::{Days, NaiveDate};
 
 use super::{Counted, Counts, Period};
 use crate::error::FieldError;
+use crate::setters::setters;
 use crate::time::{Timestamp, london};
 
 /// The number of days in a summary or timeseries whose request does not say.
@@ -15,6 +16,7 @@ pub const MOST_DAYS: u16 = 366;
 /// The period of a summary. If `from` or `to` is missing, it follows from `days`, in whole days in
 /// London.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct SummaryRequest {
     /// The start, included; `None` for the start of the first of `days`.
     pub from: Option<Timestamp>,
@@ -35,6 +37,7 @@ pub struct Window {
 
 /// The counts of a period and of the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Summary {
     /// The period requested.
     pub period: Period,
@@ -50,6 +53,7 @@ pub struct Change(i64);
 
 /// One line of a timeseries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Day {
     /// The day in London.
     pub date: NaiveDate,
@@ -137,6 +141,15 @@ impl SummaryRequest {
         }
     }
 }
+
+setters! { SummaryRequest {
+    /// Starts the period at this time.
+    from(start: Timestamp) = Some(start);
+    /// Ends the period before this time.
+    to(end: Timestamp) = Some(end);
+    /// Covers this many days, of which today is the last.
+    days(days: u16) = Some(days);
+} }
 
 /// The last `days` days in London, of which today is the last; each with its period, oldest first.
 /// `None` means 30.

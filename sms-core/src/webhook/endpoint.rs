@@ -6,6 +6,7 @@ use std::fmt;
 use crate::event::EventType;
 use crate::ids::{AccountId, EndpointId};
 use crate::random::Random;
+use crate::setters::setters;
 use crate::time::Timestamp;
 
 /// The most endpoints of an account.
@@ -124,6 +125,7 @@ impl Endpoint {
 
 /// The fields of a new endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EndpointInput {
     /// Where deliveries are sent.
     pub url: String,
@@ -136,6 +138,16 @@ pub struct EndpointInput {
 }
 
 impl EndpointInput {
+    /// An endpoint at `url` that is on and wants these kinds of event.
+    pub fn new(url: impl Into<String>, events: impl IntoIterator<Item = EventType>) -> Self {
+        Self {
+            url: url.into(),
+            events: events.into_iter().collect(),
+            description: None,
+            power: Power::On,
+        }
+    }
+
     /// The new endpoint.
     pub fn into_endpoint(
         self,
@@ -160,6 +172,13 @@ impl EndpointInput {
         }
     }
 }
+
+setters! { EndpointInput {
+    /// Describes the endpoint.
+    description(text: impl Into<String>) = Some(text.into());
+    /// Sets whether the endpoint is on from the start.
+    power(power: Power) = power;
+} }
 
 /// A change of an endpoint. A field that is `None` stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -202,6 +221,17 @@ impl EndpointChange {
         }
     }
 }
+
+setters! { EndpointChange {
+    /// Replaces the URL.
+    url(url: impl Into<String>) = Some(url.into());
+    /// Replaces the kinds of event that the endpoint wants.
+    events(kinds: impl IntoIterator<Item = EventType>) = Some(kinds.into_iter().collect());
+    /// Replaces the description; `None` removes it.
+    description(text: Option<&str>) = Some(text.map(str::to_owned));
+    /// Switches the endpoint on or off.
+    power(power: Power) = Some(power);
+} }
 
 /// Why an endpoint was not created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -174,14 +174,13 @@ impl AccountApi {
         let mut errors = FieldErrors::new();
         let AccountInput { name, status, credits, settings } = errors.take(body);
         errors.finish_with(|| check_name(&name).into_iter().collect())?;
-        let input = NewAccountInput {
-            name,
-            status: status.unwrap_or(AccountStatus::Pending),
-            credits: Credits::new(credits.unwrap_or_default()).unwrap_or(Credits::MAX),
-            settings: settings.map_or_else(Settings::default, |given| {
-                SettingsChange::from(given).apply(Settings::default())
-            }),
-        };
+        let settings = settings.map_or_else(Settings::default, |given| {
+            SettingsChange::from(given).apply(Settings::default())
+        });
+        let input = NewAccountInput::active(name, 0)
+            .status(status.unwrap_or(AccountStatus::Pending))
+            .credits(Credits::new(credits.unwrap_or_default()).unwrap_or(Credits::MAX))
+            .settings(settings);
         let account = self.sms.operator().account_create(input).await?;
         Ok(Created::new(account.into()))
     }

@@ -41,13 +41,10 @@ impl From<NumberInput> for CoreInput {
     fn from(input: NumberInput) -> Self {
         let credits = |given: u64| Credits::new(given).unwrap_or(Credits::MAX);
         let rental_credits = credits(input.rental_credits.unwrap_or_default());
-        Self {
-            phone_number: input.phone_number,
-            account: None,
-            route: input.route.map(RouteName::new),
-            rental_credits,
-            monthly_credits: input.monthly_credits.map_or(rental_credits, credits),
-        }
+        Self::shared(input.phone_number)
+            .route(input.route.map(RouteName::new))
+            .rental_credits(rental_credits)
+            .monthly_credits(input.monthly_credits.map_or(rental_credits, credits))
     }
 }
 

@@ -58,15 +58,13 @@ pub(super) struct CampaignInput as "CampaignInput" {
 impl CampaignInput {
     /// A malformed list id counts as unknown.
     pub(super) fn into_core(self) -> Result<core::CampaignInput, Error> {
-        Ok(core::CampaignInput {
-            list: list_id(&self.list_id)?,
-            name: self.name,
-            body: Words::new(self.body),
-            sender: self.sender,
-            append_opt_out: self.append_opt_out.unwrap_or_default(),
-            track_links: self.track_links,
-            ignore_quiet_hours: self.ignore_quiet_hours.unwrap_or_default(),
-        })
+        let list = list_id(&self.list_id)?;
+        let mut input = core::CampaignInput::new(self.name, self.body, list);
+        input.sender = self.sender;
+        input.append_opt_out = self.append_opt_out.unwrap_or_default();
+        input.track_links = self.track_links;
+        input.ignore_quiet_hours = self.ignore_quiet_hours.unwrap_or_default();
+        Ok(input)
     }
 }
 
@@ -119,11 +117,11 @@ pub(super) struct LaunchBody as "CampaignSend" {
 
 impl LaunchBody {
     pub(super) fn into_core(self) -> LaunchOptions {
-        LaunchOptions {
-            schedule_at: self.schedule_at.map(Into::into),
-            track_links: self.track_links,
-            ignore_quiet_hours: self.ignore_quiet_hours,
-        }
+        let mut options =
+            LaunchOptions::default().schedule_at(self.schedule_at.map(Timestamp::from));
+        options.track_links = self.track_links;
+        options.ignore_quiet_hours = self.ignore_quiet_hours;
+        options
     }
 }
 

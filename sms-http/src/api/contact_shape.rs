@@ -130,8 +130,10 @@ pub(crate) struct ContactBody as "ContactInput" {
 impl From<ContactBody> for ContactInput {
     fn from(body: ContactBody) -> Self {
         let ContactBody { phone, first_name, last_name, email, notes, custom } = body;
-        let custom = custom.unwrap_or_default();
-        Self { phone, first_name, last_name, email, notes, custom }
+        let mut input = Self::new(phone).custom(custom.unwrap_or_default());
+        (input.first_name, input.last_name) = (first_name, last_name);
+        (input.email, input.notes) = (email, notes);
+        input
     }
 }
 
@@ -157,18 +159,14 @@ pub(crate) struct ContactPatchBody as "ContactPatch" {
 impl From<ContactPatchBody> for ContactPatch {
     fn from(body: ContactPatchBody) -> Self {
         let ContactPatchBody { phone, first_name, last_name, email, notes, custom } = body;
-        Self {
-            phone,
-            first_name,
-            last_name,
-            email,
-            notes,
-            custom: match custom {
-                None => CustomPatch::Keep,
-                Some(None) => CustomPatch::Clear,
-                Some(Some(fields)) => CustomPatch::Merge(fields),
-            },
-        }
+        let mut patch = Self::default().custom(match custom {
+            None => CustomPatch::Keep,
+            Some(None) => CustomPatch::Clear,
+            Some(Some(fields)) => CustomPatch::Merge(fields),
+        });
+        (patch.phone, patch.email, patch.notes) = (phone, email, notes);
+        (patch.first_name, patch.last_name) = (first_name, last_name);
+        patch
     }
 }
 

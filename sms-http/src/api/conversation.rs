@@ -67,7 +67,7 @@ struct ThreadShape {
 
 impl From<Thread> for ThreadShape {
     fn from(thread: Thread) -> Self {
-        let Thread { number, contact, opted_out, messages } = thread;
+        let Thread { number, contact, opted_out, messages, .. } = thread;
         Self {
             contact_number: number.to_string(),
             contact: contact.map(Into::into),

@@ -153,7 +153,8 @@ impl KeywordApi {
     ) -> Result<Created<KeywordShape>, Failing<Conflict>> {
         let KeywordInput { keyword, reply, add_to_list_id, enabled } = checked(body)?;
         let listening = enabled.map_or(Listening::On, listening);
-        let input = CoreInput { keyword, reply, add_to_list_id, listening };
+        let mut input = CoreInput::new(keyword).listening(listening);
+        (input.reply, input.add_to_list_id) = (reply, add_to_list_id);
         Ok(Created::new(self.account(&caller).keyword_create(input).await?.into()))
     }
 
@@ -181,7 +182,9 @@ impl KeywordApi {
     ) -> Result<Answer<KeywordShape>, Failing<Conflict>> {
         let id = path_id(&id)?;
         let KeywordPatch { keyword, reply, add_to_list_id, enabled } = checked(body)?;
-        let patch = CorePatch { keyword, reply, add_to_list_id, listening: enabled.map(listening) };
+        let mut patch = CorePatch::default();
+        (patch.keyword, patch.reply) = (keyword, reply);
+        (patch.add_to_list_id, patch.listening) = (add_to_list_id, enabled.map(listening));
         Ok(Answer::new(self.account(&caller).keyword_update(id, patch).await?.into()))
     }
 

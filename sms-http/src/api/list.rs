@@ -138,7 +138,8 @@ impl ListApi {
     ) -> Result<Created<ListShape>, ApiError> {
         let mut errors = FieldErrors::new();
         let ListBody { name, description } = errors.take(body);
-        let input = ListInput { name, description };
+        let mut input = ListInput::new(name);
+        input.description = description;
         errors.finish_with(|| input.check())?;
         Ok(Created::new(self.account(&caller).list_create(input).await?.into()))
     }
@@ -223,10 +224,9 @@ impl ListApi {
     ) -> Result<Answer<ListContactsAdded>, ApiError> {
         let id = path_id(&id)?;
         let ListContacts { contact_ids, phones } = checked(body)?;
-        let input = JoinInput {
-            contact_ids: contact_ids.unwrap_or_default(),
-            phones: phones.unwrap_or_default(),
-        };
+        let input = JoinInput::default()
+            .contact_ids(contact_ids.unwrap_or_default())
+            .phones(phones.unwrap_or_default());
         let joined = self.account(&caller).list_add(id, input).await?;
         let (added, invalid) = (joined.added as u64, joined.invalid);
         Ok(Answer::new(ListContactsAdded { added, invalid }))

@@ -263,7 +263,7 @@ impl SendApi {
     ) -> Result<CreatedOrNot<Batch, BatchMeta>, Failing<Refused>> {
         let request = self.read(body, Some(key))?;
         let sent = self.sms.account(caller.account, caller.mode).send(request).await?;
-        let Sent { batch, messages, rejected, credits, balance, replay } = sent;
+        let Sent { batch, messages, rejected, credits, balance, replay, .. } = sent;
         let data = Batch { id: batch, messages, rejected };
         let meta = BatchMeta {
             credits: credits.get(),

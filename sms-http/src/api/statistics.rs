@@ -35,7 +35,7 @@ struct Totals {
 
 impl From<Counts> for Totals {
     fn from(counts: Counts) -> Self {
-        let Counts { sent, delivered, failed, received, credits } = counts;
+        let Counts { sent, delivered, failed, received, credits, .. } = counts;
         Self { sent, delivered, failed, received, credits }
     }
 }
@@ -171,11 +171,10 @@ impl StatisticsApi {
         to: QueryParam<Option<DateTime<Utc>>>,
     ) -> Result<Answer<SummaryShape>, ApiError> {
         let mut errors = FieldErrors::new();
-        let request = SummaryRequest {
-            days: whole_days(errors.take(days)),
-            from: errors.take(from).map(Timestamp::from),
-            to: errors.take(to).map(Timestamp::from),
-        };
+        let mut request = SummaryRequest::default();
+        request.days = whole_days(errors.take(days));
+        request.from = errors.take(from).map(Timestamp::from);
+        request.to = errors.take(to).map(Timestamp::from);
         // With an invalid end there is nothing to compare the start with.
         if !errors.covers("to")
             && let Err(more) = request.window(self.sms.now())

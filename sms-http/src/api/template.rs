@@ -125,7 +125,7 @@ impl TemplateApi {
         body: Body<TemplateInput>,
     ) -> Result<Created<TemplateShape>, ApiError> {
         let TemplateInput { name, body } = checked(body)?;
-        let input = CoreInput { name, body: Words::new(body) };
+        let input = CoreInput::new(name, body);
         Ok(Created::new(self.account(&caller).template_create(input).await?.into()))
     }
 

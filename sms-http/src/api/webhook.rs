@@ -49,12 +49,10 @@ struct WebhookInput as "WebhookInput" {
 
 impl From<WebhookInput> for EndpointInput {
     fn from(input: WebhookInput) -> Self {
-        Self {
-            url: input.url,
-            events: BTreeSet::from_iter(input.events),
-            description: input.description,
-            power: power(input.enabled.unwrap_or(true)),
-        }
+        let power = power(input.enabled.unwrap_or(true));
+        let mut endpoint = Self::new(input.url, input.events).power(power);
+        endpoint.description = input.description;
+        endpoint
     }
 }
 

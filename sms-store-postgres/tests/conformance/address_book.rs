@@ -28,21 +28,18 @@ pub(crate) const TESTS: &[(&str, Act)] = &[
 
 /// A row with every column that a customer's export has.
 fn row(n: usize, note: &str) -> ContactInput {
-    let some = |text: &str| Some(text.to_owned());
     let text = |text: String| Some(CustomValue::Text(text));
     let custom = [
         ("town".to_owned(), text(format!("Town {}", n % 97))),
         ("points".to_owned(), Some(CustomValue::Number(n.into()))),
         ("vip".to_owned(), Some(CustomValue::Boolean(n.is_multiple_of(7)))),
     ];
-    ContactInput {
-        first_name: Some(format!("First{n}")),
-        last_name: some("Of-The-Family"),
-        email: Some(format!("person{n}@example.com")),
-        notes: some(note),
-        custom: custom.into(),
-        ..ContactInput::new(format!("+4477{n:08}"))
-    }
+    ContactInput::new(format!("+4477{n:08}"))
+        .first_name(format!("First{n}"))
+        .last_name("Of-The-Family")
+        .email(format!("person{n}@example.com"))
+        .notes(note)
+        .custom(custom)
 }
 
 async fn largest_import(rig: &Rig) {

@@ -66,7 +66,7 @@ async fn service(rig: &Rig) -> Sms {
 
 /// Launches now, whatever the hour.
 fn now() -> LaunchOptions {
-    LaunchOptions { ignore_quiet_hours: Some(true), ..LaunchOptions::default() }
+    LaunchOptions::default().ignore_quiet_hours()
 }
 
 async fn counts(sms: &Sms, account: &Account, id: CampaignId) -> Counts {

@@ -1,7 +1,6 @@
 //! The courier over real sockets: a bad endpoint does not delay the others, and its cost is
 //! bounded.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sms_core::clock::ManualClock;
@@ -34,13 +33,7 @@ async fn service() -> (Sms, AccountHandle) {
 }
 
 async fn endpoint(account: &AccountHandle, url: String) -> Endpoint {
-    let input = EndpointInput {
-        url,
-        events: BTreeSet::from([EventType::MessageSent]),
-        description: None,
-        power: Power::On,
-    };
-    account.webhook_create(input).await.unwrap()
+    account.webhook_create(EndpointInput::new(url, [EventType::MessageSent])).await.unwrap()
 }
 
 /// Sends `count` messages, each of which raises one event.

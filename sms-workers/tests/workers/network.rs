@@ -129,8 +129,8 @@ impl Service {
         let operator = self.sms.operator();
         let account = operator.account_create(NewAccountInput::active("x", 10_000)).await.unwrap();
         let input = NumberInput::dedicated(number, account.id);
-        let route = Some(RouteName::new(route));
-        let number = operator.number_create(NumberInput { route, ..input }).await.unwrap();
+        let input = input.route(RouteName::new(route));
+        let number = operator.number_create(input).await.unwrap();
         operator.number_check_in(number.id).await.unwrap();
         account.id
     }

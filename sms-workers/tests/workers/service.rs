@@ -15,7 +15,7 @@ use sms_core::sending::request::SendRequest;
 use sms_core::service::operator::{NewAccountInput, NumberInput};
 use sms_core::service::{AccountHandle, Sms, SmsBuilder};
 use sms_core::time::Timestamp;
-use sms_core::webhook::endpoint::{EndpointInput, Power};
+use sms_core::webhook::endpoint::EndpointInput;
 use sms_core::webhook::sender::{UrlRefused, WebhookAnswer, WebhookRequest, WebhookSender};
 use sms_store_memory::MemoryStore;
 use sms_workers::{PauseSwitch, WorkerOptions, Workers};
@@ -79,12 +79,8 @@ async fn started_workers_deliver_a_message_and_tell_its_webhooks() {
     let sms = builder().webhooks(endpoints.clone()).build();
     let account = account(&sms).await;
     let events = [EventType::MessageSent, EventType::MessageDelivered];
-    let url = "https://example.com/hooks".to_owned();
-    let (events, description) = (events.into(), None);
-    account
-        .webhook_create(EndpointInput { url, events, description, power: Power::On })
-        .await
-        .unwrap();
+    let endpoint = EndpointInput::new("https://example.com/hooks", events);
+    account.webhook_create(endpoint).await.unwrap();
     let workers = Workers::start(&sms, WorkerOptions::new());
     let message = hello(&account).await;
     until("a delivered message", async || is_delivered(&account, message).await).await;
@@ -123,7 +119,7 @@ async fn rent_that_falls_due_is_charged_within_a_minute() {
     let account = account(&sms).await;
     let rental_credits = Credits::new(7).unwrap();
     let number = NumberInput::dedicated("07700 900002", account.id());
-    sms.operator().number_create(NumberInput { rental_credits, ..number }).await.unwrap();
+    sms.operator().number_create(number.rental_credits(rental_credits)).await.unwrap();
     let balance = async || account.get().await.unwrap().balance.get();
     assert_eq!(balance().await, 93, "the first period is charged at once");
     let workers = Workers::start(&sms, WorkerOptions::new());

@@ -51,7 +51,7 @@ pub(crate) async fn alone(database: Option<String>, contacts: usize) -> Result<(
     let sms = Sms::builder(store).build();
     let (account, _) = people(&sms, 1).await?.remove(0);
     let handle = sms.account(account, Mode::Live);
-    let list = ListInput { name: "All".to_owned(), description: None };
+    let list = ListInput::new("All");
     let list = handle.list_create(list).await?.id;
     let row = |what: &str, texts: usize, started: Instant| {
         let took = started.elapsed().as_secs_f64();
@@ -72,11 +72,7 @@ pub(crate) async fn alone(database: Option<String>, contacts: usize) -> Result<(
     row("contacts/s imported to a list", contacts, started);
     let body = "Hello {first_name}, your table for two is ready at 19:30.";
     let draft = handle.campaign_create(CampaignInput::new("All", body, list)).await?;
-    let options = LaunchOptions {
-        schedule_at: Some(later(&sms)),
-        ignore_quiet_hours: Some(true),
-        ..LaunchOptions::default()
-    };
+    let options = LaunchOptions::default().schedule_at(later(&sms)).ignore_quiet_hours();
     let started = Instant::now();
     let launched = handle.campaign_launch(draft.id, options).await?;
     let texts = launched.campaign.launch.map_or(0, |launch| launch.recipients);

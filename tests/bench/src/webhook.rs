@@ -1,6 +1,5 @@
 //! Webhook deliveries a second, beside bare reqwest posting the same bodies to the same receiver.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,7 +11,7 @@ use sms_core::page::PageRequest;
 use sms_core::sending::request::SendRequest;
 use sms_core::service::webhook::Attempted;
 use sms_core::store::Store;
-use sms_core::webhook::endpoint::{EndpointInput, Power};
+use sms_core::webhook::endpoint::EndpointInput;
 use sms_store_memory::MemoryStore;
 use sms_store_postgres::{PgSettings, PgStore};
 use sms_test_postgres::Server as Postgres;
@@ -48,12 +47,7 @@ async fn beside_reqwest(on: &str, store: Arc<dyn Store>) -> Result<(), Failed> {
     let sms = Sms::builder(store).webhooks(Arc::new(sender)).route(Arc::new(Taker::new())).build();
     let (account, _) = people(&sms, 1).await?.remove(0);
     let handle = sms.account(account, Mode::Live);
-    let input = EndpointInput {
-        url: url.clone(),
-        events: BTreeSet::from([EventType::MessageSent]),
-        description: None,
-        power: Power::On,
-    };
+    let input = EndpointInput::new(url.clone(), [EventType::MessageSent]);
     let endpoint = handle.webhook_create(input).await?.id;
     let mut courier = Courier::new(sms.clone());
     // The endpoint earns its slots, and shows what a body is.

@@ -177,13 +177,11 @@ fn account() -> AccountHandle {
 /// The contact as it would be saved; `None` where the address book refuses it.
 fn input(number: &str, person: &Person) -> Option<ContactInput> {
     let points = Some(CustomValue::Text(person.points.clone()));
-    let input = ContactInput {
-        first_name: Some(person.first.clone()),
-        last_name: Some(person.last.clone()),
-        email: Some(person.email.clone()),
-        custom: BTreeMap::from([("points".to_owned(), points)]),
-        ..ContactInput::new(number)
-    };
+    let input = ContactInput::new(number)
+        .first_name(person.first.clone())
+        .last_name(person.last.clone())
+        .email(person.email.clone())
+        .custom([("points".to_owned(), points)]);
     input.checked().is_ok().then_some(input)
 }
 

@@ -94,7 +94,7 @@ impl Stage {
         let operator = self.sms.operator();
         let made =
             operator.api_key_create(account.id(), Mode::Live, None).await.expect("a key");
-        let list = ListInput { name: "Guests".to_owned(), description: None };
+        let list = ListInput::new("Guests");
         let list = account.list_create(list).await.expect("a list").id;
         let rows = ["07700 900101", "07700 900102", "07700 900103"].map(|number| {
             let mut row = ContactInput::new(number);
@@ -106,7 +106,7 @@ impl Stage {
             account.contacts_import(rows.into(), Some(list)).await.expect("good contacts");
         let contact = imported.rows[0].contact.expect("it is new");
         account.opt_out_create("07700 900102", None).await.expect("a number");
-        let template = TemplateInput { name: "Hello".to_owned(), body: Body::new("Hi {points}") };
+        let template = TemplateInput::new("Hello", "Hi {points}");
         let template = account.template_create(template).await.expect("a template").id;
         Visitor {
             app: self.app.clone(),

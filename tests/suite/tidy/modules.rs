@@ -21,6 +21,7 @@ const FOUNDATIONS: &[&str] = &[
     "phone.rs",
     "phone/",
     "random.rs",
+    "setters.rs",
     "store/error.rs",
     "text.rs",
     "text/",

@@ -66,7 +66,7 @@ impl FirstSend {
     fn check_replay(&self, meaning: Option<&Meaning>, sent: &Sent) -> Check {
         let same = self.meaning.as_ref() == meaning;
         ensure!(same, "another request was taken for a repeated one");
-        let expected = Sent { replay: Replay::Repeated, ..self.sent.clone() };
+        let expected = self.sent.clone().repeated();
         ensure!(*sent == expected, "a repeated request answers {sent:?} for {expected:?}");
         Ok(())
     }
@@ -220,15 +220,10 @@ impl Model {
         let taken = amount(wanted.charge.get());
         self.write_send(moment, seen, sent, taken)?;
         let account = self.accounts.get_mut(&seen.account).ok_or("an account vanished")?;
-        let must = Sent {
-            batch: seen.batch,
-            messages: sent.messages.clone(),
-            rejected: wanted.rejected,
-            credits: wanted.charge,
-            balance: Credits::new(account.balance.unsigned_abs()).unwrap_or(Credits::MAX),
-            replay: Replay::First,
-        };
-        ensure!(*sent == must, "a send answers {sent:?} and must answer {must:?}");
+        let balance = Credits::new(account.balance.unsigned_abs()).unwrap_or(Credits::MAX);
+        let answered = (sent.batch, &sent.rejected, sent.credits, sent.balance, sent.replay);
+        let must = (seen.batch, &wanted.rejected, wanted.charge, balance, Replay::First);
+        ensure!(answered == must, "a send answers {answered:?} and must answer {must:?}");
         if let Some(key) = &seen.key {
             let meaning = Some(meaning);
             let first = FirstSend { meaning, sent: sent.clone(), at: seen.at, fading: false };

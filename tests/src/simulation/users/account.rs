@@ -13,7 +13,7 @@ use super::Caller;
 
 impl Caller {
     pub(super) async fn account_create(&self, status: AccountStatus, credits: u32) {
-        let input = NewAccountInput { status, ..NewAccountInput::active("Another", credits) };
+        let input = NewAccountInput::active("Another", credits).status(status);
         let answer = self.sms.operator().account_create(input).await;
         self.expect("making an account", answer, &[]);
     }
@@ -58,10 +58,14 @@ impl Caller {
 
     pub(super) async fn number_create(&self, phone: E164, account: Option<AccountId>, rent: u64) {
         let Ok(rental_credits) = Credits::new(rent) else { return };
-        let shared = NumberInput::shared(phone.to_string());
         // Every other number is behind the simulator, so that a claim has several routes.
         let route = phone.digits().is_multiple_of(2).then(|| RouteName::new("simulator"));
-        let input = NumberInput { account, route, rental_credits, ..shared };
+        let phone = phone.to_string();
+        let input = match account {
+            Some(account) => NumberInput::dedicated(phone, account),
+            None => NumberInput::shared(phone),
+        };
+        let input = input.route(route).rental_credits(rental_credits);
         let answer = self.sms.operator().number_create(input).await;
         self.expect("adding a number", answer, &["number_exists"]);
     }

@@ -86,20 +86,15 @@ impl Caller {
         match deed {
             BookDeed::Create(phone, first_name, field) => {
                 let value = Some(CustomValue::Boolean(true));
-                let input = ContactInput {
-                    first_name: first_name.map(str::to_owned),
-                    custom: field.map(|name| (name.to_owned(), value)).into_iter().collect(),
-                    ..ContactInput::new(phone.to_string())
-                };
+                let mut input = ContactInput::new(phone.to_string());
+                input.first_name = first_name.map(str::to_owned);
+                input.custom = field.map(|name| (name.to_owned(), value)).into_iter().collect();
                 let answer = handle.contact_create(input).await;
                 self.expect("making a contact", answer, &["contact_exists"]);
             }
             BookDeed::Update(id, phone, first_name) => {
-                let patch = ContactPatch {
-                    phone: phone.map(|phone| phone.to_string()),
-                    first_name: Some(first_name.map(str::to_owned)),
-                    ..ContactPatch::default()
-                };
+                let mut patch = ContactPatch::default().first_name(first_name);
+                patch.phone = phone.map(|phone| phone.to_string());
                 let answer = handle.contact_update(id, patch).await;
                 self.expect("changing a contact", answer, &["contact_exists", "not_found"]);
             }
@@ -107,7 +102,7 @@ impl Caller {
                 self.expect("removing a contact", handle.contact_delete(id).await, &missing);
             }
             BookDeed::ListCreate => {
-                let input = ListInput { name: "Guests".to_owned(), description: None };
+                let input = ListInput::new("Guests");
                 self.expect("making a list", handle.list_create(input).await, &[]);
             }
             BookDeed::ListRename(id) => {
@@ -119,8 +114,9 @@ impl Caller {
                 self.expect("removing a list", handle.list_delete(id).await, &missing);
             }
             BookDeed::Join(list, contact, phone) => {
-                let (contact_ids, phones) = (vec![contact.to_string()], vec![phone.to_string()]);
-                let answer = handle.list_add(list, JoinInput { contact_ids, phones }).await;
+                let (contact, phone) = ([contact.to_string()], [phone.to_string()]);
+                let input = JoinInput::default().contact_ids(contact).phones(phone);
+                let answer = handle.list_add(list, input).await;
                 self.expect("joining a list", answer, &missing);
             }
             BookDeed::Leave(list, contact) => {

@@ -69,24 +69,21 @@ impl Caller {
     pub(super) async fn launch(&self, account: AccountId, spread: Spread) {
         let Spread { people, mode, schedule_at, ignore_quiet_hours, tracked, twice } = spread;
         let handle = self.sms.account(account, mode);
-        let list = ListInput { name: "Regulars".to_owned(), description: None };
+        let list = ListInput::new("Regulars");
         let list = self.expect("list_create", handle.list_create(list).await, &[]);
         let Some(list) = list else { return };
         // Somebody else may remove the list meanwhile.
         let gone = ["not_found"];
-        let phones = people.iter().map(ToString::to_string).collect();
-        let joining = JoinInput { contact_ids: Vec::new(), phones };
+        let phones: Vec<String> = people.iter().map(ToString::to_string).collect();
+        let joining = JoinInput::default().phones(phones);
         if self.expect("list_add", handle.list_add(list.id, joining).await, &gone).is_none() {
             return;
         }
-        let input = CampaignInput {
-            ignore_quiet_hours,
-            track_links: Some(tracked),
-            ..CampaignInput::new("Spring", CAMPAIGN, list.id)
-        };
+        let mut input = CampaignInput::new("Spring", CAMPAIGN, list.id);
+        (input.ignore_quiet_hours, input.track_links) = (ignore_quiet_hours, Some(tracked));
         let made = self.expect("campaign_create", handle.campaign_create(input).await, &gone);
         let Some(campaign) = made else { return };
-        let options = LaunchOptions { schedule_at, ..LaunchOptions::default() };
+        let options = LaunchOptions::default().schedule_at(schedule_at);
         let launches = if twice { 2 } else { 1 };
         let asks = (0..launches).map(|_| handle.campaign_launch(campaign.id, options));
         for answer in futures_util::future::join_all(asks).await {

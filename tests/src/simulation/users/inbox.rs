@@ -36,18 +36,18 @@ impl KeywordDeed {
         let listening = if dice.percent(85) { Listening::On } else { Listening::Off };
         let keyword = dice.pick(&keywords).filter(|_| dice.percent(55));
         let Some(id) = keyword else {
-            let add_to_list_id = list;
-            return Self::Create(KeywordInput { keyword: word, reply, add_to_list_id, listening });
+            let mut input = KeywordInput::new(word).listening(listening);
+            (input.reply, input.add_to_list_id) = (reply, list);
+            return Self::Create(input);
         };
         if dice.percent(25) {
             return Self::Delete(id);
         }
-        let patch = KeywordPatch {
-            keyword: dice.percent(40).then_some(word),
-            reply: dice.percent(50).then_some(reply),
-            add_to_list_id: dice.percent(50).then_some(list),
-            listening: dice.percent(50).then_some(listening),
-        };
+        let mut patch = KeywordPatch::default();
+        patch.keyword = dice.percent(40).then_some(word);
+        patch.reply = dice.percent(50).then_some(reply);
+        patch.add_to_list_id = dice.percent(50).then_some(list);
+        patch.listening = dice.percent(50).then_some(listening);
         Self::Update(id, patch)
     }
 

@@ -37,7 +37,7 @@ impl EndpointDeed {
             let power =
                 if dice.percent(90) { Power::On } else { Power::Off(DisabledReason::ByOwner) };
             let (url, events) = (any_url(dice), events(dice));
-            return Self::Create(EndpointInput { url, events, description: None, power });
+            return Self::Create(EndpointInput::new(url, events).power(power));
         };
         match choice {
             1 => {
