@@ -38,20 +38,20 @@ fn check_time(text: &str) -> Result<(), Mistake> {
 }
 
 request_body! {
-/// Settings of an account. Absent fields stay as they are.
-struct SettingsInput as "SettingsInput" {
-    /// The start of quiet hours, `HH:MM` in Europe/London.
-    given quiet_hours_start: String = time_of_day();
-    /// The end of quiet hours, `HH:MM` in Europe/London.
-    given quiet_hours_end: String = time_of_day();
-    /// Whether campaigns track links by default.
-    given track_links_default: bool = boolean();
-    /// The opt-out line of a message from a number.
-    given opt_out_line: String = text().min(1).max(MAX_LINE);
-    /// The opt-out line of a message from a sender name; `{number}` is replaced by the account's
-    /// number.
-    given opt_out_line_sender: String = text().min(1).max(MAX_LINE);
-}
+    /// Settings of an account. Absent fields stay as they are.
+    struct SettingsInput as "SettingsInput" {
+        /// The start of quiet hours, `HH:MM` in Europe/London.
+        given quiet_hours_start: String = time_of_day();
+        /// The end of quiet hours, `HH:MM` in Europe/London.
+        given quiet_hours_end: String = time_of_day();
+        /// Whether campaigns track links by default.
+        given track_links_default: bool = boolean();
+        /// The opt-out line of a message from a number.
+        given opt_out_line: String = text().min(1).max(MAX_LINE);
+        /// The opt-out line of a message from a sender name; `{number}` is replaced by the
+        /// account's number.
+        given opt_out_line_sender: String = text().min(1).max(MAX_LINE);
+    }
 }
 
 impl From<SettingsInput> for SettingsChange {
@@ -68,29 +68,29 @@ impl From<SettingsInput> for SettingsChange {
 }
 
 request_body! {
-/// A new account.
-struct AccountInput as "AccountInput" {
-    /// The name.
-    required name: String = text().min(1).max(MAX_NAME);
-    /// Whether the account may send; `pending` by default.
-    optional status: AccountStatus = choice();
-    /// The opening balance in credits; 0 by default.
-    optional credits: u64 = count(0..=MAX_CREDITS);
-    /// The settings of the account.
-    optional settings: SettingsInput = object();
-}
+    /// A new account.
+    struct AccountInput as "AccountInput" {
+        /// The name.
+        required name: String = text().min(1).max(MAX_NAME);
+        /// Whether the account may send; `pending` by default.
+        optional status: AccountStatus = choice();
+        /// The opening balance in credits; 0 by default.
+        optional credits: u64 = count(0..=MAX_CREDITS);
+        /// The account's settings. Omitted settings have default values.
+        optional settings: SettingsInput = object();
+    }
 }
 
 request_body! {
-/// Changes to an account. Absent fields stay as they are.
-struct AccountPatch as "AccountPatch" {
-    /// The new name.
-    given name: String = text().min(1).max(MAX_NAME);
-    /// The new status: approves or suspends the account.
-    given status: AccountStatus = choice();
-    /// New settings. Absent settings stay as they are.
-    optional settings: SettingsInput = object();
-}
+    /// Changes to an account. Absent fields stay as they are.
+    struct AccountPatch as "AccountPatch" {
+        /// The new name.
+        given name: String = text().min(1).max(MAX_NAME);
+        /// The new status: approves or suspends the account.
+        given status: AccountStatus = choice();
+        /// New settings. Absent settings stay as they are.
+        optional settings: SettingsInput = object();
+    }
 }
 
 /// Settings of an account.

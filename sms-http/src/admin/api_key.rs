@@ -18,13 +18,13 @@ use crate::web::field_error::FieldErrors;
 use crate::web::moment::Moment;
 
 request_body! {
-/// A new key.
-struct KeyInput as "KeyInput" {
-    /// Live or test.
-    required kind: Mode = choice();
-    /// The purpose.
-    optional name: String = text().min(1).max(200);
-}
+    /// A new key.
+    struct KeyInput as "KeyInput" {
+        /// Live or test.
+        required kind: Mode = choice();
+        /// The purpose.
+        optional name: String = text().min(1).max(200);
+    }
 }
 
 /// An API key, without its secret part.
@@ -35,7 +35,7 @@ struct KeyShape {
     id: String,
     /// Live or test.
     kind: Named<Mode>,
-    /// The purpose.
+    /// What the key is for; null if it was not given.
     name: Option<String>,
     /// The first characters.
     prefix: String,
@@ -43,9 +43,9 @@ struct KeyShape {
     last_four: String,
     /// When it was created.
     created_at: Moment,
-    /// When it was last used, to the minute.
+    /// When the key was last used, to the minute; null if it was not.
     last_used_at: Option<Moment>,
-    /// When it was revoked.
+    /// When the key was revoked; null if it was not.
     revoked_at: Option<Moment>,
 }
 

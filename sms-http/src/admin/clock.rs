@@ -17,11 +17,11 @@ use crate::web::moment::Moment;
 const MAX_ADVANCE: u64 = 34_560_000;
 
 request_body! {
-/// How far to advance the clock.
-struct ClockInput as "ClockInput" {
-    /// Seconds to advance.
-    required advance_seconds: u64 = count(1..=MAX_ADVANCE);
-}
+    /// How far to advance the clock.
+    struct ClockInput as "ClockInput" {
+        /// Seconds to advance.
+        required advance_seconds: u64 = count(1..=MAX_ADVANCE);
+    }
 }
 
 /// The clock.

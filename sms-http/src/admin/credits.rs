@@ -24,13 +24,13 @@ use crate::web::param::{Limit, QueryParam};
 const MOST: i64 = MAX_CREDITS.cast_signed();
 
 request_body! {
-/// A change of the balance.
-struct CreditsInput as "CreditsInput" {
-    /// Credits to add; negative to take credits back; not 0.
-    required amount: i64 = whole(-MOST..=MOST).but(0);
-    /// The reason, kept in the ledger.
-    optional note: String = text().max(500);
-}
+    /// A change of the balance.
+    struct CreditsInput as "CreditsInput" {
+        /// Credits to add; negative to take credits back; not 0.
+        required amount: i64 = whole(-MOST..=MOST).but(0);
+        /// The reason, kept in the ledger.
+        optional note: String = text().max(500);
+    }
 }
 
 /// The balance after a change.
@@ -51,15 +51,15 @@ struct LedgerEntry {
     amount: i64,
     /// The balance after the change.
     balance_after: u64,
-    /// The refunded message.
+    /// The refunded message; null if there is none.
     message_id: Option<String>,
-    /// The send request.
+    /// The send request; null if there is none.
     batch_id: Option<String>,
-    /// The campaign.
+    /// The campaign; null if there is none.
     campaign_id: Option<String>,
-    /// The rented number.
+    /// The rented number; null if there is none.
     number_id: Option<String>,
-    /// The reason.
+    /// The reason given by the operator; null if there is none.
     note: Option<String>,
     /// When the change was made.
     created_at: Moment,

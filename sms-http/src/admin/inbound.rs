@@ -31,15 +31,15 @@ fn check_number(text: &str) -> Result<(), Mistake> {
 }
 
 request_body! {
-/// An inbound message.
-struct InboundInput as "InboundInput" {
-    /// The sender.
-    required from: String = text().min(1).max(40).checked(check_number);
-    /// The number that received it, one of the operator's.
-    required to: String = text().min(1).max(40).checked(check_number);
-    /// The text.
-    required body: String = text().max(MAX_BODY);
-}
+    /// An inbound message.
+    struct InboundInput as "InboundInput" {
+        /// The sender.
+        required from: String = text().min(1).max(40).checked(check_number);
+        /// The number that received it, one of the operator's.
+        required to: String = text().min(1).max(40).checked(check_number);
+        /// The text.
+        required body: String = text().max(MAX_BODY);
+    }
 }
 
 /// The outcome that a network reports.
@@ -65,15 +65,15 @@ impl Choices for ReceiptName {
 }
 
 request_body! {
-/// A delivery receipt.
-struct ReceiptInput as "ReceiptInput" {
-    /// The id of the message.
-    required message_id: String = text().min(1);
-    /// The reported outcome.
-    required status: ReceiptName = choice();
-    /// Why it was not delivered; `network_error` by default.
-    optional error_code: ErrorCode = choice();
-}
+    /// A delivery receipt.
+    struct ReceiptInput as "ReceiptInput" {
+        /// The id of the message.
+        required message_id: String = text().min(1);
+        /// The reported outcome.
+        required status: ReceiptName = choice();
+        /// Why it was not delivered; `network_error` by default.
+        optional error_code: ErrorCode = choice();
+    }
 }
 
 /// An inbound message that belongs to no account.

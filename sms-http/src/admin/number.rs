@@ -21,19 +21,19 @@ use crate::web::field_error::FieldErrors;
 use crate::web::moment::Moment;
 
 request_body! {
-/// A new number.
-struct NumberInput as "NumberInput" {
-    /// The number, in any common format.
-    required phone_number: String = text().min(1).max(40);
-    /// The account that rents it; without one the number is shared.
-    optional account_id: String = text();
-    /// The route that carries its messages; the default route if absent.
-    optional route: String = text().min(1).max(40);
-    /// Credits taken every 30 days; 0 by default.
-    optional rental_credits: u64 = count(0..=MAX_CREDITS);
-    /// The standard monthly rent in credits; by default the same as `rental_credits`.
-    optional monthly_credits: u64 = count(0..=MAX_CREDITS);
-}
+    /// A new number.
+    struct NumberInput as "NumberInput" {
+        /// The number, in any common format.
+        required phone_number: String = text().min(1).max(40);
+        /// The account that rents it; without one the number is shared.
+        optional account_id: String = text();
+        /// The route that carries its messages; the default route if absent.
+        optional route: String = text().min(1).max(40);
+        /// Credits taken every 30 days; 0 by default.
+        optional rental_credits: u64 = count(0..=MAX_CREDITS);
+        /// The standard monthly rent in credits; by default the same as `rental_credits`.
+        optional monthly_credits: u64 = count(0..=MAX_CREDITS);
+    }
 }
 
 /// Builds the input without the account, whose id is parsed later.

@@ -20,11 +20,11 @@ use crate::web::field_error::{FieldErrors, checked};
 use crate::web::param::{Limit, QueryParam};
 
 request_body! {
-/// A remark on a decision.
-struct DecisionInput as "DecisionInput" {
-    /// The reason, shown to the account.
-    optional reason: String = text().max(MAX_REMARK);
-}
+    /// A remark on a decision.
+    struct DecisionInput as "DecisionInput" {
+        /// The reason, shown to the account.
+        optional reason: String = text().max(MAX_REMARK);
+    }
 }
 
 /// A sender name with its account.

@@ -35,24 +35,24 @@ fn list_id(text: &str) -> Result<ListId, Error> {
 }
 
 request_body! {
-/// A new campaign.
-pub(super) struct CampaignInput as "CampaignInput" {
-    /// The name you give it.
-    required name: String = name(), example "Spring menu";
-    /// The text, with merge fields as in `POST /messages`.
-    required body: String = body(), example "Hello {first_name}, our spring menu is here";
-    /// The list of recipients.
-    required list_id: String = text().undocumented_max(MAX_ID),
-        example "lst_01k9z1f7q8e2v5n3r4t6w8y0ac";
-    /// An approved sender name; omit it to send from a number that people can reply to.
-    optional sender: String = text();
-    /// Adds the account's opt-out line.
-    optional append_opt_out: bool = boolean(), example true;
-    /// Replaces each URL with a short tracked link; by default as the account's settings say.
-    optional track_links: bool = boolean(), example false;
-    /// Sends during the account's quiet hours too.
-    optional ignore_quiet_hours: bool = boolean(), example false;
-}
+    /// A new campaign.
+    pub(super) struct CampaignInput as "CampaignInput" {
+        /// The name you give it.
+        required name: String = name(), example "Spring menu";
+        /// The text, with merge fields as in `POST /messages`.
+        required body: String = body(), example "Hello {first_name}, our spring menu is here";
+        /// The list of recipients.
+        required list_id: String = text().undocumented_max(MAX_ID),
+            example "lst_01k9z1f7q8e2v5n3r4t6w8y0ac";
+        /// An approved sender name; omit it to send from a number that people can reply to.
+        optional sender: String = text();
+        /// Whether to add the account's opt-out line to each message; false by default.
+        optional append_opt_out: bool = boolean(), example true;
+        /// Replaces each URL with a short tracked link; by default as the account's settings say.
+        optional track_links: bool = boolean(), example false;
+        /// Whether to send during the account's quiet hours too; false by default.
+        optional ignore_quiet_hours: bool = boolean(), example false;
+    }
 }
 
 impl CampaignInput {
@@ -69,23 +69,23 @@ impl CampaignInput {
 }
 
 request_body! {
-/// Changes to a draft. Absent fields stay as they are.
-pub(super) struct CampaignPatch as "CampaignPatch" {
-    /// The new name.
-    given name: String = name();
-    /// The new text.
-    given body: String = body();
-    /// A different list.
-    given list_id: String = text().undocumented_max(MAX_ID);
-    /// A different sender name; null to send from a number that people can reply to.
-    patch sender: String = text();
-    /// Adds the account's opt-out line.
-    given append_opt_out: bool = boolean();
-    /// Replaces each URL with a short tracked link.
-    given track_links: bool = boolean();
-    /// Sends during the account's quiet hours too.
-    given ignore_quiet_hours: bool = boolean();
-}
+    /// Changes to a draft. Absent fields stay as they are.
+    pub(super) struct CampaignPatch as "CampaignPatch" {
+        /// The new name.
+        given name: String = name();
+        /// The new text.
+        given body: String = body();
+        /// A different list.
+        given list_id: String = text().undocumented_max(MAX_ID);
+        /// A different sender name; null to send from a number that people can reply to.
+        patch sender: String = text();
+        /// Adds the account's opt-out line.
+        given append_opt_out: bool = boolean();
+        /// Replaces each URL with a short tracked link.
+        given track_links: bool = boolean();
+        /// Sends during the account's quiet hours too.
+        given ignore_quiet_hours: bool = boolean();
+    }
 }
 
 impl CampaignPatch {
@@ -104,15 +104,15 @@ impl CampaignPatch {
 }
 
 request_body! {
-/// How to launch a campaign. Absent fields are taken from the draft.
-pub(super) struct LaunchBody as "CampaignSend" {
-    /// When to send, up to a year ahead; now by default.
-    optional schedule_at: DateTime<Utc> = date_time();
-    /// Replaces each URL with a short tracked link.
-    optional track_links: bool = boolean();
-    /// Sends during the account's quiet hours too.
-    optional ignore_quiet_hours: bool = boolean();
-}
+    /// How to launch a campaign. Absent fields are taken from the draft.
+    pub(super) struct LaunchBody as "CampaignSend" {
+        /// When to send, up to a year ahead; now by default.
+        optional schedule_at: DateTime<Utc> = date_time();
+        /// Replaces each URL with a short tracked link.
+        optional track_links: bool = boolean();
+        /// Sends during the account's quiet hours too.
+        optional ignore_quiet_hours: bool = boolean();
+    }
 }
 
 impl LaunchBody {
@@ -186,7 +186,7 @@ pub(super) struct CampaignShape {
     body: String,
     /// The list of recipients, which may have been deleted since.
     list_id: String,
-    /// The sender name shown in place of a number.
+    /// The sender name; null if the campaign is sent from a number.
     sender: Option<String>,
     /// Whether the account's opt-out line is added.
     append_opt_out: bool,
@@ -198,11 +198,11 @@ pub(super) struct CampaignShape {
     status: Named<CampaignStatus>,
     /// When its messages fall due; null if at once.
     scheduled_at: Option<Moment>,
-    /// When it was launched.
+    /// When it was launched; null for a draft.
     launched_at: Option<Moment>,
-    /// When the last message was sent, failed or was cancelled.
+    /// When its last message was sent, failed or was cancelled; null before that.
     completed_at: Option<Moment>,
-    /// When it was cancelled.
+    /// When it was cancelled; null if it was not.
     cancelled_at: Option<Moment>,
     /// How many messages the launch created.
     recipients: u64,

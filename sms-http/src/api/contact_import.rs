@@ -16,14 +16,14 @@ use crate::web::error::ApiError;
 use crate::web::field_error::checked;
 
 request_body! {
-/// Contacts to create or update.
-struct ContactImport as "ContactImport" {
-    /// The contacts. Blank values do not change stored ones. Of two rows with the same number, the
-    /// later one counts.
-    required rows: Vec<ContactBody> = list(object()).max(MAX_ROWS);
-    /// A list to add them to.
-    optional list_id: String = text();
-}
+    /// Contacts to create or update.
+    struct ContactImport as "ContactImport" {
+        /// The contacts. Blank values do not change stored ones. Of two rows with the same number,
+        /// the later one counts.
+        required rows: Vec<ContactBody> = list(object()).max(MAX_ROWS);
+        /// A list to add them to.
+        optional list_id: String = text();
+    }
 }
 
 /// The result of one row.
@@ -35,9 +35,9 @@ struct ImportRow {
     phone: String,
     /// The result.
     outcome: Named<RowOutcome>,
-    /// The contact with this number.
+    /// The contact with this number; null if the row is invalid.
     contact_id: Option<String>,
-    /// What is wrong with an invalid row.
+    /// What is wrong with an invalid row; null otherwise.
     error: Option<String>,
 }
 

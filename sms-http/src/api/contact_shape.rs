@@ -109,22 +109,22 @@ impl Rule for CustomRule {
 }
 
 request_body! {
-/// A contact. A blank string counts as absent.
-pub(crate) struct ContactBody as "ContactInput" {
-    /// A UK mobile number in any common format, unique among your contacts.
-    required phone: String = text(), example "07700 900123";
-    /// The first name: `{first_name}` in messages.
-    optional first_name: String = text().documented_max(MAX_NAME), example "Sam";
-    /// The last name: `{last_name}` in messages.
-    optional last_name: String = text().documented_max(MAX_NAME);
-    /// The email address: `{email}` in messages.
-    optional email: String = text().documented_max(MAX_EMAIL), example "sam@example.com";
-    /// Your notes.
-    optional notes: String = text().documented_max(MAX_NOTES);
-    /// Your custom fields, up to 50. Their names are merge fields in messages: 1 to 40 of `a-z`,
-    /// `0-9` and `_`, starting with a letter.
-    optional custom: CustomInput = CustomRule, example json!({ "points": 120 });
-}
+    /// A contact. A blank string counts as absent.
+    pub(crate) struct ContactBody as "ContactInput" {
+        /// A UK mobile number in any common format, unique among your contacts.
+        required phone: String = text(), example "07700 900123";
+        /// The first name: `{first_name}` in messages.
+        optional first_name: String = text().documented_max(MAX_NAME), example "Sam";
+        /// The last name: `{last_name}` in messages.
+        optional last_name: String = text().documented_max(MAX_NAME);
+        /// The email address: `{email}` in messages.
+        optional email: String = text().documented_max(MAX_EMAIL), example "sam@example.com";
+        /// Your notes.
+        optional notes: String = text().documented_max(MAX_NOTES);
+        /// Your custom fields, up to 50. Their names are merge fields in messages: 1 to 40 of
+        /// `a-z`, `0-9` and `_`, starting with a letter.
+        optional custom: CustomInput = CustomRule, example json!({ "points": 120 });
+    }
 }
 
 impl From<ContactBody> for ContactInput {
@@ -138,22 +138,22 @@ impl From<ContactBody> for ContactInput {
 }
 
 request_body! {
-/// Changes to a contact. Absent fields stay as they are.
-pub(crate) struct ContactPatchBody as "ContactPatch" {
-    /// A new number, unique among your contacts.
-    given phone: String = text();
-    /// A new first name; null clears it.
-    patch first_name: String = text().documented_max(MAX_NAME);
-    /// A new last name; null clears it.
-    patch last_name: String = text().documented_max(MAX_NAME);
-    /// A new email address; null clears it.
-    patch email: String = text().documented_max(MAX_EMAIL);
-    /// New notes; null clears them.
-    patch notes: String = text().documented_max(MAX_NOTES);
-    /// Custom fields to set, or to remove if null; other fields stay. Null instead of the object
-    /// removes all fields.
-    patch custom: CustomInput = CustomRule;
-}
+    /// Changes to a contact. Absent fields stay as they are.
+    pub(crate) struct ContactPatchBody as "ContactPatch" {
+        /// A new number, unique among your contacts.
+        given phone: String = text();
+        /// A new first name; null clears it.
+        patch first_name: String = text().documented_max(MAX_NAME);
+        /// A new last name; null clears it.
+        patch last_name: String = text().documented_max(MAX_NAME);
+        /// A new email address; null clears it.
+        patch email: String = text().documented_max(MAX_EMAIL);
+        /// New notes; null clears them.
+        patch notes: String = text().documented_max(MAX_NOTES);
+        /// Custom fields to set, or to remove if null; other fields stay. Null instead of the
+        /// object removes all fields.
+        patch custom: CustomInput = CustomRule;
+    }
 }
 
 impl From<ContactPatchBody> for ContactPatch {
@@ -178,13 +178,13 @@ pub(crate) struct ContactShape {
     id: String,
     /// The number, in E.164.
     phone: String,
-    /// The first name.
+    /// The first name; null if there is none.
     first_name: Option<String>,
-    /// The last name.
+    /// The last name; null if there is none.
     last_name: Option<String>,
-    /// The email address.
+    /// The email address; null if there is none.
     email: Option<String>,
-    /// Your notes.
+    /// Your own notes; null if there are none.
     notes: Option<String>,
     /// Your custom fields.
     custom: CustomShown,

@@ -24,9 +24,9 @@ use crate::web::param::{Limit, QueryParam, Text};
 struct ConversationShape {
     /// The other party's number, in E.164.
     contact_number: String,
-    /// The saved contact with this number.
+    /// The saved contact with this number; null if there is none.
     contact_id: Option<String>,
-    /// First and last name of that contact.
+    /// The contact's first and last name; null if there is no contact or no name.
     contact_name: Option<String>,
     /// How many inbound messages are unread.
     unread: u64,
@@ -57,7 +57,7 @@ impl From<Conversation> for ConversationShape {
 struct ThreadShape {
     /// The other party's number, in E.164.
     contact_number: String,
-    /// The saved contact with this number.
+    /// The saved contact with this number; null if there is none.
     contact: Option<ContactShape>,
     /// Whether the number has opted out, so it gets no messages.
     opted_out: bool,

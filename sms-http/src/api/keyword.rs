@@ -37,31 +37,31 @@ fn listening(enabled: bool) -> Listening {
 }
 
 request_body! {
-/// A new keyword.
-struct KeywordInput as "KeywordInput" {
-    /// The word: letters and digits in any case. Words that opt out or in are reserved.
-    required keyword: String = word(), example "PIZZA";
-    /// The reply, with merge fields as in `POST /messages`; blank or null for no reply.
-    optional reply: String = text().max(MAX_REPLY), example "Your code for half price: YUM";
-    /// The list that senders are added to.
-    optional add_to_list_id: String = text();
-    /// Whether the keyword is active; true by default.
-    optional enabled: bool = boolean(), example true;
-}
+    /// A new keyword.
+    struct KeywordInput as "KeywordInput" {
+        /// The word: letters and digits in any case. Words that opt out or in are reserved.
+        required keyword: String = word(), example "PIZZA";
+        /// The reply, with merge fields as in `POST /messages`; blank or null for no reply.
+        optional reply: String = text().max(MAX_REPLY), example "Your code for half price: YUM";
+        /// The list that senders are added to.
+        optional add_to_list_id: String = text();
+        /// Whether the keyword is active; true by default.
+        optional enabled: bool = boolean(), example true;
+    }
 }
 
 request_body! {
-/// Changes to a keyword. Absent fields stay as they are.
-struct KeywordPatch as "KeywordPatch" {
-    /// A new word.
-    given keyword: String = word();
-    /// A new reply; blank or null for no reply.
-    patch reply: String = text().max(MAX_REPLY);
-    /// A different list; null for none.
-    patch add_to_list_id: String = text();
-    /// Whether the keyword is active.
-    given enabled: bool = boolean();
-}
+    /// Changes to a keyword. Absent fields stay as they are.
+    struct KeywordPatch as "KeywordPatch" {
+        /// A new word.
+        given keyword: String = word();
+        /// A new reply; blank or null for no reply.
+        patch reply: String = text().max(MAX_REPLY);
+        /// A different list; null for none.
+        patch add_to_list_id: String = text();
+        /// Whether the keyword is active.
+        given enabled: bool = boolean();
+    }
 }
 
 /// A keyword that people send to the account.
@@ -72,15 +72,15 @@ struct KeywordShape {
     id: String,
     /// The word, in upper case.
     keyword: String,
-    /// The reply.
+    /// The automatic reply; null if none is sent.
     reply: Option<String>,
-    /// The list that senders are added to.
+    /// The list to which senders are added; null if there is none.
     add_to_list_id: Option<String>,
     /// Whether the keyword is active.
     enabled: bool,
     /// How many messages have matched.
     match_count: u64,
-    /// When a message last matched.
+    /// When a message last matched; null if none has.
     last_matched_at: Option<Moment>,
     /// When it was created.
     created_at: Moment,

@@ -31,15 +31,15 @@ struct LinkShape {
     url: String,
     /// The message it was sent in.
     message_id: String,
-    /// The campaign of that message.
+    /// The campaign of that message; null if there is none.
     campaign_id: Option<String>,
     /// The number it was sent to.
     contact_number: Option<String>,
     /// How many times it was followed; every click counts.
     clicks: u64,
-    /// When it was first followed.
+    /// When it was first clicked; null if it was not.
     first_clicked_at: Option<Moment>,
-    /// When it was last followed.
+    /// When it was last clicked; null if it was not.
     last_clicked_at: Option<Moment>,
     /// When it was created.
     created_at: Moment,

@@ -21,23 +21,23 @@ use crate::web::moment::Moment;
 use crate::web::param::{Limit, QueryParam};
 
 request_body! {
-/// A new list.
-struct ListBody as "ListInput" {
-    /// The name you give it.
-    required name: String = text().min(1).max(MAX_NAME);
-    /// The purpose.
-    optional description: String = text().max(MAX_DESCRIPTION);
-}
+    /// A new list.
+    struct ListBody as "ListInput" {
+        /// The name you give it.
+        required name: String = text().min(1).max(MAX_NAME);
+        /// The purpose.
+        optional description: String = text().max(MAX_DESCRIPTION);
+    }
 }
 
 request_body! {
-/// Changes to a list. Absent fields stay as they are.
-struct ListPatch as "ListPatch" {
-    /// A new name.
-    given name: String = text().min(1).max(MAX_NAME);
-    /// A new description; null clears it.
-    patch description: String = text().max(MAX_DESCRIPTION);
-}
+    /// Changes to a list. Absent fields stay as they are.
+    struct ListPatch as "ListPatch" {
+        /// A new name.
+        given name: String = text().min(1).max(MAX_NAME);
+        /// A new description; null clears it.
+        patch description: String = text().max(MAX_DESCRIPTION);
+    }
 }
 
 /// A list of contacts.
@@ -48,7 +48,7 @@ struct ListShape {
     id: String,
     /// The name you give it.
     name: String,
-    /// The purpose.
+    /// What the list is for; null if there is no description.
     description: Option<String>,
     /// How many contacts are on the list.
     contact_count: u64,
@@ -73,13 +73,13 @@ impl From<ContactList> for ListShape {
 }
 
 request_body! {
-/// Contacts to add to a list.
-struct ListContacts as "ListContacts" {
-    /// Ids of contacts.
-    optional contact_ids: Vec<String> = list(text());
-    /// UK mobile numbers in any common format. A number without a contact gets one.
-    optional phones: Vec<String> = list(text());
-}
+    /// Contacts to add to a list.
+    struct ListContacts as "ListContacts" {
+        /// Ids of contacts.
+        optional contact_ids: Vec<String> = list(text());
+        /// UK mobile numbers in any common format. A number without a contact gets one.
+        optional phones: Vec<String> = list(text());
+    }
 }
 
 /// The result.

@@ -40,35 +40,35 @@ pub(crate) struct MessageSchema {
     credits: u64,
     /// The route that carries it; `test` for a test key.
     route: String,
-    /// The approved sender name used.
+    /// The approved sender name used; null if there is none.
     sender: Option<String>,
-    /// Your reference.
+    /// Your own reference; null if none was given.
     client_ref: Option<String>,
-    /// The send request it came from.
+    /// The send request that created the message; null if there is none.
     batch_id: Option<String>,
-    /// The campaign it came from.
+    /// The campaign the message belongs to; null if there is none.
     campaign_id: Option<String>,
-    /// The saved contact.
+    /// The saved contact; null if there is none.
     contact_id: Option<String>,
-    /// Why it failed, for programs.
+    /// Why the message failed or was not delivered, as a stable code; null if it did not fail.
     error_code: Option<String>,
-    /// Why it failed, for people.
+    /// The same reason in words, which may change; null if it did not fail.
     error_message: Option<String>,
     /// Whether a test key sent it.
     test: bool,
-    /// When it is scheduled to be sent.
+    /// When it is or was due to be sent; null if it was not scheduled.
     scheduled_at: Option<DateTime<Utc>>,
-    /// When it was sent.
+    /// When the network accepted it; null before that.
     sent_at: Option<DateTime<Utc>>,
-    /// When the handset received it.
+    /// When the handset received it; null before that.
     delivered_at: Option<DateTime<Utc>>,
-    /// When it failed or was reported undelivered.
+    /// When it failed or was reported as not delivered; null otherwise.
     failed_at: Option<DateTime<Utc>>,
-    /// When it was cancelled.
+    /// When it was cancelled; null otherwise.
     cancelled_at: Option<DateTime<Utc>>,
-    /// When it arrived.
+    /// When an inbound message was received; null for an outbound one.
     received_at: Option<DateTime<Utc>>,
-    /// When it was marked as read.
+    /// When an inbound message was marked as read; null before that, and for an outbound one.
     read_at: Option<DateTime<Utc>>,
     /// When it was created.
     created_at: DateTime<Utc>,
@@ -80,7 +80,7 @@ pub(crate) struct MessageSchema {
 pub(crate) struct TimelineSchema {
     /// The new status.
     status: Named<MessageStatus>,
-    /// Further details, if any.
+    /// More about the change; null if nothing more is known.
     detail: Option<String>,
     /// When the change was made.
     at: DateTime<Utc>,

@@ -26,14 +26,14 @@ const MAX_PHONE: usize = 40;
 const MAX_OFFSET: i64 = (1 << 53) - 1;
 
 request_body! {
-/// A number that gets no messages.
-struct OptOutInput as "OptOutInput" {
-    /// A UK mobile number, in any common format.
-    required phone: String = text().min(1).max(MAX_PHONE).checked(check_phone),
-        example "07700 900123";
-    /// Your note.
-    optional note: String = text().max(MAX_NOTE), example "Asked on the phone";
-}
+    /// A number that gets no messages.
+    struct OptOutInput as "OptOutInput" {
+        /// A UK mobile number, in any common format.
+        required phone: String = text().min(1).max(MAX_PHONE).checked(check_phone),
+            example "07700 900123";
+        /// Your note.
+        optional note: String = text().max(MAX_NOTE), example "Asked on the phone";
+    }
 }
 
 fn check_phone(phone: &str) -> Result<(), Mistake> {
@@ -49,7 +49,7 @@ struct OptOutShape {
     phone: String,
     /// How it came to be opted out.
     source: Named<OptOutSource>,
-    /// Your note.
+    /// Your own note; null if there is none.
     note: Option<String>,
     /// When it opted out.
     created_at: Moment,

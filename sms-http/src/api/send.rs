@@ -35,30 +35,34 @@ use crate::web::param::{HeaderParam, Text};
 const MAX_ID: usize = 100;
 
 request_body! {
-/// A message to send, and its recipients.
-struct SendBody as "SendRequest" {
-    /// UK numbers in any common format. A string may hold several, separated by commas or line
-    /// breaks. At most 1,000 in all.
-    optional to: Vec<String> = one_or_many(1_000), example ["07700 900123"];
-    /// Ids of saved contacts.
-    optional contact_ids: Vec<String> = list(text().undocumented_max(MAX_ID));
-    /// The id of a list.
-    optional list_id: String = text().undocumented_max(MAX_ID);
-    /// The text. Merge fields: `{first_name}`, `{last_name}`, `{full_name}`, `{phone}`, `{email}`.
-    optional body: String = text().documented_max(MAX_CHARACTERS), example "Your table is ready";
-    /// The template to use when `body` is empty.
-    optional template_id: String = text().undocumented_max(MAX_ID);
-    /// An approved sender name; omit it to send from a number that people can reply to.
-    optional sender: String = text();
-    /// When to send, up to a year ahead.
-    optional schedule_at: DateTime<Utc> = date_time();
-    /// Your reference, repeated in webhooks.
-    optional client_ref: String = text().documented_max(MAX_CLIENT_REF), example "booking-42";
-    /// Adds the account's opt-out line.
-    optional append_opt_out: bool = boolean(), example false;
-    /// Replaces each URL with a short tracked link, one per recipient. Ignored with a test key.
-    optional track_links: bool = boolean(), example false;
-}
+    /// A message to send, and its recipients.
+    struct SendBody as "SendRequest" {
+        /// UK numbers in any common format. A string may hold several, separated by commas or line
+        /// breaks. At most 1,000 in all.
+        optional to: Vec<String> = one_or_many(1_000), example ["07700 900123"];
+        /// Ids of saved contacts.
+        optional contact_ids: Vec<String> = list(text().undocumented_max(MAX_ID));
+        /// The id of a list.
+        optional list_id: String = text().undocumented_max(MAX_ID);
+        /// The text. Merge fields: `{first_name}`, `{last_name}`, `{full_name}`, `{phone}`,
+        /// `{email}`.
+        optional body: String = text().documented_max(MAX_CHARACTERS),
+            example "Your table is ready";
+        /// The template to use when `body` is empty.
+        optional template_id: String = text().undocumented_max(MAX_ID);
+        /// An approved sender name; omit it to send from a number that people can reply to.
+        optional sender: String = text();
+        /// When to send, up to a year ahead.
+        optional schedule_at: DateTime<Utc> = date_time();
+        /// Your reference, repeated in webhooks.
+        optional client_ref: String = text().documented_max(MAX_CLIENT_REF), example "booking-42";
+        /// Whether to add the account's opt-out line to each message; false by default. Use it for
+        /// marketing messages.
+        optional append_opt_out: bool = boolean(), example false;
+        /// Whether to replace each URL with a short tracked link, one per recipient; false by
+        /// default. Ignored with a test key.
+        optional track_links: bool = boolean(), example false;
+    }
 }
 
 /// An id in the body that names nothing.
@@ -185,7 +189,7 @@ struct QuoteShape {
     credits: u64,
     /// `ucs2` if any of the messages needs it.
     encoding: Named<Encoding>,
-    /// The first message, as it would be sent.
+    /// The text of the first message as it would be sent; null if there is none.
     preview: Option<String>,
     /// The current balance.
     balance: u64,

@@ -32,13 +32,14 @@ fn check_value(value: &str) -> Result<(), Mistake> {
 }
 
 request_body! {
-/// A request for a sender name.
-struct SenderNameInput as "SenderNameInput" {
-    /// The name: letters, digits, inner spaces and `&._-`, at least one letter.
-    required value: String = value(), example "Bistro & Co";
-    /// The purpose, for the operator's review.
-    optional purpose: String = text().max(MAX_REMARK), example "Confirms bookings of our guests";
-}
+    /// A request for a sender name.
+    struct SenderNameInput as "SenderNameInput" {
+        /// The name: letters, digits, inner spaces and `&._-`, at least one letter.
+        required value: String = value(), example "Bistro & Co";
+        /// The purpose, for the operator's review.
+        optional purpose: String = text().max(MAX_REMARK),
+            example "Confirms bookings of our guests";
+    }
 }
 
 /// A sender name.
@@ -49,15 +50,15 @@ pub(crate) struct SenderNameShape {
     id: String,
     /// The name.
     value: String,
-    /// The purpose.
+    /// What the name is for; null if it was not given.
     purpose: Option<String>,
     /// The status of the review.
     status: Named<ReviewStatus>,
-    /// The operator's reason.
+    /// The operator's reason for the decision; null if there is none.
     reason: Option<String>,
     /// When it was requested.
     created_at: Moment,
-    /// When the operator last decided.
+    /// When the operator last decided; null before the first decision.
     reviewed_at: Option<Moment>,
 }
 

@@ -31,23 +31,23 @@ fn body() -> fields::text::Text {
 }
 
 request_body! {
-/// A new template.
-struct TemplateInput as "TemplateInput" {
-    /// The name you give it.
-    required name: String = name(), example "Table ready";
-    /// The text, with merge fields as in `POST /messages`.
-    required body: String = body(), example "Hello {first_name}, your table is ready";
-}
+    /// A new template.
+    struct TemplateInput as "TemplateInput" {
+        /// The name you give it.
+        required name: String = name(), example "Table ready";
+        /// The text, with merge fields as in `POST /messages`.
+        required body: String = body(), example "Hello {first_name}, your table is ready";
+    }
 }
 
 request_body! {
-/// Changes to a template. Absent fields stay as they are.
-struct TemplatePatch as "TemplatePatch" {
-    /// The new name.
-    given name: String = name();
-    /// The new text.
-    given body: String = body();
-}
+    /// Changes to a template. Absent fields stay as they are.
+    struct TemplatePatch as "TemplatePatch" {
+        /// The new name.
+        given name: String = name();
+        /// The new text.
+        given body: String = body();
+    }
 }
 
 /// A saved text.

@@ -33,18 +33,18 @@ const MAX_URL: usize = 2_048;
 const MAX_DESCRIPTION: usize = 500;
 
 request_body! {
-/// A new endpoint.
-struct WebhookInput as "WebhookInput" {
-    /// The URL for deliveries: http or https, reachable on the public internet.
-    required url: String = text().min(1).max(MAX_URL), example "https://example.com/sms-events";
-    /// The event types it subscribes to, at least one.
-    required events: Vec<EventType> = list(choice()).min(1),
-        example ["message.delivered", "message.failed"];
-    /// The name you give it.
-    optional description: String = text().max(MAX_DESCRIPTION), example "Booking system";
-    /// Whether it receives events from the start; true by default.
-    optional enabled: bool = boolean(), example true;
-}
+    /// A new endpoint.
+    struct WebhookInput as "WebhookInput" {
+        /// The URL for deliveries: http or https, reachable on the public internet.
+        required url: String = text().min(1).max(MAX_URL), example "https://example.com/sms-events";
+        /// The event types it subscribes to, at least one.
+        required events: Vec<EventType> = list(choice()).min(1),
+            example ["message.delivered", "message.failed"];
+        /// The name you give it.
+        optional description: String = text().max(MAX_DESCRIPTION), example "Booking system";
+        /// Whether it receives events from the start; true by default.
+        optional enabled: bool = boolean(), example true;
+    }
 }
 
 impl From<WebhookInput> for EndpointInput {
@@ -57,19 +57,19 @@ impl From<WebhookInput> for EndpointInput {
 }
 
 request_body! {
-/// Changes to an endpoint. Absent fields stay as they are.
-struct WebhookPatch as "WebhookPatch" {
-    /// A new URL.
-    given url: String = text().min(1).max(MAX_URL);
-    /// New event types, at least one.
-    given events: Vec<EventType> = list(choice()).min(1);
-    /// A new description; null clears it.
-    patch description: String = text().max(MAX_DESCRIPTION);
-    /// Enables or disables the endpoint. Enabling it resets the count of failures.
-    given enabled: bool = boolean();
-    /// Replaces the secret at once. The new secret is shown only in this answer.
-    given rotate_secret: bool = boolean();
-}
+    /// Changes to an endpoint. Absent fields stay as they are.
+    struct WebhookPatch as "WebhookPatch" {
+        /// A new URL.
+        given url: String = text().min(1).max(MAX_URL);
+        /// New event types, at least one.
+        given events: Vec<EventType> = list(choice()).min(1);
+        /// A new description; null clears it.
+        patch description: String = text().max(MAX_DESCRIPTION);
+        /// Enables or disables the endpoint. Enabling it resets the count of failures.
+        given enabled: bool = boolean();
+        /// Replaces the secret at once. The new secret is shown only in this answer.
+        given rotate_secret: bool = boolean();
+    }
 }
 
 impl From<WebhookPatch> for EndpointChange {
@@ -113,15 +113,15 @@ struct Webhook {
     url: String,
     /// The event types it subscribes to.
     events: Vec<Named<EventType>>,
-    /// The name you give it.
+    /// Your own description; null if there is none.
     description: Option<String>,
     /// Whether it receives new events.
     enabled: bool,
     /// Consecutive failed attempts; at 100 the endpoint is disabled.
     consecutive_failures: u32,
-    /// Why it is disabled.
+    /// Why the endpoint is disabled; null while it is enabled.
     disabled_reason: Option<Named<DisabledReason>>,
-    /// When a delivery last succeeded.
+    /// When a delivery last succeeded; null if none has.
     last_delivered_at: Option<Moment>,
     /// When it was created.
     created_at: Moment,
@@ -172,13 +172,13 @@ struct WebhookUpdated {
 struct WebhookTested {
     /// Whether the endpoint accepted the test (2xx in time).
     delivered: bool,
-    /// The status code of the answer.
+    /// The HTTP status code of the answer; null if there was none.
     status_code: Option<u16>,
     /// How long it took, in milliseconds.
     duration_ms: u64,
-    /// The first 1,024 bytes of the answer.
+    /// The first 1,024 bytes of the answer's body; null if there was no answer.
     response_body: Option<String>,
-    /// Why the test failed.
+    /// Why the attempt failed; null if it succeeded.
     error: Option<String>,
 }
 
@@ -209,15 +209,15 @@ struct DeliveryShape {
     status: Named<DeliveryStatus>,
     /// The number of attempts.
     attempts: u32,
-    /// The status code of the last answer.
+    /// The HTTP status code of the last answer; null if there was none.
     last_status_code: Option<u16>,
-    /// Why the last attempt failed.
+    /// Why the last attempt failed; null if it succeeded or none was made.
     last_error: Option<String>,
-    /// When the last attempt ended.
+    /// When the last attempt ended; null before the first.
     last_attempt_at: Option<Moment>,
-    /// When the next attempt is due.
+    /// When the next attempt is due; null if there is none.
     next_attempt_at: Option<Moment>,
-    /// When the endpoint accepted it.
+    /// When the endpoint accepted the event; null before that.
     delivered_at: Option<Moment>,
     /// When it was created.
     created_at: Moment,
