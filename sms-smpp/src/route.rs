@@ -7,6 +7,8 @@
 
 mod arrival;
 mod hand_over;
+mod inner;
+mod patience;
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,7 +26,8 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
-use self::hand_over::Patience;
+use self::inner::Inner;
+use self::patience::Patience;
 use crate::carrier::Carrier;
 use crate::settings::RouteSettings;
 
@@ -41,19 +44,6 @@ const ARRIVALS: usize = 256;
 /// A route over SMPP. It is connected only while [`run`](Route::run) is polled.
 pub struct SmppRoute {
     inner: Arc<Inner>,
-}
-
-struct Inner {
-    name: RouteName,
-    settings: Arc<RouteSettings>,
-    clock: Arc<dyn Clock>,
-    carrier: Carrier,
-    /// Messages handed over whose outcome is not known yet.
-    in_hand: AtomicUsize,
-    closing: watch::Sender<bool>,
-    patience: Patience,
-    /// Permits for inbound messages that are being stored.
-    keeping: Semaphore,
 }
 
 impl fmt::Debug for SmppRoute {

@@ -9,128 +9,27 @@
 //! or sent twice: [`Submitted::NotWritten`] was certainly not sent, [`Submitted::Unanswered`] may
 //! have been.
 
+mod arrival;
+mod ended;
 mod handshake;
 mod keeper;
+mod request;
+mod settings;
 mod window;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 
+pub use arrival::{Answer, Arrival};
+pub use ended::Ended;
 pub use handshake::BindFailed;
+use request::Request;
+pub use request::Submitted;
+pub use settings::Settings;
 
-use crate::pdu::{Bind, BindMode, ShortMessage, Status};
-
-/// The settings of a session.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// Transmitter, receiver or transceiver.
-    pub mode: BindMode,
-    /// The account to bind with.
-    pub bind: Bind,
-    /// How many `submit_sm`s may await their response at once.
-    pub window: usize,
-    /// How long to wait for a response. A `submit_sm` without one becomes
-    /// [`Submitted::Unanswered`]; an `enquire_link` without one ends the session.
-    pub patience: Duration,
-    /// How long the SMSC may be silent before an `enquire_link` is sent.
-    pub idle: Duration,
-}
-
-impl Settings {
-    /// A transceiver with a window of 10, 30 s to respond, and an `enquire_link` after 30 s.
-    pub fn new(bind: Bind) -> Self {
-        Self {
-            mode: BindMode::Transceiver,
-            bind,
-            window: 10,
-            patience: Duration::from_secs(30),
-            idle: Duration::from_secs(30),
-        }
-    }
-}
-
-/// The outcome of one `submit_sm`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[must_use]
-pub enum Submitted {
-    /// The SMSC accepted it.
-    Accepted {
-        /// The message id, as the SMSC spells it.
-        id: String,
-    },
-    /// The SMSC refused it, with this `command_status`.
-    Refused(Status),
-    /// It was not written, so it was not sent.
-    NotWritten,
-    /// It was written, at least in part, but got no response; it may have been sent.
-    Unanswered,
-}
-
-/// A `deliver_sm` from the SMSC, and the means to answer it.
-#[derive(Debug)]
-pub struct Arrival {
-    /// A `deliver_sm`.
-    pub message: ShortMessage,
-    /// Answers it. Dropping this unused asks the SMSC to send the message again later.
-    pub answer: Answer,
-}
-
-/// Answers one `deliver_sm`.
-#[derive(Debug)]
-pub struct Answer {
-    sequence: u32,
-    answers: mpsc::UnboundedSender<(u32, Status)>,
-    is_given: bool,
-}
-
-impl Answer {
-    /// Acknowledges it with `ESME_ROK`: it is stored, or cannot be used.
-    pub fn taken(mut self) {
-        self.give(Status::OK);
-    }
-
-    /// Answers `ESME_RX_T_APPN`, so that the SMSC sends it again later: it could not be stored.
-    pub fn later(mut self) {
-        self.give(Status::TEMPORARY);
-    }
-
-    fn give(&mut self, status: Status) {
-        self.is_given = true;
-        // This fails when the session has ended; the SMSC then sends it again.
-        let _ = self.answers.send((self.sequence, status));
-    }
-}
-
-impl Drop for Answer {
-    fn drop(&mut self) {
-        if !self.is_given {
-            self.give(Status::TEMPORARY);
-        }
-    }
-}
-
-/// How a session ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Ended {
-    /// This side unbound.
-    #[error("unbound")]
-    ByUs,
-    /// The SMSC unbound.
-    #[error("the SMSC unbound")]
-    ByPeer,
-    /// The connection broke.
-    #[error("the connection was lost")]
-    Lost,
-    /// An `enquire_link` or `unbind` got no response in time.
-    #[error("the SMSC no longer responds")]
-    Silent,
-    /// The octets received are not SMPP PDUs.
-    #[error("received octets that are not an SMPP PDU")]
-    OutOfStep,
-}
+use crate::pdu::ShortMessage;
 
 /// A handle to a session. All clones share one session, which unbinds when the last is dropped.
 #[derive(Debug, Clone)]
@@ -146,13 +45,6 @@ pub struct Session {
 #[derive(Debug)]
 pub struct Slot {
     submits: mpsc::UnboundedSender<Request>,
-    place: OwnedSemaphorePermit,
-}
-
-#[derive(Debug)]
-struct Request {
-    message: Box<ShortMessage>,
-    tell: oneshot::Sender<Submitted>,
     place: OwnedSemaphorePermit,
 }
 

@@ -12,7 +12,7 @@ use sms_core::route::RouteSink;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::Inner;
+use super::inner::Inner;
 use crate::incoming::{Incoming, TextFor};
 use crate::report::Report;
 use crate::session::{Answer, Arrival};

@@ -13,28 +13,13 @@ use sms_core::receipt::report::NetworkId;
 use sms_core::route::{HandOver, OutboundText};
 use tokio::time::{Instant, sleep};
 
-use super::Inner;
+use super::inner::Inner;
+use super::patience::Patience;
 use crate::pdu::status::Remedy;
 use crate::pdu::{ShortMessage, Status};
 use crate::session::Submitted;
 use crate::settings::Unanswered;
 use crate::submit::submits;
-
-/// How long one segment is retried here, counted from its first failure. The time it waits for the
-/// window and for the route's rate does not count.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
-    /// For a first segment; then its message goes back to the queue. Longer than a reconnect takes.
-    pub(super) first_part: Duration,
-    /// For a later segment; longer, because the segments already sent are useless without it.
-    pub(super) later_part: Duration,
-}
-
-impl Default for Patience {
-    fn default() -> Self {
-        Self { first_part: Duration::from_secs(10), later_part: Duration::from_mins(1) }
-    }
-}
 
 /// The minimum number of tries, for routes so slow that one try outlasts the retry time.
 const AT_LEAST: usize = 3;

@@ -4,7 +4,7 @@ use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
 
-use super::Settings;
+use super::settings::Settings;
 use crate::pdu::{self, Body, Pdu, Status};
 
 /// Why a bind failed.

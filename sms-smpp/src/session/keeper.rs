@@ -9,9 +9,12 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
+use super::arrival::{Answer, Arrival};
+use super::ended::Ended;
 use super::handshake::FIRST;
+use super::request::{Request, Submitted};
+use super::settings::Settings;
 use super::window::Window;
-use super::{Answer, Arrival, Ended, Request, Settings, Submitted};
 use crate::pdu::{self, Body, CommandId, Pdu, ShortMessage, Status};
 
 /// How many octets to reserve before each read.

@@ -8,7 +8,7 @@ use tokio::io::{AsyncWriteExt, DuplexStream, duplex};
 
 use super::*;
 use crate::address::Address;
-use crate::pdu::{self, BindResp, Body, Pdu};
+use crate::pdu::{self, Bind, BindMode, BindResp, Body, Pdu, Status};
 use crate::scripted_peer;
 
 /// The other side of the connection.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::Instant;
 
-use super::Submitted;
+use super::request::Submitted;
 
 /// The highest sequence number; 1 follows it (3.2).
 const LAST: u32 = 0x7FFF_FFFF;

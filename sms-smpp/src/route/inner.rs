@@ -1,0 +1,25 @@
+//! What submitting and receiving share of a route.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use sms_core::clock::Clock;
+use sms_core::route::RouteName;
+use tokio::sync::{Semaphore, watch};
+
+use super::patience::Patience;
+use crate::carrier::Carrier;
+use crate::settings::RouteSettings;
+
+pub(super) struct Inner {
+    pub(super) name: RouteName,
+    pub(super) settings: Arc<RouteSettings>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) carrier: Carrier,
+    /// Messages handed over whose outcome is not known yet.
+    pub(super) in_hand: AtomicUsize,
+    pub(super) closing: watch::Sender<bool>,
+    pub(super) patience: Patience,
+    /// Permits for inbound messages that are being stored.
+    pub(super) keeping: Semaphore,
+}
