@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use poem::http::Method;
-use poem_openapi::{OpenApiService, Tags};
+use poem_openapi::OpenApiService;
 use serde_json::Value;
 use sms_core::Sms;
 
@@ -16,6 +16,7 @@ use crate::web::intake::IntakeLimits;
 use crate::web::openapi::{DocumentRules, OwnPath, Rate, document};
 
 pub mod account;
+mod amount;
 pub mod api_key;
 pub mod clock;
 pub mod credits;
@@ -24,33 +25,12 @@ pub mod inbound;
 pub mod number;
 pub mod route;
 pub mod sender_name;
+mod tag;
+
+pub use tag::Tag;
 
 /// The path prefix of the operator API.
 pub const PREFIX: &str = "/admin/v1";
-
-/// The most credits an account can hold, as [`sms_core::credits::Credits::MAX`]: 2^53 - 1.
-const MAX_CREDITS: u64 = (1 << 53) - 1;
-
-/// The sections of the OpenAPI document.
-#[derive(Debug, Clone, Copy, Tags)]
-pub enum Tag {
-    /// Accounts, their approval and their settings.
-    Accounts,
-    /// API keys.
-    Keys,
-    /// Balances and the ledger.
-    Credits,
-    /// The operator's numbers.
-    Numbers,
-    /// The review of sender names.
-    SenderNames,
-    /// Routes to networks, inbound messages and delivery receipts.
-    Network,
-    /// The clock of a sandbox.
-    Sandbox,
-    /// The OpenAPI document of this API.
-    Document,
-}
 
 /// The handlers of the operator API.
 pub type Apis = (

@@ -5,7 +5,7 @@
 //! account handle decides what a key may see.
 
 use poem::http::Method;
-use poem_openapi::{OpenApiService, Tags};
+use poem_openapi::OpenApiService;
 use serde_json::Value;
 use sms_core::Sms;
 
@@ -36,42 +36,14 @@ pub mod path_id;
 pub mod send;
 pub mod sender_name;
 pub mod statistics;
+mod tag;
 pub mod template;
 pub mod webhook;
 
+pub use tag::Tag;
+
 /// The path prefix of the API.
 pub const PREFIX: &str = "/api/v1";
-
-/// The sections of the OpenAPI document.
-#[derive(Debug, Clone, Copy, Tags)]
-pub enum Tag {
-    /// Sending, quoting, reading and cancelling messages.
-    Messages,
-    /// Credits, account status and numbers.
-    Account,
-    /// Messages to a whole list: drafted, then launched.
-    Campaigns,
-    /// The address book.
-    Contacts,
-    /// Tracked links.
-    Links,
-    /// The inbox: messages grouped by the other party's number.
-    Conversations,
-    /// Words that trigger a reply when people send them.
-    Keywords,
-    /// Groups of contacts.
-    Lists,
-    /// Numbers that get no messages.
-    OptOuts,
-    /// Approved names that replace the sending number.
-    SenderNames,
-    /// Counts of messages and credits.
-    Statistics,
-    /// Saved texts.
-    Templates,
-    /// Endpoints that receive events, and their deliveries.
-    Webhooks,
-}
 
 /// The handlers of the API, in groups: the framework takes tuples of up to 16.
 pub type Apis = (Sending, AddressBook, Inbox, Account);

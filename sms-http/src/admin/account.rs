@@ -8,7 +8,8 @@ use sms_core::account::{Account, AccountChange, AccountStatus, LocalTime, Settin
 use sms_core::credits::Credits;
 use sms_core::service::operator::{NewAccountInput, check_name};
 
-use super::{MAX_CREDITS, Tag};
+use super::amount::MAX_CREDITS;
+use super::tag::Tag;
 use crate::api::page::{CursorText, page_answer, page_request};
 use crate::api::path_id::path_id;
 use crate::failure::Conflict;

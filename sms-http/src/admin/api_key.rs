@@ -7,7 +7,7 @@ use sms_core::account::Mode;
 use sms_core::account::api_key::{KeyRecord, prefix};
 use sms_core::service::operator::check_name;
 
-use super::Tag;
+use super::tag::Tag;
 use crate::api::path_id::path_id;
 use crate::request_body;
 use crate::web::body::Body;

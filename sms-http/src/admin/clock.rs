@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use poem_openapi::{Object, OpenApi};
 
-use super::Tag;
+use super::tag::Tag;
 use crate::request_body;
 use crate::sandbox::Sandbox;
 use crate::web::body::Body;

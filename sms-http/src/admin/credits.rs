@@ -6,7 +6,8 @@ use sms_core::Sms;
 use sms_core::credits::Change;
 use sms_core::credits::ledger::{Cause, Entry, Kind};
 
-use super::{MAX_CREDITS, Tag};
+use super::amount::MAX_CREDITS;
+use super::tag::Tag;
 use crate::api::page::{CursorText, page_answer, page_request};
 use crate::api::path_id::path_id;
 use crate::failure::Conflict;

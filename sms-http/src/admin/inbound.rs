@@ -8,7 +8,7 @@ use sms_core::phone::{E164, parse_any};
 use sms_core::receipt::ReceiptStatus;
 use sms_core::text::Encoding;
 
-use super::Tag;
+use super::tag::Tag;
 use crate::api::message_shape::MessageShape;
 use crate::api::page::{CursorText, page_answer, page_request};
 use crate::request_body;

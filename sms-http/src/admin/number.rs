@@ -9,7 +9,8 @@ use sms_core::service::operator::NumberInput as CoreInput;
 use sms_core::time::Timestamp;
 use sms_core::{Error, Sms};
 
-use super::{MAX_CREDITS, Tag};
+use super::amount::MAX_CREDITS;
+use super::tag::Tag;
 use crate::api::path_id::path_id;
 use crate::failure::Conflict;
 use crate::request_body;

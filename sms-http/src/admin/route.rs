@@ -4,7 +4,7 @@ use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::route::{Connections, Fitness, Route, RouteName};
 
-use super::Tag;
+use super::tag::Tag;
 use crate::web::choice::Named;
 use crate::web::envelope::Answer;
 use crate::web::error::ApiError;

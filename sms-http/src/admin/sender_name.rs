@@ -5,7 +5,7 @@ use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::sender_name::{Decision, MAX_REMARK, ReviewStatus, SenderName};
 
-use super::Tag;
+use super::tag::Tag;
 use crate::api::page::{CursorText, page_answer, page_request};
 use crate::api::path_id::path_id;
 use crate::api::sender_name::SenderNameShape;

@@ -6,7 +6,7 @@ use sms_core::Sms;
 use sms_core::account::AccountStatus;
 use sms_core::service::Caller;
 
-use super::Tag;
+use super::tag::Tag;
 use crate::web::choice::Named;
 use crate::web::envelope::Answer;
 use crate::web::error::ApiError;

@@ -8,12 +8,12 @@ use sms_core::campaign::Campaign;
 use sms_core::campaign::launch::QuietHoursApplied;
 use sms_core::service::{AccountHandle, Caller};
 
-use super::Tag;
 use super::campaign_shape::{
     CampaignInput, CampaignPatch, CampaignShape, CancelMeta, LaunchBody, LaunchMeta, shape,
 };
 use super::page::{CursorText, page_request};
 use super::path_id::path_id;
+use super::tag::Tag;
 use crate::failure::{Conflict, Refused};
 use crate::web::body::{Body, OptionalBody};
 use crate::web::envelope::{Answer, Created, NoContent, PageMeta};

@@ -8,10 +8,10 @@ use sms_core::contact::filter::ContactSearch;
 use sms_core::contact::{ContactFilter, ContactInput, ContactPatch};
 use sms_core::service::{AccountHandle, Caller};
 
-use super::Tag;
 use super::contact_shape::{ContactBody, ContactPatchBody, ContactShape, ContactWithLists};
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
+use super::tag::Tag;
 use crate::failure::Conflict;
 use crate::web::body::Body;
 use crate::web::envelope::{Answer, Created, NoContent, PageMeta};

@@ -6,8 +6,8 @@ use sms_core::contact::import::{Imported, MAX_ROWS, RowOutcome};
 use sms_core::service::Caller;
 use sms_core::{Error, Sms};
 
-use super::Tag;
 use super::contact_shape::ContactBody;
+use super::tag::Tag;
 use crate::request_body;
 use crate::web::body::Body;
 use crate::web::choice::Named;

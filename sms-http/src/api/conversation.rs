@@ -9,10 +9,10 @@ use sms_core::conversation::{Conversation, ReadState, Thread};
 use sms_core::phone::{E164, parse_any};
 use sms_core::service::{AccountHandle, Caller};
 
-use super::Tag;
 use super::contact_shape::ContactShape;
 use super::message_shape::MessageShape;
 use super::page::{CursorText, page_request};
+use super::tag::Tag;
 use crate::web::envelope::{Answer, Meta};
 use crate::web::error::ApiError;
 use crate::web::field_error::FieldErrors;

@@ -9,9 +9,9 @@ use sms_core::keyword::{Keyword, Listening, MAX_REPLY, MAX_WORD, Word};
 use sms_core::message::Body as Words;
 use sms_core::service::{AccountHandle, Caller};
 
-use super::Tag;
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
+use super::tag::Tag;
 use crate::failure::Conflict;
 use crate::request_body;
 use crate::web::body::Body;

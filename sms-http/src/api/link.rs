@@ -8,9 +8,9 @@ use sms_core::link::{Link, LinkFilter};
 use sms_core::page::Page;
 use sms_core::service::Caller;
 
-use super::Tag;
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
+use super::tag::Tag;
 use crate::web::envelope::{Answer, PageMeta};
 use crate::web::error::ApiError;
 use crate::web::field_error::FieldErrors;

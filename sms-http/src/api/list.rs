@@ -8,10 +8,10 @@ use sms_core::list::join::JoinInput;
 use sms_core::list::{ContactList, ListChange, ListInput, MAX_DESCRIPTION, MAX_NAME};
 use sms_core::service::{AccountHandle, Caller};
 
-use super::Tag;
 use super::contact_shape::ContactShape;
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
+use super::tag::Tag;
 use crate::request_body;
 use crate::web::body::Body;
 use crate::web::envelope::{Answer, Created, NoContent, PageMeta};

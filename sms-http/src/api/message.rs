@@ -10,11 +10,11 @@ use sms_core::message::filter::Search;
 use sms_core::message::{Direction, MessageFilter, MessageStatus};
 use sms_core::service::{AccountHandle, Caller};
 
-use super::Tag;
 use super::export::{CsvExport, export};
 use super::message_shape::{MessageShape, MessageWithEvents};
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
+use super::tag::Tag;
 use crate::failure::Conflict;
 use crate::web::choice::Named;
 use crate::web::envelope::{Answer, PageMeta};

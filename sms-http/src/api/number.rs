@@ -7,7 +7,7 @@ use sms_core::number::Number;
 use sms_core::service::Caller;
 use sms_core::time::Timestamp;
 
-use super::Tag;
+use super::tag::Tag;
 use crate::web::envelope::Answer;
 use crate::web::error::ApiError;
 use crate::web::moment::Moment;

@@ -9,7 +9,7 @@ use sms_core::page::{Limit as PageLimit, OffsetPage, OffsetRequest};
 use sms_core::phone::{parse_any, parse_uk_mobile};
 use sms_core::service::{AccountHandle, Caller};
 
-use super::Tag;
+use super::tag::Tag;
 use crate::request_body;
 use crate::web::body::Body;
 use crate::web::choice::Named;

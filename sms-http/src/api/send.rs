@@ -19,8 +19,8 @@ use sms_core::service::Caller;
 use sms_core::text::Encoding;
 use sms_core::text::MAX_CHARACTERS;
 
-use super::Tag;
 use super::message_shape::{MessageShape, shown_as};
+use super::tag::Tag;
 use crate::failure::{Conflict, Refused};
 use crate::request_body;
 use crate::web::body::Body;

@@ -6,7 +6,7 @@ use sms_core::Sms;
 use sms_core::sender_name::{MAX_REMARK, ReviewStatus, SenderName, SenderValue, VALUE_CHARACTERS};
 use sms_core::service::{AccountHandle, Caller};
 
-use super::Tag;
+use super::tag::Tag;
 use crate::failure::Conflict;
 use crate::request_body;
 use crate::web::body::Body;

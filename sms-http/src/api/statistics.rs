@@ -8,7 +8,7 @@ use sms_core::service::{AccountHandle, Caller};
 use sms_core::statistics::{Counted, Counts, Day, Summary, SummaryRequest};
 use sms_core::time::Timestamp;
 
-use super::Tag;
+use super::tag::Tag;
 use crate::web::envelope::Answer;
 use crate::web::error::ApiError;
 use crate::web::field_error::{FieldErrors, checked};

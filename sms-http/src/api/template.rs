@@ -10,9 +10,9 @@ use sms_core::template::{
     BODY_CHARACTERS, NAME_CHARACTERS, Template, TemplateChange, TemplateInput as CoreInput,
 };
 
-use super::Tag;
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
+use super::tag::Tag;
 use crate::request_body;
 use crate::web::body::Body;
 use crate::web::envelope::{Answer, Created, NoContent, PageMeta};

@@ -13,9 +13,9 @@ use sms_core::webhook::delivery::{Delivery, DeliveryStatus};
 use sms_core::webhook::endpoint::{DisabledReason, Endpoint, EndpointChange, EndpointInput, Power};
 use sms_core::webhook::sender::WebhookAnswer;
 
-use super::Tag;
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
+use super::tag::Tag;
 use crate::failure::Conflict;
 use crate::request_body;
 use crate::web::body::Body;

@@ -41,7 +41,7 @@ use serde_json::{Map, Value};
 
 pub use self::list::list;
 pub use self::number::{boolean, count, whole};
-pub use self::object::{json_object, object};
+pub use self::object::{json_object, object, object_from};
 pub use self::rule::Rule;
 pub use self::text::{choice, date_time, one_or_many, text};
 use crate::web::field_error::{FieldCode, FieldError, FieldErrors};
@@ -60,7 +60,7 @@ pub trait FromFields: Type {
 /// The fields of one JSON object, and their errors.
 #[derive(Debug)]
 pub struct Fields<'a> {
-    object: Map<String, Value>,
+    members: Map<String, Value>,
     path: &'a Path<'a>,
     errors: &'a mut FieldErrors,
 }
@@ -70,13 +70,13 @@ pub struct Fields<'a> {
     reason = "rules are made on the spot, a reference sign at every field would be noise"
 )]
 impl<'a> Fields<'a> {
-    /// The fields of `object`, which is at `path` in the body.
+    /// The fields of an object with these `members`, which is at `path` in the body.
     pub fn new(
-        object: Map<String, Value>,
+        members: Map<String, Value>,
         path: &'a Path<'a>,
         errors: &'a mut FieldErrors,
     ) -> Self {
-        Self { object, path, errors }
+        Self { members, path, errors }
     }
 
     /// A required field. Absent and null are both the error `required`.
@@ -126,17 +126,10 @@ impl<'a> Fields<'a> {
     }
 
     fn take(&mut self, name: &str) -> Option<Value> {
-        self.object.remove(name)
+        self.members.remove(name)
     }
 
     fn read<R: Rule>(&mut self, name: &str, rule: &R, value: Value) -> Option<R::Value> {
         rule.read(value, &self.path.key(name), self.errors)
     }
-}
-
-/// Reads a `T` from a whole body. After an error the value is a placeholder.
-pub fn object_from<T: FromFields>(body: Value, errors: &mut FieldErrors) -> T {
-    let rule = object::<T>();
-    let value = rule.read(body, &Path::ROOT, errors);
-    value.unwrap_or_else(|| rule.stand_in())
 }

@@ -1,4 +1,4 @@
-//! Objects: [`object`], [`json_object`].
+//! Objects: [`object`], [`json_object`], and whole bodies: [`object_from`].
 
 use std::marker::PhantomData;
 
@@ -19,6 +19,13 @@ pub fn object<T: FromFields>() -> Object<T> {
 /// An object with any keys and values.
 pub fn json_object() -> JsonObject {
     JsonObject
+}
+
+/// Reads a `T` from a whole body. After an error the value is a placeholder.
+pub fn object_from<T: FromFields>(body: Value, errors: &mut FieldErrors) -> T {
+    let rule = object::<T>();
+    let value = rule.read(body, &Path::ROOT, errors);
+    value.unwrap_or_else(|| rule.stand_in())
 }
 
 /// See [`object`].
