@@ -15,23 +15,26 @@ use sms_core::store::Store;
 use sms_core::time::Timestamp;
 use sms_store_memory::MemoryStore;
 
+use super::air::{News, by_which};
 use super::chance::Chance;
 use super::dice::Dice;
 use super::executor::{Executor, Label, Polled, Role};
 use super::fault::Shaky;
 use super::inventory::read_all;
-use super::network::{Network, News, Watched, bring, by_which, send_insistence};
+use super::network::{Network, Watched, bring, send_insistence};
 use super::receiver::Receiver;
 use super::sabotage::{Sabotage, Saboteur};
+use super::settings::Settings;
 use super::stage::Stage;
+use super::summary::Summary;
 use super::talk::{Answer, draw_story};
 use super::trace::{Detail, Trace};
 use super::twin::{Difference, Other, Twin};
 use super::users::{Caller, Deed, Memory, our_number};
+use super::violation::Violation;
 use super::wish::person;
 use super::workers::Chore;
 use super::world::World;
-use super::{Settings, Summary, Violation};
 use crate::layer::Layered;
 
 /// The start of every run: 2026-11-21T07:07:10.123Z.

@@ -5,9 +5,7 @@
 //! store, and compares. It shares no rule with the code under test.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::future::Future;
 
-use futures_util::FutureExt;
 use sms_core::account::api_key::KeyHash;
 use sms_core::dispatch::LeaseToken;
 use sms_core::ids::{
@@ -20,24 +18,14 @@ use sms_core::number::Holder;
 use sms_core::phone::E164;
 use sms_core::route::RouteName;
 use sms_core::sender_name::SenderName;
-use sms_core::store::{Store, StoreError};
+use sms_core::store::Store;
 use sms_core::time::Timestamp;
 
 use super::executor::TaskId;
 use super::wish::Meaning;
 
-/// Whether an invariant holds; if not, which one and how.
-pub type Check = Result<(), String>;
-
-/// Returns an error that names the violated invariant, unless it holds.
-macro_rules! ensure {
-    ($holds:expr, $($words:tt)+) => {
-        if !$holds {
-            return Err(format!($($words)+));
-        }
-    };
-}
-pub(super) use ensure;
+#[macro_use]
+mod check;
 
 mod account;
 mod allowance;
@@ -57,22 +45,25 @@ mod link;
 mod lookup;
 mod message;
 mod reading;
+mod record;
 mod rent;
 mod sender_name;
 mod sending;
 mod statistics;
 mod text;
 
-pub use account::AccountModel;
-pub use campaign::{CampaignModel, LaunchSeen};
-pub use claim::{Claim, ClaimSeen};
+pub use campaign::LaunchSeen;
+pub use check::Check;
+pub(super) use check::ensure;
+use check::read;
+pub use claim::ClaimSeen;
 pub use comeback::CancelSeen;
 pub use commit::Commit;
-pub use delivery::DeliveryModel;
-pub use inbound::PartsModel;
-pub use reading::Reading;
+pub use record::{
+    AccountModel, BookModel, CampaignModel, Claim, DeliveryModel, EndpointModel, FirstSend,
+    InboxModel, PartsModel, Reading, TextModel, Thread,
+};
 pub use sending::SendSeen;
-pub use text::TextModel;
 
 /// When and where a commit happened, and the store to check it against.
 #[derive(Debug, Clone, Copy)]
@@ -241,7 +232,7 @@ pub struct Model {
     /// Their codes.
     pub codes: BTreeMap<LinkCode, LinkId>,
     /// Webhook endpoints.
-    pub endpoints: BTreeMap<EndpointId, endpoint::EndpointModel>,
+    pub endpoints: BTreeMap<EndpointId, EndpointModel>,
     /// Webhook deliveries.
     pub deliveries: BTreeMap<DeliveryId, DeliveryModel>,
     /// Claimable deliveries, by time.
@@ -290,10 +281,4 @@ impl<T> Recent<T> {
     pub fn items(&self) -> &[T] {
         &self.items
     }
-}
-
-/// Reads the memory store directly, which answers at once.
-fn read<T>(answer: impl Future<Output = Result<T, StoreError>>) -> Result<T, String> {
-    let answer = answer.now_or_never().ok_or("the store under the checks does not answer")?;
-    answer.map_err(|error| format!("the store under the checks failed: {error}"))
 }

@@ -4,8 +4,6 @@
 //! A deed is drawn with all its parameters, and then runs as a task. The model checks the store's
 //! answers at each commit; this module checks the answers of the API.
 
-use std::sync::Arc;
-
 use sms_core::account::{AccountStatus, Mode};
 use sms_core::ids::{
     AccountId, CampaignId, DeliveryId, EndpointId, MessageId, NumberId, SenderNameId,
@@ -14,7 +12,6 @@ use sms_core::link::LinkCode;
 use sms_core::phone::E164;
 use sms_core::sender_name::Decision;
 use sms_core::sending::IdempotencyKey;
-use sms_core::{Error, Sms};
 
 use super::dice::Dice;
 use super::talk::Answer;
@@ -23,6 +20,7 @@ use super::world::{State, World};
 
 mod account;
 mod book;
+mod caller;
 mod campaign;
 mod inbox;
 mod look;
@@ -31,6 +29,7 @@ mod sender_name;
 mod webhook;
 
 pub use book::BookDeed;
+pub use caller::Caller;
 pub use campaign::Spread;
 pub use inbox::KeywordDeed;
 pub use webhook::EndpointDeed;
@@ -39,38 +38,6 @@ pub use webhook::EndpointDeed;
 const MOST_ACCOUNTS: usize = 6;
 /// The most numbers the operator has.
 const MOST_NUMBERS: usize = 8;
-
-/// What a deed works with.
-#[derive(Debug, Clone)]
-pub struct Caller {
-    /// The world.
-    pub world: Arc<World>,
-    /// The replica that serves it.
-    pub sms: Sms,
-}
-
-impl Caller {
-    /// The answer, if there is one. An error must be an expected one, or say that the store failed.
-    fn expect<T>(&self, call: &str, answer: Result<T, Error>, codes: &[&str]) -> Option<T> {
-        match answer {
-            Ok(answer) => Some(answer),
-            Err(error) => {
-                let failed = error.code() == "unavailable" && self.world.is_shaken();
-                if !failed && !codes.contains(&error.code()) {
-                    self.world.check(Err(format!("{call} failed: {}: {error}", error.code())));
-                }
-                None
-            }
-        }
-    }
-
-    /// Checks a condition on an answer, unless the store failed on the way to it.
-    fn must(&self, holds: bool, words: impl FnOnce() -> String) {
-        if !holds && !self.world.is_shaken() {
-            self.world.check(Err(words()));
-        }
-    }
-}
 
 /// Something a user or the operator does.
 #[derive(Debug, Clone)]

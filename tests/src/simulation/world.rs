@@ -15,12 +15,12 @@ use sms_core::clock::{Clock, ManualClock};
 use sms_core::store::Store;
 use sms_core::time::Timestamp;
 
+use super::air::Air;
 use super::dice::Dice;
 use super::executor::TaskId;
 use super::model::{Check, Model, Moment};
-use super::network::Air;
-use super::receiver::Visits;
 use super::trace::{Detail, Line, Trace};
+use super::visits::Visits;
 
 /// Whether faults occur.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

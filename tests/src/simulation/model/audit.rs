@@ -11,8 +11,8 @@ use sms_core::page::{Limit, OffsetRequest, Page, PageRequest};
 use sms_core::phone::E164;
 use sms_core::store::StoreError;
 
-use super::account::amount;
-use super::text::is_open;
+use super::record::amount;
+use super::record::is_open;
 use super::{AccountModel, Check, Model, Moment, read};
 
 impl Model {

@@ -1,7 +1,5 @@
 //! Campaigns: what a launch costs and creates, which can be cancelled, and the expected counts.
 
-use std::collections::BTreeSet;
-
 use sms_core::account::Mode;
 use sms_core::campaign::cancel::{CancelPlan, CancelRefused, SweepPlan, Swept};
 use sms_core::campaign::launch::{LaunchPlan, LaunchRefused};
@@ -17,24 +15,13 @@ use sms_core::route::RouteName;
 use sms_core::store::CommitError;
 use sms_core::time::Timestamp;
 
-use super::account::amount;
 use super::message::Draft;
+use super::record::amount;
 use super::text::TextStep;
-use super::{AccountModel, Check, Commit, Model, Moment, read};
+use super::{AccountModel, CampaignModel, Check, Commit, Model, Moment, TextModel, read};
 
 /// How many recipients one request of a test key may have.
 const MOST_OF_A_TEST: usize = 50;
-
-/// The expected state of a launched campaign.
-#[derive(Debug)]
-pub struct CampaignModel {
-    /// Whose it is.
-    pub account: AccountId,
-    /// Its messages, oldest first.
-    pub texts: BTreeSet<MessageId>,
-    /// Whether it was cancelled.
-    pub cancelled: bool,
-}
 
 /// What a launch asked the store to commit.
 #[derive(Debug, Clone)]
@@ -192,7 +179,7 @@ impl Model {
     ) -> Check {
         let own = self.campaigns.get(&plan.campaign).filter(|own| own.account == plan.account);
         let open = own.is_some_and(|own| {
-            let is_open = |id| self.texts.get(id).is_some_and(super::text::TextModel::is_open);
+            let is_open = |id| self.texts.get(id).is_some_and(TextModel::is_open);
             !own.cancelled && own.texts.iter().any(is_open)
         });
         ensure!(answer.is_ok() == open, "cancelling {own:?} answers {answer:?}");

@@ -10,8 +10,7 @@ use sms_core::route::OutboundText;
 use sms_core::time::Timestamp;
 
 use super::text::TextStep;
-use super::{Check, Commit, Model, Moment, read};
-use crate::simulation::executor::TaskId;
+use super::{Check, Claim, Commit, Model, Moment, read};
 
 /// A worker's request to claim messages.
 #[derive(Debug, Clone)]
@@ -26,17 +25,6 @@ pub struct ClaimSeen {
     pub until: Timestamp,
     /// Ids for what the claim creates.
     pub ids: Ids,
-}
-
-/// The messages that a worker claimed.
-#[derive(Debug, Clone)]
-pub struct Claim {
-    /// The task that asked.
-    pub task: TaskId,
-    /// The step in which it got them.
-    pub step: u64,
-    /// The messages as claimed, and how often the worker handed each to a route.
-    pub texts: BTreeMap<MessageId, (OutboundText, u32)>,
 }
 
 impl Model {

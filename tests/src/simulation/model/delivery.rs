@@ -13,34 +13,11 @@ use sms_core::webhook::delivery::{Delivery, DeliveryError};
 use sms_core::webhook::endpoint::{DisabledReason, Endpoint, Power};
 use sms_core::webhook::sender::WebhookRequest;
 
-use super::{Check, Model, Moment, read};
+use super::{Check, DeliveryModel, Model, Moment, read};
 
 /// Minutes between one attempt's end and the next attempt.
 const RETRY_MINUTES: [u64; 6] = [1, 5, 30, 120, 360, 720];
 const FAILURES_TO_SWITCH_OFF: u32 = 100;
-
-/// The expected state of a delivery.
-#[derive(Debug)]
-pub struct DeliveryModel {
-    /// As last compared.
-    pub last: Delivery,
-    /// Requests that the receiver got.
-    pub seen: u32,
-    /// Retries by hand.
-    pub by_hand: u32,
-}
-
-impl DeliveryModel {
-    /// A new delivery.
-    pub fn new(last: Delivery) -> Self {
-        Self { last, seen: 0, by_hand: 0 }
-    }
-
-    fn claimable_at(&self) -> Option<Timestamp> {
-        let pending = self.last.status == DeliveryStatus::Pending;
-        pending.then_some(self.last.leased_until.max(self.last.next_attempt_at)).flatten()
-    }
-}
 
 impl Model {
     /// A delivery of the model.

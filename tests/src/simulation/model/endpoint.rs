@@ -2,31 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use sms_core::event::EventType;
-use sms_core::ids::{AccountId, DeliveryId, EndpointId};
+use sms_core::ids::{AccountId, EndpointId};
 use sms_core::time::Timestamp;
 use sms_core::webhook::DeliveryStatus;
 use sms_core::webhook::endpoint::{Endpoint, EndpointChange, Power};
 
-use super::{Check, Model, Moment, read};
+use super::{Check, EndpointModel, Model, Moment, read};
 
 const MOST_ENDPOINTS: usize = 10;
-
-/// The expected state of an endpoint.
-#[derive(Debug)]
-pub struct EndpointModel {
-    /// As last compared.
-    pub last: Endpoint,
-    /// Its deliveries.
-    pub deliveries: BTreeSet<DeliveryId>,
-}
-
-impl EndpointModel {
-    /// Whether events of this type make deliveries to it.
-    pub fn hears_of(&self, kind: EventType) -> bool {
-        self.last.power == Power::On && self.last.events.contains(&kind)
-    }
-}
 
 impl Model {
     /// An endpoint was made, or refused.

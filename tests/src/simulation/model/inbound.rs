@@ -17,8 +17,7 @@ use sms_core::time::Timestamp;
 
 use super::commit::Owed;
 use super::message::Draft;
-use super::text::TextModel;
-use super::{Check, Commit, Model, Moment};
+use super::{Check, Commit, Model, Moment, PartsModel, TextModel};
 use crate::simulation::measure::measure;
 use crate::simulation::talk::{Answer, first_word};
 
@@ -34,25 +33,6 @@ pub(super) struct Arrival<'a> {
     pub route: &'a RouteName,
     pub at: Timestamp,
     pub ids: &'a Ids,
-}
-
-/// The segments of a message that arrived.
-#[derive(Debug, Clone)]
-pub struct PartsModel {
-    /// Whether the message was complete.
-    joined: bool,
-    /// The bodies of the segments.
-    parts: BTreeMap<u8, String>,
-    /// The route that brought the first segment.
-    route: RouteName,
-    /// When the first segment arrived.
-    first_at: Timestamp,
-}
-
-impl PartsModel {
-    fn words(&self) -> String {
-        self.parts.values().map(String::as_str).collect()
-    }
 }
 
 impl Model {

@@ -7,7 +7,7 @@ use sms_core::message::Message;
 use sms_core::number::store::NumberCreated;
 use sms_core::number::{Holder, Number};
 
-use super::account::amount;
+use super::record::amount;
 use super::{Check, Model, OwnNumber};
 
 impl Model {

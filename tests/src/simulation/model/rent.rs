@@ -8,7 +8,7 @@ use sms_core::ids::{AccountId, NumberId};
 use sms_core::number::rent::{RentScope, RentsCharged};
 use sms_core::time::Timestamp;
 
-use super::account::amount;
+use super::record::amount;
 use super::{Check, Model, Moment, OwnNumber, read};
 
 const THIRTY_DAYS: Duration = Duration::from_hours(30 * 24);

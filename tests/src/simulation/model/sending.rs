@@ -17,10 +17,10 @@ use sms_core::sending::{IdempotencyKey, SendPlan};
 use sms_core::store::CommitError;
 use sms_core::time::Timestamp;
 
-use super::account::amount;
 use super::message::Draft;
-use super::text::TextModel;
-use super::{Check, Model, Moment, Reading};
+use super::record::FirstSend;
+use super::record::amount;
+use super::{Check, Model, Moment, Reading, TextModel};
 use crate::simulation::wish::Meaning;
 
 const KEPT_FOR: Duration = Duration::from_hours(7 * 24);
@@ -49,26 +49,6 @@ impl SendSeen {
             texts: plan.messages.iter().map(|text| (text.id, text.to)).collect(),
             at: plan.at,
         }
-    }
-}
-
-/// The first answer to a request with a key.
-#[derive(Debug)]
-pub struct FirstSend {
-    meaning: Option<Meaning>,
-    sent: Sent,
-    at: Timestamp,
-    /// It has expired, so that the store may delete it.
-    fading: bool,
-}
-
-impl FirstSend {
-    fn check_replay(&self, meaning: Option<&Meaning>, sent: &Sent) -> Check {
-        let same = self.meaning.as_ref() == meaning;
-        ensure!(same, "another request was taken for a repeated one");
-        let expected = self.sent.clone().repeated();
-        ensure!(*sent == expected, "a repeated request answers {sent:?} for {expected:?}");
-        Ok(())
     }
 }
 

@@ -9,7 +9,7 @@ use sms_core::receipt::ReceiptStatus;
 use sms_core::route::RouteName;
 use sms_core::service::operator::{NewAccountInput, NumberInput};
 
-use super::Caller;
+use super::caller::Caller;
 
 impl Caller {
     pub(super) async fn account_create(&self, status: AccountStatus, credits: u32) {

@@ -7,7 +7,7 @@ use sms_core::list::join::JoinInput;
 use sms_core::list::{ListChange, ListInput};
 use sms_core::phone::E164;
 
-use super::Caller;
+use super::caller::Caller;
 use crate::simulation::dice::Dice;
 use crate::simulation::model::AccountModel;
 use crate::simulation::wish::person;

@@ -11,7 +11,7 @@ use sms_core::list::join::JoinInput;
 use sms_core::phone::E164;
 use sms_core::time::Timestamp;
 
-use super::Caller;
+use super::caller::Caller;
 use crate::simulation::dice::Dice;
 use crate::simulation::wish::{CAMPAIGN, number, person};
 

@@ -8,7 +8,7 @@ use sms_core::link::LinkCode;
 use sms_core::page::PageRequest;
 use sms_core::phone::E164;
 
-use super::Caller;
+use super::caller::Caller;
 use crate::simulation::dice::Dice;
 use crate::simulation::model::AccountModel;
 use crate::simulation::talk::{KEYWORDS, draw_reply};

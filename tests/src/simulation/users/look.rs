@@ -7,7 +7,7 @@ use sms_core::ids::{AccountId, MessageId};
 use sms_core::message::{MessageFilter, MessageStatus};
 use sms_core::page::{Limit, PageRequest};
 
-use super::Caller;
+use super::caller::Caller;
 
 /// The most pages that are read.
 const MOST_PAGES: usize = 8;

@@ -9,7 +9,8 @@ use sms_core::sending::settle::Replay;
 use sms_core::sending::{IdempotencyKey, Quote, SendRequest, Sent};
 use sms_core::time::Timestamp;
 
-use super::{Caller, Spread};
+use super::caller::Caller;
+use super::campaign::Spread;
 use crate::simulation::wish::{Meaning, Wish};
 
 /// The errors with which a send may be refused.

@@ -4,7 +4,7 @@ use sms_core::account::Mode;
 use sms_core::ids::{AccountId, SenderNameId};
 use sms_core::sender_name::Decision;
 
-use super::Caller;
+use super::caller::Caller;
 
 impl Caller {
     /// Requests a name, and lists all names.

@@ -10,9 +10,9 @@ use sms_core::service::webhook::Rotation;
 use sms_core::webhook::EndpointInput;
 use sms_core::webhook::endpoint::{DisabledReason, EndpointChange, Power};
 
-use super::Caller;
+use super::caller::Caller;
 use crate::simulation::dice::Dice;
-use crate::simulation::receiver::any_url;
+use crate::simulation::visits::any_url;
 
 /// Something done with endpoints.
 #[derive(Debug, Clone)]

@@ -1,0 +1,27 @@
+//! What the model records of each account, message and delivery. Records import no model.
+
+mod account;
+mod book;
+mod campaign;
+mod claim;
+mod delivery;
+mod endpoint;
+mod first_send;
+mod inbox;
+mod parts;
+mod reading;
+mod text;
+
+pub use account::AccountModel;
+pub(crate) use account::amount;
+pub use book::BookModel;
+pub use campaign::CampaignModel;
+pub use claim::Claim;
+pub use delivery::DeliveryModel;
+pub use endpoint::EndpointModel;
+pub use first_send::FirstSend;
+pub use inbox::{InboxModel, Thread};
+pub use parts::PartsModel;
+pub use reading::Reading;
+pub use text::TextModel;
+pub(crate) use text::is_open;

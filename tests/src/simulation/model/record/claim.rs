@@ -1,0 +1,19 @@
+//! What a worker holds.
+
+use std::collections::BTreeMap;
+
+use sms_core::ids::MessageId;
+use sms_core::route::OutboundText;
+
+use crate::simulation::executor::TaskId;
+
+/// The messages that a worker claimed.
+#[derive(Debug, Clone)]
+pub struct Claim {
+    /// The task that asked.
+    pub task: TaskId,
+    /// The step in which it got them.
+    pub step: u64,
+    /// The messages as claimed, and how often the worker handed each to a route.
+    pub texts: BTreeMap<MessageId, (OutboundText, u32)>,
+}
