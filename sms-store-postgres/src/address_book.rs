@@ -220,8 +220,7 @@ async fn remove(
     Ok(())
 }
 
-/// A statement about contacts, whose account is `$1`: the columns that change stand between two
-/// texts.
+/// A statement about contacts of the account `$1`. Their columns stand between two pieces of SQL.
 macro_rules! contacts_query {
     ($account:expr, $before:literal, $contacts:expr, $after:literal) => {
         rows_query!(
@@ -311,7 +310,7 @@ async fn join(
     Ok(())
 }
 
-/// Removes a contact from a list; false when it was not on it.
+/// Removes a contact from a list. Returns false if it was not on the list.
 pub(crate) async fn leave(
     connection: &mut PgConnection,
     account: AccountId,

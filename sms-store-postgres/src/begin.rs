@@ -18,7 +18,8 @@ pub(crate) async fn begin(pool: &PgPool) -> PgResult<Transaction<'static, Postgr
 pub(crate) const MOST_TRIES: usize = 3;
 
 /// Runs a command again after a conflict: a serialisation failure, a deadlock, or a key that
-/// another transaction has just inserted. The command is an expression, evaluated anew each time.
+/// another transaction has just inserted. The command is an expression that is evaluated again each
+/// time.
 macro_rules! again_on_conflict {
     ($command:expr) => {{
         let mut tries = 1;

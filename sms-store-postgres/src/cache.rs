@@ -17,7 +17,7 @@ use sms_core::sender_name::SenderName;
 /// A revoked key must be refused everywhere within 5 s. The last second is for the read that fills
 /// an entry.
 const MAX_AGE: Duration = Duration::from_secs(4);
-/// When a cache has so many entries, all are dropped.
+/// When a cache has this many entries, all are dropped.
 const MOST_ENTRIES: usize = 100_000;
 
 /// The values that requests read.

@@ -8,7 +8,7 @@
 //! The error is at most half the round trip of the measurement, plus the drift between the two
 //! clocks until the next one ten seconds later (2 ms at 200 parts in a million).
 //!
-//! A task of the clock's own measures every ten seconds, for as long as the clock exists.
+//! A task measures every ten seconds, for as long as the clock exists.
 
 use std::convert::Infallible;
 use std::fmt;

@@ -19,9 +19,9 @@ use crate::store::PgStore;
 /// How a store connects.
 #[derive(Debug, Clone)]
 pub struct PgSettings {
-    /// The most connections of the store, but for those that commit sends and launch campaigns,
-    /// two each. A program that also wakes others and shares the rate limit with them has three
-    /// more: one that listens, two for the rate limit.
+    /// The most connections in the store's pool. Outside the pool, up to three more commit sends
+    /// and up to two launch campaigns. A program that also exchanges wake-ups and shares the rate
+    /// limit has three more: one that listens, and two for the rate limit.
     pub connections: u32,
 }
 
@@ -37,7 +37,7 @@ impl PgStore {
     ///
     /// # Errors
     ///
-    /// When the address is invalid, or no server answers there.
+    /// If the address is invalid or no server answers there.
     pub async fn connect(url: &str, settings: PgSettings) -> Result<Self, ConnectFailed> {
         let options: PgConnectOptions = url.parse().map_err(ConnectFailed::new)?;
         // No program may keep a transaction or a lock for long: a stuck one would stop the others.
@@ -73,8 +73,8 @@ impl PgStore {
         self.pool.close().await;
     }
 
-    /// Runs the migrations that the database lacks. Several programs may call it at once: one does
-    /// the work, the others wait.
+    /// Runs the migrations that the database lacks. Several programs may call it concurrently: one
+    /// does the work, the others wait.
     ///
     /// # Errors
     ///

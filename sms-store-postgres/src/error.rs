@@ -39,13 +39,13 @@ impl ConnectFailed {
     }
 }
 
-/// What a helper of this crate answers with.
+/// The result of this crate's functions.
 pub(crate) type PgResult<T> = Result<T, PgError>;
 
 /// Why something could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PgError {
-    /// The database refused a statement and undid its transaction.
+    /// The database refused a statement and rolled its transaction back.
     #[error("SQLSTATE {state}, constraint {}", constraint.as_deref().unwrap_or("none"))]
     Refused {
         /// The database's code.
@@ -68,7 +68,7 @@ pub(crate) enum PgError {
     /// Another commit changed what this transaction read.
     #[error("another commit changed what was read")]
     Overtaken,
-    /// A row holds what the code cannot read.
+    /// A row holds a value that the code cannot read.
     #[error(transparent)]
     Row(#[from] UnreadableRow),
     /// A row that must be there is not.
@@ -82,7 +82,7 @@ pub(crate) enum PgError {
     Driver(sqlx::Error),
 }
 
-/// A row that holds what the code cannot read.
+/// A row with a value that the code cannot read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) struct UnreadableRow {
     column: String,
@@ -147,7 +147,7 @@ impl PgError {
         self
     }
 
-    /// The core's error, which says what was being done.
+    /// The core's error, which names the operation.
     pub(crate) fn during(self, doing: &'static str) -> StoreError {
         let is_passing = self.is_passing();
         let source = Some(Box::new(self) as _);
@@ -193,7 +193,7 @@ impl PgError {
     }
 }
 
-/// The five characters by which the database says what went wrong.
+/// The five characters of the database's error code (SQLSTATE).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SqlState(String);
 
@@ -227,7 +227,7 @@ impl SqlState {
     }
 }
 
-/// Turns errors of this crate and of the driver into the core's, saying what was being done. `?`
+/// Turns errors of this crate and of the driver into the core's, which name the operation. `?`
 /// turns the core's into that of a command which can also be refused.
 pub(crate) trait Context<T> {
     fn context(self, doing: &'static str) -> Result<T, StoreError>;
@@ -244,8 +244,8 @@ fn cause(error: &StoreError) -> Option<&PgError> {
     source.as_ref()?.downcast_ref()
 }
 
-/// Whether the database could not be reached, so that the outcome may be unknown. What it refused
-/// itself, it has undone.
+/// Whether the database could not be reached, so that the outcome may be unknown. What the database
+/// refused, it has rolled back.
 pub(crate) fn is_gone(error: &StoreError) -> bool {
     matches!(error, StoreError::Unavailable { .. }) && cause(error).is_none_or(PgError::is_gone)
 }

@@ -169,7 +169,7 @@ impl ListStore for PgStore {
                  SELECT contact_id FROM contact_list_member
                  WHERE account_id = $1 AND list_id = $2 AND contact_id > $3
                  ORDER BY contact_id LIMIT $4) AS m
-             -- One by one: the planner would rather read the contacts of all accounts.
+             -- One by one: otherwise the planner reads the contacts of all accounts.
              CROSS JOIN LATERAL (",
             select_contacts!(),
             "WHERE c.account_id = $1 AND c.id = m.contact_id LIMIT 1) AS c

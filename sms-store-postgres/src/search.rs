@@ -1,7 +1,7 @@
-//! Finds words in bodies, newest message first: the newest messages one by one, then only the spans
-//! whose signatures say that they may have the words. The core decides whether a body has the
-//! words, so that every store finds the same; the database only leaves out bodies that cannot have
-//! them.
+//! Finds words in bodies, newest message first. A search reads the newest messages one by one, then
+//! only the spans whose signatures say that they may have the words. The core decides whether a
+//! body has the words, so that every store finds the same; the database only leaves out bodies that
+//! cannot have them.
 
 use sms_core::ids::AccountId;
 use sms_core::message::filter::body_has;

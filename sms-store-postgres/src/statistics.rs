@@ -43,7 +43,7 @@ impl StatisticsStore for PgStore {
         periods: &[Period],
     ) -> Result<Vec<Counts>, StoreError> {
         let doing = "reading statistics";
-        // Planned anew each time: the best plan depends on the sizes of the tables, which change.
+        // Planned for each call: the best plan depends on the sizes of the tables, which change.
         let query = within(account, periods).persistent(false);
         let rows = query.fetch_all(&self.pool).await.context(doing)?;
         let mut all = vec![Counts::default(); periods.len()];
@@ -113,7 +113,7 @@ fn read(row: &PgRow) -> PgResult<Counts> {
     Ok(counts)
 }
 
-/// Adds some changes to the totals. Any number of programs may do so at once: each takes other
+/// Adds some changes to the totals. Any number of programs may do so concurrently: each takes other
 /// rows, and all lock totals in the same order.
 async fn fold(pool: &PgPool, limit: usize) -> Result<usize, StoreError> {
     let doing = "folding statistics";

@@ -1,5 +1,5 @@
 //! The store: its connections, its lanes of group commits and its caches. Each noun implements its
-//! trait in a file of its own, and [`connect`](crate::connect) starts the lanes.
+//! trait in a separate file, and [`connect`](crate::connect) starts the lanes.
 
 use std::fmt;
 use std::sync::Arc;

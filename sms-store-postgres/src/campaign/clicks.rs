@@ -1,4 +1,4 @@
-//! Hits on the links of campaigns.
+//! Clicks on the links of campaigns.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! What the commits that write messages keep of conversations: the newest message, how many are
-//! unread, and when a number was answered automatically.
+//! The data of conversations that commits of messages update: the newest message, the number of
+//! unread ones, and the times of automatic replies.
 
 use std::collections::BTreeMap;
 

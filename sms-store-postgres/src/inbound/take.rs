@@ -1,4 +1,4 @@
-//! Takes a message in: finds whose it is, settles it, and writes what it sets off.
+//! Accepts an inbound message: finds its account, settles it, and writes its effects.
 
 use sms_core::account::Mode;
 use sms_core::ids::AccountId;

@@ -1,4 +1,4 @@
-//! Counts hits on links. Hits that come at about the same time share a commit.
+//! Counts clicks on links. Clicks that arrive at about the same time share a commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! The query of a list of messages.
+//! The query for a list of messages.
 
 use sms_core::ids::{AccountId, MessageId, MessageKind};
 use sms_core::message::filter::Search;

@@ -1,4 +1,4 @@
-//! Records receipts. Those that come at about the same time share a commit.
+//! Records receipts. Receipts that arrive at about the same time share a commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 

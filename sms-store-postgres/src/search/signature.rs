@@ -1,9 +1,9 @@
-//! A Bloom filter of the runs of characters in the bodies of some messages. It may say that words
-//! are there which are not, never that words are absent which are there.
+//! A Bloom filter over the runs of characters in the bodies of some messages. It may report words
+//! that are absent, but never misses words that are present.
 
 /// How many bits a signature has. Stored signatures depend on it and on everything below.
 const BITS: usize = 1_920 * 8;
-/// A signature with so many bits set excludes too little to take in more bodies.
+/// A signature with this many bits set excludes too little to add more bodies.
 const FULL: usize = BITS / 2;
 /// The lengths of the runs, in characters: short ones for short words, long ones because they are
 /// rare.
