@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_read_is_remembered_until_it_is_forgotten() {
+    fn a_cached_value_stays_until_it_is_dropped() {
         let cache = Cache::new();
         let ticket = cache.get(&1).unwrap_err();
         cache.put(ticket, 1, "one");
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_before_a_change_is_not_remembered_after_it() {
+    fn a_value_read_before_a_change_is_not_cached_after_it() {
         let cache = Cache::new();
         let ticket = cache.get(&1).unwrap_err();
         cache.forget_where(|_| true);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_comes_of_age_from_when_its_read_began() {
+    fn the_age_of_an_entry_counts_from_the_start_of_its_read() {
         let cache = Cache::new();
         let Err(ticket) = cache.get(&1) else { panic!("nothing is there") };
         let long_ago = Instant::now().checked_sub(MAX_AGE).unwrap();

@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stopwatch_may_stand_anywhere_and_the_databases_time_is_shown() {
+    fn the_clock_shows_the_databases_time_wherever_the_stopwatch_starts() {
         for offset in [0, 7, 3_600, 1_795_244_830] {
             let rig = Rig::new(offset * SECOND);
             assert_eq!(i128::from(rig.pass(0)), offset * 1_000);
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_behind_is_right_at_once() {
+    fn a_clock_that_is_behind_jumps_forward_at_once() {
         let rig = Rig::new(100 * SECOND);
         rig.dial.correct(Sample { offset: 103 * SECOND, error: 1 });
         assert_eq!(rig.pass(1_000), 104_000);
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn looking_often_does_not_hold_a_slowed_clock_up() {
+    fn frequent_readings_do_not_delay_a_slowed_clock() {
         let rig = Rig::new(0);
         rig.dial.correct(Sample { offset: -SECOND, error: 1 });
         for _ in 0..1_001 {

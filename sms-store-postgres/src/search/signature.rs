@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn every_part_of_every_body_is_found_whatever_its_case() {
+    fn every_piece_of_every_body_is_found_in_any_case() {
         let bodies = ["Your TABLE is ready", "Soirée au CAFÉ", "Ваш СТОЛ готов", "ΟΔΟΣ", "İ"];
         let signature = of(&bodies);
         for body in bodies.map(str::to_lowercase) {
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_any_length_that_no_body_has_are_told_apart() {
+    fn a_signature_excludes_absent_words_of_any_length() {
         let signature = of(&["your table is ready", "see you at noon"]);
         for words in ["q", "zz", "xyz", "qqqq", "wednesday", "583920"] {
             assert!(!says_yes(&signature, words), "{words}");
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn signatures_stay_what_they_were_when_they_were_stored() {
+    fn signatures_stay_compatible_with_stored_ones() {
         assert_eq!(bits_of("a"), KNOWN);
     }
 

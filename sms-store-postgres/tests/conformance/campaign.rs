@@ -96,7 +96,7 @@ async fn long_list(rig: &Rig, url: &str) {
         let mut sent = 0;
         while !launched.load(Ordering::SeqCst) {
             let request = SendRequest::new("x").to(person(1).to_string());
-            handle.send(request).await.expect("the account is not held up");
+            handle.send(request).await.expect("the other account is not delayed");
             sent += 1;
         }
         sent

@@ -30,7 +30,7 @@ async fn taken_once(rig: &Rig, url: &str) {
     // As if the number were restored from an old backup.
     let mut connection = PgConnection::connect(url).await.expect("the server answers");
     let forget = "UPDATE number SET rental_charged_at = NULL, next_rent_at = assigned_at";
-    connection.execute(AssertSqlSafe(forget)).await.expect("the server does it");
+    connection.execute(AssertSqlSafe(forget)).await.expect("the statement runs");
     connection.close().await.expect("the connection ends");
     assert!(matches!(charge().await, Err(StoreError::Internal { .. })));
     assert_eq!((rig.balance(&account).await, rig.ledger(account.id).await.len()), (70, 2));

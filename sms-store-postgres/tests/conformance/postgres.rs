@@ -58,7 +58,7 @@ async fn connect(url: &str) -> PgConnection {
 
 async fn run(url: &str, sql: impl Into<String>) {
     let mut connection = connect(url).await;
-    connection.execute(AssertSqlSafe(sql.into())).await.expect("the server does it");
+    connection.execute(AssertSqlSafe(sql.into())).await.expect("the statement runs");
     connection.close().await.expect("the connection ends");
 }
 
@@ -180,7 +180,7 @@ async fn large_sends_hold_up_nobody(rig: &Rig, url: &str) {
     assert!(waiting.iter().all(|large| !large.is_finished()));
     blocker.let_go().await;
     for answers in join_all(waiting).await {
-        let answers = answers.expect("it ends");
+        let answers = answers.expect("it finishes in time");
         let texts = answers.into_iter().map(|sent| sent.expect("accepted").messages.len());
         assert_eq!(texts.sum::<usize>(), 6_000);
     }
@@ -210,12 +210,12 @@ async fn receipts_share_a_commit(rig: &Rig, url: &str) {
         assert!(matches!(all_recorded(answers)[..], [Recorded::Changed(_)]));
     }
     for answers in join_all(first).await {
-        all_recorded(answers.expect("it ends"));
+        all_recorded(answers.expect("it finishes in time"));
     }
     let commits =
         count(url, "SELECT count(DISTINCT xmin::text) FROM message WHERE status = 'delivered'")
             .await;
-    assert_eq!(commits, 3, "two that had to wait, and one for all the others");
+    assert_eq!(commits, 3, "two for the locked messages, and one for all the others");
 }
 
 /// A connection that holds locks until [`Blocker::let_go`].

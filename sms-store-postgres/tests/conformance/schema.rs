@@ -24,7 +24,7 @@ pub(crate) const TESTS: &[(&str, Act)] = &[
 
 async fn run(url: &str, sql: String) {
     let mut connection = PgConnection::connect(url).await.expect("the server answers");
-    connection.execute(AssertSqlSafe(sql)).await.expect("the server does it");
+    connection.execute(AssertSqlSafe(sql)).await.expect("the statement runs");
     connection.close().await.expect("the connection ends");
 }
 

@@ -59,7 +59,7 @@ async fn write(connection: &mut PgConnection, account: AccountId, texts: &[Text]
     .bind(texts.iter().map(|text| text.body.as_str()).collect::<Vec<_>>())
     .execute(connection)
     .await
-    .expect("the texts are written");
+    .expect("the messages are written");
 }
 
 /// All messages that pass a filter, read in pages.

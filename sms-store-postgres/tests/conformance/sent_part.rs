@@ -77,7 +77,7 @@ fn reporting(rig: &Rig, plans: Vec<ReportPlan>) -> JoinHandle<Vec<Reported>> {
 
 async fn run(url: &str, sql: &'static str) {
     let mut connection = PgConnection::connect(url).await.expect("the server answers");
-    connection.execute(sql).await.expect("the server does it");
+    connection.execute(sql).await.expect("the statement runs");
     connection.close().await.expect("the connection ends");
 }
 
@@ -91,9 +91,9 @@ async fn report_waits(rig: &Rig, url: &str) {
     let reported = reporting(rig, vec![plan(rig, "a", Delivered), plan(rig, "b", ABSENT)]);
     wait_for_locks(url, 2).await;
     blocker.let_go().await;
-    let recorded = recorded.await.expect("it ends");
+    let recorded = recorded.await.expect("it finishes in time");
     assert_eq!(recorded, [OutcomeRecorded::Done(MessageStatus::Sent)]);
-    let reported = reported.await.expect("it ends");
+    let reported = reported.await.expect("it finishes in time");
     assert!(matches!(&reported[..], [Reported::Changed(_), Reported::Early]), "{reported:?}");
     assert_eq!(rig.status(&account, texts[0]).await, MessageStatus::Delivered);
 }
@@ -111,8 +111,8 @@ async fn record_waits(rig: &Rig, url: &str) {
     let recorded = recording(rig, vec![submitted(rig, &hand, texts[0], &["a"])]);
     wait_for_locks(url, 2).await;
     blocker.let_go().await;
-    assert_eq!(reported.await.expect("it ends"), [Reported::Early, Reported::Early]);
-    let recorded = recorded.await.expect("it ends");
+    assert_eq!(reported.await.expect("it finishes in time"), [Reported::Early, Reported::Early]);
+    let recorded = recorded.await.expect("it finishes in time");
     assert_eq!(recorded, [OutcomeRecorded::Done(MessageStatus::Delivered)]);
     assert_eq!(report(rig, "a", Delivered).await, Reported::Repeat);
 }
@@ -129,7 +129,7 @@ async fn id_moves(rig: &Rig, url: &str) {
     wait_for_locks(url, 1).await;
     rig.record_all(vec![submitted(rig, &hand, texts[1], &["a"])]).await;
     blocker.let_go().await;
-    let reported = reported.await.expect("it ends");
+    let reported = reported.await.expect("it finishes in time");
     assert!(matches!(&reported[..], [Reported::Changed(_)]), "{reported:?}");
     assert_eq!(rig.status(&account, texts[0]).await, MessageStatus::Sent);
     assert_eq!(rig.status(&account, texts[1]).await, MessageStatus::Delivered);

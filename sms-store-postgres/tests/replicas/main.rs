@@ -48,7 +48,7 @@ impl Database {
     {
         let mut connection = self.connect().await;
         let row = sqlx::query(AssertSqlSafe(sql.to_owned())).fetch_one(&mut connection).await;
-        let answer = row.expect("the server does it").get(0);
+        let answer = row.expect("the statement runs").get(0);
         connection.close().await.expect("the connection ends");
         answer
     }
@@ -57,7 +57,7 @@ impl Database {
     pub(crate) async fn run(&self, sql: &str) {
         let mut connection = self.connect().await;
         let run = connection.execute(AssertSqlSafe(sql.to_owned())).await;
-        run.expect("the server does it");
+        run.expect("the statement runs");
         connection.close().await.expect("the connection ends");
     }
 
@@ -73,5 +73,5 @@ fn cluster() -> &'static Cluster {
 
 /// Waits for something that must happen, but not forever.
 pub(crate) async fn bounded<T>(wait: impl Future<Output = T>) -> T {
-    timeout(Duration::from_secs(20), wait).await.expect("it comes within twenty seconds")
+    timeout(Duration::from_secs(20), wait).await.expect("it happens within twenty seconds")
 }
