@@ -54,7 +54,7 @@ impl fmt::Debug for Details {
 impl Details {
     /// These details, replaced by those of `newer` where `newer` has a value.
     #[must_use]
-    pub fn overlaid_with(mut self, newer: &Self) -> Self {
+    pub(crate) fn overlaid_with(mut self, newer: &Self) -> Self {
         let Self { first_name, last_name, email, notes, custom } = newer;
         for (mine, given) in [
             (&mut self.first_name, first_name),

@@ -71,7 +71,11 @@ impl Number {
 /// otherwise a shared number, otherwise its newest dedicated number even if that is offline.
 ///
 /// Of several shared numbers it is the oldest, so that recipients always see the same one.
-pub fn sending_number(numbers: &[Number], account: AccountId, now: Timestamp) -> Option<&Number> {
+pub(crate) fn sending_number(
+    numbers: &[Number],
+    account: AccountId,
+    now: Timestamp,
+) -> Option<&Number> {
     let own = || numbers.iter().filter(|number| number.holder == Holder::Dedicated(account));
     let shared = || numbers.iter().filter(|number| number.holder == Holder::Shared);
     own()

@@ -44,7 +44,7 @@ scenarios! { Contact;
         let made = rig.contact(&account, &input).await;
         assert_eq!((made.phone, made.opted_out), (person(1), false));
         assert_eq!((made.created_at, made.updated_at), (rig.now(), rig.now()));
-        assert_eq!(input.checked().expect("right").1, made.details);
+        assert_eq!(input.checked().expect("right").details, made.details);
         assert_eq!(rig.contact_now(&made).await, Some((made.clone(), vec![])));
         let bare = rig.contact(&account, &ContactInput::new(person(2).to_string())).await;
         assert_eq!(rig.contact_now(&bare).await, Some((bare, vec![])));

@@ -29,7 +29,8 @@ pub fn with_fields(n: u16, names: &[&str]) -> ContactInput {
 impl Rig {
     /// A plan to make a contact.
     pub fn create_plan(&self, account: &Account, input: &ContactInput) -> CreatePlan {
-        let (phone, details) = input.checked().expect("the contact is right");
+        let checked = input.checked().expect("the contact is right");
+        let (phone, details) = (checked.phone, checked.details);
         CreatePlan { account: account.id, id: self.id(), phone, details, at: self.now() }
     }
 

@@ -41,7 +41,7 @@ impl AccountStatus {
     }
 
     /// Whether an account with this status may send messages of this mode.
-    pub fn may_send(self, mode: Mode) -> Result<(), MayNotSend> {
+    pub(crate) fn may_send(self, mode: Mode) -> Result<(), MayNotSend> {
         match (self, mode) {
             (Self::Active, _) | (Self::Pending, Mode::Test) => Ok(()),
             (Self::Pending, Mode::Live) => Err(MayNotSend::Pending),

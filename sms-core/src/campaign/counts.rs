@@ -127,7 +127,7 @@ impl CountChanges {
     }
 
     /// One delta for each campaign whose counts changed.
-    pub fn into_deltas(self) -> Vec<CountDelta> {
+    pub(crate) fn into_deltas(self) -> Vec<CountDelta> {
         let changes = |delta: &CountDelta| delta.by != [0; STATUSES] || delta.settled_at.is_some();
         self.0.into_values().filter(changes).collect()
     }

@@ -10,7 +10,7 @@ use crate::time::{Timestamp, london};
 /// Quiet hours include their start and exclude their end; equal times mean no quiet hours. If the
 /// change of clocks skips a start or an end, the time of the change counts. If clocks show it
 /// twice, the first counts.
-pub fn quiet_until(hours: QuietHours, at: Timestamp) -> Option<Timestamp> {
+pub(crate) fn quiet_until(hours: QuietHours, at: Timestamp) -> Option<Timestamp> {
     let mut end = window_end(hours, at)?;
     // If clocks skip an end and the next start, two windows become one.
     while let Some(later) = window_end(hours, end) {

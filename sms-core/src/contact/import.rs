@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::book::{BookChange, BookFacts, BookPlan, BookQuestion, BookRefused};
 use super::custom::MAX_FIELDS;
-use super::input::ContactInput;
+use super::input::{CheckedContact, ContactInput};
 use super::{Contact, Details};
 use crate::error::FieldError;
 use crate::ids::{AccountId, ContactId, Ids, ListId};
@@ -42,7 +42,7 @@ impl ImportRow {
     /// Reads a row. An invalid row does not affect the others.
     pub fn of(input: ContactInput) -> Self {
         match input.checked() {
-            Ok((phone, details)) => Self::Contact(phone, details),
+            Ok(CheckedContact { phone, details }) => Self::Contact(phone, details),
             Err(errors) => {
                 let number = match parse_uk_mobile(&input.phone) {
                     Ok(number) => Some(number),

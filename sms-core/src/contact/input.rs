@@ -49,23 +49,23 @@ impl ContactInput {
     }
 
     /// The number and details, or every rule that the input breaks.
-    pub fn checked(&self) -> Result<(E164, Details), Vec<FieldError>> {
+    pub fn checked(&self) -> Result<CheckedContact, Vec<FieldError>> {
         let Self { phone, first_name, last_name, email, notes, custom } = self;
         let mut errors = Vec::new();
         let number = check_phone(phone, &mut errors);
         check_texts([first_name, last_name, email, notes].map(Option::as_deref), &mut errors);
         errors.extend(custom::check(custom));
         match number {
-            Some(number) if errors.is_empty() => Ok((
-                number,
-                Details {
+            Some(phone) if errors.is_empty() => Ok(CheckedContact {
+                phone,
+                details: Details {
                     first_name: value_of(first_name.as_deref()),
                     last_name: value_of(last_name.as_deref()),
                     email: value_of(email.as_deref()),
                     notes: value_of(notes.as_deref()),
                     custom: custom::given(custom),
                 },
-            )),
+            }),
             _ => Err(errors),
         }
     }
@@ -83,6 +83,16 @@ setters! { ContactInput {
     /// Sets the custom fields.
     custom(fields: impl Into<CustomInput>) = fields.into();
 } }
+
+/// The number and the details of a [`ContactInput`] that breaks no rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CheckedContact {
+    /// The number.
+    pub phone: E164,
+    /// What is known about the person.
+    pub details: Details,
+}
 
 /// A change of a contact as given in a request. `None` keeps a value; `Some(None)` and a blank text
 /// clear it.
@@ -276,7 +286,7 @@ mod tests {
             ..good()
         };
         let details = Details { notes: Some("x".to_owned()), ..Details::default() };
-        assert_eq!(input.checked(), Ok((person(), details)));
+        assert_eq!(input.checked(), Ok(CheckedContact { phone: person(), details }));
     }
 
     #[test]

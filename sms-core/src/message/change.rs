@@ -45,7 +45,7 @@ impl News {
 
     /// The same news with an explanation.
     #[must_use]
-    pub fn with_detail(self, detail: Option<String>) -> Self {
+    pub(crate) fn with_detail(self, detail: Option<String>) -> Self {
         Self { detail: detail.map(|text| tidy_detail(&text)), ..self }
     }
 }
@@ -55,7 +55,7 @@ const MAX_DETAIL: usize = 300;
 
 /// A network's explanation in a form that every store can keep: at most 300 characters, without
 /// control characters.
-pub fn tidy_detail(text: &str) -> String {
+pub(crate) fn tidy_detail(text: &str) -> String {
     text.chars().filter(|character| !character.is_control()).take(MAX_DETAIL).collect()
 }
 

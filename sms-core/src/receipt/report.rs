@@ -98,7 +98,7 @@ impl EarlyReport {
 pub type EarlyReports = BTreeMap<NetworkId, EarlyReport>;
 
 /// The status of the message, given the reports on its segments; `None` while some are missing.
-pub fn of_whole(
+pub(crate) fn of_whole(
     total: usize,
     reports: impl IntoIterator<Item = Option<ReceiptStatus>>,
 ) -> Option<ReceiptStatus> {

@@ -65,7 +65,7 @@ pub enum Outcome {
 }
 
 /// What the simulated network does with a message to this number.
-pub fn outcome_for(number: E164) -> Outcome {
+pub(crate) fn outcome_for(number: E164) -> Outcome {
     match number.digits().checked_sub(BASE) {
         Some(1) => Outcome::Refuse,
         Some(2) => Outcome::Undeliver(ErrorCode::UnknownSubscriber),

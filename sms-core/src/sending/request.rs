@@ -198,7 +198,7 @@ impl SendRequest {
 }
 
 /// Why `at` cannot be a scheduled time; `None` if it can.
-pub fn check_schedule(at: Timestamp, now: Timestamp) -> Option<FieldError> {
+pub(crate) fn check_schedule(at: Timestamp, now: Timestamp) -> Option<FieldError> {
     let message = if at < now.minus(SCHEDULE_GRACE) {
         "schedule_at is in the past"
     } else if at > now.plus(FURTHEST_SCHEDULE) {

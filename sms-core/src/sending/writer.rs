@@ -182,7 +182,7 @@ impl TextWriter {
 
     /// A writer for the same messages that draws no codes for their links.
     #[must_use]
-    pub fn showing_only(self) -> Self {
+    pub(crate) fn showing_only(self) -> Self {
         Self { random: None, ..self }
     }
 
@@ -262,7 +262,7 @@ impl TextWriter {
     }
 
     /// The price of one message, if all cost the same; zero if no message can be sent.
-    pub fn price_for_all(&mut self) -> Option<Credits> {
+    pub(crate) fn price_for_all(&mut self) -> Option<Credits> {
         if self.template.has_fields() {
             return None;
         }

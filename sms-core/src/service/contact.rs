@@ -3,6 +3,7 @@
 use super::AccountHandle;
 use crate::contact::book::{CreatePlan, RemovePlan, UpdatePlan};
 use crate::contact::import::{ImportPlan, ImportRow, Imported, MAX_ROWS};
+use crate::contact::input::CheckedContact;
 use crate::contact::{Contact, ContactFilter, ContactInput, ContactPatch};
 use crate::error::Error;
 use crate::ids::{ContactId, ListId};
@@ -26,7 +27,7 @@ impl AccountHandle {
     /// [`Error::Invalid`] with every bad field; [`Error::ContactExists`] if a contact already has
     /// the number.
     pub async fn contact_create(&self, input: ContactInput) -> Result<Contact, Error> {
-        let (phone, details) = input.checked().map_err(Error::Invalid)?;
+        let CheckedContact { phone, details } = input.checked().map_err(Error::Invalid)?;
         let at = self.sms.now();
         let id = self.sms.ids(at).next();
         let plan = CreatePlan { account: self.id, id, phone, details, at };

@@ -157,7 +157,7 @@ setters! { SummaryRequest {
 /// # Errors
 ///
 /// If `days` is not 1 to 366.
-pub fn days_until(
+pub(crate) fn days_until(
     days: Option<u16>,
     now: Timestamp,
 ) -> Result<Vec<(NaiveDate, Period)>, FieldError> {

@@ -31,12 +31,12 @@ pub fn moment(local: NaiveDateTime) -> Timestamp {
 }
 
 /// The date that clocks in London show at a moment.
-pub fn day_of(at: Timestamp) -> NaiveDate {
+pub(crate) fn day_of(at: Timestamp) -> NaiveDate {
     shown(at).date()
 }
 
 /// The moment at which a day starts in London.
-pub fn beginning_of(day: NaiveDate) -> Timestamp {
+pub(crate) fn beginning_of(day: NaiveDate) -> Timestamp {
     moment(day.and_time(NaiveTime::MIN))
 }
 

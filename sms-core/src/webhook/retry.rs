@@ -33,7 +33,7 @@ impl RetrySchedule {
 
     /// How long to wait after `attempts` have failed; `None` if the delivery is given up. The
     /// jitter adds up to a tenth of the delay, at most a minute, so a retry is never early.
-    pub fn delay_after(&self, attempts: u32, jitter: Jitter) -> Option<Duration> {
+    pub(crate) fn delay_after(&self, attempts: u32, jitter: Jitter) -> Option<Duration> {
         let index = usize::try_from(attempts.checked_sub(1)?).ok()?;
         let delay = *self.0.get(index)?;
         let most = (delay / 10).min(LONGEST_JITTER);
