@@ -178,7 +178,7 @@ impl Message {
     /// An outbound message as it was when it was accepted, which is what a replay of the send
     /// returns.
     #[must_use]
-    pub(crate) fn as_accepted(mut self) -> Self {
+    pub fn as_accepted(mut self) -> Self {
         self.status = MessageStatus::on_acceptance(self.scheduled_at);
         self.error = None;
         self.times = Times::default();
