@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use sms_core::prelude::*;
 use sms_core::receipt::{Receipt, ReceiptStatus};
 use sms_core::route::{
-    HandOver, HandOvers, OutboundText, Route, RouteKind, RouteName, RouteSink, all_at_once,
+    HandOver, HandOvers, OutboundMessage, Route, RouteKind, RouteName, RouteSink, all_at_once,
 };
 use sms_store_memory::MemoryStore;
 
@@ -29,11 +29,11 @@ impl Route for Printer {
 
     fn hand_over<'a>(
         &'a self,
-        texts: &'a [OutboundText],
+        messages: &'a [OutboundMessage],
         _sink: &'a dyn RouteSink,
     ) -> HandOvers<'a> {
         all_at_once(async move {
-            texts
+            messages
                 .iter()
                 .map(|text| {
                     println!("to {}: {}", text.to, text.body.as_str());

@@ -53,7 +53,11 @@ impl Rig {
             self.audit_statistics(account).await;
         }
         let next = self.next_dispatch().await;
-        assert_eq!(next.is_some(), waiting > 0, "the queue holds the texts that wait, no others");
+        assert_eq!(
+            next.is_some(),
+            waiting > 0,
+            "the queue holds the messages that wait, no others"
+        );
     }
 }
 
@@ -71,7 +75,7 @@ fn check_ledger(entries: &[Entry], balance: u64) {
 
 fn check_newest_first(messages: &[Message]) {
     let falling = messages.is_sorted_by(|newer, older| newer.id > older.id);
-    assert!(falling, "texts are listed newest first, each once");
+    assert!(falling, "messages are listed newest first, each once");
 }
 
 /// Every batch that cost something has one entry, which took the credits of its messages.
@@ -90,7 +94,7 @@ fn check_sends(entries: &[Entry], messages: &[Message]) {
         }
     }
     owed.retain(|_, amount| *amount != 0);
-    assert_eq!(taken, owed, "every send took the credits of its texts");
+    assert_eq!(taken, owed, "every send took the credits of its messages");
 }
 
 /// Exactly the messages that failed before leaving or were cancelled have a refund, of all they

@@ -32,7 +32,7 @@ async fn texted(rig: &Rig, ours: E164, numbers: &[u16]) {
 scenarios! { Conversation;
     /// A conversation begins when a number sends the account a message, not when it receives one,
     /// and shows the newest message.
-    async fn a_conversation_begins_with_a_text_that_comes_in(rig: &Rig) {
+    async fn a_conversation_begins_with_a_message_that_comes_in(rig: &Rig) {
         let (account, ours) = inbox(rig, 10).await;
         assert_eq!(rig.conversations(account.id).await, []);
         rig.text(&account, 1).await;
@@ -51,7 +51,7 @@ scenarios! { Conversation;
 
     /// Every message from a number or to it moves its conversation to the front, test messages and
     /// messages for later too; what is refused moves nothing.
-    async fn every_text_moves_its_conversation_to_the_front(rig: &Rig) {
+    async fn every_message_moves_its_conversation_to_the_front(rig: &Rig) {
         let (account, ours) = inbox(rig, 10).await;
         texted(rig, ours, &[1, 2, 3]).await;
         assert_eq!(rig.talkers(&account, None, "").await, people(&[3, 2, 1]));
@@ -125,9 +125,9 @@ scenarios! { Conversation;
         rig.advance(seconds(1));
         assert_eq!(rig.read(&account, 1).await, Some(0));
         texted(rig, ours, &[1]).await;
-        let texts = rig.messages(account.id, &sms_core::message::MessageFilter::default()).await;
+        let messages = rig.messages(account.id, &sms_core::message::MessageFilter::default()).await;
         let marked = |text: &&Message| text.times.read_at == Some(read_at);
-        assert_eq!(texts.iter().filter(marked).count(), 2);
+        assert_eq!(messages.iter().filter(marked).count(), 2);
         assert_eq!(rig.message(&account, sent.id).await.times.read_at, None);
         assert_eq!(rig.unread_total(&account).await, 2);
         assert_eq!(rig.talkers(&account, Some(ReadState::Unread), "").await, people(&[1, 2]));
@@ -167,7 +167,7 @@ scenarios! { Conversation;
     }
 
     /// A message that comes in says which saved contact it is from.
-    async fn a_text_of_a_saved_contact_says_so(rig: &Rig) {
+    async fn a_message_of_a_saved_contact_says_so(rig: &Rig) {
         let (account, ours) = inbox(rig, 10).await;
         assert_eq!(rig.inbound_routed(1, ours, "Hello").await.contact_id, None);
         let contact = rig.contact(&account, &named(1, "Ann")).await;
@@ -181,7 +181,7 @@ scenarios! { Conversation;
 
     /// Messages in, messages out and markings of one number race: place and counts are exact, and
     /// every message is marked once.
-    async fn racing_texts_and_markings_are_counted_exactly(rig: &Rig) {
+    async fn racing_messages_and_markings_are_counted_exactly(rig: &Rig) {
         let (account, ours) = inbox(rig, 1_000).await;
         for round in 0..4 {
             let before = rig.unread_total(&account).await;
@@ -227,7 +227,7 @@ scenarios! { Conversation;
                 }
             });
             let shown = rig.conversations(account.id).await.remove(0);
-            assert_eq!(shown.last_message, rig.newest_text(&account).await);
+            assert_eq!(shown.last_message, rig.newest_message(&account).await);
         }
     }
 }

@@ -2,5 +2,5 @@
 
 pub(crate) mod answer;
 pub(crate) mod opt_out;
-pub(crate) mod part;
 pub(crate) mod routing;
+pub(crate) mod segment;

@@ -67,7 +67,7 @@ pub fn all() -> impl Iterator<Item = Scenario> {
         dispatch::unanswered::SCENARIOS,
         inbound::answer::SCENARIOS,
         inbound::opt_out::SCENARIOS,
-        inbound::part::SCENARIOS,
+        inbound::segment::SCENARIOS,
         inbound::routing::SCENARIOS,
         link::click::SCENARIOS,
         link::keep::SCENARIOS,

@@ -95,12 +95,12 @@ scenarios! { OptOut;
 
     /// A message that was accepted before its recipient was opted out does not leave, and is
     /// refunded.
-    async fn a_text_accepted_before_does_not_leave(rig: &Rig) {
+    async fn a_message_accepted_before_does_not_leave(rig: &Rig) {
         let account = rig.account(5).await;
         let message = rig.text(&account, 1).await;
         rig.add_opt_out(&account, &rig.new_opt_out(1, None)).await;
         let hand = rig.claim_all().await;
-        assert!(hand.texts.is_empty());
+        assert!(hand.messages.is_empty());
         let after = rig.message(&account, message.id).await;
         assert_eq!((after.status, after.error), (MessageStatus::Failed, Some(ErrorCode::OptedOut)));
         assert_eq!(rig.balance(&account).await, 5);
@@ -220,8 +220,8 @@ scenarios! { OptOut;
             let endpoint = rig.endpoint(&account, &[EventType::OptOutCreated]).await;
             let by_hand = |_| Act::ByHand(rig.new_opt_out(1, Some("by hand")));
             let stop = || rig.inbound_plan(1, number.phone, "STOP", Origin::Network);
-            let texts = (0..4).map(|_| Act::Text(Box::new(stop())));
-            let acts: Vec<_> = (0..4).map(by_hand).chain(texts).collect();
+            let messages = (0..4).map(|_| Act::Text(Box::new(stop())));
+            let acts: Vec<_> = (0..4).map(by_hand).chain(messages).collect();
             let id = account.id;
             let news = rig.race_each(acts, move |store, act| async move {
                 match act {
@@ -262,7 +262,7 @@ scenarios! { OptOut;
             }
         });
         let hand = rig.claim_all().await;
-        assert!(hand.texts.is_empty(), "nothing is handed to a route");
+        assert!(hand.messages.is_empty(), "nothing is handed to a route");
         assert_eq!(rig.balance(&account).await, 50);
     }
 }

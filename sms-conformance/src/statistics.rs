@@ -97,13 +97,13 @@ scenarios! { Statistics;
         let left = rig.advance(seconds(61));
         let hand = rig.claim_all().await;
         let outcomes = [taken(), taken(), refused()];
-        let plans = hand.texts.iter().zip(outcomes);
+        let plans = hand.messages.iter().zip(outcomes);
         let plans = plans.map(|(text, result)| rig.outcome(text.message, hand.token, result));
         rig.record_all(plans.collect()).await;
         let arrived = rig.advance(minutes(59));
-        rig.deliver(hand.texts[0].message).await;
+        rig.deliver(hand.messages[0].message).await;
         let given_up = rig.advance(days(3));
-        rig.undeliver(hand.texts[1].message).await;
+        rig.undeliver(hand.messages[1].message).await;
         let answered = rig.advance(millis(1));
         rig.inbound_routed(1, number.phone, "Thank you").await;
         for _ in 0..2 {
@@ -124,10 +124,10 @@ scenarios! { Statistics;
 
     /// A message that was delivered after all has not failed, however late, and whether or not its
     /// failure was added to the totals before.
-    async fn a_text_that_was_delivered_after_all_has_not_failed(rig: &Rig) {
+    async fn a_message_that_was_delivered_after_all_has_not_failed(rig: &Rig) {
         let account = rig.account(50).await;
         for fold in [1, 0] {
-            let text = rig.text_that_left(&account, 1).await;
+            let text = rig.message_that_left(&account, 1).await;
             let failed = rig.advance(minutes(5));
             rig.undeliver(text.id).await;
             assert_eq!(at(rig, &account, failed).await, counts([0, 0, 1, 0, 0]));
@@ -146,7 +146,7 @@ scenarios! { Statistics;
     }
 
     /// Messages of test keys count for nothing; nor do credits that no message took.
-    async fn test_texts_and_other_credits_are_left_out(rig: &Rig) {
+    async fn test_messages_and_other_credits_are_left_out(rig: &Rig) {
         let account = rig.account(50).await;
         let sent = rig.send_test(&account, &request([1, 2])).await;
         rig.advance(seconds(1));
@@ -183,7 +183,7 @@ scenarios! { Statistics;
     /// Each account has separate statistics, and those of an unknown account are empty.
     async fn statistics_are_an_accounts_own(rig: &Rig) {
         let (account, other) = (rig.account(50).await, rig.account(50).await);
-        rig.text_that_left(&account, 1).await;
+        rig.message_that_left(&account, 1).await;
         rig.text(&other, 2).await;
         for _ in 0..2 {
             assert_eq!(so_far(rig, &account).await, counts([1, 0, 0, 0, 1]));
@@ -256,12 +256,12 @@ scenarios! { Statistics;
         rig.advance(seconds(5));
         let mut all: Vec<BoxFuture<'static, ()>> = Vec::new();
         for (n, hand) in hands {
-            let first = hand.texts[0].message;
+            let first = hand.messages[0].message;
             let result = if n % 3 == 0 { refused() } else { taken() };
-            let plan = |text: &sms_core::route::OutboundText| {
+            let plan = |text: &sms_core::route::OutboundMessage| {
                 rig.outcome(text.message, hand.token, result.clone())
             };
-            let outcomes: Vec<_> = hand.texts.iter().map(plan).collect();
+            let outcomes: Vec<_> = hand.messages.iter().map(plan).collect();
             let receipt = rig.receipt(first, ReceiptStatus::Delivered);
             let send = rig.plan(&accounts[usize::from(n % 2)], &request([n]));
             let store = rig.store().clone();

@@ -17,8 +17,10 @@ use crate::message::change::{Changed, News, change, tidy_detail};
 use crate::message::status::Trigger;
 use crate::message::{ErrorCode, Message, MessageStatus, TimelineEntry};
 use crate::phone::E164;
-use crate::receipt::report::{self, CLOCKS_DIFFER, EarlyReport, EarlyReports, NetworkId, SentPart};
-use crate::route::{Comeback, HandOver, OutboundText, RouteName, Simulated};
+use crate::receipt::report::{
+    self, CLOCKS_DIFFER, EarlyReport, EarlyReports, NetworkId, SentSegment,
+};
+use crate::route::{Comeback, HandOver, OutboundMessage, RouteName, Simulated};
 use crate::time::Timestamp;
 
 mod queue;
@@ -106,7 +108,7 @@ pub enum ClaimVerdict {
         /// The step into `sending`; `None` if it was `sending` already, under a lease that ran out.
         changed: Option<Box<Changed>>,
         /// What the route needs to send it.
-        text: OutboundText,
+        text: OutboundMessage,
         /// Its place in the queue from now on.
         entry: QueueEntry,
     },
@@ -177,8 +179,8 @@ fn not_again(obstacle: ErrorCode, at: Timestamp) -> News {
     News::undelivered(error, at).with_detail(Some(format!("it may have been sent; {why}")))
 }
 
-fn outbound(message: &Message, entry: &QueueEntry) -> OutboundText {
-    OutboundText {
+fn outbound(message: &Message, entry: &QueueEntry) -> OutboundMessage {
+    OutboundMessage {
         message: message.id,
         to: message.to,
         from: message.from,
@@ -197,7 +199,7 @@ fn outbound(message: &Message, entry: &QueueEntry) -> OutboundText {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Claimed {
     /// Messages to hand over, the longest due first.
-    pub texts: Vec<OutboundText>,
+    pub messages: Vec<OutboundMessage>,
     /// How many due messages failed.
     pub failed: u32,
     /// How many due messages may have been sent and were given up.
@@ -210,7 +212,7 @@ impl Claimed {
     /// How many due messages the claim processed.
     pub fn count(&self) -> usize {
         let ended = [self.failed, self.given_up, self.cancelled];
-        self.texts.len() + ended.map(|count| count as usize).iter().sum::<usize>()
+        self.messages.len() + ended.map(|count| count as usize).iter().sum::<usize>()
     }
 }
 
@@ -245,7 +247,7 @@ pub enum OutcomeVerdict {
         follow_ups: Vec<FollowUp>,
         /// Segments that the network accepted, kept so that its reports find them. They replace
         /// early reports, and segments of other messages that once had the same ids.
-        parts: Vec<SentPart>,
+        parts: Vec<SentSegment>,
     },
     /// It stays in the queue and is retried.
     Retry {
@@ -331,7 +333,7 @@ impl OutcomePlan {
             return OutcomeVerdict::LeaseLost;
         };
         let follow_ups = self.follow_ups(message);
-        let parts = self.sent_parts(early);
+        let parts = self.sent_segments(early);
         let mut changes = vec![changed];
         let reports = parts.iter().map(|part| part.report);
         if let Some(status) = report::of_whole(parts.len().max(1), reports) {
@@ -357,9 +359,9 @@ impl OutcomePlan {
 
     /// The segments to keep if the message turns out to be sent, with the reports that arrived for
     /// them earlier: a store may write them ahead of the verdict.
-    pub fn sent_parts(&self, early: &EarlyReports) -> Vec<SentPart> {
+    pub fn sent_segments(&self, early: &EarlyReports) -> Vec<SentSegment> {
         let ids = self.parts();
-        let part = |id: &NetworkId| SentPart {
+        let part = |id: &NetworkId| SentSegment {
             id: id.clone(),
             message: self.message,
             total: ids.len(),

@@ -15,7 +15,7 @@ use crate::keyword::save::KeywordRefused;
 use crate::message::MessageStatus;
 use crate::message::cancel::CancelRefused;
 use crate::sender_name::{ReviewRefused, SenderNameExists};
-use crate::sending::settle::{SendRefused, TEST_NUMBERS_PER_REQUEST, TEST_TEXTS_PER_HOUR};
+use crate::sending::settle::{SendRefused, TEST_MESSAGES_PER_HOUR, TEST_NUMBERS_PER_REQUEST};
 use crate::store::{CommitError, StoreError};
 use crate::webhook::endpoint::{EndpointRefused, MAX_PER_ACCOUNT};
 
@@ -101,9 +101,9 @@ pub enum Error {
     TestLimitExceeded,
     /// The account has sent its 300 test messages of this hour.
     #[error(
-        "the account has sent its {TEST_TEXTS_PER_HOUR} test messages of this hour; retry later"
+        "the account has sent its {TEST_MESSAGES_PER_HOUR} test messages of this hour; retry later"
     )]
-    TestTextsUsedUp {
+    TestMessagesUsedUp {
         /// How long to wait before a retry.
         retry_after: Duration,
     },
@@ -152,7 +152,7 @@ impl Error {
             Self::SenderExists => "sender_exists",
             Self::SenderNotApproved => "sender_not_approved",
             Self::TestLimitExceeded => "test_limit_exceeded",
-            Self::TestTextsUsedUp { .. } => "rate_limited",
+            Self::TestMessagesUsedUp { .. } => "rate_limited",
             Self::NoNumber => "no_number",
             Self::BalanceOutOfRange(_) => "balance_out_of_range",
             Self::Busy | Self::Store(StoreError::Unavailable { .. }) => "unavailable",
@@ -193,7 +193,9 @@ impl From<SendRefused> for Error {
                 Self::InsufficientCredit { needed, balance }
             }
             SendRefused::IdempotencyConflict => Self::IdempotencyConflict,
-            SendRefused::TestTextsUsedUp { retry_after } => Self::TestTextsUsedUp { retry_after },
+            SendRefused::TestMessagesUsedUp { retry_after } => {
+                Self::TestMessagesUsedUp { retry_after }
+            }
         }
     }
 }
@@ -209,7 +211,9 @@ impl From<LaunchRefused> for Error {
             LaunchRefused::NoRecipients => Self::NoRecipients,
             LaunchRefused::TestLimitExceeded => Self::TestLimitExceeded,
             LaunchRefused::MayNotSend(reason) => Self::MayNotSend(reason),
-            LaunchRefused::TestTextsUsedUp { retry_after } => Self::TestTextsUsedUp { retry_after },
+            LaunchRefused::TestMessagesUsedUp { retry_after } => {
+                Self::TestMessagesUsedUp { retry_after }
+            }
             LaunchRefused::InsufficientCredit { needed, balance } => {
                 Self::InsufficientCredit { needed, balance }
             }
@@ -358,7 +362,7 @@ mod tests {
             (Error::SenderExists, "sender_exists", null(), false),
             (Error::SenderNotApproved, "sender_not_approved", null(), false),
             (Error::TestLimitExceeded, "test_limit_exceeded", null(), false),
-            (Error::TestTextsUsedUp { retry_after }, "rate_limited", null(), true),
+            (Error::TestMessagesUsedUp { retry_after }, "rate_limited", null(), true),
             (Error::NoNumber, "no_number", null(), false),
             (Error::BalanceOutOfRange(String::new()), "balance_out_of_range", null(), false),
             (Error::Busy, "unavailable", null(), true),
@@ -404,7 +408,7 @@ mod tests {
             (SendRefused::MayNotSend(MayNotSend::Pending), "account_pending"),
             (SendRefused::InsufficientCredit { needed, balance }, "insufficient_credit"),
             (SendRefused::IdempotencyConflict, "idempotency_conflict"),
-            (SendRefused::TestTextsUsedUp { retry_after }, "rate_limited"),
+            (SendRefused::TestMessagesUsedUp { retry_after }, "rate_limited"),
         ] {
             assert_eq!(code(CommitError::Refused(refused).into()), expected);
         }
@@ -415,7 +419,7 @@ mod tests {
             (LaunchRefused::NoRecipients, "no_recipients"),
             (LaunchRefused::TestLimitExceeded, "test_limit_exceeded"),
             (LaunchRefused::MayNotSend(MayNotSend::Pending), "account_pending"),
-            (LaunchRefused::TestTextsUsedUp { retry_after }, "rate_limited"),
+            (LaunchRefused::TestMessagesUsedUp { retry_after }, "rate_limited"),
             (LaunchRefused::InsufficientCredit { needed, balance }, "insufficient_credit"),
         ] {
             assert_eq!(code(CommitError::Refused(refused).into()), expected);

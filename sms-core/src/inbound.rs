@@ -23,7 +23,7 @@ use crate::statistics::Tally;
 use crate::text::{Encoding, Segments, StopWord, measure, stop_word};
 use crate::time::Timestamp;
 
-pub mod part;
+pub mod segment;
 pub mod store;
 
 /// How long a message from a shared number leads answers to its account: 30 days.
@@ -31,7 +31,7 @@ pub const SHARED_REACH: Duration = Duration::from_hours(30 * 24);
 
 /// An inbound message as a route reports it, with its segments joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InboundText {
+pub struct InboundMessage {
     /// The sender's number.
     pub from: E164,
     /// The number of the operator that it was sent to.
@@ -62,7 +62,7 @@ pub struct InboundPlan {
     /// The id that it gets.
     pub id: MessageId,
     /// The message as its route reported it.
-    pub text: InboundText,
+    pub text: InboundMessage,
     /// Where it came from.
     pub origin: Origin,
     /// GSM 7-bit or UCS-2.
@@ -84,7 +84,7 @@ pub struct RoutingFacts {
     pub holder: Option<Holder>,
     /// The account that last sent a message to this person from this number, and when; `None` if
     /// none did.
-    pub last_texted: Option<(AccountId, Timestamp)>,
+    pub last_contacted: Option<(AccountId, Timestamp)>,
     /// For an [`Origin::Answer`]: the account and mode of the answered message.
     pub answered: Option<(AccountId, Mode)>,
 }
@@ -159,7 +159,7 @@ pub struct Unrouted {
 impl InboundPlan {
     /// Plans to record a message that arrived at `at`. Removes the character U+0000 from its text,
     /// because no handset shows it and no store can keep it.
-    pub fn new(text: InboundText, origin: Origin, at: Timestamp, mut ids: Ids) -> Self {
+    pub fn new(text: InboundMessage, origin: Origin, at: Timestamp, mut ids: Ids) -> Self {
         let text = without_nul(text);
         let measure = measure(text.body.as_str());
         Self {
@@ -186,7 +186,7 @@ impl InboundPlan {
             (Origin::Answer { .. }, _) => facts.answered,
             (Origin::Network, Some(Holder::Dedicated(account))) => Some((account, Mode::Live)),
             (Origin::Network, Some(Holder::Shared)) => {
-                facts.last_texted.filter(recent).map(|(account, _)| (account, Mode::Live))
+                facts.last_contacted.filter(recent).map(|(account, _)| (account, Mode::Live))
             }
             (Origin::Network, None) => None,
         }
@@ -244,7 +244,7 @@ impl InboundPlan {
         opted_out: bool,
         facts: &MatchFacts,
     ) -> (Option<Box<Matched>>, Option<Contact>) {
-        let InboundText { from, to, body: _, route } = &self.text;
+        let InboundMessage { from, to, body: _, route } = &self.text;
         let (from, to, at, validity) = (*from, *to, self.at, self.validity);
         let occasion = Occasion { from, to, route, mode, opted_out, validity, at };
         let (matched, contact) = reply::settle(&occasion, facts, &mut self.ids);
@@ -281,9 +281,9 @@ impl InboundPlan {
     }
 }
 
-fn without_nul(text: InboundText) -> InboundText {
+fn without_nul(text: InboundMessage) -> InboundMessage {
     if text.body.as_str().contains('\0') {
-        InboundText { body: Body::new(text.body.as_str().replace('\0', "")), ..text }
+        InboundMessage { body: Body::new(text.body.as_str().replace('\0', "")), ..text }
     } else {
         text
     }

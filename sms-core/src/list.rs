@@ -109,7 +109,7 @@ setters! { ListChange {
     description(text: Option<&str>) = Some(text.map(str::to_owned));
 } }
 
-/// The rules of a list's texts, of those that are given.
+/// The rules of a list's messages, of those that are given.
 fn check(name: Option<&str>, description: Option<&str>) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if name.is_some_and(is_blank) {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lists_texts_have_limits() {
+    fn a_lists_messages_have_limits() {
         let codes = |name: &str, description: &str| -> Vec<&str> {
             check(Some(name), Some(description)).into_iter().map(|error| error.code).collect()
         };

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_opts_out_by_text_by_the_api_or_in_the_dashboard() {
+    fn a_number_opts_out_by_message_by_the_api_or_in_the_dashboard() {
         for (source, name) in [
             (OptOutSource::Sms, "sms"),
             (OptOutSource::Api, "api"),

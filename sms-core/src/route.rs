@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::inbound::InboundText;
-use crate::inbound::part::InboundPart;
+use crate::inbound::InboundMessage;
+use crate::inbound::segment::InboundSegment;
 use crate::receipt::Receipt;
 use crate::receipt::report::NetworkReport;
 
@@ -18,7 +18,7 @@ mod hand_over;
 mod name;
 pub mod simulator;
 
-pub use hand_over::{Comeback, HandOver, HandOvers, OutboundText, Simulated, all_at_once};
+pub use hand_over::{Comeback, HandOver, HandOvers, OutboundMessage, Simulated, all_at_once};
 pub use name::RouteName;
 
 /// Where a route reports what comes back from its network.
@@ -33,10 +33,10 @@ pub trait RouteSink: Send + Sync {
     async fn reports(&self, reports: Vec<NetworkReport>) -> Vec<Result<(), crate::Error>>;
 
     /// Records an inbound message to one of our numbers. After an error it is not stored.
-    async fn inbound(&self, text: InboundText) -> Result<(), crate::Error>;
+    async fn inbound(&self, text: InboundMessage) -> Result<(), crate::Error>;
 
     /// Records one segment of a long inbound message. After an error it is not stored.
-    async fn inbound_part(&self, part: InboundPart) -> Result<(), crate::Error>;
+    async fn inbound_segment(&self, part: InboundSegment) -> Result<(), crate::Error>;
 
     /// Records that the route is connected, so its numbers are online. Call it more often than
     /// every [`ONLINE_FOR`](crate::number::ONLINE_FOR).
@@ -104,15 +104,19 @@ pub trait Route: Send + Sync + fmt::Debug {
     /// What it leads to.
     fn kind(&self) -> RouteKind;
 
-    /// Submits messages to the network, and says what became of each, by its place among `texts`,
-    /// as soon as that is known: an outcome is recorded without waiting for the slowest. A message
-    /// of which nothing is said is handed over again when the claim on it runs out.
+    /// Submits messages to the network, and says what became of each, by its place among
+    /// `messages`, as soon as that is known: an outcome is recorded without waiting for the
+    /// slowest. A message of which nothing is said is handed over again when the claim on it runs
+    /// out.
     ///
     /// A route that knows all answers at the same time makes its answer with [`all_at_once`].
     ///
     /// Dropping the stream must be safe: what was under way may then have been sent.
-    fn hand_over<'a>(&'a self, texts: &'a [OutboundText], sink: &'a dyn RouteSink)
-    -> HandOvers<'a>;
+    fn hand_over<'a>(
+        &'a self,
+        messages: &'a [OutboundMessage],
+        sink: &'a dyn RouteSink,
+    ) -> HandOvers<'a>;
 
     /// Whether it accepts messages now.
     fn fitness(&self) -> Fitness {

@@ -15,8 +15,8 @@ use sms_core::clock::{Clock, ManualClock, MovableClock};
 use sms_core::contact::input::ContactInput;
 use sms_core::credits::{Change, Credits};
 use sms_core::event::EventType;
-use sms_core::inbound::InboundText;
-use sms_core::inbound::part::{InboundPart, Place};
+use sms_core::inbound::InboundMessage;
+use sms_core::inbound::segment::{InboundSegment, Place};
 use sms_core::keyword::save::KeywordInput;
 use sms_core::list::ListInput;
 use sms_core::list::join::JoinInput;
@@ -28,7 +28,7 @@ use sms_core::receipt::ReceiptStatus;
 use sms_core::receipt::report::{NetworkId, NetworkReport};
 use sms_core::route::simulator::Simulator;
 use sms_core::route::{
-    Connections, Fitness, HandOvers, OutboundText, Route, RouteKind, RouteName, RouteSink,
+    Connections, Fitness, HandOvers, OutboundMessage, Route, RouteKind, RouteName, RouteSink,
 };
 use sms_core::sender_name::review::Decision;
 use sms_core::service::webhook::Attempted;
@@ -79,10 +79,10 @@ impl Route for Network {
 
     fn hand_over<'a>(
         &'a self,
-        texts: &'a [OutboundText],
+        messages: &'a [OutboundMessage],
         _sink: &'a dyn RouteSink,
     ) -> HandOvers<'a> {
-        panic!("{} texts", texts.len());
+        panic!("{} messages", messages.len());
     }
 
     fn fitness(&self) -> Fitness {
@@ -153,13 +153,14 @@ impl Stage {
     /// The words that came in, the newest first.
     fn received(&self) -> Vec<String> {
         let filter = MessageFilter::default();
-        let texts = block_on(self.account.message_list(&filter, PageRequest::default())).unwrap();
-        let came = texts.items.iter().filter(|text| text.status == MessageStatus::Received);
+        let messages =
+            block_on(self.account.message_list(&filter, PageRequest::default())).unwrap();
+        let came = messages.items.iter().filter(|text| text.status == MessageStatus::Received);
         came.map(|text| text.body.as_str().to_owned()).collect()
     }
 
-    fn part(&self, number: u8, words: &str) -> InboundPart {
-        InboundPart {
+    fn part(&self, number: u8, words: &str) -> InboundSegment {
+        InboundSegment {
             from: person(),
             to: ours(),
             reference: 7,
@@ -189,7 +190,7 @@ fn endpoint() -> EndpointInput {
 }
 
 #[test]
-fn there_is_always_a_route_for_live_texts_and_one_for_test_keys() {
+fn there_is_always_a_route_for_live_messages_and_one_for_test_keys() {
     let names =
         |sms: &Sms| sms.routes().iter().map(|route| route.name().to_string()).collect::<Vec<_>>();
     assert_eq!(names(&Stage::new().sms), ["simulator", "test"]);
@@ -200,7 +201,7 @@ fn there_is_always_a_route_for_live_texts_and_one_for_test_keys() {
 }
 
 #[test]
-fn claimed_texts_are_held_for_as_long_as_is_set() {
+fn claimed_messages_are_held_for_as_long_as_is_set() {
     let stage = Stage::of(|builder| builder.lease(Duration::from_secs(7)));
     assert_eq!(stage.sms.lease_length(), Duration::from_secs(7));
 }
@@ -227,13 +228,13 @@ fn what_a_route_brings_is_taken_in_and_each_report_has_an_answer() {
     block_on(stage.sms.dispatch_due(10)).unwrap();
     let sink = stage.sms.sink();
     let (from, to, route) = (person(), ours(), RouteName::new("simulator"));
-    let text = InboundText { from, to, body: Body::new("whole"), route };
+    let text = InboundMessage { from, to, body: Body::new("whole"), route };
     stage.heard.take();
     block_on(sink.inbound(text)).unwrap();
     assert_eq!(stage.heard.take(), [Work::Webhooks]);
-    block_on(sink.inbound_part(stage.part(2, "joined"))).unwrap();
+    block_on(sink.inbound_segment(stage.part(2, "joined"))).unwrap();
     assert_eq!(stage.received(), ["whole"]);
-    block_on(sink.inbound_part(stage.part(1, "are "))).unwrap();
+    block_on(sink.inbound_segment(stage.part(1, "are "))).unwrap();
     assert_eq!(stage.received(), ["are joined", "whole"]);
     let answers = block_on(sink.reports(vec![report("1"), report("2")]));
     assert_eq!(answers.into_iter().flatten().count(), 2);
@@ -333,7 +334,7 @@ fn rent_that_is_taken_and_rent_that_is_owed_are_both_work_and_credits_that_come_
 }
 
 #[test]
-fn a_campaign_that_is_cancelled_tells_how_many_texts_were_and_a_bad_one_is_not_made() {
+fn a_campaign_that_is_cancelled_tells_how_many_messages_were_and_a_bad_one_is_not_made() {
     let stage = Stage::new();
     let list = ListInput::new("Guests");
     let list = block_on(stage.account.list_create(list)).unwrap();
@@ -365,14 +366,14 @@ fn a_campaign_that_is_cancelled_tells_how_many_texts_were_and_a_bad_one_is_not_m
 }
 
 #[test]
-fn an_answer_to_a_keyword_waits_for_a_route_as_long_as_any_text() {
+fn an_answer_to_a_keyword_waits_for_a_route_as_long_as_any_message() {
     let stage = Stage::of(|builder| builder.validity(HOUR));
     let word = KeywordInput::new("MENU").reply("Soup");
     block_on(stage.account.keyword_create(word)).unwrap();
     stage.send(SendRequest::new("hello"));
     block_on(stage.sms.dispatch_due(10)).unwrap();
     let (from, to, route) = (person(), ours(), RouteName::new("simulator"));
-    let text = InboundText { from, to, body: Body::new("menu"), route };
+    let text = InboundMessage { from, to, body: Body::new("menu"), route };
     block_on(stage.sms.sink().inbound(text)).unwrap();
     stage.clock.advance(HOUR + Duration::from_secs(1));
     let done = block_on(stage.sms.dispatch_due(10)).unwrap();
@@ -385,7 +386,7 @@ fn what_is_past_its_keep_is_removed_once_and_counted() {
     stage.send(SendRequest::new("hello").idempotency_key("once".parse().unwrap()));
     let tested = stage.sms.account(stage.account.id(), Mode::Test);
     block_on(tested.send(SendRequest::new("test").to("07700 900124"))).unwrap();
-    block_on(stage.sms.inbound_part(stage.part(1, "half"))).unwrap();
+    block_on(stage.sms.inbound_segment(stage.part(1, "half"))).unwrap();
     block_on(stage.sms.record_reports(vec![report("1")]));
     block_on(stage.sms.dispatch_due(10)).unwrap();
     assert_eq!(block_on(stage.sms.tidy(10)).unwrap(), 0);

@@ -15,7 +15,7 @@ impl From<Error> for ApiError {
     fn from(error: Error) -> Self {
         let status = match &error {
             Error::Invalid(fields) => return Self::validation(fields.clone()),
-            Error::TestTextsUsedUp { retry_after } => {
+            Error::TestMessagesUsedUp { retry_after } => {
                 let whole_seconds = retry_after.as_millis().div_ceil(1_000);
                 return Self::rate_limited(u64::try_from(whole_seconds).unwrap_or(u64::MAX));
             }
@@ -132,8 +132,9 @@ mod tests {
 
     #[test]
     fn a_temporary_error_says_when_to_retry() {
-        let used_up =
-            |millis| answers(Error::TestTextsUsedUp { retry_after: Duration::from_millis(millis) });
+        let used_up = |millis| {
+            answers(Error::TestMessagesUsedUp { retry_after: Duration::from_millis(millis) })
+        };
         assert_eq!(used_up(1_001), (429, "rate_limited", Some("2".to_owned())));
         assert_eq!(answers(Error::Busy), (503, "unavailable", Some("1".to_owned())));
         let gone = StoreError::Unavailable { doing: "asking", source: None };

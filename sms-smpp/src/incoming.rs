@@ -13,7 +13,7 @@ pub enum Incoming {
     /// A delivery receipt for a message that was submitted.
     Receipt(Report),
     /// An inbound message, or a segment of one.
-    Text(TextFor),
+    Text(MessageFor),
     /// Something that cannot be stored, and why. It is acknowledged all the same, because sending
     /// it again would not help.
     Useless(Useless),
@@ -21,7 +21,7 @@ pub enum Incoming {
 
 /// An inbound message, or a segment of one.
 #[derive(Clone, PartialEq, Eq)]
-pub struct TextFor {
+pub struct MessageFor {
     /// Who sent it.
     pub from: E164,
     /// The number that it was sent to.
@@ -32,10 +32,10 @@ pub struct TextFor {
     pub place: Option<Place>,
 }
 
-impl std::fmt::Debug for TextFor {
+impl std::fmt::Debug for MessageFor {
     /// Leaves out the numbers and the text.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TextFor").field("place", &self.place).finish_non_exhaustive()
+        f.debug_struct("MessageFor").field("place", &self.place).finish_non_exhaustive()
     }
 }
 
@@ -72,13 +72,13 @@ impl Incoming {
     }
 }
 
-fn text(message: &ShortMessage, septets: Septets) -> Result<TextFor, Useless> {
+fn text(message: &ShortMessage, septets: Septets) -> Result<MessageFor, Useless> {
     let from = message.source.to_number().ok_or(Useless::Sender)?;
     let to = message.destination.to_number().ok_or(Useless::Recipient)?;
     let data = user_data(message);
     let coding = Coding::of(message.data_coding);
     let words = decode(&data.words, coding, septets, data.header).ok_or(Useless::Binary)?;
-    Ok(TextFor { from, to, words, place: data.place })
+    Ok(MessageFor { from, to, words, place: data.place })
 }
 
 #[cfg(test)]
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_has_its_text_its_sender_and_its_destination() {
+    fn a_message_has_its_message_its_sender_and_its_destination() {
         let Incoming::Text(text) = Incoming::read(&deliver(b"Hello \x00"), Septets::Unpacked)
         else {
             panic!("not a message")
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn debug_output_of_a_message_shows_no_text_and_no_number() {
+    fn debug_output_of_a_message_shows_no_message_and_no_number() {
         let text = Incoming::read(&deliver(b"secret"), Septets::Unpacked);
         let shown = format!("{text:?}{:?}", deliver(b"secret"));
         assert!(!shown.contains("secret") && !shown.contains("900123"), "{shown}");

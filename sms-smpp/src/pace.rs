@@ -47,7 +47,7 @@ struct State {
 impl Pace {
     /// A pace of at most this many `submit_sm`s a second; `None` for as many as the SMSC accepts.
     pub fn new(texts_per_second: Option<u32>) -> Self {
-        let agreed = texts_per_second.map(|texts| f64::from(texts.max(1)));
+        let agreed = texts_per_second.map(|messages| f64::from(messages.max(1)));
         let since = Instant::now();
         let state = State { last: None, pause: None, part: 1.0, since, slowed_at: None };
         Self { agreed, turn: tokio::sync::Mutex::new(()), state: Mutex::new(state) }
@@ -128,7 +128,7 @@ mod tests {
             pace.next().await;
         }
         let took = start.elapsed().as_millis();
-        assert!((1_990..=2_210).contains(&took), "101 texts took {took} ms");
+        assert!((1_990..=2_210).contains(&took), "101 messages took {took} ms");
     }
 
     #[tokio::test(start_paused = true)]
@@ -144,10 +144,10 @@ mod tests {
     }
 
     /// Waits for this many turns at once, and returns how long they took.
-    async fn together(pace: &Arc<Pace>, texts: usize) -> Duration {
+    async fn together(pace: &Arc<Pace>, messages: usize) -> Duration {
         let start = Instant::now();
         let mut waiting = tokio::task::JoinSet::new();
-        for _ in 0..texts {
+        for _ in 0..messages {
             let pace = Arc::clone(pace);
             waiting.spawn(async move { pace.next().await });
         }

@@ -20,7 +20,7 @@ use futures_util::stream::{self, StreamExt};
 use sms_core::clock::Clock;
 use sms_core::random::Random;
 use sms_core::route::{
-    Connections, Fitness, HandOvers, OutboundText, Route, RouteKind, RouteName, RouteSink,
+    Connections, Fitness, HandOvers, OutboundMessage, Route, RouteKind, RouteName, RouteSink,
 };
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
@@ -67,7 +67,7 @@ impl SmppRoute {
         let settings = Arc::new(settings);
         let carrier = Carrier::new(name.clone(), &settings, random);
         let (in_hand, closing) = (AtomicUsize::new(0), watch::Sender::new(false));
-        let keeping = Semaphore::new(arrival::TEXTS_AT_ONCE);
+        let keeping = Semaphore::new(arrival::MESSAGES_AT_ONCE);
         let patience = Patience::default();
         let inner = Inner { name, settings, clock, carrier, in_hand, closing, patience, keeping };
         Self { inner: Arc::new(inner) }
@@ -125,13 +125,13 @@ impl Route for SmppRoute {
     /// not delay the others.
     fn hand_over<'a>(
         &'a self,
-        texts: &'a [OutboundText],
+        messages: &'a [OutboundMessage],
         _sink: &'a dyn RouteSink,
     ) -> HandOvers<'a> {
         let (tell, told) = mpsc::unbounded_channel();
         // On tasks, so that submitting continues while the caller records outcomes.
         let mut tasks = JoinSet::new();
-        for (place, text) in texts.iter().cloned().enumerate() {
+        for (place, text) in messages.iter().cloned().enumerate() {
             let in_hand = InHand::new(&self.inner);
             let tell = tell.clone();
             tasks.spawn(async move {

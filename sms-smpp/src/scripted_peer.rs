@@ -38,7 +38,7 @@ pub(crate) struct Peer {
 #[derive(Default)]
 struct Known {
     script: Mutex<VecDeque<Say>>,
-    texts: Mutex<Vec<ShortMessage>>,
+    messages: Mutex<Vec<ShortMessage>>,
     /// How many `submit_sm`s each connection sent, in the order of the connections.
     shares: Mutex<Vec<Arc<AtomicUsize>>>,
     binds: Mutex<Vec<BindMode>>,
@@ -92,8 +92,8 @@ impl Peer {
     }
 
     /// The `submit_sm`s that it received.
-    pub(crate) fn texts(&self) -> Vec<ShortMessage> {
-        self.known.texts.lock().unwrap().clone()
+    pub(crate) fn messages(&self) -> Vec<ShortMessage> {
+        self.known.messages.lock().unwrap().clone()
     }
 
     /// How many `submit_sm`s each connection sent.
@@ -191,9 +191,9 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
             Body::SubmitSm(text) => {
                 share.fetch_add(1, Ordering::SeqCst);
                 let number = {
-                    let mut texts = known.texts.lock().unwrap();
-                    texts.push(*text);
-                    texts.len() - 1
+                    let mut messages = known.messages.lock().unwrap();
+                    messages.push(*text);
+                    messages.len() - 1
                 };
                 let accepted = |message_id| Body::SubmitSmResp { message_id };
                 match known.script.lock().unwrap().pop_front().unwrap_or(Say::Accept) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::coding::Septets;
 use crate::pdu::Bind;
 use crate::report::IdForm;
-use crate::submit::{LongTexts, Style};
+use crate::submit::{LongMessages, Style};
 use crate::trust::Roots;
 
 mod peer;
@@ -241,8 +241,8 @@ impl RouteSettings {
 
     /// How a message of several segments is submitted; by default a `submit_sm` for each segment,
     /// with a user data header.
-    pub fn long_texts(mut self, long_texts: LongTexts) -> Self {
-        self.style.long_texts = long_texts;
+    pub fn long_messages(mut self, long_messages: LongMessages) -> Self {
+        self.style.long_messages = long_messages;
         self
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use sms_core::route::OutboundText;
+use sms_core::route::OutboundMessage;
 use sms_core::text::{Encoding, Part, gsm7, split};
 use sms_core::time::Timestamp;
 
@@ -13,7 +13,7 @@ use crate::pdu::{ShortMessage, Tag, Tlvs};
 
 /// How a message of several segments is submitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum LongTexts {
+pub enum LongMessages {
     /// One `submit_sm` per segment, with a user data header and a reference of one octet.
     #[default]
     Udh8,
@@ -31,7 +31,7 @@ pub enum LongTexts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Style {
     /// How long messages are submitted.
-    pub long_texts: LongTexts,
+    pub long_messages: LongMessages,
     /// How GSM-7 is laid out in octets.
     pub septets: Septets,
 }
@@ -41,7 +41,7 @@ const FINAL_RECEIPT: u8 = 0x01;
 
 /// The `submit_sm`s of a message, in order. `reference` joins its segments.
 pub fn submits(
-    text: &OutboundText,
+    text: &OutboundMessage,
     style: Style,
     reference: u16,
     now: Timestamp,
@@ -60,24 +60,24 @@ pub fn submits(
     if let [part] = &parts[..] {
         return vec![ShortMessage { short_message: words(part, style.septets), ..blank }];
     }
-    match style.long_texts {
-        LongTexts::Payload => {
+    match style.long_messages {
+        LongMessages::Payload => {
             let whole: Vec<u8> = parts.iter().flat_map(payload).collect();
             let whole = encode(&[], &whole, text.encoding, style.septets);
             let tlvs = Tlvs::default().with(Tag::MESSAGE_PAYLOAD, whole);
             vec![ShortMessage { tlvs, ..blank }]
         }
-        LongTexts::Sar => {
+        LongMessages::Sar => {
             let with_place = |part| {
                 let short_message = words(part, style.septets);
                 ShortMessage { short_message, tlvs: sar(part, reference), ..blank.clone() }
             };
             parts.iter().map(with_place).collect()
         }
-        LongTexts::Udh8 | LongTexts::Udh16 => {
+        LongMessages::Udh8 | LongMessages::Udh16 => {
             let narrow: Vec<Vec<u8>> = parts.iter().map(payload).collect();
-            let wide = match style.long_texts {
-                LongTexts::Udh16 => cut_for_wide_headers(&narrow.concat(), text.encoding),
+            let wide = match style.long_messages {
+                LongMessages::Udh16 => cut_for_wide_headers(&narrow.concat(), text.encoding),
                 _ => Vec::new(),
             };
             let (payloads, width) =

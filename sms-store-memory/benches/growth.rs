@@ -1,6 +1,7 @@
-//! What the memory store's operations cost at ten thousand, a hundred thousand and a million texts:
+//! What the memory store's operations cost at ten thousand, a hundred thousand and a million
+//! messages:
 //! `cargo bench -p sms-store-memory`. Each figure stands beside the same at the smallest size; what
-//! grows with the number of texts shows as a ratio far from 1.
+//! grows with the number of messages shows as a ratio far from 1.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -41,7 +42,7 @@ impl Rig {
         Ok(Self { sms, clock, account, ids: Vec::new(), random: SplitMix::new(2) })
     }
 
-    /// Sends until there are `size` texts, all of them delivered, and one batch that waits.
+    /// Sends until there are `size` messages, all of them delivered, and one batch that waits.
     async fn grow_to(&mut self, size: usize) -> Result<(), Error> {
         while self.ids.len() < size {
             let sent = self.send(BATCH).await?;
@@ -143,7 +144,7 @@ fn main() -> Result<(), Error> {
                 table[position].1.push(taken);
             }
         }
-        println!("microseconds, median of {ROUNDS}; in brackets: beside {} texts", SIZES[0]);
+        println!("microseconds, median of {ROUNDS}; in brackets: beside {} messages", SIZES[0]);
         println!("{:24}{:>12}{:>20}{:>20}", "", SIZES[0], SIZES[1], SIZES[2]);
         for (name, taken) in table {
             let micros = |taken: Duration| taken.as_secs_f64() * 1e6;

@@ -167,15 +167,15 @@ impl State {
     }
 
     fn write_launch(&mut self, account: AccountId, writes: LaunchWrites) -> Campaign {
-        let LaunchWrites { campaign, entry, balance, test_texts, conversations } = writes;
+        let LaunchWrites { campaign, entry, balance, test_messages, conversations } = writes;
         self.write_ledger(LedgerWrites::of(account, entry, balance));
-        self.remember_test_texts(test_texts);
+        self.remember_test_messages(test_messages);
         self.put_campaign(campaign.clone());
         let Some(room) = self.accounts.get_mut(&account) else { return campaign };
         let AccountState { inbox, index, .. } = room;
         if !inbox.is_empty() {
-            let texts = index.batch(conversations).filter_map(|id| self.messages.get(&id));
-            for StoredMessage { message, .. } in texts {
+            let messages = index.batch(conversations).filter_map(|id| self.messages.get(&id));
+            for StoredMessage { message, .. } in messages {
                 inbox.shift(message.to, message.id);
             }
         }
@@ -185,14 +185,14 @@ impl State {
     fn launch_facts(&self, plan: &LaunchPlan) -> Result<LaunchFacts, CommitError<LaunchRefused>> {
         let room = self.accounts.get(&plan.account());
         let room = room.ok_or(CommitError::Refused(LaunchRefused::NoSuchCampaign))?;
-        let test_texts =
-            if plan.mode.is_test() { recent(&room.test_texts, plan.at) } else { Vec::new() };
+        let test_messages =
+            if plan.mode.is_test() { recent(&room.test_messages, plan.at) } else { Vec::new() };
         Ok(LaunchFacts {
             campaign: room.campaigns.get(&plan.draft.id).cloned(),
             list_size: room.book.lists.get(&plan.draft.list).map(|list| list.contact_count),
             status: room.account.status,
             balance: room.account.balance,
-            test_texts,
+            test_messages,
         })
     }
 

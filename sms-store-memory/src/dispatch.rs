@@ -78,7 +78,7 @@ impl State {
 
     fn record_outcome(&mut self, mut plan: OutcomePlan) -> Vec<OutcomeRecorded> {
         let stored = self.messages.get(&plan.message).map(|stored| &stored.message);
-        let mut outcomes = Outcomes::new(self.sent_parts.early(plan.parts()));
+        let mut outcomes = Outcomes::new(self.sent_segments.early(plan.parts()));
         let found = stored.zip(self.queue.get(plan.message));
         outcomes.settle(&mut plan, found);
         let (OutcomeWrites { queue, follow_ups, parts, changes }, recorded) = outcomes.finish();
@@ -89,7 +89,7 @@ impl State {
             self.follow_ups.insert(follow_up);
         }
         for part in parts {
-            self.sent_parts.keep_part(part);
+            self.sent_segments.keep_part(part);
         }
         self.write_changes(changes);
         recorded

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use sms_core::account::Mode;
 use sms_core::ids::{AccountId, MessageId};
-use sms_core::inbound::part::{GaveUp, GiveUpPlan, PartPlan, PartTaken, PartVerdict};
+use sms_core::inbound::segment::{GaveUp, GiveUpPlan, SegmentPlan, SegmentTaken, SegmentVerdict};
 use sms_core::inbound::store::InboundStore;
 use sms_core::inbound::{
     InboundFacts, InboundPlan, InboundWrites, OptOutChange, Origin, RoutingFacts, TakenIn, Unrouted,
@@ -31,23 +31,23 @@ impl InboundStore for MemoryStore {
         Ok(state.take(plan))
     }
 
-    async fn inbound_part_take(&self, plan: PartPlan) -> Result<PartTaken, StoreError> {
+    async fn inbound_segment_take(&self, plan: SegmentPlan) -> Result<SegmentTaken, StoreError> {
         let mut state = self.state();
         let key = plan.key();
         Ok(match plan.settle(state.parts.get(key).cloned()) {
-            PartVerdict::Repeat => PartTaken::Repeat,
-            PartVerdict::Keep(gathered) => {
+            SegmentVerdict::Repeat => SegmentTaken::Repeat,
+            SegmentVerdict::Keep(gathered) => {
                 state.parts.put(key, gathered);
-                PartTaken::Waiting
+                SegmentTaken::Waiting
             }
-            PartVerdict::Join(gathered, text) => {
+            SegmentVerdict::Join(gathered, text) => {
                 state.parts.put(key, gathered);
-                PartTaken::Joined(state.take(*text))
+                SegmentTaken::Joined(state.take(*text))
             }
         })
     }
 
-    async fn inbound_part_give_up(&self, plan: GiveUpPlan) -> Result<GaveUp, StoreError> {
+    async fn inbound_segment_give_up(&self, plan: GiveUpPlan) -> Result<GaveUp, StoreError> {
         let mut state = self.state();
         let Some((key, gathered)) = state.parts.take_older(plan.before) else {
             return Ok(GaveUp::Nothing);
@@ -58,12 +58,16 @@ impl InboundStore for MemoryStore {
         })
     }
 
-    async fn last_texted_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+    async fn last_contacted_tidy(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
         let mut state = self.state();
-        let old = state.last_texted.iter().filter(|(_, (_, at))| *at < before);
+        let old = state.last_contacted.iter().filter(|(_, (_, at))| *at < before);
         let contacts: Vec<_> = old.map(|(contact, _)| *contact).take(limit).collect();
         for contact in &contacts {
-            state.last_texted.remove(contact);
+            state.last_contacted.remove(contact);
         }
         Ok(contacts.len())
     }
@@ -97,7 +101,7 @@ impl State {
         };
         RoutingFacts {
             holder: number.map(|number| number.holder),
-            last_texted: self.last_texted.get(&(plan.text.to, plan.text.from)).copied(),
+            last_contacted: self.last_contacted.get(&(plan.text.to, plan.text.from)).copied(),
             answered: answered.map(|stored| (stored.message.account, stored.message.mode)),
         }
     }

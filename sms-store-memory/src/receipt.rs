@@ -24,22 +24,22 @@ impl ReceiptStore for MemoryStore {
     }
 
     async fn reports_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
-        Ok(self.state().sent_parts.tidy(before, limit))
+        Ok(self.state().sent_segments.tidy(before, limit))
     }
 }
 
 impl State {
     fn record_report(&mut self, mut plan: ReportPlan) -> Reported {
         let NetworkReport { id, status } = plan.report.clone();
-        let Some((message, parts)) = self.sent_parts.of(&id) else {
-            self.sent_parts.keep_early(id, status, plan.at);
+        let Some((message, parts)) = self.sent_segments.of(&id) else {
+            self.sent_segments.keep_early(id, status, plan.at);
             return Reported::Early;
         };
         let Some(stored) = self.messages.get(&message) else { return Reported::Repeat };
         let mut changes = Changes::default();
         let reported = changes.report(&mut plan, &stored.message, &parts);
         if reported != Reported::Repeat {
-            self.sent_parts.report(&id, status);
+            self.sent_segments.report(&id, status);
         }
         self.write_changes(changes.finish());
         reported

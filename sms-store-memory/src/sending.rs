@@ -9,7 +9,7 @@ use sms_core::message::Message;
 use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey};
 use sms_core::sending::plan::{SendPlan, new_messages};
 use sms_core::sending::settle::{
-    SendFacts, SendRefused, SendVerdict, Sent, TEST_TEXTS_KEPT, TEST_WINDOW, TestTexts,
+    SendFacts, SendRefused, SendVerdict, Sent, TEST_MESSAGES_KEPT, TEST_WINDOW, TestMessages,
 };
 use sms_core::sending::store::SendingStore;
 use sms_core::store::{CommitError, StoreError};
@@ -72,7 +72,7 @@ impl SendingStore for MemoryStore {
         let mut removed = 0;
         for room in state.accounts.values_mut() {
             // Not sorted by time: an older plan may have been committed after a newer one.
-            room.test_texts.retain(|(at, _)| {
+            room.test_messages.retain(|(at, _)| {
                 let goes = removed < limit && *at < before;
                 removed += usize::from(goes);
                 !goes
@@ -101,15 +101,15 @@ impl State {
         let room = self.accounts.get(&plan.account);
         let room = room.ok_or(CommitError::Refused(SendRefused::NoSuchAccount))?;
         let earlier = plan.idempotency.as_ref().and_then(|claim| room.earlier.get(&claim.key));
-        let test_texts =
-            if plan.mode.is_test() { recent(&room.test_texts, plan.at) } else { Vec::new() };
+        let test_messages =
+            if plan.mode.is_test() { recent(&room.test_messages, plan.at) } else { Vec::new() };
         Ok(SendFacts {
             status: room.account.status,
             balance: room.account.balance,
             earlier: earlier.filter(|earlier| earlier.is_kept(plan.at)).cloned(),
             opted_out: plan.messages.iter().any(|text| room.opt_outs.contains_key(&text.to)),
             codes_taken: self.links.has_code_of(&plan.links),
-            test_texts,
+            test_messages,
             has_conversations: !room.inbox.is_empty(),
         })
     }
@@ -118,14 +118,14 @@ impl State {
         let room = self.accounts.get(&account);
         let ids = room.into_iter().flat_map(|room| room.index.batch(earlier.batch));
         let stored = ids.filter_map(|id| self.messages.get(&id));
-        let texts: Vec<Message> = stored.map(|stored| stored.message.clone()).collect();
-        earlier.sent(texts)
+        let messages: Vec<Message> = stored.map(|stored| stored.message.clone()).collect();
+        earlier.sent(messages)
     }
 
     fn write_send(&mut self, account: AccountId, writes: SendWrites) {
-        let SendWrites { entry, balance, remembered, test_texts, conversations } = writes;
+        let SendWrites { entry, balance, remembered, test_messages, conversations } = writes;
         self.write_ledger(LedgerWrites::of(account, entry, balance));
-        self.remember_test_texts(test_texts);
+        self.remember_test_messages(test_messages);
         let Some(room) = self.accounts.get_mut(&account) else { return };
         if let Some((key, earlier)) = remembered {
             self.key_ages.insert((earlier.accepted_at, account, key.clone()));
@@ -137,11 +137,11 @@ impl State {
     }
 
     /// Keeps more than the hour: a plan made before this one may be committed after it.
-    pub(crate) fn remember_test_texts(&mut self, made: Option<TestTexts>) {
-        let Some(TestTexts { account, batch: _, at, count }) = made else { return };
+    pub(crate) fn remember_test_messages(&mut self, made: Option<TestMessages>) {
+        let Some(TestMessages { account, batch: _, at, count }) = made else { return };
         if let Some(room) = self.accounts.get_mut(&account) {
-            room.test_texts.retain(|(earlier, _)| at.since(*earlier) < TEST_TEXTS_KEPT);
-            room.test_texts.push_back((at, count));
+            room.test_messages.retain(|(earlier, _)| at.since(*earlier) < TEST_MESSAGES_KEPT);
+            room.test_messages.push_back((at, count));
         }
     }
 }

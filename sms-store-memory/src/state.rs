@@ -14,7 +14,7 @@ use sms_core::ids::{
     AccountId, ApiKeyId, CampaignId, EndpointId, MessageId, NumberId, SenderNameId, TemplateId,
 };
 use sms_core::inbound::Unrouted;
-use sms_core::message::change::Texted;
+use sms_core::message::change::Contacted;
 use sms_core::message::{Message, TimelineEntry};
 use sms_core::number::Number;
 use sms_core::opt_out::OptOut;
@@ -29,13 +29,13 @@ use sms_core::webhook::endpoint::Endpoint;
 
 use crate::address_book::AddressBook;
 use crate::delivery::Deliveries;
-use crate::inbound_part::Parts;
+use crate::inbound_segment::Parts;
 use crate::inbox::Inbox;
 use crate::keyword_index::Keywords;
 use crate::link_index::Links;
 use crate::message_index::MessageIndex;
 use crate::queue::{FollowUps, Queue};
-use crate::sent_part::SentParts;
+use crate::sent_segment::SentSegments;
 
 /// Everything the store keeps.
 #[derive(Default)]
@@ -53,12 +53,12 @@ pub(crate) struct State {
     /// Numbers by the time at which their next rent is due.
     pub(crate) rents: BTreeSet<(Timestamp, NumberId)>,
     /// By our number and the person's: which account last sent a message, and when.
-    pub(crate) last_texted: BTreeMap<(E164, E164), (AccountId, Timestamp)>,
+    pub(crate) last_contacted: BTreeMap<(E164, E164), (AccountId, Timestamp)>,
     /// The account of each sender name. The operator lists the sender names of all accounts.
     pub(crate) sender_name_owners: BTreeMap<SenderNameId, AccountId>,
     pub(crate) unrouted: BTreeMap<MessageId, Unrouted>,
     pub(crate) parts: Parts,
-    pub(crate) sent_parts: SentParts,
+    pub(crate) sent_segments: SentSegments,
     /// Idempotency keys by age, for tidying.
     pub(crate) key_ages: BTreeSet<(Timestamp, AccountId, IdempotencyKey)>,
 }
@@ -74,7 +74,7 @@ pub(crate) struct AccountState {
     pub(crate) index: MessageIndex,
     pub(crate) earlier: BTreeMap<IdempotencyKey, EarlierSend>,
     /// When test messages were sent, and how many, in the order of the commits.
-    pub(crate) test_texts: VecDeque<(Timestamp, u32)>,
+    pub(crate) test_messages: VecDeque<(Timestamp, u32)>,
     pub(crate) opt_outs: BTreeMap<E164, OptOut>,
     pub(crate) endpoints: BTreeMap<EndpointId, Endpoint>,
     pub(crate) sender_names: BTreeMap<SenderNameId, SenderName>,
@@ -101,7 +101,7 @@ impl AccountState {
             ledger: Vec::new(),
             index: MessageIndex::default(),
             earlier: BTreeMap::new(),
-            test_texts: VecDeque::new(),
+            test_messages: VecDeque::new(),
             opt_outs: BTreeMap::new(),
             endpoints: BTreeMap::new(),
             sender_names: BTreeMap::new(),
@@ -153,8 +153,8 @@ impl State {
         for write in messages {
             self.rewrite_message(write);
         }
-        for Texted { number, person, account, at } in contacted {
-            let last = self.last_texted.entry((number, person)).or_insert((account, at));
+        for Contacted { number, person, account, at } in contacted {
+            let last = self.last_contacted.entry((number, person)).or_insert((account, at));
             if at >= last.1 {
                 *last = (account, at);
             }

@@ -132,7 +132,7 @@ async fn balance(stage: &Stage) -> u64 {
     stage.account.get().await.unwrap().balance.get()
 }
 
-async fn texts(stage: &Stage) -> usize {
+async fn messages(stage: &Stage) -> usize {
     let all = MessageFilter::default();
     stage.account.message_list(&all, PageRequest::default()).await.unwrap().items.len()
 }
@@ -143,13 +143,13 @@ async fn quoted_as_charged(wish: &Wish, credits: u32, mode: Mode) {
     let request = wish.request(&stage);
     let quote = stage.account.quote(request.clone()).await.unwrap();
     assert_eq!(quote.balance.get(), u64::from(credits));
-    assert_eq!((balance(&stage).await, texts(&stage).await), (credits.into(), 0));
+    assert_eq!((balance(&stage).await, messages(&stage).await), (credits.into(), 0));
     let sent = match stage.account.send(request).await {
         Ok(sent) => sent,
         Err(Error::InsufficientCredit { needed, .. }) => {
             assert_eq!((mode, needed), (Mode::Live, quote.credits));
             assert!(needed.get() > u64::from(credits));
-            assert_eq!((balance(&stage).await, texts(&stage).await), (credits.into(), 0));
+            assert_eq!((balance(&stage).await, messages(&stage).await), (credits.into(), 0));
             return;
         }
         Err(other) => panic!("{other}"),
@@ -161,7 +161,7 @@ async fn quoted_as_charged(wish: &Wish, credits: u32, mode: Mode) {
     assert_eq!(sent.balance.get(), u64::from(credits) - price);
     assert_eq!(balance(&stage).await, u64::from(credits) - price);
     assert_eq!(sent.rejected, quote.rejected);
-    assert_eq!((sent.messages.len(), texts(&stage).await), (quote.recipients, quote.recipients));
+    assert_eq!((sent.messages.len(), messages(&stage).await), (quote.recipients, quote.recipients));
     let shown = quote.preview.as_deref().map(measure);
     let first = sent.messages.first().map(|text| measure(text.body.as_str()));
     assert_eq!(shown, first);

@@ -60,7 +60,7 @@ COMMENT ON CONSTRAINT follow_up_what_check ON follow_up IS
 -- A row without a message is a delivery receipt that arrived before the submission was recorded.
 -- Writers hold the lock of the message, with two exceptions: early receipts, and ids that a network
 -- uses again, which move to the later message.
-CREATE TABLE sent_part (
+CREATE TABLE sent_segment (
     -- When the segment was submitted, or when an early receipt arrived.
     at          timestamptz NOT NULL,
     message_id  uuid,
@@ -81,26 +81,26 @@ CREATE TABLE sent_part (
 ) WITH (fillfactor = 50); -- No index has the receipt. A page has room for the new versions of all
                          -- its rows, should one commit bring all their receipts.
 
-CREATE INDEX sent_part_by_message ON sent_part (message_id) WHERE total > 1;
-CREATE INDEX sent_part_by_age ON sent_part (at);
+CREATE INDEX sent_segment_by_message ON sent_segment (message_id) WHERE total > 1;
+CREATE INDEX sent_segment_by_age ON sent_segment (at);
 
-COMMENT ON TABLE sent_part IS
+COMMENT ON TABLE sent_segment IS
     'Submitted segments by the networks'' ids, with the newest receipt of each.';
-COMMENT ON COLUMN sent_part.message_id IS
+COMMENT ON COLUMN sent_segment.message_id IS
     'The message; null while only a receipt of the segment is known.';
-COMMENT ON COLUMN sent_part.total IS
+COMMENT ON COLUMN sent_segment.total IS
     'How many segments the message has.';
-COMMENT ON COLUMN sent_part.report IS
+COMMENT ON COLUMN sent_segment.report IS
     'The newest receipt: delivered, or the error code of a segment that was not.';
-COMMENT ON COLUMN sent_part.at IS
+COMMENT ON COLUMN sent_segment.at IS
     'When the segment was submitted, or when an early receipt arrived.';
-COMMENT ON COLUMN sent_part.early_at IS
+COMMENT ON COLUMN sent_segment.early_at IS
     'When an early receipt of this segment arrived; otherwise null.';
-COMMENT ON INDEX sent_part_pkey IS
+COMMENT ON INDEX sent_segment_pkey IS
     'Finds the message of a receipt; one id, one segment.';
-COMMENT ON INDEX sent_part_by_message IS
+COMMENT ON INDEX sent_segment_by_message IS
     'Finds the other segments of a message.';
-COMMENT ON INDEX sent_part_by_age IS
+COMMENT ON INDEX sent_segment_by_age IS
     'Deletes segments and early receipts that are old.';
-COMMENT ON CONSTRAINT sent_part_check ON sent_part IS
+COMMENT ON CONSTRAINT sent_part_check ON sent_segment IS
     'A segment has a message; an early receipt has its content.';

@@ -31,9 +31,9 @@ CREATE TABLE test_send (
     account_id  uuid NOT NULL,
     batch_id    uuid NOT NULL,
     made_at     timestamptz NOT NULL,
-    texts       integer NOT NULL,
+    messages       integer NOT NULL,
     PRIMARY KEY (account_id, batch_id),
-    CONSTRAINT test_send_texts_check CHECK (texts > 0)
+    CONSTRAINT test_send_texts_check CHECK (messages > 0)
 );
 
 CREATE INDEX test_send_by_age ON test_send (made_at);

@@ -39,7 +39,7 @@ COMMENT ON CONSTRAINT number_rental_credits_check ON number IS
 COMMENT ON CONSTRAINT number_monthly_credits_check ON number IS
     'Rent is charged, never paid out.';
 
-CREATE TABLE last_texted (
+CREATE TABLE last_contacted (
     number      bigint NOT NULL,
     person      bigint NOT NULL,
     account_id  uuid NOT NULL,
@@ -47,13 +47,13 @@ CREATE TABLE last_texted (
     PRIMARY KEY (number, person)
 );
 
-CREATE INDEX last_texted_by_age ON last_texted (at);
+CREATE INDEX last_contacted_by_age ON last_contacted (at);
 
-COMMENT ON TABLE last_texted IS
+COMMENT ON TABLE last_contacted IS
     'Which account last sent to a person from a shared number: it receives the answer.';
-COMMENT ON INDEX last_texted_pkey IS
+COMMENT ON INDEX last_contacted_pkey IS
     'Finds the account that receives a person''s answer.';
-COMMENT ON INDEX last_texted_by_age IS
+COMMENT ON INDEX last_contacted_by_age IS
     'Deletes rows too old to lead to an account.';
 
 CREATE TABLE unrouted (
@@ -73,7 +73,7 @@ COMMENT ON INDEX unrouted_pkey IS
 
 -- A row stays until its message is complete, and then for the rest of the day, so that a repeated
 -- segment is recognised.
-CREATE TABLE inbound_part (
+CREATE TABLE inbound_segment (
     to_number    bigint NOT NULL,
     from_number  bigint NOT NULL,
     first_at     timestamptz NOT NULL,
@@ -89,15 +89,15 @@ CREATE TABLE inbound_part (
     CONSTRAINT inbound_part_check CHECK (cardinality(bodies) = cardinality(numbers))
 );
 
-CREATE INDEX inbound_part_by_age ON inbound_part (first_at);
+CREATE INDEX inbound_segment_by_age ON inbound_segment (first_at);
 
-COMMENT ON TABLE inbound_part IS
+COMMENT ON TABLE inbound_segment IS
     'Inbound messages of several segments, while segments arrive.';
-COMMENT ON INDEX inbound_part_pkey IS
+COMMENT ON INDEX inbound_segment_pkey IS
     'Finds and locks the segments of a message.';
-COMMENT ON INDEX inbound_part_by_age IS
+COMMENT ON INDEX inbound_segment_by_age IS
     'Gives up messages that are a day old.';
-COMMENT ON CONSTRAINT inbound_part_total_check ON inbound_part IS
+COMMENT ON CONSTRAINT inbound_part_total_check ON inbound_segment IS
     'A message has segments.';
-COMMENT ON CONSTRAINT inbound_part_check ON inbound_part IS
+COMMENT ON CONSTRAINT inbound_part_check ON inbound_segment IS
     'Each segment has its body.';

@@ -6,7 +6,7 @@ use sms_core::commit::{ChangeWrites, LedgerWrites, MessageWrite};
 use sms_core::credits::ledger::Draft;
 use sms_core::ids::AccountId;
 use sms_core::message::ErrorCode;
-use sms_core::message::change::Texted;
+use sms_core::message::change::Contacted;
 use sms_core::statistics::Tally;
 use sqlx::PgConnection;
 use sqlx::types::Json;
@@ -75,12 +75,12 @@ async fn update_messages(
 
 /// Remembers which account last sent a message to each person. The later time wins, whichever is
 /// written first.
-async fn remember_contacts(connection: &mut PgConnection, texted: Vec<Texted>) -> PgResult<()> {
+async fn remember_contacts(connection: &mut PgConnection, texted: Vec<Contacted>) -> PgResult<()> {
     if texted.is_empty() {
         return Ok(());
     }
     let insert = rows_query!(
-        "INSERT INTO last_texted " insert(one in &texted) {
+        "INSERT INTO last_contacted " insert(one in &texted) {
             number: bigint = digits(one.number),
             person: bigint = digits(one.person),
             account_id: uuid = uuid(one.account),
@@ -88,7 +88,7 @@ async fn remember_contacts(connection: &mut PgConnection, texted: Vec<Texted>) -
         } "
         ON CONFLICT (number, person) DO UPDATE
         SET account_id = excluded.account_id, at = excluded.at
-        WHERE last_texted.at <= excluded.at"
+        WHERE last_contacted.at <= excluded.at"
     );
     insert.execute(connection).await?;
     Ok(())

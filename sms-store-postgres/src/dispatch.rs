@@ -22,7 +22,7 @@ use crate::begin::{again_on_conflict, begin};
 use crate::error::{Context, PgError, PgResult};
 use crate::row::{self, Read, digits, integer, time, token, uuid, uuids};
 use crate::rows_query::rows_query;
-use crate::sent_part::Staged;
+use crate::sent_segment::Staged;
 use crate::{PgStore, change, message_columns};
 
 /// The routes that messages wait for, as `named`. The recursion jumps from route to route through

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use sms_core::ids::MessageKind;
-use sms_core::inbound::part::{GaveUp, GiveUpPlan, PartPlan, PartTaken};
+use sms_core::inbound::segment::{GaveUp, GiveUpPlan, SegmentPlan, SegmentTaken};
 use sms_core::inbound::store::InboundStore;
 use sms_core::inbound::{InboundPlan, Origin, TakenIn, Unrouted};
 use sms_core::message::Body;
@@ -18,7 +18,7 @@ use crate::begin::{again_on_conflict, begin};
 use crate::error::{Context, PgResult};
 use crate::receipt::take_follow_up;
 use crate::row::{Read, time, uuid};
-use crate::{PgStore, inbound_part};
+use crate::{PgStore, inbound_segment};
 
 mod take;
 
@@ -30,12 +30,12 @@ impl InboundStore for PgStore {
         again_on_conflict!(self.take_in_once(plan.clone()))
     }
 
-    async fn inbound_part_take(&self, plan: PartPlan) -> Result<PartTaken, StoreError> {
-        again_on_conflict!(inbound_part::take_once(&self.pool, plan.clone()))
+    async fn inbound_segment_take(&self, plan: SegmentPlan) -> Result<SegmentTaken, StoreError> {
+        again_on_conflict!(inbound_segment::take_once(&self.pool, plan.clone()))
     }
 
-    async fn inbound_part_give_up(&self, plan: GiveUpPlan) -> Result<GaveUp, StoreError> {
-        again_on_conflict!(inbound_part::give_up_once(&self.pool, plan.clone()))
+    async fn inbound_segment_give_up(&self, plan: GiveUpPlan) -> Result<GaveUp, StoreError> {
+        again_on_conflict!(inbound_segment::give_up_once(&self.pool, plan.clone()))
     }
 
     async fn unrouted_list(&self, page: PageRequest) -> Result<Page<Unrouted>, StoreError> {
@@ -51,10 +51,14 @@ impl InboundStore for PgStore {
         Ok(Page::of(rows.context(doing)?, page.limit, |text: &Unrouted| text.id))
     }
 
-    async fn last_texted_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+    async fn last_contacted_tidy(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
         let deleted = sqlx::query(
-            "DELETE FROM last_texted WHERE (number, person) IN (
-                 SELECT number, person FROM last_texted WHERE at < $1
+            "DELETE FROM last_contacted WHERE (number, person) IN (
+                 SELECT number, person FROM last_contacted WHERE at < $1
                  ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED)",
         )
         .bind(time(before))

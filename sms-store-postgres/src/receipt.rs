@@ -8,7 +8,7 @@ use sms_core::store::StoreError;
 use sms_core::time::Timestamp;
 
 use crate::error::Context;
-use crate::{PgStore, sent_part};
+use crate::{PgStore, sent_segment};
 
 mod record;
 mod report;
@@ -27,7 +27,7 @@ impl ReceiptStore for PgStore {
     }
 
     async fn reports_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
-        let tidied = sent_part::tidy(&self.pool, before, limit).await;
+        let tidied = sent_segment::tidy(&self.pool, before, limit).await;
         tidied.context("tidying network ids")
     }
 }

@@ -27,7 +27,7 @@ pub(super) const WALK: usize = 1_000;
 /// The most messages read one by one at a time, where there are no spans yet.
 const LONGEST_WALK: usize = 16_000;
 /// The most messages of a span: a search reads them all where a signature matches.
-pub(super) const MOST_TEXTS: i64 = 1_000;
+pub(super) const MOST_MESSAGES: i64 = 1_000;
 /// How many spans are read first, and at most, at a time.
 const SPANS: i64 = 4;
 const MOST_SPANS: i64 = 64;
@@ -48,8 +48,8 @@ pub(crate) async fn list(
     query.push(" WHERE m.account_id = ").push_bind(uuid(account));
     query.push(" AND m.id = ANY(").push_bind(ids).push(") ORDER BY m.id DESC");
     let rows = query.build().fetch_all(pool).await?;
-    let texts: PgResult<Vec<Message>> = rows.iter().map(row::message).collect();
-    Ok(Page::of(texts?, page.limit, |message: &Message| message.id))
+    let messages: PgResult<Vec<Message>> = rows.iter().map(row::message).collect();
+    Ok(Page::of(messages?, page.limit, |message: &Message| message.id))
 }
 
 /// A search under way.
@@ -150,7 +150,7 @@ impl Searcher<'_> {
         loop {
             let spans = self.next_spans(&bits, count).await?;
             let Some((oldest, _)) = spans.last().copied() else { return Ok(()) };
-            if self.read_texts(&spans).await? {
+            if self.read_messages(&spans).await? {
                 return Ok(());
             }
             self.before = oldest;
@@ -179,7 +179,7 @@ impl Searcher<'_> {
     }
 
     /// Reads the messages of some spans; returns whether the page is full.
-    async fn read_texts(&mut self, spans: &[(Uuid, Uuid)]) -> PgResult<bool> {
+    async fn read_messages(&mut self, spans: &[(Uuid, Uuid)]) -> PgResult<bool> {
         let (after, before) = (self.after.as_u128(), self.before.as_u128());
         let firsts = spans.iter().map(|(first, _)| first.as_u128().max(after.saturating_add(1)));
         let lasts = spans.iter().map(|(_, last)| last.as_u128().min(before.saturating_sub(1)));
@@ -192,7 +192,7 @@ impl Searcher<'_> {
         query.push(") AND m.id >= span.first_id AND m.id <= span.last_id");
         push_filter(&mut query, self.filter);
         // In the order of the account's index, so that no other index fits.
-        query.push(" ORDER BY m.account_id DESC, m.id DESC LIMIT ").push_bind(MOST_TEXTS);
+        query.push(" ORDER BY m.account_id DESC, m.id DESC LIMIT ").push_bind(MOST_MESSAGES);
         query.push(") AS m ORDER BY m.id DESC");
         let rows = query.build().persistent(false).fetch_all(self.pool).await?;
         self.keep(&rows)

@@ -32,9 +32,9 @@ fn nothing_is_lost_or_charged_twice_by_kills_crashes_cuts_and_pauses() {
 #[test]
 fn a_server_that_slept_over_its_lease_changes_nothing() {
     let told = rig(&["sleeper", "--lease", "3"]);
-    let texts = figure(&told, "messages");
-    assert_eq!(figure(&told, "outcomes refused"), texts, "it tried to record all of them");
-    assert_eq!(figure(&told, "handed over twice"), texts, "both had all of them");
+    let messages = figure(&told, "messages");
+    assert_eq!(figure(&told, "outcomes refused"), messages, "it tried to record all of them");
+    assert_eq!(figure(&told, "handed over twice"), messages, "both had all of them");
 }
 
 #[test]

@@ -12,7 +12,8 @@ use sms_core::ids::MessageId;
 use sms_core::number::Number;
 use sms_core::prelude::*;
 use sms_core::route::{
-    Fitness, HandOver, HandOvers, OutboundText, Route, RouteKind, RouteName, RouteSink, all_at_once,
+    Fitness, HandOver, HandOvers, OutboundMessage, Route, RouteKind, RouteName, RouteSink,
+    all_at_once,
 };
 use sms_core::service::AccountHandle;
 use sms_core::time::Timestamp;
@@ -47,12 +48,12 @@ impl Route for Told {
 
     fn hand_over<'a>(
         &'a self,
-        texts: &'a [OutboundText],
+        messages: &'a [OutboundMessage],
         _sink: &'a dyn RouteSink,
     ) -> HandOvers<'a> {
         let all = all_at_once(async {
-            self.carried.lock().unwrap().extend(texts.iter().map(|text| text.message));
-            vec![HandOver::Taken { simulated: Vec::new() }; texts.len()]
+            self.carried.lock().unwrap().extend(messages.iter().map(|text| text.message));
+            vec![HandOver::Taken { simulated: Vec::new() }; messages.len()]
         });
         match self.answers {
             Answers::All => all,

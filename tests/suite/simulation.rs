@@ -40,7 +40,7 @@ fn all_that_the_simulation_means_to_try_happens() {
         sends,
         replays,
         launches,
-        texts,
+        messages,
         claims,
         takeovers,
         refunds,
@@ -55,7 +55,7 @@ fn all_that_the_simulation_means_to_try_happens() {
         (sends, "a send"),
         (replays, "a repeated request"),
         (launches, "a campaign"),
-        (texts, "a text"),
+        (messages, "a text"),
         (claims, "a claim"),
         (takeovers, "a claim after a lost lease"),
         (refunds, "a refund"),
@@ -68,7 +68,7 @@ fn all_that_the_simulation_means_to_try_happens() {
         (throttled, "a keyword that answered too often"),
         (replies, "an answer of a keyword"),
         (unanswered, "a keyword from one of our own numbers"),
-        (used_up, "too many test texts"),
+        (used_up, "too many test messages"),
         (links, "a tracked link"),
         (hits, "a hit on a link"),
         (rents, "rent"),
@@ -99,14 +99,14 @@ fn violation(sabotage: Sabotage) -> Violation {
 }
 
 #[test]
-fn a_network_that_is_handed_a_text_twice_under_one_lease_is_seen() {
+fn a_network_that_is_handed_a_message_twice_under_one_lease_is_seen() {
     let what = violation(Sabotage::HandsOverTwice).what;
     assert!(what.ends_with("was handed over twice under one lease"), "{what}");
 }
 
 #[test]
-fn a_text_to_a_number_that_opted_out_is_seen() {
-    let what = violation(Sabotage::TextsOptedOut).what;
+fn a_message_to_a_number_that_opted_out_is_seen() {
+    let what = violation(Sabotage::MessagesOptedOut).what;
     let (_, reasons) = what.split_once("was taken in spite of ").expect("a claim is blamed");
     assert!(reasons.contains("OptedOut"), "{what}");
 }
@@ -124,7 +124,7 @@ fn a_second_refund_is_seen() {
 }
 
 #[test]
-fn a_text_that_leaves_before_its_time_is_seen() {
+fn a_message_that_leaves_before_its_time_is_seen() {
     let what = violation(Sabotage::ClaimsEarly).what;
     assert!(what.contains("before its time") || what.contains("and can be at"), "{what}");
 }
@@ -138,7 +138,7 @@ fn a_delivery_that_is_never_given_out_is_seen() {
 }
 
 #[test]
-fn a_text_that_waits_for_ever_is_seen_at_the_end() {
+fn a_message_that_waits_for_ever_is_seen_at_the_end() {
     let violation = violation(Sabotage::LosesReceipts);
     assert!(violation.what.contains("is sent for ever"), "{}", violation.what);
     assert!(violation.step > STEPS);
@@ -172,21 +172,21 @@ fn a_hit_that_is_counted_twice_is_seen() {
 }
 
 #[test]
-fn an_unread_text_that_is_taken_for_read_is_seen() {
+fn an_unread_message_that_is_taken_for_read_is_seen() {
     let what = violation(Sabotage::LosesUnread).what;
     assert!(what.contains("is kept for"), "{what}");
 }
 
 #[test]
-fn a_text_that_is_joined_twice_is_seen() {
+fn a_message_that_is_joined_twice_is_seen() {
     let what = violation(Sabotage::JoinsTwice).what;
-    let place = what.contains("is kept and must be") || what.contains("texts came or went");
+    let place = what.contains("is kept and must be") || what.contains("messages came or went");
     let event = what.contains("must tell") || what.contains("events made");
     assert!(place || event || what.contains("the next delivery"), "{what}");
 }
 
 #[test]
-fn a_text_that_lost_its_callers_reference_is_seen() {
+fn a_message_that_lost_its_callers_reference_is_seen() {
     let what = violation(Sabotage::LosesReferences).what;
     assert!(what.contains("was made, and must be") && what.contains("order"), "{what}");
 }
@@ -198,7 +198,7 @@ fn a_campaign_that_leaves_somebody_out_is_seen() {
 }
 
 #[test]
-fn a_text_that_came_by_another_route_than_is_kept_is_seen() {
+fn a_message_that_came_by_another_route_than_is_kept_is_seen() {
     let what = violation(Sabotage::MixesUpRoutes).what;
     assert!(what.starts_with("an inbound text became") && what.contains("another"), "{what}");
 }

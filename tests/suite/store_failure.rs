@@ -9,7 +9,7 @@ use sms_core::clock::ManualClock;
 use sms_core::prelude::*;
 use sms_core::random::SeededRandom;
 use sms_core::route::{
-    HandOver, HandOvers, OutboundText, Route, RouteKind, RouteName, RouteSink, all_at_once,
+    HandOver, HandOvers, OutboundMessage, Route, RouteKind, RouteName, RouteSink, all_at_once,
 };
 use sms_core::service::AccountHandle;
 use sms_core::service::work::DispatchFailed;
@@ -36,12 +36,12 @@ impl Route for Counting {
 
     fn hand_over<'a>(
         &'a self,
-        texts: &'a [OutboundText],
+        messages: &'a [OutboundMessage],
         _sink: &'a dyn RouteSink,
     ) -> HandOvers<'a> {
         all_at_once(async move {
-            *self.taken.lock().unwrap() += texts.len();
-            vec![HandOver::Taken { simulated: Vec::new() }; texts.len()]
+            *self.taken.lock().unwrap() += messages.len();
+            vec![HandOver::Taken { simulated: Vec::new() }; messages.len()]
         })
     }
 

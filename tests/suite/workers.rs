@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use sms_core::prelude::*;
-use sms_core::route::{Fitness, HandOvers, OutboundText, Route, RouteKind, RouteName, RouteSink};
+use sms_core::route::{
+    Fitness, HandOvers, OutboundMessage, Route, RouteKind, RouteName, RouteSink,
+};
 use sms_store_memory::MemoryStore;
 use sms_tests::claim_counter::ClaimCounter;
 use sms_workers::{WorkerOptions, Workers};
@@ -36,10 +38,10 @@ impl Route for Full {
 
     fn hand_over<'a>(
         &'a self,
-        texts: &'a [OutboundText],
+        messages: &'a [OutboundMessage],
         _sink: &'a dyn RouteSink,
     ) -> HandOvers<'a> {
-        panic!("{} messages for a route that is full", texts.len());
+        panic!("{} messages for a route that is full", messages.len());
     }
 
     fn fitness(&self) -> Fitness {

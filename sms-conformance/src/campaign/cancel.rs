@@ -45,7 +45,7 @@ scenarios! { Campaign;
         assert_eq!((after.status(now), after.completed_at()), (CampaignStatus::Cancelled, None));
         assert_eq!(rig.counts(&campaign).await.of(MessageStatus::Cancelled), 5);
         assert_eq!((rig.balance(&account).await, rig.next_dispatch().await), (10, None));
-        for text in rig.texts_of(&campaign).await {
+        for text in rig.messages_of(&campaign).await {
             assert_eq!(text.times.cancelled_at, Some(now));
         }
         let entries = rig.ledger(account.id).await;
@@ -56,7 +56,7 @@ scenarios! { Campaign;
         assert_eq!(refunds.count(), 5);
         assert_eq!(rig.deliveries(&endpoint).await, [], "cancelling raises no event");
         rig.advance_to(due);
-        assert_eq!(rig.claim_all().await.texts, []);
+        assert_eq!(rig.claim_all().await.messages, []);
     }
 
     /// While messages are leaving, those that a worker has taken are on their way; the others are
@@ -84,15 +84,15 @@ scenarios! { Campaign;
 
     /// From the moment it is cancelled no message of it is taken, swept or not: a worker that finds
     /// one due cancels it, and refunds it.
-    async fn no_text_of_a_cancelled_campaign_is_taken(rig: &Rig) {
+    async fn no_message_of_a_cancelled_campaign_is_taken(rig: &Rig) {
         let account = rig.account(10).await;
         let campaign = rig.launched(&account, 1..=4).await;
         let other = rig.text(&account, 9).await;
         rig.mark_cancelled(&campaign).await.expect("cancelled");
         let plan = rig.claim_plan(10);
         let claimed = rig.store().dispatch_claim(plan).await.expect("claimed");
-        assert_eq!((claimed.texts.len(), claimed.failed, claimed.cancelled), (1, 0, 4));
-        assert_eq!(claimed.texts[0].message, other.id);
+        assert_eq!((claimed.messages.len(), claimed.failed, claimed.cancelled), (1, 0, 4));
+        assert_eq!(claimed.messages[0].message, other.id);
         assert_eq!(rig.counts(&campaign).await.of(MessageStatus::Cancelled), 4);
         assert_eq!(rig.balance(&account).await, 9);
         assert!(!rig.sweep_one(&campaign, 10).await);
@@ -131,12 +131,12 @@ scenarios! { Campaign;
         let later = rig.now().plus(seconds(1));
         assert_eq!(unswept(rig, rig.now()).await, []);
         assert_eq!(unswept(rig, later).await.len(), 1);
-        let texts = rig.texts_of(&campaign).await;
+        let messages = rig.messages_of(&campaign).await;
         let mut after = None;
         for ends in [Some(1), Some(3), Some(4), None] {
             let plan = SweepPlan { after, ..rig.sweep_plan(&campaign, 2) };
             let swept = rig.store().campaign_sweep(plan).await.expect("swept");
-            assert_eq!(swept, Swept { last: ends.map(|n: usize| texts[n].id) });
+            assert_eq!(swept, Swept { last: ends.map(|n: usize| messages[n].id) });
             after = swept.last;
         }
         assert_eq!(unswept(rig, later).await, []);
@@ -146,10 +146,10 @@ scenarios! { Campaign;
     }
 
     /// A message that was cancelled individually is refunded once.
-    async fn a_text_cancelled_before_is_refunded_once(rig: &Rig) {
+    async fn a_message_cancelled_before_is_refunded_once(rig: &Rig) {
         let account = rig.account(10).await;
         let campaign = rig.launched(&account, 1..=3).await;
-        let text = rig.texts_of(&campaign).await.remove(1);
+        let text = rig.messages_of(&campaign).await.remove(1);
         let plan = sms_core::message::cancel::CancelPlan {
             account: account.id,
             message: text.id,

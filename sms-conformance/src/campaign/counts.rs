@@ -15,23 +15,23 @@ scenarios! { Campaign;
     async fn counts_follow_every_step(rig: &Rig) {
         let account = rig.account(10).await;
         let campaign = rig.launched(&account, 1..=5).await;
-        let texts = rig.texts_of(&campaign).await;
+        let messages = rig.messages_of(&campaign).await;
         let opt_out = OptOut {
-            phone: texts[4].to,
+            phone: messages[4].to,
             source: OptOutSource::Api,
             note: None,
             created_at: rig.now(),
         };
         rig.store().opt_out_create(account.id, opt_out).await.expect("opted out");
         let plan = CancelPlan {
-            account: account.id, message: texts[3].id, at: rig.now(), ids: rig.ids(),
+            account: account.id, message: messages[3].id, at: rig.now(), ids: rig.ids(),
         };
         rig.store().message_cancel(plan).await.expect("cancelled");
         let counts = async || rig.counts(&campaign).await.to_array();
         assert_eq!(counts().await, [0, 4, 0, 0, 0, 0, 0, 1]);
         rig.advance(seconds(1));
         let hand = rig.claim_all().await;
-        assert_eq!((hand.texts.len(), hand.failed), (3, 1));
+        assert_eq!((hand.messages.len(), hand.failed), (3, 1));
         assert_eq!(counts().await, [0, 0, 3, 0, 0, 0, 1, 1]);
         rig.record(hand.ids()[0], hand.token, taken()).await;
         rig.record(hand.ids()[1], hand.token, try_later()).await;
@@ -92,7 +92,7 @@ scenarios! { Campaign;
                 }
                 5 => {
                     for campaign in &campaigns {
-                        for text in rig.texts_of(campaign).await {
+                        for text in rig.messages_of(campaign).await {
                             match dice(4) {
                                 0 => drop(rig.deliver(text.id).await),
                                 1 => drop(rig.undeliver(text.id).await),

@@ -29,12 +29,12 @@ async fn refuses(
     reason: LaunchRefused,
 ) {
     let before = (rig.campaign_now(draft).await, rig.ledger(account.id).await.len());
-    let texts = rig.messages(account.id, &MessageFilter::default()).await.len();
+    let messages = rig.messages(account.id, &MessageFilter::default()).await.len();
     let next = rig.next_dispatch().await;
     assert_eq!(refusal_of(rig.try_launch(account, draft, mode).await), reason);
     let after = (rig.campaign_now(draft).await, rig.ledger(account.id).await.len());
     assert_eq!(after, before);
-    assert_eq!(rig.messages(account.id, &MessageFilter::default()).await.len(), texts);
+    assert_eq!(rig.messages(account.id, &MessageFilter::default()).await.len(), messages);
     assert_eq!(rig.next_dispatch().await, next);
 }
 
@@ -45,7 +45,7 @@ async fn remove(rig: &Rig, list: &ContactList) {
 scenarios! { Campaign;
     /// A launch makes a message for each contact that can be sent messages, the oldest contact
     /// first, and takes what they cost with one entry.
-    async fn a_launch_texts_everybody_on_the_list_once(rig: &Rig) {
+    async fn a_launch_messages_everybody_on_the_list_once(rig: &Rig) {
         let account = rig.account(10).await;
         let list = rig.list_of(&account, [5, 3, 4, 1, 2]).await;
         stop(rig, &account, 4).await;
@@ -61,22 +61,22 @@ scenarios! { Campaign;
         assert_eq!(campaign, expected);
         assert_eq!(rig.campaign_now(&draft).await, Some(expected));
         assert_eq!(campaign.status(now), CampaignStatus::Sending);
-        let texts = rig.texts_of(&campaign).await;
+        let messages = rig.messages_of(&campaign).await;
         let mut members = rig.members(&list).await;
         members.reverse();
         members.retain(|contact| !contact.opted_out);
         let wanted: Vec<_> =
             members.iter().map(|contact| (contact.phone, Some(contact.id))).collect();
-        let made: Vec<_> = texts.iter().map(|text| (text.to, text.contact_id)).collect();
+        let made: Vec<_> = messages.iter().map(|text| (text.to, text.contact_id)).collect();
         assert_eq!(made, wanted);
-        for text in &texts {
+        for text in &messages {
             assert_eq!((text.campaign_id, text.batch_id), (Some(draft.id), Some(launch.batch)));
             assert_eq!((text.status, text.credits), (MessageStatus::Queued, credits(1)));
         }
         let entry = rig.ledger(account.id).await.remove(0);
         let cause = Cause::Send { batch: launch.batch, campaign: Some(draft.id) };
         assert_eq!((entry.cause, entry.amount.get(), rig.balance(&account).await), (cause, -4, 6));
-        assert_eq!(rig.claim_all().await.texts.len(), 4);
+        assert_eq!(rig.claim_all().await.messages.len(), 4);
     }
 
     /// Each contact gets a separate message, which costs what it takes.
@@ -92,10 +92,10 @@ scenarios! { Campaign;
         let updated = rig.store().campaign_update(account.id, draft.id, change, rig.now()).await;
         let draft = updated.expect("changed");
         let campaign = rig.launch(&account, &draft).await;
-        let texts = rig.texts_of(&campaign).await;
-        assert!(texts[0].body.as_str().starts_with("Annx"));
-        assert!(texts[1].body.as_str().starts_with("BB"));
-        assert_eq!([texts[0].credits, texts[1].credits], [credits(1), credits(2)]);
+        let messages = rig.messages_of(&campaign).await;
+        assert!(messages[0].body.as_str().starts_with("Annx"));
+        assert!(messages[1].body.as_str().starts_with("BB"));
+        assert_eq!([messages[0].credits, messages[1].credits], [credits(1), credits(2)]);
         assert_eq!(rig.balance(&account).await, 7);
     }
 
@@ -109,8 +109,9 @@ scenarios! { Campaign;
         assert_eq!(rig.balance(&account).await, 7);
         assert_eq!(rig.counts(&campaign).await, Counts::only(MessageStatus::Scheduled, 3));
         assert_eq!(campaign.status(rig.now()), CampaignStatus::Scheduled);
-        assert_eq!((rig.claim_all().await.texts.len(), rig.next_dispatch().await), (0, Some(due)));
-        for text in rig.texts_of(&campaign).await {
+        let claimed = rig.claim_all().await.messages.len();
+        assert_eq!((claimed, rig.next_dispatch().await), (0, Some(due)));
+        for text in rig.messages_of(&campaign).await {
             assert_eq!((text.status, text.scheduled_at), (MessageStatus::Scheduled, Some(due)));
         }
         rig.advance_to(due);
@@ -170,7 +171,7 @@ scenarios! { Campaign;
         let stale = rig.try_launch(&account, &draft, Mode::Live).await;
         assert!(matches!(stale, Err(CommitError::Stale)), "{stale:?}");
         let campaign = rig.launch(&account, &edited.expect("edited")).await;
-        assert_eq!(rig.texts_of(&campaign).await[0].body.as_str(), "Other words");
+        assert_eq!(rig.messages_of(&campaign).await[0].body.as_str(), "Other words");
     }
 
     /// A list that is gone, empty, or of people who have all opted out launches nothing.
@@ -204,13 +205,13 @@ scenarios! { Campaign;
     }
 
     /// With a test key messages are test messages, which cost nothing.
-    async fn a_test_launch_makes_test_texts(rig: &Rig) {
+    async fn a_test_launch_makes_test_messages(rig: &Rig) {
         let account = rig.account(1).await;
         let draft = rig.draft(&account, &rig.list_of(&account, 1..=3).await).await;
         let campaign = rig.try_launch(&account, &draft, Mode::Test).await.expect("launched");
         let launch = campaign.launch.clone().expect("launched");
         assert_eq!((launch.recipients, launch.credits), (3, credits(0)));
-        for text in rig.texts_of(&campaign).await {
+        for text in rig.messages_of(&campaign).await {
             assert!(text.mode.is_test() && text.route.as_str() == "test");
             assert_eq!(text.credits, credits(0));
         }
@@ -243,7 +244,7 @@ scenarios! { Campaign;
         let (first, second) = (rig.draft(&account, &list).await, rig.draft(&account, &list).await);
         rig.try_launch(&account, &first, Mode::Test).await.expect("300 are allowed");
         let retry_after = minutes(40);
-        let used_up = LaunchRefused::TestTextsUsedUp { retry_after };
+        let used_up = LaunchRefused::TestMessagesUsedUp { retry_after };
         refuses(rig, &account, &second, Mode::Test, used_up).await;
         let one_more = rig.accept(rig.test_plan(&account, &request([1]))).await;
         refusal_of(one_more);

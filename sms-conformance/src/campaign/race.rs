@@ -27,7 +27,7 @@ scenarios! { Campaign;
         for answer in lost {
             assert_eq!(refusal_of(answer), LaunchRefused::AlreadyLaunched);
         }
-        assert_eq!((rig.balance(&account).await, rig.texts_of(&draft).await.len()), (91, 9));
+        assert_eq!((rig.balance(&account).await, rig.messages_of(&draft).await.len()), (91, 9));
     }
 
     /// Launches of several campaigns and sends race for the same credits: what was taken is what
@@ -88,10 +88,10 @@ scenarios! { Campaign;
                 None
             };
             let refused = rig.race(vec![launch.boxed(), edit.boxed()]).remove(0);
-            let texts = rig.texts_of(&draft).await;
+            let messages = rig.messages_of(&draft).await;
             let expected = if refused.is_none() { 4 } else { 0 };
-            assert_eq!(texts.len(), expected, "{refused:?}");
-            assert!(texts.iter().all(|text| text.body == draft.body));
+            assert_eq!(messages.len(), expected, "{refused:?}");
+            assert!(messages.iter().all(|text| text.body == draft.body));
         }
     }
 
@@ -114,20 +114,20 @@ scenarios! { Campaign;
             let remove =
                 async move { two.list_delete(account_id, list_id).await.expect("removed") };
             let launched = rig.race(vec![launch.boxed(), remove.boxed()])[0];
-            assert_eq!(rig.texts_of(&draft).await.len(), if launched { 9 } else { 0 });
+            assert_eq!(rig.messages_of(&draft).await.len(), if launched { 9 } else { 0 });
         }
     }
 
     /// A cancel races with workers, which is decided message by message: each message was taken, or
     /// was cancelled and refunded.
-    async fn a_cancel_that_races_with_workers_is_decided_text_by_text(rig: &Rig) {
+    async fn a_cancel_that_races_with_workers_is_decided_message_by_message(rig: &Rig) {
         let account = rig.account(100).await;
         let campaign = rig.launched(&account, 1..=40).await;
         let mut futures: Vec<BoxFuture<'static, usize>> = Vec::new();
         for _ in 0..6 {
             let (store, plan) = (rig.store().clone(), rig.claim_plan(5));
             let claim = async move {
-                store.dispatch_claim(plan).await.expect("claimed").texts.len()
+                store.dispatch_claim(plan).await.expect("claimed").messages.len()
             };
             futures.push(claim.boxed());
         }
@@ -165,7 +165,7 @@ scenarios! { Campaign;
                 store.campaign_sweep(plan).await.expect("swept");
             };
             futures.push(sweep.boxed());
-            let part = &hand.texts[n * 3..n * 3 + 3];
+            let part = &hand.messages[n * 3..n * 3 + 3];
             let outcomes =
                 part.iter().map(|text| rig.outcome(text.message, hand.token, taken())).collect();
             let receipts = part

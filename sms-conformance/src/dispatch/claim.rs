@@ -5,14 +5,14 @@ use sms_core::credits::ledger::Kind;
 use sms_core::dispatch::{ClaimPlan, LEASE, TEST_DELAY, VALIDITY, Wanted};
 use sms_core::event::EventType;
 use sms_core::message::{ErrorCode, MessageStatus};
-use sms_core::route::{OutboundText, RouteName};
+use sms_core::route::{OutboundMessage, RouteName};
 
 use crate::Rig;
 use crate::rig::{event_of, millis, request, seconds, taken};
 
 scenarios! { Dispatch;
     /// Messages that are due are taken, the longest due first, whatever their ids; no others are.
-    async fn the_longest_due_texts_are_claimed_first(rig: &Rig) {
+    async fn the_longest_due_messages_are_claimed_first(rig: &Rig) {
         let account = rig.account(10).await;
         let begin = rig.now();
         let at = |after| request([1]).schedule_at(begin.plus(seconds(after)));
@@ -24,11 +24,11 @@ scenarios! { Dispatch;
         rig.advance(seconds(13));
         assert_eq!(rig.claim(2).await.ids(), [fifth, seventh]);
         assert_eq!(rig.claim(10).await.ids(), [tenth]);
-        assert_eq!(rig.claim(10).await.texts, []);
+        assert_eq!(rig.claim(10).await.messages, []);
     }
 
     /// Messages of routes that have no room stay in the queue, and keep no others from being taken.
-    async fn texts_of_routes_without_room_are_left(rig: &Rig) {
+    async fn messages_of_routes_without_room_are_left(rig: &Rig) {
         let account = rig.account(20).await;
         let live = rig.text(&account, 1).await;
         rig.send_test(&account, &request([2])).await;
@@ -37,8 +37,9 @@ scenarios! { Dispatch;
         let claim = async |without: &[&RouteName]| {
             let without = without.iter().map(|&route| route.clone()).collect();
             let plan = ClaimPlan { wanted: Wanted::AllBut(without), ..rig.claim_plan(2) };
-            let texts = rig.store().dispatch_claim(plan).await.expect("texts are claimed").texts;
-            texts.into_iter().map(|text| text.mode.is_test()).collect::<Vec<_>>()
+            let claimed = rig.store().dispatch_claim(plan).await.expect("messages are claimed");
+            let messages = claimed.messages;
+            messages.into_iter().map(|text| text.mode.is_test()).collect::<Vec<_>>()
         };
         assert!(claim(&[&live.route, &test.route]).await.is_empty());
         assert_eq!(rig.status(&account, live.id).await, MessageStatus::Queued);
@@ -49,14 +50,14 @@ scenarios! { Dispatch;
 
     /// A message that is no longer valid fails and is refunded, though its route has no room: by a
     /// claim that looks for just those.
-    async fn a_text_expires_though_its_route_has_no_room(rig: &Rig) {
+    async fn a_message_expires_though_its_route_has_no_room(rig: &Rig) {
         let account = rig.account(20).await;
         let text = rig.text(&account, 1).await;
         let test = rig.send_test(&account, &request([2])).await.messages.remove(0);
         let claim = async |wanted: Wanted| {
             let plan = ClaimPlan { wanted, ..rig.claim_plan(10) };
             let claimed = rig.store().dispatch_claim(plan).await.expect("claimed");
-            (claimed.texts.len(), claimed.failed)
+            (claimed.messages.len(), claimed.failed)
         };
         let of = |route: &RouteName| vec![route.clone()];
         rig.advance(VALIDITY - millis(1));
@@ -70,14 +71,14 @@ scenarios! { Dispatch;
     }
 
     /// A scheduled message is taken at its time and not before.
-    async fn a_scheduled_text_does_not_leave_before_its_time(rig: &Rig) {
+    async fn a_scheduled_message_does_not_leave_before_its_time(rig: &Rig) {
         let account = rig.account(10).await;
         let at = rig.now().plus(seconds(60));
         let message = rig.send(&account, &request([1]).schedule_at(at)).await.messages.remove(0);
         assert_eq!(message.status, MessageStatus::Scheduled);
         assert_eq!(rig.next_dispatch().await, Some(at));
         rig.advance_to(at.minus(millis(1)));
-        assert_eq!(rig.claim_all().await.texts, []);
+        assert_eq!(rig.claim_all().await.messages, []);
         rig.advance_to(at);
         assert_eq!(rig.claim_all().await.ids(), [message.id]);
         assert_eq!(
@@ -87,27 +88,27 @@ scenarios! { Dispatch;
     }
 
     /// A test message is taken one second after acceptance, and says that it is one.
-    async fn a_test_text_is_due_after_a_second(rig: &Rig) {
+    async fn a_test_message_is_due_after_a_second(rig: &Rig) {
         let account = rig.account(0).await;
         let message = rig.send_test(&account, &request([1])).await.messages.remove(0);
         rig.advance(TEST_DELAY - millis(1));
-        assert_eq!(rig.claim_all().await.texts, []);
+        assert_eq!(rig.claim_all().await.messages, []);
         rig.advance(millis(1));
         let hand = rig.claim_all().await;
         assert_eq!(hand.ids(), [message.id]);
-        assert!(hand.texts[0].mode.is_test());
+        assert!(hand.messages[0].mode.is_test());
     }
 
     /// A claimed message carries what its route needs, and is `sending` from then on.
-    async fn a_claimed_text_carries_what_its_route_needs(rig: &Rig) {
+    async fn a_claimed_message_carries_what_its_route_needs(rig: &Rig) {
         let account = rig.account(10).await;
         let mut request = request([7]);
         request.sender = Some("Bistro".to_owned());
         let message = rig.send(&account, &request).await.messages.remove(0);
         let hand = rig.claim_all().await;
         assert_eq!(
-            hand.texts,
-            [OutboundText {
+            hand.messages,
+            [OutboundMessage {
                 message: message.id,
                 to: message.to,
                 from: message.from,
@@ -126,7 +127,7 @@ scenarios! { Dispatch;
     }
 
     /// A claim takes messages of every account.
-    async fn a_claim_takes_texts_of_every_account(rig: &Rig) {
+    async fn a_claim_takes_messages_of_every_account(rig: &Rig) {
         let mut expected = Vec::new();
         for _ in 0..3 {
             let account = rig.account(5).await;
@@ -138,7 +139,7 @@ scenarios! { Dispatch;
 
     /// The next moment for a claim is that of the message that can be claimed first: when it is
     /// due, when a lease expires, never when nothing waits.
-    async fn the_next_moment_is_that_of_the_first_claimable_text(rig: &Rig) {
+    async fn the_next_moment_is_that_of_the_first_claimable_message(rig: &Rig) {
         assert_eq!(rig.next_dispatch().await, None);
         let account = rig.account(10).await;
         let begin = rig.now();
@@ -158,7 +159,7 @@ scenarios! { Dispatch;
 
     /// A person who opted out after acceptance gets no message: it fails at the claim, is refunded,
     /// notifies the endpoints, and is claimed by no worker.
-    async fn a_text_to_someone_who_opted_out_fails_at_the_claim(rig: &Rig) {
+    async fn a_message_to_someone_who_opted_out_fails_at_the_claim(rig: &Rig) {
         let account = rig.account(10).await;
         let sent = rig.send(&account, &request([1, 2])).await;
         rig.opt_out(&account, 1).await;
@@ -181,7 +182,7 @@ scenarios! { Dispatch;
     }
 
     /// An opt-out counts for the account it was made to, and for test messages too.
-    async fn an_opt_out_fails_the_texts_of_its_own_account_only(rig: &Rig) {
+    async fn an_opt_out_fails_the_messages_of_its_own_account_only(rig: &Rig) {
         let (account, other) = (rig.account(10).await, rig.account(10).await);
         rig.send(&account, &request([1])).await;
         rig.send_test(&account, &request([1])).await;
@@ -195,7 +196,7 @@ scenarios! { Dispatch;
 
     /// Messages of an account that was suspended after acceptance fail when due, and are refunded;
     /// those that are not due yet wait.
-    async fn texts_of_a_suspended_account_fail_when_due(rig: &Rig) {
+    async fn messages_of_a_suspended_account_fail_when_due(rig: &Rig) {
         let (account, other) = (rig.account(10).await, rig.account(10).await);
         let due = rig.text(&account, 1).await;
         let in_an_hour = rig.now().plus(seconds(3_600));
@@ -213,14 +214,14 @@ scenarios! { Dispatch;
     }
 
     /// A message that nobody took while it was valid fails as expired at that very moment.
-    async fn a_text_past_its_validity_expires(rig: &Rig) {
+    async fn a_message_past_its_validity_expires(rig: &Rig) {
         let account = rig.account(10).await;
         let [first, second] = [rig.text(&account, 1).await, rig.text(&account, 2).await];
         rig.advance(VALIDITY - millis(1));
         assert_eq!(rig.claim(1).await.ids(), [first.id]);
         rig.advance(millis(1));
         let hand = rig.claim_all().await;
-        assert_eq!((hand.texts.len(), hand.failed), (0, 1));
+        assert_eq!((hand.messages.len(), hand.failed), (0, 1));
         let expired = rig.message(&account, second.id).await;
         assert_eq!(expired.status, MessageStatus::Failed);
         assert_eq!(expired.error, Some(ErrorCode::Expired));
@@ -228,7 +229,7 @@ scenarios! { Dispatch;
     }
 
     /// Messages that fail at the claim are within its limit, and the rest is for the next claim.
-    async fn texts_that_fail_at_the_claim_are_within_its_limit(rig: &Rig) {
+    async fn messages_that_fail_at_the_claim_are_within_its_limit(rig: &Rig) {
         let account = rig.account(20).await;
         rig.send(&account, &request([1, 2])).await;
         for _ in 0..2 {
@@ -240,11 +241,11 @@ scenarios! { Dispatch;
         let mut claimed = 0;
         for _ in 0..4 {
             let hand = rig.claim(2).await;
-            assert_eq!(hand.texts.len() + hand.failed as usize, 2);
+            assert_eq!(hand.messages.len() + hand.failed as usize, 2);
             failed += hand.failed;
-            claimed += hand.texts.len();
+            claimed += hand.messages.len();
         }
         assert_eq!((failed, claimed), (3, 5));
-        assert_eq!(rig.claim(2).await.texts, []);
+        assert_eq!(rig.claim(2).await.messages, []);
     }
 }

@@ -9,20 +9,20 @@ use crate::rig::{millis, refused, request, seconds, taken, try_later};
 scenarios! { Dispatch;
     /// What one worker has claimed, no other gets while the lease holds; when it expires, another
     /// gets it, as the same attempt and without a new line in the timeline.
-    async fn a_text_whose_lease_ran_out_is_claimed_again(rig: &Rig) {
+    async fn a_message_whose_lease_ran_out_is_claimed_again(rig: &Rig) {
         let account = rig.account(10).await;
         let message = rig.text(&account, 1).await;
         let first = rig.claim_all().await;
         rig.advance(LEASE - millis(1));
-        assert_eq!(rig.claim_all().await.texts, []);
+        assert_eq!(rig.claim_all().await.messages, []);
         rig.advance(millis(1));
         let second = rig.claim_all().await;
-        assert_eq!(second.texts, first.texts);
-        assert_eq!(second.texts[0].attempt, 0);
+        assert_eq!(second.messages, first.messages);
+        assert_eq!(second.messages[0].attempt, 0);
         let statuses = rig.statuses(&account, message.id).await;
         assert_eq!(statuses, [MessageStatus::Queued, MessageStatus::Sending]);
         rig.advance(LEASE - millis(1));
-        assert_eq!(rig.claim_all().await.texts, [], "the second lease holds as long");
+        assert_eq!(rig.claim_all().await.messages, [], "the second lease holds as long");
     }
 
     /// Renewing holds a worker's messages until the new moment.
@@ -36,7 +36,7 @@ scenarios! { Dispatch;
         assert_eq!(held, 2);
         assert_eq!(rig.next_dispatch().await, Some(until));
         rig.advance_to(until.minus(millis(1)));
-        assert_eq!(rig.claim_all().await.texts, []);
+        assert_eq!(rig.claim_all().await.messages, []);
         assert_eq!(
             rig.finish(&hand, &taken()).await,
             [OutcomeRecorded::Done(MessageStatus::Sent); 2]
@@ -63,11 +63,11 @@ scenarios! { Dispatch;
         let held = rig.store().dispatch_renew(rig.token(), until).await.expect("renewed");
         assert_eq!(held, 0);
         rig.advance(LEASE);
-        assert_eq!(rig.claim_all().await.texts.len(), 1);
+        assert_eq!(rig.claim_all().await.messages.len(), 1);
     }
 
     /// A worker that lost its messages to another renews none of them.
-    async fn a_worker_that_lost_its_texts_renews_none(rig: &Rig) {
+    async fn a_worker_that_lost_its_messages_renews_none(rig: &Rig) {
         let account = rig.account(10).await;
         rig.send(&account, &request([1, 2])).await;
         let slow = rig.claim_all().await;
@@ -83,13 +83,13 @@ scenarios! { Dispatch;
         let account = rig.account(10).await;
         rig.send(&account, &request([1, 2, 3])).await;
         let hand = rig.claim_all().await;
-        rig.record(hand.texts[0].message, hand.token, taken()).await;
-        rig.record(hand.texts[1].message, hand.token, try_later()).await;
+        rig.record(hand.messages[0].message, hand.token, taken()).await;
+        rig.record(hand.messages[1].message, hand.token, try_later()).await;
         let until = rig.now().plus(seconds(3_600));
         let held = rig.store().dispatch_renew(hand.token, until).await.expect("renewed");
         assert_eq!(held, 1);
         rig.advance(retry_delay(0));
-        assert_eq!(rig.claim_all().await.ids(), [hand.texts[1].message]);
+        assert_eq!(rig.claim_all().await.ids(), [hand.messages[1].message]);
     }
 
     /// An outcome under a lease that another worker has taken over changes nothing.
@@ -116,13 +116,13 @@ scenarios! { Dispatch;
 
     /// An outcome that comes after its lease expired counts while nobody else has taken the
     /// message: what left is not sent again.
-    async fn a_late_outcome_counts_while_nobody_else_took_the_text(rig: &Rig) {
+    async fn a_late_outcome_counts_while_nobody_else_took_the_message(rig: &Rig) {
         let account = rig.account(10).await;
         let message = rig.text(&account, 1).await;
         let hand = rig.claim_all().await;
         rig.advance(LEASE + seconds(60));
         let recorded = rig.record(message.id, hand.token, taken()).await;
         assert_eq!(recorded, OutcomeRecorded::Done(MessageStatus::Sent));
-        assert_eq!(rig.claim_all().await.texts, []);
+        assert_eq!(rig.claim_all().await.messages, []);
     }
 }

@@ -17,7 +17,7 @@ const FAILED: OutcomeRecorded = OutcomeRecorded::Done(MessageStatus::Failed);
 
 scenarios! { Dispatch;
     /// A message that a route took is `sent`, leaves the queue, and notifies the endpoints.
-    async fn a_text_that_left_is_sent_and_tells_the_endpoints(rig: &Rig) {
+    async fn a_message_that_left_is_sent_and_tells_the_endpoints(rig: &Rig) {
         let account = rig.account(10).await;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
         let message = rig.text(&account, 1).await;
@@ -37,7 +37,7 @@ scenarios! { Dispatch;
 
     /// A message that the network refuses fails, is refunded in full, and notifies the endpoints
     /// why.
-    async fn a_refused_text_fails_and_is_refunded(rig: &Rig) {
+    async fn a_refused_message_fails_and_is_refunded(rig: &Rig) {
         let account = rig.account(10).await;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
         let request = request_with_body([1], "a".repeat(161));
@@ -63,7 +63,7 @@ scenarios! { Dispatch;
     }
 
     /// A test message that fails is not refunded.
-    async fn a_test_text_that_fails_refunds_nothing(rig: &Rig) {
+    async fn a_test_message_that_fails_refunds_nothing(rig: &Rig) {
         let account = rig.account(10).await;
         rig.send_test(&account, &request([1])).await;
         rig.advance(seconds(1));
@@ -79,8 +79,8 @@ scenarios! { Dispatch;
         rig.send(&account, &request([1, 2])).await;
         let hand = rig.claim_all().await;
         let echo = Simulated { after: seconds(3), what: Comeback::Reply(Body::new("Hello")) };
-        let left = rig.outcome(hand.texts[0].message, hand.token, taken_with(vec![echo]));
-        let failed = rig.outcome(hand.texts[1].message, hand.token, refused());
+        let left = rig.outcome(hand.messages[0].message, hand.token, taken_with(vec![echo]));
+        let failed = rig.outcome(hand.messages[1].message, hand.token, refused());
         let plans = vec![left.clone(), failed.clone(), left.clone(), failed.clone()];
         let lost = OutcomeRecorded::LeaseLost;
         assert_eq!(rig.record_all(plans).await, [SENT, FAILED, lost, lost]);
@@ -98,9 +98,9 @@ scenarios! { Dispatch;
         rig.send(&account, &request([1, 2, 3])).await;
         let hand = rig.claim_all().await;
         let of =
-            |position: usize, result| rig.outcome(hand.texts[position].message, hand.token, result);
+            |at: usize, result| rig.outcome(hand.messages[at].message, hand.token, result);
         let unknown = rig.outcome(rig.id(), hand.token, taken());
-        let foreign = rig.outcome(hand.texts[0].message, rig.token(), taken());
+        let foreign = rig.outcome(hand.messages[0].message, rig.token(), taken());
         let plans = vec![of(2, refused()), unknown, of(1, try_later()), foreign, of(0, taken())];
         let lost = OutcomeRecorded::LeaseLost;
         let expected = [FAILED, lost, OutcomeRecorded::Retry, lost, SENT];
@@ -116,7 +116,7 @@ scenarios! { Dispatch;
         let hand = rig.claim_all().await;
         let results = [taken(), refused(), try_later(), refused()];
         let plans: Vec<_> = hand
-            .texts
+            .messages
             .iter()
             .zip(results.iter().cycle())
             .map(|(text, result)| rig.outcome(text.message, hand.token, result.clone()))
@@ -126,7 +126,7 @@ scenarios! { Dispatch;
         assert!(recorded.iter().eq(expected.iter().cycle().take(500)));
         assert_eq!((rig.balance(&one).await, rig.balance(&two).await), (150, 100));
         rig.advance(retry_delay(0));
-        assert_eq!(rig.claim_all().await.texts.len(), 125);
+        assert_eq!(rig.claim_all().await.messages.len(), 125);
     }
 
     /// What a simulated network owes is due at its time, earliest first, in portions no larger than
@@ -141,7 +141,7 @@ scenarios! { Dispatch;
         let other = Simulated { after: seconds(4), what: Comeback::Receipt(absent) };
         let owed = vec![reply.clone(), receipt.clone(), other.clone()];
         assert_eq!(rig.store().follow_ups_next().await.expect("read"), None);
-        let message = rig.text_that_brings(&account, 1, owed).await;
+        let message = rig.message_that_brings(&account, 1, owed).await;
         let left_at = rig.now();
         let next = rig.store().follow_ups_next().await.expect("read");
         assert_eq!(next, Some(left_at.plus(seconds(2))));
@@ -162,7 +162,7 @@ scenarios! { Dispatch;
 
     /// A receipt that overtakes the outcome settles the message: it was sent and delivered, and a
     /// later outcome changes nothing.
-    async fn a_receipt_before_the_outcome_settles_the_text(rig: &Rig) {
+    async fn a_receipt_before_the_outcome_settles_the_message(rig: &Rig) {
         let account = rig.account(10).await;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
         let message = rig.text(&account, 1).await;

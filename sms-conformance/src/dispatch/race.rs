@@ -16,7 +16,7 @@ const SENT: OutcomeRecorded = OutcomeRecorded::Done(MessageStatus::Sent);
 
 scenarios! { Dispatch;
     /// Eight workers claim a thousand messages: each message is claimed by exactly one.
-    async fn many_workers_claim_each_text_exactly_once(rig: &Rig) {
+    async fn many_workers_claim_each_message_exactly_once(rig: &Rig) {
         let (one, two) = (rig.account(500).await, rig.account(500).await);
         for part in 0..5 {
             rig.send(&one, &request(part * 100..part * 100 + 100)).await;
@@ -29,10 +29,10 @@ scenarios! { Dispatch;
                 let mut hands: Vec<MessageId> = Vec::new();
                 for plan in plans {
                     let claimed = store.dispatch_claim(plan).await.expect("claimed");
-                    if claimed.texts.is_empty() {
+                    if claimed.messages.is_empty() {
                         break;
                     }
-                    hands.extend(claimed.texts.iter().map(|text| text.message));
+                    hands.extend(claimed.messages.iter().map(|text| text.message));
                 }
                 hands
             };
@@ -73,7 +73,7 @@ scenarios! { Dispatch;
         let slow = rig.claim_all().await;
         rig.advance(LEASE);
         let mut futures: Vec<BoxFuture<'static, (Vec<MessageId>, Vec<MessageId>)>> = Vec::new();
-        for chunk in slow.texts.chunks(5) {
+        for chunk in slow.messages.chunks(5) {
             let ids: Vec<MessageId> = chunk.iter().map(|text| text.message).collect();
             let plans = ids.iter().map(|id| rig.outcome(*id, slow.token, taken())).collect();
             let (store, claim) = (rig.store().clone(), rig.claim_plan(5));
@@ -85,7 +85,7 @@ scenarios! { Dispatch;
             let store = rig.store().clone();
             let claim = async move {
                 let claimed = store.dispatch_claim(claim).await.expect("claimed");
-                (Vec::new(), claimed.texts.iter().map(|text| text.message).collect())
+                (Vec::new(), claimed.messages.iter().map(|text| text.message).collect())
             };
             futures.extend([record.boxed(), claim.boxed()]);
         }
@@ -107,7 +107,7 @@ scenarios! { Dispatch;
         rig.send(&account, &request(1..=30)).await;
         let hand = rig.claim_all().await;
         let mut futures: Vec<BoxFuture<'static, u64>> = Vec::new();
-        for chunk in hand.texts.chunks(3) {
+        for chunk in hand.messages.chunks(3) {
             let plans = chunk.iter().map(|text| rig.outcome(text.message, hand.token, refused()));
             let (store, plans) = (rig.store().clone(), plans.collect());
             let record = async move {
@@ -131,15 +131,15 @@ scenarios! { Dispatch;
         rig.send(&one, &request(1..=50)).await;
         rig.send(&two, &request(1..=50)).await;
         let hand = rig.claim_all().await;
-        let (of_one, of_two) = hand.texts.split_at(50);
+        let (of_one, of_two) = hand.messages.split_at(50);
         let calls: Vec<Vec<_>> = of_one
             .chunks(5)
             .zip(of_two.chunks(5))
             .enumerate()
             .map(|(n, (first, second))| {
                 let order = if n % 2 == 0 { [first, second] } else { [second, first] };
-                let texts = order.into_iter().flatten();
-                texts.map(|text| rig.outcome(text.message, hand.token, refused())).collect()
+                let messages = order.into_iter().flatten();
+                messages.map(|text| rig.outcome(text.message, hand.token, refused())).collect()
             })
             .collect();
         rig.race_each(calls, |store, plans| async move {

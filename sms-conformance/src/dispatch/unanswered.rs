@@ -29,13 +29,13 @@ async fn assert_given_up(rig: &Rig, account: &Account, text: MessageId, error: E
     assert_eq!(message.times.sent_at, message.times.failed_at);
     assert_eq!((rig.balance(account).await, rig.ledger(account.id).await.len()), (9, 2));
     rig.advance(seconds(48 * 3_600));
-    assert_eq!(rig.claim_all().await.texts, []);
+    assert_eq!(rig.claim_all().await.messages, []);
 }
 
 scenarios! { Dispatch;
     /// A message that may have been sent, and cannot be handed over again, is undelivered and not
     /// refunded, whatever stands in the way; what else happened to it meanwhile does not matter.
-    async fn a_text_that_left_perhaps_is_given_up_where_it_must_not_leave_again(rig: &Rig) {
+    async fn a_message_that_left_perhaps_is_given_up_where_it_must_not_leave_again(rig: &Rig) {
         for obstacle in ["opted out", "suspended", "expired"] {
             let account = rig.account(10).await;
             let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
@@ -57,7 +57,8 @@ scenarios! { Dispatch;
                 }
             };
             let hand = rig.claim_all().await;
-            assert_eq!((hand.texts, hand.failed, hand.given_up), (Vec::new(), 0, 1), "{obstacle}");
+            let found = (hand.messages, hand.failed, hand.given_up);
+            assert_eq!(found, (Vec::new(), 0, 1), "{obstacle}");
             let kinds = rig.kinds(&endpoint).await;
             assert!(kinds.ends_with(&[EventType::MessageSent, EventType::MessageFailed]));
             assert_given_up(rig, &account, text, error).await;
@@ -82,7 +83,7 @@ scenarios! { Dispatch;
 
     /// A message that may have been sent, and that the network refuses the next time, is
     /// undelivered and not refunded; one that leaves the next time is sent.
-    async fn a_text_that_left_perhaps_and_is_refused_later_is_not_refunded(rig: &Rig) {
+    async fn a_message_that_left_perhaps_and_is_refused_later_is_not_refunded(rig: &Rig) {
         let account = rig.account(10).await;
         let text = rig.text(&account, 1).await.id;
         once_more(rig, &unanswered()).await;
@@ -97,14 +98,14 @@ scenarios! { Dispatch;
     }
 
     /// A message that is never answered is handed over again three times, and then given up.
-    async fn a_text_that_is_never_answered_is_given_up_after_its_tries(rig: &Rig) {
+    async fn a_message_that_is_never_answered_is_given_up_after_its_tries(rig: &Rig) {
         let account = rig.account(10).await;
         let text = rig.text(&account, 1).await.id;
         for _ in 0..AGAIN_UNANSWERED {
             once_more(rig, &unanswered()).await;
         }
         let hand = rig.claim_all().await;
-        assert_eq!((hand.ids(), hand.texts[0].attempt), (vec![text], 3));
+        assert_eq!((hand.ids(), hand.messages[0].attempt), (vec![text], 3));
         rig.advance(millis(7));
         assert_eq!(rig.finish(&hand, &unanswered()).await, [UNDELIVERED]);
         assert_given_up(rig, &account, text, ErrorCode::NetworkError).await;

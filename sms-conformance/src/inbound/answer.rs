@@ -3,7 +3,7 @@
 use sms_core::account::Mode;
 use sms_core::dispatch::FollowUp;
 use sms_core::event::EventType;
-use sms_core::inbound::{InboundPlan, InboundText, Origin, SHARED_REACH, TakenIn};
+use sms_core::inbound::{InboundMessage, InboundPlan, Origin, SHARED_REACH, TakenIn};
 use sms_core::message::{Body, Direction, MessageFilter};
 use sms_core::route::{Comeback, Simulated};
 
@@ -18,7 +18,7 @@ fn owed(words: &str) -> Simulated {
 fn plan(rig: &Rig, row: FollowUp) -> InboundPlan {
     let FollowUp { id, message, number, person, route, due_at: _, what } = row;
     let Comeback::Reply(body) = what else { panic!("no receipt is owed") };
-    let text = InboundText { from: person, to: number, body, route };
+    let text = InboundMessage { from: person, to: number, body, route };
     let origin = Origin::Answer { to: message, follow_up: id };
     InboundPlan::new(text, origin, rig.now(), rig.ids())
 }
@@ -26,11 +26,11 @@ fn plan(rig: &Rig, row: FollowUp) -> InboundPlan {
 scenarios! { Inbound;
     /// An answer belongs to the account whose message it answers, even if another account has since
     /// sent the person a message and the number has no owner.
-    async fn an_answer_belongs_to_the_account_of_the_text_it_answers(rig: &Rig) {
+    async fn an_answer_belongs_to_the_account_of_the_message_it_answers(rig: &Rig) {
         let (account, other) = (rig.account(5).await, rig.account(5).await);
-        let message = rig.text_that_brings(&account, 1, [owed("Hello")]).await;
+        let message = rig.message_that_brings(&account, 1, [owed("Hello")]).await;
         rig.advance(seconds(1));
-        rig.text_that_left(&other, 1).await;
+        rig.message_that_left(&other, 1).await;
         rig.advance(SHARED_REACH);
         let row = rig.follow_ups().await.remove(0);
         let TakenIn::Routed(answer) = rig.take_in(plan(rig, row)).await else { panic!("lost") };
@@ -41,7 +41,7 @@ scenarios! { Inbound;
     }
 
     /// An answer to a test message is a test message.
-    async fn an_answer_to_a_test_text_is_a_test_text(rig: &Rig) {
+    async fn an_answer_to_a_test_message_is_a_test_message(rig: &Rig) {
         let account = rig.account(0).await;
         rig.send_test(&account, &request([1])).await;
         rig.advance(seconds(1));
@@ -56,7 +56,7 @@ scenarios! { Inbound;
     /// An answer is taken in once; the second time it was done already, and nothing is written.
     async fn an_answer_is_taken_in_once(rig: &Rig) {
         let account = rig.account(5).await;
-        rig.text_that_brings(&account, 1, [owed("STOP")]).await;
+        rig.message_that_brings(&account, 1, [owed("STOP")]).await;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
         rig.advance(seconds(3) - millis(1));
         assert_eq!(rig.follow_ups().await, []);
@@ -76,7 +76,7 @@ scenarios! { Inbound;
     async fn an_answer_that_nobody_owes_writes_nothing(rig: &Rig) {
         let account = rig.account(5).await;
         rig.dedicated_number(person(900), &account).await;
-        let message = rig.text_that_left(&account, 1).await;
+        let message = rig.message_that_left(&account, 1).await;
         let origin = Origin::Answer { to: message.id, follow_up: rig.id() };
         let plan = rig.inbound_plan(1, our_number(), "Hello", origin);
         assert_eq!(rig.take_in(plan).await, TakenIn::AlreadyDone);

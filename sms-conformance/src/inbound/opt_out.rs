@@ -63,7 +63,7 @@ scenarios! { Inbound;
     }
 
     /// A START of someone who has not opted out is a message like any other.
-    async fn a_start_without_an_opt_out_is_a_text_like_any_other(rig: &Rig) {
+    async fn a_start_without_an_opt_out_is_a_message_like_any_other(rig: &Rig) {
         let account = rig.account(5).await;
         let number = rig.dedicated_number(person(900), &account).await;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
@@ -76,9 +76,9 @@ scenarios! { Inbound;
     async fn a_stop_to_a_shared_number_concerns_one_account(rig: &Rig) {
         let (one, two) = (rig.account(5).await, rig.account(5).await);
         rig.shared_number(our_number()).await;
-        rig.text_that_left(&one, 1).await;
+        rig.message_that_left(&one, 1).await;
         rig.advance(std::time::Duration::from_secs(1));
-        rig.text_that_left(&two, 1).await;
+        rig.message_that_left(&two, 1).await;
         assert_eq!(rig.inbound_routed(1, our_number(), "STOP").await.account, two.id);
         assert!(rig.has_opted_out(&two, 1).await);
         assert!(!rig.has_opted_out(&one, 1).await);

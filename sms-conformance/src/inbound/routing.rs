@@ -34,7 +34,7 @@ async fn leave_from(rig: &Rig, account: &Account, number: u16, to: u16) {
 scenarios! { Inbound;
     /// A message to a dedicated number belongs to its account, whoever sends it; it is kept whole,
     /// and notifies the endpoints.
-    async fn a_text_to_a_dedicated_number_belongs_to_its_account(rig: &Rig) {
+    async fn a_message_to_a_dedicated_number_belongs_to_its_account(rig: &Rig) {
         let (account, other) = (rig.account(0).await, rig.account(0).await);
         let number = rig.dedicated_number(person(900), &account).await;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
@@ -61,13 +61,13 @@ scenarios! { Inbound;
     }
 
     /// A message to a shared number belongs to the account that last sent the person a message.
-    async fn a_text_to_a_shared_number_belongs_to_who_texted_last(rig: &Rig) {
+    async fn a_message_to_a_shared_number_belongs_to_who_texted_last(rig: &Rig) {
         let (one, two) = (rig.account(10).await, rig.account(10).await);
         rig.shared_number(our_number()).await;
         assert_eq!(owner(rig, 1).await, None);
         for account in [&one, &two, &one] {
             rig.advance(seconds(1));
-            rig.text_that_left(account, 1).await;
+            rig.message_that_left(account, 1).await;
             assert_eq!(owner(rig, 1).await, Some(account.id));
         }
         assert_eq!(owner(rig, 2).await, None, "nobody texted this person");
@@ -77,7 +77,7 @@ scenarios! { Inbound;
     async fn a_shared_number_leads_back_for_thirty_days(rig: &Rig) {
         let account = rig.account(10).await;
         rig.shared_number(our_number()).await;
-        rig.text_that_left(&account, 1).await;
+        rig.message_that_left(&account, 1).await;
         rig.advance(SHARED_REACH);
         assert_eq!(owner(rig, 1).await, Some(account.id));
         rig.advance(millis(1));
@@ -85,7 +85,7 @@ scenarios! { Inbound;
     }
 
     /// The thirty days count from when a message left, not from when it was accepted.
-    async fn thirty_days_count_from_when_a_text_left(rig: &Rig) {
+    async fn thirty_days_count_from_when_a_message_left(rig: &Rig) {
         let account = rig.account(10).await;
         rig.shared_number(our_number()).await;
         let later = request([1]).schedule_at(rig.now().plus(SHARED_REACH));
@@ -102,11 +102,11 @@ scenarios! { Inbound;
         let account = rig.account(10).await;
         rig.shared_number(our_number()).await;
         for person in 1..=3 {
-            rig.text_that_left(&account, person).await;
+            rig.message_that_left(&account, person).await;
         }
         let younger = rig.advance(millis(1));
-        rig.text_that_left(&account, 4).await;
-        let tidy = async || rig.store().last_texted_tidy(younger, 2).await.expect("tidied");
+        rig.message_that_left(&account, 4).await;
+        let tidy = async || rig.store().last_contacted_tidy(younger, 2).await.expect("tidied");
         assert_eq!([tidy().await, tidy().await, tidy().await], [2, 1, 0]);
         assert_eq!(owner(rig, 4).await, Some(account.id));
         assert_eq!(owner(rig, 1).await, None);
@@ -115,10 +115,10 @@ scenarios! { Inbound;
 
     /// Only live messages that left count: none that waits, is in a worker's hands or failed, and
     /// no test message.
-    async fn only_live_texts_that_left_lead_back(rig: &Rig) {
+    async fn only_live_messages_that_left_lead_back(rig: &Rig) {
         let (account, other) = (rig.account(10).await, rig.account(10).await);
         rig.shared_number(our_number()).await;
-        rig.text_that_left(&account, 1).await;
+        rig.message_that_left(&account, 1).await;
         rig.advance(seconds(1));
         rig.send_test(&other, &request([1])).await;
         rig.advance(seconds(1));
@@ -130,12 +130,12 @@ scenarios! { Inbound;
         assert_eq!(owner(rig, 1).await, Some(account.id), "it is in a worker's hands");
         rig.finish(&hand, &refused()).await;
         assert_eq!(owner(rig, 1).await, Some(account.id), "it failed");
-        rig.text_that_left(&other, 1).await;
+        rig.message_that_left(&other, 1).await;
         assert_eq!(owner(rig, 1).await, Some(other.id));
     }
 
     /// A receipt that overtook the outcome also shows that a message was sent.
-    async fn a_text_known_by_its_receipt_to_have_left_leads_back(rig: &Rig) {
+    async fn a_message_known_by_its_receipt_to_have_left_leads_back(rig: &Rig) {
         let account = rig.account(10).await;
         rig.shared_number(our_number()).await;
         let message = rig.text(&account, 1).await;
@@ -145,10 +145,10 @@ scenarios! { Inbound;
     }
 
     /// What became of a message after it left does not matter.
-    async fn an_undelivered_text_leads_back_too(rig: &Rig) {
+    async fn an_undelivered_message_leads_back_too(rig: &Rig) {
         let account = rig.account(10).await;
         rig.shared_number(our_number()).await;
-        let message = rig.text_that_left(&account, 1).await;
+        let message = rig.message_that_left(&account, 1).await;
         rig.undeliver(message.id).await;
         assert_eq!(owner(rig, 1).await, Some(account.id));
     }
@@ -168,7 +168,7 @@ scenarios! { Inbound;
 
     /// Of two messages the one that left last counts, also when workers record them in the other
     /// order.
-    async fn the_text_that_left_last_counts_in_whatever_order_it_was_recorded(rig: &Rig) {
+    async fn the_message_that_left_last_counts_in_whatever_order_it_was_recorded(rig: &Rig) {
         let (one, two) = (rig.account(10).await, rig.account(10).await);
         rig.shared_number(our_number()).await;
         let first = rig.text(&one, 1).await;
@@ -184,7 +184,7 @@ scenarios! { Inbound;
 
     /// A message to a number that is not ours, or no longer, belongs to no account and is kept for
     /// the operator.
-    async fn a_text_to_an_unknown_number_is_kept_for_the_operator(rig: &Rig) {
+    async fn a_message_to_an_unknown_number_is_kept_for_the_operator(rig: &Rig) {
         let account = rig.account(10).await;
         let number = rig.dedicated_number(person(900), &account).await;
         rig.inbound_routed(1, number.phone, "Hello").await;
@@ -198,7 +198,7 @@ scenarios! { Inbound;
     }
 
     /// The operator's list is newest first, and pages neither repeat nor miss any.
-    async fn unrouted_texts_are_listed_newest_first(rig: &Rig) {
+    async fn unrouted_messages_are_listed_newest_first(rig: &Rig) {
         let mut expected = Vec::new();
         for n in 1..=5 {
             let TakenIn::Unrouted(text) = rig.inbound(n, person(900), "Hello").await else {

@@ -4,7 +4,7 @@ use sms_core::account::{Account, AccountStatus};
 use sms_core::credits::ledger::Kind;
 use sms_core::event::EventType;
 use sms_core::ids::ContactId;
-use sms_core::inbound::{InboundPlan, InboundText, Origin, SHARED_REACH, TakenIn};
+use sms_core::inbound::{InboundMessage, InboundPlan, Origin, SHARED_REACH, TakenIn};
 use sms_core::keyword::reply::{MOST_REPLIES, REPLY_WINDOW};
 use sms_core::keyword::save::KeywordPatch;
 use sms_core::keyword::{Keyword, Listening};
@@ -158,7 +158,7 @@ scenarios! { Keyword;
 
     /// An answer that fails before it leaves is refunded, and one to a number that opts out
     /// meanwhile never leaves.
-    async fn an_answer_is_refunded_like_any_text(rig: &Rig) {
+    async fn an_answer_is_refunded_like_any_message(rig: &Rig) {
         let (account, ours) = inbox(rig, 5).await;
         rig.keyword(&account, "pizza", Some("Yum"), None).await;
         texted(rig, 1, ours, "pizza").await;
@@ -166,7 +166,7 @@ scenarios! { Keyword;
         assert_eq!(rig.balance(&account).await, 3);
         texted(rig, 2, ours, "STOP").await;
         let hand = rig.claim_all().await;
-        assert_eq!((hand.texts.len(), hand.failed), (1, 1));
+        assert_eq!((hand.messages.len(), hand.failed), (1, 1));
         rig.finish(&hand, &refused()).await;
         let answer = rig.message(&account, answer.expect("answered").id).await;
         let failed = (MessageStatus::Failed, Some(ErrorCode::OptedOut));
@@ -180,7 +180,7 @@ scenarios! { Keyword;
         let account = rig.account(10).await;
         rig.shared_number(our_number()).await;
         let keyword = rig.keyword(&account, "pizza", Some("Yum"), None).await;
-        rig.text_that_left(&account, 1).await;
+        rig.message_that_left(&account, 1).await;
         rig.advance(SHARED_REACH);
         assert!(texted(rig, 1, our_number(), "pizza").await.1.is_some());
         rig.advance(millis(1));
@@ -225,7 +225,7 @@ scenarios! { Keyword;
 
     /// A test message's simulated answer is answered by a test message: free, and within the hour's
     /// limit of them.
-    async fn a_test_text_is_answered_by_a_test_text(rig: &Rig) {
+    async fn a_test_message_is_answered_by_a_test_message(rig: &Rig) {
         let (account, _) = inbox(rig, 0).await;
         rig.keyword(&account, "pizza", Some("Yum"), None).await;
         rig.send_test(&account, &request([1])).await;
@@ -236,7 +236,7 @@ scenarios! { Keyword;
         rig.advance(seconds(3));
         let row = rig.follow_ups().await.remove(0);
         let Comeback::Reply(body) = row.what else { panic!("no receipt is owed") };
-        let text = InboundText { from: row.person, to: row.number, body, route: row.route };
+        let text = InboundMessage { from: row.person, to: row.number, body, route: row.route };
         let origin = Origin::Answer { to: row.message, follow_up: row.id };
         let plan = InboundPlan::new(text, origin, rig.now(), rig.ids());
         let TakenIn::Answered(text, answer) = rig.take_in(plan).await else { panic!("silent") };

@@ -34,7 +34,7 @@ fn plan_with(rig: &Rig, account: &sms_core::account::Account, to: u16, code: Lin
 scenarios! { Link;
     /// The links of an accepted send are kept as they were planned, one for each URL and person,
     /// found by id, by code and by message.
-    async fn links_are_kept_with_their_texts(rig: &Rig) {
+    async fn links_are_kept_with_their_messages(rig: &Rig) {
         let account = rig.account(100).await;
         let plan = rig.plan(&account, &tracked(BODY, [1, 2]));
         let planned = plan.links.clone();
@@ -196,7 +196,7 @@ scenarios! { Link;
         }
         assert_eq!(by_code(&**rig.store(), link.code).await, Some(link.clone()));
         assert_eq!(rig.links(account.id, every(), 5).await, [link]);
-        assert_eq!(rig.claim_all().await.texts.len(), 1);
+        assert_eq!(rig.claim_all().await.messages.len(), 1);
     }
 
     /// A plan that has one code twice is out of date, too.

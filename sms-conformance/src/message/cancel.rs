@@ -32,7 +32,7 @@ async fn cancel(
 scenarios! { Message;
     /// A queued message is cancelled: it is never submitted, and its whole cost is refunded with
     /// one entry.
-    async fn a_queued_text_is_cancelled_and_refunded(rig: &Rig) {
+    async fn a_queued_message_is_cancelled_and_refunded(rig: &Rig) {
         let account = rig.account(10).await;
         let sent =
             rig.send(&account, &request_with_body([1, 2], "a".repeat(307))).await;
@@ -55,7 +55,7 @@ scenarios! { Message;
     }
 
     /// A scheduled message is cancelled, and does not leave at its time either.
-    async fn a_scheduled_text_is_cancelled_and_never_leaves(rig: &Rig) {
+    async fn a_scheduled_message_is_cancelled_and_never_leaves(rig: &Rig) {
         let account = rig.account(10).await;
         let request = request([1]).schedule_at(rig.now().plus(days(1)));
         let message = rig.send(&account, &request).await.messages.remove(0);
@@ -65,7 +65,7 @@ scenarios! { Message;
         assert_eq!(rig.next_dispatch().await, None);
         rig.advance(days(1));
         let hand = rig.claim_all().await;
-        assert_eq!((hand.texts.len(), hand.failed), (0, 0));
+        assert_eq!((hand.messages.len(), hand.failed), (0, 0));
     }
 
     /// Cancelling again is refused with the status, and refunds nothing again.
@@ -80,7 +80,7 @@ scenarios! { Message;
     }
 
     /// A message on its way or past it is not cancelled; the refusal says where it stands.
-    async fn a_text_on_its_way_is_not_cancelled(rig: &Rig) {
+    async fn a_message_on_its_way_is_not_cancelled(rig: &Rig) {
         let account = rig.account(10).await;
         let number = rig.dedicated_number(person(900), &account).await;
         let refused_at = async |message: MessageId, status: MessageStatus| {
@@ -107,7 +107,7 @@ scenarios! { Message;
     }
 
     /// A message of another account does not exist for this one, and does not change.
-    async fn another_accounts_text_cannot_be_cancelled(rig: &Rig) {
+    async fn another_accounts_message_cannot_be_cancelled(rig: &Rig) {
         let (account, other) = (rig.account(10).await, rig.account(10).await);
         let message = rig.text(&account, 1).await;
         let refused = refusal_of(cancel(rig, &other, message.id).await);
@@ -116,11 +116,11 @@ scenarios! { Message;
         assert_eq!(unknown, CancelRefused::NoSuchMessage);
         assert_eq!(rig.message(&account, message.id).await, message);
         assert_eq!((rig.balance(&account).await, rig.balance(&other).await), (9, 10));
-        assert_eq!(rig.claim_all().await.texts.len(), 1);
+        assert_eq!(rig.claim_all().await.messages.len(), 1);
     }
 
     /// A cancelled test message is not refunded, because it cost nothing.
-    async fn a_cancelled_test_text_refunds_nothing(rig: &Rig) {
+    async fn a_cancelled_test_message_refunds_nothing(rig: &Rig) {
         let account = rig.account(10).await;
         let sent = rig.send_test(&account, &request([1])).await;
         let cancelled = cancel(rig, &account, sent.messages[0].id).await.expect("cancelled");
@@ -155,7 +155,7 @@ scenarios! { Message;
 
     /// Cancellations race with workers: each message is either cancelled and refunded or taken,
     /// never both, never neither.
-    async fn a_text_is_either_cancelled_or_taken(rig: &Rig) {
+    async fn a_message_is_either_cancelled_or_taken(rig: &Rig) {
         let account = rig.account(40).await;
         let sent = rig.send(&account, &request(1..=40)).await;
         let mut futures: Vec<BoxFuture<'static, (Option<MessageId>, Vec<MessageId>)>> = Vec::new();
@@ -168,7 +168,7 @@ scenarios! { Message;
                 let (store, claim) = (rig.store().clone(), rig.claim_plan(5));
                 let act = async move {
                     let claimed = store.dispatch_claim(claim).await.expect("claimed");
-                    (None, claimed.texts.iter().map(|text| text.message).collect())
+                    (None, claimed.messages.iter().map(|text| text.message).collect())
                 };
                 futures.push(act.boxed());
             }

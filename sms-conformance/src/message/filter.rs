@@ -13,15 +13,15 @@ use crate::rig::{days, millis, person, read_all, refused, request, taken, try_la
 /// The messages that the filter leaves, read three at a time and, which is the same, all at once.
 async fn filtered(rig: &Rig, account: &Account, filter: &MessageFilter) -> Vec<MessageId> {
     let read = async |page| {
-        rig.store().message_list(account.id, filter, page).await.expect("texts are listed")
+        rig.store().message_list(account.id, filter, page).await.expect("messages are listed")
     };
     let by_three = ids(&read_all(3, read).await);
     assert_eq!(ids(&rig.messages(account.id, filter).await), by_three, "{filter:?}");
     by_three
 }
 
-fn ids(texts: &[Message]) -> Vec<MessageId> {
-    texts.iter().map(|text| text.id).collect()
+fn ids(messages: &[Message]) -> Vec<MessageId> {
+    messages.iter().map(|text| text.id).collect()
 }
 
 fn words(text: &str) -> MessageFilter {
@@ -52,11 +52,11 @@ async fn account_with_everything(rig: &Rig) -> Account {
         rig.send(&account, &request([1, 2, 3, 4, 5, 6]).client_ref(reference)).await;
         let hand = rig.claim_all().await;
         let outcomes = [taken(), taken(), taken(), refused(), try_later()];
-        for (text, outcome) in hand.texts.iter().zip(outcomes) {
+        for (text, outcome) in hand.messages.iter().zip(outcomes) {
             rig.record(text.message, hand.token, outcome).await;
         }
-        rig.deliver(hand.texts[0].message).await;
-        rig.undeliver(hand.texts[1].message).await;
+        rig.deliver(hand.messages[0].message).await;
+        rig.undeliver(hand.messages[1].message).await;
         rig.advance(millis(1));
         rig.inbound_routed(2, number.phone, "Is my TABLE ready?").await;
         rig.send(&account, &request([3])).await;
@@ -67,7 +67,7 @@ async fn account_with_everything(rig: &Rig) -> Account {
 
 scenarios! { Message;
     /// Sent and received messages are told apart.
-    async fn a_filter_by_direction_leaves_sent_or_received_texts(rig: &Rig) {
+    async fn a_filter_by_direction_leaves_sent_or_received_messages(rig: &Rig) {
         let account = rig.account(5).await;
         let number = rig.dedicated_number(person(900), &account).await;
         let sent = rig.text(&account, 1).await;

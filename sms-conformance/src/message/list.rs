@@ -20,16 +20,16 @@ const ALL: &MessageFilter = &MessageFilter {
 };
 
 async fn list(rig: &Rig, of: &Message, wanted: PageRequest) -> Page<Message> {
-    rig.store().message_list(of.account, ALL, wanted).await.expect("texts are listed")
+    rig.store().message_list(of.account, ALL, wanted).await.expect("messages are listed")
 }
 
-fn ids(texts: &[Message]) -> Vec<MessageId> {
-    texts.iter().map(|text| text.id).collect()
+fn ids(messages: &[Message]) -> Vec<MessageId> {
+    messages.iter().map(|text| text.id).collect()
 }
 
 scenarios! { Message;
     /// A message is read through its own account and no other.
-    async fn a_text_is_read_through_its_own_account_only(rig: &Rig) {
+    async fn a_message_is_read_through_its_own_account_only(rig: &Rig) {
         let (account, other) = (rig.account(5).await, rig.account(5).await);
         let message = rig.text(&account, 1).await;
         let own = rig.store().message_get(account.id, message.id).await.expect("read");
@@ -74,7 +74,7 @@ scenarios! { Message;
 
     /// Messages are listed newest first, sent and received ones together, each with its newest
     /// state.
-    async fn texts_are_listed_newest_first(rig: &Rig) {
+    async fn messages_are_listed_newest_first(rig: &Rig) {
         let account = rig.account(5).await;
         let number = rig.dedicated_number(person(900), &account).await;
         let first = rig.text(&account, 1).await;
@@ -111,7 +111,7 @@ scenarios! { Message;
     }
 
     /// Pages neither repeat nor miss a message while newer ones arrive between them.
-    async fn pages_stay_whole_while_newer_texts_arrive(rig: &Rig) {
+    async fn pages_stay_whole_while_newer_messages_arrive(rig: &Rig) {
         let account = rig.account(100).await;
         let sent = rig.send(&account, &request(1..=11)).await;
         let read = async |wanted| {
@@ -135,7 +135,7 @@ scenarios! { Message;
     }
 
     /// An account that does not exist has no messages.
-    async fn an_unknown_account_has_no_texts(rig: &Rig) {
+    async fn an_unknown_account_has_no_messages(rig: &Rig) {
         rig.account(5).await;
         assert_eq!(rig.messages(rig.id(), ALL).await, []);
     }

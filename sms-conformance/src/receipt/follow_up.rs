@@ -25,7 +25,7 @@ scenarios! { Receipt;
     /// written.
     async fn a_receipt_that_is_owed_is_recorded_once(rig: &Rig) {
         let account = rig.account(10).await;
-        let message = rig.text_that_brings(&account, 1, [owed(ReceiptStatus::Delivered)]).await;
+        let message = rig.message_that_brings(&account, 1, [owed(ReceiptStatus::Delivered)]).await;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
         rig.advance(seconds(2));
         let due = rig.follow_ups().await;
@@ -42,7 +42,7 @@ scenarios! { Receipt;
     /// A receipt that was done already writes nothing, not even where it would change the message.
     async fn a_receipt_that_was_done_already_writes_nothing(rig: &Rig) {
         let account = rig.account(10).await;
-        let message = rig.text_that_left(&account, 1).await;
+        let message = rig.message_that_left(&account, 1).await;
         let gone = rig.receipt_for(message.id, ReceiptStatus::Delivered, rig.id());
         assert_eq!(rig.record_receipt(gone).await, Recorded::AlreadyDone);
         assert_eq!(rig.message(&account, message.id).await, message);
@@ -52,7 +52,7 @@ scenarios! { Receipt;
     async fn a_late_receipt_that_is_owed_is_done_with(rig: &Rig) {
         let account = rig.account(10).await;
         let absent = ReceiptStatus::Undelivered(ErrorCode::AbsentSubscriber);
-        let message = rig.text_that_brings(&account, 1, [owed(absent)]).await;
+        let message = rig.message_that_brings(&account, 1, [owed(absent)]).await;
         rig.deliver(message.id).await;
         rig.advance(seconds(2));
         let due = rig.follow_ups().await;
@@ -66,7 +66,7 @@ scenarios! { Receipt;
     async fn each_of_two_receipts_is_recorded_by_itself(rig: &Rig) {
         let account = rig.account(10).await;
         let twice = [owed(ReceiptStatus::Delivered), owed(ReceiptStatus::Delivered)];
-        rig.text_that_brings(&account, 1, twice).await;
+        rig.message_that_brings(&account, 1, twice).await;
         rig.advance(seconds(2));
         let due = rig.follow_ups().await;
         assert_eq!(due.len(), 2);

@@ -35,14 +35,14 @@ scenarios! { Receipt;
     }
 
     /// A receipt for a message that is unknown is answered as such, and writes nothing.
-    async fn a_receipt_for_an_unknown_text_is_answered_as_such(rig: &Rig) {
+    async fn a_receipt_for_an_unknown_message_is_answered_as_such(rig: &Rig) {
         assert_eq!(rig.deliver(rig.id()).await, Recorded::NoSuchMessage);
         assert_eq!(rig.undeliver(rig.id()).await, Recorded::NoSuchMessage);
     }
 
     /// A receipt for a message that has not been claimed yet changes nothing: the message still
     /// leaves.
-    async fn a_receipt_for_a_text_that_waits_changes_nothing(rig: &Rig) {
+    async fn a_receipt_for_a_message_that_waits_changes_nothing(rig: &Rig) {
         let account = rig.account(10).await;
         let queued = rig.text(&account, 1).await;
         let later = request([2]).schedule_at(rig.now().plus(days(1)));
@@ -53,11 +53,11 @@ scenarios! { Receipt;
             }
             assert_eq!(rig.message(&account, message.id).await, message);
         }
-        assert_eq!(rig.claim_all().await.texts.len(), 1);
+        assert_eq!(rig.claim_all().await.messages.len(), 1);
     }
 
     /// A receipt for a message that failed or was cancelled changes nothing: its refund stays.
-    async fn a_receipt_for_a_text_that_never_left_changes_nothing(rig: &Rig) {
+    async fn a_receipt_for_a_message_that_never_left_changes_nothing(rig: &Rig) {
         let account = rig.account(10).await;
         let failed = rig.text(&account, 1).await.id;
         let hand = rig.claim_all().await;
@@ -78,7 +78,7 @@ scenarios! { Receipt;
     /// Copies of one receipt race: one changes the message, and the endpoints hear of it once.
     async fn of_racing_copies_of_a_receipt_one_counts(rig: &Rig) {
         let account = rig.account(10).await;
-        let message = rig.text_that_left(&account, 1).await;
+        let message = rig.message_that_left(&account, 1).await;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
         let copies = (0..10).map(|_| rig.receipt(message.id, ReceiptStatus::Delivered));
         let recorded = rig.race_each(copies.collect::<Vec<_>>(), |store, plan| async move {
@@ -94,7 +94,7 @@ scenarios! { Receipt;
         let account = rig.account(10).await;
         let absent = ReceiptStatus::Undelivered(ErrorCode::AbsentSubscriber);
         for _ in 0..5 {
-            let message = rig.text_that_left(&account, 1).await;
+            let message = rig.message_that_left(&account, 1).await;
             let statuses = [absent, ReceiptStatus::Delivered, absent, absent];
             let plans = statuses.map(|status| rig.receipt(message.id, status));
             rig.race_each(plans, |store, plan| async move {

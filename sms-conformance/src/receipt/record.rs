@@ -26,9 +26,9 @@ fn unchanged(recorded: Recorded) -> Message {
 
 scenarios! { Receipt;
     /// A delivered message has the time of its delivery, and notifies the endpoints.
-    async fn a_delivered_text_says_when_and_tells_the_endpoints(rig: &Rig) {
+    async fn a_delivered_message_says_when_and_tells_the_endpoints(rig: &Rig) {
         let account = rig.account(10).await;
-        let message = rig.text_that_left(&account, 1).await;
+        let message = rig.message_that_left(&account, 1).await;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
         let now = rig.advance(millis(5));
         let delivered = changed(rig.deliver(message.id).await);
@@ -43,9 +43,9 @@ scenarios! { Receipt;
     }
 
     /// An undelivered message has the reason, is not refunded, and notifies the endpoints.
-    async fn an_undelivered_text_says_why_and_is_not_refunded(rig: &Rig) {
+    async fn an_undelivered_message_says_why_and_is_not_refunded(rig: &Rig) {
         let account = rig.account(10).await;
-        let message = rig.text_that_left(&account, 1).await;
+        let message = rig.message_that_left(&account, 1).await;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
         let now = rig.advance(millis(5));
         let undelivered = changed(rig.undeliver(message.id).await);
@@ -62,7 +62,7 @@ scenarios! { Receipt;
     /// A message reported undelivered and then delivered was delivered: error and failure are gone.
     async fn delivered_wins_over_an_earlier_undelivered(rig: &Rig) {
         let account = rig.account(10).await;
-        let message = rig.text_that_left(&account, 1).await;
+        let message = rig.message_that_left(&account, 1).await;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
         rig.undeliver(message.id).await;
         let now = rig.advance(millis(5));
@@ -78,9 +78,9 @@ scenarios! { Receipt;
     }
 
     /// A message that was delivered stays delivered, whatever a later receipt says.
-    async fn a_delivered_text_stays_delivered(rig: &Rig) {
+    async fn a_delivered_message_stays_delivered(rig: &Rig) {
         let account = rig.account(10).await;
-        let message = rig.text_that_left(&account, 1).await;
+        let message = rig.message_that_left(&account, 1).await;
         let delivered = changed(rig.deliver(message.id).await);
         rig.advance(millis(5));
         assert_eq!(unchanged(rig.undeliver(message.id).await), delivered);
@@ -92,7 +92,7 @@ scenarios! { Receipt;
     /// A receipt that comes twice changes a message once and notifies the endpoints once.
     async fn a_repeated_receipt_changes_nothing(rig: &Rig) {
         let account = rig.account(10).await;
-        let message = rig.text_that_left(&account, 1).await;
+        let message = rig.message_that_left(&account, 1).await;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
         changed(rig.undeliver(message.id).await);
         let before = rig.message_and_timeline(account.id, message.id).await;
@@ -104,7 +104,7 @@ scenarios! { Receipt;
 
     /// A receipt for a message that is still in a worker's hands proves that it left: it goes
     /// through `sent`, and its place in the queue is gone.
-    async fn a_receipt_proves_that_a_text_left(rig: &Rig) {
+    async fn a_receipt_proves_that_a_message_left(rig: &Rig) {
         let account = rig.account(10).await;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
         let message = rig.text(&account, 1).await;
@@ -126,7 +126,7 @@ scenarios! { Receipt;
         assert_eq!(kinds, [EventType::MessageSent, EventType::MessageFailed]);
         assert_eq!(rig.next_dispatch().await, None);
         rig.advance(millis(60_000));
-        assert_eq!(rig.claim_all().await.texts, []);
+        assert_eq!(rig.claim_all().await.messages, []);
         assert_eq!(rig.balance(&account).await, 9);
     }
 
@@ -134,8 +134,8 @@ scenarios! { Receipt;
     /// left, and unknown messages are answered as such.
     async fn receipts_of_one_call_are_recorded_in_turn(rig: &Rig) {
         let account = rig.account(10).await;
-        let message = rig.text_that_left(&account, 1).await;
-        let other = rig.text_that_left(&account, 2).await;
+        let message = rig.message_that_left(&account, 1).await;
+        let other = rig.message_that_left(&account, 2).await;
         let absent = ReceiptStatus::Undelivered(ErrorCode::AbsentSubscriber);
         let unknown: MessageId = rig.id();
         let plans = vec![
@@ -188,7 +188,7 @@ scenarios! { Receipt;
     }
 
     /// A receipt for a message that came in changes nothing.
-    async fn a_receipt_for_a_received_text_changes_nothing(rig: &Rig) {
+    async fn a_receipt_for_a_received_message_changes_nothing(rig: &Rig) {
         let account = rig.account(10).await;
         let number = rig.dedicated_number(person(900), &account).await;
         let message = rig.inbound_routed(1, number.phone, "Hello").await;

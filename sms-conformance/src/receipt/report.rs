@@ -42,7 +42,7 @@ fn status(reported: &Reported) -> Option<MessageStatus> {
 }
 
 /// Sends a message that leaves in parts that the network calls so.
-async fn text_of_parts(rig: &Rig, account: &Account, ids: &[&str]) -> MessageId {
+async fn message_of_segments(rig: &Rig, account: &Account, ids: &[&str]) -> MessageId {
     let text = rig.text(account, 1).await.id;
     let hand = rig.claim_all().await;
     let recorded = rig.record(text, hand.token, submitted(ids)).await;
@@ -62,11 +62,11 @@ async fn tidied(rig: &Rig) -> usize {
 
 scenarios! { Receipt;
     /// A report finds its message by the id that the network gave when it took it.
-    async fn a_report_finds_its_text(rig: &Rig) {
+    async fn a_report_finds_its_message(rig: &Rig) {
         let account = rig.account(10).await;
         let endpoint = rig.endpoint(&account, &EventType::SUBSCRIBABLE).await;
-        let text = text_of_parts(rig, &account, &["a"]).await;
-        let other = text_of_parts(rig, &account, &["b"]).await;
+        let text = message_of_segments(rig, &account, &["a"]).await;
+        let other = message_of_segments(rig, &account, &["b"]).await;
         let reported = report(rig, "a", Delivered).await;
         assert_eq!(status(&reported), Some(MessageStatus::Delivered));
         assert_eq!(rig.status(&account, text).await, MessageStatus::Delivered);
@@ -76,9 +76,9 @@ scenarios! { Receipt;
 
     /// The same report again, or a worse one after delivered, changes nothing; delivered after a
     /// worse one does.
-    async fn late_and_repeated_reports_of_a_part_change_nothing(rig: &Rig) {
+    async fn late_and_repeated_reports_of_a_segment_change_nothing(rig: &Rig) {
         let account = rig.account(10).await;
-        let text = text_of_parts(rig, &account, &["a"]).await;
+        let text = message_of_segments(rig, &account, &["a"]).await;
         let news = [ABSENT, ABSENT, Delivered, Delivered, ABSENT];
         let mut told = Vec::new();
         for one in news {
@@ -90,9 +90,9 @@ scenarios! { Receipt;
     }
 
     /// A message of several parts is delivered when all of them are.
-    async fn a_text_is_delivered_when_all_of_its_parts_are(rig: &Rig) {
+    async fn a_message_is_delivered_when_all_of_its_segments_are(rig: &Rig) {
         let account = rig.account(10).await;
-        let text = text_of_parts(rig, &account, &["a", "b", "c"]).await;
+        let text = message_of_segments(rig, &account, &["a", "b", "c"]).await;
         assert_eq!(report(rig, "c", Delivered).await, Reported::Kept);
         assert_eq!(report(rig, "c", Delivered).await, Reported::Repeat);
         assert_eq!(report(rig, "a", Delivered).await, Reported::Kept);
@@ -106,9 +106,9 @@ scenarios! { Receipt;
 
     /// A message of several parts is undelivered as soon as one is, and delivered should that one
     /// and all others be delivered after all.
-    async fn a_text_is_undelivered_when_one_of_its_parts_is(rig: &Rig) {
+    async fn a_message_is_undelivered_when_one_of_its_segments_is(rig: &Rig) {
         let account = rig.account(10).await;
-        let text = text_of_parts(rig, &account, &["a", "b"]).await;
+        let text = message_of_segments(rig, &account, &["a", "b"]).await;
         let balance = rig.balance(&account).await;
         assert_eq!(status(&report(rig, "b", ABSENT).await), Some(MessageStatus::Undelivered));
         let stored = rig.message(&account, text).await;
@@ -122,7 +122,7 @@ scenarios! { Receipt;
     /// left.
     async fn reports_of_one_call_build_on_each_other(rig: &Rig) {
         let account = rig.account(10).await;
-        let text = text_of_parts(rig, &account, &["a", "b"]).await;
+        let text = message_of_segments(rig, &account, &["a", "b"]).await;
         let news = [("a", Delivered), ("x", ABSENT), ("b", ABSENT), ("b", Delivered)];
         let plans = news.iter().map(|(id, status)| plan(rig, id, *status)).collect();
         let told = all_recorded(rig.store().reports_record(plans).await);
@@ -160,7 +160,7 @@ scenarios! { Receipt;
         report(rig, "a", Delivered).await;
         report(rig, "b", ABSENT).await;
         rig.advance(minutes(1));
-        let text = text_of_parts(rig, &account, &["a", "b"]).await;
+        let text = message_of_segments(rig, &account, &["a", "b"]).await;
         assert_eq!(report(rig, "a", Delivered).await, Reported::Kept);
         assert_eq!(rig.status(&account, text).await, MessageStatus::Sent);
         let last = report(rig, "b", Delivered).await;
@@ -202,7 +202,7 @@ scenarios! { Receipt;
     }
 
     /// Of several parts, some reported before the hand-over is recorded and some after, all count.
-    async fn early_and_late_reports_of_parts_add_up(rig: &Rig) {
+    async fn early_and_late_reports_of_segments_add_up(rig: &Rig) {
         let account = rig.account(10).await;
         let text = rig.text(&account, 1).await.id;
         let hand = rig.claim_all().await;
@@ -218,7 +218,7 @@ scenarios! { Receipt;
         let sent = rig.send(&account, &request(1..=30)).await;
         let hand = rig.claim_all().await;
         let names: Vec<String> = (0..30).map(|n| format!("id-{n}")).collect();
-        let records = hand.texts.iter().zip(&names).map(|(text, name)| {
+        let records = hand.messages.iter().zip(&names).map(|(text, name)| {
             Call::Record(rig.outcome(text.message, hand.token, submitted(&[name])))
         });
         let reports = names.iter().map(|name| Call::Report(plan(rig, name, Delivered)));
@@ -243,12 +243,12 @@ scenarios! { Receipt;
     }
 
     /// Reports of one message's parts that race with each other make it delivered once.
-    async fn racing_reports_of_the_parts_of_a_text_deliver_it_once(rig: &Rig) {
+    async fn racing_reports_of_the_segments_of_a_message_deliver_it_once(rig: &Rig) {
         let account = rig.account(10).await;
         let endpoint = rig.endpoint(&account, &[EventType::MessageDelivered]).await;
         let names: Vec<String> = (0..8).map(|n| format!("id-{n}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let text = text_of_parts(rig, &account, &names).await;
+        let text = message_of_segments(rig, &account, &names).await;
         let twice: Vec<ReportPlan> =
             names.iter().chain(&names).map(|name| plan(rig, name, Delivered)).collect();
         let told = rig.race_each(twice, |store, plan| async move {
@@ -262,7 +262,7 @@ scenarios! { Receipt;
     /// The same id of two routes is two ids.
     async fn ids_of_two_routes_are_told_apart(rig: &Rig) {
         let account = rig.account(10).await;
-        let text = text_of_parts(rig, &account, &["7"]).await;
+        let text = message_of_segments(rig, &account, &["7"]).await;
         let id = NetworkId::new(RouteName::new("backup"), "7");
         let report = NetworkReport { id, status: Delivered };
         let plans = vec![ReportPlan { report, at: rig.now(), ids: rig.ids() }];
@@ -271,11 +271,11 @@ scenarios! { Receipt;
     }
 
     /// An id that a network uses again belongs to the message that it was last given to.
-    async fn an_id_that_is_used_again_belongs_to_the_later_text(rig: &Rig) {
+    async fn an_id_that_is_used_again_belongs_to_the_later_message(rig: &Rig) {
         let account = rig.account(10).await;
-        let first = text_of_parts(rig, &account, &["a"]).await;
+        let first = message_of_segments(rig, &account, &["a"]).await;
         assert_eq!(status(&report(rig, "a", Delivered).await), Some(MessageStatus::Delivered));
-        let second = text_of_parts(rig, &account, &["a"]).await;
+        let second = message_of_segments(rig, &account, &["a"]).await;
         assert_eq!(rig.status(&account, second).await, MessageStatus::Sent, "no report of it yet");
         assert_eq!(status(&report(rig, "a", ABSENT).await), Some(MessageStatus::Undelivered));
         assert_eq!(rig.status(&account, first).await, MessageStatus::Delivered);
@@ -295,7 +295,7 @@ scenarios! { Receipt;
     /// Ids and early reports are forgotten after their time, and not before.
     async fn ids_and_early_reports_are_kept_for_their_time(rig: &Rig) {
         let account = rig.account(10).await;
-        let text = text_of_parts(rig, &account, &["a"]).await;
+        let text = message_of_segments(rig, &account, &["a"]).await;
         report(rig, "x", Delivered).await;
         rig.advance(KEPT_FOR);
         assert_eq!(tidied(rig).await, 0);
@@ -316,7 +316,7 @@ scenarios! { Receipt;
         let detail = "no answer came".to_owned();
         for attempt in 0..3 {
             let hand = rig.claim_all().await;
-            assert_eq!(hand.texts[0].attempt, attempt);
+            assert_eq!(hand.messages[0].attempt, attempt);
             let again = HandOver::Unanswered { detail: detail.clone() };
             assert_eq!(rig.record(text, hand.token, again).await, OutcomeRecorded::Retry);
             let next = rig.next_dispatch().await.expect("it is tried again");
@@ -340,7 +340,7 @@ scenarios! { Receipt;
     }
 
     /// A report of a message that failed before it left changes nothing.
-    async fn a_report_of_a_text_that_failed_changes_nothing(rig: &Rig) {
+    async fn a_report_of_a_message_that_failed_changes_nothing(rig: &Rig) {
         let account = rig.account(10).await;
         let text = rig.text(&account, 1).await.id;
         report(rig, "a", Delivered).await;

@@ -114,11 +114,11 @@ impl Rig {
     }
 
     /// The messages of a campaign, in the order they were made.
-    pub async fn texts_of(&self, campaign: &Campaign) -> Vec<Message> {
+    pub async fn messages_of(&self, campaign: &Campaign) -> Vec<Message> {
         let filter = MessageFilter { campaign_id: Some(campaign.id), ..MessageFilter::default() };
-        let mut texts = self.messages(campaign.account, &filter).await;
-        texts.reverse();
-        texts
+        let mut messages = self.messages(campaign.account, &filter).await;
+        messages.reverse();
+        messages
     }
 
     /// The owner's request to cancel a campaign.
@@ -160,7 +160,7 @@ impl Rig {
     /// Sweeps one portion; false when nothing was left.
     pub async fn sweep_one(&self, campaign: &Campaign, limit: usize) -> bool {
         let swept = self.store().campaign_sweep(self.sweep_plan(campaign, limit)).await;
-        swept.expect("texts are cancelled").last.is_some()
+        swept.expect("messages are cancelled").last.is_some()
     }
 
     /// Folds the deltas of counts.
@@ -181,25 +181,25 @@ impl Rig {
     pub(crate) async fn audit_campaigns(&self, account: AccountId, messages: &[Message]) {
         for campaign in self.campaigns(account).await {
             assert_eq!(self.campaign_now(&campaign).await.as_ref(), Some(&campaign));
-            let texts = messages.iter().filter(|text| text.campaign_id == Some(campaign.id));
-            let texts: Vec<&Message> = texts.collect();
+            let messages = messages.iter().filter(|text| text.campaign_id == Some(campaign.id));
+            let messages: Vec<&Message> = messages.collect();
             let Some(launch) = &campaign.launch else {
-                assert_eq!(texts.len(), 0, "a draft has no texts");
+                assert_eq!(messages.len(), 0, "a draft has no messages");
                 continue;
             };
-            let recount = Counts::count(texts.iter().copied());
+            let recount = Counts::count(messages.iter().copied());
             assert_eq!(launch.counts, recount, "the counts are a recount");
-            assert_eq!(launch.recipients, texts.len() as u64);
-            let credits: u64 = texts.iter().map(|text| text.credits.get()).sum();
-            assert_eq!(launch.credits.get(), credits, "a launch takes what its texts cost");
-            assert!(texts.iter().all(|text| text.batch_id == Some(launch.batch)));
+            assert_eq!(launch.recipients, messages.len() as u64);
+            let credits: u64 = messages.iter().map(|text| text.credits.get()).sum();
+            assert_eq!(launch.credits.get(), credits, "a launch takes what its messages cost");
+            assert!(messages.iter().all(|text| text.batch_id == Some(launch.batch)));
             let settled = |text: &&Message| {
                 let times = text.times;
                 let waits = MessageStatus::CLAIMABLE.contains(&text.status);
                 let at = times.sent_at.or(times.failed_at).or(times.cancelled_at);
                 if waits { None } else { at }
             };
-            let last = texts.iter().filter_map(settled).max();
+            let last = messages.iter().filter_map(settled).max();
             assert_eq!(launch.last_settled_at, last, "when a text last stopped waiting");
         }
     }

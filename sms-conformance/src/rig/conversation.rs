@@ -52,7 +52,7 @@ impl Rig {
     /// Marks what a person sent as read. Returns how many messages.
     pub async fn read(&self, account: &Account, n: u16) -> Option<u64> {
         let read = self.store().conversation_read(account.id, person(n), self.now()).await;
-        read.expect("the texts are marked")
+        read.expect("the messages are marked")
     }
 
     /// A plan to make a keyword with a reply and a list.
@@ -100,10 +100,10 @@ impl Rig {
 
     /// There is one conversation for each number that has sent the account a message, in the order
     /// of their newest messages, and what is unread is counted exactly.
-    pub(crate) async fn audit_conversations(&self, account: AccountId, texts: &[Message]) {
+    pub(crate) async fn audit_conversations(&self, account: AccountId, messages: &[Message]) {
         let mut newest: BTreeMap<E164, &Message> = BTreeMap::new();
         let mut unread: BTreeMap<E164, u64> = BTreeMap::new();
-        for text in texts {
+        for text in messages {
             let number = text.contact_number();
             // Messages come newest first.
             newest.entry(number).or_insert(text);
@@ -117,7 +117,7 @@ impl Rig {
         let shown = self.conversations(account).await;
         let places: Vec<_> =
             shown.iter().map(|one| (one.last_message.clone(), one.unread)).collect();
-        assert_eq!(places, expected, "conversations are in the order of their newest texts");
+        assert_eq!(places, expected, "conversations are in the order of their newest messages");
         let total = self.store().unread_total(account).await.expect("the count is read");
         assert_eq!(total, unread.values().sum::<u64>(), "the total of what is unread is exact");
         for one in shown {
@@ -132,7 +132,7 @@ impl Rig {
     }
 
     /// The newest message of an account.
-    pub async fn newest_text(&self, account: &Account) -> Message {
+    pub async fn newest_message(&self, account: &Account) -> Message {
         self.messages(account.id, &MessageFilter::default()).await.remove(0)
     }
 }

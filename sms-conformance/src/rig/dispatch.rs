@@ -7,7 +7,7 @@ use sms_core::dispatch::{
 use sms_core::ids::MessageId;
 use sms_core::message::{ErrorCode, Message, MessageStatus};
 use sms_core::random::Random;
-use sms_core::route::{HandOver, OutboundText, Simulated};
+use sms_core::route::{HandOver, OutboundMessage, Simulated};
 use sms_core::time::Timestamp;
 
 use super::{Rig, person};
@@ -21,7 +21,7 @@ pub struct Hand {
     /// The hold it has them under.
     pub token: LeaseToken,
     /// The messages, the longest due first.
-    pub texts: Vec<OutboundText>,
+    pub messages: Vec<OutboundMessage>,
     /// How many fell due but had to fail.
     pub failed: u32,
     /// How many fell due that may have been sent, and were given up.
@@ -31,7 +31,7 @@ pub struct Hand {
 impl Hand {
     /// Which messages they are.
     pub fn ids(&self) -> Vec<MessageId> {
-        self.texts.iter().map(|text| text.message).collect()
+        self.messages.iter().map(|text| text.message).collect()
     }
 }
 
@@ -82,11 +82,11 @@ impl Rig {
     pub async fn claim(&self, limit: usize) -> Hand {
         let plan = self.claim_plan(limit);
         let token = plan.lease.token;
-        let claimed = self.store().dispatch_claim(plan).await.expect("texts are claimed");
-        let Claimed { texts, failed, given_up, cancelled } = claimed;
-        let fell_due = texts.len() + (failed + given_up + cancelled) as usize;
+        let claimed = self.store().dispatch_claim(plan).await.expect("messages are claimed");
+        let Claimed { messages, failed, given_up, cancelled } = claimed;
+        let fell_due = messages.len() + (failed + given_up + cancelled) as usize;
         assert!(fell_due <= limit, "a claim takes more than it may");
-        Hand { token, texts, failed, given_up }
+        Hand { token, messages, failed, given_up }
     }
 
     /// Claims every message that is due.
@@ -120,8 +120,8 @@ impl Rig {
 
     /// Records the same outcome for all that a worker holds.
     pub async fn finish(&self, hand: &Hand, result: &HandOver) -> Vec<OutcomeRecorded> {
-        let plan = |text: &OutboundText| self.outcome(text.message, hand.token, result.clone());
-        self.record_all(hand.texts.iter().map(plan).collect()).await
+        let plan = |text: &OutboundMessage| self.outcome(text.message, hand.token, result.clone());
+        self.record_all(hand.messages.iter().map(plan).collect()).await
     }
 
     /// Submits every message that is due.
@@ -133,7 +133,7 @@ impl Rig {
     }
 
     /// Sends one live message and submits it. Returns the message as it is then.
-    pub async fn text_that_left(&self, account: &Account, to: u16) -> Message {
+    pub async fn message_that_left(&self, account: &Account, to: u16) -> Message {
         let id = self.text(account, to).await.id;
         self.leave_all().await;
         let message = self.message(account, id).await;
@@ -142,7 +142,7 @@ impl Rig {
     }
 
     /// Sends one live message, has it leave, and has `simulated` come back for it.
-    pub async fn text_that_brings(
+    pub async fn message_that_brings(
         &self,
         account: &Account,
         to: u16,

@@ -1,7 +1,7 @@
 //! Messages that come in, and the opt-outs they make.
 
 use sms_core::account::Account;
-use sms_core::inbound::{InboundPlan, InboundText, Origin, TakenIn};
+use sms_core::inbound::{InboundMessage, InboundPlan, Origin, TakenIn};
 use sms_core::message::{Body, Message};
 use sms_core::phone::E164;
 use sms_core::route::RouteName;
@@ -11,7 +11,7 @@ use super::{Rig, person};
 impl Rig {
     /// A message from `from` to one of our numbers, to be taken in.
     pub fn inbound_plan(&self, from: u16, to: E164, body: &str, origin: Origin) -> InboundPlan {
-        let text = InboundText {
+        let text = InboundMessage {
             from: person(from),
             to,
             body: Body::new(body),

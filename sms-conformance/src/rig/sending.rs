@@ -162,7 +162,7 @@ impl Rig {
     pub async fn messages(&self, account: AccountId, filter: &MessageFilter) -> Vec<Message> {
         read_all(100, async |page| {
             let page = self.store().message_list(account, filter, page).await;
-            page.expect("the texts are read")
+            page.expect("the messages are read")
         })
         .await
     }

@@ -15,7 +15,7 @@ use crate::rig::{
 scenarios! { Sending;
     /// An accepted send writes its messages, one ledger entry and the balance, and answers in the
     /// order of the recipients.
-    async fn an_accepted_send_writes_its_texts_its_entry_and_the_balance(rig: &Rig) {
+    async fn an_accepted_send_writes_its_messages_its_entry_and_the_balance(rig: &Rig) {
         let account = rig.account(10).await;
         let plan = rig.plan(&account, &request([3, 1, 2]));
         let sent = rig.accept(plan.clone()).await.expect("accepted");
@@ -35,11 +35,11 @@ scenarios! { Sending;
         assert_eq!(entry.cause, Cause::Send { batch: plan.batch, campaign: None });
         assert_eq!((entry.id, entry.created_at), (plan.entry_id, plan.at));
         assert_eq!(rig.ledger_lines(&account).await, [(Kind::Send, -3, 7), (Kind::TopUp, 10, 10)]);
-        assert_eq!(rig.claim_all().await.texts.len(), 3);
+        assert_eq!(rig.claim_all().await.messages.len(), 3);
     }
 
     /// A message keeps everything it was accepted with, whatever its alphabet.
-    async fn a_text_keeps_everything_it_was_accepted_with(rig: &Rig) {
+    async fn a_message_keeps_everything_it_was_accepted_with(rig: &Rig) {
         let account = rig.account(10).await;
         let body = "Café “Жар-птица” \\ %_'\"$1 {phone}\r\n\t🐦".repeat(2);
         let request = SendRequest::new(body).to("07700 900123").client_ref("tisch-№ 42 ");
@@ -122,7 +122,7 @@ scenarios! { Sending;
             let found = rig.store().message_get(account.id, message.id).await;
             assert_eq!(found.expect("read"), None);
         }
-        assert_eq!(rig.claim_all().await.texts.len(), 5);
+        assert_eq!(rig.claim_all().await.messages.len(), 5);
         assert_eq!(rig.ledger(account.id).await.len(), 3);
     }
 
@@ -153,7 +153,7 @@ scenarios! { Sending;
         let seen: Vec<_> =
             answers.map(|sent| (sent.batch, sent.balance.get(), sent.replay)).collect();
         assert_eq!(seen, [(batch, 4, Replay::First), (batch, 4, Replay::Repeated)]);
-        assert_eq!(rig.claim_all().await.texts.len(), 1);
+        assert_eq!(rig.claim_all().await.messages.len(), 1);
     }
 
     /// A call without plans answers nothing and writes nothing.

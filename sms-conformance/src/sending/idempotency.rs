@@ -22,7 +22,7 @@ async fn cancel(rig: &Rig, sent: &Sent, position: usize) {
 scenarios! { Sending;
     /// A retry gets the first answer, messages and amounts as they were when accepted, even after
     /// the messages moved on and the balance changed.
-    async fn a_replay_shows_the_texts_as_they_were_accepted(rig: &Rig) {
+    async fn a_replay_shows_the_messages_as_they_were_accepted(rig: &Rig) {
         let account = rig.account(10).await;
         let request = request([1, 2, 3, 4, 5]).to("nonsense").idempotency_key(key("k"));
         let first = rig.send(&account, &request).await;
@@ -112,7 +112,7 @@ scenarios! { Sending;
         }
         assert_eq!(rig.messages(account.id, &MessageFilter::default()).await.len(), 1);
         assert_eq!((rig.balance(&account).await, rig.ledger(account.id).await.len()), (9, 2));
-        assert_eq!(rig.claim_all().await.texts.len(), 1);
+        assert_eq!(rig.claim_all().await.messages.len(), 1);
     }
 
     /// A key that was used for another request is a conflict, and nothing is written.

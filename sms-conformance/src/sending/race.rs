@@ -36,7 +36,7 @@ scenarios! { Sending;
             assert!(matches!(refusal_of(answer), SendRefused::InsufficientCredit { .. }));
         }
         assert_eq!(rig.balance(&account).await, 0);
-        assert_eq!(rig.claim_all().await.texts.len(), 100);
+        assert_eq!(rig.claim_all().await.messages.len(), 100);
     }
 
     /// Sixteen copies of one request under one key race: one sends, and all get its answer.
@@ -139,7 +139,7 @@ scenarios! { Sending;
             }
         }
         let hand = rig.claim_all().await;
-        assert_eq!((hand.texts, hand.failed), (Vec::new(), accepted));
+        assert_eq!((hand.messages, hand.failed), (Vec::new(), accepted));
         let failed = MessageFilter { status: Some(MessageStatus::Failed), ..Default::default() };
         let failed = rig.messages(account.id, &failed).await;
         assert!(failed.iter().all(|text| text.error == Some(ErrorCode::OptedOut)));

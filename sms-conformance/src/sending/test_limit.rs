@@ -7,7 +7,7 @@ use sms_core::inbound::{Origin, TakenIn};
 use sms_core::message::cancel::CancelPlan;
 use sms_core::message::{Body, Direction};
 use sms_core::route::{Comeback, Simulated};
-use sms_core::sending::settle::{SendRefused, TEST_TEXTS_PER_HOUR};
+use sms_core::sending::settle::{SendRefused, TEST_MESSAGES_PER_HOUR};
 
 use crate::Rig;
 use crate::rig::{minutes, our_number, refusal_of, request, seconds, taken_with};
@@ -20,7 +20,7 @@ async fn try_test(rig: &Rig, account: &Account, count: u16) -> Result<(), Durati
             Ok(())
         }
         refused => match refusal_of(refused) {
-            SendRefused::TestTextsUsedUp { retry_after } => Err(retry_after),
+            SendRefused::TestMessagesUsedUp { retry_after } => Err(retry_after),
             other => panic!("{other}"),
         },
     }
@@ -39,7 +39,7 @@ async fn use_up(rig: &Rig, account: &Account) {
 scenarios! { Sending;
     /// An account makes 300 test messages in an hour and not one more, learns when there is room
     /// again, and that is true.
-    async fn an_hour_holds_300_test_texts(rig: &Rig) {
+    async fn an_hour_holds_300_test_messages(rig: &Rig) {
         let account = rig.account(0).await;
         use_up(rig, &account).await;
         assert_eq!(try_test(rig, &account, 1).await, Err(minutes(55)));
@@ -63,7 +63,7 @@ scenarios! { Sending;
     }
 
     /// Only what was accepted counts, and only of this account's test messages.
-    async fn only_an_accounts_own_accepted_test_texts_count(rig: &Rig) {
+    async fn only_an_accounts_own_accepted_test_messages_count(rig: &Rig) {
         let (account, other) = (rig.account(100).await, rig.account(0).await);
         rig.send(&account, &request(1..=100)).await;
         assert_eq!(try_test(rig, &other, 300).await, Ok(()));
@@ -98,7 +98,7 @@ scenarios! { Sending;
         assert_eq!(try_test(rig, &account, 1).await, Ok(()));
         let retry_after = minutes(30);
         let refused = refusal_of(rig.accept(late).await);
-        assert_eq!(refused, SendRefused::TestTextsUsedUp { retry_after });
+        assert_eq!(refused, SendRefused::TestMessagesUsedUp { retry_after });
         let another = rig.test_plan(&account, &request([1]));
         assert!(rig.accept(another).await.is_ok());
     }
@@ -115,7 +115,7 @@ scenarios! { Sending;
     }
 
     /// A test message that was cancelled or has left still counts as made.
-    async fn a_test_text_counts_whatever_became_of_it(rig: &Rig) {
+    async fn a_test_message_counts_whatever_became_of_it(rig: &Rig) {
         let account = rig.account(0).await;
         let later = request(1..=150).schedule_at(rig.now().plus(minutes(90)));
         let scheduled = rig.send_test(&account, &later).await;
@@ -131,7 +131,7 @@ scenarios! { Sending;
     }
 
     /// The answers that come back to test messages are not test messages that the account made.
-    async fn answers_to_test_texts_do_not_count(rig: &Rig) {
+    async fn answers_to_test_messages_do_not_count(rig: &Rig) {
         let account = rig.account(0).await;
         let echo = Simulated { after: seconds(3), what: Comeback::Reply(Body::new("Hello")) };
         rig.send_test(&account, &request([1])).await;
@@ -156,6 +156,6 @@ scenarios! { Sending;
         let answers =
             rig.race_each(plans, |store, plan| async move { store.send_accept(vec![plan]).await });
         let accepted = answers.iter().flatten().filter(|answer| answer.is_ok()).count();
-        assert_eq!(accepted * 50, TEST_TEXTS_PER_HOUR as usize);
+        assert_eq!(accepted * 50, TEST_MESSAGES_PER_HOUR as usize);
     }
 }

@@ -72,9 +72,9 @@ impl Counts {
     }
 
     /// The counts of these messages.
-    pub fn count<'a>(texts: impl IntoIterator<Item = &'a Message>) -> Self {
+    pub fn count<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Self {
         let mut counts = Self::default();
-        for place in texts.into_iter().filter_map(|text| place(text.status)) {
+        for place in messages.into_iter().filter_map(|text| place(text.status)) {
             counts.0[place] += 1;
         }
         counts
@@ -221,16 +221,16 @@ mod tests {
         ) {
             let triggers = [Trigger::Claim, Trigger::Leave, Trigger::Fail, Trigger::Deliver,
                             Trigger::Undeliver, Trigger::Cancel];
-            let mut texts = vec![text(MessageStatus::Queued); 6];
-            let mut counts = Counts::count(&texts);
+            let mut messages = vec![text(MessageStatus::Queued); 6];
+            let mut counts = Counts::count(&messages);
             let mut settled_at = None;
             let mut commit = CountChanges::default();
             for (n, (which, trigger, commits)) in history.into_iter().enumerate() {
                 let at = seconds(i64::try_from(n).unwrap());
                 let news = News::new(triggers[trigger], at);
-                if let Some(changed) = change(&texts[which], &news, &mut ids()) {
+                if let Some(changed) = change(&messages[which], &news, &mut ids()) {
                     commit.add(&changed);
-                    texts[which] = changed.message;
+                    messages[which] = changed.message;
                 }
                 if commits {
                     for delta in std::mem::take(&mut commit).into_deltas() {
@@ -243,11 +243,11 @@ mod tests {
                 counts = counts.changed(&delta.by);
                 settled_at = settled_at.max(delta.settled_at);
             }
-            prop_assert_eq!(counts, Counts::count(&texts));
+            prop_assert_eq!(counts, Counts::count(&messages));
             prop_assert_eq!(counts.total(), 6);
             let left = |text: &Message| text.times.sent_at.or(text.times.failed_at)
                 .or(text.times.cancelled_at);
-            prop_assert_eq!(settled_at, texts.iter().filter_map(left).max());
+            prop_assert_eq!(settled_at, messages.iter().filter_map(left).max());
         }
     }
 }

@@ -19,8 +19,10 @@ use crate::link::Link;
 use crate::message::{Message, MessageStatus};
 use crate::sending::facts::PlanFacts;
 use crate::sending::request::check_schedule;
-use crate::sending::settle::{TEST_NUMBERS_PER_REQUEST, TEST_TEXTS_PER_HOUR, TestTexts, test_wait};
-use crate::sending::writer::{NewMessages, Origin, TextWriter, Timing};
+use crate::sending::settle::{
+    TEST_MESSAGES_PER_HOUR, TEST_NUMBERS_PER_REQUEST, TestMessages, test_wait,
+};
+use crate::sending::writer::{MessageWriter, NewMessages, Origin, Timing};
 use crate::setters::setters;
 use crate::store::CommitError;
 use crate::text::{MAX_SINGLE_PARTS, Segments};
@@ -126,7 +128,7 @@ pub struct LaunchPlan {
     scheduled_at: Option<Timestamp>,
     entry_id: LedgerEntryId,
     timing: Timing,
-    writer: TextWriter,
+    writer: MessageWriter,
     ids: Ids,
     totals: Totals,
 }
@@ -149,7 +151,7 @@ pub struct Totals {
 #[must_use = "what is planned has to be written by the store"]
 pub struct Written {
     /// The messages.
-    pub texts: Vec<Message>,
+    pub messages: Vec<Message>,
     /// The tracked links in them.
     pub links: Vec<Link>,
 }
@@ -167,7 +169,7 @@ pub struct LaunchFacts {
     pub balance: Credits,
     /// For a test key: the times within the last hour at which the account created test messages,
     /// and how many each time, in any order. Empty for a live key.
-    pub test_texts: Vec<(Timestamp, u32)>,
+    pub test_messages: Vec<(Timestamp, u32)>,
 }
 
 /// What a commit writes for a launch, besides its [new messages](LaunchPlan::new_messages).
@@ -181,7 +183,7 @@ pub struct LaunchWrites {
     /// The balance after the charge.
     pub balance: Credits,
     /// What counts towards the account's test messages of the hour; `None` for a live launch.
-    pub test_texts: Option<TestTexts>,
+    pub test_messages: Option<TestMessages>,
     /// The batch whose messages move the existing conversations with their recipients. A
     /// conversation with a newer message does not move.
     pub conversations: BatchId,
@@ -209,8 +211,10 @@ pub enum LaunchRefused {
     #[error(transparent)]
     MayNotSend(#[from] MayNotSend),
     /// The account has sent too many test messages within the hour.
-    #[error("the account has sent its {TEST_TEXTS_PER_HOUR} test messages this hour; retry later")]
-    TestTextsUsedUp {
+    #[error(
+        "the account has sent its {TEST_MESSAGES_PER_HOUR} test messages this hour; retry later"
+    )]
+    TestMessagesUsedUp {
         /// How long to wait until these messages fit into the hour.
         retry_after: std::time::Duration,
     },
@@ -258,7 +262,7 @@ impl LaunchPlan {
             scheduled_at,
             entry_id: ids.next(),
             timing: Timing::of(facts, scheduled_at),
-            writer: TextWriter::new(origin, facts),
+            writer: MessageWriter::new(origin, facts),
             ids,
             totals: Totals::default(),
         }
@@ -271,7 +275,7 @@ impl LaunchPlan {
 
     /// Writes the messages and tracked links for the next contacts of the list, in their order.
     pub fn page(&mut self, contacts: &[Contact]) -> Written {
-        let mut texts = Vec::with_capacity(contacts.len());
+        let mut messages = Vec::with_capacity(contacts.len());
         let mut links = Vec::new();
         for contact in contacts {
             let text = if contact.opted_out {
@@ -287,10 +291,10 @@ impl LaunchPlan {
             let price = self.totals.price.checked_add(more);
             self.totals.price = price.unwrap_or(Credits::MAX);
             self.totals.recipients += 1;
-            texts.push(message);
+            messages.push(message);
         }
         self.totals.links += links.len() as u64;
-        Written { texts, links }
+        Written { messages, links }
     }
 
     /// The totals of the pages planned so far.
@@ -300,9 +304,9 @@ impl LaunchPlan {
 
     /// What a commit writes for a page.
     pub fn new_messages<'a>(&self, page: &'a Written) -> NewMessages<'a> {
-        let Written { texts, links } = page;
+        let Written { messages, links } = page;
         let mut new = NewMessages::default();
-        new.add(&self.timing, texts, links);
+        new.add(&self.timing, messages, links);
         new
     }
 
@@ -366,9 +370,9 @@ impl LaunchPlan {
             return refused(reason.into());
         }
         if self.mode.is_test()
-            && let Some(retry_after) = test_wait(&facts.test_texts, recipients, self.at)
+            && let Some(retry_after) = test_wait(&facts.test_messages, recipients, self.at)
         {
-            return refused(LaunchRefused::TestTextsUsedUp { retry_after });
+            return refused(LaunchRefused::TestMessagesUsedUp { retry_after });
         }
         let charge = if self.mode.is_test() { Credits::ZERO } else { price };
         let (entry, balance) = self.charge(charge, facts.balance)?;
@@ -390,9 +394,9 @@ impl LaunchPlan {
             updated_at: self.at,
             ..self.wanted.clone()
         };
-        let test_texts =
-            TestTexts::of((self.account(), self.mode), self.batch, recipients, self.at);
-        Ok(LaunchWrites { campaign, entry, balance, test_texts, conversations: self.batch })
+        let test_messages =
+            TestMessages::of((self.account(), self.mode), self.batch, recipients, self.at);
+        Ok(LaunchWrites { campaign, entry, balance, test_messages, conversations: self.batch })
     }
 
     fn charge(

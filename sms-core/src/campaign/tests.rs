@@ -114,7 +114,7 @@ fn the_status_follows_from_the_counts_and_the_time() {
     use MessageStatus as S;
     assert_eq!((draft().status(now()), draft().completed_at()), (C::Draft, None));
     let later = Some(seconds(1));
-    for (texts, scheduled_at, status) in [
+    for (messages, scheduled_at, status) in [
         (S::Scheduled, later, C::Scheduled),
         (S::Scheduled, Some(now()), C::Sending),
         (S::Queued, None, C::Sending),
@@ -125,10 +125,10 @@ fn the_status_follows_from_the_counts_and_the_time() {
         (S::Failed, None, C::Sent),
         (S::Cancelled, later, C::Sent),
     ] {
-        let mut campaign = launched(texts, 2, scheduled_at);
+        let mut campaign = launched(messages, 2, scheduled_at);
         let completed = (status == C::Sent).then_some(seconds(-10));
-        assert_eq!(campaign.status(now()), status, "{texts}");
-        assert_eq!(campaign.completed_at(), completed, "{texts}");
+        assert_eq!(campaign.status(now()), status, "{messages}");
+        assert_eq!(campaign.completed_at(), completed, "{messages}");
         campaign.launch.as_mut().unwrap().cancelled_at = Some(now());
         assert_eq!((campaign.status(now()), campaign.completed_at()), (C::Cancelled, None));
     }

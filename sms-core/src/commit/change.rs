@@ -6,10 +6,10 @@ use crate::campaign::counts::{CountChanges, CountDelta};
 use crate::credits::ledger::Draft;
 use crate::event::{Event, Raised};
 use crate::ids::{AccountId, Ids, MessageId};
-use crate::message::change::{Changed, Texted};
+use crate::message::change::{Changed, Contacted};
 use crate::message::{Message, MessageStatus, TimelineEntry};
 use crate::phone::E164;
-use crate::receipt::report::{ReportPlan, ReportVerdict, Reported, SentPart};
+use crate::receipt::report::{ReportPlan, ReportVerdict, Reported, SentSegment};
 use crate::receipt::{ReceiptPlan, Recorded};
 use crate::statistics::Tally;
 
@@ -23,7 +23,7 @@ pub struct ChangeWrites {
     pub unqueued: Vec<MessageId>,
     /// Who was contacted, each pair of numbers once. If the store has a later contact of the pair,
     /// it keeps that one.
-    pub contacted: Vec<Texted>,
+    pub contacted: Vec<Contacted>,
     /// Refunds, [posted](super::LedgerWrites::post) against the balance of each account with the
     /// account locked. They always fit.
     pub refunds: BTreeMap<AccountId, Vec<Draft>>,
@@ -49,7 +49,7 @@ pub struct MessageWrite {
 #[must_use = "what is gathered has to be written by the store"]
 pub struct Changes {
     messages: BTreeMap<MessageId, MessageWrite>,
-    contacted: BTreeMap<(E164, E164), Texted>,
+    contacted: BTreeMap<(E164, E164), Contacted>,
     refunds: BTreeMap<AccountId, Vec<Draft>>,
     counts: CountChanges,
     tally: Tally,
@@ -131,7 +131,7 @@ impl Changes {
         &mut self,
         plan: &mut ReportPlan,
         found: &Message,
-        parts: &[SentPart],
+        parts: &[SentSegment],
     ) -> Reported {
         match plan.settle(self.latest(found.id).unwrap_or(found), parts) {
             ReportVerdict::Repeat => Reported::Repeat,

@@ -11,7 +11,7 @@ use crate::event::Event;
 use crate::ids::MessageId;
 use crate::message::Message;
 use crate::message::change::Changed;
-use crate::receipt::report::{EarlyReports, SentPart};
+use crate::receipt::report::{EarlyReports, SentSegment};
 
 /// What a commit writes for a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -54,7 +54,7 @@ impl Claim {
         match self.plan.settle(facts) {
             ClaimVerdict::Take { changed, text, entry } => {
                 self.queue.push(entry);
-                self.claimed.texts.push(text);
+                self.claimed.messages.push(text);
                 if let Some(changed) = changed {
                     self.change(*changed);
                 }
@@ -99,7 +99,7 @@ pub struct OutcomeWrites {
     pub follow_ups: Vec<FollowUp>,
     /// Segments that networks accepted, written over early reports and over segments of other
     /// messages that once had the same ids. Of two with the same id, the later counts.
-    pub parts: Vec<SentPart>,
+    pub parts: Vec<SentSegment>,
     /// What the outcomes change about messages.
     pub changes: ChangeWrites,
 }
@@ -112,7 +112,7 @@ pub struct Outcomes {
     early: EarlyReports,
     queue: BTreeMap<MessageId, QueueEntry>,
     follow_ups: Vec<FollowUp>,
-    parts: Vec<SentPart>,
+    parts: Vec<SentSegment>,
     changes: Changes,
     recorded: Vec<OutcomeRecorded>,
 }

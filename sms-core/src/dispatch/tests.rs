@@ -169,7 +169,7 @@ fn a_route_gets_what_it_needs_to_send_a_message() {
     let ClaimVerdict::Take { text, .. } = claim(facts(&message, &before)) else {
         panic!("not claimed")
     };
-    let expected = OutboundText {
+    let expected = OutboundMessage {
         message: message.id,
         to: person(),
         from: our_number(),

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::part::{GaveUp, GiveUpPlan, PartPlan, PartTaken};
+use super::segment::{GaveUp, GiveUpPlan, SegmentPlan, SegmentTaken};
 use super::{InboundPlan, TakenIn, Unrouted};
 use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
@@ -23,18 +23,22 @@ pub trait InboundStore: Send + Sync {
     /// too (see [`ConversationStore`](crate::conversation::store::ConversationStore)).
     async fn inbound_take(&self, plan: InboundPlan) -> Result<TakenIn, StoreError>;
 
-    /// Stores a segment of a long message as [`PartPlan::settle`] decides. No other segment of that
-    /// message may be processed in between. The last missing segment records the joined message in
-    /// the same commit, as [`inbound_take`](Self::inbound_take) does.
-    async fn inbound_part_take(&self, plan: PartPlan) -> Result<PartTaken, StoreError>;
+    /// Stores a segment of a long message as [`SegmentPlan::settle`] decides. No other segment of
+    /// that message may be processed in between. The last missing segment records the joined
+    /// message in the same commit, as [`inbound_take`](Self::inbound_take) does.
+    async fn inbound_segment_take(&self, plan: SegmentPlan) -> Result<SegmentTaken, StoreError>;
 
     /// Gives up on the oldest message whose first segment arrived before [`GiveUpPlan::before`], as
     /// [`GiveUpPlan::settle`] decides. The segments that arrived are recorded in the same commit.
-    async fn inbound_part_give_up(&self, plan: GiveUpPlan) -> Result<GaveUp, StoreError>;
+    async fn inbound_segment_give_up(&self, plan: GiveUpPlan) -> Result<GaveUp, StoreError>;
 
     /// Removes up to `limit` records of who last sent a message to whom, from before `before`.
     /// Returns how many.
-    async fn last_texted_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
+    async fn last_contacted_tidy(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<usize, StoreError>;
 
     /// A page of the messages that belong to no account, newest first.
     async fn unrouted_list(&self, page: PageRequest) -> Result<Page<Unrouted>, StoreError>;

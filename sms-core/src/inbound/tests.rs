@@ -14,7 +14,7 @@ fn answer() -> Origin {
 }
 
 fn plan_from(origin: Origin, body: &str) -> InboundPlan {
-    let text = InboundText {
+    let text = InboundMessage {
         from: person(),
         to: our_number(),
         body: Body::new(body),
@@ -30,13 +30,13 @@ fn plan(body: &str) -> InboundPlan {
 // ---- the owner of a message -----------------------------------------------------------------
 
 #[test]
-fn a_dedicated_numbers_texts_are_its_accounts_and_a_shared_numbers_who_texted_within_30_days() {
+fn a_dedicated_numbers_messages_are_its_accounts_and_a_shared_numbers_who_texted_within_30_days() {
     let dedicated = Some(Holder::Dedicated(account_id()));
     let shared = Some(Holder::Shared);
     let texted = |ago: i64| Some((OTHER, millis(-ago)));
     let mine = Some((account_id(), Mode::Live));
     let others = Some((OTHER, Mode::Live));
-    for (holder, last_texted, expected) in [
+    for (holder, last_contacted, expected) in [
         (dedicated, None, mine),
         (dedicated, texted(0), mine),
         (shared, None, None),
@@ -49,7 +49,7 @@ fn a_dedicated_numbers_texts_are_its_accounts_and_a_shared_numbers_who_texted_wi
         (None, None, None),
         (None, texted(0), None),
     ] {
-        let facts = RoutingFacts { holder, last_texted, answered: None };
+        let facts = RoutingFacts { holder, last_contacted, answered: None };
         assert_eq!(plan("hello").owner(facts), expected, "{facts:?}");
     }
 }
@@ -58,9 +58,9 @@ fn a_dedicated_numbers_texts_are_its_accounts_and_a_shared_numbers_who_texted_wi
 fn a_simulated_answer_belongs_to_the_account_of_the_answered_message() {
     let holders = [None, Some(Holder::Shared), Some(Holder::Dedicated(account_id()))];
     for holder in holders {
-        for last_texted in [None, Some((account_id(), now()))] {
+        for last_contacted in [None, Some((account_id(), now()))] {
             for answered in [None, Some((OTHER, Mode::Test)), Some((OTHER, Mode::Live))] {
-                let facts = RoutingFacts { holder, last_texted, answered };
+                let facts = RoutingFacts { holder, last_contacted, answered };
                 assert_eq!(plan_from(answer(), "hello").owner(facts), answered, "{facts:?}");
             }
         }
@@ -70,7 +70,7 @@ fn a_simulated_answer_belongs_to_the_account_of_the_answered_message() {
 #[test]
 fn a_message_from_a_network_ignores_answered_messages() {
     let answered = Some((OTHER, Mode::Test));
-    let facts = RoutingFacts { holder: None, last_texted: None, answered };
+    let facts = RoutingFacts { holder: None, last_contacted: None, answered };
     assert_eq!(plan("hello").owner(facts), None);
 }
 
@@ -147,7 +147,7 @@ fn an_inbound_message_is_received_costs_nothing_and_has_no_send_fields() {
 }
 
 #[test]
-fn an_answer_to_a_test_text_is_a_test_text() {
+fn an_answer_to_a_test_message_is_a_test_message() {
     let facts = InboundFacts { account: OTHER, mode: Mode::Test, ..facts() };
     let verdict = plan_from(answer(), "hello").settle(facts);
     assert_eq!((verdict.message.account, verdict.message.mode), (OTHER, Mode::Test));
@@ -263,7 +263,7 @@ fn revoke_and_remove_are_keywords_where_the_account_has_them_and_stop_never_is()
 
 proptest! {
     #[test]
-    fn any_text_is_stored_unchanged_and_raises_its_event(body in any::<String>(), opted_out: bool) {
+    fn any_body_is_stored_unchanged_and_raises_its_event(body in any::<String>(), opted_out: bool) {
         let verdict = settle(&body, opted_out);
         prop_assert_eq!(verdict.message.body.as_str(), body);
         prop_assert_eq!(&kinds(&verdict)[0], "message.received");
@@ -273,11 +273,11 @@ proptest! {
     }
 
     #[test]
-    fn a_shared_numbers_text_reaches_the_account_for_30_days_to_the_millisecond(
+    fn a_shared_numbers_message_reaches_the_account_for_30_days_to_the_millisecond(
         ago in -1_000i64..2 * MONTH,
     ) {
-        let last_texted = Some((OTHER, millis(-ago)));
-        let facts = RoutingFacts { holder: Some(Holder::Shared), last_texted, answered: None };
+        let last_contacted = Some((OTHER, millis(-ago)));
+        let facts = RoutingFacts { holder: Some(Holder::Shared), last_contacted, answered: None };
         prop_assert_eq!(plan("hi").owner(facts).is_some(), ago <= MONTH);
     }
 }

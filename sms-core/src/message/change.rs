@@ -89,7 +89,7 @@ pub struct Was {
 /// the person's answer reaches this account. The later of two such records counts, whichever is
 /// written first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Texted {
+pub struct Contacted {
     /// The operator's number.
     pub number: E164,
     /// The recipient.
@@ -108,9 +108,9 @@ impl Changed {
 
     /// The contact that this change made by sending the message; `None` if it sent nothing. A test
     /// message makes no contact.
-    pub fn texted(&self) -> Option<Texted> {
+    pub fn texted(&self) -> Option<Contacted> {
         let left = self.timeline.iter().find(|line| line.status == MessageStatus::Sent)?;
-        (!self.message.mode.is_test()).then_some(Texted {
+        (!self.message.mode.is_test()).then_some(Contacted {
             number: self.message.from,
             person: self.message.to,
             account: self.message.account,

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_filter_wants_every_text() {
+    fn an_empty_filter_wants_every_message() {
         for status in MessageStatus::ALL {
             assert!(any().accepts(&message(status)), "{status}");
         }

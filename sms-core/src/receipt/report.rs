@@ -1,9 +1,9 @@
 //! Reports of a network on the segments of a message.
 //!
 //! A network gives each segment that it accepts an id, and later reports under that id. The ids are
-//! stored with the hand-over ([`SentPart`]), so that a report finds its message whichever program
-//! receives it. A report that arrives before the hand-over is recorded is kept, and counts once the
-//! hand-over is recorded.
+//! stored with the hand-over ([`SentSegment`]), so that a report finds its message whichever
+//! program receives it. A report that arrives before the hand-over is recorded is kept, and counts
+//! once the hand-over is recorded.
 //!
 //! A message is delivered when all of its segments are, and undelivered when one of them is not.
 
@@ -64,7 +64,7 @@ pub struct NetworkReport {
 
 /// A segment that a network accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SentPart {
+pub struct SentSegment {
     /// The network's id for it.
     pub id: NetworkId,
     /// The message that it belongs to.
@@ -138,7 +138,7 @@ pub enum ReportVerdict {
 impl ReportPlan {
     /// The verdict on a report, given the message and all of its recorded segments, which the store
     /// found under its lock.
-    pub fn settle(&mut self, message: &Message, parts: &[SentPart]) -> ReportVerdict {
+    pub fn settle(&mut self, message: &Message, parts: &[SentSegment]) -> ReportVerdict {
         let news = self.report.status;
         let Some(part) = parts.iter().find(|part| part.id == self.report.id) else {
             return ReportVerdict::Repeat;

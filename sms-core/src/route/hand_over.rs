@@ -16,7 +16,7 @@ use crate::time::Timestamp;
 
 /// A message on its way to a route.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OutboundText {
+pub struct OutboundMessage {
     /// The message's id.
     pub message: MessageId,
     /// The recipient.

@@ -23,7 +23,8 @@ use async_trait::async_trait;
 use futures_util::stream::{self, StreamExt};
 
 use super::{
-    Comeback, HandOver, HandOvers, OutboundText, Route, RouteKind, RouteName, RouteSink, Simulated,
+    Comeback, HandOver, HandOvers, OutboundMessage, Route, RouteKind, RouteName, RouteSink,
+    Simulated,
 };
 use crate::message::{Body, ErrorCode};
 use crate::phone::E164;
@@ -107,10 +108,10 @@ impl Route for Simulator {
 
     fn hand_over<'a>(
         &'a self,
-        texts: &'a [OutboundText],
+        messages: &'a [OutboundMessage],
         sink: &'a dyn RouteSink,
     ) -> HandOvers<'a> {
-        let each = stream::iter(texts.iter().enumerate());
+        let each = stream::iter(messages.iter().enumerate());
         each.then(move |(place, text)| async move {
             if outcome_for(text.to) == Outcome::ReceiptFirst {
                 let delivered = Receipt::new(text.message, ReceiptStatus::Delivered);
@@ -128,7 +129,7 @@ impl Route for Simulator {
 }
 
 /// The outcome of one message.
-fn simulate(text: &OutboundText) -> HandOver {
+fn simulate(text: &OutboundMessage) -> HandOver {
     let receipt = |after, status| Simulated { after, what: Comeback::Receipt(status) };
     let delivered = |after| receipt(after, ReceiptStatus::Delivered);
     let answer =

@@ -6,7 +6,7 @@
 use super::idempotency::{Fingerprint, IdempotencyClaim};
 use super::recipients::{Candidate, Recipients, Rejection, RejectionReason};
 use super::request::SendRequest;
-use super::writer::{NewMessages, Origin, TextWriter, Timing};
+use super::writer::{MessageWriter, NewMessages, Origin, Timing};
 use crate::account::Mode;
 use crate::credits::Credits;
 use crate::ids::{AccountId, BatchId, Ids, LedgerEntryId};
@@ -80,7 +80,7 @@ pub fn plan(
         track_links: request.track_links,
         scheduled_at,
     };
-    let mut writer = TextWriter::new(origin, &facts);
+    let mut writer = MessageWriter::new(origin, &facts);
     let (mut messages, mut links) = (Vec::new(), Vec::new());
     let (mut rejected, mut price) = (Vec::new(), Credits::ZERO);
     for candidate in &recipients.candidates {

@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_quote_shows_the_first_message_the_price_of_a_live_send_and_the_balance() {
-        let texts = vec![text("first", Encoding::Gsm7), text("second", Encoding::Gsm7)];
+        let messages = vec![text("first", Encoding::Gsm7), text("second", Encoding::Gsm7)];
         let expected = Quote {
             recipients: 2,
             rejected: vec![rejection(person())],
@@ -103,11 +103,11 @@ mod tests {
             preview: Some("first".to_owned()),
             balance: credits(3),
         };
-        assert_eq!(Quote::of(plan(texts), credits(3), Encoding::Ucs2), expected);
+        assert_eq!(Quote::of(plan(messages), credits(3), Encoding::Ucs2), expected);
     }
 
     #[test]
-    fn a_quote_is_ucs2_when_any_text_is() {
+    fn a_quote_is_ucs2_when_any_message_is() {
         use Encoding::{Gsm7, Ucs2};
         for (encodings, expected) in [
             (vec![], Gsm7),
@@ -115,8 +115,8 @@ mod tests {
             (vec![Ucs2], Ucs2),
             (vec![Gsm7, Ucs2, Gsm7], Ucs2),
         ] {
-            let texts = encodings.iter().map(|encoding| text("x", *encoding)).collect();
-            let quote = Quote::of(plan(texts), Credits::ZERO, Gsm7);
+            let messages = encodings.iter().map(|encoding| text("x", *encoding)).collect();
+            let quote = Quote::of(plan(messages), Credits::ZERO, Gsm7);
             assert_eq!(quote.encoding, expected, "{encodings:?}");
         }
     }

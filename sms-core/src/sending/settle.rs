@@ -18,12 +18,12 @@ use crate::time::Timestamp;
 /// The most recipients of a request with a test key.
 pub const TEST_NUMBERS_PER_REQUEST: usize = 50;
 /// The most test messages of an account in [`TEST_WINDOW`].
-pub const TEST_TEXTS_PER_HOUR: u32 = 300;
+pub const TEST_MESSAGES_PER_HOUR: u32 = 300;
 /// The window in which test messages are counted: 1 hour, sliding.
 pub const TEST_WINDOW: Duration = Duration::from_hours(1);
 /// How long a record of test messages is kept: 2 hours. That is longer than they count, because
 /// messages that were created later may be committed earlier.
-pub const TEST_TEXTS_KEPT: Duration = TEST_WINDOW.saturating_mul(2);
+pub const TEST_MESSAGES_KEPT: Duration = TEST_WINDOW.saturating_mul(2);
 
 /// What the verdict on a send depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub struct SendFacts {
     pub codes_taken: bool,
     /// For a test send: the times within the last hour at which the account created test messages,
     /// and how many each time, in any order. Empty for a live send.
-    pub test_texts: Vec<(Timestamp, u32)>,
+    pub test_messages: Vec<(Timestamp, u32)>,
     /// Whether the account may have conversations.
     pub has_conversations: bool,
 }
@@ -68,8 +68,8 @@ pub struct SendWrites {
     /// What is remembered under the idempotency key, in place of a send that is no longer kept;
     /// `None` without a key.
     pub remembered: Option<(IdempotencyKey, EarlierSend)>,
-    /// What counts towards [`TEST_TEXTS_PER_HOUR`]; `None` for a live send.
-    pub test_texts: Option<TestTexts>,
+    /// What counts towards [`TEST_MESSAGES_PER_HOUR`]; `None` for a live send.
+    pub test_messages: Option<TestMessages>,
     /// The recipients that may have conversations with the account, each with the newest message of
     /// the plan to them. A conversation with a newer message does not move.
     pub conversations: Vec<(E164, MessageId)>,
@@ -77,18 +77,18 @@ pub struct SendWrites {
 
 /// The test messages that an account created in one send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TestTexts {
+pub struct TestMessages {
     /// The account.
     pub account: AccountId,
     /// The batch of the messages.
     pub batch: BatchId,
-    /// When they were created. Records [this much older](TEST_TEXTS_KEPT) may be removed.
+    /// When they were created. Records [this much older](TEST_MESSAGES_KEPT) may be removed.
     pub at: Timestamp,
     /// How many messages, at least one.
     pub count: u32,
 }
 
-impl TestTexts {
+impl TestMessages {
     /// The record of `count` messages of a batch; `None` if they do not count.
     pub(crate) fn of(
         (account, mode): (AccountId, Mode),
@@ -122,8 +122,10 @@ pub enum SendRefused {
     #[error("this idempotency key was used for another request; use a new key")]
     IdempotencyConflict,
     /// The account has sent too many test messages within the hour.
-    #[error("the account has sent its {TEST_TEXTS_PER_HOUR} test messages this hour; retry later")]
-    TestTextsUsedUp {
+    #[error(
+        "the account has sent its {TEST_MESSAGES_PER_HOUR} test messages this hour; retry later"
+    )]
+    TestMessagesUsedUp {
         /// How long to wait until this many fit into the hour.
         retry_after: Duration,
     },
@@ -174,7 +176,7 @@ impl SendPlan {
             earlier,
             opted_out,
             codes_taken,
-            test_texts,
+            test_messages,
             has_conversations,
         } = facts;
         if let (Some(claim), Some(earlier)) = (&self.idempotency, earlier) {
@@ -189,9 +191,9 @@ impl SendPlan {
             return Err(CommitError::Stale);
         }
         if self.mode.is_test()
-            && let Some(retry_after) = test_wait(test_texts, self.messages.len() as u64, self.at)
+            && let Some(retry_after) = test_wait(test_messages, self.messages.len() as u64, self.at)
         {
-            return Err(CommitError::Refused(SendRefused::TestTextsUsedUp { retry_after }));
+            return Err(CommitError::Refused(SendRefused::TestMessagesUsedUp { retry_after }));
         }
         let (entry, balance) = self.charge(*balance)?;
         let texted = self.messages.iter().filter(|_| *has_conversations);
@@ -199,7 +201,7 @@ impl SendPlan {
             entry,
             balance,
             remembered: self.remembered(balance),
-            test_texts: TestTexts::of(
+            test_messages: TestMessages::of(
                 (self.account, self.mode),
                 self.batch,
                 self.messages.len() as u64,
@@ -259,9 +261,9 @@ impl SendPlan {
 impl EarlierSend {
     /// The answer to a repetition of this send, from the messages of its batch in the order of
     /// their ids.
-    pub fn sent(self, texts: impl IntoIterator<Item = Message>) -> Sent {
+    pub fn sent(self, messages: impl IntoIterator<Item = Message>) -> Sent {
         let Self { fingerprint: _, batch, rejected, credits, balance, accepted_at: _ } = self;
-        let messages = texts.into_iter().map(Message::as_accepted).collect();
+        let messages = messages.into_iter().map(Message::as_accepted).collect();
         Sent { batch, messages, rejected, credits, balance, replay: Replay::Repeated }
     }
 }
@@ -279,12 +281,12 @@ pub(crate) fn test_wait(
     let mut counts: Vec<(Timestamp, u32)> = counts.copied().collect();
     counts.sort_unstable();
     let mut used: u32 = counts.iter().map(|(_, count)| count).sum();
-    if used.saturating_add(wanted) <= TEST_TEXTS_PER_HOUR {
+    if used.saturating_add(wanted) <= TEST_MESSAGES_PER_HOUR {
         return None;
     }
     for (at, count) in counts {
         used -= count;
-        if used.saturating_add(wanted) <= TEST_TEXTS_PER_HOUR {
+        if used.saturating_add(wanted) <= TEST_MESSAGES_PER_HOUR {
             return Some(at.plus(TEST_WINDOW).since(now).max(Duration::from_secs(1)));
         }
     }

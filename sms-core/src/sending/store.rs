@@ -47,6 +47,6 @@ pub trait SendingStore: Send + Sync {
 
     /// Removes up to `limit` records of sends with test keys from before `before`. Returns how
     /// many. Accepting a send may remove records of its account that are [old
-    /// enough](super::settle::TEST_TEXTS_KEPT), and no later ones.
+    /// enough](super::settle::TEST_MESSAGES_KEPT), and no later ones.
     async fn test_sends_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
 }

@@ -1,7 +1,7 @@
 //! Writing messages one after another: what a send, a quote and a campaign's launch have in common.
 //!
-//! A [`TextWriter`] owns everything that its messages share, so that a launch can take it to where
-//! the contacts of a list are read page by page.
+//! A [`MessageWriter`] owns everything that its messages share, so that a launch can take it to
+//! where the contacts of a list are read page by page.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -120,7 +120,7 @@ impl<'a> NewMessages<'a> {
 
 /// Writes one message after another.
 #[derive(Debug, Clone)]
-pub struct TextWriter {
+pub struct MessageWriter {
     account: AccountId,
     mode: Mode,
     from: E164,
@@ -148,7 +148,7 @@ struct Text {
     destinations: Arc<[Destination]>,
 }
 
-impl TextWriter {
+impl MessageWriter {
     /// A writer for the messages of one send or launch.
     pub fn new(origin: Origin<'_>, facts: &PlanFacts<'_>) -> Self {
         let Origin { batch, campaign, client_ref, append_opt_out, track_links, scheduled_at } =

@@ -101,7 +101,7 @@ impl AccountHandle {
     /// [`Error::Invalid`] with every bad field; [`Error::UnknownReference`];
     /// [`Error::SenderNotApproved`]; [`Error::MayNotSend`]; [`Error::InsufficientCredit`];
     /// [`Error::IdempotencyConflict`]; for test keys [`Error::TestLimitExceeded`] and
-    /// [`Error::TestTextsUsedUp`].
+    /// [`Error::TestMessagesUsedUp`].
     pub async fn send(&self, request: SendRequest) -> Result<Sent, Error> {
         if let Some(sent) = self.replay(&request).await? {
             return Ok(sent);
@@ -112,7 +112,7 @@ impl AccountHandle {
         for _ in 0..MOST_PLANS {
             let plan = self.plan(&request, &words, codes, opt_outs).await?;
             // As in a quote, an opt-out is reported before other rejections.
-            if opt_outs == OptOuts::AtTheCommit && plan.rejected.iter().any(is_about_the_text) {
+            if opt_outs == OptOuts::AtTheCommit && plan.rejected.iter().any(is_about_the_message) {
                 opt_outs = OptOuts::Now;
                 continue;
             }
@@ -275,7 +275,7 @@ impl AccountHandle {
 }
 
 /// Whether the text could not be sent to a valid number.
-fn is_about_the_text(rejection: &Rejection) -> bool {
+fn is_about_the_message(rejection: &Rejection) -> bool {
     matches!(rejection.reason, RejectionReason::EmptyBody | RejectionReason::TooLong)
 }
 

@@ -109,7 +109,7 @@ impl AccountHandle {
     /// [`Error::Invalid`]; [`Error::CampaignAlreadyLaunched`]; [`Error::UnknownReference`] when the
     /// list was removed; [`Error::SenderNotApproved`]; [`Error::NoRecipients`];
     /// [`Error::MayNotSend`]; [`Error::InsufficientCredit`]; with test keys
-    /// [`Error::TestLimitExceeded`] and [`Error::TestTextsUsedUp`].
+    /// [`Error::TestLimitExceeded`] and [`Error::TestMessagesUsedUp`].
     pub async fn campaign_launch(
         &self,
         id: CampaignId,

@@ -37,7 +37,7 @@ impl AccountHandle {
     /// The conversation with a number: its newest 200 messages. Every number that the account has a
     /// message from or to has one.
     pub async fn conversation_get(&self, number: E164) -> Result<Thread, Error> {
-        let messages = self.newest_texts(number, Limit::THREAD).await?;
+        let messages = self.newest_messages(number, Limit::THREAD).await?;
         if messages.is_empty() {
             return Err(Error::NotFound("conversation"));
         }
@@ -54,12 +54,12 @@ impl AccountHandle {
         if let Some(marked) = marked {
             return Ok(marked);
         }
-        let one = self.newest_texts(number, Limit::ONE).await?;
+        let one = self.newest_messages(number, Limit::ONE).await?;
         if one.is_empty() { Err(Error::NotFound("conversation")) } else { Ok(0) }
     }
 
     /// The newest messages from or to a number, newest first.
-    async fn newest_texts(&self, number: E164, limit: Limit) -> Result<Vec<Message>, Error> {
+    async fn newest_messages(&self, number: E164, limit: Limit) -> Result<Vec<Message>, Error> {
         let filter =
             MessageFilter { search: Some(Search::Number(number)), ..MessageFilter::default() };
         let page = PageRequest { limit, after: None };

@@ -3,19 +3,21 @@
 use super::{Sms, Work};
 use crate::error::Error;
 use crate::ids::Ids;
-use crate::inbound::part::{GaveUp, GiveUpPlan, InboundPart, KEPT_FOR, PartPlan, PartTaken};
-use crate::inbound::{InboundPlan, InboundText, Origin, TakenIn};
+use crate::inbound::segment::{
+    GaveUp, GiveUpPlan, InboundSegment, KEPT_FOR, SegmentPlan, SegmentTaken,
+};
+use crate::inbound::{InboundMessage, InboundPlan, Origin, TakenIn};
 use crate::time::Timestamp;
 
 impl Sms {
     /// Records one segment of a long message. Segments may arrive in any order, repeatedly, and at
     /// several programs at once; the last missing one completes the message. If segments are still
     /// missing after a day, [`Sms::tidy`] records those that arrived as a message.
-    pub async fn inbound_part(&self, part: InboundPart) -> Result<PartTaken, Error> {
+    pub async fn inbound_segment(&self, part: InboundSegment) -> Result<SegmentTaken, Error> {
         let (at, ids) = self.moment();
-        let plan = PartPlan::new(part, self.inner.validity, at, ids);
-        let taken = self.store().inbound_part_take(plan).await?;
-        if let PartTaken::Joined(taken) = &taken {
+        let plan = SegmentPlan::new(part, self.inner.validity, at, ids);
+        let taken = self.store().inbound_segment_take(plan).await?;
+        if let SegmentTaken::Joined(taken) = &taken {
             self.wake_for(taken);
         }
         Ok(taken)
@@ -23,7 +25,7 @@ impl Sms {
 
     pub(super) async fn take_in(
         &self,
-        text: InboundText,
+        text: InboundMessage,
         origin: Origin,
     ) -> Result<TakenIn, Error> {
         let (at, ids) = self.moment();
@@ -40,7 +42,7 @@ impl Sms {
             let (at, ids) = self.moment();
             let (before, validity) = (at.minus(KEPT_FOR), self.inner.validity);
             let plan = GiveUpPlan { before, validity, at, ids };
-            match self.store().inbound_part_give_up(plan).await? {
+            match self.store().inbound_segment_give_up(plan).await? {
                 GaveUp::Nothing => return Ok(given_up),
                 GaveUp::Forgotten => {}
                 GaveUp::TakenIn(taken) => self.wake_for(&taken),

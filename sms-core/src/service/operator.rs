@@ -10,7 +10,7 @@ use crate::credits::ledger::{Cause, Draft, Entry, post};
 use crate::credits::{Change, Credits};
 use crate::error::{Error, FieldError};
 use crate::ids::{AccountId, ApiKeyId, MessageId, NumberId};
-use crate::inbound::{InboundText, Origin, TakenIn, Unrouted};
+use crate::inbound::{InboundMessage, Origin, TakenIn, Unrouted};
 use crate::message::{Body, Message};
 use crate::number::store::NumberCreated;
 use crate::number::{Holder, Number};
@@ -346,7 +346,7 @@ impl Operator {
         let number = self.sms.store().number_by_phone(to).await?;
         let route = number.and_then(|number| number.route);
         let route = route.unwrap_or_else(|| self.sms.default_route().clone());
-        let text = InboundText { from, to, body: Body::new(body.into()), route };
+        let text = InboundMessage { from, to, body: Body::new(body.into()), route };
         match self.sms.take_in(text, Origin::Network).await? {
             TakenIn::Routed(message) | TakenIn::Answered(message, _) => Ok(Some(message)),
             TakenIn::Unrouted(_) | TakenIn::AlreadyDone => Ok(None),

@@ -14,18 +14,18 @@ use self::held::{Held, Hold};
 use super::Sms;
 use crate::dispatch::{ClaimPlan, Claimed, FollowUp, OutcomePlan, OutcomeRecorded, Wanted};
 use crate::error::Error;
-use crate::inbound::part::InboundPart;
-use crate::inbound::{InboundText, Origin, SHARED_REACH};
+use crate::inbound::segment::InboundSegment;
+use crate::inbound::{InboundMessage, Origin, SHARED_REACH};
 use crate::message::MessageStatus;
 use crate::message::filter::SETTLED_AFTER;
 use crate::number::rent::RentsCharged;
 use crate::receipt::report::{self, NetworkReport, ReportPlan, Reported};
 use crate::receipt::{Receipt, ReceiptPlan};
 use crate::route::{
-    Comeback, Fitness, HandOver, OutboundText, Route, RouteKind, RouteName, RouteSink,
+    Comeback, Fitness, HandOver, OutboundMessage, Route, RouteKind, RouteName, RouteSink,
 };
 use crate::sending::idempotency;
-use crate::sending::settle::TEST_TEXTS_KEPT;
+use crate::sending::settle::TEST_MESSAGES_KEPT;
 use crate::time::Timestamp;
 use crate::webhook::delivery;
 
@@ -116,7 +116,7 @@ impl Sms {
         done.routes_left = left.len();
         let (claimed, held) = self.claim(Wanted::AllBut(left), limit).await?;
         done.count_claimed(&claimed);
-        let groups = group_by_route(claimed.texts, |name| self.carrier(name));
+        let groups = group_by_route(claimed.messages, |name| self.carrier(name));
         let hand_overs: Vec<_> =
             groups.iter().map(|group| self.hand_over(group, held.hold)).collect();
         drop(claiming);
@@ -194,9 +194,9 @@ impl Sms {
         group: &'a Group<'_>,
         hold: Hold,
     ) -> BoxFuture<'a, Vec<Result<Vec<OutcomeRecorded>, Error>>> {
-        let Group { texts, carrier } = group;
+        let Group { messages, carrier } = group;
         let Some(route) = carrier else {
-            let unknown = texts.iter().map(|text| {
+            let unknown = messages.iter().map(|text| {
                 let detail = format!("route {} is not configured", text.route);
                 self.outcome(text, hold, HandOver::TryLater { detail })
             });
@@ -204,11 +204,11 @@ impl Sms {
             return async move { vec![self.record(unknown).await] }.boxed();
         };
         route
-            .hand_over(texts, self)
-            .ready_chunks(texts.len())
+            .hand_over(messages, self)
+            .ready_chunks(messages.len())
             .map(move |outcomes| {
                 let plans = outcomes.into_iter().filter_map(|(place, result)| {
-                    Some(self.outcome(texts.get(place)?, hold, result))
+                    Some(self.outcome(messages.get(place)?, hold, result))
                 });
                 self.record(plans.collect())
             })
@@ -217,7 +217,7 @@ impl Sms {
             .boxed()
     }
 
-    fn outcome(&self, text: &OutboundText, hold: Hold, result: HandOver) -> OutcomePlan {
+    fn outcome(&self, text: &OutboundMessage, hold: Hold, result: HandOver) -> OutcomePlan {
         let (at, message) = (self.now(), text.message);
         let Hold { token, since: claimed_at } = hold;
         OutcomePlan { message, token, claimed_at, result, at, ids: self.ids(at) }
@@ -281,7 +281,7 @@ impl Sms {
                     receipts.push(ReceiptPlan { receipt, at, ids, follow_up: Some(id) });
                 }
                 Comeback::Reply(body) => {
-                    let text = InboundText { from: person, to: number, body, route };
+                    let text = InboundMessage { from: person, to: number, body, route };
                     answers.push((text, Origin::Answer { to: message, follow_up: id }));
                 }
             }
@@ -321,8 +321,8 @@ impl Sms {
         let store = self.store();
         let deliveries = store.deliveries_tidy(now.minus(delivery::KEPT_FOR), limit).await?;
         let keys = store.idempotency_tidy(now.minus(idempotency::KEPT_FOR), limit).await?;
-        let contacts = store.last_texted_tidy(now.minus(SHARED_REACH), limit).await?;
-        let tests = store.test_sends_tidy(now.minus(TEST_TEXTS_KEPT), limit).await?;
+        let contacts = store.last_contacted_tidy(now.minus(SHARED_REACH), limit).await?;
+        let tests = store.test_sends_tidy(now.minus(TEST_MESSAGES_KEPT), limit).await?;
         let parts = self.give_up_parts(limit).await?;
         let campaigns = self.campaigns_tidy(now, limit).await?;
         let ids = store.reports_tidy(now.minus(report::KEPT_FOR), limit).await?;
@@ -384,20 +384,20 @@ impl Sms {
 
 /// Messages of one route, and the route that carries them.
 struct Group<'a> {
-    texts: Vec<OutboundText>,
+    messages: Vec<OutboundMessage>,
     carrier: Option<&'a Arc<dyn Route>>,
 }
 
 /// The messages grouped by route, each group in the order in which its messages fell due.
 fn group_by_route<'a>(
-    texts: Vec<OutboundText>,
+    messages: Vec<OutboundMessage>,
     carrier: impl Fn(&RouteName) -> Option<&'a Arc<dyn Route>>,
 ) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
-    for text in texts {
-        match groups.iter_mut().find(|group| group.texts[0].route == text.route) {
-            Some(group) => group.texts.push(text),
-            None => groups.push(Group { carrier: carrier(&text.route), texts: vec![text] }),
+    for text in messages {
+        match groups.iter_mut().find(|group| group.messages[0].route == text.route) {
+            Some(group) => group.messages.push(text),
+            None => groups.push(Group { carrier: carrier(&text.route), messages: vec![text] }),
         }
     }
     groups
@@ -414,12 +414,12 @@ impl RouteSink for Sms {
         recorded.into_iter().map(|one| one.map(|_| ())).collect()
     }
 
-    async fn inbound(&self, text: InboundText) -> Result<(), Error> {
+    async fn inbound(&self, text: InboundMessage) -> Result<(), Error> {
         self.take_in(text, Origin::Network).await.map(|_| ())
     }
 
-    async fn inbound_part(&self, part: InboundPart) -> Result<(), Error> {
-        Sms::inbound_part(self, part).await.map(|_| ())
+    async fn inbound_segment(&self, part: InboundSegment) -> Result<(), Error> {
+        Sms::inbound_segment(self, part).await.map(|_| ())
     }
 
     async fn connected(&self, route: &RouteName) -> Result<(), Error> {

@@ -27,7 +27,7 @@ pub enum Tag {
     SenderNames,
     /// Counts of messages and credits.
     Statistics,
-    /// Saved texts.
+    /// Saved messages.
     Templates,
     /// Endpoints that receive events, and their deliveries.
     Webhooks,

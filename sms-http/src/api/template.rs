@@ -1,4 +1,4 @@
-//! `/templates`: saved texts.
+//! `/templates`: saved messages.
 
 use poem::web::Data;
 use poem_openapi::param::Path;

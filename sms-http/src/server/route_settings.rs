@@ -12,7 +12,7 @@
 //! | `BINDS` | 1 | number of parallel connections, up to 16 |
 //! | `WINDOW` | 10 | unanswered messages allowed per connection, up to 1,000 |
 //! | `RATE` | none | messages per second over all connections, up to 100,000 |
-//! | `LONG_TEXTS` | udh8 | how long messages are split: `udh8`, `udh16`, `sar` or `payload` |
+//! | `LONG_MESSAGES` | udh8 | how long messages are split: `udh8`, `udh16`, `sar` or `payload` |
 //! | `GSM7` | unpacked | how GSM-7 text is coded: `unpacked` or `packed` |
 //! | `IDS` | same | message ids in response and receipt: `same`, `hex-decimal` or `decimal-hex` |
 //! | `UNANSWERED` | again | a message that may have been sent: `again` or `undelivered` |
@@ -29,7 +29,7 @@ use sms_smpp::report::IdForm;
 use sms_smpp::settings::{
     BadUrl, Binds, InvalidSetting, RouteSettings, Transport, Unanswered, Version,
 };
-use sms_smpp::submit::LongTexts;
+use sms_smpp::submit::LongMessages;
 use sms_smpp::trust::Roots;
 
 /// A setting of a route that is missing or invalid.
@@ -173,12 +173,12 @@ impl Reader<'_> {
             it.rate(text.parse().ok()?).ok()
         })?;
         let problem = "must be udh8, udh16, sar or payload";
-        let settings = self.apply("LONG_TEXTS", problem, settings, |it, text| {
-            Some(it.long_texts(match text {
-                "udh8" => LongTexts::Udh8,
-                "udh16" => LongTexts::Udh16,
-                "sar" => LongTexts::Sar,
-                "payload" => LongTexts::Payload,
+        let settings = self.apply("LONG_MESSAGES", problem, settings, |it, text| {
+            Some(it.long_messages(match text {
+                "udh8" => LongMessages::Udh8,
+                "udh16" => LongMessages::Udh16,
+                "sar" => LongMessages::Sar,
+                "payload" => LongMessages::Payload,
                 _ => return None,
             }))
         })?;
@@ -264,7 +264,7 @@ mod tests {
             ("BINDS", "2"),
             ("WINDOW", "100"),
             ("RATE", " 250 "),
-            ("LONG_TEXTS", "sar"),
+            ("LONG_MESSAGES", "sar"),
             ("GSM7", "packed"),
             ("IDS", "hex-decimal"),
             ("UNANSWERED", "undelivered"),
@@ -279,7 +279,7 @@ mod tests {
                 .binds(Binds::Separate(2))?
                 .window(100)?
                 .rate(250)?
-                .long_texts(LongTexts::Sar)
+                .long_messages(LongMessages::Sar)
                 .septets(Septets::Packed)
                 .ids(IdForm::HexThenDecimal)
                 .unanswered(Unanswered::Undelivered)
@@ -307,7 +307,7 @@ mod tests {
             ("BINDS", "17"),
             ("WINDOW", "1001"),
             ("RATE", "0"),
-            ("LONG_TEXTS", "udh"),
+            ("LONG_MESSAGES", "udh"),
             ("GSM7", "7bit"),
             ("IDS", "hex"),
             ("UNANSWERED", "drop"),

@@ -100,7 +100,7 @@ async fn numbers_and_words_of_a_text_are_checked() {
 }
 
 #[tokio::test]
-async fn receipts_move_a_text_forwards_only() {
+async fn receipts_move_a_message_forwards_only() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let sent = account.send("07700 900904", "x").await;
@@ -135,7 +135,7 @@ async fn a_receipt_without_a_reason_says_network_error() {
 }
 
 #[tokio::test]
-async fn a_receipt_for_no_text_is_404_and_says_which() {
+async fn a_receipt_for_no_message_is_404_and_says_which() {
     let rig = Rig::new().await;
     for id in [format!("msg_{}", "0".repeat(26)), "x".to_owned()] {
         let receipt = json!({ "message_id": id, "status": "delivered" });
@@ -147,7 +147,7 @@ async fn a_receipt_for_no_text_is_404_and_says_which() {
 }
 
 #[tokio::test]
-async fn the_routes_of_live_texts_are_listed() {
+async fn the_routes_of_live_messages_are_listed() {
     let rig = Rig::new().await;
     let simulator =
         json!({ "name": "simulator", "default": true, "state": "ready", "connections": null });

@@ -32,7 +32,7 @@ fn count(campaign: &Value, status: &str) -> u64 {
 }
 
 #[tokio::test]
-async fn a_launch_texts_the_list_and_takes_its_credits() {
+async fn a_launch_messages_the_list_and_takes_its_credits() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let made = draft_to(&account, 3).await;
@@ -59,16 +59,19 @@ async fn a_launch_texts_the_list_and_takes_its_credits() {
     assert_eq!(account.live.get("/campaigns").await.ok(), json!([expected]));
     assert_eq!(account.balance().await, 8);
     let id = made["id"].as_str().unwrap();
-    let texts = account.live.pages(&format!("/messages?campaign_id={id}"), 1).await;
-    assert_eq!(texts.len(), 2);
-    for text in &texts {
+    let messages = account.live.pages(&format!("/messages?campaign_id={id}"), 1).await;
+    assert_eq!(messages.len(), 2);
+    for text in &messages {
         assert_eq!(text["campaign_id"], made["id"]);
-        assert_eq!(text["batch_id"], texts[0]["batch_id"]);
+        assert_eq!(text["batch_id"], messages[0]["batch_id"]);
     }
     let ledger = format!("/accounts/{}/ledger", account.id);
     let entry = rig.operator().get(&ledger).await.ok()[0].clone();
     assert_eq!((&entry["kind"], &entry["amount"]), (&json!("send"), &json!(-2)));
-    assert_eq!((&entry["campaign_id"], &entry["batch_id"]), (&made["id"], &texts[0]["batch_id"]));
+    assert_eq!(
+        (&entry["campaign_id"], &entry["batch_id"]),
+        (&made["id"], &messages[0]["batch_id"])
+    );
     rig.work().await;
     let sent = account.live.get(&path(&made)).await.ok();
     assert_eq!((&sent["status"], count(&sent, "sent")), (&json!("sent"), 2));
@@ -237,9 +240,11 @@ async fn a_campaign_counts_its_links_and_every_hit_on_them() {
     let told = rig.hooks.take_events();
     assert_eq!(told.len(), 4);
     assert!(told.iter().all(|event| event["data"]["campaign_id"] == made["id"]));
-    // The texts show the short links, and cost what a quote of them does.
-    let texts = account.live.pages(&filter.replace("/links", "/messages"), 100).await;
-    assert!(texts.iter().all(|text| !text["body"].as_str().unwrap().contains("example.com/menu")));
+    // The messages show the short links, and cost what a quote of them does.
+    let messages = account.live.pages(&filter.replace("/links", "/messages"), 100).await;
+    assert!(
+        messages.iter().all(|text| !text["body"].as_str().unwrap().contains("example.com/menu"))
+    );
     // A test tracks none.
     let test = draft_to(&account, 1).await;
     let sent = launch(&account.test, &test, json!({ "track_links": true })).await.ok();
@@ -320,7 +325,7 @@ async fn an_account_that_may_not_send_may_not_launch() {
 }
 
 #[tokio::test]
-async fn a_test_key_launches_test_texts_to_fifty_contacts() {
+async fn a_test_key_launches_test_messages_to_fifty_contacts() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let (most, more) = (draft_to(&account, 50).await, draft_to(&account, 51).await);
@@ -329,8 +334,8 @@ async fn a_test_key_launches_test_texts_to_fifty_contacts() {
     let launched = launch(&account.test, &most, tracked).await.ok();
     assert_eq!((&launched["recipients"], &launched["credits"]), (&json!(50), &json!(0)));
     assert_eq!(account.balance().await, 10);
-    let texts = account.live.get("/messages?limit=100").await.ok();
-    for text in texts.as_array().unwrap() {
+    let messages = account.live.get("/messages?limit=100").await.ok();
+    for text in messages.as_array().unwrap() {
         assert_eq!((&text["test"], &text["route"]), (&json!(true), &json!("test")));
     }
     launch(&account.live, &most, json!({})).await.refused(409, "campaign_already_launched");
@@ -366,7 +371,7 @@ async fn a_cancel_takes_back_what_has_not_left() {
         wanted: sms_core::dispatch::Wanted::AllBut(Vec::new()),
         ids,
     };
-    assert_eq!(rig.sms.store().dispatch_claim(plan).await.unwrap().texts.len(), 2);
+    assert_eq!(rig.sms.store().dispatch_claim(plan).await.unwrap().messages.len(), 2);
     let reply = cancel(&account.live, &made).await.assert(200);
     assert_eq!(reply.json["meta"], json!({ "cancelled_messages": 3 }));
     let cancelled = &reply.json["data"];
@@ -379,8 +384,8 @@ async fn a_cancel_takes_back_what_has_not_left() {
     assert_eq!((cancelled["credits"].as_u64(), account.balance().await), (Some(5), 8));
     cancel(&account.live, &made).await.refused(409, "campaign_not_cancellable");
     let filter = format!("/messages?campaign_id={}&status=cancelled", made["id"].as_str().unwrap());
-    let texts = account.live.get(&filter).await.ok();
-    assert_eq!(texts.as_array().unwrap().len(), 3);
+    let messages = account.live.get(&filter).await.ok();
+    assert_eq!(messages.as_array().unwrap().len(), 3);
     let ledger = format!("/accounts/{}/ledger", account.id);
     let entries = rig.operator().get(&ledger).await.ok();
     let refunds = entries.as_array().unwrap().iter().filter(|entry| entry["kind"] == "refund");

@@ -196,7 +196,7 @@ async fn a_patch_is_a_merge_and_null_clears() {
 }
 
 #[tokio::test]
-async fn a_deleted_contact_is_gone_and_its_texts_stay() {
+async fn a_deleted_contact_is_gone_and_its_messages_stay() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let made = contact(&account, "07700 900123").await;
@@ -293,7 +293,7 @@ async fn fields_are_the_names_in_use_sorted() {
 }
 
 #[tokio::test]
-async fn a_contact_that_texts_stop_is_opted_out() {
+async fn a_contact_that_messages_stop_is_opted_out() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let made = contact(&account, "07700 900907").await;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sms_core::inbound::part::{InboundPart, PartTaken, Place};
+use sms_core::inbound::segment::{InboundSegment, Place, SegmentTaken};
 use sms_core::message::Body;
 use sms_core::route::RouteName;
 
@@ -23,7 +23,7 @@ pub(crate) async fn inbox(rig: &Rig, credits: u32) -> Account {
 }
 
 /// Someone sends a message to the account's number.
-pub(crate) async fn texts(rig: &Rig, from: &str, body: &str) -> Value {
+pub(crate) async fn receive(rig: &Rig, from: &str, body: &str) -> Value {
     let text = json!({ "from": from, "to": OURS, "body": body });
     rig.operator().post("/inbound", text).await.created()
 }
@@ -35,15 +35,15 @@ fn numbers(conversations: &[Value]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_conversation_shows_who_texted_and_the_newest_text() {
+async fn a_conversation_shows_who_texted_and_the_newest_message() {
     let rig = Rig::new().await;
     let account = inbox(&rig, 10).await;
     let empty = account.live.get("/conversations").await.assert(200);
     let nothing = json!({ "next_cursor": null, "unread_total": 0 });
     assert_eq!((&empty.json["data"], &empty.json["meta"]), (&json!([]), &nothing));
-    let text = texts(&rig, "07700 900123", "Hello").await;
+    let text = receive(&rig, "07700 900123", "Hello").await;
     rig.clock.advance(Duration::from_secs(1));
-    texts(&rig, "07700 900123", "Anybody there?").await;
+    receive(&rig, "07700 900123", "Anybody there?").await;
     let sent = account.send("07700 900123", "Yes").await;
     account.send("07700 900124", "never texted us").await;
     let reply = account.live.get("/conversations").await.assert(200);
@@ -61,7 +61,7 @@ async fn a_conversation_shows_who_texted_and_the_newest_text() {
     assert_eq!(shown[0]["contact_id"], saved["id"]);
     assert_eq!(shown[0]["contact_name"], "Ann O'Neill");
     assert_eq!(text["contact_id"], Value::Null);
-    let text = texts(&rig, "07700 900123", "Me again").await;
+    let text = receive(&rig, "07700 900123", "Me again").await;
     assert_eq!(text["contact_id"], saved["id"]);
 }
 
@@ -70,7 +70,7 @@ async fn conversations_are_listed_newest_activity_first_page_by_page() {
     let rig = Rig::new().await;
     let account = inbox(&rig, 10).await;
     for n in 0..30 {
-        texts(&rig, &format!("07700 9002{n:02}"), "Hello").await;
+        receive(&rig, &format!("07700 9002{n:02}"), "Hello").await;
         rig.clock.advance(Duration::from_millis(n % 2));
     }
     account.send("07700 900205", "Hello to you").await;
@@ -85,8 +85,8 @@ async fn conversations_are_listed_newest_activity_first_page_by_page() {
     let page = first.json["data"].as_array().unwrap();
     assert_eq!(page.len(), 25);
     // Conversations with new messages move to the front; no other is skipped or repeated.
-    texts(&rig, "07700 900204", "Hello").await;
-    texts(&rig, "07700 900229", "Hello").await;
+    receive(&rig, "07700 900204", "Hello").await;
+    receive(&rig, "07700 900229", "Hello").await;
     let cursor = first.json["meta"]["next_cursor"].as_str().unwrap();
     let rest = account.live.get(&format!("/conversations?cursor={cursor}")).await.assert(200);
     assert_eq!(numbers(rest.json["data"].as_array().unwrap()), ["203", "202", "201", "200"]);
@@ -110,7 +110,7 @@ async fn conversations_are_found_by_unread_number_and_name() {
     let rig = Rig::new().await;
     let account = inbox(&rig, 10).await;
     for from in ["07700 900101", "07700 900102", "07700 900103"] {
-        texts(&rig, from, "Hello").await;
+        receive(&rig, from, "Hello").await;
     }
     let person = json!({ "phone": "07700 900101", "first_name": "Änne", "email": "x@example.com" });
     account.live.post("/contacts", person).await.created();
@@ -132,11 +132,11 @@ async fn conversations_are_found_by_unread_number_and_name() {
 }
 
 #[tokio::test]
-async fn a_thread_holds_the_last_200_texts_oldest_first() {
+async fn a_thread_holds_the_last_200_messages_oldest_first() {
     let rig = Rig::new().await;
     let account = inbox(&rig, 10).await;
     for n in 0..201 {
-        texts(&rig, "07700 900123", &n.to_string()).await;
+        receive(&rig, "07700 900123", &n.to_string()).await;
     }
     let sent = account.send("07700 900123", "Stop it").await;
     let thread = account.live.get("/conversations/07700900123").await.ok();
@@ -147,7 +147,7 @@ async fn a_thread_holds_the_last_200_texts_oldest_first() {
     assert_eq!((messages.len(), &messages[0]["body"]), (200, &json!("2")));
     assert_eq!(messages[199], sent["messages"][0]);
     let saved = contact(&account, "07700 900123").await;
-    texts(&rig, "07700 900123", "STOP").await;
+    receive(&rig, "07700 900123", "STOP").await;
     let thread = account.live.get("/conversations/07700900123").await.ok();
     assert_eq!(thread["opted_out"], true);
     let shown = account.live.get(&crate::contact::path("/contacts", &saved)).await.ok();
@@ -158,17 +158,17 @@ async fn a_thread_holds_the_last_200_texts_oldest_first() {
 }
 
 #[tokio::test]
-async fn a_number_is_taken_in_every_form_and_is_404_without_any_text() {
+async fn a_number_is_taken_in_every_form_and_is_404_without_any_message() {
     let rig = Rig::new().await;
     let account = inbox(&rig, 10).await;
-    texts(&rig, "07700 900123", "Hello").await;
+    receive(&rig, "07700 900123", "Hello").await;
     account.send("07700 900124", "never texted us").await;
     for form in ["%2B447700900123", "+447700900123", "447700900123", "07700900123"] {
         let thread = account.live.get(&format!("/conversations/{form}")).await.ok();
         assert_eq!(thread["messages"].as_array().unwrap().len(), 1, "{form}");
         account.live.call(&format!("/conversations/{form}/read")).await.assert(200);
     }
-    // Texted, though it never texted: a thread, and nothing to mark.
+    // Contacted, though it never texted: a thread, and nothing to mark.
     let thread = account.live.get("/conversations/07700900124").await.ok();
     assert_eq!(thread["messages"].as_array().unwrap().len(), 1);
     let marked = account.live.call("/conversations/07700900124/read").await.ok();
@@ -181,13 +181,13 @@ async fn a_number_is_taken_in_every_form_and_is_404_without_any_text() {
 }
 
 #[tokio::test]
-async fn marking_as_read_is_seen_on_texts_and_counts() {
+async fn marking_as_read_is_seen_on_messages_and_counts() {
     let rig = Rig::new().await;
     let account = inbox(&rig, 10).await;
     for _ in 0..3 {
-        texts(&rig, "07700 900123", "Hello").await;
+        receive(&rig, "07700 900123", "Hello").await;
     }
-    texts(&rig, "07700 900124", "Hello").await;
+    receive(&rig, "07700 900124", "Hello").await;
     rig.clock.advance(Duration::from_secs(1));
     let path = "/conversations/07700900123/read";
     assert_eq!(account.live.call(path).await.ok(), json!({ "marked_read": 3 }));
@@ -208,10 +208,10 @@ async fn marking_as_read_is_seen_on_texts_and_counts() {
 }
 
 #[tokio::test]
-async fn a_long_text_that_comes_in_parts_is_one_text_at_once_or_after_a_day() {
+async fn a_long_message_that_comes_in_parts_is_one_message_at_once_or_after_a_day() {
     let rig = Rig::new().await;
     let account = inbox(&rig, 10).await;
-    let part = |reference, number, body: &str| InboundPart {
+    let part = |reference, number, body: &str| InboundSegment {
         from: "+447700900123".parse().unwrap(),
         to: "+447700900950".parse().unwrap(),
         reference,
@@ -222,18 +222,18 @@ async fn a_long_text_that_comes_in_parts_is_one_text_at_once_or_after_a_day() {
     };
     let bodies = async || {
         let thread = account.live.get("/conversations/07700900123").await.ok();
-        let texts = thread["messages"].as_array().unwrap().clone();
-        texts.iter().map(|text| text["body"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        let messages = thread["messages"].as_array().unwrap().clone();
+        messages.iter().map(|text| text["body"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     for (number, body) in [(3, "c"), (1, "a"), (3, "c")] {
-        rig.sms.inbound_part(part(1, number, body)).await.unwrap();
+        rig.sms.inbound_segment(part(1, number, body)).await.unwrap();
     }
     account.live.get("/conversations/07700900123").await.refused(404, "not_found");
-    let last = rig.sms.inbound_part(part(1, 2, "b")).await.unwrap();
-    assert!(matches!(last, PartTaken::Joined(_)));
+    let last = rig.sms.inbound_segment(part(1, 2, "b")).await.unwrap();
+    assert!(matches!(last, SegmentTaken::Joined(_)));
     assert_eq!(bodies().await, ["abc"]);
     for (number, body) in [(3, "z"), (1, "x")] {
-        rig.sms.inbound_part(part(2, number, body)).await.unwrap();
+        rig.sms.inbound_segment(part(2, number, body)).await.unwrap();
     }
     rig.clock.advance(Duration::from_hours(24));
     assert_eq!(rig.sms.tidy(100).await.unwrap(), 0);

@@ -155,7 +155,7 @@ async fn a_slow_delivery_takes_thirty_seconds_from_sent() {
 }
 
 #[tokio::test]
-async fn a_throttled_text_goes_at_the_third_attempt() {
+async fn a_throttled_message_goes_at_the_third_attempt() {
     let rig = Rig::new().await;
     let account = listening(&rig, 1).await;
     let path = send(&account.live, "07700 900906").await;
@@ -209,7 +209,7 @@ async fn a_person_who_answers_stop_gets_no_more_messages() {
 }
 
 #[tokio::test]
-async fn an_echo_comes_back_as_an_inbound_text() {
+async fn an_echo_comes_back_as_an_inbound_message() {
     let rig = Rig::new().await;
     let account = listening(&rig, 10).await;
     send(&account.test, "07700 900908").await;
@@ -227,7 +227,7 @@ async fn an_echo_comes_back_as_an_inbound_text() {
 }
 
 #[tokio::test]
-async fn a_number_that_opts_out_before_the_text_leaves_is_not_texted() {
+async fn a_number_that_opts_out_before_the_message_leaves_is_not_texted() {
     let rig = Rig::new().await;
     let account = listening(&rig, 10).await;
     send(&account.live, "07700 900123").await;
@@ -245,7 +245,7 @@ async fn a_number_that_opts_out_before_the_text_leaves_is_not_texted() {
 }
 
 #[tokio::test]
-async fn texts_of_an_account_suspended_meanwhile_fail_and_are_refunded() {
+async fn messages_of_an_account_suspended_meanwhile_fail_and_are_refunded() {
     let rig = Rig::new().await;
     let account = listening(&rig, 10).await;
     let path = send(&account.live, "07700 900123").await;

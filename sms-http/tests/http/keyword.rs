@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::contact::path;
-use crate::conversation::{OURS, inbox, texts};
+use crate::conversation::{OURS, inbox, receive};
 use crate::list::list;
 use crate::message_send::keys;
 use crate::rig::{Account, Rig};
@@ -182,7 +182,7 @@ async fn keywords_are_listed_newest_first_page_by_page() {
 }
 
 #[tokio::test]
-async fn a_text_that_matches_is_answered_and_its_sender_put_on_the_list() {
+async fn a_message_that_matches_is_answered_and_its_sender_put_on_the_list() {
     let rig = Rig::new().await;
     let account = inbox(&rig, 10).await;
     let regulars = list(&account, "Regulars").await;
@@ -193,7 +193,7 @@ async fn a_text_that_matches_is_answered_and_its_sender_put_on_the_list() {
         "keyword": "pizza", "reply": "Half price today", "add_to_list_id": regulars["id"],
     });
     let made = keyword(&account, input).await;
-    let text = texts(&rig, "07700 900123", "Pizza!!!").await;
+    let text = receive(&rig, "07700 900123", "Pizza!!!").await;
     let contacts = format!("{}/contacts", path("/lists", &regulars));
     let member = account.live.get(&contacts).await.ok()[0].clone();
     assert_eq!((&member["phone"], &member["id"]), (&json!("+447700900123"), &text["contact_id"]));
@@ -209,8 +209,8 @@ async fn a_text_that_matches_is_answered_and_its_sender_put_on_the_list() {
     let kinds: Vec<Value> =
         rig.hooks.take_events().iter().map(|event| event["type"].clone()).collect();
     assert_eq!(kinds, ["message.received", "message.sent"]);
-    texts(&rig, "07700 900123", "STOP").await;
-    texts(&rig, "07700 900123", "pizza").await;
+    receive(&rig, "07700 900123", "STOP").await;
+    receive(&rig, "07700 900123", "pizza").await;
     assert_eq!(account.balance().await, 9, "nothing goes to who opted out");
 }
 
@@ -240,9 +240,9 @@ async fn a_keyword_can_be_tried_with_a_test_key() {
     account.test.post("/messages", request).await.assert(201);
     rig.pass(20).await;
     let thread = account.live.get("/conversations/07700900908").await.ok();
-    let texts = thread["messages"].as_array().unwrap();
-    let bodies: Vec<_> = texts.iter().map(|text| text["body"].as_str().unwrap()).collect();
+    let messages = thread["messages"].as_array().unwrap();
+    let bodies: Vec<_> = messages.iter().map(|text| text["body"].as_str().unwrap()).collect();
     assert_eq!(bodies, ["echo", "echo", "Tried it", "Tried it"]);
-    assert!(texts.iter().all(|text| text["test"] == true));
+    assert!(messages.iter().all(|text| text["test"] == true));
     assert_eq!(account.balance().await, 5);
 }

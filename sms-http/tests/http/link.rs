@@ -127,9 +127,9 @@ async fn a_quote_of_tracked_links_is_what_the_send_then_takes() {
         let sent = account.live.post("/messages", request).await.assert(201);
         assert_eq!(sent.json["meta"]["credits"], quote["credits"], "{body}");
         assert_eq!(sent.json["data"]["rejected"], quote["rejected"]);
-        let texts = sent.json["data"]["messages"].as_array().unwrap();
-        assert_eq!(json!(texts.len()), quote["recipients"]);
-        if let Some(first) = texts.first() {
+        let messages = sent.json["data"]["messages"].as_array().unwrap();
+        assert_eq!(json!(messages.len()), quote["recipients"]);
+        if let Some(first) = messages.first() {
             assert_eq!(first["encoding"], quote["encoding"]);
             let (shown, preview) = (text(first, "body"), text(&quote, "preview"));
             assert_eq!(shown.len(), preview.len());
@@ -153,7 +153,7 @@ async fn a_quote_makes_no_links() {
 }
 
 #[tokio::test]
-async fn a_test_key_sends_and_quotes_the_long_text() {
+async fn a_test_key_sends_and_quotes_the_long_message() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let body = format!("https://example.com/{}", "a".repeat(200));
@@ -169,7 +169,7 @@ async fn a_test_key_sends_and_quotes_the_long_text() {
 }
 
 #[tokio::test]
-async fn without_track_links_a_text_stays_as_it_is() {
+async fn without_track_links_a_message_stays_as_it_is() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     for track_links in [json!(false), Value::Null] {
@@ -196,7 +196,7 @@ async fn a_retry_shows_the_same_short_urls_and_makes_no_others() {
 }
 
 #[tokio::test]
-async fn links_are_listed_newest_first_page_by_page_and_by_text_and_campaign() {
+async fn links_are_listed_newest_first_page_by_page_and_by_message_and_campaign() {
     let rig = Rig::new().await;
     let account = rig.account(100).await;
     let mut made = Vec::new();

@@ -25,7 +25,7 @@ fn first_id(batch: &Value) -> String {
 }
 
 #[tokio::test]
-async fn a_text_is_read_with_its_history() {
+async fn a_message_is_read_with_its_history() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let id = first_id(&account.send("07700 900123", "Hello").await);
@@ -100,7 +100,7 @@ async fn a_full_last_page_says_that_it_is_the_last() {
 }
 
 #[tokio::test]
-async fn a_reader_of_pages_misses_nothing_and_sees_nothing_twice_while_texts_are_added() {
+async fn a_reader_of_pages_misses_nothing_and_sees_nothing_twice_while_messages_are_added() {
     let rig = Rig::new().await;
     let account = rig.account(1_000).await;
     account.send(json!(numbers(30)), "old").await;
@@ -118,7 +118,7 @@ async fn a_reader_of_pages_misses_nothing_and_sees_nothing_twice_while_texts_are
 }
 
 #[tokio::test]
-async fn a_page_has_1_to_100_texts() {
+async fn a_page_has_1_to_100_messages() {
     let rig = Rig::new().await;
     let account = rig.account(1_000).await;
     account.send(json!(numbers(101)), "x").await;
@@ -234,7 +234,7 @@ async fn filtered_pages_are_whole() {
 }
 
 #[tokio::test]
-async fn a_text_that_is_not_yet_on_its_way_is_cancelled_and_refunded() {
+async fn a_message_that_is_not_yet_on_its_way_is_cancelled_and_refunded() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let queued = first_id(&account.send("07700 900123", &"a".repeat(161)).await);
@@ -259,7 +259,7 @@ async fn a_text_that_is_not_yet_on_its_way_is_cancelled_and_refunded() {
 }
 
 #[tokio::test]
-async fn a_text_on_its_way_cannot_be_cancelled() {
+async fn a_message_on_its_way_cannot_be_cancelled() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let sent = first_id(&account.send("07700 900904", "x").await);
@@ -277,7 +277,7 @@ async fn a_text_on_its_way_cannot_be_cancelled() {
 }
 
 #[tokio::test]
-async fn both_kinds_of_key_see_the_same_texts() {
+async fn both_kinds_of_key_see_the_same_messages() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     account.send("07700 900123", "live").await;

@@ -21,9 +21,9 @@ async fn send(account: &Account, request: Value) -> Value {
     let data = &sent.json["data"];
     assert_eq!(sent.json["meta"]["credits"], quote["credits"]);
     assert_eq!(data["rejected"], quote["rejected"]);
-    let texts = data["messages"].as_array().unwrap();
-    assert_eq!(json!(texts.len()), quote["recipients"]);
-    assert_eq!(texts.first().map_or(&Value::Null, |text| &text["body"]), &quote["preview"]);
+    let messages = data["messages"].as_array().unwrap();
+    assert_eq!(json!(messages.len()), quote["recipients"]);
+    assert_eq!(messages.first().map_or(&Value::Null, |text| &text["body"]), &quote["preview"]);
     data.clone()
 }
 
@@ -109,7 +109,7 @@ async fn a_name_is_a_field_while_any_contact_uses_it() {
 }
 
 #[tokio::test]
-async fn each_text_is_measured_and_charged_by_what_it_says() {
+async fn each_message_is_measured_and_charged_by_what_it_says() {
     let rig = Rig::new().await;
     let account = rig.account(100).await;
     let long = person(&account, "07700 900101", &"a".repeat(100), json!({})).await;
@@ -166,7 +166,7 @@ async fn an_empty_list_is_a_send_to_nobody() {
 }
 
 #[tokio::test]
-async fn a_test_key_texts_a_list_of_fifty_and_no_more() {
+async fn a_test_key_messages_a_list_of_fifty_and_no_more() {
     let rig = Rig::new().await;
     let account = rig.account(100).await;
     let made = list(&account, "VIP").await;

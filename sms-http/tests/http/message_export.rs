@@ -1,4 +1,4 @@
-//! `GET /messages/export`: texts as CSV.
+//! `GET /messages/export`: messages as CSV.
 
 use serde_json::json;
 use sms_core::phone::parse_any;
@@ -49,7 +49,7 @@ async fn an_export_has_the_columns_of_the_specification() {
 }
 
 #[tokio::test]
-async fn failures_and_test_texts_are_told_apart() {
+async fn failures_and_test_messages_are_told_apart() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     account.send("07700 900901", "x").await;

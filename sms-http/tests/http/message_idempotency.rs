@@ -15,7 +15,7 @@ fn request() -> Value {
 }
 
 #[tokio::test]
-async fn a_retry_is_200_with_the_first_answer_though_the_texts_have_moved_on() {
+async fn a_retry_is_200_with_the_first_answer_though_the_messages_have_moved_on() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let first = send(&account.live, "k", &request()).await.assert(201);

@@ -61,9 +61,9 @@ async fn the_quote_is_what_the_send_then_takes() {
         let sent = account.live.post("/messages", request.clone()).await.assert(201);
         assert_eq!(sent.json["meta"]["credits"], quote["credits"], "{request}");
         assert_eq!(sent.json["data"]["rejected"], quote["rejected"]);
-        let texts = sent.json["data"]["messages"].as_array().unwrap();
-        assert_eq!(json!(texts.len()), quote["recipients"]);
-        let first = texts.first().map_or(&Value::Null, |text| &text["body"]);
+        let messages = sent.json["data"]["messages"].as_array().unwrap();
+        assert_eq!(json!(messages.len()), quote["recipients"]);
+        let first = messages.first().map_or(&Value::Null, |text| &text["body"]);
         assert_eq!(*first, quote["preview"]);
         let left = quote["balance"].as_u64().unwrap() - quote["credits"].as_u64().unwrap();
         assert_eq!(account.balance().await, left);

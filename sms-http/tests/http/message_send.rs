@@ -55,7 +55,7 @@ async fn set_status(rig: &Rig, account: AccountId, status: AccountStatus) {
 }
 
 #[tokio::test]
-async fn a_send_answers_with_its_batch_its_texts_and_what_it_took() {
+async fn a_send_answers_with_its_batch_its_messages_and_what_it_took() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let request = json!({ "to": "07700 900123", "body": "Hello", "client_ref": "booking-42" });
@@ -186,7 +186,7 @@ async fn parts_are_counted_and_charged() {
 }
 
 #[tokio::test]
-async fn texts_that_are_too_long_or_empty_once_merged_are_rejected_one_by_one() {
+async fn messages_that_are_too_long_or_empty_once_merged_are_rejected_one_by_one() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     for (body, reason) in [

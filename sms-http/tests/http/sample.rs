@@ -117,7 +117,7 @@ impl Failures for Conflict {
 
 #[derive(Tags)]
 enum Tag {
-    /// Sending and reading texts.
+    /// Sending and reading messages.
     Messages,
 }
 
@@ -164,7 +164,7 @@ impl SampleApi {
         })
     }
 
-    /// List texts
+    /// List messages
     #[oai(path = "/", method = "get", operation_id = "message_list")]
     async fn list(
         &self,

@@ -74,7 +74,7 @@ async fn a_move_is_1_to_34_560_000_seconds() {
 }
 
 #[tokio::test]
-async fn texts_months_ahead_leave_at_their_times_in_their_order() {
+async fn messages_months_ahead_leave_at_their_times_in_their_order() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     endpoint(&account, &["message.sent", "message.delivered"]).await;
@@ -85,9 +85,9 @@ async fn texts_months_ahead_leave_at_their_times_in_their_order() {
         account.live.post("/messages", request).await.assert(201);
     }
     advance(&rig, 300 * DAY - 1).await;
-    let texts = account.live.get("/messages").await.ok();
-    let texts = texts.as_array().unwrap();
-    let of = |body: &str| texts.iter().find(|message| message["body"] == body).unwrap();
+    let messages = account.live.get("/messages").await.ok();
+    let messages = messages.as_array().unwrap();
+    let of = |body: &str| messages.iter().find(|message| message["body"] == body).unwrap();
     for days in [100, 200] {
         let message = of(&format!("{days}"));
         assert_eq!(text(message, "status"), "delivered");
@@ -111,7 +111,7 @@ async fn texts_months_ahead_leave_at_their_times_in_their_order() {
 }
 
 #[tokio::test]
-async fn a_text_that_nobody_takes_expires_after_24_hours() {
+async fn a_message_that_nobody_takes_expires_after_24_hours() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let sent = account.send("07700 900911", "x").await;
@@ -307,7 +307,7 @@ async fn a_sandbox_goes_on_in_real_time_between_advances() {
     let late = millis(text(&message, "sent_at")) - schedule_at;
     assert!((0..60_000).contains(&late), "it left at its time: {late}");
     assert_eq!(text(&message, "from"), "+447700900001");
-    // The demo's own number is online after the move, and texts leave and arrive without one.
+    // The demo's own number is online after the move, and messages leave and arrive without one.
     let request = json!({ "to": "07700 900123", "body": "now" });
     let sent = data(&server.call("POST", "/api/v1/messages", &key, &request).await);
     assert_eq!(text(&sent["messages"][0], "from"), "+447700900001");

@@ -1,4 +1,4 @@
-//! What a tester lives through in a sandbox besides texts: months of rent, and campaigns in the
+//! What a tester lives through in a sandbox besides messages: months of rent, and campaigns in the
 //! nights in which the clocks of London change.
 
 use serde_json::{Value, json};
@@ -85,7 +85,7 @@ async fn campaigns_wait_for_the_morning_of_london_in_both_nights_in_which_its_cl
         let path = format!("/campaigns/{}", answer["data"]["id"].as_str().unwrap());
         let after = account.live.get(&path).await.ok();
         assert_eq!((&after["status"], &after["counts"]["delivered"]), (&json!("sent"), &json!(1)));
-        let texts = account.live.get("/messages?limit=1").await.ok();
-        assert_eq!(texts[0]["sent_at"], morning);
+        let messages = account.live.get("/messages?limit=1").await.ok();
+        assert_eq!(messages[0]["sent_at"], morning);
     }
 }

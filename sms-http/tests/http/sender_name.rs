@@ -153,7 +153,7 @@ async fn only_an_approved_name_sends() {
 }
 
 #[tokio::test]
-async fn the_opt_out_line_of_a_sender_name_says_which_number_to_text() {
+async fn the_opt_out_line_of_a_sender_name_says_which_number_to_message() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     decide(&rig, &ask(&account, "Bistro").await, "approve").await;
@@ -170,7 +170,7 @@ async fn the_opt_out_line_of_a_sender_name_says_which_number_to_text() {
 }
 
 #[tokio::test]
-async fn texts_accepted_before_a_rejection_keep_their_sender() {
+async fn messages_accepted_before_a_rejection_keep_their_sender() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let name = ask(&account, "Bistro").await;

@@ -7,11 +7,11 @@ use crate::process::{TOKEN, run};
 use crate::smpp_world::{World, history, on_both_stores};
 
 on_both_stores! {
-    while_a_route_is_down_the_next_one_carries_its_texts_and_their_receipts
-    a_server_serves_and_keeps_texts_while_its_network_refuses_the_password
+    while_a_route_is_down_the_next_one_carries_its_messages_and_their_receipts
+    a_server_serves_and_keeps_messages_while_its_network_refuses_the_password
 }
 
-async fn while_a_route_is_down_the_next_one_carries_its_texts_and_their_receipts(
+async fn while_a_route_is_down_the_next_one_carries_its_messages_and_their_receipts(
     store: Option<&str>,
 ) {
     let (main, backup) = (Smsc::start().await, Smsc::start().await);
@@ -55,7 +55,7 @@ async fn while_a_route_is_down_the_next_one_carries_its_texts_and_their_receipts
     .await;
 }
 
-async fn a_server_serves_and_keeps_texts_while_its_network_refuses_the_password(
+async fn a_server_serves_and_keeps_messages_while_its_network_refuses_the_password(
     store: Option<&str>,
 ) {
     let smsc = Smsc::start().await;

@@ -9,10 +9,10 @@ use sms_test_smsc::Smsc;
 use crate::smpp_world::{World, details, history, on_both_stores};
 
 on_both_stores! {
-    texts_that_are_throttled_wait_and_are_delivered
-    a_connection_that_breaks_off_within_a_window_loses_no_text_and_names_those_in_doubt
-    a_text_in_doubt_is_undelivered_where_that_is_the_setting
-    a_text_that_the_network_refuses_fails_and_is_refunded
+    messages_that_are_throttled_wait_and_are_delivered
+    a_connection_that_breaks_off_within_a_window_loses_no_message_and_names_those_in_doubt
+    a_message_in_doubt_is_undelivered_where_that_is_the_setting
+    a_message_that_the_network_refuses_fails_and_is_refunded
 }
 
 const MAIN: &str = "{route=\"main\"}";
@@ -30,7 +30,7 @@ fn seen(smsc: &Smsc) -> BTreeMap<String, usize> {
     seen
 }
 
-async fn texts_that_are_throttled_wait_and_are_delivered(store: Option<&str>) {
+async fn messages_that_are_throttled_wait_and_are_delivered(store: Option<&str>) {
     let smsc = Smsc::start().await;
     smsc.answers(json!({ "throttle": 7, "after": "text" })).await;
     let world = World::new(store, &smsc, &[]).await;
@@ -38,14 +38,14 @@ async fn texts_that_are_throttled_wait_and_are_delivered(store: Option<&str>) {
         let message = world.until(&id, "delivered").await;
         assert_eq!(history(&message).last(), Some(&"delivered"));
     }
-    assert!(seen(&smsc).values().all(|times| *times == 1), "throttled texts have not left");
+    assert!(seen(&smsc).values().all(|times| *times == 1), "throttled messages have not left");
     assert_eq!(seen(&smsc).len(), 10);
     let throttled = "sms_smpp_submits_total{route=\"main\",outcome=\"throttled\"}";
     assert!((world.metric(throttled).await - 7.0).abs() < 0.1);
     assert!(world.metric(&format!("sms_smpp_ambiguous_messages_total{MAIN}")).await < 0.1);
 }
 
-async fn a_connection_that_breaks_off_within_a_window_loses_no_text_and_names_those_in_doubt(
+async fn a_connection_that_breaks_off_within_a_window_loses_no_message_and_names_those_in_doubt(
     store: Option<&str>,
 ) {
     let smsc = Smsc::start().await;
@@ -71,7 +71,7 @@ async fn a_connection_that_breaks_off_within_a_window_loses_no_text_and_names_th
     assert_eq!(world.get("/balance").await["credits"], 90);
 }
 
-async fn a_text_in_doubt_is_undelivered_where_that_is_the_setting(store: Option<&str>) {
+async fn a_message_in_doubt_is_undelivered_where_that_is_the_setting(store: Option<&str>) {
     let smsc = Smsc::start().await;
     smsc.answers(json!({ "drop_after": 1 })).await;
     let setting = [("SMS_ROUTE_MAIN_UNANSWERED", "undelivered")];
@@ -88,7 +88,7 @@ async fn a_text_in_doubt_is_undelivered_where_that_is_the_setting(store: Option<
     assert!(world.metric(&format!("sms_smpp_ambiguous_messages_total{MAIN}")).await > 0.9);
 }
 
-async fn a_text_that_the_network_refuses_fails_and_is_refunded(store: Option<&str>) {
+async fn a_message_that_the_network_refuses_fails_and_is_refunded(store: Option<&str>) {
     let smsc = Smsc::start().await;
     smsc.answers(json!({ "refuse": 11 })).await;
     let world = World::new(store, &smsc, &[]).await;

@@ -8,7 +8,7 @@ use crate::server_postgres::data;
 use crate::smpp_world::{NUMBER, World, on_both_stores};
 
 on_both_stores! {
-    a_long_text_whose_parts_come_in_any_order_is_one_text_of_its_conversation
+    a_long_message_whose_segments_come_in_any_order_is_one_message_of_its_conversation
     a_keyword_is_answered_through_the_smsc
     a_number_is_online_while_its_route_is_bound
     a_number_with_a_network_of_its_own_stands_beside_simulated_ones
@@ -18,7 +18,7 @@ async fn inbox(world: &World) -> Value {
     world.get("/messages?direction=inbound").await
 }
 
-async fn a_long_text_whose_parts_come_in_any_order_is_one_text_of_its_conversation(
+async fn a_long_message_whose_segments_come_in_any_order_is_one_message_of_its_conversation(
     store: Option<&str>,
 ) {
     let smsc = Smsc::start().await;
@@ -31,15 +31,18 @@ async fn a_long_text_whose_parts_come_in_any_order_is_one_text_of_its_conversati
     smsc.text(NUMBER, &[5, 0, 3, 42, 2, 1], &first).await;
     // The network repeats what it is not sure of.
     smsc.text(NUMBER, &[5, 0, 3, 42, 2, 2], second).await;
-    let texts = inbox(&world).await;
-    assert_eq!(texts.as_array().unwrap().len(), 1);
-    assert_eq!(texts[0]["body"], format!("{first}{second}"));
-    assert_eq!((&texts[0]["from"], &texts[0]["route"]), (&json!("+447700900123"), &json!("main")));
+    let messages = inbox(&world).await;
+    assert_eq!(messages.as_array().unwrap().len(), 1);
+    assert_eq!(messages[0]["body"], format!("{first}{second}"));
+    assert_eq!(
+        (&messages[0]["from"], &messages[0]["route"]),
+        (&json!("+447700900123"), &json!("main"))
+    );
     let thread = world.get("/conversations/+447700900123").await;
     let bodies: Vec<&Value> =
         thread["messages"].as_array().unwrap().iter().map(|text| &text["body"]).collect();
     assert_eq!(bodies.len(), 2, "{thread}");
-    assert!(bodies.contains(&&json!("How was it?")) && bodies.contains(&&texts[0]["body"]));
+    assert!(bodies.contains(&&json!("How was it?")) && bodies.contains(&&messages[0]["body"]));
     let parts = "sms_smpp_arrivals_total{route=\"main\",what=\"segment\"}";
     assert!((world.metric(parts).await - 3.0).abs() < 0.1);
 }

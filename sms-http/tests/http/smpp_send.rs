@@ -11,13 +11,15 @@ use crate::smpp_world::{NUMBER, World, history, on_both_stores};
 use crate::socket::bounded;
 
 on_both_stores! {
-    a_text_leaves_by_the_smsc_and_a_signed_webhook_tells_of_its_receipt
-    a_long_text_is_delivered_when_all_of_its_parts_are
-    a_long_text_is_undelivered_when_one_of_its_parts_is
-    receipts_find_their_texts_however_they_come
+    a_message_leaves_by_the_smsc_and_a_signed_webhook_tells_of_its_receipt
+    a_long_message_is_delivered_when_all_of_its_segments_are
+    a_long_message_is_undelivered_when_one_of_its_segments_is
+    receipts_find_their_messages_however_they_come
 }
 
-async fn a_text_leaves_by_the_smsc_and_a_signed_webhook_tells_of_its_receipt(store: Option<&str>) {
+async fn a_message_leaves_by_the_smsc_and_a_signed_webhook_tells_of_its_receipt(
+    store: Option<&str>,
+) {
     let smsc = Smsc::start().await;
     let world = World::new(store, &smsc, &[]).await;
     let (receiver, mut received) = receiver().await;
@@ -52,7 +54,7 @@ async fn ten_parts(world: &World, smsc: &Smsc) -> (String, Vec<Value>) {
     (id, parts.into_iter().map(|mut part| part["id"].take()).collect())
 }
 
-async fn a_long_text_is_delivered_when_all_of_its_parts_are(store: Option<&str>) {
+async fn a_long_message_is_delivered_when_all_of_its_segments_are(store: Option<&str>) {
     let smsc = Smsc::start().await;
     let world = World::new(store, &smsc, &[]).await;
     let (id, parts) = ten_parts(&world, &smsc).await;
@@ -66,7 +68,7 @@ async fn a_long_text_is_delivered_when_all_of_its_parts_are(store: Option<&str>)
     assert_eq!(history(&message), ["queued", "sending", "sent", "delivered"]);
 }
 
-async fn a_long_text_is_undelivered_when_one_of_its_parts_is(store: Option<&str>) {
+async fn a_long_message_is_undelivered_when_one_of_its_segments_is(store: Option<&str>) {
     let smsc = Smsc::start().await;
     let world = World::new(store, &smsc, &[]).await;
     let (id, parts) = ten_parts(&world, &smsc).await;
@@ -82,7 +84,7 @@ async fn a_long_text_is_undelivered_when_one_of_its_parts_is(store: Option<&str>
     assert_eq!(world.get("/balance").await["credits"], 90, "it left: nothing is refunded");
 }
 
-async fn receipts_find_their_texts_however_they_come(store: Option<&str>) {
+async fn receipts_find_their_messages_however_they_come(store: Option<&str>) {
     let smsc = Smsc::start().await;
     let world = World::new(store, &smsc, &[]).await;
     // Before the answer that names the text.
@@ -90,30 +92,30 @@ async fn receipts_find_their_texts_however_they_come(store: Option<&str>) {
     let early = world.send_one("early").await;
     world.until(&early, "delivered").await;
     smsc.answers(json!({})).await;
-    let mut texts = Vec::new();
+    let mut messages = Vec::new();
     for words in ["one", "two", "three"] {
         let id = world.send_one(words).await;
         world.until(&id, "sent").await;
-        texts.push((id, smsc.id_of(words).await));
+        messages.push((id, smsc.id_of(words).await));
     }
     let receipt = async |text: usize, state: &str, form: &str| {
-        smsc.receipt(json!({ "id": texts[text].1, "state": state, "form": form })).await;
-        world.message(&texts[text].0).await["status"].as_str().unwrap().to_owned()
+        smsc.receipt(json!({ "id": messages[text].1, "state": state, "form": form })).await;
+        world.message(&messages[text].0).await["status"].as_str().unwrap().to_owned()
     };
-    // Not in order; first that they are under way; cut short; of texts that nobody sent.
+    // Not in order; first that they are under way; cut short; of messages that nobody sent.
     assert_eq!(receipt(2, "ENROUTE", "both").await, "sent");
     assert_eq!(receipt(2, "DELIVRD", "tlv").await, "delivered");
     assert_eq!(receipt(0, "ACCEPTD", "text").await, "sent");
     assert_eq!(receipt(0, "DELIVRD", "corrupt").await, "sent", "it says nothing");
     smsc.receipt(json!({ "id": "999999", "state": "DELIVRD", "form": "text" })).await;
     assert_eq!(receipt(0, "EXPIRED", "text").await, "undelivered");
-    assert_eq!(world.message(&texts[0].0).await["error_code"], "expired");
+    assert_eq!(world.message(&messages[0].0).await["error_code"], "expired");
     // Twice, and better news later.
     assert_eq!(receipt(1, "DELIVRD", "text").await, "delivered");
-    let once = world.message(&texts[1].0).await;
+    let once = world.message(&messages[1].0).await;
     assert_eq!(receipt(1, "DELIVRD", "both").await, "delivered");
     assert_eq!(receipt(1, "UNDELIV", "text").await, "delivered");
-    assert_eq!(world.message(&texts[1].0).await, once, "repeated and later news change nothing");
+    assert_eq!(world.message(&messages[1].0).await, once, "repeated and later news change nothing");
     let delivered = "sms_smpp_arrivals_total{route=\"main\",what=\"receipt_delivered\"}";
     assert!(world.metric(delivered).await >= 4.0);
 }

@@ -39,15 +39,15 @@ async fn a_server_that_stops_has_its_window_answered_unbinds_and_leaves_the_rest
         })
         .await;
     }
-    let texts = smsc.seen("text");
-    let to: BTreeSet<String> = texts.iter().map(|text| text["to"].to_string()).collect();
-    assert_eq!((texts.len(), to.len()), (30, 30), "each left once");
+    let messages = smsc.seen("text");
+    let to: BTreeSet<String> = messages.iter().map(|text| text["to"].to_string()).collect();
+    assert_eq!((messages.len(), to.len()), (30, 30), "each left once");
     drop(world);
     database.drop().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_receipt_that_comes_after_a_kill_and_a_restart_finds_its_text() {
+async fn a_receipt_that_comes_after_a_kill_and_a_restart_finds_its_message() {
     let database = Database::new().await;
     let smsc = Smsc::start().await;
     let world = World::new(Some(&database.url), &smsc, &[]).await;
@@ -69,7 +69,7 @@ async fn a_receipt_that_comes_after_a_kill_and_a_restart_finds_its_text() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_receipt_that_comes_to_another_server_finds_its_text() {
+async fn a_receipt_that_comes_to_another_server_finds_its_message() {
     let database = Database::new().await;
     // One network, two ways in: each server is bound to its own.
     let (here, there) = (Smsc::start().await, Smsc::start().await);
@@ -81,10 +81,10 @@ async fn a_receipt_that_comes_to_another_server_finds_its_text() {
     world.until(&id, "sent").await;
     let (taken, ways) = (here.seen("text"), [&here, &there]);
     let came_here = taken.len() == 2;
-    let texts = if came_here { taken } else { there.seen("text") };
-    assert_eq!(texts.len(), 2);
+    let messages = if came_here { taken } else { there.seen("text") };
+    assert_eq!(messages.len(), 2);
     // The first part's comes to the other server, the second's to the one that sent it.
-    for (text, way) in texts.iter().zip(if came_here { [1, 0] } else { [0, 1] }) {
+    for (text, way) in messages.iter().zip(if came_here { [1, 0] } else { [0, 1] }) {
         assert_eq!(world.message(&id).await["status"], "sent");
         ways[way].receipt(json!({ "id": text["id"], "state": "DELIVRD", "form": "tlv" })).await;
     }

@@ -134,7 +134,7 @@ async fn a_day_is_one_of_london_in_summer_too() {
 }
 
 #[tokio::test]
-async fn a_text_delivered_after_all_has_not_failed() {
+async fn a_message_delivered_after_all_has_not_failed() {
     let rig = Rig::new().await;
     let account = rig.account(100).await;
     let sent = account.send("07700 900902", "x").await;
@@ -178,7 +178,7 @@ async fn one_to_366_days_and_moments_in_order_are_accepted() {
 }
 
 #[tokio::test]
-async fn what_is_far_from_any_text_is_empty() {
+async fn what_is_far_from_any_message_is_empty() {
     let rig = Rig::new().await;
     let account = rig.account(100).await;
     account.send("07700 900901", "x").await;

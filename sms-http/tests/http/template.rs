@@ -1,4 +1,4 @@
-//! `/templates`: saved texts, and sends that use them.
+//! `/templates`: saved messages, and sends that use them.
 
 use std::time::Duration;
 
@@ -203,7 +203,7 @@ async fn a_quote_without_recipients_shows_the_encoding_of_the_template() {
 }
 
 #[tokio::test]
-async fn what_a_template_makes_obeys_the_limits_of_a_text() {
+async fn what_a_template_makes_obeys_the_limits_of_a_message() {
     let rig = Rig::new().await;
     let account = rig.account(100).await;
     for (body, reason) in [

@@ -10,7 +10,7 @@ async fn send(client: &Client, to: Value) -> Reply {
 }
 
 #[tokio::test]
-async fn a_test_text_is_free_and_delivered_within_seconds() {
+async fn a_test_message_is_free_and_delivered_within_seconds() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let events = json!(["message.sent", "message.delivered"]);
@@ -62,7 +62,7 @@ async fn a_test_request_names_at_most_50_numbers() {
 }
 
 #[tokio::test]
-async fn an_account_makes_at_most_300_test_texts_an_hour() {
+async fn an_account_makes_at_most_300_test_messages_an_hour() {
     let rig = Rig::new().await;
     let account = rig.account(1_000).await;
     let other_key = rig.key(account.id, sms_core::account::Mode::Test).await;
@@ -100,7 +100,7 @@ async fn rejected_numbers_use_up_nothing() {
 }
 
 #[tokio::test]
-async fn a_scheduled_test_text_counts_its_seconds_from_when_it_is_due() {
+async fn a_scheduled_test_message_counts_its_seconds_from_when_it_is_due() {
     let rig = Rig::new().await;
     let account = rig.account(0).await;
     let request =

@@ -66,7 +66,7 @@ pub(crate) fn logged(work: impl FnOnce()) -> String {
     String::from_utf8(LOG.take().unwrap_or_default()).unwrap()
 }
 
-/// Whatever a request says of people and texts must not be logged from now on.
+/// Whatever a request says of people and messages must not be logged from now on.
 pub(crate) fn keep_private(request: &[u8]) {
     if let Ok(request) = serde_json::from_slice::<Value>(request) {
         each_private(&request, false);

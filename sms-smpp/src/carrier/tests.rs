@@ -41,7 +41,7 @@ async fn messages_use_all_connections_in_turn() {
     for _ in 0..9 {
         assert!(matches!(carrier.submit(text()).await, Submitted::Accepted { .. }));
     }
-    assert_eq!(peer.texts().len(), 9);
+    assert_eq!(peer.messages().len(), 9);
     assert_eq!(peer.shares(), [3, 3, 3]);
     assert_eq!(carrier.standing().down_for, None);
 }

@@ -200,7 +200,7 @@ fn a_length_that_no_pdu_can_have_is_reported() {
 }
 
 #[test]
-fn debug_output_shows_no_password_number_or_text() {
+fn debug_output_shows_no_password_number_or_message() {
     for body in every_body() {
         let shown = format!("{:?}", Pdu::request(1, body));
         for secret in ["secret", "900123", "Bistro", "1076"] {

@@ -41,7 +41,7 @@ fn receipts_are_parsed_in_the_forms_that_smscs_send() {
 }
 
 #[test]
-fn tlvs_add_to_the_text_and_take_precedence_over_it() {
+fn tlvs_add_to_the_message_and_take_precedence_over_it() {
     let tlvs = || {
         Tlvs::default()
             .with(Tag::RECEIPTED_MESSAGE_ID, b"abc\0".to_vec())
@@ -100,7 +100,7 @@ fn a_message_is_not_a_receipt_and_neither_is_one_without_id_or_state() {
 }
 
 #[test]
-fn a_text_that_looks_like_a_receipt_counts_only_with_the_receipt_bits() {
+fn a_message_that_looks_like_a_receipt_counts_only_with_the_receipt_bits() {
     let words = "id:7 sub:001 dlvrd:001 submit date:1 done date:2 stat:DELIVRD err:000 text:";
     assert_eq!(
         Report::read(&deliver(0, words, Tlvs::default())),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use sms_core::inbound::InboundText;
-use sms_core::inbound::part::{InboundPart, Place};
+use sms_core::inbound::InboundMessage;
+use sms_core::inbound::segment::{InboundSegment, Place};
 use sms_core::message::Body;
 use sms_core::receipt::ReceiptStatus;
 use sms_core::receipt::report::{NetworkId, NetworkReport};
@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::inner::Inner;
-use crate::incoming::{Incoming, TextFor};
+use crate::incoming::{Incoming, MessageFor};
 use crate::report::Report;
 use crate::session::{Answer, Arrival};
 
@@ -23,7 +23,7 @@ const TOGETHER: usize = 500;
 const LOTS: usize = 4;
 /// How many inbound messages are stored at once. Each is a commit, and takes a database connection
 /// that other work needs too.
-pub(super) const TEXTS_AT_ONCE: usize = 8;
+pub(super) const MESSAGES_AT_ONCE: usize = 8;
 
 /// Processes what arrives, until the channel closes.
 pub(super) async fn take_in(
@@ -45,7 +45,7 @@ pub(super) async fn take_in(
 
 impl Inner {
     async fn keep(&self, arrived: Vec<Arrival>, sink: &dyn RouteSink) {
-        let (mut reports, mut answers, mut texts) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut reports, mut answers, mut messages) = (Vec::new(), Vec::new(), Vec::new());
         for Arrival { message, answer } in arrived {
             match Incoming::read(&message, self.settings.style.septets) {
                 Incoming::Receipt(report) => match self.network_report(&report) {
@@ -55,7 +55,7 @@ impl Inner {
                     }
                     None => answer.taken(),
                 },
-                Incoming::Text(text) => texts.push(self.keep_text(text, answer, sink)),
+                Incoming::Text(text) => messages.push(self.keep_text(text, answer, sink)),
                 Incoming::Useless(useless) => {
                     self.count("invalid");
                     let route = self.name.as_str();
@@ -72,7 +72,7 @@ impl Inner {
                 self.answer(result, answer);
             }
         };
-        tokio::join!(record, join_all(texts));
+        tokio::join!(record, join_all(messages));
     }
 
     /// The receipt as the core's report; `None` for an intermediate receipt, which says only that
@@ -90,20 +90,20 @@ impl Inner {
         Some(NetworkReport { id: NetworkId::new(self.name.clone(), id), status })
     }
 
-    async fn keep_text(&self, text: TextFor, answer: Answer, sink: &dyn RouteSink) {
+    async fn keep_text(&self, text: MessageFor, answer: Answer, sink: &dyn RouteSink) {
         // The semaphore is fair: messages enter the store in the order of arrival.
         let Ok(_place) = self.keeping.acquire().await else { return };
-        let TextFor { from, to, words, place } = text;
+        let MessageFor { from, to, words, place } = text;
         let (body, route) = (Body::new(words), self.name.clone());
         let place = place.and_then(|it| Some((it.reference, Place::new(it.number, it.total)?)));
         let result = if let Some((reference, place)) = place {
             self.count("segment");
             let received_at = self.clock.now();
-            let part = InboundPart { from, to, reference, place, body, route, received_at };
-            sink.inbound_part(part).await
+            let part = InboundSegment { from, to, reference, place, body, route, received_at };
+            sink.inbound_segment(part).await
         } else {
             self.count("message");
-            sink.inbound(InboundText { from, to, body, route }).await
+            sink.inbound(InboundMessage { from, to, body, route }).await
         };
         self.answer(result, answer);
     }

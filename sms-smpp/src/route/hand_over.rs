@@ -10,7 +10,7 @@ use std::time::Duration;
 use sms_core::ids::MessageId;
 use sms_core::message::ErrorCode;
 use sms_core::receipt::report::NetworkId;
-use sms_core::route::{HandOver, OutboundText};
+use sms_core::route::{HandOver, OutboundMessage};
 use tokio::time::{Instant, sleep};
 
 use super::inner::Inner;
@@ -40,7 +40,7 @@ enum Stopped {
 
 impl Inner {
     /// Submits one message.
-    pub(super) async fn carry(&self, text: &OutboundText) -> HandOver {
+    pub(super) async fn carry(&self, text: &OutboundMessage) -> HandOver {
         let reference = reference(text.message);
         let parts = submits(text, self.settings.style, reference, self.clock.now());
         let total = parts.len();

@@ -5,8 +5,8 @@ use sms_core::Sms;
 use sms_core::account::Mode;
 use sms_core::clock::SystemClock;
 use sms_core::ids::MessageId;
-use sms_core::inbound::InboundText;
-use sms_core::inbound::part::InboundPart;
+use sms_core::inbound::InboundMessage;
+use sms_core::inbound::segment::InboundSegment;
 use sms_core::message::{ErrorCode, Message, MessageFilter, MessageStatus};
 use sms_core::page::PageRequest;
 use sms_core::phone::parse_any;
@@ -128,7 +128,7 @@ async fn a_long_message_is_undelivered_if_one_segment_is_and_delivered_if_all_ar
     stage.sms.dispatch_due(10).await.unwrap();
     let second = stage.send(&"long ".repeat(70)).await;
     stage.sms.dispatch_due(10).await.unwrap();
-    assert_eq!(peer.texts().len(), 6);
+    assert_eq!(peer.messages().len(), 6);
     for (n, (id, state)) in
         [("c", "DELIVRD"), ("a", "DELIVRD"), ("e", "UNDELIV"), ("b", "DELIVRD")].iter().enumerate()
     {
@@ -159,7 +159,7 @@ async fn a_refused_message_fails_with_a_refund_and_one_refused_midway_is_undeliv
     let expected = "1 of 3 segments submitted; the next: refused by the network: ESME_RINVDSTADR";
     assert_eq!(told.last().map(String::as_str), Some(expected));
     assert_eq!(stage.account.get().await.unwrap().balance.get(), 97, "only the first is refunded");
-    assert_eq!(peer.texts().len(), 3, "no segment followed the refused one");
+    assert_eq!(peer.messages().len(), 3, "no segment followed the refused one");
 }
 
 #[tokio::test]
@@ -176,7 +176,7 @@ async fn throttled_messages_are_all_accepted_in_the_end_each_of_them_once() {
         (sent == 5).then_some(())
     })
     .await;
-    assert_eq!(peer.texts().len(), 8);
+    assert_eq!(peer.messages().len(), 8);
 }
 
 #[tokio::test]
@@ -191,7 +191,7 @@ async fn a_later_segment_is_retried_even_on_a_route_with_a_very_low_rate() {
     let id = stage.send(&"two ".repeat(50)).await;
     stage.sms.dispatch_due(10).await.unwrap();
     assert_eq!(stage.message(id).await.status, MessageStatus::Sent);
-    assert_eq!(peer.texts().len(), 4, "the second segment was accepted at its third try");
+    assert_eq!(peer.messages().len(), 4, "the second segment was accepted at its third try");
 }
 
 #[tokio::test]
@@ -203,7 +203,7 @@ async fn a_message_cut_short_by_closing_is_submitted_again_whatever_the_setting(
         let id = stage.send(&"long ".repeat(300)).await;
         let sms = stage.sms.clone();
         let dispatching = tokio::spawn(async move { sms.dispatch_due(10).await.unwrap() });
-        until(|| !peer.texts().is_empty()).await;
+        until(|| !peer.messages().is_empty()).await;
         stage.route.close().await;
         let done = dispatching.await.unwrap();
         assert_eq!((done.sent, done.retried), (0, 1), "{setting:?}");
@@ -286,7 +286,7 @@ impl RouteSink for Slow {
         reports.iter().map(|_| Ok(())).collect()
     }
 
-    async fn inbound(&self, _text: InboundText) -> Result<(), sms_core::Error> {
+    async fn inbound(&self, _text: InboundMessage) -> Result<(), sms_core::Error> {
         let now = self.in_hand.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(now, Ordering::SeqCst);
         self.let_in.acquire().await.unwrap().forget();
@@ -295,7 +295,7 @@ impl RouteSink for Slow {
         Ok(())
     }
 
-    async fn inbound_part(&self, _part: InboundPart) -> Result<(), sms_core::Error> {
+    async fn inbound_segment(&self, _part: InboundSegment) -> Result<(), sms_core::Error> {
         Ok(())
     }
 
@@ -326,7 +326,7 @@ async fn however_many_messages_arrive_at_once_only_a_few_are_stored_at_a_time() 
         assert_eq!(peer.answer_to(sequence).await, Status::OK);
     }
     let most = sink.most.load(Ordering::SeqCst);
-    assert!(most <= arrival::TEXTS_AT_ONCE, "{most} at once");
+    assert!(most <= arrival::MESSAGES_AT_ONCE, "{most} at once");
     task.abort();
 }
 
@@ -385,10 +385,10 @@ async fn a_closing_route_finishes_what_is_under_way_and_releases_the_rest() {
     }
     let sms = stage.sms.clone();
     let dispatching = tokio::spawn(async move { sms.dispatch_due(60).await.unwrap() });
-    until(|| peer.texts().len() >= 3).await;
+    until(|| peer.messages().len() >= 3).await;
     stage.route.close().await;
     let done = dispatching.await.unwrap();
-    assert_eq!(done.sent, peer.texts().len(), "every accepted message is recorded as sent");
+    assert_eq!(done.sent, peer.messages().len(), "every accepted message is recorded as sent");
     assert_eq!((done.sent + done.retried, done.retried > 0), (60, true));
     assert_eq!(stage.route.connections().map(|it| (it.up, it.in_hand)), Some((0, 0)));
 }

@@ -111,7 +111,7 @@ async fn a_bind_without_a_response_fails_after_the_timeout() {
 #[tokio::test(start_paused = true)]
 async fn each_request_gets_its_own_response_whatever_their_order() {
     let (session, _arrivals, mut peer) = bound(10).await;
-    let texts: Vec<_> = ["one", "two", "three"].map(|words| submit(&session, words)).into();
+    let messages: Vec<_> = ["one", "two", "three"].map(|words| submit(&session, words)).into();
     let mut asked = Vec::new();
     for _ in 0..3 {
         asked.push(peer.text().await);
@@ -127,7 +127,7 @@ async fn each_request_gets_its_own_response_whatever_their_order() {
         }
     }
     let mut results = Vec::new();
-    for text in texts {
+    for text in messages {
         results.push(text.await.unwrap());
     }
     let expected = [accepted("one"), Submitted::Refused(Status::THROTTLED), accepted("three")];
@@ -137,7 +137,7 @@ async fn each_request_gets_its_own_response_whatever_their_order() {
 #[tokio::test(start_paused = true)]
 async fn no_more_requests_are_outstanding_than_the_window_allows() {
     let (session, _arrivals, mut peer) = bound(3).await;
-    let texts: Vec<_> = (0..10).map(|n| submit(&session, &n.to_string())).collect();
+    let messages: Vec<_> = (0..10).map(|n| submit(&session, &n.to_string())).collect();
     let mut waiting = std::collections::VecDeque::new();
     for _ in 0..3 {
         waiting.push_back(peer.text().await.0);
@@ -150,7 +150,7 @@ async fn no_more_requests_are_outstanding_than_the_window_allows() {
             waiting.push_back(peer.text().await.0);
         }
     }
-    for text in texts {
+    for text in messages {
         assert_eq!(text.await.unwrap(), accepted("id"));
     }
 }
@@ -192,11 +192,11 @@ async fn a_request_that_the_connection_never_accepted_was_not_written() {
     let mut peer = Peer { stream: theirs, unread: BytesMut::new() };
     let ((session, _arrivals), ()) =
         tokio::join!(async { bind(ours, settings(10)).await.unwrap() }, peer.take_bind());
-    let texts: Vec<_> = (0..3).map(|_| submit(&session, &"x".repeat(100))).collect();
+    let messages: Vec<_> = (0..3).map(|_| submit(&session, &"x".repeat(100))).collect();
     tokio::time::sleep(Duration::from_secs(1)).await;
     drop(peer);
     let mut results = Vec::new();
-    for text in texts {
+    for text in messages {
         results.push(text.await.unwrap());
     }
     let expected = [Submitted::Unanswered, Submitted::NotWritten, Submitted::NotWritten];
@@ -390,7 +390,7 @@ async fn a_request_written_while_the_session_ends_is_unanswered() {
     let mut peer = Peer { stream: theirs, unread: BytesMut::new() };
     let ((session, _arrivals), ()) =
         tokio::join!(async { bind(ours, settings(10)).await.unwrap() }, peer.take_bind());
-    let texts: Vec<_> = (0..3).map(|_| submit(&session, &"x".repeat(30))).collect();
+    let messages: Vec<_> = (0..3).map(|_| submit(&session, &"x".repeat(30))).collect();
     tokio::time::sleep(Duration::from_secs(1)).await;
     peer.stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
     let mut seen = 0;
@@ -398,7 +398,7 @@ async fn a_request_written_while_the_session_ends_is_unanswered() {
         seen += 1;
     }
     assert_eq!(seen, 3);
-    for text in texts {
+    for text in messages {
         assert_eq!(text.await.unwrap(), Submitted::Unanswered);
     }
 }
@@ -421,7 +421,7 @@ async fn the_unbind_of_a_peer_is_answered() {
 #[tokio::test(start_paused = true)]
 async fn a_window_of_sixty_four_fills_before_the_first_response() {
     let (session, _arrivals, mut peer) = bound(64).await;
-    let texts: Vec<_> = (0..64).map(|n| submit(&session, &n.to_string())).collect();
+    let messages: Vec<_> = (0..64).map(|n| submit(&session, &n.to_string())).collect();
     let mut asked = Vec::new();
     for _ in 0..64 {
         asked.push(peer.text().await.0);
@@ -429,7 +429,7 @@ async fn a_window_of_sixty_four_fills_before_the_first_response() {
     for sequence in asked {
         peer.accept(sequence, "id").await;
     }
-    for text in texts {
+    for text in messages {
         assert_eq!(text.await.unwrap(), accepted("id"));
     }
 }

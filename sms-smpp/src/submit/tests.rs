@@ -12,9 +12,9 @@ use crate::joining::{Place, user_data};
 
 const NOW: i64 = 1_795_244_830_123;
 
-fn text(body: &str) -> OutboundText {
+fn text(body: &str) -> OutboundMessage {
     let measured = measure(body);
-    OutboundText {
+    OutboundMessage {
         message: MessageId::from_u128(1),
         to: parse_any("07700 900123").unwrap(),
         from: parse_any("07700 900001").unwrap(),
@@ -33,8 +33,8 @@ fn made(body: &str, style: Style) -> Vec<ShortMessage> {
     submits(&text(body), style, 0x1234, Timestamp::from_millis(NOW))
 }
 
-fn style(long_texts: LongTexts) -> Style {
-    Style { long_texts, ..Style::default() }
+fn style(long_messages: LongMessages) -> Style {
+    Style { long_messages, ..Style::default() }
 }
 
 /// The text as a handset shows it.
@@ -62,7 +62,7 @@ fn a_short_message_is_one_submit_sm_that_requests_a_receipt() {
 
 #[test]
 fn a_sender_name_is_an_alphanumeric_source() {
-    let named = OutboundText { sender: Some("Bistro".to_owned()), ..text("x") };
+    let named = OutboundMessage { sender: Some("Bistro".to_owned()), ..text("x") };
     let made = submits(&named, Style::default(), 1, Timestamp::from_millis(NOW));
     assert_eq!(made[0].source, Address::name("Bistro"));
 }
@@ -84,7 +84,7 @@ fn the_validity_period_is_a_relative_time_of_at_least_a_minute() {
 
 #[test]
 fn segments_are_joined_by_a_header_with_the_low_octet_of_the_reference() {
-    let parts = made(&"a".repeat(307), style(LongTexts::Udh8));
+    let parts = made(&"a".repeat(307), style(LongMessages::Udh8));
     let heads: Vec<&[u8]> = parts.iter().map(|part| &part.short_message[..6]).collect();
     assert_eq!(heads, [[5, 0, 3, 0x34, 3, 1], [5, 0, 3, 0x34, 3, 2], [5, 0, 3, 0x34, 3, 3]]);
     assert!(parts.iter().all(|part| part.esm_class == 0x40));
@@ -97,7 +97,7 @@ fn segments_are_joined_by_a_header_with_the_low_octet_of_the_reference() {
 #[test]
 fn a_reference_of_two_octets_is_used_where_it_costs_no_segment() {
     let reference = |length| {
-        let parts = made(&"a".repeat(length), style(LongTexts::Udh16));
+        let parts = made(&"a".repeat(length), style(LongMessages::Udh16));
         (parts.len(), user_data(&parts[0]).place.unwrap().reference)
     };
     assert_eq!(reference(304), (2, 0x1234));
@@ -109,7 +109,7 @@ fn a_reference_of_two_octets_is_used_where_it_costs_no_segment() {
 fn the_wider_header_splits_no_escape_sequence_or_surrogate_pair() {
     for body in ["a".repeat(151) + "€" + &"a".repeat(20), "д".repeat(65) + "👋" + "дддддд"]
     {
-        let parts = made(&body, style(LongTexts::Udh16));
+        let parts = made(&body, style(LongMessages::Udh16));
         assert_eq!(parts.len(), 2);
         assert!(parts.iter().all(|part| user_data(part).header == 7));
         assert_eq!(received(&parts, Septets::Unpacked), body);
@@ -117,8 +117,8 @@ fn the_wider_header_splits_no_escape_sequence_or_surrogate_pair() {
 }
 
 #[test]
-fn sar_tlvs_give_the_place_and_the_user_data_is_text_alone() {
-    let parts = made(&"a".repeat(161), style(LongTexts::Sar));
+fn sar_tlvs_give_the_place_and_the_user_data_is_message_alone() {
+    let parts = made(&"a".repeat(161), style(LongMessages::Sar));
     let place = |number| Some(Place { reference: 0x1234, total: 2, number });
     assert_eq!(user_data(&parts[0]).place, place(1));
     assert_eq!(user_data(&parts[1]).place, place(2));
@@ -126,8 +126,8 @@ fn sar_tlvs_give_the_place_and_the_user_data_is_text_alone() {
 }
 
 #[test]
-fn a_payload_is_the_whole_text_in_one_submit_sm() {
-    let parts = made(&"a".repeat(1_600), style(LongTexts::Payload));
+fn a_payload_is_the_whole_message_in_one_submit_sm() {
+    let parts = made(&"a".repeat(1_600), style(LongMessages::Payload));
     assert_eq!(parts.len(), 1);
     assert!(parts[0].short_message.is_empty());
     assert_eq!(parts[0].octets().len(), 1_600);
@@ -137,14 +137,14 @@ proptest! {
     #[test]
     fn every_message_arrives_unchanged_in_segments_of_at_most_140_octets(
         body in prop_oneof!["[ -~£€\n]{1,900}", "[a-zд👋€]{1,400}"],
-        long_texts in prop_oneof![
-            Just(LongTexts::Udh8), Just(LongTexts::Udh16), Just(LongTexts::Sar),
-            Just(LongTexts::Payload),
+        long_messages in prop_oneof![
+            Just(LongMessages::Udh8), Just(LongMessages::Udh16), Just(LongMessages::Sar),
+            Just(LongMessages::Payload),
         ],
     ) {
-        let parts = made(&body, style(long_texts));
+        let parts = made(&body, style(long_messages));
         prop_assert_eq!(&received(&parts, Septets::Unpacked), &body);
-        if long_texts != LongTexts::Payload {
+        if long_messages != LongMessages::Payload {
             prop_assert_eq!(parts.len(), measure(&body).segments.get() as usize);
             for part in &parts {
                 let data = user_data(part);
@@ -161,7 +161,7 @@ proptest! {
 
     #[test]
     fn packed_septets_arrive_unchanged_too(body in "[ -?A-~£€\n]{1,500}") {
-        let packed = Style { septets: Septets::Packed, long_texts: LongTexts::Udh8 };
+        let packed = Style { septets: Septets::Packed, long_messages: LongMessages::Udh8 };
         prop_assert_eq!(received(&made(&body, packed), Septets::Packed), body);
     }
 }

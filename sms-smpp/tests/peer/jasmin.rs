@@ -12,25 +12,25 @@ use async_trait::async_trait;
 use futures_util::StreamExt;
 use serde_json::json;
 use sms_core::clock::SystemClock;
-use sms_core::inbound::InboundText;
-use sms_core::inbound::part::InboundPart;
+use sms_core::inbound::InboundMessage;
+use sms_core::inbound::segment::InboundSegment;
 use sms_core::message::ErrorCode;
 use sms_core::random::{Random, SystemRandom};
 use sms_core::receipt::report::{NetworkId, NetworkReport};
 use sms_core::receipt::{Receipt, ReceiptStatus};
-use sms_core::route::{HandOver, OutboundText, Route, RouteName, RouteSink};
+use sms_core::route::{HandOver, OutboundMessage, Route, RouteName, RouteSink};
 use sms_smpp::pdu::Bind;
 use sms_smpp::route::SmppRoute;
 use sms_smpp::session::{BindFailed, Settings, bind};
 use sms_smpp::settings::RouteSettings;
-use sms_smpp::submit::LongTexts;
+use sms_smpp::submit::LongMessages;
 use sms_test_smsc::{Smsc, password, until};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::texts::{gsm7_characters, joined, ten_parts, text};
+use crate::messages::{gsm7_characters, joined, ten_parts, text};
 
 const BOUND: Duration = Duration::from_mins(1);
 
@@ -38,8 +38,8 @@ const BOUND: Duration = Duration::from_mins(1);
 #[derive(Debug)]
 enum Came {
     Report(NetworkReport),
-    Text(InboundText),
-    Part(InboundPart),
+    Text(InboundMessage),
+    Part(InboundSegment),
 }
 
 /// Keeps whatever the route reports.
@@ -60,12 +60,12 @@ impl RouteSink for Kept {
         reports.into_iter().map(keep).collect()
     }
 
-    async fn inbound(&self, text: InboundText) -> Result<(), sms_core::Error> {
+    async fn inbound(&self, text: InboundMessage) -> Result<(), sms_core::Error> {
         self.0.send(Came::Text(text)).unwrap();
         Ok(())
     }
 
-    async fn inbound_part(&self, part: InboundPart) -> Result<(), sms_core::Error> {
+    async fn inbound_segment(&self, part: InboundSegment) -> Result<(), sms_core::Error> {
         self.0.send(Came::Part(part)).unwrap();
         Ok(())
     }
@@ -123,8 +123,8 @@ impl Way {
         self
     }
 
-    async fn send(&self, texts: &[OutboundText]) -> Vec<HandOver> {
-        let mut told: Vec<_> = self.route.hand_over(texts, &*self.sink).collect().await;
+    async fn send(&self, messages: &[OutboundMessage]) -> Vec<HandOver> {
+        let mut told: Vec<_> = self.route.hand_over(messages, &*self.sink).collect().await;
         told.sort_by_key(|(place, _)| *place);
         told.into_iter().map(|(_, answer)| answer).collect()
     }
@@ -180,7 +180,7 @@ async fn single_messages_pass_in_every_character() {
         assert_eq!((&seen["from"], &seen["to"]), (&json!("447700900001"), &json!("447700900123")));
         println!("{seen}");
     }
-    let named = OutboundText { sender: Some("Bistro".to_owned()), ..text("x") };
+    let named = OutboundMessage { sender: Some("Bistro".to_owned()), ..text("x") };
     assert!(matches!(way.send(&[named]).await[0], HandOver::Submitted { .. }));
     let seen = way.smsc.next("text").await;
     assert_eq!((&seen["from"], &seen["from_ton"]), (&json!("Bistro"), &json!(5)));
@@ -191,8 +191,8 @@ async fn single_messages_pass_in_every_character() {
 #[ignore = "needs a running Jasmin"]
 async fn ten_segments_pass_in_either_alphabet_by_udh_or_sar() {
     let mut way = Way::through(settings()).await;
-    for style in [LongTexts::Udh8, LongTexts::Udh16, LongTexts::Sar] {
-        way = way.again(settings().long_texts(style).window(20).unwrap()).await;
+    for style in [LongMessages::Udh8, LongMessages::Udh16, LongMessages::Sar] {
+        way = way.again(settings().long_messages(style).window(20).unwrap()).await;
         for body in ten_parts() {
             let parts = way.ids(&body).await;
             assert!(parts.len() >= 9, "{parts:?}");
@@ -206,8 +206,8 @@ async fn ten_segments_pass_in_either_alphabet_by_udh_or_sar() {
 
 #[tokio::test]
 #[ignore = "needs a running Jasmin"]
-async fn a_whole_text_passes_in_a_payload() {
-    let way = Way::through(settings().long_texts(LongTexts::Payload)).await;
+async fn a_whole_message_passes_in_a_payload() {
+    let way = Way::through(settings().long_messages(LongMessages::Payload)).await;
     let body = "Привет 👋 ".repeat(60);
     assert_eq!(way.ids(&body).await.len(), 1);
     assert_eq!(way.smsc.next("text").await["words"], body.as_str());
@@ -345,9 +345,10 @@ async fn throughput() {
     let mut way = Way::through(settings()).await;
     for window in [10, 100] {
         way = way.again(settings().window(window).unwrap()).await;
-        let texts: Vec<OutboundText> = (0..1_000).map(|_| text("Your table is ready")).collect();
+        let messages: Vec<OutboundMessage> =
+            (0..1_000).map(|_| text("Your table is ready")).collect();
         let start = Instant::now();
-        let results = way.send(&texts).await;
+        let results = way.send(&messages).await;
         let taken = results.iter().filter(|it| matches!(it, HandOver::Submitted { .. })).count();
         let to = start.elapsed();
         for _ in 0..taken {
@@ -355,7 +356,7 @@ async fn throughput() {
         }
         let through = start.elapsed();
         println!("window {window}: {taken} taken in {to:?}, through in {through:?}");
-        assert_eq!(taken, texts.len());
+        assert_eq!(taken, messages.len());
     }
     way.end().await;
 }

@@ -5,7 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of tests are tests as well")]
 
 mod jasmin;
-mod texts;
+mod messages;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,24 +14,24 @@ use serde_json::json;
 use sms_core::clock::{Clock, SystemClock};
 use sms_core::random::{Random, SystemRandom};
 use sms_core::receipt::ReceiptStatus;
-use sms_core::route::{OutboundText, RouteName};
+use sms_core::route::{OutboundMessage, RouteName};
 use sms_core::text::measure;
 use sms_core::time::Timestamp;
 use sms_smpp::carrier::Carrier;
 use sms_smpp::coding::Septets;
-use sms_smpp::incoming::{Incoming, TextFor};
+use sms_smpp::incoming::{Incoming, MessageFor};
 use sms_smpp::joining::Place;
 use sms_smpp::pdu::Status;
 use sms_smpp::report::{IdForm, Report};
 use sms_smpp::session::{Arrival, Submitted};
 use sms_smpp::settings::{Binds, RouteSettings};
-use sms_smpp::submit::{LongTexts, submits};
+use sms_smpp::submit::{LongMessages, submits};
 use sms_test_smsc::{Smsc, password, until};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::texts::{gsm7_characters, joined, numbers, ten_parts, text};
+use crate::messages::{gsm7_characters, joined, numbers, ten_parts, text};
 
 const BOUND: Duration = Duration::from_secs(30);
 
@@ -111,7 +111,7 @@ impl Route {
         }
     }
 
-    async fn text(&mut self) -> TextFor {
+    async fn text(&mut self) -> MessageFor {
         match self.arrival().await {
             Incoming::Text(text) => text,
             other => panic!("not a message: {other:?}"),
@@ -154,7 +154,7 @@ async fn the_peer_reads_emoji_and_who_it_is_from_and_for() {
     let seen = smsc.next("text").await;
     assert_eq!(seen["words"], "Привет 👋🏽 ça va");
     assert_eq!((&seen["from"], &seen["to"]), (&json!("447700900001"), &json!("447700900123")));
-    let named = OutboundText { sender: Some("Bistro".to_owned()), ..text("x") };
+    let named = OutboundMessage { sender: Some("Bistro".to_owned()), ..text("x") };
     let submit = submits(&named, route.settings.style(), 1, now()).remove(0);
     assert!(matches!(route.carrier.submit(submit).await, Submitted::Accepted { .. }));
     let seen = smsc.next("text").await;
@@ -166,14 +166,15 @@ async fn the_smsc_joins_ten_segments_in_either_alphabet_by_udh_or_sar() {
     let [gsm, ucs] = ten_parts();
     let smsc = Smsc::start().await;
     for (style, body) in [
-        (LongTexts::Udh8, &gsm),
-        (LongTexts::Udh8, &ucs),
-        (LongTexts::Udh16, &gsm),
-        (LongTexts::Udh16, &ucs),
-        (LongTexts::Sar, &gsm),
-        (LongTexts::Sar, &ucs),
+        (LongMessages::Udh8, &gsm),
+        (LongMessages::Udh8, &ucs),
+        (LongMessages::Udh16, &gsm),
+        (LongMessages::Udh16, &ucs),
+        (LongMessages::Sar, &gsm),
+        (LongMessages::Sar, &ucs),
     ] {
-        let route = Route::with(smsc_settings(&smsc).long_texts(style).window(20).unwrap()).await;
+        let route =
+            Route::with(smsc_settings(&smsc).long_messages(style).window(20).unwrap()).await;
         let parts = measure(body).segments.get() as usize;
         assert!(parts >= 9, "{parts}");
         assert_eq!(ids(&route.send(body).await).len(), parts);
@@ -182,9 +183,9 @@ async fn the_smsc_joins_ten_segments_in_either_alphabet_by_udh_or_sar() {
 }
 
 #[tokio::test]
-async fn the_smsc_reads_a_whole_text_from_message_payload() {
+async fn the_smsc_reads_a_whole_message_from_message_payload() {
     let smsc = Smsc::start().await;
-    let route = Route::with(smsc_settings(&smsc).long_texts(LongTexts::Payload)).await;
+    let route = Route::with(smsc_settings(&smsc).long_messages(LongMessages::Payload)).await;
     let body = "Привет 👋 ".repeat(60);
     assert_eq!(route.send(&body).await.len(), 1);
     assert_eq!(smsc.next("text").await["words"], body.as_str());

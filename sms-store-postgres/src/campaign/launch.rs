@@ -20,7 +20,7 @@ use crate::conversation;
 use crate::credits::book;
 use crate::error::{PgError, PgResult, is_conflict, is_gone};
 use crate::link;
-use crate::new_text::insert_queued;
+use crate::new_message::insert_queued;
 use crate::row::{Read, amount, time, uuid};
 use crate::sending::write_tests;
 use crate::wire::Wire;
@@ -79,8 +79,8 @@ pub(super) async fn launch(store: &PgStore, plan: LaunchPlan) -> Result<Campaign
 /// while this launch wrote. Then the planner expects a few rows, and reads the whole queue for
 /// every portion that is claimed, recorded or cancelled, until autovacuum analyzes it.
 async fn tell_the_planner(wire: &mut Wire, campaign: &Campaign) {
-    let texts = campaign.launch.as_ref().map_or(0, |launch| launch.recipients);
-    if texts < MANY {
+    let messages = campaign.launch.as_ref().map_or(0, |launch| launch.recipients);
+    if messages < MANY {
         return;
     }
     let Ok(connection) = wire.begin().await else { return };
@@ -132,7 +132,7 @@ async fn settle(
         pages(connection, &mut dry, Writing::Nothing, started).await?;
         let _foreseen = dry.settle(&facts)?;
     }
-    pages(connection, &mut plan, Writing::Texts, started).await?;
+    pages(connection, &mut plan, Writing::Messages, started).await?;
     let (facts, seq) = self::facts(connection, &plan, facts.campaign, Account::Locked).await?;
     let verdict = plan.settle(&facts)?;
     write(connection, verdict, seq).await.map_err(store_error)
@@ -141,7 +141,7 @@ async fn settle(
 /// Whether a pass over the list writes its messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Writing {
-    Texts,
+    Messages,
     Nothing,
 }
 
@@ -174,7 +174,7 @@ async fn pages(
         let page: Vec<Contact> = contacts(&rows).map_err(store_error)?;
         drop(rows);
         let page = plan.page(&page);
-        if writing == Writing::Texts {
+        if writing == Writing::Messages {
             let NewMessages { messages, links } = plan.new_messages(&page);
             insert_queued(connection, &messages).await.map_err(store_error)?;
             let written = link::insert(connection, &links).await.map_err(store_error)?;
@@ -217,12 +217,12 @@ async fn facts(
         list_size: size.and_then(|size| u64::try_from(size).ok()),
         status: row.name("status").map_err(store_error)?,
         balance: row.credits("balance").map_err(store_error)?,
-        test_texts: test_texts(connection, plan).await.map_err(store_error)?,
+        test_messages: test_messages(connection, plan).await.map_err(store_error)?,
     };
     Ok((facts, row.try_get("ledger_seq").map_err(store_error)?))
 }
 
-async fn test_texts(
+async fn test_messages(
     connection: &mut PgConnection,
     plan: &LaunchPlan,
 ) -> PgResult<Vec<(Timestamp, u32)>> {
@@ -230,14 +230,14 @@ async fn test_texts(
         return Ok(Vec::new());
     }
     let rows = sqlx::query(
-        "SELECT made_at, texts FROM test_send WHERE account_id = $1 AND made_at > $2
+        "SELECT made_at, messages FROM test_send WHERE account_id = $1 AND made_at > $2
          ORDER BY made_at",
     )
     .bind(uuid(plan.account()))
     .bind(time(plan.at.minus(TEST_WINDOW)))
     .fetch_all(connection)
     .await?;
-    rows.iter().map(|row| Ok((row.at("made_at")?, row.count("texts")?))).collect()
+    rows.iter().map(|row| Ok((row.at("made_at")?, row.count("messages")?))).collect()
 }
 
 async fn write(
@@ -245,12 +245,12 @@ async fn write(
     writes: LaunchWrites,
     seq: i64,
 ) -> PgResult<Campaign> {
-    let LaunchWrites { campaign, entry, balance, test_texts, conversations } = writes;
+    let LaunchWrites { campaign, entry, balance, test_messages, conversations } = writes;
     let account = campaign.account;
     let ledger = LedgerWrites::of(account, entry, balance);
     book(connection, ledger, |_| Some(seq)).await?;
     conversation::shift_batch(connection, account, conversations).await?;
-    write_tests(connection, test_texts.into_iter().collect()).await?;
+    write_tests(connection, test_messages.into_iter().collect()).await?;
     let Some(launch) = &campaign.launch else { return Ok(campaign) };
     let mut update = sqlx::query(
         "UPDATE campaign

@@ -16,7 +16,7 @@ use sqlx::{PgConnection, Row};
 
 use crate::credits::lock_balances;
 use crate::error::{PgError, PgResult};
-use crate::new_text::insert_received;
+use crate::new_message::insert_received;
 use crate::row::{Read, digits, time, uuid};
 use crate::sending::send_within;
 use crate::{address_book, conversation, event, keyword, opt_out, statistics};
@@ -48,12 +48,12 @@ async fn routing_facts(
         Some(row) => Some(row.maybe_id("account_id")?.map_or(Holder::Shared, Holder::Dedicated)),
     };
     let last =
-        sqlx::query("SELECT account_id, at FROM last_texted WHERE number = $1 AND person = $2")
+        sqlx::query("SELECT account_id, at FROM last_contacted WHERE number = $1 AND person = $2")
             .bind(digits(plan.text.to))
             .bind(digits(plan.text.from))
             .fetch_optional(&mut *connection)
             .await?;
-    let last_texted = last.map(|row| Ok::<_, PgError>((row.id("account_id")?, row.at("at")?)));
+    let last_contacted = last.map(|row| Ok::<_, PgError>((row.id("account_id")?, row.at("at")?)));
     let answered = match plan.origin {
         Origin::Network => None,
         Origin::Answer { to, .. } => {
@@ -65,7 +65,7 @@ async fn routing_facts(
                 .transpose()?
         }
     };
-    Ok(RoutingFacts { holder, last_texted: last_texted.transpose()?, answered })
+    Ok(RoutingFacts { holder, last_contacted: last_contacted.transpose()?, answered })
 }
 
 async fn take_in(

@@ -33,7 +33,7 @@ impl Shared for Receipts {
         let doing = Self::DOING;
         let mut tx = begin(pool).await.context(doing)?;
         let ids = uuids(plans.iter().map(|plan| plan.receipt.message));
-        let texts = locked(&mut tx, ids).await.context(doing)?;
+        let messages = locked(&mut tx, ids).await.context(doing)?;
         let owed = uuids(plans.iter().filter_map(|plan| plan.follow_up));
         let mut owed = take_follow_ups(&mut tx, owed).await.context(doing)?;
         let mut changes = Changes::default();
@@ -43,7 +43,7 @@ impl Shared for Receipts {
                 recorded.push(Recorded::AlreadyDone);
                 continue;
             }
-            let found = texts.get(&plan.receipt.message);
+            let found = messages.get(&plan.receipt.message);
             recorded.push(changes.receipt(plan, found));
         }
         change::write(&mut tx, changes.finish()).await.context(doing)?;

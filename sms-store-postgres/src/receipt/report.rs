@@ -12,7 +12,7 @@ use sms_core::commit::Changes;
 use sms_core::ids::MessageId;
 use sms_core::receipt::ReceiptStatus;
 use sms_core::receipt::report::{
-    EarlyReport, NetworkId, NetworkReport, ReportPlan, Reported, SentPart,
+    EarlyReport, NetworkId, NetworkReport, ReportPlan, Reported, SentSegment,
 };
 use sms_core::store::StoreError;
 use sqlx::{PgConnection, PgPool};
@@ -23,7 +23,7 @@ use crate::change;
 use crate::error::{Context, PgError, PgResult};
 use crate::group_commit::pooled::Shared;
 use crate::row::uuids;
-use crate::sent_part::{self, Place, Siblings};
+use crate::sent_segment::{self, Place, Siblings};
 
 /// The command that records reports on segments.
 pub(crate) struct Reports;
@@ -46,7 +46,7 @@ impl Shared for Reports {
         let wanted: BTreeSet<MessageId> = places.values().map(|place| place.message).collect();
         let mut tx = begin(pool).await.context(doing)?;
         let ids = uuids(wanted.iter().copied());
-        let texts = locked(&mut tx, ids).await.context(doing)?;
+        let messages = locked(&mut tx, ids).await.context(doing)?;
         let mut parts = Parts::read(&mut tx, &places).await.context(doing)?;
         let mut changes = Changes::default();
         let mut reported = Vec::with_capacity(plans.len());
@@ -58,7 +58,7 @@ impl Shared for Reports {
             }
             let holder = parts.holder(&id).filter(|holder| wanted.contains(holder));
             let Some(holder) = holder else { return Err(PgError::Overtaken.during(Self::DOING)) };
-            let Some(message) = texts.get(&holder) else {
+            let Some(message) = messages.get(&holder) else {
                 reported.push(Reported::Repeat);
                 continue;
             };
@@ -79,7 +79,7 @@ impl Shared for Reports {
 /// yet.
 async fn places(pool: &PgPool, plans: &[ReportPlan]) -> PgResult<BTreeMap<NetworkId, Place>> {
     let ids: BTreeSet<&NetworkId> = plans.iter().map(|plan| &plan.report.id).collect();
-    let mut places = sent_part::places(pool, ids.into_iter()).await?;
+    let mut places = sent_segment::places(pool, ids.into_iter()).await?;
     let mut early: BTreeMap<&NetworkId, EarlyReport> = BTreeMap::new();
     for ReportPlan { report: NetworkReport { id, status }, at, ids: _ } in plans {
         if places.contains_key(id) {
@@ -96,14 +96,14 @@ async fn places(pool: &PgPool, plans: &[ReportPlan]) -> PgResult<BTreeMap<Networ
             Entry::Occupied(_) => {}
         }
     }
-    let known_meanwhile = sent_part::keep_early(pool, &early).await?;
+    let known_meanwhile = sent_segment::keep_early(pool, &early).await?;
     places.extend(known_meanwhile);
     Ok(places)
 }
 
 /// The segments of the locked messages. Each report that is settled updates them.
 struct Parts {
-    by_text: BTreeMap<MessageId, Vec<SentPart>>,
+    by_text: BTreeMap<MessageId, Vec<SentSegment>>,
     holders: BTreeMap<NetworkId, MessageId>,
     reported: BTreeSet<NetworkId>,
 }
@@ -115,12 +115,12 @@ impl Parts {
     ) -> PgResult<Self> {
         let alone = places.iter().filter(|(_, place)| place.siblings == Siblings::None);
         let among = places.values().filter(|place| place.siblings == Siblings::Some);
-        let texts: BTreeSet<MessageId> = among.map(|place| place.message).collect();
+        let messages: BTreeSet<MessageId> = among.map(|place| place.message).collect();
         let mut found =
-            sent_part::parts(connection, alone.map(|(id, _)| id), texts.into_iter()).await?;
+            sent_segment::parts(connection, alone.map(|(id, _)| id), messages.into_iter()).await?;
         found.sort_by(|one, other| one.id.cmp(&other.id));
         let holders = found.iter().map(|part| (part.id.clone(), part.message)).collect();
-        let mut by_text: BTreeMap<MessageId, Vec<SentPart>> = BTreeMap::new();
+        let mut by_text: BTreeMap<MessageId, Vec<SentSegment>> = BTreeMap::new();
         for part in found {
             by_text.entry(part.message).or_default().push(part);
         }
@@ -133,7 +133,7 @@ impl Parts {
     }
 
     /// All segments of a message.
-    fn of(&self, message: MessageId) -> &[SentPart] {
+    fn of(&self, message: MessageId) -> &[SentSegment] {
         self.by_text.get(&message).map_or(&[], Vec::as_slice)
     }
 
@@ -148,9 +148,9 @@ impl Parts {
     /// Writes the reports, in key order.
     async fn write(self, connection: &mut PgConnection) -> PgResult<()> {
         let all = self.by_text.values().flatten();
-        let mut reported: Vec<&SentPart> =
+        let mut reported: Vec<&SentSegment> =
             all.filter(|part| self.reported.contains(&part.id)).collect();
         reported.sort_by(|one, other| one.id.cmp(&other.id));
-        sent_part::write_reports(connection, &reported).await
+        sent_segment::write_reports(connection, &reported).await
     }
 }

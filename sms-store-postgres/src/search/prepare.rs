@@ -8,7 +8,7 @@ use sqlx::{PgPool, Row};
 use uuid::Uuid;
 
 use super::signature::Signature;
-use super::{MOST_TEXTS, WALK};
+use super::{MOST_MESSAGES, WALK};
 use crate::begin::begin;
 use crate::error::{Context, PgResult};
 use crate::row::uuid;
@@ -154,12 +154,12 @@ async fn take_in(
     .bind(i64::try_from(limit).unwrap_or(i64::MAX))
     .fetch_all(pool)
     .await?;
-    let mut texts = rows.iter().peekable();
-    while let Some(first) = texts.peek() {
+    let mut messages = rows.iter().peekable();
+    while let Some(first) = messages.peek() {
         let first: Uuid = first.try_get("id")?;
         let (mut last, mut count, mut signature) = (first, 0_i64, Signature::new());
-        while count < MOST_TEXTS && !signature.is_full() {
-            let Some(row) = texts.next() else { break };
+        while count < MOST_MESSAGES && !signature.is_full() {
+            let Some(row) = messages.next() else { break };
             signature.take_in(row.try_get("body")?);
             last = row.try_get("id")?;
             count += 1;

@@ -25,7 +25,7 @@ use crate::wire::{Wire, within};
 pub(super) type Answer = Result<Sent, CommitError<SendRefused>>;
 
 /// The most messages that share a commit.
-pub(super) const MOST_TEXTS: usize = 5_000;
+pub(super) const MOST_MESSAGES: usize = 5_000;
 /// From this many messages on, the next commit starts at once instead of collecting more sends.
 const WORTH_A_COMMIT: usize = 16;
 /// The most sends that share a commit.
@@ -63,7 +63,7 @@ impl Committer for SendCommitter {
     const DOING: &'static str = "accepting a send";
     const LIMITS: Limits = Limits {
         calls: MOST_SENDS,
-        weight: MOST_TEXTS,
+        weight: MOST_MESSAGES,
         worth_a_commit: WORTH_A_COMMIT,
         tries_together: 1,
         lost: LostAnswer::TriedAgain,
@@ -122,9 +122,9 @@ impl Committer for SendCommitter {
 /// How long settling may take before the database counts as gone. The database limits each
 /// statement, but a large send has many.
 fn longest(plans: &[SendPlan]) -> Duration {
-    let texts: usize = plans.iter().map(|plan| plan.messages.len()).sum();
-    let texts = u32::try_from(texts).unwrap_or(u32::MAX);
-    Duration::from_secs(20) + Duration::from_millis(1) * texts
+    let messages: usize = plans.iter().map(|plan| plan.messages.len()).sum();
+    let messages = u32::try_from(messages).unwrap_or(u32::MAX);
+    Duration::from_secs(20) + Duration::from_millis(1) * messages
 }
 
 async fn settle_all(
@@ -217,6 +217,6 @@ pub(super) async fn replay(
             .bind(uuid(earlier.batch))
             .fetch_all(connection)
             .await?;
-    let texts: PgResult<Vec<Message>> = rows.iter().map(row::message).collect();
-    Ok(earlier.sent(texts?))
+    let messages: PgResult<Vec<Message>> = rows.iter().map(row::message).collect();
+    Ok(earlier.sent(messages?))
 }

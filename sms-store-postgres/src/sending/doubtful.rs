@@ -35,7 +35,7 @@ impl Doubtful {
             Settled::Refused(CommitError::Refused(
                 SendRefused::InsufficientCredit { .. }
                 | SendRefused::MayNotSend(_)
-                | SendRefused::TestTextsUsedUp { .. },
+                | SendRefused::TestMessagesUsedUp { .. },
             )) => {
                 if self.0.len() >= MOST_ACCOUNTS {
                     self.0.clear();

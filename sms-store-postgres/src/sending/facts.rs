@@ -12,7 +12,7 @@ use sms_core::phone::E164;
 use sms_core::sending::idempotency::{EarlierSend, Fingerprint, IdempotencyKey};
 use sms_core::sending::plan::SendPlan;
 use sms_core::sending::settle::{
-    SendFacts, SendRefused, SendVerdict, TEST_TEXTS_KEPT, TEST_WINDOW, TestTexts,
+    SendFacts, SendRefused, SendVerdict, TEST_MESSAGES_KEPT, TEST_WINDOW, TestMessages,
 };
 use sms_core::sending::{Rejection, RejectionReason};
 use sms_core::store::CommitError;
@@ -49,7 +49,7 @@ pub(super) struct Locked {
 struct Accepted {
     ledger: LedgerWrites,
     remembered: Vec<(AccountId, IdempotencyKey, EarlierSend)>,
-    tested: Vec<TestTexts>,
+    tested: Vec<TestMessages>,
     moved: Moved,
 }
 
@@ -57,7 +57,7 @@ struct LockedAccount {
     status: AccountStatus,
     balance: Credits,
     seq: i64,
-    test_texts: Vec<(Timestamp, u32)>,
+    test_messages: Vec<(Timestamp, u32)>,
     has_conversations: bool,
 }
 
@@ -68,13 +68,13 @@ impl Locked {
         codes_taken: BTreeSet<BatchId>,
     ) -> PgResult<Self> {
         let ids: BTreeSet<AccountId> = plans.iter().map(|plan| plan.account).collect();
-        let texts = || plans.iter().flat_map(|plan| plan.messages.iter());
+        let messages = || plans.iter().flat_map(|plan| plan.messages.iter());
         // An opt-out after this snapshot is seen when the messages are claimed.
         let locked = rows_query!(
             [uuids(ids)]
             "SELECT id, status, balance, ledger_seq, has_conversations,
                  ARRAY(SELECT want.place
-                       FROM " rows(text in texts()) with_ordinality(place) as want {
+                       FROM " rows(text in messages()) with_ordinality(place) as want {
                           account_id: uuid = uuid(text.account),
                           phone: bigint = digits(text.to),
                        } "
@@ -89,18 +89,18 @@ impl Locked {
             // The same in every row: the positions of the messages to opted-out numbers, from 1.
             let places: Vec<i64> = row.try_get("opted_out")?;
             let places = places.iter().filter_map(|place| usize::try_from(place - 1).ok());
-            let found = places.filter_map(|place| texts().nth(place));
+            let found = places.filter_map(|place| messages().nth(place));
             opted_out.extend(found.map(|text| (text.account, text.to)));
             let account = LockedAccount {
                 status: row.name("status")?,
                 balance: row.credits("balance")?,
                 seq: row.try_get("ledger_seq")?,
-                test_texts: Vec::new(),
+                test_messages: Vec::new(),
                 has_conversations: row.try_get("has_conversations")?,
             };
             accounts.insert(row.id("id")?, account);
         }
-        read_test_texts(connection, plans, &mut accounts).await?;
+        read_test_messages(connection, plans, &mut accounts).await?;
         Ok(Self {
             accounts,
             codes_taken,
@@ -118,7 +118,7 @@ impl Locked {
         let earlier = key.as_ref().and_then(|key| self.earlier.get(key));
         let opted_out =
             plan.messages.iter().any(|text| self.opted_out.contains(&(plan.account, text.to)));
-        let recent = account.test_texts.iter();
+        let recent = account.test_messages.iter();
         let recent = recent.filter(|(at, _)| plan.at.since(*at) < TEST_WINDOW).copied();
         let facts = SendFacts {
             status: account.status,
@@ -126,7 +126,7 @@ impl Locked {
             earlier: earlier.filter(|earlier| earlier.is_kept(plan.at)).cloned(),
             opted_out,
             codes_taken: self.codes_taken.contains(&plan.batch),
-            test_texts: if plan.mode.is_test() { recent.collect() } else { Vec::new() },
+            test_messages: if plan.mode.is_test() { recent.collect() } else { Vec::new() },
             has_conversations: account.has_conversations,
         };
         match plan.settle(&facts) {
@@ -142,14 +142,14 @@ impl Locked {
 
     /// Adds what an accepted plan writes, and updates the facts for the next plan.
     fn add(&mut self, account: AccountId, writes: SendWrites) {
-        let SendWrites { entry, balance, remembered, test_texts, conversations } = writes;
+        let SendWrites { entry, balance, remembered, test_messages, conversations } = writes;
         let accepted = &mut self.accepted;
         accepted.ledger.add(account, entry, balance);
         if let Some(locked) = self.accounts.get_mut(&account) {
             locked.balance = balance;
-            locked.test_texts.extend(test_texts.map(|made| (made.at, made.count)));
+            locked.test_messages.extend(test_messages.map(|made| (made.at, made.count)));
         }
-        accepted.tested.extend(test_texts);
+        accepted.tested.extend(test_messages);
         if let Some((key, earlier)) = remembered {
             self.earlier.insert((account, key.clone()), earlier.clone());
             accepted.remembered.push((account, key, earlier));
@@ -169,7 +169,7 @@ impl Locked {
     }
 }
 
-async fn read_test_texts(
+async fn read_test_messages(
     connection: &mut PgConnection,
     plans: &[SendPlan],
     accounts: &mut BTreeMap<AccountId, LockedAccount>,
@@ -180,7 +180,7 @@ async fn read_test_texts(
         return Ok(());
     }
     let rows = sqlx::query(
-        "SELECT account_id, made_at, texts FROM test_send WHERE account_id = ANY($1)
+        "SELECT account_id, made_at, messages FROM test_send WHERE account_id = ANY($1)
          ORDER BY made_at",
     )
     .bind(uuids(testing))
@@ -188,7 +188,7 @@ async fn read_test_texts(
     .await?;
     for row in rows {
         if let Some(account) = accounts.get_mut(&row.id("account_id")?) {
-            account.test_texts.push((row.at("made_at")?, row.count("texts")?));
+            account.test_messages.push((row.at("made_at")?, row.count("messages")?));
         }
     }
     Ok(())
@@ -280,20 +280,20 @@ async fn write_keys(
 /// Stores when test messages were sent, and deletes what is too old to matter.
 pub(crate) async fn write_tests(
     connection: &mut PgConnection,
-    tested: Vec<TestTexts>,
+    tested: Vec<TestMessages>,
 ) -> PgResult<()> {
     let Some(newest) = tested.iter().map(|made| made.at).max() else { return Ok(()) };
     sqlx::query("DELETE FROM test_send WHERE account_id = ANY($1) AND made_at < $2")
         .bind(uuids(tested.iter().map(|made| made.account)))
-        .bind(time(newest.minus(TEST_TEXTS_KEPT)))
+        .bind(time(newest.minus(TEST_MESSAGES_KEPT)))
         .execute(&mut *connection)
         .await?;
     let insert = rows_query!(
-        "INSERT INTO test_send " insert(TestTexts { account, batch, at, count } in &tested) {
+        "INSERT INTO test_send " insert(TestMessages { account, batch, at, count } in &tested) {
             account_id: uuid = uuid(*account),
             batch_id: uuid = uuid(*batch),
             made_at: timestamptz = time(*at),
-            texts: integer = integer(*count),
+            messages: integer = integer(*count),
         }
     );
     insert.execute(connection).await?;

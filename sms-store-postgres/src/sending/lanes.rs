@@ -3,7 +3,7 @@
 use sms_core::sending::plan::SendPlan;
 use sqlx::PgPool;
 
-use super::commit::{Answer, MOST_TEXTS, SendCommitter};
+use super::commit::{Answer, MOST_MESSAGES, SendCommitter};
 use crate::group_commit::{Committer, Lane};
 
 /// The number of concurrent commits. One stages while the other waits for the disk.
@@ -13,7 +13,7 @@ const COMMITTERS: usize = 2;
 #[derive(Clone)]
 pub(crate) struct Sends {
     usual: Lane<SendCommitter>,
-    /// For calls of more than [`MOST_TEXTS`] messages, so that they do not delay the others.
+    /// For calls of more than [`MOST_MESSAGES`] messages, so that they do not delay the others.
     large: Lane<SendCommitter>,
 }
 
@@ -28,8 +28,8 @@ impl Sends {
     }
 
     pub(super) async fn accept(&self, plans: Vec<SendPlan>) -> Vec<Answer> {
-        let texts: usize = plans.iter().map(SendCommitter::weight).sum();
-        let lane = if texts > MOST_TEXTS { &self.large } else { &self.usual };
+        let messages: usize = plans.iter().map(SendCommitter::weight).sum();
+        let lane = if messages > MOST_MESSAGES { &self.large } else { &self.usual };
         let answers = lane.settle(plans).await.into_iter();
         answers.map(|answer| answer.unwrap_or_else(|error| Err(error.into()))).collect()
     }

@@ -11,7 +11,7 @@ use sqlx::PgConnection;
 
 use crate::error::PgResult;
 use crate::link;
-use crate::new_text::insert_queued;
+use crate::new_message::insert_queued;
 use crate::row::uuids;
 
 /// The most rows that one statement writes, so that a large send stays within the statement

@@ -64,7 +64,7 @@ async fn largest_import(rig: &Rig) {
     let quote = handle.quote(request.clone()).await.expect("quoted");
     let sent = handle.send(request).await.expect("sent");
     assert_eq!((quote.recipients, quote.credits), (MAX_ROWS, sent.credits));
-    let last = sent.messages.last().expect("texts");
+    let last = sent.messages.last().expect("messages");
     assert_eq!(last.body.as_str(), format!("First19999 of Town {}: 19999", 19_999 % 97));
     assert!(rig.store().list_delete(account.id, list.id).await.expect("removed"));
 }

@@ -77,8 +77,8 @@ async fn counts(sms: &Sms, account: &Account, id: CampaignId) -> Counts {
 async fn long_list(rig: &Rig, url: &str) {
     let asked = std::env::var("SMS_LAUNCH_CONTACTS").ok().and_then(|text| text.parse().ok());
     let contacts: u64 = asked.unwrap_or(CONTACTS);
-    let texts = contacts - contacts / 100;
-    let account = rig.account(texts + 1_000_000).await;
+    let messages = contacts - contacts / 100;
+    let account = rig.account(messages + 1_000_000).await;
     let list = rig.list(&account).await;
     fill(url, &account, &list, contacts).await;
     let sms = service(rig).await;
@@ -103,23 +103,23 @@ async fn long_list(rig: &Rig, url: &str) {
     };
     let (campaign, sent): (Campaign, u64) = futures_util::future::join(launch, others).await;
     let launch = campaign.launch.clone().expect("launched");
-    assert_eq!((launch.recipients, launch.rejected), (texts, contacts / 100));
-    assert_eq!(launch.credits.get(), texts);
+    assert_eq!((launch.recipients, launch.rejected), (messages, contacts / 100));
+    assert_eq!(launch.credits.get(), messages);
     let balance = handle.get().await.expect("read").balance.get();
     assert_eq!(balance, 1_000_000 - sent);
     let known = queue_as_planned_for(url).await;
-    assert!(known >= texts / 10 * 9, "the planner expects {known} rows in the queue");
+    assert!(known >= messages / 10 * 9, "the planner expects {known} rows in the queue");
     // Some are handed over; the others are cancelled.
     let done = sms.dispatch_due(500).await.expect("dispatched");
     assert!(done.sent <= 500 && done.sent > 0);
     let left = counts(&sms, &account, campaign.id).await.of(MessageStatus::Sent);
     let cancelled = handle.campaign_cancel(campaign.id).await.expect("cancelled");
-    assert_eq!(cancelled.messages, texts - left);
+    assert_eq!(cancelled.messages, messages - left);
     assert_eq!(cancelled.campaign.status(rig.now()), CampaignStatus::Cancelled);
     let after = counts(&sms, &account, campaign.id).await;
-    assert_eq!((after.of(MessageStatus::Cancelled), after.total()), (texts - left, texts));
+    assert_eq!((after.of(MessageStatus::Cancelled), after.total()), (messages - left, messages));
     let balance = handle.get().await.expect("read").balance.get();
-    assert_eq!(balance, 1_000_000 + texts - sent - left);
+    assert_eq!(balance, 1_000_000 + messages - sent - left);
     while sms.tidy(1_000).await.expect("tidied") > 0 {}
     assert_eq!(counts(&sms, &account, campaign.id).await, after);
 }

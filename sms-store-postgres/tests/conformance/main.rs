@@ -11,7 +11,7 @@ mod plans;
 mod postgres;
 mod schema;
 mod search;
-mod sent_part;
+mod sent_segment;
 
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
@@ -154,7 +154,7 @@ fn main() -> ExitCode {
         number::TESTS,
         postgres::TESTS,
         schema::TESTS,
-        sent_part::TESTS,
+        sent_segment::TESTS,
     ];
     let own = own.into_iter().flatten();
     let here = own.map(|(name, act)| {

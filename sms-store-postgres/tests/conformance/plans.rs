@@ -34,7 +34,7 @@ const LARGE: [&str; 23] = [
     "opt_out",
     "idempotency_key",
     "follow_up",
-    "last_texted",
+    "last_contacted",
     "link",
     "unrouted",
     "account",
@@ -44,8 +44,8 @@ const LARGE: [&str; 23] = [
     "conversation",
     "inbox",
     "keyword",
-    "inbound_part",
-    "sent_part",
+    "inbound_segment",
+    "sent_segment",
     "statistic",
 ];
 

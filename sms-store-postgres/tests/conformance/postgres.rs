@@ -25,7 +25,7 @@ pub(crate) type Act = for<'a> fn(&'a Rig, &'a str) -> BoxFuture<'a, ()>;
 /// The tests by name.
 pub(crate) const TESTS: &[(&str, Act)] = &[
     ("receipt::an_invalid_row_delays_no_other_receipt", |rig, url| {
-        Box::pin(bad_text_among_receipts(rig, url))
+        Box::pin(bad_message_among_receipts(rig, url))
     }),
     ("receipt::receipts_that_wait_for_a_commit_share_the_next_one", |rig, url| {
         Box::pin(receipts_share_a_commit(rig, url))
@@ -114,7 +114,7 @@ async fn tidy(rig: &Rig) -> usize {
     }
 }
 
-async fn bad_text_among_receipts(rig: &Rig, url: &str) {
+async fn bad_message_among_receipts(rig: &Rig, url: &str) {
     let account = rig.account(10).await;
     let sent = rig.send(&account, &request(1..=5)).await;
     rig.leave_all().await;
@@ -181,8 +181,8 @@ async fn large_sends_hold_up_nobody(rig: &Rig, url: &str) {
     blocker.let_go().await;
     for answers in join_all(waiting).await {
         let answers = answers.expect("it finishes in time");
-        let texts = answers.into_iter().map(|sent| sent.expect("accepted").messages.len());
-        assert_eq!(texts.sum::<usize>(), 6_000);
+        let messages = answers.into_iter().map(|sent| sent.expect("accepted").messages.len());
+        assert_eq!(messages.sum::<usize>(), 6_000);
     }
 }
 

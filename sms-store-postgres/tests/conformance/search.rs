@@ -27,7 +27,7 @@ fn id_at(millis: i64) -> MessageId {
     MessageId::from_u128(MessageId::first_at(Timestamp::from_millis(millis)).as_u128() + 7)
 }
 
-fn texts(range: std::ops::Range<u32>, name: &str) -> Vec<Text> {
+fn messages(range: std::ops::Range<u32>, name: &str) -> Vec<Text> {
     let text = |n: u32| {
         let word = WORDS[(n as usize * 7 / 3) % WORDS.len()];
         let status =
@@ -40,7 +40,7 @@ fn texts(range: std::ops::Range<u32>, name: &str) -> Vec<Text> {
     range.map(text).collect()
 }
 
-async fn write(connection: &mut PgConnection, account: AccountId, texts: &[Text]) {
+async fn write(connection: &mut PgConnection, account: AccountId, messages: &[Text]) {
     let direction =
         |text: &Text| if text.status == MessageStatus::Received { "inbound" } else { "outbound" };
     sqlx::query(
@@ -53,10 +53,10 @@ async fn write(connection: &mut PgConnection, account: AccountId, texts: &[Text]
               AS new (id, direction, status, body)",
     )
     .bind(Uuid::from_u128(account.as_u128()))
-    .bind(texts.iter().map(|text| Uuid::from_u128(text.id.as_u128())).collect::<Vec<_>>())
-    .bind(texts.iter().map(direction).collect::<Vec<_>>())
-    .bind(texts.iter().map(|text| text.status.as_str()).collect::<Vec<_>>())
-    .bind(texts.iter().map(|text| text.body.as_str()).collect::<Vec<_>>())
+    .bind(messages.iter().map(|text| Uuid::from_u128(text.id.as_u128())).collect::<Vec<_>>())
+    .bind(messages.iter().map(direction).collect::<Vec<_>>())
+    .bind(messages.iter().map(|text| text.status.as_str()).collect::<Vec<_>>())
+    .bind(messages.iter().map(|text| text.body.as_str()).collect::<Vec<_>>())
     .execute(connection)
     .await
     .expect("the messages are written");
@@ -90,9 +90,9 @@ pub(crate) async fn searches_among_many_messages_find_every_match(own: Own) {
     let Own { store, url, .. } = own;
     let mut connection = PgConnection::connect(&url).await.expect("the server answers");
     let (busy, quiet) = (rig.account(1).await.id, rig.account(1).await.id);
-    let mut all = texts(0..4_000, "Busy");
+    let mut all = messages(0..4_000, "Busy");
     write(&mut connection, busy, &all).await;
-    write(&mut connection, quiet, &texts(10_000..10_500, "Quiet")).await;
+    write(&mut connection, quiet, &messages(10_000..10_500, "Quiet")).await;
     // In portions, so that preparation of an account resumes.
     let settled = Timestamp::from_millis(START + 3_900);
     while store.search_prepare(settled, 1_700).await.expect("prepared") > 0 {}
@@ -108,7 +108,7 @@ pub(crate) async fn searches_among_many_messages_find_every_match(own: Own) {
         [(Uuid::from_u128(busy.as_u128()), 3_400)],
         "two portions are in spans; what is left is too little"
     );
-    let newer = texts(4_000..5_500, "Busy");
+    let newer = messages(4_000..5_500, "Busy");
     write(&mut connection, busy, &newer).await;
     all.extend(newer);
 

@@ -10,7 +10,8 @@ use sms_core::Sms;
 use sms_core::account::Mode;
 use sms_core::ids::AccountId;
 use sms_core::route::{
-    Fitness, HandOver, HandOvers, OutboundText, Route, RouteKind, RouteName, RouteSink, all_at_once,
+    Fitness, HandOver, HandOvers, OutboundMessage, Route, RouteKind, RouteName, RouteSink,
+    all_at_once,
 };
 use sms_core::sending::request::SendRequest;
 use sms_core::service::SmsBuilder;
@@ -21,10 +22,10 @@ use tokio::sync::{Notify, Semaphore};
 
 use crate::{TIME_TO_STOP, until};
 
-/// So many texts in hand are enough for a network.
+/// So many messages in hand are enough for a network.
 const ENOUGH: usize = 250;
 
-/// A network that says nothing of its texts before it is closed.
+/// A network that says nothing of its messages before it is closed.
 #[derive(Debug)]
 struct Network {
     name: RouteName,
@@ -50,7 +51,7 @@ impl Network {
     }
 
     async fn until_in_hand(&self, count: usize) {
-        let what = format!("{count} texts at {}", self.name);
+        let what = format!("{count} messages at {}", self.name);
         until(&what, async || (self.in_hand.load(Ordering::SeqCst) >= count).then_some(())).await;
     }
 }
@@ -76,14 +77,14 @@ impl Route for Network {
 
     fn hand_over<'a>(
         &'a self,
-        texts: &'a [OutboundText],
+        messages: &'a [OutboundMessage],
         _sink: &'a dyn RouteSink,
     ) -> HandOvers<'a> {
-        self.in_hand.fetch_add(texts.len(), Ordering::SeqCst);
+        self.in_hand.fetch_add(messages.len(), Ordering::SeqCst);
         all_at_once(async move {
             self.answers.acquire().await.unwrap().forget();
             self.step("answered");
-            vec![HandOver::TryLater { detail: "closed".to_owned() }; texts.len()]
+            vec![HandOver::TryLater { detail: "closed".to_owned() }; messages.len()]
         })
     }
 
@@ -124,7 +125,7 @@ impl Service {
         self.workers = Some(Workers::start(&self.sms, WorkerOptions::new()));
     }
 
-    /// An account whose texts go by this route.
+    /// An account whose messages go by this route.
     async fn account(&self, number: &str, route: &str) -> AccountId {
         let operator = self.sms.operator();
         let account = operator.account_create(NewAccountInput::active("x", 10_000)).await.unwrap();
@@ -203,12 +204,12 @@ impl Route for FullAtFirst {
 
     fn hand_over<'a>(
         &'a self,
-        texts: &'a [OutboundText],
+        messages: &'a [OutboundMessage],
         _sink: &'a dyn RouteSink,
     ) -> HandOvers<'a> {
         all_at_once(async move {
             self.carried.notify_one();
-            vec![HandOver::Taken { simulated: Vec::new() }; texts.len()]
+            vec![HandOver::Taken { simulated: Vec::new() }; messages.len()]
         })
     }
 
@@ -224,9 +225,9 @@ impl Route for FullAtFirst {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_route_that_was_full_gets_texts_as_soon_as_it_has_room() {
-    // Room may be there again at any moment: while a claim is made that still leaves the texts, or
-    // just before somebody begins to wait for it.
+async fn a_route_that_was_full_gets_messages_as_soon_as_it_has_room() {
+    // Room may be there again at any moment: while a claim is made that still leaves the messages,
+    // or just before somebody begins to wait for it.
     for asks in 0..=24 {
         let route = Arc::new(FullAtFirst {
             name: RouteName::new("main"),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use sms_core::Sms;
-use sms_core::route::{HandOvers, OutboundText, Route, RouteKind, RouteName, RouteSink};
+use sms_core::route::{HandOvers, OutboundMessage, Route, RouteKind, RouteName, RouteSink};
 use sms_store_memory::MemoryStore;
 use sms_workers::{Loop, StopFailed, WorkerOptions, WorkerPanicked, Workers};
 use tokio::time::{Instant, sleep, timeout};
@@ -70,10 +70,10 @@ impl Route for Line {
 
     fn hand_over<'a>(
         &'a self,
-        texts: &'a [OutboundText],
+        messages: &'a [OutboundMessage],
         _sink: &'a dyn RouteSink,
     ) -> HandOvers<'a> {
-        panic!("{} messages", texts.len());
+        panic!("{} messages", messages.len());
     }
 
     async fn run(&self, _sink: Arc<dyn RouteSink>) {

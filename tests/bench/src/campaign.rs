@@ -53,11 +53,11 @@ pub(crate) async fn alone(database: Option<String>, contacts: usize) -> Result<(
     let handle = sms.account(account, Mode::Live);
     let list = ListInput::new("All");
     let list = handle.list_create(list).await?.id;
-    let row = |what: &str, texts: usize, started: Instant| {
+    let row = |what: &str, messages: usize, started: Instant| {
         let took = started.elapsed().as_secs_f64();
         let pid = std::process::id();
         let note = format!("{took:.1} s; process {:.0} MiB at most", peak_memory(pid));
-        print(&Row::new(format!("{what}, {contacts}, {on}"), texts as f64 / took).note(note));
+        print(&Row::new(format!("{what}, {contacts}, {on}"), messages as f64 / took).note(note));
         forget_peak_memory();
     };
     let started = Instant::now();
@@ -75,13 +75,15 @@ pub(crate) async fn alone(database: Option<String>, contacts: usize) -> Result<(
     let options = LaunchOptions::default().schedule_at(later(&sms)).ignore_quiet_hours();
     let started = Instant::now();
     let launched = handle.campaign_launch(draft.id, options).await?;
-    let texts = launched.campaign.launch.map_or(0, |launch| launch.recipients);
-    row("texts/s of a campaign launched", usize::try_from(texts)?, started);
+    let messages = launched.campaign.launch.map_or(0, |launch| launch.recipients);
+    row("messages/s of a campaign launched", usize::try_from(messages)?, started);
     let started = Instant::now();
     let cancelled = handle.campaign_cancel(draft.id).await?.messages;
-    row("texts/s of it cancelled and refunded", usize::try_from(cancelled)?, started);
-    if cancelled != texts || usize::try_from(texts)? != contacts {
-        return Err(format!("{cancelled} of {texts} texts cancelled, {contacts} contacts").into());
+    row("messages/s of it cancelled and refunded", usize::try_from(cancelled)?, started);
+    if cancelled != messages || usize::try_from(messages)? != contacts {
+        return Err(
+            format!("{cancelled} of {messages} messages cancelled, {contacts} contacts").into()
+        );
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! Texts claimed, handed over and recorded a second, with a network that takes everything at once.
+//! Messages claimed, handed over and recorded a second, with a network that takes everything at
+//! once.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -39,7 +40,7 @@ pub(crate) async fn claims_and_outcomes(postgres: &Postgres) -> Result<(), Faile
             sent += worker.await??;
         }
         let per_second = sent as f64 / started.elapsed().as_secs_f64();
-        print(&Row::new(format!("texts claimed and recorded, {workers} workers"), per_second));
+        print(&Row::new(format!("messages claimed and recorded, {workers} workers"), per_second));
     }
     Ok(())
 }

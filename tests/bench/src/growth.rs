@@ -1,5 +1,5 @@
-//! What grows with the texts that are there: the same work among ten thousand, a hundred thousand
-//! and a million of one account.
+//! What grows with the messages that are there: the same work among ten thousand, a hundred
+//! thousand and a million of one account.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ use crate::table::{Limit, Row, print};
 use crate::taker::Taker;
 
 const SIZES: [usize; 3] = [10_000, 100_000, 1_000_000];
-/// Texts that leave and are reported at each size.
+/// Messages that leave and are reported at each size.
 const LEAVING: usize = 5_000;
 /// Receipts that come at the same time.
 const AT_ONCE: usize = 64;
@@ -31,8 +31,8 @@ const AT_ONCE: usize = 64;
 /// One figure each, in the order of [`WHAT`].
 type Figures = [f64; 4];
 const WHAT: [&str; 4] = [
-    "texts/s sent one by one, library, 32 callers",
-    "texts/s claimed and recorded, 1 worker",
+    "messages/s sent one by one, library, 32 callers",
+    "messages/s claimed and recorded, 1 worker",
     "receipts/s recorded, 64 at a time",
     "µs of the newest page",
 ];
@@ -84,7 +84,7 @@ fn show(on: &str, sizes: &[usize], figures: &[Figures]) {
     }
 }
 
-/// Sends to a thousand numbers, for later where that is said; the texts.
+/// Sends to a thousand numbers, for later where that is said; the messages.
 async fn send(
     sms: &Sms,
     account: AccountId,
@@ -111,10 +111,10 @@ async fn measure(
     let started = Instant::now();
     while sms.dispatch_due(500).await?.claimed > 0 {}
     let claimed = leaving.len() as f64 / started.elapsed().as_secs_f64();
-    let texts = leaving.len();
+    let messages = leaving.len();
     let started = Instant::now();
     let mut reporting: JoinSet<Result<(), Failed>> = JoinSet::new();
-    for part in leaving.chunks(texts.div_ceil(AT_ONCE)) {
+    for part in leaving.chunks(messages.div_ceil(AT_ONCE)) {
         let (sink, part) = (sms.sink(), part.to_vec());
         reporting.spawn(async move {
             for message in part {
@@ -126,7 +126,7 @@ async fn measure(
     while let Some(done) = reporting.join_next().await {
         done??;
     }
-    let reported = texts as f64 / started.elapsed().as_secs_f64();
+    let reported = messages as f64 / started.elapsed().as_secs_f64();
     let handle = sms.account(account, Mode::Live);
     let page = median(&handle, &MessageFilter::default(), PageRequest::default()).await?;
     Ok([sent, claimed, reported, page])

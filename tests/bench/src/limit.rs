@@ -51,9 +51,9 @@ pub(crate) async fn one_row_commits(
     Ok(Limit { name, figure: figure.parse()? })
 }
 
-/// Texts a second of a raw COPY: the rows that texts left in a database, copied into tables of the
-/// same columns, checks and indexes.
-pub(crate) async fn copy_of_the_same_rows(url: &str, texts: usize) -> Result<Limit, Failed> {
+/// Messages a second of a raw COPY: the rows that messages left in a database, copied into tables
+/// of the same columns, checks and indexes.
+pub(crate) async fn copy_of_the_same_rows(url: &str, messages: usize) -> Result<Limit, Failed> {
     let mut connection = PgConnection::connect(url).await?;
     let mut took = Duration::ZERO;
     for table in ["message", "queue", "ledger_entry"] {
@@ -70,7 +70,7 @@ pub(crate) async fn copy_of_the_same_rows(url: &str, texts: usize) -> Result<Lim
         fs::remove_file(file)?;
     }
     connection.close().await?;
-    let figure = texts as f64 / took.as_secs_f64();
+    let figure = messages as f64 / took.as_secs_f64();
     Ok(Limit { name: "COPY of the same rows", figure })
 }
 

@@ -49,9 +49,9 @@ struct Cli {
     /// Seconds of each measurement
     #[arg(long, default_value_t = 5)]
     seconds: u64,
-    /// Texts of the account whose pages, and among whose texts other work, are measured
+    /// Messages of the account whose pages, and among whose messages other work, are measured
     #[arg(long, default_value_t = 1_000_000)]
-    texts: usize,
+    messages: usize,
     /// Contacts of the campaign
     #[arg(long, default_value_t = 1_000_000)]
     contacts: usize,
@@ -144,7 +144,7 @@ async fn measure(cli: &Cli) -> Result<(), Failed> {
         dispatch::claims_and_outcomes(&postgres).await?;
     }
     if wanted(Name::Pages) {
-        page::pages(&postgres, cli.texts).await?;
+        page::pages(&postgres, cli.messages).await?;
     }
     if wanted(Name::Webhooks) {
         webhook::deliveries(&postgres).await?;
@@ -153,10 +153,10 @@ async fn measure(cli: &Cli) -> Result<(), Failed> {
         campaign::both_stores(&postgres, cli.contacts).await?;
     }
     if wanted(Name::Growth) {
-        growth::growth(&postgres, cli.texts, during / 2).await?;
+        growth::growth(&postgres, cli.messages, during / 2).await?;
     }
     if cli.only.contains(&Name::Search) {
-        search::search(&postgres, cli.texts.min(search::MOST)).await?;
+        search::search(&postgres, cli.messages.min(search::MOST)).await?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Texts accepted a second over HTTP on the store in memory, beside a handler that does nothing.
+//! Messages accepted a second over HTTP on the store in memory, beside a handler that does nothing.
 
 use std::time::Duration;
 
@@ -18,8 +18,8 @@ pub(crate) async fn singles_and_bulk(during: Duration) -> Result<(), Failed> {
     let server = Server::on_memory().await?;
     let key = key(&server).await?;
     let later = sms_core::clock::Clock::now(&sms_core::clock::SystemClock).plus(LATER);
-    for (texts, connections) in [(1, 32), (1_000, 4)] {
-        let to: Vec<String> = drama_numbers().into_iter().take(texts).collect();
+    for (messages, connections) in [(1, 32), (1_000, 4)] {
+        let to: Vec<String> = drama_numbers().into_iter().take(messages).collect();
         let body = json!({ "to": to, "body": "A text of the measurement",
                            "schedule_at": later.to_string() });
         let ask = post("/api/v1/messages", &key, &body.to_string());
@@ -42,12 +42,12 @@ pub(crate) async fn singles_and_bulk(during: Duration) -> Result<(), Failed> {
         p99.sort_unstable();
         let middle = TURNS as usize / 2;
         let what = format!(
-            "requests/s of {texts} texts each, HTTP, memory store, {connections} connections"
+            "requests/s of {messages} messages each, HTTP, memory store, {connections} connections"
         );
         let row = turns.row(what, "requests/s of a bare poem handler");
         let note = format!(
-            "{:.0} texts/s; answers of {} bytes; p50 {:.1} ms, p99 {:.1} ms",
-            row.ours * texts as f64,
+            "{:.0} messages/s; answers of {} bytes; p50 {:.1} ms, p99 {:.1} ms",
+            row.ours * messages as f64,
             answer.body.len(),
             p50[middle].as_secs_f64() * 1e3,
             p99[middle].as_secs_f64() * 1e3,

@@ -1,4 +1,4 @@
-//! How long a page takes when there are more texts.
+//! How long a page takes when there are more messages.
 
 use std::time::{Duration, Instant};
 
@@ -15,10 +15,10 @@ use crate::stock::{Stock, stock};
 use crate::table::{Limit, Row, print};
 
 const REPEATS: usize = 200;
-/// How many texts are prepared for searches at a time.
+/// How many messages are prepared for searches at a time.
 const PREPARED: usize = 10_000;
 
-/// Median microseconds of pages at ten thousand and at a million texts of one account.
+/// Median microseconds of pages at ten thousand and at a million messages of one account.
 pub(crate) async fn pages(postgres: &Postgres, many: usize) -> Result<(), Failed> {
     postgres.create_database("pages").await;
     let url = postgres.url("pages");
@@ -34,7 +34,7 @@ pub(crate) async fn pages(postgres: &Postgres, many: usize) -> Result<(), Failed
     Ok(())
 }
 
-/// Writes texts as they are a while after they were sent, one in a hundred failed, and lets the
+/// Writes messages as they are a while after they were sent, one in a hundred failed, and lets the
 /// worker prepare searches among them.
 pub(crate) async fn fill(url: &str, stock: &Stock, from: usize, to: usize) -> Result<(), Failed> {
     let mut connection = PgConnection::connect(url).await?;

@@ -52,7 +52,7 @@ pub(crate) fn planning(during: Duration) -> Result<(), Failed> {
     let each = made.messages.len() as f64;
     let ours = || drop(black_box(planned()));
     let turns = by_turns(during, each, ours, || drop(black_box(made.messages.clone())));
-    let what = "texts/s planned, 1,000 recipients, numbers read from text";
-    print(&turns.row(what, "texts/s of the plan copied"));
+    let what = "messages/s planned, 1,000 recipients, numbers read from text";
+    print(&turns.row(what, "messages/s of the plan copied"));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Texts accepted a second.
+//! Messages accepted a second.
 
 use std::time::{Duration, Instant};
 
@@ -62,20 +62,20 @@ pub(crate) async fn end_to_end(
     let server = Server::start(&url).await?;
     let started = Instant::now();
     let (driven, note) = http(postgres, &server, &stock, "", during).await?;
-    let what = "the same, while texts leave and come to their receipts, accepted";
+    let what = "the same, while messages leave and come to their receipts, accepted";
     print(&Row::new(what, driven.per_second()).beside(limit).note(note));
-    let texts = i64::try_from(driven.answered)?;
+    let messages = i64::try_from(driven.answered)?;
     loop {
         let left: i64 = sqlx::query_scalar(
             "SELECT count(*) FROM message WHERE status IN ('sent', 'delivered', 'undelivered')",
         )
         .fetch_one(&stock.pool)
         .await?;
-        if left >= texts {
+        if left >= messages {
             break;
         }
         if started.elapsed() > during * 20 {
-            return Err(format!("{left} of {texts} texts left").into());
+            return Err(format!("{left} of {messages} messages left").into());
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -98,24 +98,24 @@ pub(crate) async fn bulk(postgres: &Postgres, during: Duration) -> Result<(), Fa
         request.to = drama_numbers();
         request.schedule_at = Some(later(&stock.sms));
         callers.spawn(async move {
-            let mut texts = 0;
+            let mut messages = 0;
             while Instant::now() < until {
-                texts += handle.send(request.clone()).await?.messages.len();
+                messages += handle.send(request.clone()).await?.messages.len();
             }
-            Ok(texts)
+            Ok(messages)
         });
     }
-    let mut texts = 0;
+    let mut messages = 0;
     while let Some(done) = callers.join_next().await {
-        texts += done??;
+        messages += done??;
     }
-    let per_second = texts as f64 / started.elapsed().as_secs_f64();
-    let limit = copy_of_the_same_rows(&url, texts).await?;
-    print(&Row::new("texts in sends of 1,000, library, 4 callers", per_second).beside(&limit));
+    let per_second = messages as f64 / started.elapsed().as_secs_f64();
+    let limit = copy_of_the_same_rows(&url, messages).await?;
+    print(&Row::new("messages in sends of 1,000, library, 4 callers", per_second).beside(&limit));
     Ok(())
 }
 
-/// Texts sent one by one in a second, by as many callers as there are connections otherwise.
+/// Messages sent one by one in a second, by as many callers as there are connections otherwise.
 pub(crate) async fn library(
     sms: &Sms,
     accounts: &[(AccountId, String)],

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use sms_core::route::{
-    HandOver, HandOvers, OutboundText, Route, RouteKind, RouteName, RouteSink, all_at_once,
+    HandOver, HandOvers, OutboundMessage, Route, RouteKind, RouteName, RouteSink, all_at_once,
 };
 
 /// Takes everything at once and brings nothing back.
@@ -29,10 +29,10 @@ impl Route for Taker {
 
     fn hand_over<'a>(
         &'a self,
-        texts: &'a [OutboundText],
+        messages: &'a [OutboundMessage],
         _sink: &'a dyn RouteSink,
     ) -> HandOvers<'a> {
-        all_at_once(async move { vec![HandOver::Taken { simulated: Vec::new() }; texts.len()] })
+        all_at_once(async move { vec![HandOver::Taken { simulated: Vec::new() }; messages.len()] })
     }
 
     async fn run(&self, _sink: Arc<dyn RouteSink>) {}

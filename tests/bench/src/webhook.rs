@@ -76,7 +76,7 @@ fn builder() -> Result<reqwest::ClientBuilder, Failed> {
     Ok(builder.no_proxy().http1_only())
 }
 
-/// Sends texts, each of which raises an event.
+/// Sends messages, each of which raises an event.
 async fn raise(sms: &Sms, account: AccountId) -> Result<(), Failed> {
     for _ in 0..DELIVERIES / 1_000 {
         let mut request = SendRequest::new("A text of the measurement");

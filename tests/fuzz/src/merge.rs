@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::thread_local;
 
 use futures_executor::block_on;

@@ -12,16 +12,16 @@ use sms_core::account::Mode;
 use sms_core::ids::MessageId;
 use sms_core::message::Body;
 use sms_core::phone::E164;
-use sms_core::route::{OutboundText, RouteName};
+use sms_core::route::{OutboundMessage, RouteName};
 use sms_core::sending::SendRequest;
 use sms_core::sending::recipients::RejectionReason;
 use sms_core::service::AccountHandle;
 use sms_core::text::{self, Encoding, ShortText, check_length, gsm7, is_blank, measure, split};
 use sms_core::time::Timestamp;
 use sms_smpp::coding::Septets;
-use sms_smpp::incoming::{Incoming, TextFor};
+use sms_smpp::incoming::{Incoming, MessageFor};
 use sms_smpp::pdu::{self, Pdu, ShortMessage};
-use sms_smpp::submit::{LongTexts, Style, submits};
+use sms_smpp::submit::{LongMessages, Style, submits};
 
 use crate::merge::filled;
 use crate::width::widths;
@@ -127,7 +127,7 @@ fn number(digits: u64) -> E164 {
 fn carried_whole(text: &str) {
     let now = Timestamp::from_millis(0);
     let measured = measure(text);
-    let outbound = OutboundText {
+    let outbound = OutboundMessage {
         message: MessageId::from_u128(1),
         to: number(447_700_900_123),
         from: number(447_700_900_000),
@@ -141,9 +141,11 @@ fn carried_whole(text: &str) {
         expires_at: now,
     };
     for septets in [Septets::Unpacked, Septets::Packed] {
-        for long_texts in [LongTexts::Udh8, LongTexts::Udh16, LongTexts::Sar, LongTexts::Payload] {
-            let units = submits(&outbound, Style { long_texts, septets }, 0xBEEF, now);
-            let is_cut = measured.segments.get() > 1 && long_texts != LongTexts::Payload;
+        let styles =
+            [LongMessages::Udh8, LongMessages::Udh16, LongMessages::Sar, LongMessages::Payload];
+        for long_messages in styles {
+            let units = submits(&outbound, Style { long_messages, septets }, 0xBEEF, now);
+            let is_cut = measured.segments.get() > 1 && long_messages != LongMessages::Payload;
             let count = if is_cut { measured.segments.get() as usize } else { 1 };
             assert_eq!(units.len(), count, "as many as were charged");
             let mut whole = String::new();
@@ -151,21 +153,21 @@ fn carried_whole(text: &str) {
                 let part = delivered(&unit, septets);
                 let told = part.place.map(|place| (usize::from(place.total), place.number));
                 let place = is_cut.then(|| (count, u8::try_from(index + 1).unwrap_or_default()));
-                assert_eq!(told, place, "{long_texts:?}");
+                assert_eq!(told, place, "{long_messages:?}");
                 whole.push_str(&part.words);
             }
             if septets == Septets::Unpacked {
-                assert_eq!(whole, text, "{long_texts:?}");
+                assert_eq!(whole, text, "{long_messages:?}");
             } else {
                 // Packed, an `@` at the very end of a part cannot be told from spare bits.
-                assert_eq!(whole.replace('@', ""), text.replace('@', ""), "{long_texts:?}");
+                assert_eq!(whole.replace('@', ""), text.replace('@', ""), "{long_messages:?}");
             }
         }
     }
 }
 
 /// The unit written, read again, and taken in as though it had come to us.
-fn delivered(unit: &ShortMessage, septets: Septets) -> TextFor {
+fn delivered(unit: &ShortMessage, septets: Septets) -> MessageFor {
     assert!(unit.short_message.len() <= 254);
     let mut octets = BytesMut::new();
     pdu::write(&Pdu::request(1, pdu::Body::DeliverSm(Box::new(unit.clone()))), &mut octets);

@@ -16,7 +16,7 @@ use sms_core::account::Mode;
 use sms_core::contact::ContactInput;
 use sms_core::contact::custom::CustomValue;
 use sms_core::list::ListInput;
-use sms_core::message::{Body, MessageFilter};
+use sms_core::message::MessageFilter;
 use sms_core::page::{Limit, PageRequest};
 use sms_core::prelude::Sms;
 use sms_core::service::AccountHandle;
@@ -52,9 +52,9 @@ pub fn check(input: &[u8]) {
     });
 }
 
-/// How often a service is used: its texts are kept.
+/// How often a service is used: its messages are kept.
 const MOST_USES: u32 = 2_000;
-/// Enough for some texts, and soon too little.
+/// Enough for some messages, and soon too little.
 const CREDITS: u32 = 40;
 
 thread_local! {
@@ -92,8 +92,7 @@ impl Stage {
     async fn visitor(&self) -> Visitor {
         let account = service::account(&self.sms, CREDITS).await;
         let operator = self.sms.operator();
-        let made =
-            operator.api_key_create(account.id(), Mode::Live, None).await.expect("a key");
+        let made = operator.api_key_create(account.id(), Mode::Live, None).await.expect("a key");
         let list = ListInput::new("Guests");
         let list = account.list_create(list).await.expect("a list").id;
         let rows = ["07700 900101", "07700 900102", "07700 900103"].map(|number| {
@@ -200,24 +199,24 @@ impl Visitor {
         self.account.get().await.expect("the account").balance.get()
     }
 
-    async fn texts(&self) -> usize {
+    async fn messages(&self) -> usize {
         let page = PageRequest { limit: Limit::EXPORT, after: None };
-        let texts = self.account.message_list(&MessageFilter::default(), page).await;
-        texts.expect("the texts").items.len()
+        let messages = self.account.message_list(&MessageFilter::default(), page).await;
+        messages.expect("the messages").items.len()
     }
 
     /// A quote takes nothing; the send then takes what was quoted, or nothing if it is refused;
     /// sent again, it is answered again and takes nothing.
     async fn send(&self, body: Vec<u8>) {
         let quote = self.ask("/messages/quote", &body).await;
-        assert_eq!((self.balance().await, self.texts().await), (CREDITS.into(), 0));
+        assert_eq!((self.balance().await, self.messages().await), (CREDITS.into(), 0));
         let sent = self.ask("/messages", &body).await;
         if quote.status != 200 {
             assert_eq!(sent.status, quote.status, "{} {}", sent.json, quote.json);
             assert_eq!(sent.json["error"], quote.json["error"]);
         }
         if sent.status != 201 {
-            assert_eq!((self.balance().await, self.texts().await), (CREDITS.into(), 0));
+            assert_eq!((self.balance().await, self.messages().await), (CREDITS.into(), 0));
             let too_much = quote.status == 200 && quote.number("/data/credits") > CREDITS.into();
             assert_eq!(sent.status == 402, too_much, "{}", sent.json);
             assert!(quote.status != 200 || too_much, "{}", sent.json);
@@ -228,30 +227,30 @@ impl Visitor {
         assert_eq!(sent.number("/meta/credits"), taken);
         assert_eq!(quote.number("/data/credits"), taken, "{} {}", quote.json, sent.json);
         assert_eq!(sent.json["data"]["rejected"], quote.json["data"]["rejected"]);
-        let texts = sent.array("/data/messages");
-        assert_eq!(texts.len() as u64, quote.number("/data/recipients"));
-        assert_eq!(texts.len(), self.texts().await);
-        for text in texts {
+        let messages = sent.array("/data/messages");
+        assert_eq!(messages.len() as u64, quote.number("/data/recipients"));
+        assert_eq!(messages.len(), self.messages().await);
+        for text in messages {
             let words = text["body"].as_str().expect("its words");
             assert_eq!(text["segments"].as_u64(), Some(split(words).len() as u64));
             assert_eq!(text["credits"], text["segments"]);
             assert_ne!(text["to"], "+447700900102", "who has opted out gets nothing");
         }
-        let in_all: u64 = texts.iter().filter_map(|text| text["credits"].as_u64()).sum();
+        let in_all: u64 = messages.iter().filter_map(|text| text["credits"].as_u64()).sum();
         assert_eq!(in_all, taken);
         let again = self.ask("/messages", &body).await;
         assert_eq!(again.status, 200, "{}", again.json);
         assert_eq!(again.json["data"], sent.json["data"]);
         assert_eq!(again.json["meta"]["replayed"], true);
         assert_eq!(u64::from(CREDITS) - self.balance().await, taken);
-        assert_eq!(self.texts().await, texts.len());
+        assert_eq!(self.messages().await, messages.len());
     }
 
     /// A draft costs nothing; its launch takes what it says, or nothing if it is refused. The same
     /// bytes are the launch's options too.
     async fn campaign(&self, body: Vec<u8>) {
         let draft = self.ask("/campaigns", &body).await;
-        assert_eq!((self.balance().await, self.texts().await), (CREDITS.into(), 0));
+        assert_eq!((self.balance().await, self.messages().await), (CREDITS.into(), 0));
         if draft.status != 201 {
             return;
         }
@@ -259,11 +258,11 @@ impl Visitor {
         let launched = self.ask(&format!("/campaigns/{id}/send"), &body).await;
         let taken = u64::from(CREDITS) - self.balance().await;
         if launched.status != 200 {
-            assert_eq!((taken, self.texts().await), (0, 0));
+            assert_eq!((taken, self.messages().await), (0, 0));
             return;
         }
         assert_eq!(launched.number("/data/credits"), taken);
-        assert_eq!(launched.number("/data/recipients"), self.texts().await as u64);
+        assert_eq!(launched.number("/data/recipients"), self.messages().await as u64);
         let again = self.ask(&format!("/campaigns/{id}/send"), b"").await;
         assert_eq!(again.status, 409, "{}", again.json);
         assert_eq!(u64::from(CREDITS) - self.balance().await, taken);
@@ -273,7 +272,7 @@ impl Visitor {
     async fn import(&self, body: Vec<u8>) {
         let before = self.contacts().await;
         let imported = self.ask("/contacts/import", &body).await;
-        assert_eq!((self.balance().await, self.texts().await), (CREDITS.into(), 0));
+        assert_eq!((self.balance().await, self.messages().await), (CREDITS.into(), 0));
         if imported.status != 200 {
             assert_eq!(self.contacts().await, before, "{}", imported.json);
             return;

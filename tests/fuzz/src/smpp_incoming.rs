@@ -7,7 +7,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use sms_core::phone::{E164, parse_any};
 use sms_smpp::address::Address;
 use sms_smpp::coding::{Coding, Septets};
-use sms_smpp::incoming::{Incoming, TextFor, Useless};
+use sms_smpp::incoming::{Incoming, MessageFor, Useless};
 use sms_smpp::joining::{Place, user_data};
 use sms_smpp::pdu::{self, Body, CommandId, ShortMessage, Tag, Tlvs};
 use sms_smpp::report::{IdForm, Report, State};
@@ -194,7 +194,7 @@ fn places_can_be(message: &ShortMessage) {
     }
 }
 
-fn words(message: &ShortMessage, septets: Septets, text: &TextFor) {
+fn words(message: &ShortMessage, septets: Septets, text: &MessageFor) {
     assert!(!is_marked(message));
     assert!(message.source.to_number() == Some(text.from));
     assert!(message.destination.to_number() == Some(text.to));

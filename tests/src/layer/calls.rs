@@ -86,9 +86,9 @@ macro_rules! store_calls {
             }
             InboundStore as InboundLayer {
                 inbound_take(plan: InboundPlan) -> Result<TakenIn, StoreError>;
-                inbound_part_take(plan: PartPlan) -> Result<PartTaken, StoreError>;
-                inbound_part_give_up(plan: GiveUpPlan) -> Result<GaveUp, StoreError>;
-                last_texted_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
+                inbound_segment_take(plan: SegmentPlan) -> Result<SegmentTaken, StoreError>;
+                inbound_segment_give_up(plan: GiveUpPlan) -> Result<GaveUp, StoreError>;
+                last_contacted_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
                 unrouted_list(page: PageRequest) -> Result<Page<Unrouted>, StoreError>;
             }
             LinkStore as LinkLayer {

@@ -26,7 +26,7 @@ pub(crate) use sms_core::ids::{
     AccountId, ApiKeyId, CampaignId, ContactId, DeliveryId, EndpointId, KeywordId, LinkId, ListId,
     MessageId, NumberId, TemplateId,
 };
-pub(crate) use sms_core::inbound::part::{GaveUp, GiveUpPlan, PartPlan, PartTaken};
+pub(crate) use sms_core::inbound::segment::{GaveUp, GiveUpPlan, SegmentPlan, SegmentTaken};
 pub(crate) use sms_core::inbound::store::InboundStore;
 pub(crate) use sms_core::inbound::{InboundPlan, TakenIn, Unrouted};
 pub(crate) use sms_core::keyword::Keyword;

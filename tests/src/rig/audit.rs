@@ -1,9 +1,9 @@
 //! The audit: what must hold in the database, at every moment and at the end.
 //!
-//! [`rules`] are queries whose every row is a violation. [`texts`] compares the messages with what
-//! clients were told and networks recorded. [`webhooks`] compares the deliveries with what the
+//! [`rules`] are queries whose every row is a violation. [`messages`] compares the messages with
+//! what clients were told and networks recorded. [`webhooks`] compares the deliveries with what the
 //! receiver accepted.
 
+pub(super) mod messages;
 pub(super) mod rules;
-pub(super) mod texts;
 pub(super) mod webhooks;

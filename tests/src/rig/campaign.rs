@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use super::audit::rules::Waiting;
-use super::audit::{rules, texts, webhooks};
+use super::audit::{messages, rules, webhooks};
 use super::fault::{Fault, Outage};
 use super::fleet::Network;
 use super::hand_overs;
@@ -212,7 +212,7 @@ pub(super) async fn audit(
 ) -> Result<BTreeSet<MessageId>, RigFailed> {
     report.violations.extend(rules::always(db).await?);
     report.violations.extend(rules::at_the_end(db).await?);
-    let all = texts::read(db).await?;
+    let all = messages::read(db).await?;
     let handed = hand_overs::read(&site.folder)?;
     {
         let known = records.lock();
@@ -220,8 +220,8 @@ pub(super) async fn audit(
         let statuses = statuses.collect::<Vec<_>>().join(", ");
         report.figure("requests cut off", known.cut_off);
         report.figure("answers (0: none)", statuses);
-        texts::audit(&all, &known, world, &handed, report);
+        messages::audit(&all, &known, world, &handed, report);
     }
     webhooks::audit(db, &all, &receiver.taken(), report).await?;
-    Ok(texts::failed(&all))
+    Ok(messages::failed(&all))
 }

@@ -15,8 +15,8 @@ use sms_core::message::ErrorCode;
 use sms_core::phone::E164;
 use sms_core::receipt::{Receipt, ReceiptStatus};
 use sms_core::route::{
-    Comeback, HandOver, HandOvers, OutboundText, Route, RouteKind, RouteName, RouteSink, Simulated,
-    all_at_once,
+    Comeback, HandOver, HandOvers, OutboundMessage, Route, RouteKind, RouteName, RouteSink,
+    Simulated, all_at_once,
 };
 use tokio::time::sleep;
 
@@ -96,10 +96,10 @@ impl Carrier {
     }
 
     /// One write per batch, so that a kill leaves all of it or nothing.
-    fn write_down(&self, texts: &[OutboundText]) -> std::io::Result<()> {
+    fn write_down(&self, messages: &[OutboundMessage]) -> std::io::Result<()> {
         let at = SystemClock.now().as_millis();
         let mut lines = String::new();
-        for text in texts {
+        for text in messages {
             let left = if fate(text.to, text.attempt).leaves() { "left" } else { "stayed" };
             let _ = writeln!(lines, "{} {} {left} {at}", text.message, text.attempt);
         }
@@ -120,20 +120,20 @@ impl Route for Carrier {
 
     fn hand_over<'a>(
         &'a self,
-        texts: &'a [OutboundText],
+        messages: &'a [OutboundMessage],
         sink: &'a dyn RouteSink,
     ) -> HandOvers<'a> {
         all_at_once(async move {
-            if self.write_down(texts).is_err() {
+            if self.write_down(messages).is_err() {
                 let detail = "the rig cannot write its file".to_owned();
-                return vec![HandOver::TryLater { detail }; texts.len()];
+                return vec![HandOver::TryLater { detail }; messages.len()];
             }
             sleep(NETWORK_TIME).await;
             while self.hold.as_ref().is_some_and(|file| !file.exists()) {
                 sleep(LOOK).await;
             }
-            let mut results = Vec::with_capacity(texts.len());
-            for text in texts {
+            let mut results = Vec::with_capacity(messages.len());
+            for text in messages {
                 let fate = fate(text.to, text.attempt);
                 if fate == Fate::ArrivesEarly {
                     // If this one is not stored, the later one will be.

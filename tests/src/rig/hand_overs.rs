@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_fault_of_who_had_a_text_explains_that_it_left_and_failed() {
+    fn only_a_fault_of_who_had_a_message_explains_that_it_left_and_failed() {
         let id = MessageId::from_u128(1);
         let all = [(id, vec![Leaving { life: life(0), at: 100_000 }])].into();
         let killed = Pause { life: life(0), from: 101_000, until: None };
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_fault_of_the_server_that_had_a_text_explains_that_it_left_again() {
+    fn only_a_fault_of_the_server_that_had_a_message_explains_that_it_left_again() {
         let killed =
             |replica, at: i64| Pause { life: life(replica), from: at * 1_000, until: None };
         let twice = [(0, 100), (1, 131)];

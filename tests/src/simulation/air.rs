@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use sms_core::ids::MessageId;
-use sms_core::inbound::InboundText;
-use sms_core::inbound::part::InboundPart;
+use sms_core::inbound::InboundMessage;
+use sms_core::inbound::segment::InboundSegment;
 use sms_core::receipt::Receipt;
 use sms_core::route::RouteName;
 use sms_core::time::Timestamp;
@@ -18,9 +18,9 @@ pub enum News {
     /// A receipt.
     Receipt(Receipt),
     /// An inbound message.
-    Inbound(InboundText),
+    Inbound(InboundMessage),
     /// A segment of a long inbound message.
-    Part(InboundPart),
+    Part(InboundSegment),
 }
 
 /// The network's records, and the news on its way to the service.
@@ -55,7 +55,7 @@ impl Air {
     }
 
     /// Brings the segments of a long message in any order, some of them twice. Sometimes loses one.
-    pub fn send_story(&mut self, dice: &mut Dice, now: Timestamp, mut parts: Vec<InboundPart>) {
+    pub fn send_story(&mut self, dice: &mut Dice, now: Timestamp, mut parts: Vec<InboundSegment>) {
         if dice.percent(10) {
             parts.remove(dice.below(parts.len()));
         }
@@ -63,7 +63,7 @@ impl Air {
             // No two segments come at the same moment, so that one of them is the older.
             self.part_at = now.max(self.part_at.plus(Duration::from_millis(1)));
             let route = by_which(dice);
-            let part = InboundPart { received_at: self.part_at, route, ..part };
+            let part = InboundSegment { received_at: self.part_at, route, ..part };
             for _ in 0..dice.weighted(&[(7, 1), (2, 2), (1, 3)]) {
                 let after = dice.weighted(&[(3, 50), (3, 5_000), (1, 10_000_000)]);
                 let at = now.plus(Duration::from_millis(dice.between(0, after)));

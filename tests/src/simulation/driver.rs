@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use futures_util::FutureExt;
 use sms_core::Sms;
 use sms_core::clock::ManualClock;
-use sms_core::inbound::InboundText;
+use sms_core::inbound::InboundMessage;
 use sms_core::message::Body;
 use sms_core::route::RouteName;
 use sms_core::service::operator::{NewAccountInput, NumberInput};
@@ -266,7 +266,7 @@ impl Driver {
                 return None;
             }
             let body = Body::new(Answer::draw(dice));
-            Some(InboundText { from, to, body, route: by_which(dice) })
+            Some(InboundMessage { from, to, body, route: by_which(dice) })
         });
         text.map_or(Ok(()), |text| self.start_bringing(News::Inbound(text)))
     }

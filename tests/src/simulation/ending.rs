@@ -81,11 +81,11 @@ impl Driver {
     }
 
     fn still_waiting(&self) -> String {
-        let (texts, deliveries) = self.world.with(|state| {
+        let (messages, deliveries) = self.world.with(|state| {
             let model = &state.model;
             (model.queue.len(), model.due.len())
         });
-        format!("work does not end: {texts} texts and {deliveries} deliveries still wait")
+        format!("work does not end: {messages} messages and {deliveries} deliveries still wait")
     }
 }
 
@@ -96,7 +96,7 @@ fn is_due(at: Option<Timestamp>, now: Timestamp) -> bool {
 /// Checks that every message is final, or sent with no receipt to come, and that every delivery is
 /// delivered or given up.
 fn all_ended(model: &Model, promised: impl Fn(sms_core::ids::MessageId) -> bool) -> Check {
-    for (id, text) in &model.texts {
+    for (id, text) in &model.messages {
         let status = text.last.status;
         let waits = status == MessageStatus::Sent
             && text.receipts == 0

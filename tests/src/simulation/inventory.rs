@@ -45,8 +45,8 @@ async fn read_account(
     store.api_key_list(id).await?;
     let ledger = pages(|page| store.ledger_list(id, page)).await?;
     let wanted = MessageFilter::default();
-    let texts = pages(|page| store.message_list(id, &wanted, page)).await?;
-    for text in &texts {
+    let messages = pages(|page| store.message_list(id, &wanted, page)).await?;
+    for text in &messages {
         store.message_get(id, text.id).await?;
     }
     let campaigns = pages(|page| store.campaign_list(id, page)).await?;
@@ -59,7 +59,7 @@ async fn read_account(
         Period { from: hours(100), to: hours(3).plus(Duration::from_millis(1_234)) },
     ];
     store.statistics_within(id, &periods).await?;
-    Ok(ledger.len() + texts.len() + campaigns.len() + links.len())
+    Ok(ledger.len() + messages.len() + campaigns.len() + links.len())
 }
 
 async fn read_people(store: &dyn Store, id: AccountId) -> Result<usize, StoreError> {

@@ -12,7 +12,7 @@ use sms_core::ids::{
     AccountId, ApiKeyId, CampaignId, DeliveryId, EndpointId, FollowUpId, LinkId, MessageId,
     NumberId, SenderNameId,
 };
-use sms_core::inbound::part::PartKey;
+use sms_core::inbound::segment::SegmentKey;
 use sms_core::link::{Link, LinkCode};
 use sms_core::number::Holder;
 use sms_core::phone::E164;
@@ -61,7 +61,7 @@ pub use comeback::CancelSeen;
 pub use commit::Commit;
 pub use record::{
     AccountModel, BookModel, CampaignModel, Claim, DeliveryModel, EndpointModel, FirstSend,
-    InboxModel, PartsModel, Reading, TextModel, Thread,
+    InboxModel, MessageModel, Reading, SegmentsModel, Thread,
 };
 pub use sending::SendSeen;
 
@@ -111,7 +111,7 @@ pub struct Tally {
     /// Campaigns launched.
     pub launches: u64,
     /// Messages accepted.
-    pub texts: u64,
+    pub messages: u64,
     /// Messages claimed by a worker, including again after a lost lease.
     pub claims: u64,
     /// Claims of messages whose earlier worker had lost its lease.
@@ -159,7 +159,7 @@ impl Tally {
             replays: self.replays + other.replays,
             used_up: self.used_up + other.used_up,
             launches: self.launches + other.launches,
-            texts: self.texts + other.texts,
+            messages: self.messages + other.messages,
             claims: self.claims + other.claims,
             takeovers: self.takeovers + other.takeovers,
             refunds: self.refunds + other.refunds,
@@ -198,7 +198,7 @@ pub struct Model {
     /// Accounts.
     pub accounts: BTreeMap<AccountId, AccountModel>,
     /// Messages, inbound ones included.
-    pub texts: BTreeMap<MessageId, TextModel>,
+    pub messages: BTreeMap<MessageId, MessageModel>,
     /// Launched campaigns.
     pub campaigns: BTreeMap<CampaignId, CampaignModel>,
     /// Claimable messages, by time.
@@ -214,7 +214,7 @@ pub struct Model {
     /// The operator's numbers.
     pub numbers: BTreeMap<NumberId, OwnNumber>,
     /// By our number and the person: the account that sent last, and when.
-    pub last_texted: BTreeMap<(E164, E164), (AccountId, Timestamp)>,
+    pub last_contacted: BTreeMap<(E164, E164), (AccountId, Timestamp)>,
     /// How much of it the store has deleted, without reporting which.
     pub forgotten: Forgotten,
     /// Follow-ups still to come, by message.
@@ -224,7 +224,7 @@ pub struct Model {
     /// Unrouted messages.
     pub unrouted: BTreeSet<MessageId>,
     /// Long messages of which segments arrived.
-    pub parts: BTreeMap<PartKey, PartsModel>,
+    pub parts: BTreeMap<SegmentKey, SegmentsModel>,
     /// Sender names.
     pub sender_names: BTreeMap<SenderNameId, SenderName>,
     /// Tracked links.
@@ -240,7 +240,7 @@ pub struct Model {
     /// API keys, and whether each is revoked.
     pub keys: BTreeMap<KeyHash, (AccountId, ApiKeyId, bool)>,
     /// Some recent messages.
-    pub recent_texts: Recent<(AccountId, MessageId)>,
+    pub recent_messages: Recent<(AccountId, MessageId)>,
     /// Some recently launched campaigns.
     pub recent_campaigns: Recent<(AccountId, CampaignId)>,
     /// The codes of some recent links.

@@ -10,13 +10,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use sms_core::Sms;
 use sms_core::ids::MessageId;
-use sms_core::inbound::InboundText;
+use sms_core::inbound::InboundMessage;
 use sms_core::message::{Body, ErrorCode};
 use sms_core::phone::E164;
 use sms_core::receipt::{Receipt, ReceiptStatus};
 use sms_core::route::simulator::Simulator;
 use sms_core::route::{
-    HandOver, HandOvers, OutboundText, Route, RouteKind, RouteName, RouteSink, all_at_once,
+    HandOver, HandOvers, OutboundMessage, Route, RouteKind, RouteName, RouteSink, all_at_once,
 };
 use sms_core::time::Timestamp;
 
@@ -112,7 +112,7 @@ impl Network {
         Self { name: RouteName::new(name), world, sabotage }
     }
 
-    fn take(&self, text: &OutboundText) -> Fate {
+    fn take(&self, text: &OutboundMessage) -> Fate {
         self.world.judge(|model, moment| model.saw_hand_over(moment, text));
         let now = self.world.now();
         let fate = self.world.with(|state| {
@@ -143,15 +143,15 @@ impl Route for Network {
 
     fn hand_over<'a>(
         &'a self,
-        texts: &'a [OutboundText],
+        messages: &'a [OutboundMessage],
         _sink: &'a dyn RouteSink,
     ) -> HandOvers<'a> {
         all_at_once(async move {
-            let fates: Vec<Fate> = texts.iter().map(|text| self.take(text)).collect();
+            let fates: Vec<Fate> = messages.iter().map(|text| self.take(text)).collect();
             if self.sabotage == Some(Sabotage::HandsOverTwice)
                 && self.world.with(|state| state.air.handed > 100)
             {
-                for text in texts {
+                for text in messages {
                     self.take(text);
                 }
             }
@@ -217,7 +217,7 @@ pub fn send_insistence(dice: &mut Dice, state: &mut State, now: Timestamp) {
     let Some((to, word)) = words.get(dice.below(words.len())).cloned() else { return };
     for _ in 0..14 {
         let body = Body::new(word.clone());
-        let text = InboundText { from, to, body, route: by_which(dice) };
+        let text = InboundMessage { from, to, body, route: by_which(dice) };
         let at = now.plus(Duration::from_millis(dice.between(0, 1_500_000)));
         state.air.send(at, News::Inbound(text));
     }
@@ -249,14 +249,14 @@ impl Route for Watched {
 
     fn hand_over<'a>(
         &'a self,
-        texts: &'a [OutboundText],
+        messages: &'a [OutboundMessage],
         sink: &'a dyn RouteSink,
     ) -> HandOvers<'a> {
-        for text in texts {
+        for text in messages {
             self.world.judge(|model, moment| model.saw_hand_over(moment, text));
             self.world.with(|state| state.air.handed += 1);
         }
-        self.inner.hand_over(texts, sink)
+        self.inner.hand_over(messages, sink)
     }
 
     async fn run(&self, _sink: Arc<dyn RouteSink>) {}
@@ -270,7 +270,7 @@ pub fn bring(world: Arc<World>, sms: Sms, news: News) -> impl Future<Output = ()
         let kept = match errand.news.clone() {
             Some(News::Receipt(receipt)) => sms.receipt(receipt).await,
             Some(News::Inbound(text)) => sms.inbound(text).await,
-            Some(News::Part(part)) => sms.inbound_part(part).await.map(drop),
+            Some(News::Part(part)) => sms.inbound_segment(part).await.map(drop),
             None => Ok(()),
         };
         match kept {

@@ -9,11 +9,11 @@ use clap::ValueEnum;
 use sms_core::credits::ledger::{Cause, Draft};
 use sms_core::event::EventType;
 use sms_core::ids::{BatchId, IdSource};
-use sms_core::inbound::{InboundText, Origin};
+use sms_core::inbound::{InboundMessage, Origin};
 use sms_core::message::{ErrorCode, MessageStatus};
 use sms_core::number::rent;
 use sms_core::random::SeededRandom;
-use sms_core::route::{OutboundText, RouteName};
+use sms_core::route::{OutboundMessage, RouteName};
 
 use crate::layer::prelude::*;
 use crate::layer::{
@@ -27,7 +27,7 @@ pub enum Sabotage {
     /// The network gets messages twice under one lease.
     HandsOverTwice,
     /// The store lets workers claim messages that failed because their number had opted out.
-    TextsOptedOut,
+    MessagesOptedOut,
     /// The store answers a repeated request with another batch.
     MixesUpReplays,
     /// The store refunds a cancelled message twice.
@@ -82,7 +82,7 @@ impl Saboteur {
     }
 
     /// The newest message that failed because its number had opted out.
-    async fn opted_out_text(&self) -> Result<Option<OutboundText>, StoreError> {
+    async fn opted_out_message(&self) -> Result<Option<OutboundMessage>, StoreError> {
         let accounts = self.inner.account_list(PageRequest::default()).await?;
         let filter = MessageFilter { status: Some(MessageStatus::Failed), ..Default::default() };
         for account in accounts.items {
@@ -140,8 +140,8 @@ impl Saboteur {
     }
 }
 
-fn outbound(text: Message) -> OutboundText {
-    OutboundText {
+fn outbound(text: Message) -> OutboundMessage {
+    OutboundMessage {
         message: text.id,
         to: text.to,
         from: text.from,
@@ -192,16 +192,16 @@ impl InboundLayer for Saboteur {
         Ok(taken)
     }
 
-    async fn inbound_part_take(&self, plan: PartPlan) -> Result<PartTaken, StoreError> {
+    async fn inbound_segment_take(&self, plan: SegmentPlan) -> Result<SegmentTaken, StoreError> {
         let (at, mut ids) = (plan.at, plan.ids.clone());
         let route = plan.part.route.clone();
-        let taken = self.inner.inbound_part_take(plan).await?;
-        if let PartTaken::Joined(TakenIn::Routed(text)) = &taken
+        let taken = self.inner.inbound_segment_take(plan).await?;
+        if let SegmentTaken::Joined(TakenIn::Routed(text)) = &taken
             && self.does(Sabotage::JoinsTwice)
         {
             let _: MessageId = ids.next();
             let (from, to, body) = (text.from, text.to, text.body.clone());
-            let text = InboundText { from, to, body, route };
+            let text = InboundMessage { from, to, body, route };
             let plan = InboundPlan::new(text, Origin::Network, at, ids);
             self.inner.inbound_take(plan).await?;
         }
@@ -239,8 +239,8 @@ impl DispatchLayer for Saboteur {
             plan.at = plan.at.plus(Duration::from_mins(10));
         }
         let mut claimed = self.inner.dispatch_claim(plan).await?;
-        if self.does(Sabotage::TextsOptedOut) && claimed.failed > 0 {
-            claimed.texts.extend(self.opted_out_text().await?);
+        if self.does(Sabotage::MessagesOptedOut) && claimed.failed > 0 {
+            claimed.messages.extend(self.opted_out_message().await?);
         }
         Ok(claimed)
     }

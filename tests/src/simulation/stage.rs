@@ -150,7 +150,7 @@ impl DispatchLayer for Stage {
             ids: plan.ids.clone(),
         };
         let answer = self.inner.dispatch_claim(plan).await?;
-        self.world.note("claims", Detail::Count(answer.texts.len()));
+        self.world.note("claims", Detail::Count(answer.messages.len()));
         self.after(|model, moment| model.saw_claim(moment, seen, &answer)).await;
         Ok(answer)
     }

@@ -56,11 +56,11 @@ impl fmt::Display for Summary {
         )?;
         writeln!(
             f,
-            "{} sends, {} campaigns, {} texts, {} replays, {} refunds, {} rents, {} inbound, \
+            "{} sends, {} campaigns, {} messages, {} replays, {} refunds, {} rents, {} inbound, \
              {} receipts",
             tally.sends,
             tally.launches,
-            tally.texts,
+            tally.messages,
             tally.replays,
             tally.refunds,
             tally.rents,
@@ -69,8 +69,8 @@ impl fmt::Display for Summary {
         )?;
         writeln!(
             f,
-            "{} texts joined from parts, {} given up, {} matched keywords, {} of them answered and \
-             {} too many; {} links, {} hits",
+            "{} messages joined from segments, {} given up, {} matched keywords, {} of them answered \
+             and {} too many; {} links, {} hits",
             tally.joined,
             tally.given_up,
             tally.matches,

@@ -1,7 +1,7 @@
 //! The inbound messages of people, what they ask for, and what keywords reply. All of this is
 //! separate from the code under test.
 
-use sms_core::inbound::part::{InboundPart, Place};
+use sms_core::inbound::segment::{InboundSegment, Place};
 use sms_core::message::Body;
 use sms_core::phone::E164;
 use sms_core::route::RouteName;
@@ -48,7 +48,7 @@ const REPLIES: [(&str, usize, Option<u32>); 6] = [
 const STORIES: [&[&str]; 5] = [
     &["Once upon a time ", "there was ", "a table"],
     &["Pizza for two, ", "please"],
-    &["STOP sending ", "me texts"],
+    &["STOP sending ", "me messages"],
     &["One ", "and two ", "and three ", "and four"],
     &["Menu"],
 ];
@@ -105,12 +105,12 @@ pub fn reply_to(words: &str, first_name: &str) -> Option<(String, u32)> {
 }
 
 /// A long message: its segments in order.
-pub fn draw_story(dice: &mut Dice, from: E164, to: E164, at: Timestamp) -> Vec<InboundPart> {
+pub fn draw_story(dice: &mut Dice, from: E164, to: E164, at: Timestamp) -> Vec<InboundSegment> {
     let words = STORIES[dice.below(STORIES.len())];
     let reference = u16::try_from(dice.below(3)).unwrap_or_default();
     let total = u8::try_from(words.len()).unwrap_or_default();
     let part = |(number, words): (u8, &&str)| {
-        Some(InboundPart {
+        Some(InboundSegment {
             from,
             to,
             reference,

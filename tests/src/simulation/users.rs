@@ -146,7 +146,7 @@ impl Deed {
             Some(match choice {
                 0 => send(dice, account?, now, memory),
                 1 | 2 => {
-                    let (owner, id) = dice.pick(state.model.recent_texts.items())?;
+                    let (owner, id) = dice.pick(state.model.recent_messages.items())?;
                     let who = if dice.percent(90) { owner } else { account? };
                     if choice == 1 { Self::Cancel(who, id) } else { Self::Read(who, id) }
                 }
@@ -162,7 +162,7 @@ impl Deed {
                     let to = our_number(dice, state)?;
                     Self::Inbound(person(dice), to, Answer::draw(dice))
                 }
-                13 => Self::Receipt(dice.pick(state.model.recent_texts.items())?.1),
+                13 => Self::Receipt(dice.pick(state.model.recent_messages.items())?.1),
                 14 => {
                     let endpoints: Vec<EndpointId> =
                         state.model.endpoints.keys().copied().collect();
@@ -217,7 +217,7 @@ impl Deed {
             Self::CampaignCancel(..) => "cancel a campaign",
             Self::Cancel(..) => "cancel",
             Self::Read(..) => "read a text",
-            Self::List(..) => "list texts",
+            Self::List(..) => "list messages",
             Self::Look(_) => "look at account and ledger",
             Self::AccountCreate(..) => "make an account",
             Self::AccountStatus(..) => "change an account's status",

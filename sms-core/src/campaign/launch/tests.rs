@@ -61,7 +61,7 @@ fn facts(draft: &Campaign, size: u64) -> LaunchFacts {
         list_size: Some(size),
         status: AccountStatus::Active,
         balance: credits(100),
-        test_texts: Vec::new(),
+        test_messages: Vec::new(),
     }
 }
 
@@ -77,8 +77,9 @@ fn pages_add_up_to_one_launch() {
     let mut whole = plan(&draft(), Mode::Live);
     let mut paged = whole.clone();
     let contacts = people(7);
-    let all = whole.page(&contacts).texts;
-    let parts: Vec<Message> = contacts.chunks(3).flat_map(|page| paged.page(page).texts).collect();
+    let all = whole.page(&contacts).messages;
+    let parts: Vec<Message> =
+        contacts.chunks(3).flat_map(|page| paged.page(page).messages).collect();
     assert_eq!((all.len(), whole.totals()), (7, paged.totals()));
     assert_eq!(all, parts);
     let expected = Totals { recipients: 7, rejected: 0, price: credits(7), links: 0 };
@@ -88,7 +89,7 @@ fn pages_add_up_to_one_launch() {
     let launch = verdict.campaign.launch.unwrap();
     assert_eq!((launch.recipients, launch.credits, verdict.balance), (7, credits(7), credits(93)));
     assert_eq!(launch.counts, Counts::only(MessageStatus::Queued, 7));
-    assert_eq!((verdict.test_texts, verdict.conversations), (None, whole.batch));
+    assert_eq!((verdict.test_messages, verdict.conversations), (None, whole.batch));
     let entry = verdict.entry.unwrap();
     let cause = Cause::Send { batch: whole.batch, campaign: Some(draft().id) };
     assert_eq!(
@@ -102,18 +103,18 @@ fn links_are_tracked_for_each_recipient_unless_it_is_a_test() {
     let body = "https://example.com/menu and https://example.com/wine";
     let draft = Campaign { track_links: true, ..draft_of(body) };
     let mut live = plan(&draft, Mode::Live);
-    let Written { texts, links } = live.page(&people(3));
-    assert_eq!((texts.len(), links.len(), live.totals().links), (3, 6, 6));
+    let Written { messages, links } = live.page(&people(3));
+    assert_eq!((messages.len(), links.len(), live.totals().links), (3, 6, 6));
     for (index, link) in links.iter().enumerate() {
-        let text = &texts[index / 2];
+        let text = &messages[index / 2];
         assert_eq!((link.message, link.campaign), (text.id, Some(draft.id)));
         assert!(text.body.as_str().contains(link.code.as_str()));
     }
     let verdict = live.settle(&facts(&draft, 3)).unwrap();
     assert_eq!(verdict.campaign.links, LinkTotals { links: 6, ..LinkTotals::default() });
     let mut test = plan(&draft, Mode::Test);
-    let Written { texts, links } = test.page(&people(1));
-    assert_eq!((texts[0].body.as_str(), links.len()), (body, 0));
+    let Written { messages, links } = test.page(&people(1));
+    assert_eq!((messages[0].body.as_str(), links.len()), (body, 0));
 }
 
 #[test]
@@ -139,8 +140,8 @@ fn contacts_without_a_message_are_counted_and_cost_nothing() {
     contacts[2].details = named(String::new());
     contacts[3].details = named("Ann".to_owned());
     let mut plan = plan(&draft_of("{first_name}"), Mode::Live);
-    let texts = plan.page(&contacts).texts;
-    assert_eq!((texts.len(), texts[0].body.as_str()), (1, "Ann"));
+    let messages = plan.page(&contacts).messages;
+    assert_eq!((messages.len(), messages[0].body.as_str()), (1, "Ann"));
     assert_eq!(plan.totals(), Totals { recipients: 1, rejected: 3, price: credits(1), links: 0 });
 }
 
@@ -191,9 +192,9 @@ fn a_launch_is_refused_for_what_is_wrong_first() {
     let pending = LaunchFacts { status: AccountStatus::Pending, ..good() };
     assert_eq!(settle(2, Mode::Live, pending), R::MayNotSend(MayNotSend::Pending));
     let made = vec![(seconds(-600), 299)];
-    let used_up = LaunchFacts { test_texts: made, ..good() };
+    let used_up = LaunchFacts { test_messages: made, ..good() };
     let retry_after = Duration::from_mins(50);
-    assert_eq!(settle(2, Mode::Test, used_up.clone()), R::TestTextsUsedUp { retry_after });
+    assert_eq!(settle(2, Mode::Test, used_up.clone()), R::TestMessagesUsedUp { retry_after });
     let poor = LaunchFacts { balance: credits(1), ..used_up };
     let expected = R::InsufficientCredit { needed: credits(2), balance: credits(1) };
     assert_eq!(settle(2, Mode::Live, poor), expected);
@@ -206,8 +207,8 @@ fn limits_are_met_at_the_limit() {
     let _ = test.page(&people(50));
     let made = vec![(seconds(-600), 250)];
     let facts_of = |size| LaunchFacts { balance: credits(50), ..facts(&draft, size) };
-    let verdict = test.settle(&LaunchFacts { test_texts: made, ..facts_of(50) }).unwrap();
-    let made = verdict.test_texts.map(|made| (made.account, made.batch, made.at, made.count));
+    let verdict = test.settle(&LaunchFacts { test_messages: made, ..facts_of(50) }).unwrap();
+    let made = verdict.test_messages.map(|made| (made.account, made.batch, made.at, made.count));
     assert_eq!(made, Some((account_id(), test.batch, now(), 50)));
     assert_eq!((verdict.entry, verdict.balance), (None, credits(50)));
     assert_eq!(verdict.campaign.launch.unwrap().credits, Credits::ZERO);

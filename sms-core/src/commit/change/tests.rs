@@ -156,8 +156,12 @@ fn each_step_of_a_message_writes_every_effect_that_it_has() {
         let last = messages[0].lines.last().map(|line| (line.status, line.at));
         assert_eq!(last, Some((step.to, now())), "{shown}");
         assert_eq!(unqueued.contains(&before.id), step.leaves_queue, "{shown}");
-        let texted =
-            Texted { number: before.from, person: before.to, account: before.account, at: now() };
+        let texted = Contacted {
+            number: before.from,
+            person: before.to,
+            account: before.account,
+            at: now(),
+        };
         assert_eq!(contacted, vec![texted; usize::from(step.contacts)], "{shown}");
         let refunded: Vec<_> = refunds
             .iter()
@@ -238,7 +242,7 @@ fn sorted_names(counted: Vec<Counted>) -> Vec<&'static str> {
 #[test]
 fn a_report_on_the_last_segment_changes_the_message_and_any_other_is_only_kept() {
     let network_id = |name: &str| NetworkId::new(RouteName::new("smpp"), name);
-    let part = |name: &str, report| SentPart {
+    let part = |name: &str, report| SentSegment {
         id: network_id(name),
         message: message_id(),
         total: 2,

@@ -46,7 +46,7 @@ fn a_claim_writes_claimed_failed_and_leftover_messages() {
         });
     }
     let (ClaimWrites { queue, changes }, claimed) = claim.finish();
-    assert_eq!((claimed.texts.len(), claimed.failed, claimed.cancelled), (1, 1, 1));
+    assert_eq!((claimed.messages.len(), claimed.failed, claimed.cancelled), (1, 1, 1));
     let held: Vec<_> = queue.iter().map(|entry| (entry.message.as_u128(), entry.lease)).collect();
     assert_eq!(held, [(1, Some(OURS))]);
     let statuses: Vec<_> = changes.messages.iter().map(|write| write.message.status).collect();

@@ -214,8 +214,12 @@ fn a_sent_live_message_routes_answers_to_its_account_and_a_test_message_never_do
     for step in &STEPS {
         let shown = format!("{} {:?}", step.from, step.trigger);
         let before = message(step.from);
-        let texted =
-            Texted { number: before.from, person: before.to, account: before.account, at: now() };
+        let texted = Contacted {
+            number: before.from,
+            person: before.to,
+            account: before.account,
+            at: now(),
+        };
         let expected = step.path.contains(&Sent).then_some(texted);
         assert_eq!(changed(&before, step.trigger).unwrap().texted(), expected, "{shown}");
         let test = changed(&test_message(step.from), step.trigger).unwrap();

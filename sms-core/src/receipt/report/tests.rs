@@ -12,8 +12,8 @@ fn network_id(n: usize) -> NetworkId {
     NetworkId::new(RouteName::new("main"), n.to_string())
 }
 
-fn parts(reports: &[Option<ReceiptStatus>]) -> Vec<SentPart> {
-    let part = |(n, report): (usize, &Option<ReceiptStatus>)| SentPart {
+fn parts(reports: &[Option<ReceiptStatus>]) -> Vec<SentSegment> {
+    let part = |(n, report): (usize, &Option<ReceiptStatus>)| SentSegment {
         id: network_id(n),
         message: message(MessageStatus::Sent).id,
         total: reports.len(),

@@ -5,8 +5,8 @@ use futures_executor::block_on;
 use super::*;
 use crate::account::Mode;
 use crate::ids::MessageId;
-use crate::inbound::InboundText;
-use crate::inbound::part::InboundPart;
+use crate::inbound::InboundMessage;
+use crate::inbound::segment::InboundSegment;
 use crate::receipt::report::NetworkReport;
 use crate::samples::{mobile, our_number, seconds};
 use crate::text::{Encoding, Segments};
@@ -15,7 +15,7 @@ use crate::text::{Encoding, Segments};
 #[derive(Debug, Default)]
 struct Recorder {
     receipts: Mutex<Vec<Receipt>>,
-    inbound: Mutex<Vec<InboundText>>,
+    inbound: Mutex<Vec<InboundMessage>>,
     deaf: bool,
 }
 
@@ -26,7 +26,7 @@ impl RouteSink for Recorder {
         if self.deaf { Err(crate::Error::Busy) } else { Ok(()) }
     }
 
-    async fn inbound(&self, text: InboundText) -> Result<(), crate::Error> {
+    async fn inbound(&self, text: InboundMessage) -> Result<(), crate::Error> {
         self.inbound.lock().unwrap().push(text);
         Ok(())
     }
@@ -35,8 +35,8 @@ impl RouteSink for Recorder {
         unreachable!("the simulator has no ids of its own")
     }
 
-    async fn inbound_part(&self, _: InboundPart) -> Result<(), crate::Error> {
-        unreachable!("the simulator brings whole texts")
+    async fn inbound_segment(&self, _: InboundSegment) -> Result<(), crate::Error> {
+        unreachable!("the simulator brings whole messages")
     }
 
     async fn connected(&self, _: &RouteName) -> Result<(), crate::Error> {
@@ -49,8 +49,8 @@ fn simulator() -> Simulator {
 }
 
 /// A message to 07700 900000 plus `last_digits`, at this attempt.
-fn text(last_digits: u64, attempt: u32) -> OutboundText {
-    OutboundText {
+fn text(last_digits: u64, attempt: u32) -> OutboundMessage {
+    OutboundMessage {
         message: MessageId::from_u128(u128::from(last_digits)),
         to: mobile(last_digits),
         from: our_number(),
@@ -65,16 +65,16 @@ fn text(last_digits: u64, attempt: u32) -> OutboundText {
     }
 }
 
-fn answers(texts: &[OutboundText], sink: &Recorder) -> Vec<HandOver> {
-    let told: Vec<_> = block_on(simulator().hand_over(texts, sink).collect());
-    assert!(told.iter().map(|(place, _)| *place).eq(0..texts.len()));
+fn answers(messages: &[OutboundMessage], sink: &Recorder) -> Vec<HandOver> {
+    let told: Vec<_> = block_on(simulator().hand_over(messages, sink).collect());
+    assert!(told.iter().map(|(place, _)| *place).eq(0..messages.len()));
     told.into_iter().map(|(_, answer)| answer).collect()
 }
 
 /// The outcome of each message, and what was reported meanwhile.
-fn hand_over(texts: &[OutboundText]) -> (Vec<HandOver>, Vec<Receipt>) {
+fn hand_over(messages: &[OutboundMessage]) -> (Vec<HandOver>, Vec<Receipt>) {
     let sink = Recorder::default();
-    let results = answers(texts, &sink);
+    let results = answers(messages, &sink);
     assert_eq!(*sink.inbound.lock().unwrap(), []);
     (results, sink.receipts.into_inner().unwrap())
 }
@@ -173,8 +173,8 @@ fn a_receipt_that_was_not_stored_does_not_stop_the_other_messages() {
 
 #[test]
 fn outcomes_are_in_the_order_of_the_messages() {
-    let texts = [text(123, 0), text(901, 0), text(911, 5), text(904, 0)];
-    let (results, _) = hand_over(&texts);
+    let messages = [text(123, 0), text(901, 0), text(911, 5), text(904, 0)];
+    let (results, _) = hand_over(&messages);
     assert_eq!(results, [taken(vec![delivered(2)]), refused(), throttled(), taken(vec![])]);
     assert_eq!(hand_over(&[]).0, []);
 }

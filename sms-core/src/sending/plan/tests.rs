@@ -166,7 +166,7 @@ fn messages_and_rejections_keep_the_order_of_the_request() {
 }
 
 #[test]
-fn all_recipients_share_one_text_when_there_is_no_field_to_fill() {
+fn all_recipients_share_one_message_when_there_is_no_field_to_fill() {
     let request =
         SendRequest::new("hello {nobody}").to("07700 900123, 07700 900124").append_opt_out();
     let plan = live(&request);
@@ -176,7 +176,7 @@ fn all_recipients_share_one_text_when_there_is_no_field_to_fill() {
 }
 
 #[test]
-fn a_contact_gets_its_own_text_under_its_id_and_custom_names_in_use_are_filled() {
+fn a_contact_gets_its_own_message_under_its_id_and_custom_names_in_use_are_filled() {
     use crate::contact::{Contact, CustomValue, Details};
     use crate::samples::contact;
 
@@ -208,7 +208,7 @@ fn merge_fields_are_filled_for_each_recipient_and_without_a_value_render_as_noth
 }
 
 #[test]
-fn a_message_without_visible_text_is_an_empty_body_even_with_an_opt_out_line() {
+fn a_message_without_visible_message_is_an_empty_body_even_with_an_opt_out_line() {
     for body in [" ", "\n\t", "\u{200b}", "{first_name}", " {first_name} {last_name}\n"] {
         for request in [to_person(body), to_person(body).append_opt_out()] {
             let plan = live(&request);
@@ -287,7 +287,7 @@ fn the_opt_out_line_is_the_accounts_own() {
 }
 
 #[test]
-fn a_number_that_opted_out_is_rejected_for_that_reason_whatever_the_text_is() {
+fn a_number_that_opted_out_is_rejected_for_that_reason_whatever_the_message_is() {
     let mut world = World::new(Mode::Live);
     world.opted_out.insert(person());
     for body in ["hello", " ", "{phone}", &"д".repeat(701)] {

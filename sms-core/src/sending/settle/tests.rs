@@ -13,14 +13,14 @@ const MEANT: Fingerprint = Fingerprint([1; 32]);
 const OTHER: Fingerprint = Fingerprint([2; 32]);
 
 /// A plan of this many messages; a live one costs two credits for each.
-fn plan(mode: Mode, texts: usize) -> SendPlan {
-    let price = credits(2 * texts as u64);
+fn plan(mode: Mode, messages: usize) -> SendPlan {
+    let price = credits(2 * messages as u64);
     SendPlan {
         account: account_id(),
         mode,
         batch: BatchId::from_u128(9),
         idempotency: None,
-        messages: vec![message(MessageStatus::Queued); texts],
+        messages: vec![message(MessageStatus::Queued); messages],
         links: Vec::new(),
         rejected: Vec::new(),
         price,
@@ -57,7 +57,7 @@ fn facts() -> SendFacts {
         earlier: None,
         opted_out: false,
         codes_taken: false,
-        test_texts: Vec::new(),
+        test_messages: Vec::new(),
         has_conversations: false,
     }
 }
@@ -71,7 +71,7 @@ fn against() -> SendFacts {
         earlier: None,
         opted_out: true,
         codes_taken: true,
-        test_texts: vec![(seconds(-600), TEST_TEXTS_PER_HOUR)],
+        test_messages: vec![(seconds(-600), TEST_MESSAGES_PER_HOUR)],
         has_conversations: true,
     }
 }
@@ -85,7 +85,7 @@ fn accepted(plan: &SendPlan, facts: &SendFacts) -> SendWrites {
 
 /// What is written for a live send without a key, in an account without conversations.
 fn booked(entry: Option<Entry>, balance: Credits) -> SendWrites {
-    SendWrites { entry, balance, remembered: None, test_texts: None, conversations: Vec::new() }
+    SendWrites { entry, balance, remembered: None, test_messages: None, conversations: Vec::new() }
 }
 
 /// The verdict in a few words.
@@ -102,7 +102,7 @@ fn verdict(plan: &SendPlan, facts: &SendFacts) -> &'static str {
             SendRefused::MayNotSend(MayNotSend::Suspended) => "suspended",
             SendRefused::InsufficientCredit { .. } => "insufficient credit",
             SendRefused::IdempotencyConflict => "conflict",
-            SendRefused::TestTextsUsedUp { .. } => "test messages used up",
+            SendRefused::TestMessagesUsedUp { .. } => "test messages used up",
         },
     }
 }
@@ -144,13 +144,13 @@ fn an_accepted_send_writes_all_that_follows_from_it() {
         balance: credits(balance),
         accepted_at: now(),
     };
-    let texts =
-        TestTexts { account: account_id(), batch: BatchId::from_u128(9), at: now(), count: 2 };
+    let messages =
+        TestMessages { account: account_id(), batch: BatchId::from_u128(9), at: now(), count: 2 };
     let texted = |count| vec![(person(), message_id()); count];
-    for (mode, count, has_conversations, took, test_texts, conversations) in [
+    for (mode, count, has_conversations, took, test_messages, conversations) in [
         (Mode::Live, 2, false, 4, None, texted(0)),
         (Mode::Live, 2, true, 4, None, texted(2)),
-        (Mode::Test, 2, true, 0, Some(texts), texted(2)),
+        (Mode::Test, 2, true, 0, Some(messages), texted(2)),
         (Mode::Test, 0, true, 0, None, texted(0)),
     ] {
         let plan = SendPlan { rejected: rejected.clone(), ..claiming(plan(mode, count)) };
@@ -163,7 +163,7 @@ fn an_accepted_send_writes_all_that_follows_from_it() {
         assert_eq!(writes.balance, credits(100 - took));
         let key = "booking-42".parse().unwrap();
         assert_eq!(writes.remembered, Some((key, earlier(took, 100 - took))));
-        assert_eq!((writes.test_texts, writes.conversations), (test_texts, conversations));
+        assert_eq!((writes.test_messages, writes.conversations), (test_messages, conversations));
     }
 }
 
@@ -265,18 +265,18 @@ fn a_send_with_a_code_in_use_is_planned_again() {
 
 #[test]
 fn a_live_send_has_no_limit_of_test_messages() {
-    let facts = SendFacts { test_texts: against().test_texts, ..facts() };
+    let facts = SendFacts { test_messages: against().test_messages, ..facts() };
     assert_eq!(verdict(&plan(Mode::Live, 50), &facts), "accepted and charged");
 }
 
 /// How long a test send of this many messages has to wait after messages created this many seconds
 /// ago.
 fn wait(made: &[(i64, u32)], wanted: usize) -> Option<Duration> {
-    let test_texts = made.iter().map(|(ago, count)| (seconds(-ago), *count)).collect();
-    let facts = SendFacts { test_texts, ..facts() };
+    let test_messages = made.iter().map(|(ago, count)| (seconds(-ago), *count)).collect();
+    let facts = SendFacts { test_messages, ..facts() };
     match plan(Mode::Test, wanted).settle(&facts) {
         Ok(SendVerdict::Accept(_)) => None,
-        Err(CommitError::Refused(SendRefused::TestTextsUsedUp { retry_after })) => {
+        Err(CommitError::Refused(SendRefused::TestMessagesUsedUp { retry_after })) => {
             Some(retry_after)
         }
         other => panic!("{other:?}"),
@@ -284,7 +284,7 @@ fn wait(made: &[(i64, u32)], wanted: usize) -> Option<Duration> {
 }
 
 #[test]
-fn an_account_makes_300_test_texts_an_hour_and_the_301st_waits_for_the_oldest_to_pass() {
+fn an_account_makes_300_test_messages_an_hour_and_the_301st_waits_for_the_oldest_to_pass() {
     let after = |seconds| Some(Duration::from_secs(seconds));
     for (made, wanted, expected) in [
         (&[][..], 50, None),
@@ -311,9 +311,9 @@ fn an_account_makes_300_test_texts_an_hour_and_the_301st_waits_for_the_oldest_to
 
 #[test]
 fn a_wait_is_never_shorter_than_a_second() {
-    let facts = SendFacts { test_texts: vec![(millis(-3_599_999), 300)], ..facts() };
+    let facts = SendFacts { test_messages: vec![(millis(-3_599_999), 300)], ..facts() };
     match plan(Mode::Test, 1).settle(&facts) {
-        Err(CommitError::Refused(SendRefused::TestTextsUsedUp { retry_after })) => {
+        Err(CommitError::Refused(SendRefused::TestMessagesUsedUp { retry_after })) => {
             assert_eq!(retry_after, Duration::from_secs(1));
         }
         other => panic!("{other:?}"),
@@ -321,10 +321,10 @@ fn a_wait_is_never_shorter_than_a_second() {
 }
 
 /// Test messages as an account can have created them: never more than 300 in any hour.
-fn any_test_texts() -> impl Strategy<Value = Vec<(Timestamp, u32)>> {
+fn any_test_messages() -> impl Strategy<Value = Vec<(Timestamp, u32)>> {
     prop::collection::vec((0i64..3_700_000, 1u32..=50), 0..12).prop_map(|mut made| {
         made.sort_unstable_by_key(|(ago, _)| -ago);
-        let mut rest = TEST_TEXTS_PER_HOUR;
+        let mut rest = TEST_MESSAGES_PER_HOUR;
         let counted = made.into_iter().map_while(|(ago, count)| {
             rest = rest.checked_sub(count)?;
             Some((millis(-ago), count))
@@ -336,13 +336,13 @@ fn any_test_texts() -> impl Strategy<Value = Vec<(Timestamp, u32)>> {
 proptest! {
     #[test]
     fn a_retry_after_exactly_the_reported_wait_is_accepted_and_an_earlier_one_is_not(
-        test_texts in any_test_texts(),
+        test_messages in any_test_messages(),
         wanted in 1usize..=TEST_NUMBERS_PER_REQUEST,
     ) {
-        let facts = SendFacts { test_texts, ..facts() };
+        let facts = SendFacts { test_messages, ..facts() };
         let first = plan(Mode::Test, wanted);
         if let Err(CommitError::Refused(refused)) = first.settle(&facts) {
-            let SendRefused::TestTextsUsedUp { retry_after } = refused else {
+            let SendRefused::TestMessagesUsedUp { retry_after } = refused else {
                 panic!("{refused:?}")
             };
             prop_assert!(retry_after <= TEST_WINDOW);
@@ -359,13 +359,13 @@ proptest! {
 
     #[test]
     fn accepted_sends_never_exceed_300_test_messages_an_hour(
-        test_texts in any_test_texts(),
+        test_messages in any_test_messages(),
         wanted in 1usize..=TEST_NUMBERS_PER_REQUEST,
     ) {
         let within = |(at, _): &&(Timestamp, u32)| now().since(*at) < TEST_WINDOW;
-        let used: u32 = test_texts.iter().filter(within).map(|(_, count)| count).sum();
-        let fits = used as usize + wanted <= TEST_TEXTS_PER_HOUR as usize;
-        let facts = SendFacts { test_texts, ..facts() };
+        let used: u32 = test_messages.iter().filter(within).map(|(_, count)| count).sum();
+        let fits = used as usize + wanted <= TEST_MESSAGES_PER_HOUR as usize;
+        let facts = SendFacts { test_messages, ..facts() };
         let expected = if fits { "accepted" } else { "test messages used up" };
         prop_assert_eq!(verdict(&plan(Mode::Test, wanted), &facts), expected);
     }
@@ -373,9 +373,9 @@ proptest! {
     #[test]
     fn a_balance_is_never_below_zero_and_the_entry_says_what_is_left(
         balance in 0u64..40,
-        texts in 0usize..25,
+        messages in 0usize..25,
     ) {
-        let plan = plan(Mode::Live, texts);
+        let plan = plan(Mode::Live, messages);
         let facts = SendFacts { balance: credits(balance), ..facts() };
         match plan.settle(&facts) {
             Ok(SendVerdict::Accept(SendWrites { entry, balance: left, .. })) => {

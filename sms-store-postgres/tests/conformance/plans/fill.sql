@@ -1,4 +1,4 @@
--- A million texts of three accounts of unequal size, and what goes with them. Ids are moments, 5 ms
+-- A million messages of three accounts of unequal size, and what goes with them. Ids are moments, 5 ms
 -- apart, up to the start of the scenarios' clock.
 
 SET session_replication_role = replica; -- What is written here refers to what is.
@@ -100,19 +100,19 @@ FROM generate_series(1, 3) a, generate_series(1, 86400) n;
 INSERT INTO statistic_change (account_id, at, counted, amount)
 SELECT nth(1, n % 100 + 1), timestamptz '2026-11-21 07:00Z' + n * interval '1 ms', 'sent', 1
 FROM generate_series(1, 50000) n;
-INSERT INTO last_texted (number, person, account_id, at)
+INSERT INTO last_contacted (number, person, account_id, at)
 SELECT (447700e6::bigint + 900999), 447700e6::bigint + n, nth(1, 1), now() FROM generate_series(1, 50000) n;
 INSERT INTO unrouted (id, from_number, to_number, body, encoding, segments, received_at)
 SELECT text_id(n), (447700e6::bigint + 900001), (447700e6::bigint + 900002), 'Hello', 'gsm7', 1, now()
 FROM generate_series(1, 50000) n;
--- A fifth of the texts have a link; every fifth link was followed.
+-- A fifth of the messages have a link; every fifth link was followed.
 INSERT INTO link (account_id, id, code, url, message_id, campaign_id, contact_number, clicks,
     first_clicked_at, last_clicked_at)
 SELECT owner(n), text_id(n * 5), lpad(n::text, 10, 'a'), 'https://example.com/', text_id(n * 5),
     CASE WHEN n % 3 = 0 THEN nth(5, n / 10000) END, (447700e6::bigint + 900000) + n % 997,
     (n % 5 = 0)::int, CASE WHEN n % 5 = 0 THEN now() END, CASE WHEN n % 5 = 0 THEN now() END
 FROM generate_series(1, 200000) n;
--- A conversation for each of two hundred thousand texts of the largest account.
+-- A conversation for each of two hundred thousand messages of the largest account.
 INSERT INTO conversation (account_id, phone, last_message_id, unread)
 SELECT owner(n), 447800e6::bigint + n, text_id(n), (n % 50 = 0)::int
 FROM generate_series(1, 300000) n WHERE owner(n) = nth(1, 1);
@@ -121,22 +121,22 @@ UPDATE account SET has_conversations = true WHERE id = nth(1, 1);
 INSERT INTO keyword (account_id, id, word, reply, enabled, match_count, created_at, updated_at)
 SELECT nth(1, n % 5000 + 1), nth(11, n), 'WORD' || n / 5000, 'Hello', true, 0, now(), now()
 FROM generate_series(1, 50000) n;
-INSERT INTO inbound_part (to_number, from_number, reference, total, numbers, bodies, is_joined,
+INSERT INTO inbound_segment (to_number, from_number, reference, total, numbers, bodies, is_joined,
     route, first_at)
 SELECT (447700e6::bigint + 900999), 447700e6::bigint + n, 1, 2, '{1}', '{Hello}', true, 'smpp',
     timestamptz '2026-11-20 00:00Z' + n * interval '10 ms'
 FROM generate_series(1, 50000) n;
--- A hundred thousand parts of texts that left: half of the texts have one, half three. And as many
+-- A hundred thousand parts of messages that left: half of the messages have one, half three. And as many
 -- reports that came early.
-INSERT INTO sent_part (route, network_id, message_id, total, report, at)
+INSERT INTO sent_segment (route, network_id, message_id, total, report, at)
 SELECT 'main', 'id-' || n, text_id(CASE WHEN n <= 50000 THEN n ELSE 50000 + (n - 50000) / 3 END),
     CASE WHEN n <= 50000 THEN 1 ELSE 3 END, CASE WHEN n % 2 = 0 THEN 'delivered' END,
     timestamptz '2026-11-20 00:00Z' + n * interval '10 ms'
 FROM generate_series(1, 100000) n;
-INSERT INTO sent_part (route, network_id, report, at)
+INSERT INTO sent_segment (route, network_id, report, at)
 SELECT 'main', 'early-' || n, 'delivered', timestamptz '2026-11-20 00:00Z' + n * interval '10 ms'
 FROM generate_series(1, 100000) n;
--- The largest account's settled texts are in spans, most of which say that no words are there.
+-- The largest account's settled messages are in spans, most of which say that no words are there.
 INSERT INTO message_span (account_id, first_id, last_id, signature)
 SELECT nth(1, 1), text_id(greatest(500 * k, 1)), text_id(500 * k + 469),
     decode(repeat(CASE WHEN k % 50 = 0 THEN 'ff' ELSE '00' END, 1920), 'hex')

@@ -24,10 +24,10 @@ pub(super) async fn messages_that_were_not_analyzed_are_looked_up_by_id(
     let _ = Plans::told();
     for _ in 0..8 {
         let hand = rig.claim(100).await;
-        assert_eq!(hand.texts.len(), 100);
+        assert_eq!(hand.messages.len(), 100);
         rig.finish(&hand, &taken()).await;
         store.health_check().await.expect("the server answers");
     }
     Plans::told().judge_those_of("FROM due", "claims of messages that were not analyzed", 300.0);
-    while !rig.claim(500).await.texts.is_empty() {}
+    while !rig.claim(500).await.messages.is_empty() {}
 }

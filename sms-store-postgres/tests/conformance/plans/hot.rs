@@ -6,7 +6,7 @@ use sms_core::contact::filter::ContactSearch;
 use sms_core::conversation::{ConversationFilter, ReadState};
 use sms_core::dispatch::{ClaimPlan, VALIDITY, Wanted};
 use sms_core::ids::{AccountId, BatchId, CampaignId, EndpointId, MessageId};
-use sms_core::inbound::part::GiveUpPlan;
+use sms_core::inbound::segment::GiveUpPlan;
 use sms_core::message::filter::Search;
 use sms_core::message::{Direction, MessageFilter, MessageStatus};
 use sms_core::page::{Cursor, PageRequest};
@@ -105,7 +105,7 @@ pub(crate) async fn hot_queries_use_the_indexes_meant_for_them(own: Own) {
     let rig = own.rig(&store);
     let account = AccountId::from_u128(nth(1, 1));
 
-    pages_of_texts(&store, account).await;
+    pages_of_messages(&store, account).await;
     searches(&store, account).await;
     other_lists(&store, account).await;
     super::counted::statistics(&store, account).await;
@@ -119,7 +119,7 @@ pub(crate) async fn hot_queries_use_the_indexes_meant_for_them(own: Own) {
     none_is_wrong();
 }
 
-async fn pages_of_texts(store: &dyn Store, account: AccountId) {
+async fn pages_of_messages(store: &dyn Store, account: AccountId) {
     let all = MessageFilter::default();
     let with_status = |status| MessageFilter { status: Some(status), ..all.clone() };
     let toward = |direction| MessageFilter { direction: Some(direction), ..all.clone() };
@@ -256,7 +256,7 @@ async fn other_lists(store: &dyn Store, account: AccountId) {
     for page in [first, deep()] {
         judge!(
             store,
-            "unrouted texts",
+            "unrouted messages",
             ["unrouted_pkey"],
             A_PAGE,
             store.unrouted_list(page).await.expect("listed")
@@ -351,10 +351,10 @@ async fn threads(store: &dyn Store, rig: &sms_conformance::Rig, account: Account
         30.0,
         rig.inbound(8, rig_number(50), "word3, please").await
     );
-    judge!(store, "giving up parts", ["inbound_part_by_age"], 30.0, {
+    judge!(store, "giving up parts", ["inbound_segment_by_age"], 30.0, {
         let (before, at, ids) = (rig.now(), rig.now(), rig.ids());
         let plan = GiveUpPlan { before, validity: VALIDITY, at, ids };
-        store.inbound_part_give_up(plan).await.expect("given up")
+        store.inbound_segment_give_up(plan).await.expect("given up")
     });
 }
 
@@ -387,16 +387,22 @@ async fn workers(store: &dyn Store, rig: &sms_conformance::Rig, account: Account
         100.0,
         store.follow_ups_due(rig.now(), 100).await.expect("read")
     );
-    judge!(store, "a claim of texts", ["queue_by_route", "queue_pkey", "queue_by_lease"], 300.0, {
-        let hand = rig.claim(100).await;
-        assert_eq!(hand.texts.len(), 100);
-        store.dispatch_renew(hand.token, rig.now()).await.expect("renewed");
-        rig.finish(&hand, &taken()).await
-    });
+    judge!(
+        store,
+        "a claim of messages",
+        ["queue_by_route", "queue_pkey", "queue_by_lease"],
+        300.0,
+        {
+            let hand = rig.claim(100).await;
+            assert_eq!(hand.messages.len(), 100);
+            store.dispatch_renew(hand.token, rig.now()).await.expect("renewed");
+            rig.finish(&hand, &taken()).await
+        }
+    );
     judge!(store, "a claim past a route that takes nothing", ["queue_by_route"], 300.0, {
         let wanted = Wanted::AllBut(vec![RouteName::new("slow")]);
         let plan = ClaimPlan { wanted, ..rig.claim_plan(100) };
-        let claimed = store.dispatch_claim(plan).await.expect("claimed").texts;
+        let claimed = store.dispatch_claim(plan).await.expect("claimed").messages;
         assert_eq!(claimed.len(), 100);
     });
     judge!(

@@ -23,11 +23,11 @@ fn plan(rig: &Rig, id: &str) -> ReportPlan {
 /// Segments are found by their ids, their siblings by the message, old rows by their age.
 pub(super) async fn parts(store: &dyn Store, rig: &Rig) {
     let mut hands = 0;
-    judge!(store, "parts, recorded", ["sent_part_pkey", "queue_pkey"], 100.0, {
+    judge!(store, "parts, recorded", ["sent_segment_pkey", "queue_pkey"], 100.0, {
         hands += 1;
         let hand = rig.claim(2).await;
         let ids = |n: usize| vec![network_id(&format!("new-{hands}-{n}")), network_id("early-7")];
-        let plans = hand.texts.iter().enumerate().map(|(n, text)| {
+        let plans = hand.messages.iter().enumerate().map(|(n, text)| {
             rig.outcome(text.message, hand.token, HandOver::Submitted { parts: ids(n) })
         });
         rig.record_all(plans.collect()).await
@@ -35,10 +35,10 @@ pub(super) async fn parts(store: &dyn Store, rig: &Rig) {
     let mut brought = 0;
     for (what, index, prefix, first) in [
         ("a report", "message_by_id", "id-", 509),
-        ("a report of one of several", "sent_part_by_message", "id-", 51_009),
-        ("an early report", "sent_part_pkey", "unknown-", 1),
+        ("a report of one of several", "sent_segment_by_message", "id-", 51_009),
+        ("an early report", "sent_segment_pkey", "unknown-", 1),
     ] {
-        judge!(store, what, ["sent_part_pkey", index], 30.0, {
+        judge!(store, what, ["sent_segment_pkey", index], 30.0, {
             brought += 1;
             let id = format!("{prefix}{}", first + 1_000 * brought);
             all_recorded(store.reports_record(vec![plan(rig, &id)]).await)
@@ -48,7 +48,7 @@ pub(super) async fn parts(store: &dyn Store, rig: &Rig) {
     judge!(
         store,
         "tidying parts",
-        ["sent_part_by_age", "sent_part_pkey"],
+        ["sent_segment_by_age", "sent_segment_pkey"],
         100.0,
         store.reports_tidy(before, 10).await.expect("tidied")
     );

@@ -207,7 +207,7 @@ async fn ask(db: &mut PgConnection, rules: &[Rule]) -> Result<Vec<Violation>, Ri
 /// The work that is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::rig) struct Waiting {
-    texts: i64,
+    messages: i64,
     receipts: i64,
     deliveries: i64,
     /// The attempts made for these deliveries so far.
@@ -221,14 +221,14 @@ impl Waiting {
     /// The amount of work, including all that follows from it: a message that is sent makes a
     /// receipt and deliveries, and a receipt makes deliveries. So the amount only decreases.
     pub(in crate::rig) fn work(self) -> i64 {
-        ATTEMPTS * (4 * self.texts + 2 * self.receipts + self.deliveries) - self.attempts
+        ATTEMPTS * (4 * self.messages + 2 * self.receipts + self.deliveries) - self.attempts
     }
 }
 
 impl std::fmt::Display for Waiting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { texts, receipts, deliveries, attempts } = self;
-        write!(f, "{texts} messages, {receipts} receipts, {deliveries} deliveries after ")?;
+        let Self { messages, receipts, deliveries, attempts } = self;
+        write!(f, "{messages} messages, {receipts} receipts, {deliveries} deliveries after ")?;
         write!(f, "{attempts} attempts")
     }
 }
@@ -236,7 +236,8 @@ impl std::fmt::Display for Waiting {
 /// Counts the work that is left now.
 pub(in crate::rig) async fn waiting(db: &mut PgConnection) -> Result<Waiting, RigFailed> {
     let row = sqlx::query(concat!(
-        "SELECT (SELECT count(*) FROM queue) AS texts, (SELECT count(*) FROM follow_up) AS receipts,
+        "SELECT (SELECT count(*) FROM queue) AS messages,
+            (SELECT count(*) FROM follow_up) AS receipts,
                 d.count AS deliveries, d.attempts
          FROM (SELECT count(*), COALESCE(sum(d.attempts), 0)::bigint AS attempts ",
         pending_deliveries!(),
@@ -245,7 +246,7 @@ pub(in crate::rig) async fn waiting(db: &mut PgConnection) -> Result<Waiting, Ri
     .fetch_one(db)
     .await?;
     Ok(Waiting {
-        texts: row.try_get("texts")?,
+        messages: row.try_get("messages")?,
         receipts: row.try_get("receipts")?,
         deliveries: row.try_get("deliveries")?,
         attempts: row.try_get("attempts")?,

@@ -7,7 +7,7 @@ use sms_core::message::MessageStatus;
 use sqlx::{PgConnection, Row};
 use uuid::Uuid;
 
-use super::texts::Text;
+use super::messages::Text;
 use crate::rig::RigFailed;
 use crate::rig::report::{Report, Violation};
 
@@ -25,7 +25,7 @@ type Told = (Uuid, String, MessageId);
 /// every delivery recorded as accepted was accepted.
 pub(in crate::rig) async fn audit(
     db: &mut PgConnection,
-    texts: &[Text],
+    messages: &[Text],
     taken: &BTreeMap<String, u32>,
     report: &mut Report,
 ) -> Result<(), RigFailed> {
@@ -56,7 +56,7 @@ pub(in crate::rig) async fn audit(
         }
     }
     for endpoint in &endpoints {
-        for text in texts.iter().filter(|text| text.account == endpoint.account) {
+        for text in messages.iter().filter(|text| text.account == endpoint.account) {
             for event in ["message.sent", "message.delivered", "message.failed"] {
                 let owed = endpoint.events.iter().any(|wanted| wanted == event);
                 let owed = u32::from(owed && raises(text, event));

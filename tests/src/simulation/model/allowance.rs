@@ -9,10 +9,10 @@ use sms_core::time::Timestamp;
 use super::{AccountModel, Moment};
 
 /// How many test messages an account may make within [`TEST_WINDOW`].
-const TEST_TEXTS: usize = 300;
+const TEST_MESSAGES: usize = 300;
 const TEST_WINDOW: Duration = Duration::from_hours(1);
 /// How long they are kept: a plan may be committed up to an hour late.
-const TEST_TEXTS_KEPT: Duration = Duration::from_hours(2);
+const TEST_MESSAGES_KEPT: Duration = Duration::from_hours(2);
 const LATEST: Duration = Duration::from_hours(1);
 const LEAST_WAIT: Duration = Duration::from_secs(1);
 
@@ -32,11 +32,12 @@ impl AccountModel {
         if !mode.is_test() {
             return None;
         }
-        let made = self.test_texts.iter().filter(|(made_at, _)| at.since(*made_at) < TEST_WINDOW);
+        let made =
+            self.test_messages.iter().filter(|(made_at, _)| at.since(*made_at) < TEST_WINDOW);
         let mut made: Vec<(Timestamp, usize)> = made.copied().collect();
         made.sort_unstable();
         let fits = |made: &[(Timestamp, usize)]| {
-            made.iter().map(|(_, count)| count).sum::<usize>() + more <= TEST_TEXTS
+            made.iter().map(|(_, count)| count).sum::<usize>() + more <= TEST_MESSAGES
         };
         if fits(&made) {
             return None;
@@ -62,7 +63,7 @@ impl AccountModel {
 
     /// Records that test messages were made.
     pub(super) fn tested(&mut self, at: Timestamp, count: usize) {
-        self.test_texts.retain(|(made_at, _)| at.since(*made_at) <= TEST_TEXTS_KEPT);
-        self.test_texts.push_back((at, count));
+        self.test_messages.retain(|(made_at, _)| at.since(*made_at) <= TEST_MESSAGES_KEPT);
+        self.test_messages.push_back((at, count));
     }
 }

@@ -27,7 +27,7 @@ impl Model {
         }
         let unrouted = all(|page| books.unrouted_list(page))?;
         let unrouted: BTreeSet<MessageId> = unrouted.iter().map(|text| text.id).collect();
-        ensure!(unrouted == self.unrouted, "texts of nobody came or went");
+        ensure!(unrouted == self.unrouted, "messages of nobody came or went");
         let numbers = read(books.number_list())?;
         let numbers = numbers.iter().map(|number| (number.id, (number.phone, number.holder)));
         let own = self.numbers.iter().rev().map(|(id, own)| (*id, (own.phone, own.holder)));
@@ -48,7 +48,7 @@ impl Model {
         let books = moment.books;
         let ledger = all(|page| books.ledger_list(id, page))?;
         own.compare_all(&ledger).map_err(|what| format!("{id}: {what}"))?;
-        let texts = self.audit_texts(moment, id, own)?;
+        let messages = self.audit_messages(moment, id, own)?;
         self.audit_statistics(moment, id, own, &ledger)?;
         let granted: i64 = ledger
             .iter()
@@ -56,14 +56,14 @@ impl Model {
             .map(|entry| entry.amount.get())
             .sum();
         ensure!(
-            granted == own.balance + texts.reserved + texts.spent + own.rented,
+            granted == own.balance + messages.reserved + messages.spent + own.rented,
             "{id}: {granted} were given, and {} + {} + {} + {} are there",
             own.balance,
-            texts.reserved,
-            texts.spent,
+            messages.reserved,
+            messages.spent,
             own.rented
         );
-        let people: Vec<E164> = texts.people.into_iter().collect();
+        let people: Vec<E164> = messages.people.into_iter().collect();
         self.audit_book(moment, id, own)?;
         self.audit_conversations(moment, id, own)?;
         let opted_out = read(books.opt_outs_among(id, &people))?;
@@ -107,18 +107,18 @@ impl Model {
         Ok(())
     }
 
-    fn audit_texts(
+    fn audit_messages(
         &self,
         moment: &Moment<'_>,
         id: AccountId,
         own: &AccountModel,
-    ) -> Result<Texts, String> {
+    ) -> Result<Messages, String> {
         let filter = MessageFilter::default();
-        let texts = all(|page| moment.books.message_list(id, &filter, page))?;
-        let ids: BTreeSet<MessageId> = texts.iter().map(|text| text.id).collect();
-        ensure!(ids == own.texts && ids.len() == texts.len(), "{id}: texts came or went");
-        let mut sums = Texts::default();
-        for text in texts {
+        let messages = all(|page| moment.books.message_list(id, &filter, page))?;
+        let ids: BTreeSet<MessageId> = messages.iter().map(|text| text.id).collect();
+        ensure!(ids == own.messages && ids.len() == messages.len(), "{id}: messages came or went");
+        let mut sums = Messages::default();
+        for text in messages {
             let kept = &self.text(text.id)?.last;
             ensure!(*kept == text, "{text:?} is kept for {kept:?}");
             let credits = amount(text.credits.get());
@@ -150,7 +150,7 @@ impl Model {
 
 /// Totals over an account's messages.
 #[derive(Default)]
-struct Texts {
+struct Messages {
     reserved: i64,
     spent: i64,
     people: BTreeSet<E164>,

@@ -17,8 +17,8 @@ use sms_core::time::Timestamp;
 
 use super::message::Draft;
 use super::record::amount;
-use super::text::TextStep;
-use super::{AccountModel, CampaignModel, Check, Commit, Model, Moment, TextModel, read};
+use super::text::MessageStep;
+use super::{AccountModel, CampaignModel, Check, Commit, MessageModel, Model, Moment, read};
 
 /// How many recipients one request of a test key may have.
 const MOST_OF_A_TEST: usize = 50;
@@ -75,7 +75,7 @@ impl Model {
         let id = draft.id;
         ensure!(told == must, "the launch of {id} meets {told:?} and must meet {must:?}");
         let is_used_up =
-            matches!(told, Some(Obstacle::Refused(LaunchRefused::TestTextsUsedUp { .. })));
+            matches!(told, Some(Obstacle::Refused(LaunchRefused::TestMessagesUsedUp { .. })));
         self.tally.used_up += u64::from(is_used_up);
         answer.as_ref().map_or(Ok(()), |campaign| self.launched(moment, seen, campaign))
     }
@@ -86,15 +86,15 @@ impl Model {
         let (people, rejected) = on_list(account, draft.list);
         let filter = MessageFilter { campaign_id: Some(draft.id), ..MessageFilter::default() };
         let all = PageRequest { limit: Limit::EXPORT, after: None };
-        let mut texts = read(moment.books.message_list(draft.account, &filter, all))?.items;
-        texts.reverse();
-        let (told, must) = (texts.len(), people.len());
+        let mut messages = read(moment.books.message_list(draft.account, &filter, all))?.items;
+        messages.reverse();
+        let (told, must) = (messages.len(), people.len());
         ensure!(told == must, "{} went to {told} people and had to go to {must}", draft.id);
         let launch = campaign.launch.as_ref().ok_or("a launched campaign is a draft")?;
         let scheduled_at = launch.scheduled_at;
         ensure!(scheduled_at.is_none_or(|due| due > *at), "{launch:?} is for a time that passed");
         let is_tracked = draft.track_links;
-        for (text, (to, contact)) in texts.iter().zip(&people) {
+        for (text, (to, contact)) in messages.iter().zip(&people) {
             let words = draft.body.as_str().to_owned();
             let words = self.links_made(moment, text, words, is_tracked)?;
             let reading = self.readings.get(&moment.task);
@@ -119,7 +119,7 @@ impl Model {
             ensure!(*text == must, "{text:?} was made of a campaign, and must be {must:?}");
         }
         let credits = price(people.len(), *mode);
-        let links = if is_tracked && !mode.is_test() { texts.len() as u64 } else { 0 };
+        let links = if is_tracked && !mode.is_test() { messages.len() as u64 } else { 0 };
         let launch = Launch {
             at: *at,
             scheduled_at,
@@ -128,7 +128,7 @@ impl Model {
             recipients: people.len() as u64,
             rejected,
             credits,
-            counts: Counts::count(&texts),
+            counts: Counts::count(&messages),
             last_settled_at: None,
         };
         let must = Campaign {
@@ -138,14 +138,14 @@ impl Model {
             ..draft.clone()
         };
         ensure!(*campaign == must, "a launch made {campaign:?} and must make {must:?}");
-        self.write_launch(moment, seen, &texts, amount(credits.get()))
+        self.write_launch(moment, seen, &messages, amount(credits.get()))
     }
 
     fn write_launch(
         &mut self,
         moment: &Moment<'_>,
         seen: &LaunchSeen,
-        texts: &[Message],
+        messages: &[Message],
         taken: i64,
     ) -> Check {
         let (id, owner) = (seen.draft.id, seen.draft.account);
@@ -156,14 +156,14 @@ impl Model {
             account.reserved += taken;
         }
         if seen.mode.is_test() {
-            account.tested(seen.at, texts.len());
+            account.tested(seen.at, messages.len());
         }
         self.tally.launches += 1;
-        self.tally.texts += texts.len() as u64;
-        let own = texts.iter().map(|text| text.id).collect();
-        let own = CampaignModel { account: owner, texts: own, cancelled: false };
+        self.tally.messages += messages.len() as u64;
+        let own = messages.iter().map(|text| text.id).collect();
+        let own = CampaignModel { account: owner, messages: own, cancelled: false };
         self.campaigns.insert(id, own);
-        for text in texts {
+        for text in messages {
             self.write_text(moment, text, seen.at)?;
         }
         self.recent_campaigns.push((owner, id));
@@ -179,8 +179,8 @@ impl Model {
     ) -> Check {
         let own = self.campaigns.get(&plan.campaign).filter(|own| own.account == plan.account);
         let open = own.is_some_and(|own| {
-            let is_open = |id| self.texts.get(id).is_some_and(TextModel::is_open);
-            !own.cancelled && own.texts.iter().any(is_open)
+            let is_open = |id| self.messages.get(id).is_some_and(MessageModel::is_open);
+            !own.cancelled && own.messages.iter().any(is_open)
         });
         ensure!(answer.is_ok() == open, "cancelling {own:?} answers {answer:?}");
         if let Some(own) = self.campaigns.get_mut(&plan.campaign).filter(|_| open) {
@@ -195,29 +195,29 @@ impl Model {
         let own = own.filter(|own| own.cancelled && own.account == plan.account);
         let own = own.ok_or_else(|| format!("{} was swept and not cancelled", plan.campaign))?;
         let waits = |id: &&MessageId| {
-            let status = self.texts.get(id).map(|text| text.last.status);
+            let status = self.messages.get(id).map(|text| text.last.status);
             matches!(status, Some(MessageStatus::Scheduled | MessageStatus::Queued))
         };
-        let behind = own.texts.iter().filter(|id| plan.after.is_none_or(|after| **id > after));
+        let behind = own.messages.iter().filter(|id| plan.after.is_none_or(|after| **id > after));
         let swept: Vec<MessageId> = behind.filter(waits).take(plan.limit).copied().collect();
         ensure!(swept.last() == answer.last.as_ref(), "{swept:?} had to go, not to {answer:?}");
         let mut commit = Commit::default();
         commit.plan(plan.ids.clone());
         for id in swept {
-            let step = TextStep {
+            let step = MessageStep {
                 path: &[MessageStatus::Cancelled],
                 at: plan.at,
                 errors: &[],
                 detail: None,
             };
-            self.text_moved(moment, &mut commit, id, step)?;
+            self.message_moved(moment, &mut commit, id, step)?;
         }
         self.close(moment, commit)
     }
 
     /// Whether a message still waits although no worker may claim it.
     pub(super) fn is_called_off(&self, id: MessageId) -> bool {
-        let Some(text) = self.texts.get(&id) else { return false };
+        let Some(text) = self.messages.get(&id) else { return false };
         let campaign = text.last.campaign_id.and_then(|id| self.campaigns.get(&id));
         campaign.is_some_and(|own| own.cancelled)
             && matches!(text.last.status, MessageStatus::Scheduled | MessageStatus::Queued)
@@ -243,8 +243,9 @@ impl Model {
         let own = self.campaigns.get(&campaign.id);
         ensure!(own.is_some() == campaign.launch.is_some(), "{campaign:?} is {own:?}");
         let (Some(own), Some(launch)) = (own, &campaign.launch) else { return Ok(()) };
-        let texts = own.texts.iter().filter_map(|id| self.texts.get(id)).map(|text| &text.last);
-        let recount = Counts::count(texts);
+        let messages =
+            own.messages.iter().filter_map(|id| self.messages.get(id)).map(|text| &text.last);
+        let recount = Counts::count(messages);
         ensure!(launch.counts == recount, "{:?} is counted for {recount:?}", launch.counts);
         ensure!(launch.cancelled_at.is_some() == own.cancelled, "{campaign:?} is {own:?}");
         let totals = self.link_totals(campaign.id);
@@ -293,14 +294,14 @@ fn launch_obstacle(
         return Some(LaunchRefused::MayNotSend(reason));
     }
     let told = match told {
-        Some(Obstacle::Refused(LaunchRefused::TestTextsUsedUp { retry_after })) => {
+        Some(Obstacle::Refused(LaunchRefused::TestMessagesUsedUp { retry_after })) => {
             Some(*retry_after)
         }
         _ => None,
     };
     let asked = (*mode, people.len());
     if let Some(retry_after) = account.test_wait_at(moment, asked, *at, told) {
-        return Some(LaunchRefused::TestTextsUsedUp { retry_after });
+        return Some(LaunchRefused::TestMessagesUsedUp { retry_after });
     }
     let balance = Credits::new(account.balance.unsigned_abs()).unwrap_or(Credits::MAX);
     let needed = price(people.len(), *mode);

@@ -6,10 +6,10 @@ use sms_core::account::AccountStatus;
 use sms_core::dispatch::{Claimed, LeaseToken};
 use sms_core::ids::{Ids, MessageId};
 use sms_core::message::{ErrorCode, MessageStatus};
-use sms_core::route::OutboundText;
+use sms_core::route::OutboundMessage;
 use sms_core::time::Timestamp;
 
-use super::text::TextStep;
+use super::text::MessageStep;
 use super::{Check, Claim, Commit, Model, Moment, read};
 
 /// A worker's request to claim messages.
@@ -30,15 +30,15 @@ pub struct ClaimSeen {
 impl Model {
     /// A worker claimed messages.
     pub fn saw_claim(&mut self, moment: &Moment<'_>, seen: ClaimSeen, answer: &Claimed) -> Check {
-        let mut texts = BTreeMap::new();
-        for text in &answer.texts {
+        let mut messages = BTreeMap::new();
+        for text in &answer.messages {
             self.may_be_taken(text, seen.at)?;
-            texts.insert(text.message, (text.clone(), 0));
+            messages.insert(text.message, (text.clone(), 0));
         }
-        ensure!(texts.len() == answer.texts.len(), "one claim took a text twice");
-        let due = self.due_texts(seen.at, seen.limit);
+        ensure!(messages.len() == answer.messages.len(), "one claim took a text twice");
+        let due = self.due_messages(seen.at, seen.limit);
         let ended = answer.failed + answer.given_up + answer.cancelled;
-        let taken = answer.texts.len() + ended as usize;
+        let taken = answer.messages.len() + ended as usize;
         ensure!(
             taken == seen.limit.min(due.len()),
             "a claim of {} took {taken} where {} were due",
@@ -49,7 +49,7 @@ impl Model {
         commit.plan(seen.ids);
         let (mut failed, mut given_up, mut cancelled) = (0, 0, 0);
         for (at, id) in &due {
-            let step = if texts.contains_key(id) {
+            let step = if messages.contains_key(id) {
                 self.taken(moment, &mut commit, *id, seen.at)?;
                 self.requeue(*id, |text| text.lease = Some((seen.token, seen.until)));
                 continue;
@@ -64,8 +64,8 @@ impl Model {
                 ensure!(!errors.is_empty(), "{id} failed for no reason");
                 ensure!(!left_perhaps, "{id} failed, and left perhaps");
                 let path = [MessageStatus::Failed];
-                let step = TextStep { path: &path, at: seen.at, errors: &errors, detail: None };
-                self.text_moved(moment, &mut commit, *id, step)?;
+                let step = MessageStep { path: &path, at: seen.at, errors: &errors, detail: None };
+                self.message_moved(moment, &mut commit, *id, step)?;
                 failed += 1;
             } else if status == Some(MessageStatus::Undelivered) {
                 let errors = self.obstacles(*id, seen.at)?;
@@ -81,37 +81,41 @@ impl Model {
                     other => (other, "the message is no longer valid"),
                 };
                 let detail = format!("it may have been sent; {why}");
-                let step = TextStep {
+                let step = MessageStep {
                     path: &path,
                     at: seen.at,
                     errors: &[error],
                     detail: Some(detail.as_str()),
                 };
-                self.text_moved(moment, &mut commit, *id, step)?;
+                self.message_moved(moment, &mut commit, *id, step)?;
                 given_up += 1;
             } else if status == Some(MessageStatus::Cancelled) {
                 ensure!(self.is_called_off(*id), "{id} was cancelled by a worker for no reason");
                 let path = [MessageStatus::Cancelled];
-                let step = TextStep { path: &path, at: seen.at, errors: &[], detail: None };
-                self.text_moved(moment, &mut commit, *id, step)?;
+                let step = MessageStep { path: &path, at: seen.at, errors: &[], detail: None };
+                self.message_moved(moment, &mut commit, *id, step)?;
                 cancelled += 1;
             } else {
                 let last = due.last().map(|(at, _)| *at);
                 ensure!(last == Some(*at), "{id}, longer due, was passed over");
             }
         }
-        ensure!(failed == answer.failed, "{failed} texts failed and {} were told", answer.failed);
+        ensure!(
+            failed == answer.failed,
+            "{failed} messages failed and {} were told",
+            answer.failed
+        );
         ensure!(given_up == answer.given_up, "{given_up} were given up: {answer:?}");
         self.tally.doubtful += u64::from(given_up);
         ensure!(cancelled == answer.cancelled, "{cancelled} were cancelled: {answer:?}");
-        let claim = Claim { task: moment.task, step: moment.step, texts };
+        let claim = Claim { task: moment.task, step: moment.step, messages };
         self.claims.insert(seen.token, claim);
         self.claim_of.insert(moment.task, seen.token);
         self.close(moment, commit)
     }
 
     /// The first `limit` due messages, and those due at the same moment as the last of them.
-    fn due_texts(&self, at: Timestamp, limit: usize) -> Vec<(Timestamp, MessageId)> {
+    fn due_messages(&self, at: Timestamp, limit: usize) -> Vec<(Timestamp, MessageId)> {
         let mut due: Vec<(Timestamp, MessageId)> = Vec::new();
         for (time, id) in self.queue.iter().take_while(|(time, _)| *time <= at) {
             let tied = due.last().is_some_and(|(last, _)| last == time);
@@ -141,7 +145,7 @@ impl Model {
         Ok(errors)
     }
 
-    fn may_be_taken(&self, given: &OutboundText, at: Timestamp) -> Check {
+    fn may_be_taken(&self, given: &OutboundMessage, at: Timestamp) -> Check {
         let id = given.message;
         let text = self.text(id)?;
         let due = text.last.due_at();
@@ -156,7 +160,7 @@ impl Model {
             text.lease
         );
         let last = &text.last;
-        let expected = OutboundText {
+        let expected = OutboundMessage {
             message: id,
             to: last.to,
             from: last.from,
@@ -187,10 +191,10 @@ impl Model {
             self.tally.takeovers += 1;
         }
         if sending {
-            return self.text_stayed(moment, id);
+            return self.message_stayed(moment, id);
         }
-        let step = TextStep { path: &[MessageStatus::Sending], at, errors: &[], detail: None };
-        self.text_moved(moment, commit, id, step)
+        let step = MessageStep { path: &[MessageStatus::Sending], at, errors: &[], detail: None };
+        self.message_moved(moment, commit, id, step)
     }
 
     /// A worker renewed its lease.
@@ -201,16 +205,17 @@ impl Model {
         until: Timestamp,
         answer: usize,
     ) -> Check {
-        let texts = self.claims.get(&token).map(|claim| claim.texts.keys().copied().collect());
-        let texts: Vec<MessageId> = texts.unwrap_or_default();
+        let messages =
+            self.claims.get(&token).map(|claim| claim.messages.keys().copied().collect());
+        let messages: Vec<MessageId> = messages.unwrap_or_default();
         let mut held = 0;
-        for id in texts {
+        for id in messages {
             if self.text(id)?.lease.is_some_and(|(own, _)| own == token) {
                 self.requeue(id, |text| text.lease = Some((token, until)));
                 held += 1;
             }
         }
-        ensure!(held == answer, "{answer} texts were renewed and {held} were held");
+        ensure!(held == answer, "{answer} messages were renewed and {held} were held");
         self.check_heads(moment)
     }
 }

@@ -6,7 +6,7 @@ use sms_core::message::{Message, MessageStatus};
 use sms_core::receipt::{ReceiptPlan, ReceiptStatus, Recorded};
 use sms_core::time::Timestamp;
 
-use super::text::TextStep;
+use super::text::MessageStep;
 use super::{Check, Commit, Model, Moment};
 
 /// A user's request to cancel a message.
@@ -57,9 +57,9 @@ impl Model {
             && !self.fulfil(id, follow_up)?
         {
             ensure!(*answer == Recorded::AlreadyDone, "{follow_up} was fulfilled twice");
-            return self.text_stayed(moment, id);
+            return self.message_stayed(moment, id);
         }
-        let Some(text) = self.texts.get_mut(&id) else {
+        let Some(text) = self.messages.get_mut(&id) else {
             ensure!(*answer == Recorded::NoSuchMessage, "a receipt found {id}, which nobody made");
             return Ok(());
         };
@@ -76,17 +76,17 @@ impl Model {
             _ => &[],
         };
         if path.is_empty() {
-            self.text_stayed(moment, id)?;
+            self.message_stayed(moment, id)?;
             let kept = Recorded::Unchanged(self.text(id)?.last.clone());
             ensure!(*answer == kept, "a receipt for {id} answers {answer:?}");
             return Ok(());
         }
         self.tally.receipts += 1;
-        self.text_moved(
+        self.message_moved(
             moment,
             commit,
             id,
-            TextStep { path, at: plan.at, errors: &errors, detail: None },
+            MessageStep { path, at: plan.at, errors: &errors, detail: None },
         )?;
         let kept = Recorded::Changed(self.text(id)?.last.clone());
         ensure!(*answer == kept, "a receipt for {id} answers {answer:?}");
@@ -112,23 +112,23 @@ impl Model {
         answer: Result<&Message, CancelRefused>,
     ) -> Check {
         let id = seen.message;
-        let own = self.texts.get(&id).filter(|text| text.last.account == seen.account);
+        let own = self.messages.get(&id).filter(|text| text.last.account == seen.account);
         let Some(text) = own else {
             let refused = answer == Err(CancelRefused::NoSuchMessage);
             ensure!(refused, "cancelling another's {id} answers {answer:?}");
-            return self.text_stayed(moment, id);
+            return self.message_stayed(moment, id);
         };
         let status = text.last.status;
         if !matches!(status, MessageStatus::Scheduled | MessageStatus::Queued) {
             let refused = answer == Err(CancelRefused::NotCancellable(status));
             ensure!(refused, "cancelling {id}, which is {status}, answers {answer:?}");
-            return self.text_stayed(moment, id);
+            return self.message_stayed(moment, id);
         }
         let mut commit = Commit::default();
         commit.plan(seen.ids.clone());
         let path = [MessageStatus::Cancelled];
-        let step = TextStep { path: &path, at: seen.at, errors: &[], detail: None };
-        self.text_moved(moment, &mut commit, id, step)?;
+        let step = MessageStep { path: &path, at: seen.at, errors: &[], detail: None };
+        self.message_moved(moment, &mut commit, id, step)?;
         let last = &self.text(id)?.last;
         ensure!(answer == Ok(last), "cancelling {id} answers {answer:?}");
         self.close(moment, commit)

@@ -18,7 +18,7 @@ impl Model {
             number,
             contact: own.book.of_number(number).map(KnownAs::from),
             unread: thread.unread.len() as u64,
-            last_message: self.texts.get(newest)?.last.clone(),
+            last_message: self.messages.get(newest)?.last.clone(),
         })
     }
 
@@ -37,7 +37,7 @@ impl Model {
         let must = self.conversation(own, number);
         ensure!(kept.iter().eq(must.iter()), "{kept:?} is kept and must be {must:?}");
         let (told, must) = (read(moment.books.unread_total(account))?, own.inbox.unread());
-        ensure!(told == must, "{account} has {told} unread texts and must have {must}");
+        ensure!(told == must, "{account} has {told} unread messages and must have {must}");
         Ok(())
     }
 
@@ -54,11 +54,11 @@ impl Model {
         let thread = own.and_then(|own| own.inbox.threads.get_mut(&number));
         let marked = thread.map(|thread| std::mem::take(&mut thread.unread));
         let count = marked.as_ref().map(|marked| marked.len() as u64);
-        ensure!(answer == count, "reading marks {answer:?} texts where {count:?} were unread");
+        ensure!(answer == count, "reading marks {answer:?} messages where {count:?} were unread");
         for id in marked.into_iter().flatten() {
-            let text = self.texts.get_mut(&id).ok_or("an unread text vanished")?;
+            let text = self.messages.get_mut(&id).ok_or("an unread text vanished")?;
             text.last.times.read_at = Some(at);
-            self.text_stayed(moment, id)?;
+            self.message_stayed(moment, id)?;
         }
         self.conversation_kept(moment, account, number)
     }
@@ -78,7 +78,7 @@ impl Model {
         must.sort_by_key(|one| std::cmp::Reverse(one.last_message.id));
         ensure!(kept == must, "{id}: the conversations are {kept:?} and must be {must:?}");
         let (told, must) = (read(moment.books.unread_total(id))?, own.inbox.unread());
-        ensure!(told == must, "{id} has {told} unread texts and must have {must}");
+        ensure!(told == must, "{id} has {told} unread messages and must have {must}");
         Ok(())
     }
 }

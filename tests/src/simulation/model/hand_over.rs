@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use sms_core::dispatch::{OutcomePlan, OutcomeRecorded};
 use sms_core::message::{ErrorCode, MessageStatus, TimelineEntry};
-use sms_core::route::{HandOver, OutboundText};
+use sms_core::route::{HandOver, OutboundMessage};
 
-use super::text::TextStep;
+use super::text::MessageStep;
 use super::{Check, Commit, Model, Moment, read};
 
 /// The specified 5 s, less the second that a worker may take to notice.
@@ -19,7 +19,7 @@ const TIMES_TOLD: u32 = 5;
 
 impl Model {
     /// The present task handed a message to a route.
-    pub fn saw_hand_over(&mut self, moment: &Moment<'_>, text: &OutboundText) -> Check {
+    pub fn saw_hand_over(&mut self, moment: &Moment<'_>, text: &OutboundMessage) -> Check {
         let id = text.message;
         let last = &self.text(id)?.last;
         let due = last.due_at();
@@ -36,7 +36,7 @@ impl Model {
             opted_out.is_none_or(|since| since >= claim.step),
             "{id} was handed over although its number had opted out"
         );
-        let claimed = claim.texts.get_mut(&id);
+        let claimed = claim.messages.get_mut(&id);
         let (claimed, times) =
             claimed.ok_or_else(|| format!("{id} was handed over and not claimed"))?;
         ensure!(text == claimed, "{text:?} was handed over for {claimed:?}");
@@ -60,7 +60,7 @@ impl Model {
         );
         let mut commit = Commit::default();
         for (plan, answer) in plans.into_iter().zip(answers) {
-            let held = self.texts.get(&plan.message).is_some_and(|text| {
+            let held = self.messages.get(&plan.message).is_some_and(|text| {
                 text.last.status == MessageStatus::Sending
                     && text.lease.is_some_and(|(token, _)| token == plan.token)
             });
@@ -68,7 +68,7 @@ impl Model {
             let expected = if held {
                 self.outcome(moment, &mut commit, &plan)?
             } else {
-                self.text_stayed(moment, plan.message)?;
+                self.message_stayed(moment, plan.message)?;
                 OutcomeRecorded::LeaseLost
             };
             ensure!(
@@ -122,8 +122,8 @@ impl Model {
             }
         };
         self.tally.doubtful += u64::from(path == given_up);
-        let step = TextStep { path, at: plan.at, errors: &errors, detail: detail.as_deref() };
-        self.text_moved(moment, commit, id, step)?;
+        let step = MessageStep { path, at: plan.at, errors: &errors, detail: detail.as_deref() };
+        self.message_moved(moment, commit, id, step)?;
         Ok(OutcomeRecorded::Done(path[path.len() - 1]))
     }
 

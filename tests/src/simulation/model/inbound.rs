@@ -6,8 +6,8 @@ use std::time::Duration;
 use sms_core::account::Mode;
 use sms_core::event::{EventData, EventType};
 use sms_core::ids::{AccountId, Ids};
-use sms_core::inbound::part::{GaveUp, GiveUpPlan, PartKey, PartPlan, PartTaken};
-use sms_core::inbound::{InboundPlan, InboundText, Origin, TakenIn, Unrouted};
+use sms_core::inbound::segment::{GaveUp, GiveUpPlan, SegmentKey, SegmentPlan, SegmentTaken};
+use sms_core::inbound::{InboundMessage, InboundPlan, Origin, TakenIn, Unrouted};
 use sms_core::message::{Body, Message};
 use sms_core::number::Holder;
 use sms_core::opt_out::{OptOut, OptOutSource};
@@ -17,7 +17,7 @@ use sms_core::time::Timestamp;
 
 use super::commit::Owed;
 use super::message::Draft;
-use super::{Check, Commit, Model, Moment, PartsModel, TextModel};
+use super::{Check, Commit, MessageModel, Model, Moment, SegmentsModel};
 use crate::simulation::measure::measure;
 use crate::simulation::talk::{Answer, first_word};
 
@@ -50,19 +50,24 @@ impl Model {
                 return Ok(());
             }
             let text = &self.text(to)?.last;
-            let InboundText { from, to, body: _, route } = &plan.text;
+            let InboundMessage { from, to, body: _, route } = &plan.text;
             let right = (*from, *to, route) == (text.to, text.from, &text.route);
             ensure!(right, "{text:?} is answered by {:?}", plan.text);
             answered = Some((text.account, text.mode));
         }
-        let InboundText { from, to, body, route } = &plan.text;
+        let InboundMessage { from, to, body, route } = &plan.text;
         let (from, to, body) = (*from, *to, body.as_str());
         let arrival = Arrival { from, to, body, route, at: plan.at, ids: &plan.ids };
         self.arrived(moment, &arrival, answered, answer)
     }
 
     /// A segment came in.
-    pub fn saw_part(&mut self, moment: &Moment<'_>, plan: &PartPlan, answer: &PartTaken) -> Check {
+    pub fn saw_part(
+        &mut self,
+        moment: &Moment<'_>,
+        plan: &SegmentPlan,
+        answer: &SegmentTaken,
+    ) -> Check {
         let (key, number) = (plan.key(), plan.part.place.number());
         let words = plan.part.body.as_str().to_owned();
         let kept = self.parts.get(&key);
@@ -71,10 +76,10 @@ impl Model {
             known.is_some_and(|known| !kept.joined || *known == words)
         });
         if repeat {
-            ensure!(*answer == PartTaken::Repeat, "a part that came before is {answer:?}");
+            ensure!(*answer == SegmentTaken::Repeat, "a part that came before is {answer:?}");
             return Ok(());
         }
-        let fresh = || PartsModel {
+        let fresh = || SegmentsModel {
             joined: false,
             parts: BTreeMap::new(),
             route: plan.part.route.clone(),
@@ -86,8 +91,8 @@ impl Model {
         let (joined, words, route) = (gathered.joined, gathered.words(), gathered.route.clone());
         self.parts.insert(key, gathered);
         match answer {
-            PartTaken::Waiting if !joined => Ok(()),
-            PartTaken::Joined(taken) if joined => {
+            SegmentTaken::Waiting if !joined => Ok(()),
+            SegmentTaken::Joined(taken) if joined => {
                 self.tally.joined += 1;
                 let (from, to, body, route) = (key.from, key.to, words.as_str(), &route);
                 let arrival = Arrival { from, to, body, route, at: plan.at, ids: &plan.ids };
@@ -111,7 +116,7 @@ impl Model {
             return Ok(());
         };
         let Some(parts) = self.parts.remove(&key) else { return Ok(()) };
-        let PartKey { from, to, .. } = key;
+        let SegmentKey { from, to, .. } = key;
         match answer {
             GaveUp::Forgotten if parts.joined => Ok(()),
             GaveUp::TakenIn(taken) if !parts.joined => {
@@ -163,20 +168,20 @@ impl Model {
 
     /// Old records of who messaged whom from a shared number were deleted, in portions. The store
     /// does not report which ones, so records of the last full portion may or may not exist.
-    pub fn saw_last_texted_tidied(
+    pub fn saw_last_contacted_tidied(
         &mut self,
         before: Timestamp,
         limit: usize,
         answer: usize,
     ) -> Check {
-        let old = self.last_texted.values().filter(|(_, at)| *at < before).count();
+        let old = self.last_contacted.values().filter(|(_, at)| *at < before).count();
         let least = limit.min(old.saturating_sub(self.forgotten.count));
         ensure!(
             (least..=limit.min(old)).contains(&answer),
             "{answer} of {old} texted long ago were forgotten, and at least {least} had to be"
         );
         if answer < limit || answer == old {
-            self.last_texted.retain(|_, (_, at)| *at >= before);
+            self.last_contacted.retain(|_, (_, at)| *at >= before);
             self.forgotten.count = 0;
         } else {
             self.forgotten.count += answer;
@@ -188,7 +193,7 @@ impl Model {
     /// Whether the record of who messaged this person from a shared number may be deleted.
     fn may_be_forgotten(&self, arrival: &Arrival<'_>) -> bool {
         let mut shared = self.numbers.values().filter(|own| own.holder == Holder::Shared);
-        let last = self.last_texted.get(&(arrival.to, arrival.from));
+        let last = self.last_contacted.get(&(arrival.to, arrival.from));
         shared.any(|own| own.phone == arrival.to)
             && last.is_some_and(|(_, at)| Some(*at) < self.forgotten.before)
     }
@@ -199,7 +204,7 @@ impl Model {
         match number.holder {
             Holder::Dedicated(account) => Some((account, Mode::Live)),
             Holder::Shared => {
-                let (account, at) = self.last_texted.get(&(arrival.to, arrival.from))?;
+                let (account, at) = self.last_contacted.get(&(arrival.to, arrival.from))?;
                 (arrival.at.since(*at) <= SHARED_REACH).then_some((*account, Mode::Live))
             }
         }
@@ -234,7 +239,7 @@ impl Model {
         ensure!(message.created_at() == at, "{} came at {at}", message.id);
         let mut commit = Commit::default();
         commit.plan(arrival.ids.clone());
-        let made = TextModel {
+        let made = MessageModel {
             last: message.clone(),
             lines: 1,
             ready_at: arrival.at,
@@ -244,7 +249,7 @@ impl Model {
             lease: None,
             receipts: 0,
         };
-        self.text_made(moment, made)?;
+        self.message_made(moment, made)?;
         let owe = |kind, data| Owed { account, kind, data, at };
         let data = EventData::MessageReceived(Box::new(must));
         commit.owe(owe(EventType::MessageReceived, data));

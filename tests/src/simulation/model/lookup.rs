@@ -84,7 +84,7 @@ impl Model {
         id: MessageId,
         answer: Option<&Message>,
     ) -> Check {
-        let own = self.texts.get(&id).map(|text| &text.last);
+        let own = self.messages.get(&id).map(|text| &text.last);
         let own = own.filter(|text| text.account == account);
         ensure!(answer == own, "{account} reads {answer:?} where {own:?} is");
         Ok(())

@@ -20,7 +20,7 @@ use sms_core::time::Timestamp;
 use super::message::Draft;
 use super::record::FirstSend;
 use super::record::amount;
-use super::{Check, Model, Moment, Reading, TextModel};
+use super::{Check, MessageModel, Model, Moment, Reading};
 use crate::simulation::wish::Meaning;
 
 const KEPT_FOR: Duration = Duration::from_hours(7 * 24);
@@ -34,7 +34,7 @@ pub struct SendSeen {
     mode: Mode,
     batch: BatchId,
     key: Option<IdempotencyKey>,
-    texts: Vec<(MessageId, E164)>,
+    messages: Vec<(MessageId, E164)>,
     at: Timestamp,
 }
 
@@ -46,7 +46,7 @@ impl SendSeen {
             mode: plan.mode,
             batch: plan.batch,
             key: plan.idempotency.as_ref().map(|claim| claim.key.clone()),
-            texts: plan.messages.iter().map(|text| (text.id, text.to)).collect(),
+            messages: plan.messages.iter().map(|text| (text.id, text.to)).collect(),
             at: plan.at,
         }
     }
@@ -142,9 +142,9 @@ impl Model {
         };
         let must = self.send_obstacle(moment, seen, &wanted, told.as_ref());
         let wants = wanted.people.len();
-        ensure!(told == must, "a send of {wants} texts meets {told:?} and must meet {must:?}");
+        ensure!(told == must, "a send of {wants} messages meets {told:?} and must meet {must:?}");
         let is_used_up =
-            matches!(told, Some(Obstacle::Refused(SendRefused::TestTextsUsedUp { .. })));
+            matches!(told, Some(Obstacle::Refused(SendRefused::TestMessagesUsedUp { .. })));
         self.tally.used_up += u64::from(is_used_up);
         let made = answer.as_ref();
         made.map_or(Ok(()), |sent| self.accepted(moment, seen, (meaning, wanted), sent))
@@ -166,14 +166,14 @@ impl Model {
             return Some(Obstacle::Stale);
         }
         let told = match told {
-            Some(Obstacle::Refused(SendRefused::TestTextsUsedUp { retry_after })) => {
+            Some(Obstacle::Refused(SendRefused::TestMessagesUsedUp { retry_after })) => {
                 Some(*retry_after)
             }
             _ => None,
         };
         let asked = (seen.mode, wanted.people.len());
         if let Some(retry_after) = account.test_wait_at(moment, asked, seen.at, told) {
-            return Some(Obstacle::Refused(SendRefused::TestTextsUsedUp { retry_after }));
+            return Some(Obstacle::Refused(SendRefused::TestMessagesUsedUp { retry_after }));
         }
         let balance = Credits::new(account.balance.unsigned_abs()).unwrap_or(Credits::MAX);
         let needed = wanted.charge;
@@ -189,7 +189,7 @@ impl Model {
         sent: &Sent,
     ) -> Check {
         let told = sent.messages.iter().map(|text| (text.id, text.to));
-        ensure!(told.eq(seen.texts.iter().copied()), "a send answers with other texts");
+        ensure!(told.eq(seen.messages.iter().copied()), "a send answers with other messages");
         for text in &sent.messages {
             let words = meaning.wish.words(text.to, wanted.from);
             let words = self.links_made(moment, text, words, meaning.wish.tracked())?;
@@ -221,7 +221,7 @@ impl Model {
         taken: i64,
     ) -> Check {
         self.tally.sends += 1;
-        self.tally.texts += sent.messages.len() as u64;
+        self.tally.messages += sent.messages.len() as u64;
         let account = self.accounts.get_mut(&seen.account).ok_or("an account vanished")?;
         if taken > 0 {
             account.book_entry(Cause::Send { batch: seen.batch, campaign: None }, -taken);
@@ -246,7 +246,7 @@ impl Model {
         let made_at = message.created_at();
         ensure!(made_at == at, "{} was made at {at} and says {made_at}", message.id);
         let due = message.scheduled_at.unwrap_or(at);
-        let text = TextModel {
+        let text = MessageModel {
             last: message.clone(),
             lines: 1,
             ready_at: if message.mode.is_test() { due.plus(TEST_DELAY) } else { due },
@@ -256,7 +256,7 @@ impl Model {
             lease: None,
             receipts: 0,
         };
-        self.text_made(moment, text)
+        self.message_made(moment, text)
     }
 
     /// Keys older than a week may be deleted from now on.

@@ -41,8 +41,9 @@ impl Model {
         let within = |at: &Timestamp| period.from <= *at && *at < period.to;
         let one = |at: Option<Timestamp>| i64::from(at.as_ref().is_some_and(within));
         let mut counts = Counts::default();
-        let texts = own.texts.iter().filter_map(|id| self.texts.get(id)).map(|text| &text.last);
-        for text in texts.filter(|text| !text.mode.is_test()) {
+        let messages =
+            own.messages.iter().filter_map(|id| self.messages.get(id)).map(|text| &text.last);
+        for text in messages.filter(|text| !text.mode.is_test()) {
             counts.sent += one(text.times.sent_at);
             counts.delivered += one(text.times.delivered_at);
             counts.failed += one(text.times.failed_at);

@@ -9,11 +9,11 @@ use sms_core::time::Timestamp;
 use super::commit::Owed;
 use super::record::amount;
 use super::record::is_open;
-use super::{Check, Commit, Model, Moment, TextModel, read};
+use super::{Check, Commit, MessageModel, Model, Moment, read};
 
 /// What a commit must have done to a message.
 #[derive(Debug, Clone, Copy)]
-pub struct TextStep<'a> {
+pub struct MessageStep<'a> {
     /// The statuses it took, in order.
     pub path: &'a [MessageStatus],
     /// When.
@@ -98,35 +98,35 @@ fn event_of(status: MessageStatus) -> Option<EventType> {
 
 impl Model {
     /// A message of the model.
-    pub fn text(&self, id: MessageId) -> Result<&TextModel, String> {
-        self.texts.get(&id).ok_or_else(|| format!("nobody made {id}"))
+    pub fn text(&self, id: MessageId) -> Result<&MessageModel, String> {
+        self.messages.get(&id).ok_or_else(|| format!("nobody made {id}"))
     }
 
     /// Adds a new message to the model and compares it with the store's.
-    pub fn text_made(&mut self, moment: &Moment<'_>, text: TextModel) -> Check {
+    pub fn message_made(&mut self, moment: &Moment<'_>, text: MessageModel) -> Check {
         let id = text.last.id;
         let found = read(moment.books.message_get(text.last.account, id))?;
         let (stored, lines) = found.ok_or_else(|| format!("{id} was made and is not there"))?;
         ensure!(stored == text.last, "{stored:?} is kept for {:?}", text.last);
-        let TextModel { last: Message { status, .. }, .. } = text;
+        let MessageModel { last: Message { status, .. }, .. } = text;
         let line = TimelineEntry { status, detail: None, at: text.last.created_at() };
         ensure!(lines == [line], "{id} is new and tells {lines:?} of itself");
         if let Some(at) = text.claimable_at() {
             self.queue.insert((at, id));
         }
         if let Some(account) = self.accounts.get_mut(&text.last.account) {
-            account.texts.insert(id);
+            account.messages.insert(id);
             account.inbox.note(&text.last);
         }
-        self.recent_texts.push((text.last.account, id));
-        let before = self.texts.insert(id, text);
+        self.recent_messages.push((text.last.account, id));
+        let before = self.messages.insert(id, text);
         ensure!(before.is_none(), "{id} was made twice");
         Ok(())
     }
 
     /// Changes a message's position in the queue.
-    pub fn requeue(&mut self, id: MessageId, change: impl FnOnce(&mut TextModel)) {
-        let Some(text) = self.texts.get_mut(&id) else { return };
+    pub fn requeue(&mut self, id: MessageId, change: impl FnOnce(&mut MessageModel)) {
+        let Some(text) = self.messages.get_mut(&id) else { return };
         if let Some(at) = text.claimable_at() {
             self.queue.remove(&(at, id));
         }
@@ -137,12 +137,12 @@ impl Model {
     }
 
     /// Applies transitions to a message, and compares it with the store's.
-    pub fn text_moved(
+    pub fn message_moved(
         &mut self,
         moment: &Moment<'_>,
         commit: &mut Commit,
         id: MessageId,
-        step: TextStep<'_>,
+        step: MessageStep<'_>,
     ) -> Check {
         let text = self.text(id)?;
         let found = read(moment.books.message_get(text.last.account, id))?;
@@ -152,7 +152,7 @@ impl Model {
         // and no text left before it was due.
         let leaves = step.path.contains(&MessageStatus::Sent);
         let due = if leaves { text.last.due_at() } else { step.at };
-        let step = TextStep { at: step.at.max(latest(&text.last)).max(due), ..step };
+        let step = MessageStep { at: step.at.max(latest(&text.last)).max(due), ..step };
         let why = step.errors.first().copied();
         let mut expected = text.last.clone();
         let mut told = Vec::new();
@@ -179,7 +179,7 @@ impl Model {
             commit.owe(Owed { account, kind, data, at: step.at });
         }
         if step.path.contains(&MessageStatus::Sent) && !stored.mode.is_test() {
-            let last = self.last_texted.entry((stored.from, stored.to));
+            let last = self.last_contacted.entry((stored.from, stored.to));
             let last = last.or_insert((stored.account, step.at));
             if step.at >= last.1 {
                 *last = (stored.account, step.at);
@@ -189,8 +189,8 @@ impl Model {
     }
 
     /// Checks that a commit did not change a message.
-    pub fn text_stayed(&self, moment: &Moment<'_>, id: MessageId) -> Check {
-        let Some(text) = self.texts.get(&id) else { return Ok(()) };
+    pub fn message_stayed(&self, moment: &Moment<'_>, id: MessageId) -> Check {
+        let Some(text) = self.messages.get(&id) else { return Ok(()) };
         let found = read(moment.books.message_get(text.last.account, id))?;
         let (stored, lines) = found.ok_or_else(|| format!("{id} vanished"))?;
         ensure!(stored == text.last, "{stored:?} is kept, and must still be {:?}", text.last);
@@ -199,7 +199,7 @@ impl Model {
     }
 
     /// Checks that each status has a line, and that the last line has the details or the error.
-    fn check_lines(&self, id: MessageId, lines: &[TimelineEntry], step: TextStep<'_>) -> Check {
+    fn check_lines(&self, id: MessageId, lines: &[TimelineEntry], step: MessageStep<'_>) -> Check {
         let known = self.text(id)?.lines;
         let new = lines.get(known..).unwrap_or_default();
         let line =

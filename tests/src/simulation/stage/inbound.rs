@@ -13,26 +13,30 @@ impl InboundLayer for Stage {
         Ok(answer)
     }
 
-    async fn inbound_part_take(&self, plan: PartPlan) -> Result<PartTaken, StoreError> {
-        self.before("inbound_part_take").await;
+    async fn inbound_segment_take(&self, plan: SegmentPlan) -> Result<SegmentTaken, StoreError> {
+        self.before("inbound_segment_take").await;
         let seen = plan.clone();
-        let answer = self.inner.inbound_part_take(plan).await?;
+        let answer = self.inner.inbound_segment_take(plan).await?;
         self.after(|model, moment| model.saw_part(moment, &seen, &answer)).await;
         Ok(answer)
     }
 
-    async fn inbound_part_give_up(&self, plan: GiveUpPlan) -> Result<GaveUp, StoreError> {
-        self.before("inbound_part_give_up").await;
+    async fn inbound_segment_give_up(&self, plan: GiveUpPlan) -> Result<GaveUp, StoreError> {
+        self.before("inbound_segment_give_up").await;
         let seen = plan.clone();
-        let answer = self.inner.inbound_part_give_up(plan).await?;
+        let answer = self.inner.inbound_segment_give_up(plan).await?;
         self.after(|model, moment| model.saw_parts_given_up(moment, &seen, &answer)).await;
         Ok(answer)
     }
 
-    async fn last_texted_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
-        self.before("last_texted_tidy").await;
-        let answer = self.inner.last_texted_tidy(before, limit).await?;
-        self.after(|model, _| model.saw_last_texted_tidied(before, limit, answer)).await;
+    async fn last_contacted_tidy(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
+        self.before("last_contacted_tidy").await;
+        let answer = self.inner.last_contacted_tidy(before, limit).await?;
+        self.after(|model, _| model.saw_last_contacted_tidied(before, limit, answer)).await;
         Ok(answer)
     }
 }

@@ -16,7 +16,7 @@ impl Caller {
     pub(super) async fn read(&self, account: AccountId, id: MessageId) {
         let answer = self.sms.account(account, Mode::Live).message_get(id).await;
         let owner =
-            self.world.with(|state| state.model.texts.get(&id).map(|text| text.last.account));
+            self.world.with(|state| state.model.messages.get(&id).map(|text| text.last.account));
         let found = self.expect("reading a text", answer, &["not_found"]);
         self.must(found.is_some() == (owner == Some(account)), || {
             format!("{account} reads {found:?} of {owner:?}")
@@ -43,14 +43,14 @@ impl Caller {
         let filter = MessageFilter { status, ..MessageFilter::default() };
         let before = self.world.with(|state| {
             let own = state.model.accounts.get(&account);
-            own.map(|own| own.texts.clone()).unwrap_or_default()
+            own.map(|own| own.messages.clone()).unwrap_or_default()
         });
         let handle = self.sms.account(account, Mode::Test);
         let mut seen: Vec<MessageId> = Vec::new();
         let mut page = PageRequest { limit: Limit::new(limit).unwrap_or_default(), after: None };
         for _ in 0..MOST_PAGES {
             let answer = handle.message_list(&filter, page).await;
-            let Some(found) = self.expect("listing texts", answer, &[]) else { return };
+            let Some(found) = self.expect("listing messages", answer, &[]) else { return };
             for message in &found.items {
                 let own = message.account == account;
                 let wanted = status.is_none_or(|status| status == message.status);
@@ -63,7 +63,7 @@ impl Caller {
             }
         }
         self.must(seen.windows(2).all(|pair| pair[0] > pair[1]), || {
-            format!("the texts of {account} are listed out of order or twice")
+            format!("the messages of {account} are listed out of order or twice")
         });
         if status.is_none() {
             let oldest = seen.last().copied().filter(|_| page.after.is_some());
@@ -89,6 +89,6 @@ impl Caller {
         });
         self.must(chained, || format!("the ledger of {id} does not add up: {entries:?}"));
         let unrouted = operator.unrouted_list(PageRequest::default()).await;
-        self.expect("reading unrouted texts", unrouted, &[]);
+        self.expect("reading unrouted messages", unrouted, &[]);
     }
 }

@@ -45,14 +45,14 @@ pub struct AccountModel {
     pub keywords: BTreeMap<KeywordId, Keyword>,
     /// Its endpoints.
     pub endpoints: BTreeSet<EndpointId>,
-    /// Its texts.
-    pub texts: BTreeSet<MessageId>,
+    /// Its messages.
+    pub messages: BTreeSet<MessageId>,
     /// The first answers to requests with a key.
     pub sends: BTreeMap<IdempotencyKey, FirstSend>,
     /// Answers whose key was used again after it expired.
     pub replaced_sends: Vec<FirstSend>,
     /// When test messages were made, and how many.
-    pub test_texts: VecDeque<(Timestamp, usize)>,
+    pub test_messages: VecDeque<(Timestamp, usize)>,
     /// Every entry of its ledger, in order.
     pub(crate) ledger: Vec<(Cause, i64)>,
     /// How many ledger entries were compared with the store's.
@@ -83,10 +83,10 @@ impl AccountModel {
             inbox: InboxModel::default(),
             keywords: BTreeMap::new(),
             endpoints: BTreeSet::new(),
-            texts: BTreeSet::new(),
+            messages: BTreeSet::new(),
             sends: BTreeMap::new(),
             replaced_sends: Vec::new(),
-            test_texts: VecDeque::new(),
+            test_messages: VecDeque::new(),
             ledger,
             compared: 0,
             last_entry: None,

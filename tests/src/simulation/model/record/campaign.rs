@@ -10,7 +10,7 @@ pub struct CampaignModel {
     /// Whose it is.
     pub account: AccountId,
     /// Its messages, oldest first.
-    pub texts: BTreeSet<MessageId>,
+    pub messages: BTreeSet<MessageId>,
     /// Whether it was cancelled.
     pub cancelled: bool,
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use sms_core::ids::MessageId;
-use sms_core::route::OutboundText;
+use sms_core::route::OutboundMessage;
 
 use crate::simulation::executor::TaskId;
 
@@ -15,5 +15,5 @@ pub struct Claim {
     /// The step in which it got them.
     pub step: u64,
     /// The messages as claimed, and how often the worker handed each to a route.
-    pub texts: BTreeMap<MessageId, (OutboundText, u32)>,
+    pub messages: BTreeMap<MessageId, (OutboundMessage, u32)>,
 }

@@ -7,7 +7,7 @@ use sms_core::time::Timestamp;
 
 /// The segments of a message that arrived.
 #[derive(Debug, Clone)]
-pub struct PartsModel {
+pub struct SegmentsModel {
     /// Whether the message was complete.
     pub(crate) joined: bool,
     /// The bodies of the segments.
@@ -18,7 +18,7 @@ pub struct PartsModel {
     pub(crate) first_at: Timestamp,
 }
 
-impl PartsModel {
+impl SegmentsModel {
     pub(crate) fn words(&self) -> String {
         self.parts.values().map(String::as_str).collect()
     }

@@ -6,7 +6,7 @@ use sms_core::time::Timestamp;
 
 /// The expected state of a message.
 #[derive(Debug)]
-pub struct TextModel {
+pub struct MessageModel {
     /// As last compared.
     pub last: Message,
     /// The number of lines of its history.
@@ -25,7 +25,7 @@ pub struct TextModel {
     pub receipts: u32,
 }
 
-impl TextModel {
+impl MessageModel {
     /// Whether it is still to be sent.
     pub fn is_open(&self) -> bool {
         is_open(self.last.status)

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use sms_core::dispatch::OutcomePlan;
 use sms_core::ids::MessageId;
 use sms_core::receipt::ReceiptStatus;
-use sms_core::receipt::report::{EARLY_FOR, EarlyReport, EarlyReports, NetworkId, SentPart};
+use sms_core::receipt::report::{EARLY_FOR, EarlyReport, EarlyReports, NetworkId, SentSegment};
 use sms_core::route::RouteName;
 use sms_core::time::Timestamp;
 use sqlx::postgres::PgRow;
@@ -49,7 +49,7 @@ impl Place {
 #[derive(Debug)]
 pub(crate) struct Staged {
     /// The segments as they were staged.
-    written: BTreeMap<NetworkId, SentPart>,
+    written: BTreeMap<NetworkId, SentSegment>,
 }
 
 impl Staged {
@@ -60,7 +60,7 @@ impl Staged {
         plans: impl Iterator<Item = &OutcomePlan>,
     ) -> PgResult<(Self, EarlyReports)> {
         let nothing = EarlyReports::new();
-        let parts = plans.flat_map(|plan| plan.sent_parts(&nothing));
+        let parts = plans.flat_map(|plan| plan.sent_segments(&nothing));
         let mut written: BTreeMap<_, _> = parts.map(|part| (part.id.clone(), part)).collect();
         let early = take(connection, &written).await?;
         for (id, report) in &early {
@@ -81,16 +81,16 @@ impl Staged {
     pub(crate) async fn settle(
         self,
         connection: &mut PgConnection,
-        parts: Vec<SentPart>,
+        parts: Vec<SentSegment>,
     ) -> PgResult<()> {
         let settled: BTreeMap<_, _> =
             parts.into_iter().map(|part| (part.id.clone(), part)).collect();
-        let key = |part: &SentPart| (part.id.clone(), part.message, part.total, part.at);
+        let key = |part: &SentSegment| (part.id.clone(), part.message, part.total, part.at);
         if !self.written.values().map(key).eq(settled.values().map(key)) {
             return Err(PgError::Overtaken);
         }
-        let same = |part: &SentPart| self.written.get(&part.id).is_some_and(|was| was == part);
-        let others: Vec<&SentPart> = settled.values().filter(|part| !same(part)).collect();
+        let same = |part: &SentSegment| self.written.get(&part.id).is_some_and(|was| was == part);
+        let others: Vec<&SentSegment> = settled.values().filter(|part| !same(part)).collect();
         write_reports(connection, &others).await
     }
 }
@@ -98,14 +98,14 @@ impl Staged {
 /// Writes segments. Returns the early reports that they replace.
 async fn take(
     connection: &mut PgConnection,
-    parts: &BTreeMap<NetworkId, SentPart>,
+    parts: &BTreeMap<NetworkId, SentSegment>,
 ) -> PgResult<EarlyReports> {
     if parts.is_empty() {
         return Ok(EarlyReports::new());
     }
     let insert = rows_query!(
         "WITH taken AS (
-             INSERT INTO sent_part AS p " insert(part in parts.values()) {
+             INSERT INTO sent_segment AS p " insert(part in parts.values()) {
                 route: text = part.id.route.as_str(),
                 network_id: text = &*part.id.id,
                 message_id: uuid = uuid(part.message),
@@ -139,7 +139,7 @@ pub(crate) async fn places(
             route: text = id.route.as_str(),
             network_id: text = &*id.id,
          } "
-         JOIN sent_part p ON p.route = wanted.route AND p.network_id = wanted.network_id
+         JOIN sent_segment p ON p.route = wanted.route AND p.network_id = wanted.network_id
          WHERE p.message_id IS NOT NULL"
     );
     let rows = query.fetch_all(pool).await?;
@@ -160,7 +160,7 @@ pub(crate) async fn keep_early(
     let insert = rows_query!(
         [EARLY_FOR.as_secs_f64()]
         "WITH kept AS (
-             INSERT INTO sent_part AS p " insert((id, report) in reports) {
+             INSERT INTO sent_segment AS p " insert((id, report) in reports) {
                 route: text = id.route.as_str(),
                 network_id: text = &*id.id,
                 report: text = column(report.status),
@@ -186,20 +186,20 @@ pub(crate) async fn keep_early(
 pub(crate) async fn parts(
     connection: &mut PgConnection,
     alone: impl Iterator<Item = &NetworkId>,
-    texts: impl Iterator<Item = MessageId>,
-) -> PgResult<Vec<SentPart>> {
+    messages: impl Iterator<Item = MessageId>,
+) -> PgResult<Vec<SentSegment>> {
     let alone: Vec<&NetworkId> = alone.collect();
     let query = rows_query!(
-        [uuids(texts)]
+        [uuids(messages)]
         "SELECT p.*
          FROM " rows(id in &alone) as wanted {
             route: text = id.route.as_str(),
             network_id: text = &*id.id,
          } "
-         JOIN sent_part p ON p.route = wanted.route AND p.network_id = wanted.network_id
+         JOIN sent_segment p ON p.route = wanted.route AND p.network_id = wanted.network_id
          WHERE p.total = 1
          UNION ALL
-         SELECT * FROM sent_part WHERE message_id = ANY($1) AND total > 1"
+         SELECT * FROM sent_segment WHERE message_id = ANY($1) AND total > 1"
     );
     let rows = query.fetch_all(connection).await?;
     rows.iter().map(part).collect()
@@ -208,13 +208,13 @@ pub(crate) async fn parts(
 /// Writes the reports on segments that still belong to the same messages.
 pub(crate) async fn write_reports(
     connection: &mut PgConnection,
-    parts: &[&SentPart],
+    parts: &[&SentSegment],
 ) -> PgResult<()> {
     if parts.is_empty() {
         return Ok(());
     }
     let update = rows_query!(
-        "UPDATE sent_part p SET report = new.report
+        "UPDATE sent_segment p SET report = new.report
          FROM " rows(part in parts) as new {
             route: text = part.id.route.as_str(),
             network_id: text = &*part.id.id,
@@ -231,8 +231,8 @@ pub(crate) async fn write_reports(
 /// Deletes up to `limit` segments and early reports from before `before`. Returns how many.
 pub(crate) async fn tidy(pool: &PgPool, before: Timestamp, limit: usize) -> PgResult<usize> {
     let deleted = sqlx::query(
-        "DELETE FROM sent_part WHERE (route, network_id) IN (
-             SELECT route, network_id FROM sent_part WHERE at < $1
+        "DELETE FROM sent_segment WHERE (route, network_id) IN (
+             SELECT route, network_id FROM sent_segment WHERE at < $1
              ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED)",
     )
     .bind(time(before))
@@ -264,9 +264,9 @@ fn network_id(row: &PgRow) -> PgResult<NetworkId> {
     Ok(NetworkId::new(route, row.try_get::<&str, _>("network_id")?))
 }
 
-fn part(row: &PgRow) -> PgResult<SentPart> {
-    row.in_table("sent_part", || {
-        Ok(SentPart {
+fn part(row: &PgRow) -> PgResult<SentSegment> {
+    row.in_table("sent_segment", || {
+        Ok(SentSegment {
             id: network_id(row)?,
             message: row.id("message_id")?,
             total: usize::try_from(row.count("total")?).map_err(|_| PgError::invalid("total"))?,

@@ -2,8 +2,8 @@
 
 use sms_core::dispatch::VALIDITY;
 use sms_core::inbound::TakenIn;
-use sms_core::inbound::part::{
-    GaveUp, GiveUpPlan, InboundPart, KEPT_FOR, PartPlan, PartTaken, Place,
+use sms_core::inbound::segment::{
+    GaveUp, GiveUpPlan, InboundSegment, KEPT_FOR, Place, SegmentPlan, SegmentTaken,
 };
 use sms_core::message::{Body, Message, MessageFilter};
 use sms_core::phone::E164;
@@ -13,8 +13,8 @@ use crate::Rig;
 use crate::rig::{days, millis, person, seconds};
 
 /// Part `number` of `total` of the message with this reference.
-fn plan(rig: &Rig, to: E164, reference: u16, (number, total): (u8, u8), body: &str) -> PartPlan {
-    let part = InboundPart {
+fn plan(rig: &Rig, to: E164, reference: u16, (number, total): (u8, u8), body: &str) -> SegmentPlan {
+    let part = InboundSegment {
         from: person(1),
         to,
         reference,
@@ -23,34 +23,36 @@ fn plan(rig: &Rig, to: E164, reference: u16, (number, total): (u8, u8), body: &s
         route: RouteName::new("smpp"),
         received_at: rig.now(),
     };
-    PartPlan::new(part, VALIDITY, rig.now(), rig.ids())
+    SegmentPlan::new(part, VALIDITY, rig.now(), rig.ids())
 }
 
-async fn take(rig: &Rig, plan: PartPlan) -> PartTaken {
-    rig.store().inbound_part_take(plan).await.expect("the part is taken in")
+async fn take(rig: &Rig, plan: SegmentPlan) -> SegmentTaken {
+    rig.store().inbound_segment_take(plan).await.expect("the part is taken in")
 }
 
-fn joined(taken: PartTaken) -> Message {
-    let PartTaken::Joined(TakenIn::Routed(text)) = taken else { panic!("not joined: {taken:?}") };
+fn joined(taken: SegmentTaken) -> Message {
+    let SegmentTaken::Joined(TakenIn::Routed(text)) = taken else {
+        panic!("not joined: {taken:?}")
+    };
     text
 }
 
 async fn give_up(rig: &Rig) -> GaveUp {
     let before = rig.now().minus(KEPT_FOR);
     let plan = GiveUpPlan { before, validity: VALIDITY, at: rig.now(), ids: rig.ids() };
-    rig.store().inbound_part_give_up(plan).await.expect("answered")
+    rig.store().inbound_segment_give_up(plan).await.expect("answered")
 }
 
 scenarios! { Inbound;
     /// Parts in any order, some of them twice, make one message like any other.
-    async fn parts_in_any_order_make_one_text(rig: &Rig) {
+    async fn parts_in_any_order_make_one_message(rig: &Rig) {
         let account = rig.account(5).await;
         let ours = rig.dedicated_number(person(900), &account).await.phone;
         for (number, body, expected) in [
-            (3, "!", PartTaken::Waiting),
-            (1, "Grüße ", PartTaken::Waiting),
-            (3, "!", PartTaken::Repeat),
-            (1, "other", PartTaken::Repeat),
+            (3, "!", SegmentTaken::Waiting),
+            (1, "Grüße ", SegmentTaken::Waiting),
+            (3, "!", SegmentTaken::Repeat),
+            (1, "other", SegmentTaken::Repeat),
         ] {
             let taken = take(rig, plan(rig, ours, 7, (number, 3), body)).await;
             assert_eq!(taken, expected, "{number} {body}");
@@ -65,21 +67,21 @@ scenarios! { Inbound;
         for number in 1..=3 {
             let body = ["Grüße ", "🐦", "!"][usize::from(number) - 1];
             let taken = take(rig, plan(rig, ours, 7, (number, 3), body)).await;
-            assert_eq!(taken, PartTaken::Repeat, "{number} again");
+            assert_eq!(taken, SegmentTaken::Repeat, "{number} again");
         }
         let next = take(rig, plan(rig, ours, 7, (1, 3), "Noch ")).await;
-        assert_eq!(next, PartTaken::Waiting, "another text of the same reference");
+        assert_eq!(next, SegmentTaken::Waiting, "another text of the same reference");
     }
 
     /// Messages are told apart by their numbers, reference and how many parts they have.
-    async fn texts_in_parts_are_told_apart(rig: &Rig) {
+    async fn messages_in_parts_are_told_apart(rig: &Rig) {
         let account = rig.account(5).await;
         let ours = rig.dedicated_number(person(900), &account).await.phone;
         let other = rig.dedicated_number(person(901), &account).await.phone;
         let kinds = [(ours, 7, 2), (other, 7, 2), (ours, 8, 2), (ours, 7, 3), (ours, 65_535, 255)];
         for (to, reference, total) in kinds {
             let taken = take(rig, plan(rig, to, reference, (1, total), "a")).await;
-            assert_eq!(taken, PartTaken::Waiting, "{reference} {total}");
+            assert_eq!(taken, SegmentTaken::Waiting, "{reference} {total}");
         }
         let text = joined(take(rig, plan(rig, ours, 7, (2, 2), "b")).await);
         assert_eq!((text.to, text.body.as_str()), (ours, "ab"));
@@ -89,25 +91,25 @@ scenarios! { Inbound;
 
     /// A joined message is routed, opts out and matches keywords as any other; one without an
     /// account is kept for the operator.
-    async fn a_joined_text_does_what_any_text_does(rig: &Rig) {
+    async fn a_joined_message_does_what_any_message_does(rig: &Rig) {
         let account = rig.account(5).await;
         let ours = rig.dedicated_number(person(900), &account).await.phone;
         rig.keyword(&account, "pizza", Some("Yum"), None).await;
         take(rig, plan(rig, ours, 1, (2, 2), "zza, please")).await;
         let taken = take(rig, plan(rig, ours, 1, (1, 2), "pi")).await;
-        assert!(matches!(taken, PartTaken::Joined(TakenIn::Answered(..))), "{taken:?}");
+        assert!(matches!(taken, SegmentTaken::Joined(TakenIn::Answered(..))), "{taken:?}");
         take(rig, plan(rig, ours, 2, (2, 2), "OP")).await;
         joined(take(rig, plan(rig, ours, 2, (1, 2), "ST")).await);
         assert!(rig.has_opted_out(&account, 1).await);
         take(rig, plan(rig, person(800), 1, (1, 2), "a")).await;
         let taken = take(rig, plan(rig, person(800), 1, (2, 2), "b")).await;
-        let PartTaken::Joined(TakenIn::Unrouted(text)) = taken else { panic!("{taken:?}") };
+        let SegmentTaken::Joined(TakenIn::Unrouted(text)) = taken else { panic!("{taken:?}") };
         assert_eq!(text.body.as_str(), "ab");
     }
 
     /// After a day what came of a message is taken in, in order, and what was joined is forgotten;
     /// the oldest first, and nothing younger.
-    async fn what_came_of_a_text_is_taken_in_after_a_day(rig: &Rig) {
+    async fn what_came_of_a_message_is_taken_in_after_a_day(rig: &Rig) {
         let account = rig.account(5).await;
         let ours = rig.dedicated_number(person(900), &account).await.phone;
         take(rig, plan(rig, ours, 1, (3, 3), "c")).await;
@@ -126,12 +128,12 @@ scenarios! { Inbound;
         rig.advance(millis(1));
         assert_eq!([give_up(rig).await, give_up(rig).await], [GaveUp::Forgotten, GaveUp::Nothing]);
         let again = take(rig, plan(rig, ours, 2, (1, 2), "x")).await;
-        assert_eq!(again, PartTaken::Waiting, "what is forgotten is no repeat");
+        assert_eq!(again, SegmentTaken::Waiting, "what is forgotten is no repeat");
     }
 
     /// The parts of a message come through several programs at once, each of them twice: the
     /// message is there once, and whole.
-    async fn racing_parts_make_one_text(rig: &Rig) {
+    async fn racing_parts_make_one_message(rig: &Rig) {
         let account = rig.account(5).await;
         let ours = rig.dedicated_number(person(900), &account).await.phone;
         for reference in 0..8 {
@@ -142,11 +144,11 @@ scenarios! { Inbound;
                 .map(|n| plan(rig, ours, reference, (n, 4), bodies[usize::from(n) - 1]))
                 .collect();
             let taken = rig.race_each(plans, |store, plan| async move {
-                store.inbound_part_take(plan).await.expect("taken in")
+                store.inbound_segment_take(plan).await.expect("taken in")
             });
             let whole: Vec<_> = taken
                 .into_iter()
-                .filter(|one| matches!(one, PartTaken::Joined(_)))
+                .filter(|one| matches!(one, SegmentTaken::Joined(_)))
                 .map(joined)
                 .collect();
             assert_eq!(whole.len(), 1, "text {reference}");
@@ -157,7 +159,7 @@ scenarios! { Inbound;
 
     /// Several programs give up at once, while the missing part comes: every message is taken in
     /// once.
-    async fn racing_give_ups_take_each_text_in_once(rig: &Rig) {
+    async fn racing_give_ups_take_each_message_in_once(rig: &Rig) {
         let account = rig.account(5).await;
         let ours = rig.dedicated_number(person(900), &account).await.phone;
         for reference in 0..6 {
@@ -174,17 +176,17 @@ scenarios! { Inbound;
             .collect();
         rig.race_each(runs, |store, (comes, give_up, part)| async move {
             if comes {
-                store.inbound_part_take(part).await.expect("taken in");
+                store.inbound_segment_take(part).await.expect("taken in");
             } else {
-                store.inbound_part_give_up(give_up).await.expect("given up");
+                store.inbound_segment_give_up(give_up).await.expect("given up");
             }
         });
         while give_up(rig).await != GaveUp::Nothing {}
         rig.advance(days(1) + millis(1));
         while give_up(rig).await != GaveUp::Nothing {}
-        let texts = rig.messages(account.id, &MessageFilter::default()).await;
-        let firsts = texts.iter().filter(|text| text.body.as_str().contains('a')).count();
-        let seconds = texts.iter().filter(|text| text.body.as_str().contains('b')).count();
+        let messages = rig.messages(account.id, &MessageFilter::default()).await;
+        let firsts = messages.iter().filter(|text| text.body.as_str().contains('a')).count();
+        let seconds = messages.iter().filter(|text| text.body.as_str().contains('b')).count();
         assert_eq!((firsts, seconds), (6, 6), "no part is lost, none is there twice");
     }
 }

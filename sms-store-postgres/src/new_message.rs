@@ -42,7 +42,7 @@ where
     Places: Iterator<Item = (&'a Message, &'a QueueEntry)>,
 {
     let both = rows_query!(
-        "WITH texts AS (INSERT INTO message " insert((message, line) in lines()) {
+        "WITH messages AS (INSERT INTO message " insert((message, line) in lines()) {
             account_id: uuid = uuid(message.account),
             id: uuid = uuid(message.id),
             direction: text = message.direction.as_str(),

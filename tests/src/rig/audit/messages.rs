@@ -43,7 +43,7 @@ pub(in crate::rig) async fn read(db: &mut PgConnection) -> Result<Vec<Text>, Rig
     )
     .fetch_all(db)
     .await?;
-    let mut texts = Vec::with_capacity(rows.len());
+    let mut messages = Vec::with_capacity(rows.len());
     for row in rows {
         let unknown = || sqlx::Error::Decode("a status has no meaning".into());
         let mut history: Vec<(MessageStatus, i64)> = Vec::new();
@@ -54,7 +54,7 @@ pub(in crate::rig) async fn read(db: &mut PgConnection) -> Result<Vec<Text>, Rig
                 history.push((status, line["at"].as_i64().unwrap_or_default()));
             }
         }
-        texts.push(Text {
+        messages.push(Text {
             id: MessageId::from_u128(row.try_get::<Uuid, _>("id")?.as_u128()),
             account: row.try_get("account_id")?,
             status: row.try_get::<&str, _>("status")?.parse().map_err(|_| unknown())?,
@@ -65,26 +65,26 @@ pub(in crate::rig) async fn read(db: &mut PgConnection) -> Result<Vec<Text>, Rig
             history,
         });
     }
-    Ok(texts)
+    Ok(messages)
 }
 
 /// The messages that failed, and so were refunded.
-pub(in crate::rig) fn failed(texts: &[Text]) -> BTreeSet<MessageId> {
-    let failed = texts.iter().filter(|text| text.status == MessageStatus::Failed);
+pub(in crate::rig) fn failed(messages: &[Text]) -> BTreeSet<MessageId> {
+    let failed = messages.iter().filter(|text| text.status == MessageStatus::Failed);
     failed.map(|text| text.id).collect()
 }
 
 /// Compares the messages with `known`: what was accepted, cancelled and opted out.
 pub(in crate::rig) fn audit(
-    texts: &[Text],
+    messages: &[Text],
     known: &All,
     world: &World,
     handed: &HandOvers,
     report: &mut Report,
 ) {
-    let lost = lost(texts, known);
+    let lost = lost(messages, known);
     report.figure("messages accepted", known.accepted());
-    report.figure("messages in the database", texts.len());
+    report.figure("messages in the database", messages.len());
     report.figure("lost or unasked for", lost.len());
     report.figure("handed over", handed.len());
     let mut found = lost;
@@ -92,7 +92,7 @@ pub(in crate::rig) fn audit(
         found.push(Violation::new("every answer is a documented one", wrong.clone()));
     }
     let opted_out = opted_out(known, world);
-    for text in texts {
+    for text in messages {
         let Text { id, status, .. } = text;
         let mut check = |rule, is_kept: bool| {
             if !is_kept {
@@ -116,7 +116,7 @@ pub(in crate::rig) fn audit(
         let taken_late = taken_at.zip(out_at).is_some_and(|(taken, out)| taken > *out);
         check("no message is handed over to a number that opted out", !taken_late);
     }
-    let by_id: BTreeMap<MessageId, &Text> = texts.iter().map(|text| (text.id, text)).collect();
+    let by_id: BTreeMap<MessageId, &Text> = messages.iter().map(|text| (text.id, text)).collect();
     for id in handed.keys().filter(|id| !by_id.contains_key(id)) {
         found.push(Violation::new(
             "every message handed over was accepted",
@@ -135,10 +135,10 @@ pub(in crate::rig) fn audit(
 }
 
 /// Compares what callers were told with what is stored.
-fn lost(texts: &[Text], known: &All) -> Vec<Violation> {
+fn lost(messages: &[Text], known: &All) -> Vec<Violation> {
     let mut found = Vec::new();
     let mut by_words: BTreeMap<&str, (BTreeSet<BatchId>, BTreeSet<MessageId>)> = BTreeMap::new();
-    for text in texts {
+    for text in messages {
         let (batches, ids) = by_words.entry(&text.words).or_default();
         batches.insert(text.batch);
         ids.insert(text.id);

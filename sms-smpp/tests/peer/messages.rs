@@ -9,15 +9,15 @@ use sms_core::ids::MessageId;
 use sms_core::message::Body;
 use sms_core::phone::parse_any;
 use sms_core::random::{Random, SystemRandom};
-use sms_core::route::{OutboundText, RouteName};
+use sms_core::route::{OutboundMessage, RouteName};
 use sms_core::text::measure;
 use sms_test_smsc::Smsc;
 
 /// From 07700 900001 to 07700 900123.
-pub(crate) fn text(body: &str) -> OutboundText {
+pub(crate) fn text(body: &str) -> OutboundMessage {
     let measured = measure(body);
     let [high, low] = [SystemRandom.next_u64(), SystemRandom.next_u64()];
-    OutboundText {
+    OutboundMessage {
         message: MessageId::from_u128(u128::from(high) << 64 | u128::from(low)),
         to: parse_any("07700 900123").unwrap(),
         from: parse_any("07700 900001").unwrap(),

@@ -19,22 +19,22 @@ use crate::postgres::{Act, Blocker, wait_for_locks};
 
 /// The tests by name.
 pub(crate) const TESTS: &[(&str, Act)] = &[
-    ("sent_part::a_report_waits_while_its_segment_is_being_recorded", |rig, url| {
+    ("sent_segment::a_report_waits_while_its_segment_is_being_recorded", |rig, url| {
         Box::pin(report_waits(rig, url))
     }),
-    ("sent_part::a_recording_waits_while_an_early_report_is_being_stored", |rig, url| {
+    ("sent_segment::a_recording_waits_while_an_early_report_is_being_stored", |rig, url| {
         Box::pin(record_waits(rig, url))
     }),
-    ("sent_part::a_report_follows_an_id_that_moves_to_another_message", |rig, url| {
+    ("sent_segment::a_report_follows_an_id_that_moves_to_another_message", |rig, url| {
         Box::pin(id_moves(rig, url))
     }),
-    ("sent_part::an_outcome_with_a_lost_lease_leaves_its_ids_unchanged", |rig, _| {
+    ("sent_segment::an_outcome_with_a_lost_lease_leaves_its_ids_unchanged", |rig, _| {
         Box::pin(lost_among_others(rig))
     }),
-    ("sent_part::an_early_report_counts_for_one_of_two_messages_with_the_same_id", |rig, _| {
+    ("sent_segment::an_early_report_counts_for_one_of_two_messages_with_the_same_id", |rig, _| {
         Box::pin(one_id_twice(rig))
     }),
-    ("sent_part::an_invalid_row_delays_no_other_report", |rig, url| Box::pin(bad_row(rig, url))),
+    ("sent_segment::an_invalid_row_delays_no_other_report", |rig, url| Box::pin(bad_row(rig, url))),
 ];
 
 const ABSENT: ReceiptStatus = Undelivered(ErrorCode::AbsentSubscriber);
@@ -59,8 +59,8 @@ fn submitted(rig: &Rig, hand: &Hand, text: MessageId, ids: &[&str]) -> OutcomePl
 }
 
 /// Messages that a worker has claimed.
-async fn in_hand(rig: &Rig, account: &Account, texts: u16) -> (Hand, Vec<MessageId>) {
-    let sent = rig.send(account, &request(1..=texts)).await;
+async fn in_hand(rig: &Rig, account: &Account, messages: u16) -> (Hand, Vec<MessageId>) {
+    let sent = rig.send(account, &request(1..=messages)).await;
     (rig.claim_all().await, sent.messages.iter().map(|message| message.id).collect())
 }
 
@@ -84,9 +84,9 @@ async fn run(url: &str, sql: &'static str) {
 /// The recording has written the segment, but not committed, when the report arrives.
 async fn report_waits(rig: &Rig, url: &str) {
     let account = rig.account(10).await;
-    let (hand, texts) = in_hand(rig, &account, 1).await;
-    let blocker = Blocker::holding(url, "LOCK TABLE last_texted IN EXCLUSIVE MODE").await;
-    let recorded = recording(rig, vec![submitted(rig, &hand, texts[0], &["a"])]);
+    let (hand, messages) = in_hand(rig, &account, 1).await;
+    let blocker = Blocker::holding(url, "LOCK TABLE last_contacted IN EXCLUSIVE MODE").await;
+    let recorded = recording(rig, vec![submitted(rig, &hand, messages[0], &["a"])]);
     wait_for_locks(url, 1).await;
     let reported = reporting(rig, vec![plan(rig, "a", Delivered), plan(rig, "b", ABSENT)]);
     wait_for_locks(url, 2).await;
@@ -95,20 +95,20 @@ async fn report_waits(rig: &Rig, url: &str) {
     assert_eq!(recorded, [OutcomeRecorded::Done(MessageStatus::Sent)]);
     let reported = reported.await.expect("it finishes in time");
     assert!(matches!(&reported[..], [Reported::Changed(_), Reported::Early]), "{reported:?}");
-    assert_eq!(rig.status(&account, texts[0]).await, MessageStatus::Delivered);
+    assert_eq!(rig.status(&account, messages[0]).await, MessageStatus::Delivered);
 }
 
 /// The report is written, but not committed, when the segment is recorded.
 async fn record_waits(rig: &Rig, url: &str) {
     let account = rig.account(10).await;
-    let (hand, texts) = in_hand(rig, &account, 1).await;
+    let (hand, messages) = in_hand(rig, &account, 1).await;
     report(rig, "a", ABSENT).await;
-    let held = "SELECT FROM sent_part WHERE network_id = 'z' FOR UPDATE";
+    let held = "SELECT FROM sent_segment WHERE network_id = 'z' FOR UPDATE";
     report(rig, "z", ABSENT).await;
     let blocker = Blocker::holding(url, held).await;
     let reported = reporting(rig, vec![plan(rig, "a", Delivered), plan(rig, "z", ABSENT)]);
     wait_for_locks(url, 1).await;
-    let recorded = recording(rig, vec![submitted(rig, &hand, texts[0], &["a"])]);
+    let recorded = recording(rig, vec![submitted(rig, &hand, messages[0], &["a"])]);
     wait_for_locks(url, 2).await;
     blocker.let_go().await;
     assert_eq!(reported.await.expect("it finishes in time"), [Reported::Early, Reported::Early]);
@@ -120,70 +120,70 @@ async fn record_waits(rig: &Rig, url: &str) {
 /// A report has found its message and waits for it while the id moves to another message.
 async fn id_moves(rig: &Rig, url: &str) {
     let account = rig.account(10).await;
-    let (hand, texts) = in_hand(rig, &account, 2).await;
-    rig.record_all(vec![submitted(rig, &hand, texts[0], &["a"])]).await;
-    let first = uuid::Uuid::from_u128(texts[0].as_u128());
+    let (hand, messages) = in_hand(rig, &account, 2).await;
+    rig.record_all(vec![submitted(rig, &hand, messages[0], &["a"])]).await;
+    let first = uuid::Uuid::from_u128(messages[0].as_u128());
     let held = format!("SELECT FROM message WHERE id = '{first}' FOR UPDATE");
     let blocker = Blocker::holding(url, held).await;
     let reported = reporting(rig, vec![plan(rig, "a", Delivered)]);
     wait_for_locks(url, 1).await;
-    rig.record_all(vec![submitted(rig, &hand, texts[1], &["a"])]).await;
+    rig.record_all(vec![submitted(rig, &hand, messages[1], &["a"])]).await;
     blocker.let_go().await;
     let reported = reported.await.expect("it finishes in time");
     assert!(matches!(&reported[..], [Reported::Changed(_)]), "{reported:?}");
-    assert_eq!(rig.status(&account, texts[0]).await, MessageStatus::Sent);
-    assert_eq!(rig.status(&account, texts[1]).await, MessageStatus::Delivered);
+    assert_eq!(rig.status(&account, messages[0]).await, MessageStatus::Sent);
+    assert_eq!(rig.status(&account, messages[1]).await, MessageStatus::Delivered);
 }
 
 /// The outcomes of one worker. It no longer holds one of the messages.
 async fn lost_among_others(rig: &Rig) {
     let account = rig.account(10).await;
-    let (hand, texts) = in_hand(rig, &account, 4).await;
-    rig.record_all(vec![submitted(rig, &hand, texts[0], &["old"])]).await;
+    let (hand, messages) = in_hand(rig, &account, 4).await;
+    rig.record_all(vec![submitted(rig, &hand, messages[0], &["old"])]).await;
     report(rig, "early", Delivered).await;
     let stale = Hand { token: rig.token(), ..hand.clone() };
     let recorded = rig
         .record_all(vec![
-            submitted(rig, &hand, texts[1], &["kept"]),
-            submitted(rig, &stale, texts[2], &["old", "early", "new"]),
+            submitted(rig, &hand, messages[1], &["kept"]),
+            submitted(rig, &stale, messages[2], &["old", "early", "new"]),
         ])
         .await;
     let done = OutcomeRecorded::Done;
     assert_eq!(recorded, [done(MessageStatus::Sent), OutcomeRecorded::LeaseLost]);
-    for (id, text) in [("old", texts[0]), ("kept", texts[1])] {
+    for (id, text) in [("old", messages[0]), ("kept", messages[1])] {
         assert!(matches!(report(rig, id, Delivered).await, Reported::Changed(_)), "{id}");
         assert_eq!(rig.status(&account, text).await, MessageStatus::Delivered);
     }
     assert_eq!(report(rig, "new", Delivered).await, Reported::Early);
-    let recorded = rig.record_all(vec![submitted(rig, &hand, texts[3], &["early"])]).await;
+    let recorded = rig.record_all(vec![submitted(rig, &hand, messages[3], &["early"])]).await;
     assert_eq!(recorded, [done(MessageStatus::Delivered)], "the early report is still there");
 }
 
 /// A network gives two messages of one call the same id.
 async fn one_id_twice(rig: &Rig) {
     let account = rig.account(10).await;
-    let (hand, texts) = in_hand(rig, &account, 2).await;
+    let (hand, messages) = in_hand(rig, &account, 2).await;
     report(rig, "a", Delivered).await;
-    let plans = texts.iter().map(|text| submitted(rig, &hand, *text, &["a"])).collect();
+    let plans = messages.iter().map(|text| submitted(rig, &hand, *text, &["a"])).collect();
     let done = OutcomeRecorded::Done;
     assert_eq!(
         rig.record_all(plans).await,
         [done(MessageStatus::Delivered), done(MessageStatus::Sent)]
     );
     assert!(matches!(report(rig, "a", Delivered).await, Reported::Changed(_)));
-    assert_eq!(rig.status(&account, texts[1]).await, MessageStatus::Delivered);
+    assert_eq!(rig.status(&account, messages[1]).await, MessageStatus::Delivered);
 }
 
 async fn bad_row(rig: &Rig, url: &str) {
     let account = rig.account(10).await;
-    let (hand, texts) = in_hand(rig, &account, 3).await;
+    let (hand, messages) = in_hand(rig, &account, 3).await;
     let names = ["a", "b", "c"];
-    let plans = texts.iter().zip(names).map(|(text, id)| submitted(rig, &hand, *text, &[id]));
+    let plans = messages.iter().zip(names).map(|(text, id)| submitted(rig, &hand, *text, &[id]));
     rig.record_all(plans.collect()).await;
-    run(url, "UPDATE sent_part SET report = 'bored' WHERE network_id = 'b'").await;
+    run(url, "UPDATE sent_segment SET report = 'bored' WHERE network_id = 'b'").await;
     let plans = names.iter().map(|id| plan(rig, id, Delivered)).collect();
     let answers = rig.store().reports_record(plans).await;
     assert!(matches!(answers[..], [Ok(_), Err(_), Ok(_)]), "{answers:?}");
-    run(url, "UPDATE sent_part SET report = NULL WHERE report = 'bored'").await;
+    run(url, "UPDATE sent_segment SET report = NULL WHERE report = 'bored'").await;
     assert!(matches!(report(rig, "b", Delivered).await, Reported::Changed(_)));
 }

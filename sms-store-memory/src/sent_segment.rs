@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sms_core::ids::MessageId;
 use sms_core::receipt::ReceiptStatus;
-use sms_core::receipt::report::{EarlyReport, EarlyReports, NetworkId, SentPart};
+use sms_core::receipt::report::{EarlyReport, EarlyReports, NetworkId, SentSegment};
 use sms_core::route::RouteName;
 use sms_core::time::Timestamp;
 
 /// What is stored under a network's id.
 #[derive(Debug, Clone)]
 enum Known {
-    Part(SentPart),
+    Part(SentSegment),
     /// A report that came before its segment was recorded.
     Early(EarlyReport),
 }
@@ -27,16 +27,18 @@ impl Known {
 
 /// Segments and early reports, by network id.
 #[derive(Default)]
-pub(crate) struct SentParts {
+pub(crate) struct SentSegments {
     known: BTreeMap<NetworkId, Known>,
     by_message: BTreeSet<(MessageId, NetworkId)>,
     by_age: BTreeSet<(Timestamp, NetworkId)>,
 }
 
-impl SentParts {
+impl SentSegments {
     /// The message that has a segment with this id, and all segments of that message.
-    pub(crate) fn of(&self, id: &NetworkId) -> Option<(MessageId, Vec<SentPart>)> {
-        let Some(Known::Part(SentPart { message, .. })) = self.known.get(id) else { return None };
+    pub(crate) fn of(&self, id: &NetworkId) -> Option<(MessageId, Vec<SentSegment>)> {
+        let Some(Known::Part(SentSegment { message, .. })) = self.known.get(id) else {
+            return None;
+        };
         let nothing = NetworkId::new(RouteName::new(""), "");
         let from = (*message, nothing);
         let of_text = self.by_message.range(from..).take_while(|(of, _)| of == message);
@@ -64,7 +66,7 @@ impl SentParts {
         }
     }
 
-    pub(crate) fn keep_part(&mut self, part: SentPart) {
+    pub(crate) fn keep_part(&mut self, part: SentSegment) {
         self.put(part.id.clone(), Known::Part(part));
     }
 

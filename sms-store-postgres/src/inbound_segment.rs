@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use sms_core::inbound::part::{
-    Gathered, Gathering, GaveUp, GiveUpPlan, PartKey, PartPlan, PartTaken, PartVerdict,
+use sms_core::inbound::segment::{
+    Gathered, Gathering, GaveUp, GiveUpPlan, SegmentKey, SegmentPlan, SegmentTaken, SegmentVerdict,
 };
 use sms_core::message::Body;
 use sms_core::route::RouteName;
@@ -16,7 +16,10 @@ use crate::error::{Context, PgError, PgResult};
 use crate::inbound::take;
 use crate::row::{Read, digits, time};
 
-pub(crate) async fn take_once(pool: &PgPool, plan: PartPlan) -> Result<PartTaken, StoreError> {
+pub(crate) async fn take_once(
+    pool: &PgPool,
+    plan: SegmentPlan,
+) -> Result<SegmentTaken, StoreError> {
     let doing = "accepting a segment of an inbound message";
     let mut tx = begin(pool).await.context(doing)?;
     let taken = take_part(&mut tx, plan).await.context(doing)?;
@@ -32,28 +35,29 @@ pub(crate) async fn give_up_once(pool: &PgPool, plan: GiveUpPlan) -> Result<Gave
     Ok(given_up)
 }
 
-async fn take_part(connection: &mut PgConnection, plan: PartPlan) -> PgResult<PartTaken> {
+async fn take_part(connection: &mut PgConnection, plan: SegmentPlan) -> PgResult<SegmentTaken> {
     let key = plan.key();
     let kept = lock(connection, &plan).await?;
     Ok(match plan.settle(kept) {
-        PartVerdict::Repeat => PartTaken::Repeat,
-        PartVerdict::Keep(gathered) => {
+        SegmentVerdict::Repeat => SegmentTaken::Repeat,
+        SegmentVerdict::Keep(gathered) => {
             keep(connection, key, &gathered).await?;
-            PartTaken::Waiting
+            SegmentTaken::Waiting
         }
-        PartVerdict::Join(gathered, text) => {
+        SegmentVerdict::Join(gathered, text) => {
             keep(connection, key, &gathered).await?;
-            PartTaken::Joined(take(connection, *text).await?)
+            SegmentTaken::Joined(take(connection, *text).await?)
         }
     })
 }
 
 /// Locks the row of a message, and inserts it if there is none. Returns the segments that have
 /// arrived.
-async fn lock(connection: &mut PgConnection, plan: &PartPlan) -> PgResult<Option<Gathered>> {
-    let PartKey { to, from, reference, total } = plan.key();
+async fn lock(connection: &mut PgConnection, plan: &SegmentPlan) -> PgResult<Option<Gathered>> {
+    let SegmentKey { to, from, reference, total } = plan.key();
     let row = sqlx::query(
-        "INSERT INTO inbound_part AS p (to_number, from_number, reference, total, numbers, bodies,
+        "INSERT INTO inbound_segment AS p (to_number, from_number, reference, total, numbers,
+            bodies,
              is_joined, route, first_at)
          VALUES ($1, $2, $3, $4, '{}', '{}', false, $5, $6)
          ON CONFLICT (to_number, from_number, reference, total) DO UPDATE SET route = p.route
@@ -71,11 +75,11 @@ async fn lock(connection: &mut PgConnection, plan: &PartPlan) -> PgResult<Option
     Ok((!gathered.parts.is_empty()).then_some(gathered))
 }
 
-async fn keep(connection: &mut PgConnection, key: PartKey, gathered: &Gathered) -> PgResult<()> {
-    let PartKey { to, from, reference, total } = key;
+async fn keep(connection: &mut PgConnection, key: SegmentKey, gathered: &Gathered) -> PgResult<()> {
+    let SegmentKey { to, from, reference, total } = key;
     let Gathered { state, parts, route, first_at } = gathered;
     let update = sqlx::query(
-        "UPDATE inbound_part
+        "UPDATE inbound_segment
          SET numbers = $5, bodies = $6, is_joined = $7, route = $8, first_at = $9
          WHERE to_number = $1 AND from_number = $2 AND reference = $3 AND total = $4",
     )
@@ -96,9 +100,9 @@ async fn give_up(connection: &mut PgConnection, plan: GiveUpPlan) -> PgResult<Ga
     // Skips a message whose next segment is being written.
     let row = sqlx::query(
         "WITH old AS MATERIALIZED (
-             SELECT to_number, from_number, reference, total FROM inbound_part
+             SELECT to_number, from_number, reference, total FROM inbound_segment
              WHERE first_at < $1 ORDER BY first_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-         DELETE FROM inbound_part p USING old
+         DELETE FROM inbound_segment p USING old
          WHERE p.to_number = old.to_number AND p.from_number = old.from_number
              AND p.reference = old.reference AND p.total = old.total
          RETURNING p.*",
@@ -113,11 +117,11 @@ async fn give_up(connection: &mut PgConnection, plan: GiveUpPlan) -> PgResult<Ga
     })
 }
 
-fn key(row: &PgRow) -> PgResult<PartKey> {
-    row.in_table("inbound_part", || {
+fn key(row: &PgRow) -> PgResult<SegmentKey> {
+    row.in_table("inbound_segment", || {
         let reference = u16::try_from(row.try_get::<i32, _>("reference")?);
         let total = u8::try_from(row.try_get::<i16, _>("total")?);
-        Ok(PartKey {
+        Ok(SegmentKey {
             to: row.number("to_number")?,
             from: row.number("from_number")?,
             reference: reference.map_err(|_| PgError::invalid("reference"))?,
@@ -127,7 +131,7 @@ fn key(row: &PgRow) -> PgResult<PartKey> {
 }
 
 fn gathered(row: &PgRow) -> PgResult<Gathered> {
-    row.in_table("inbound_part", || {
+    row.in_table("inbound_segment", || {
         let numbers: Vec<i16> = row.try_get("numbers")?;
         let bodies: Vec<String> = row.try_get("bodies")?;
         let parts: Option<BTreeMap<u8, Body>> = numbers

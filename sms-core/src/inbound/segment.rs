@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{InboundPlan, InboundText, Origin, TakenIn};
+use super::{InboundMessage, InboundPlan, Origin, TakenIn};
 use crate::ids::Ids;
 use crate::message::Body;
 use crate::phone::E164;
@@ -45,7 +45,7 @@ impl Place {
 
 /// A segment as a route reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InboundPart {
+pub struct InboundSegment {
     /// The sender's number.
     pub from: E164,
     /// The number of the operator that it was sent to.
@@ -64,7 +64,7 @@ pub struct InboundPart {
 
 /// The identity of a message that arrives in segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PartKey {
+pub struct SegmentKey {
     /// The number of the operator that it is sent to.
     pub to: E164,
     /// The sender's number.
@@ -99,18 +99,18 @@ pub struct Gathered {
 
 impl Gathered {
     /// The segments that have arrived, joined in order.
-    fn text(&self, key: PartKey) -> InboundText {
+    fn text(&self, key: SegmentKey) -> InboundMessage {
         let words: String = self.parts.values().map(Body::as_str).collect();
-        let PartKey { to, from, .. } = key;
-        InboundText { from, to, body: Body::new(words), route: self.route.clone() }
+        let SegmentKey { to, from, .. } = key;
+        InboundMessage { from, to, body: Body::new(words), route: self.route.clone() }
     }
 }
 
 /// A plan to keep one segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PartPlan {
+pub struct SegmentPlan {
     /// The segment, without U+0000 in its text.
-    pub part: InboundPart,
+    pub part: InboundSegment,
     /// How long a message that answers the joined message may wait for its route.
     pub validity: Duration,
     /// When the joined message would be recorded.
@@ -122,7 +122,7 @@ pub struct PartPlan {
 /// What a store does with a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "a verdict has to be written by the store"]
-pub enum PartVerdict {
+pub enum SegmentVerdict {
     /// Nothing, because the segment arrived before.
     Repeat,
     /// Stores this in place of what it kept of the message.
@@ -131,9 +131,9 @@ pub enum PartVerdict {
     Join(Gathered, Box<InboundPlan>),
 }
 
-impl PartPlan {
+impl SegmentPlan {
     /// A plan to keep a segment.
-    pub fn new(mut part: InboundPart, validity: Duration, at: Timestamp, ids: Ids) -> Self {
+    pub fn new(mut part: InboundSegment, validity: Duration, at: Timestamp, ids: Ids) -> Self {
         if part.body.as_str().contains('\0') {
             part.body = Body::new(part.body.as_str().replace('\0', ""));
         }
@@ -141,24 +141,24 @@ impl PartPlan {
     }
 
     /// The identity of its message.
-    pub fn key(&self) -> PartKey {
-        let InboundPart { from, to, reference, place, .. } = self.part;
-        PartKey { to, from, reference, total: place.total }
+    pub fn key(&self) -> SegmentKey {
+        let InboundSegment { from, to, reference, place, .. } = self.part;
+        SegmentKey { to, from, reference, total: place.total }
     }
 
     /// The verdict on the segment, given what was kept of its message.
-    pub fn settle(self, kept: Option<Gathered>) -> PartVerdict {
+    pub fn settle(self, kept: Option<Gathered>) -> SegmentVerdict {
         let (key, number) = (self.key(), self.part.place.number);
         let Self { part, validity, at, ids } = self;
         let mut gathered = match kept {
             Some(kept) if kept.state == Gathering::Waiting => {
                 if kept.parts.contains_key(&number) {
-                    return PartVerdict::Repeat;
+                    return SegmentVerdict::Repeat;
                 }
                 kept
             }
             Some(kept) if kept.parts.get(&number) == Some(&part.body) => {
-                return PartVerdict::Repeat;
+                return SegmentVerdict::Repeat;
             }
             _ => Gathered {
                 state: Gathering::Waiting,
@@ -169,18 +169,18 @@ impl PartPlan {
         };
         gathered.parts.insert(number, part.body);
         if gathered.parts.len() < usize::from(key.total) {
-            return PartVerdict::Keep(gathered);
+            return SegmentVerdict::Keep(gathered);
         }
         gathered.state = Gathering::Joined;
         let plan = InboundPlan::new(gathered.text(key), Origin::Network, at, ids);
-        PartVerdict::Join(gathered, Box::new(InboundPlan { validity, ..plan }))
+        SegmentVerdict::Join(gathered, Box::new(InboundPlan { validity, ..plan }))
     }
 }
 
 /// The result of recording a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "it is made once and taken apart at once")]
-pub enum PartTaken {
+pub enum SegmentTaken {
     /// The message waits for other segments.
     Waiting,
     /// The segment arrived before.
@@ -205,7 +205,7 @@ pub struct GiveUpPlan {
 
 impl GiveUpPlan {
     /// The message to record from the segments that arrived; `None` if they were recorded before.
-    pub fn settle(self, key: PartKey, kept: &Gathered) -> Option<InboundPlan> {
+    pub fn settle(self, key: SegmentKey, kept: &Gathered) -> Option<InboundPlan> {
         let Self { before: _, validity, at, ids } = self;
         (kept.state == Gathering::Waiting).then(|| {
             let plan = InboundPlan::new(kept.text(key), Origin::Network, at, ids);
@@ -234,8 +234,8 @@ mod tests {
     use crate::dispatch::VALIDITY;
     use crate::samples::{ids, millis, now, our_number, person};
 
-    fn part(number: u8, total: u8, words: &str) -> PartPlan {
-        let part = InboundPart {
+    fn part(number: u8, total: u8, words: &str) -> SegmentPlan {
+        let part = InboundSegment {
             from: person(),
             to: our_number(),
             reference: 7,
@@ -244,7 +244,7 @@ mod tests {
             route: RouteName::new("smpp"),
             received_at: millis(i64::from(number)),
         };
-        PartPlan::new(part, VALIDITY, now(), ids())
+        SegmentPlan::new(part, VALIDITY, now(), ids())
     }
 
     #[test]
@@ -262,9 +262,9 @@ mod tests {
         let (mut kept, mut joined) = (None, Vec::new());
         for (number, total, words) in parts {
             match part(number, total, words).settle(kept.clone()) {
-                PartVerdict::Repeat => {}
-                PartVerdict::Keep(gathered) => kept = Some(gathered),
-                PartVerdict::Join(gathered, plan) => {
+                SegmentVerdict::Repeat => {}
+                SegmentVerdict::Keep(gathered) => kept = Some(gathered),
+                SegmentVerdict::Join(gathered, plan) => {
                     kept = Some(gathered);
                     joined.push(plan.text.body.as_str().to_owned());
                 }
@@ -320,9 +320,9 @@ mod tests {
     #[test]
     fn the_answer_to_a_message_in_segments_has_the_configured_validity() {
         let validity = VALIDITY / 2;
-        let plan = PartPlan { validity, ..part(1, 1, "a") };
+        let plan = SegmentPlan { validity, ..part(1, 1, "a") };
         let key = plan.key();
-        let PartVerdict::Join(whole, plan) = plan.settle(None) else { panic!("it is joined") };
+        let SegmentVerdict::Join(whole, plan) = plan.settle(None) else { panic!("it is joined") };
         assert_eq!(plan.validity, validity);
         let waiting = Gathered { state: Gathering::Waiting, ..whole };
         let plan = GiveUpPlan { before: now(), validity, at: now(), ids: ids() };
