@@ -4,7 +4,7 @@
 //!
 //! Files are named after the domain, in the specification's words. `noun.rs` and `noun/` hold the
 //! rules of a noun, `noun/store.rs` its store trait. [`service`] puts the nouns together; [`store`]
-//! explains the boundary to stores.
+//! explains the boundary to stores, and [`for_stores`] lists what only authors of stores need.
 //!
 //! No two files import each other, directly or through others. Files form three layers and import
 //! only files of their own layer and of the layers below. A test checks both rules.
@@ -36,6 +36,7 @@ pub mod dispatch;
 pub mod error;
 pub mod event;
 mod field_error;
+pub mod for_stores;
 pub mod ids;
 pub mod inbound;
 pub mod keyword;

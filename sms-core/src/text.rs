@@ -17,11 +17,11 @@ mod length;
 mod links;
 mod merge;
 mod opt_out_line;
-mod parts;
+mod segments;
 mod stop_words;
 
 #[cfg(test)]
-mod parts_tests;
+mod segments_tests;
 
 pub use blank::{is_blank, is_invisible};
 pub use encoding::{Encoding, Segments, UnknownEncoding};
@@ -31,5 +31,5 @@ pub use merge::{MergeFields, NumberOnly, Template, custom_names, is_custom_name}
 pub use opt_out_line::{
     DEFAULT_OPT_OUT_LINE, DEFAULT_OPT_OUT_LINE_SENDER, append_opt_out_line, opt_out_line_for,
 };
-pub use parts::{Measure, Part, UserData, concat_udh, measure, split};
+pub use segments::{Measure, Part, UserData, concat_udh, measure, split};
 pub use stop_words::{RESERVED_WORDS, StopWord, first_word, is_reserved, stop_word};

@@ -1,6 +1,6 @@
 //! The length limit of a message.
 
-use super::parts::{Measure, measure};
+use super::segments::{Measure, measure};
 
 /// The maximum number of characters (Unicode scalar values) in a `body` field: 1,600.
 pub const MAX_CHARACTERS: usize = 1_600;

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::encoding::Encoding::{self, Gsm7, Ucs2};
 use super::encoding::Segments;
 use super::gsm7;
-use super::parts::{Measure, measure, split};
+use super::segments::{Measure, measure, split};
 
 /// A counter written for clarity only: it lists the width of every character, then fills segments.
 mod reference {

@@ -1,0 +1,144 @@
+//! Everything that only authors of stores need, in one place, by noun.
+//!
+//! A program that sends messages needs nothing from here. A store imports its traits, the plans
+//! that they take, the facts that it reads, the verdicts that plans settle on, and the values that
+//! list [what a commit writes](crate::commit). The guide of the crate `sms-conformance` says in
+//! which order to implement the traits and how to test each noun.
+//!
+//! ```
+//! use sms_core::for_stores::credits::{CreditStore, LedgerWrites, post};
+//! use sms_core::for_stores::{CommitError, StoreError};
+//! ```
+
+pub use crate::ids::Ids;
+pub use crate::store::{CommitError, Health, IntoStore, Store, StoreError};
+
+/// Accounts and API keys.
+pub mod account {
+    pub use crate::account::store::{AccountStore, ApiKeyStore};
+}
+
+/// Campaigns: launches, cancels and counts.
+pub mod campaign {
+    pub use crate::campaign::cancel::{CancelPlan, CancelRefused, SweepPlan};
+    pub use crate::campaign::counts::CountChanges;
+    pub use crate::campaign::launch::{LaunchFacts, LaunchPlan, LaunchRefused, LaunchWrites};
+    pub use crate::campaign::store::CampaignStore;
+}
+
+/// Contacts: changes to an address book.
+pub mod contact {
+    pub use crate::contact::book::{
+        BookChange, BookFacts, BookPlan, BookRefused, CreatePlan, RemovePlan, UpdatePlan,
+    };
+    pub use crate::contact::import::ImportPlan;
+    pub use crate::contact::store::ContactStore;
+}
+
+/// Conversations.
+pub mod conversation {
+    pub use crate::conversation::store::ConversationStore;
+}
+
+/// Credits and the ledger.
+pub mod credits {
+    pub use crate::commit::{Booked, LedgerWrites};
+    pub use crate::credits::adjust::{AdjustPlan, AdjustRefused};
+    pub use crate::credits::ledger::{Draft, Entry, post};
+    pub use crate::credits::store::CreditStore;
+}
+
+/// The queue: claims, leases and outcomes.
+pub mod dispatch {
+    pub use crate::commit::{Claim, ClaimWrites, OutcomeWrites, Outcomes};
+    pub use crate::dispatch::store::DispatchStore;
+    pub use crate::dispatch::{
+        ClaimFacts, ClaimPlan, ClaimVerdict, OutcomePlan, OutcomeVerdict, QueueEntry,
+    };
+}
+
+/// Inbound messages and their segments.
+pub mod inbound {
+    pub use crate::inbound::segment::{GiveUpPlan, SegmentKey, SegmentPlan, SegmentVerdict};
+    pub use crate::inbound::store::InboundStore;
+    pub use crate::inbound::{InboundFacts, InboundPlan, InboundWrites, RoutingFacts};
+}
+
+/// Keywords.
+pub mod keyword {
+    pub use crate::keyword::reply::MatchFacts;
+    pub use crate::keyword::save::{KeywordRefused, SaveFacts, SavePlan};
+    pub use crate::keyword::store::KeywordStore;
+}
+
+/// Tracked links and clicks.
+pub mod link {
+    pub use crate::commit::{ClickWrites, Clicks};
+    pub use crate::link::click::{CampaignClicks, ClickPlan};
+    pub use crate::link::store::LinkStore;
+}
+
+/// Lists of contacts.
+pub mod list {
+    pub use crate::list::join::JoinPlan;
+    pub use crate::list::store::ListStore;
+}
+
+/// Messages: changes and cancels.
+pub mod message {
+    pub use crate::commit::{ChangeWrites, Changes, MessageWrite};
+    pub use crate::message::cancel::{CancelPlan, CancelRefused};
+    pub use crate::message::store::MessageStore;
+}
+
+/// Numbers and their rent.
+pub mod number {
+    pub use crate::number::rent::{RentPlan, RentVerdict};
+    pub use crate::number::store::NumberStore;
+}
+
+/// Opt-outs.
+pub mod opt_out {
+    pub use crate::opt_out::store::OptOutStore;
+}
+
+/// Delivery receipts and reports of segments.
+pub mod receipt {
+    pub use crate::receipt::ReceiptPlan;
+    pub use crate::receipt::report::{ReportPlan, ReportVerdict, SentSegment};
+    pub use crate::receipt::store::ReceiptStore;
+}
+
+/// Sender names and their review.
+pub mod sender_name {
+    pub use crate::sender_name::review::{ReviewPlan, ReviewRefused};
+    pub use crate::sender_name::store::SenderNameStore;
+}
+
+/// Sends: acceptance and replays.
+pub mod sending {
+    pub use crate::commit::{NewMessage, NewMessages, SendWrites};
+    pub use crate::sending::idempotency::{EarlierSend, IdempotencyClaim};
+    pub use crate::sending::plan::{SendPlan, new_messages};
+    pub use crate::sending::settle::{SendFacts, SendRefused, SendVerdict};
+    pub use crate::sending::store::SendingStore;
+}
+
+/// Statistics.
+pub mod statistics {
+    pub use crate::statistics::store::StatisticsStore;
+}
+
+/// Templates.
+pub mod template {
+    pub use crate::template::store::TemplateStore;
+}
+
+/// Webhook endpoints, deliveries and attempts.
+pub mod webhook {
+    pub use crate::event::Raised;
+    pub use crate::webhook::attempt::{
+        AttemptPlan, AttemptVerdict, DeliveryClaim, DeliveryClaimPlan, RetryPlan, RetryVerdict,
+    };
+    pub use crate::webhook::store::WebhookStore;
+}
