@@ -123,7 +123,7 @@ fn check(name: Option<&str>, description: Option<&str>) -> Vec<FieldError> {
             let message = format!("{field} must not contain the character U+0000");
             errors.push(FieldError::new(field, "invalid_character", message));
         } else if text.chars().count() > most {
-            let message = format!("{field} may have up to {most} characters");
+            let message = format!("{field} must have at most {most} characters");
             errors.push(FieldError::new(field, "too_long", message));
         }
     }

@@ -96,7 +96,7 @@ pub enum InvalidSetting {
     #[error("the password must have 1 to 8 octets, none of them zero")]
     Password,
     /// The system type.
-    #[error("the system type may have up to 12 octets, none of them zero")]
+    #[error("the system type must have at most 12 octets, none of them zero")]
     SystemType,
     /// The number of connections.
     #[error("a route must have 1 to 16 connections")]

@@ -159,7 +159,7 @@ impl SendRequest {
         let mut errors = Vec::new();
         let numbers = self.numbers().count();
         if numbers > MAX_TO {
-            errors.push(FieldError::new("to", "too_many", "to may have up to 1,000 numbers"));
+            errors.push(FieldError::new("to", "too_many", "to must have at most 1,000 numbers"));
         }
         if numbers == 0 && self.contact_ids.is_empty() && self.list_id.is_none() {
             let message = "give at least one of to, contact_ids and list_id";
@@ -169,7 +169,7 @@ impl SendRequest {
             errors.push(FieldError::new("body", "required", "give a body or a template_id"));
         }
         if self.body.chars().count() > MAX_CHARACTERS {
-            let message = "body may have up to 1,600 characters";
+            let message = "body must have at most 1,600 characters";
             errors.push(FieldError::new("body", "too_long", message));
         }
         let has_nul = |text: &String| text.contains('\0');
@@ -184,7 +184,7 @@ impl SendRequest {
             }
         }
         if self.client_ref.as_ref().is_some_and(|text| text.chars().count() > MAX_CLIENT_REF) {
-            let message = "client_ref may have up to 64 characters";
+            let message = "client_ref must have at most 64 characters";
             errors.push(FieldError::new("client_ref", "too_long", message));
         }
         errors.extend(self.schedule_at.and_then(|at| check_schedule(at, now)));

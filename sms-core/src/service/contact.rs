@@ -84,7 +84,11 @@ impl AccountHandle {
         list: Option<ListId>,
     ) -> Result<Imported, Error> {
         if rows.len() > MAX_ROWS {
-            return Err(Error::invalid("rows", "too_many", "rows may have up to 20,000 contacts"));
+            return Err(Error::invalid(
+                "rows",
+                "too_many",
+                "rows must have at most 20,000 contacts",
+            ));
         }
         let at = self.sms.now();
         let rows = rows.into_iter().map(ImportRow::of).collect();

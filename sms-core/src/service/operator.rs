@@ -394,7 +394,7 @@ pub fn check_name(name: &str) -> Option<FieldError> {
         return Some(FieldError::new("name", "invalid_character", message));
     }
     (length > MAX_NAME).then(|| {
-        let message = format!("name may have up to {MAX_NAME} characters");
+        let message = format!("name must have at most {MAX_NAME} characters");
         FieldError::new("name", "too_long", message)
     })
 }
