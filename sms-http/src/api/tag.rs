@@ -27,7 +27,7 @@ pub enum Tag {
     SenderNames,
     /// Counts of messages and credits.
     Statistics,
-    /// Saved messages.
+    /// Message bodies saved under a name.
     Templates,
     /// Endpoints that receive events, and their deliveries.
     Webhooks,

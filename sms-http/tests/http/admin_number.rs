@@ -65,7 +65,7 @@ async fn what_a_number_names_has_to_exist() {
             (&json!("route"), &json!("unknown_value"))
         );
         let message = mistake["message"].as_str().unwrap();
-        assert!(message.ends_with("there are: simulator"), "{message}");
+        assert!(message.ends_with("choose one of: simulator"), "{message}");
     }
     let body = json!({ "phone_number": "nonsense" });
     rig.operator().post("/numbers", body).await.mistake("phone_number", "invalid_format");
