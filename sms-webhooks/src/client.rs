@@ -20,7 +20,6 @@ use crate::endpoint_url::EndpointUrl;
 use crate::failure::{failure_of, failure_of_url};
 use crate::resolver::{Guard, GuardError, GuardedDns, Resolve, SystemResolver};
 use crate::signature::{DELIVERY_HEADER, EVENT_HEADER, SIGNATURE_HEADER, sign};
-use crate::slots::Outcome;
 
 /// How many bytes of an answer's body are read before the connection is closed. The last read may
 /// exceed this by one read buffer.
@@ -121,18 +120,6 @@ pub struct Attempt {
     pub duration: Duration,
     /// The first [`KEPT_ANSWER_BYTES`] of the answer's body, or as many as arrived in time.
     pub response_body: Vec<u8>,
-}
-
-impl Attempt {
-    /// What this attempt means for the endpoint's slots. A success that took more than half of
-    /// `timeout` is [`Outcome::Slow`].
-    pub fn outcome(&self, timeout: Duration) -> Outcome {
-        match self.failure {
-            Some(_) => Outcome::Failed,
-            None if self.duration > timeout / 2 => Outcome::Slow,
-            None => Outcome::Delivered,
-        }
-    }
 }
 
 impl fmt::Debug for Attempt {
@@ -370,20 +357,6 @@ mod tests {
         assert!(shown.contains("whd_1") && shown.contains("200"), "{shown}");
         // Bytes would show as numbers: 99 is the letter c.
         assert!(!shown.contains("canary") && !shown.contains("[99"), "{shown}");
-    }
-
-    #[test]
-    fn a_late_success_is_slow() {
-        let timeout = Duration::from_secs(8);
-        let attempt = |failure, seconds| Attempt {
-            status_code: None,
-            failure,
-            duration: Duration::from_secs(seconds),
-            response_body: Vec::new(),
-        };
-        assert_eq!(attempt(None, 4).outcome(timeout), Outcome::Delivered);
-        assert_eq!(attempt(None, 5).outcome(timeout), Outcome::Slow);
-        assert_eq!(attempt(Some(DeliveryError::Timeout), 1).outcome(timeout), Outcome::Failed);
     }
 
     #[test]

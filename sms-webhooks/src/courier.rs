@@ -99,20 +99,40 @@ impl Courier {
         let Ok(Done { endpoint, took, attempted }) = ended else {
             return Ok(Attempted::LeaseLost);
         };
-        match &attempted {
-            Ok(Attempted::Delivered) if took > SLOW => {
-                self.slots.finished(&endpoint, Outcome::Slow);
-            }
-            Ok(Attempted::Delivered) => self.slots.finished(&endpoint, Outcome::Delivered),
-            Ok(Attempted::Failed) => self.slots.finished(&endpoint, Outcome::Failed),
-            Ok(Attempted::LeaseLost) | Err(_) => self.slots.give_back(&endpoint),
+        match attempted.as_ref().ok().and_then(|&attempted| outcome(attempted, took)) {
+            Some(outcome) => self.slots.finished(&endpoint, outcome),
+            None => self.slots.give_back(&endpoint),
         }
         attempted
+    }
+}
+
+/// What an attempt means for the slots of its endpoint; `None` if it says nothing about it.
+fn outcome(attempted: Attempted, took: Duration) -> Option<Outcome> {
+    match attempted {
+        Attempted::Delivered if took > SLOW => Some(Outcome::Slow),
+        Attempted::Delivered => Some(Outcome::Delivered),
+        Attempted::Failed => Some(Outcome::Failed),
+        Attempted::LeaseLost => None,
     }
 }
 
 impl std::fmt::Debug for Courier {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Courier").field("under_way", &self.under_way.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_success_is_slow() {
+        let after = |attempted, seconds| outcome(attempted, Duration::from_secs(seconds));
+        assert_eq!(after(Attempted::Delivered, 4), Some(Outcome::Delivered));
+        assert_eq!(after(Attempted::Delivered, 5), Some(Outcome::Slow));
+        assert_eq!(after(Attempted::Failed, 1), Some(Outcome::Failed));
+        assert_eq!(after(Attempted::LeaseLost, 1), None);
     }
 }
