@@ -48,7 +48,7 @@ const UNAUTHORIZED: Failure = Failure {
     status: StatusCode::UNAUTHORIZED,
     description: "The key is missing, malformed, unknown or revoked.",
     code: "unauthorized",
-    message: "a valid API key is required",
+    message: "a valid API key is required: Authorization: Bearer <API_KEY>",
     details: no_details,
     headers: &["WWW-Authenticate"],
 };
