@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -183,12 +184,12 @@ impl<B: Body + Unpin> Body for GuardedBody<B> {
 
 /// A socket that reports reads and writes to its pulse.
 #[derive(Debug)]
-pub(crate) struct Watched<S> {
-    pub socket: S,
+pub(crate) struct Watched {
+    pub socket: TcpStream,
     pub pulse: Arc<Pulse>,
 }
 
-impl<S> Watched<S> {
+impl Watched {
     fn note_write(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match written {
             Poll::Pending => self.pulse.write_blocked(),
@@ -198,7 +199,7 @@ impl<S> Watched<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
+impl AsyncRead for Watched {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -213,7 +214,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
+impl AsyncWrite for Watched {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -72,11 +72,9 @@ pub struct Answer<T, M = NoMeta> {
 
 /// 201 with data.
 #[derive(Debug, Clone)]
-pub struct Created<T, M = NoMeta> {
+pub struct Created<T> {
     /// The new resource.
     pub data: T,
-    /// Facts about the data.
-    pub meta: M,
 }
 
 /// 201 if the request created the resource, 200 in the same form if it existed already.
@@ -110,7 +108,7 @@ impl<T> Answer<Vec<T>, PageMeta> {
 impl<T> Created<T> {
     /// 201 with data and no meta.
     pub fn new(data: T) -> Self {
-        Self { data, meta: NoMeta }
+        Self { data }
     }
 }
 
@@ -120,9 +118,9 @@ impl<T: ToJSON, M: Meta> IntoResponse for Answer<T, M> {
     }
 }
 
-impl<T: ToJSON, M: Meta> IntoResponse for Created<T, M> {
+impl<T: ToJSON> IntoResponse for Created<T> {
     fn into_response(self) -> Response {
-        enveloped(StatusCode::CREATED, &self.data, &self.meta)
+        enveloped(StatusCode::CREATED, &self.data, &NoMeta)
     }
 }
 
@@ -151,13 +149,13 @@ impl<T: ToJSON, M: Meta> ApiResponse for Answer<T, M> {
     }
 }
 
-impl<T: ToJSON, M: Meta> ApiResponse for Created<T, M> {
+impl<T: ToJSON> ApiResponse for Created<T> {
     fn meta() -> MetaResponses {
-        MetaResponses { responses: vec![described::<T, M>(201, "Created")] }
+        MetaResponses { responses: vec![described::<T, NoMeta>(201, "Created")] }
     }
 
     fn register(registry: &mut Registry) {
-        register_envelope::<T, M>(registry);
+        register_envelope::<T, NoMeta>(registry);
     }
 }
 

@@ -32,7 +32,7 @@ use self::door::{Door, Doors, Way};
 use self::record::RequestRecord;
 use crate::web::error::ApiError;
 use crate::web::path_pattern::{PathPattern, PathTable};
-use crate::web::request_id::{CountedRequestIds, REQUEST_ID_HEADER, RequestId, RequestIds};
+use crate::web::request_id::{NewRequestIds, REQUEST_ID_HEADER, RequestId};
 
 /// Limits on the size and the duration of requests.
 #[derive(Debug, Clone)]
@@ -75,7 +75,7 @@ pub struct Intake {
     doors: Option<Arc<Doors>>,
     limits: Arc<IntakeLimits>,
     body_room: Arc<Semaphore>,
-    new_ids: Arc<dyn RequestIds>,
+    new_ids: Arc<NewRequestIds>,
     running: RunningHandlers,
 }
 
@@ -92,7 +92,7 @@ impl Intake {
             doors: None,
             body_room: Arc::new(Semaphore::new(limits.body_bytes_in_all)),
             limits: Arc::new(limits),
-            new_ids: Arc::new(CountedRequestIds::new()),
+            new_ids: Arc::new(NewRequestIds::new()),
             running: RunningHandlers::new(),
         }
     }
@@ -101,13 +101,6 @@ impl Intake {
     #[must_use]
     pub fn with_doors(mut self, doors: Doors) -> Self {
         self.doors = Some(Arc::new(doors));
-        self
-    }
-
-    /// Replaces the source of request ids.
-    #[must_use]
-    pub fn with_request_ids(mut self, new_ids: Arc<dyn RequestIds>) -> Self {
-        self.new_ids = new_ids;
         self
     }
 
@@ -244,7 +237,7 @@ impl Endpoint for Intake {
     type Output = Response;
 
     async fn call(&self, mut request: Request) -> poem::Result<Response> {
-        let id = RequestId::of_request(request.headers(), self.new_ids.as_ref());
+        let id = RequestId::of_request(request.headers(), &self.new_ids);
         request.set_data(id.clone());
         let route = self.routes.find(request.uri().path());
         let record = RequestRecord::start(id.clone(), request.method(), route);

@@ -30,7 +30,7 @@ impl RequestId {
     }
 
     /// The caller's id if it sent exactly one valid id, else a new one.
-    pub fn of_request(headers: &HeaderMap, new_ids: &dyn RequestIds) -> Self {
+    pub fn of_request(headers: &HeaderMap, new_ids: &NewRequestIds) -> Self {
         let mut sent = headers.get_all(REQUEST_ID_HEADER).iter();
         match (sent.next(), sent.next()) {
             (Some(only), None) => only.to_str().ok().and_then(Self::parse),
@@ -57,39 +57,32 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// Where new request ids come from.
-pub trait RequestIds: Send + Sync {
-    /// An id that no other request has.
-    fn next_id(&self) -> RequestId;
-}
-
-/// Ids made of a random number for this process and a counter. They are distinct within a process,
+/// New ids, made of a random number for this process and a counter. They are distinct within a process,
 /// and between two processes with a chance of 1 in 2^64 for the same random number.
 #[derive(Debug)]
-pub struct CountedRequestIds {
+pub struct NewRequestIds {
     start: u64,
     count: AtomicU64,
 }
 
-impl CountedRequestIds {
+impl NewRequestIds {
     /// Draws a new random number for the process.
     pub fn new() -> Self {
         // The standard library seeds its hasher from the system's randomness.
         let start = RandomState::new().build_hasher().finish();
         Self { start, count: AtomicU64::new(0) }
     }
-}
 
-impl Default for CountedRequestIds {
-    fn default() -> Self {
-        Self::new()
+    /// An id that no other request has.
+    pub fn next_id(&self) -> RequestId {
+        let count = self.count.fetch_add(1, Ordering::Relaxed);
+        RequestId(format!("req_{:016x}{count:08x}", self.start).into())
     }
 }
 
-impl RequestIds for CountedRequestIds {
-    fn next_id(&self) -> RequestId {
-        let count = self.count.fetch_add(1, Ordering::Relaxed);
-        RequestId(format!("req_{:016x}{count:08x}", self.start).into())
+impl Default for NewRequestIds {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -109,7 +102,7 @@ mod tests {
 
     #[test]
     fn new_ids_are_valid_and_distinct() {
-        let ids = CountedRequestIds::new();
+        let ids = NewRequestIds::new();
         let (first, second) = (ids.next_id(), ids.next_id());
         assert_ne!(first, second);
         assert_eq!(RequestId::parse(first.as_str()), Some(first));
