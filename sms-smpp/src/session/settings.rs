@@ -14,7 +14,8 @@ pub struct Settings {
     /// How many `submit_sm`s may await their response at once.
     pub window: usize,
     /// How long to wait for a response. A `submit_sm` without one becomes
-    /// [`Submitted::Unanswered`]; an `enquire_link` without one ends the session.
+    /// [`Submitted::Unanswered`](super::Submitted::Unanswered); an `enquire_link` without one ends
+    /// the session.
     pub patience: Duration,
     /// How long the SMSC may be silent before an `enquire_link` is sent.
     pub idle: Duration,
