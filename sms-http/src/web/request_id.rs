@@ -57,8 +57,8 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// New ids, made of a random number for this process and a counter. They are distinct within a process,
-/// and between two processes with a chance of 1 in 2^64 for the same random number.
+/// New ids, made of a random number for this process and a counter. They are distinct within a
+/// process. Two processes draw the same random number with a chance of 1 in 2^64.
 #[derive(Debug)]
 pub struct NewRequestIds {
     start: u64,

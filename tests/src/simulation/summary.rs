@@ -69,8 +69,8 @@ impl fmt::Display for Summary {
         )?;
         writeln!(
             f,
-            "{} messages joined from segments, {} given up, {} matched keywords, {} of them answered \
-             and {} too many; {} links, {} hits",
+            "{} messages joined from segments, {} given up, {} matched keywords, {} of them \
+             answered and {} too many; {} links, {} hits",
             tally.joined,
             tally.given_up,
             tally.matches,
