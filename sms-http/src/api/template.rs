@@ -1,4 +1,4 @@
-//! `/templates`: saved messages.
+//! `/templates`: message bodies saved under a name.
 
 use poem::web::Data;
 use poem_openapi::param::Path;

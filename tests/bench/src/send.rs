@@ -32,7 +32,7 @@ pub(crate) async fn singles(
         let stock = stock(&postgres.url(&database), accounts).await?;
         let sent = library(&stock.sms, &stock.accounts, during).await?;
         let row =
-            Row::new(format!("one text a call, library, 32 callers, {accounts} accounts"), sent);
+            Row::new(format!("one message a call, library, 32 callers, {accounts} accounts"), sent);
         print(&row.beside(limit));
     }
     for accounts in [1, 16] {
@@ -44,7 +44,7 @@ pub(crate) async fn singles(
         let schedule = format!(r#","schedule_at":"{}""#, later(&stock.sms));
         http(postgres, &server, &stock, &schedule, Duration::from_secs(1)).await?;
         let (driven, note) = http(postgres, &server, &stock, &schedule, during).await?;
-        let what = format!("one text a request, HTTP, 32 connections, {accounts} accounts");
+        let what = format!("one message a request, HTTP, 32 connections, {accounts} accounts");
         print(&Row::new(what, driven.per_second()).beside(limit).note(note));
     }
     Ok(())
