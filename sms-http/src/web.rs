@@ -5,6 +5,7 @@
 //! 2. [`intake`] is the outermost endpoint: request ids, bodies read whole, handlers that a client
 //!    cannot cancel, the log line and the metrics. It finds the pattern of a path in
 //!    [`path_pattern`].
+//!    [`client_address`] says who sent a request through proxies.
 //! 3. [`body`] and [`param`] are what handlers take. [`fields`] declares and reads the fields of a
 //!    body, [`choice`] the values of an enum, and [`field_error`] collects every mistake of a
 //!    request before it is answered.
@@ -14,6 +15,7 @@
 
 pub mod body;
 pub mod choice;
+pub mod client_address;
 mod connection;
 pub mod docs_page;
 pub mod envelope;

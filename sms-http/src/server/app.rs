@@ -14,6 +14,7 @@ use crate::admin::gate::OperatorToken;
 use crate::api::gate::{CallersOnly, Gate};
 use crate::rate_limit::{Gcra, RateLimiter, SharedArrivals, Stopwatch};
 use crate::sandbox::Sandbox;
+use crate::web::client_address::TrustedProxies;
 use crate::web::docs_page::docs_page;
 use crate::web::error::ApiError;
 use crate::web::intake::door::Doors;
@@ -39,6 +40,8 @@ pub struct AppParts {
     pub public_url: String,
     /// Limits on the size and the duration of requests.
     pub limits: IntakeLimits,
+    /// The proxies that may say the address of their client.
+    pub trusted_proxies: TrustedProxies,
     /// The sandbox that the service runs in, if any.
     pub sandbox: Option<Sandbox>,
     /// What `/metrics` serves; `None` leaves the page out.
@@ -147,7 +150,9 @@ fn finish(routes: Routes, parts: &AppParts) -> Intake {
     });
     let Routes { route, table, doors } = routes.page("/healthz", alive).page("/readyz", ready);
     let limits = admin::with_path_limits(api::with_path_limits(parts.limits.clone()));
-    Intake::new(route.boxed(), table, limits).with_doors(doors)
+    Intake::new(route.boxed(), table, limits)
+        .with_doors(doors)
+        .with_trusted_proxies(parts.trusted_proxies.clone())
 }
 
 /// The answer of `/readyz`, given the result of the store's health check.

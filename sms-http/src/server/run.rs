@@ -133,6 +133,7 @@ pub async fn run_with(
         token: OperatorToken::new(&token),
         public_url,
         limits: IntakeLimits::default(),
+        trusted_proxies: settings.trusted_proxies.clone(),
         sandbox: sandbox.clone(),
         metrics: Some(install_metrics()?),
     };

@@ -9,6 +9,7 @@ use clap::Args;
 use sms_core::link::LinkBase;
 
 use super::routes::{self, RoutesRefused, SIMULATOR};
+use crate::web::client_address::TrustedProxies;
 
 /// The settings of the server.
 #[derive(Debug, Clone, Args)]
@@ -40,6 +41,10 @@ pub struct Settings {
     /// Public base URL, used in short links and in the OpenAPI document [default: http://SMS_ADDR]
     #[arg(long, env = "SMS_PUBLIC_URL")]
     pub public_url: Option<String>,
+    /// Addresses and networks of your reverse proxies, such as 192.0.2.7,10.0.0.0/8. Only their
+    /// X-Forwarded-For says the address of a client [default: none]
+    #[arg(long, env = "SMS_TRUSTED_PROXIES", default_value = "", hide_default_value = true)]
+    pub trusted_proxies: TrustedProxies,
     /// Requests per second allowed for one API key
     #[arg(long, env = "SMS_RATE_PER_SECOND", default_value = "20")]
     pub rate_per_second: NonZeroU32,
@@ -258,6 +263,16 @@ mod tests {
         ] {
             assert_eq!(settings(&flags).check(), Err(refused));
         }
+    }
+
+    #[test]
+    fn trusted_proxies_are_a_list_and_an_invalid_entry_is_named() {
+        let both = settings(&["--trusted-proxies", "192.0.2.7, 10.0.0.0/8"]).trusted_proxies;
+        assert!(both.contains("10.1.2.3".parse().unwrap()));
+        assert!(!settings(&[]).trusted_proxies.contains("127.0.0.1".parse().unwrap()));
+        let parsed = Cli::try_parse_from(["sms-server", "--trusted-proxies", "192.0.2.7,proxy"]);
+        let message = parsed.unwrap_err().to_string();
+        assert!(message.contains("\"proxy\" is not an address"), "{message}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The outermost endpoint, through which every request passes.
 //!
-//! 1. The request gets its id.
+//! 1. The request gets its id, and the address of its client is found.
 //! 2. The door before its path admits or refuses it by its head alone: key and rate limit.
 //! 3. Its body is read completely, within a size and a time.
 //! 4. The handler runs. Its error becomes an envelope.
@@ -30,6 +30,7 @@ use tracing::Instrument;
 use self::body::{BodyLimit, RETRY_AFTER_SECONDS, UnreadBody, WholeBody};
 use self::door::{Door, Doors, Way};
 use self::record::RequestRecord;
+use crate::web::client_address::{ClientAddress, TrustedProxies};
 use crate::web::error::ApiError;
 use crate::web::path_pattern::{PathPattern, PathTable};
 use crate::web::request_id::{NewRequestIds, REQUEST_ID_HEADER, RequestId};
@@ -74,6 +75,7 @@ pub struct Intake {
     /// `None` admits every request, with or without a body.
     doors: Option<Arc<Doors>>,
     limits: Arc<IntakeLimits>,
+    trusted_proxies: Arc<TrustedProxies>,
     body_room: Arc<Semaphore>,
     new_ids: Arc<NewRequestIds>,
     running: RunningHandlers,
@@ -90,6 +92,7 @@ impl Intake {
             inner: Arc::new(ToDynEndpoint(endpoint.into_endpoint().map_to_response())),
             routes: Arc::new(routes),
             doors: None,
+            trusted_proxies: Arc::default(),
             body_room: Arc::new(Semaphore::new(limits.body_bytes_in_all)),
             limits: Arc::new(limits),
             new_ids: Arc::new(NewRequestIds::new()),
@@ -101,6 +104,14 @@ impl Intake {
     #[must_use]
     pub fn with_doors(mut self, doors: Doors) -> Self {
         self.doors = Some(Arc::new(doors));
+        self
+    }
+
+    /// Trusts these proxies to say the address of their client, which handlers find in the data of
+    /// a request as a [`ClientAddress`].
+    #[must_use]
+    pub fn with_trusted_proxies(mut self, trusted: TrustedProxies) -> Self {
+        self.trusted_proxies = Arc::new(trusted);
         self
     }
 
@@ -239,6 +250,9 @@ impl Endpoint for Intake {
     async fn call(&self, mut request: Request) -> poem::Result<Response> {
         let id = RequestId::of_request(request.headers(), &self.new_ids);
         request.set_data(id.clone());
+        if let Some(client) = ClientAddress::of(&request, &self.trusted_proxies) {
+            request.set_data(client);
+        }
         let route = self.routes.find(request.uri().path());
         let record = RequestRecord::start(id.clone(), request.method(), route);
         let span = tracing::info_span!("request", id = id.as_str(), route = record.route());

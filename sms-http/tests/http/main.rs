@@ -16,6 +16,7 @@ mod balance;
 mod body;
 mod campaign;
 mod campaign_send;
+mod client_address;
 mod connection;
 mod contact;
 mod contact_import;

@@ -21,6 +21,7 @@ use sms_http::admin::gate::OperatorToken;
 use sms_http::rate_limit::{Gcra, Stopwatch};
 use sms_http::sandbox::Sandbox;
 use sms_http::server::app::{AppParts, openapi_document, operator_document, whole_app};
+use sms_http::web::client_address::TrustedProxies;
 use sms_http::web::intake::{Intake, IntakeLimits};
 use sms_store_memory::MemoryStore;
 
@@ -105,6 +106,7 @@ impl Rig {
             token: OperatorToken::new(TOKEN),
             public_url,
             limits,
+            trusted_proxies: TrustedProxies::default(),
             sandbox: Some(Sandbox::new(sms.clone(), movable)),
             metrics: None,
         });

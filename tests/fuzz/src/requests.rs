@@ -25,6 +25,7 @@ use sms_core::text::split;
 use sms_http::admin::gate::OperatorToken;
 use sms_http::rate_limit::{Gcra, Stopwatch};
 use sms_http::server::app::{AppParts, whole_app};
+use sms_http::web::client_address::TrustedProxies;
 use sms_http::web::intake::{Intake, IntakeLimits};
 use tokio::runtime::{Builder, Runtime};
 
@@ -82,6 +83,7 @@ impl Stage {
             token: OperatorToken::new("operator-token-of-the-fuzzer"),
             public_url: service::PUBLIC_URL.to_owned(),
             limits: IntakeLimits::default(),
+            trusted_proxies: TrustedProxies::default(),
             sandbox: None,
             metrics: None,
         });
