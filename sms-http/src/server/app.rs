@@ -50,11 +50,26 @@ pub struct AppParts {
 
 /// The metrics, in the text format of Prometheus.
 #[derive(Clone)]
-pub struct MetricsPage(pub PrometheusHandle);
+pub struct MetricsPage {
+    /// Renders them.
+    pub handle: PrometheusHandle,
+    /// Who may read them where the API is served, too.
+    pub public_readers: MetricsReaders,
+}
+
+/// Who may read `/metrics`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MetricsReaders {
+    /// Whoever has the operator's token.
+    Operator,
+    /// Everyone.
+    Anyone,
+}
 
 impl std::fmt::Debug for MetricsPage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("MetricsPage")
+        let Self { handle: _, public_readers } = self;
+        f.debug_struct("MetricsPage").field("public_readers", public_readers).finish()
     }
 }
 
@@ -67,7 +82,12 @@ struct Routes {
 
 /// Everything, for a single listener.
 pub fn whole_app(parts: &AppParts) -> Intake {
-    finish(with_admin(with_public(Routes::new(), parts), parts), parts)
+    let routes = with_admin(with_public(Routes::new(), parts), parts);
+    let routes = match &parts.metrics {
+        Some(page) => with_metrics(routes, page, page.public_readers, &parts.token),
+        None => routes,
+    };
+    finish(routes, parts)
 }
 
 /// The API, its documentation and the health checks.
@@ -75,9 +95,15 @@ pub fn public_app(parts: &AppParts) -> Intake {
     finish(with_public(Routes::new(), parts), parts)
 }
 
-/// The operator's API, the metrics and the health checks.
+/// The operator's API, the metrics and the health checks. Everyone who reaches the operator's
+/// listener may read the metrics.
 pub fn admin_app(parts: &AppParts) -> Intake {
-    finish(with_admin(Routes::new(), parts), parts)
+    let routes = with_admin(Routes::new(), parts);
+    let routes = match &parts.metrics {
+        Some(page) => with_metrics(routes, page, MetricsReaders::Anyone, &parts.token),
+        None => routes,
+    };
+    finish(routes, parts)
 }
 
 /// The OpenAPI document of the API, as served.
@@ -131,13 +157,21 @@ fn with_admin(routes: Routes, parts: &AppParts) -> Routes {
     let own = format!("{}{}", admin::PREFIX, DOCUMENT_PATH);
     let page = json_page(&document).with(parts.token.clone());
     let doors = routes.doors.with(admin::PREFIX, parts.token.clone());
-    let routes = Routes { route, table, doors }.page(&own, page);
-    match parts.metrics.clone() {
-        Some(MetricsPage(handle)) => routes.page(
-            "/metrics",
-            poem::endpoint::make_sync(move |_| text("text/plain; version=0.0.4", handle.render())),
-        ),
-        None => routes,
+    Routes { route, table, doors }.page(&own, page)
+}
+
+fn with_metrics(
+    routes: Routes,
+    page: &MetricsPage,
+    readers: MetricsReaders,
+    token: &OperatorToken,
+) -> Routes {
+    let handle = page.handle.clone();
+    let page =
+        poem::endpoint::make_sync(move |_| text("text/plain; version=0.0.4", handle.render()));
+    match readers {
+        MetricsReaders::Operator => routes.page("/metrics", page.with(token.clone())),
+        MetricsReaders::Anyone => routes.page("/metrics", page),
     }
 }
 

@@ -22,7 +22,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::app::{AppParts, MetricsPage, admin_app, public_app, whole_app};
+use super::app::{AppParts, MetricsPage, MetricsReaders, admin_app, public_app, whole_app};
 use super::backing::{Backing, Stopping, rate};
 use super::banner::Banner;
 use super::demo::{self, Network};
@@ -135,7 +135,7 @@ pub async fn run_with(
         limits: IntakeLimits::default(),
         trusted_proxies: settings.trusted_proxies.clone(),
         sandbox: sandbox.clone(),
-        metrics: Some(install_metrics()?),
+        metrics: Some(install_metrics(&settings)?),
     };
     let admin = match settings.admin_addr {
         Some(admin_addr) => Some(listen(admin_addr)?),
@@ -239,7 +239,7 @@ fn listen(addr: SocketAddr) -> Result<TcpListener, StartFailed> {
     serve::listen(addr).map_err(|source| StartFailed::Listen { addr, source })
 }
 
-fn install_metrics() -> Result<MetricsPage, StartFailed> {
+fn install_metrics(settings: &Settings) -> Result<MetricsPage, StartFailed> {
     let answers = Matcher::Full(ANSWER_SECONDS.to_owned());
     let recorder = PrometheusBuilder::new()
         .set_buckets_for_metric(answers, &ANSWER_BUCKETS)
@@ -247,7 +247,9 @@ fn install_metrics() -> Result<MetricsPage, StartFailed> {
         .build_recorder();
     let handle = recorder.handle();
     metrics::set_global_recorder(recorder).map_err(|_| StartFailed::Metrics)?;
-    Ok(MetricsPage(handle))
+    let public_readers =
+        if settings.metrics_public { MetricsReaders::Anyone } else { MetricsReaders::Operator };
+    Ok(MetricsPage { handle, public_readers })
 }
 
 fn warn_of(settings: &Settings) {
@@ -311,7 +313,7 @@ async fn keep_online(sms: Sms, number: sms_core::ids::NumberId, mut stopping: St
 async fn keep_metrics_small(metrics: MetricsPage, mut stopping: Stopping) {
     loop {
         tokio::select! {
-            () = tokio::time::sleep(UPKEEP_EVERY) => metrics.0.run_upkeep(),
+            () = tokio::time::sleep(UPKEEP_EVERY) => metrics.handle.run_upkeep(),
             _ = stopping.changed() => return,
         }
     }

@@ -24,9 +24,16 @@ pub struct Settings {
     /// [default: generated and printed at startup]
     #[arg(long, env = "SMS_ADMIN_TOKEN", hide_env_values = true, global = true)]
     pub admin_token: Option<Hidden>,
-    /// Separate address to listen on for /admin/v1 and /metrics [default: serve them on SMS_ADDR]
+    /// Separate address to listen on for /admin/v1 and /metrics, which is readable there without a
+    /// token [default: serve them on SMS_ADDR]
     #[arg(long, env = "SMS_ADMIN_ADDR", global = true)]
     pub admin_addr: Option<SocketAddr>,
+    /// Serve /metrics on SMS_ADDR without asking for the operator's token
+    #[arg(
+        long, env = "SMS_METRICS_PUBLIC", num_args = 0..=1, default_missing_value = "true",
+        default_value_t = false, action = clap::ArgAction::Set
+    )]
+    pub metrics_public: bool,
     /// Create a demo account with credits, keys and numbers, and print how to use it [default: true
     /// without DATABASE_URL, else false]
     #[arg(long, env = "SMS_DEMO", num_args = 0..=1, default_missing_value = "true")]

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::json;
 use sms_test_smsc::{Smsc, until};
 
-use crate::process::ask;
+use crate::process::{TOKEN, ask};
 use crate::smpp_world::World;
 
 const TABLE: &str = include_str!("../../../docs/metrics.md");
@@ -44,7 +44,7 @@ async fn what_a_server_shows_is_in_the_table() {
         (up > 0.9).then_some(())
     })
     .await;
-    let page = ask(world.server.addr(), "GET", "/metrics", None, "").await.body;
+    let page = ask(world.server.addr(), "GET", "/metrics", Some(TOKEN), "").await.body;
     let types = page.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
     let shown: BTreeSet<&str> = types.collect();
     let named = named();

@@ -153,6 +153,7 @@ fn help_lists_every_variable_with_its_default() {
         ("DATABASE_URL", ""),
         ("SMS_ADMIN_TOKEN", ""),
         ("SMS_ADMIN_ADDR", ""),
+        ("SMS_METRICS_PUBLIC", "false"),
         ("SMS_DEMO", ""),
         ("SMS_SANDBOX", "false"),
         ("SMS_PUBLIC_URL", "http://SMS_ADDR"),
@@ -254,8 +255,23 @@ async fn the_operators_listener_is_apart_from_the_public_one() {
 }
 
 #[tokio::test]
+async fn metrics_beside_the_api_need_the_operators_token() {
+    let server = Process::start(&[("SMS_ADMIN_TOKEN", TOKEN)]);
+    let key = server.said("Live key");
+    for token in [None, Some(key.as_str()), Some("operator-token-of-a-proces"), Some("")] {
+        let answer = ask(server.addr(), "GET", "/metrics", token, "").await;
+        assert_eq!((answer.status, answer.code().as_str()), (401, "unauthorized"));
+        assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+        assert!(!answer.body.contains("http_requests_total"), "{}", answer.body);
+    }
+    let answer = ask(server.addr(), "GET", "/metrics", Some(TOKEN), "").await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    assert!(answer.body.contains("http_requests_total"), "{}", answer.body);
+}
+
+#[tokio::test]
 async fn metrics_count_requests_and_messages_and_hold_no_personal_data() {
-    let server = Process::start(&[]);
+    let server = Process::start(&[("SMS_METRICS_PUBLIC", "true")]);
     let key = server.said("Live key");
     let request = json!({ "to": "07700 900904", "body": "canary" });
     assert_eq!(server.call("POST", "/api/v1/messages", &key, &request).await.status, 201);

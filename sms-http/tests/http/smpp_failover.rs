@@ -68,7 +68,8 @@ async fn a_server_serves_and_keeps_messages_while_its_network_refuses_the_passwo
     assert_eq!(history(&world.message(&id).await), ["queued"], "it waits");
     assert!(smsc.seen("text").is_empty());
     assert_eq!(world.operator("/numbers").await[0]["online"], false);
-    let page = crate::process::ask(world.server.addr(), "GET", "/metrics", None, "").await.body;
+    let page =
+        crate::process::ask(world.server.addr(), "GET", "/metrics", Some(TOKEN), "").await.body;
     assert!(!page.contains("canary"));
     world.server.wait_for_log("cannot bind");
 }

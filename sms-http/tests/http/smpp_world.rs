@@ -125,7 +125,7 @@ impl World {
 
     /// What `/metrics` says of this name and these labels; 0 for what was never counted.
     pub(crate) async fn metric(&self, name: &str) -> f64 {
-        let page = ask(self.server.addr(), "GET", "/metrics", None, "").await.body;
+        let page = ask(self.server.addr(), "GET", "/metrics", Some(TOKEN), "").await.body;
         let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         line.map_or(0.0, |value| value.trim().parse().unwrap())
     }

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::audit::rules;
 use super::campaign::drain;
-use super::fleet::Network;
+use super::fleet::{Network, OPERATOR};
 use super::http::{ask, request};
 use super::receiver::Receiver;
 use super::records::Records;
@@ -118,7 +118,7 @@ async fn handed_over(site: &Site, replica: usize, bound: Duration) -> Result<(),
 
 /// How many outcomes a server could not record, because it had lost its lease.
 async fn lost_outcomes(addr: std::net::SocketAddr) -> usize {
-    let bytes = request(("GET", "/metrics"), "", "", &Value::Null);
+    let bytes = request(("GET", "/metrics"), OPERATOR, "", &Value::Null);
     let page = ask(addr, &bytes).await.map(|answer| answer.text).unwrap_or_default();
     let lines = page.lines().filter_map(|line| line.strip_prefix("sms_hand_overs_lost_total "));
     lines.filter_map(|count| count.parse::<usize>().ok()).sum()
