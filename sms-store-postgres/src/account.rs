@@ -191,8 +191,10 @@ impl ApiKeyStore for PgStore {
         .bind(time(key.created_at))
         .execute(&self.pool)
         .await
-        .context(doing)?;
-        let created = made.rows_affected() == 1;
+        .context(doing);
+        // Also after an error: the key may have been committed.
+        self.caches.unknown_keys.forget(&key.hash);
+        let created = made?.rows_affected() == 1;
         Ok(if created { KeyCreated::Created } else { KeyCreated::NoSuchAccount })
     }
 
@@ -211,6 +213,7 @@ impl ApiKeyStore for PgStore {
             Ok(key) => return Ok(Some(key)),
             Err(ticket) => ticket,
         };
+        let Err(unknown_ticket) = self.caches.unknown_keys.get(&hash) else { return Ok(None) };
         let doing = "looking up an API key";
         let row = sqlx::query("SELECT * FROM api_key WHERE hash = $1")
             .bind(hash.as_bytes().as_slice())
@@ -218,8 +221,9 @@ impl ApiKeyStore for PgStore {
             .await
             .context(doing)?;
         let found = row.as_ref().map(key).transpose().context(doing)?;
-        if let Some(key) = &found {
-            self.caches.keys.put(ticket, hash, key.clone());
+        match &found {
+            Some(key) => self.caches.keys.put(ticket, hash, key.clone()),
+            None => self.caches.unknown_keys.put(unknown_ticket, hash, ()),
         }
         Ok(found)
     }

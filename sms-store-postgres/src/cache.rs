@@ -23,6 +23,9 @@ const MOST_ENTRIES: usize = 100_000;
 /// The values that requests read.
 pub(crate) struct Caches {
     pub(crate) keys: Cache<KeyHash, KeyRecord>,
+    /// Keys that no account has. Apart from the keys in use: a stranger who makes keys up drops
+    /// none of those when the cache is full.
+    pub(crate) unknown_keys: Cache<KeyHash, ()>,
     pub(crate) settings: Cache<AccountId, Settings>,
     pub(crate) numbers: Cache<AccountId, Vec<Number>>,
     pub(crate) sender_names: Cache<AccountId, Vec<SenderName>>,
@@ -34,6 +37,7 @@ impl Caches {
     pub(crate) fn new() -> Self {
         Self {
             keys: Cache::new(),
+            unknown_keys: Cache::new(),
             settings: Cache::new(),
             numbers: Cache::new(),
             sender_names: Cache::new(),
