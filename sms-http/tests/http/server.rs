@@ -90,10 +90,33 @@ async fn the_first_message_is_sent_as_the_banner_says_and_signed_webhooks_report
 async fn endpoints_on_private_addresses_are_refused_unless_allowed() {
     let server = Process::start(&[]);
     let key = server.said("Live key");
-    for host in ["127.0.0.1:9", "localhost", "10.0.0.1", "[::1]", "169.254.169.254", "2130706433"] {
+    for host in ["127.0.0.1:9", "localhost", "10.0.0.1", "[::1]", "169.254.169.254"] {
         let hook = json!({ "url": format!("http://{host}/hook"), "events": ["message.sent"] });
         let answer = server.call("POST", "/api/v1/webhooks", &key, &hook).await;
         assert_eq!((answer.status, answer.code().as_str()), (422, "validation_failed"), "{host}");
+        assert!(answer.body.contains("\"field\":\"url\""), "{}", answer.body);
+    }
+}
+
+#[tokio::test]
+async fn an_endpoint_url_that_only_parses_by_repair_is_refused() {
+    let server = Process::start(&[("SMS_WEBHOOK_ALLOW_PRIVATE", "true")]);
+    let key = server.said("Live key");
+    for url in [
+        "http:///x",
+        "http:/x",
+        "http:example.com",
+        "https:\\\\example.com",
+        "https://example.com\\x",
+        "https://exa\tmple.com",
+        "https://example.com/a\nb",
+        "http://0x7f.1",
+        "http://134744072/",
+        "https://@example.com/",
+    ] {
+        let hook = json!({ "url": url, "events": ["message.sent"] });
+        let answer = server.call("POST", "/api/v1/webhooks", &key, &hook).await;
+        assert_eq!((answer.status, answer.code().as_str()), (422, "validation_failed"), "{url}");
         assert!(answer.body.contains("\"field\":\"url\""), "{}", answer.body);
     }
 }
