@@ -156,13 +156,16 @@ mod tests {
         let template = Template::parse("{full_name}/{email}/{phone}/{points}/{town}/{x}", |name| {
             ["points", "town"].contains(&name)
         });
-        assert_eq!(template.render(&contact), "Ann//+447700900123/5//{x}");
+        assert_eq!(template.render(&contact, 100).unwrap(), "Ann//+447700900123/5//{x}");
         let details = Details {
             last_name: Some("Example".to_owned()),
             ..details(None, Some("a@b.example"), &[])
         };
         let contact = Contact { details, ..contact };
-        assert_eq!(template.render(&contact), "Example/a@b.example/+447700900123///{x}");
+        assert_eq!(
+            template.render(&contact, 100).unwrap(),
+            "Example/a@b.example/+447700900123///{x}"
+        );
     }
 
     #[test]

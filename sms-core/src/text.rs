@@ -25,9 +25,14 @@ mod segments_tests;
 
 pub use blank::{is_blank, is_invisible};
 pub use encoding::{Encoding, Segments, UnknownEncoding};
-pub use length::{MAX_CHARACTERS, MAX_SINGLE_PARTS, TooLong, check_length, is_within_characters};
+pub use length::{
+    MAX_CHARACTERS, MAX_CHARACTERS_WITH_URLS, MAX_SINGLE_PARTS, TooLong, check_length,
+    is_within_characters,
+};
 pub use links::{CODE_LENGTH, CODE_PLACEHOLDER, Destination, LONGEST_URL, ShortText, find_urls};
-pub use merge::{MergeFields, NumberOnly, Template, custom_names, is_custom_name};
+pub use merge::{
+    MergeFields, NumberOnly, Template, TooManyCharacters, custom_names, is_custom_name,
+};
 pub use opt_out_line::{
     DEFAULT_OPT_OUT_LINE, DEFAULT_OPT_OUT_LINE_SENDER, append_opt_out_line, opt_out_line_for,
 };

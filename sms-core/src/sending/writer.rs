@@ -19,8 +19,8 @@ use crate::phone::E164;
 use crate::random::Random;
 use crate::route::RouteName;
 use crate::text::{
-    CODE_LENGTH, Destination, Measure, MergeFields, NumberOnly, ShortText, Template,
-    append_opt_out_line, check_length, is_blank, opt_out_line_for,
+    CODE_LENGTH, Destination, MAX_CHARACTERS, MAX_CHARACTERS_WITH_URLS, Measure, MergeFields,
+    NumberOnly, ShortText, Template, append_opt_out_line, check_length, is_blank, opt_out_line_for,
 };
 use crate::time::Timestamp;
 
@@ -296,7 +296,8 @@ fn render(
     link_base: Option<&LinkBase>,
     opt_out_line: Option<&str>,
 ) -> Result<Text, RejectionReason> {
-    let rendered = template.render(person);
+    let most = if link_base.is_some() { MAX_CHARACTERS_WITH_URLS } else { MAX_CHARACTERS };
+    let rendered = template.render(person, most).map_err(|_| RejectionReason::TooLong)?;
     if is_blank(&rendered) {
         return Err(RejectionReason::EmptyBody);
     }

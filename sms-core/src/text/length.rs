@@ -5,6 +5,10 @@ use super::segments::{Measure, measure};
 /// The maximum number of characters (Unicode scalar values) in a `body` field: 1,600.
 pub const MAX_CHARACTERS: usize = 1_600;
 
+/// The maximum number of characters of a merged text whose links are about to be shortened: 16,000.
+/// Such a text may become short enough to send. The limit keeps the work for a recipient small.
+pub const MAX_CHARACTERS_WITH_URLS: usize = 10 * MAX_CHARACTERS;
+
 /// A message may hold as many units as this number of single-segment messages: 10, which is 1,600
 /// septets in GSM-7 or 700 code units in UCS-2.
 pub const MAX_SINGLE_PARTS: u32 = 10;

@@ -4,6 +4,7 @@
 //! follows, without the punctuation that ends a sentence and without a closing bracket whose
 //! opening one precedes the URL.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// The length of a short URL's code, in characters.
@@ -78,6 +79,7 @@ impl ShortText {
     /// ```
     pub fn of(text: &str, prefix: &str) -> Option<Self> {
         let mut short = Self { text: String::with_capacity(text.len()), destinations: Vec::new() };
+        let mut known = BTreeMap::new();
         let mut copied = 0;
         for place in find_urls(text).into_iter().filter(|place| place.len() <= LONGEST_URL) {
             short.text.push_str(&text[copied..place.start]);
@@ -86,8 +88,9 @@ impl ShortText {
             short.text.push_str(CODE_PLACEHOLDER);
             copied = place.end;
             let url = &text[place];
-            match short.destinations.iter_mut().find(|known| known.url == url) {
-                Some(known) => known.places.push(at),
+            let number = *known.entry(Url(url)).or_insert(short.destinations.len());
+            match short.destinations.get_mut(number) {
+                Some(destination) => destination.places.push(at),
                 None => {
                     short.destinations.push(Destination { url: url.to_owned(), places: vec![at] });
                 }
@@ -98,6 +101,24 @@ impl ShortText {
         }
         short.text.push_str(&text[copied..]);
         Some(short)
+    }
+}
+
+/// A URL as the key by which it is found again. Tests count how often two are compared.
+#[derive(PartialEq, Eq)]
+struct Url<'a>(&'a str);
+
+impl Ord for Url<'_> {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        #[cfg(test)]
+        tests::COMPARED.with(|compared| compared.set(compared.get() + 1));
+        self.0.cmp(other.0)
+    }
+}
+
+impl PartialOrd for Url<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -295,6 +316,22 @@ mod tests {
         );
         let other = ShortText::of("https://example.com/a HTTPS://example.com/a", PREFIX).unwrap();
         assert_eq!(other.destinations.len(), 2, "what differs is another URL");
+    }
+
+    thread_local! {
+        pub(super) static COMPARED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    }
+
+    #[test]
+    fn a_url_is_found_among_a_thousand_others_in_a_few_comparisons() {
+        let urls: Vec<String> = (0..1_000).map(|n| format!("https://example.com/{n}")).collect();
+        let text = urls.join(" ") + " " + &urls.join(" ");
+        COMPARED.set(0);
+        let short = ShortText::of(&text, PREFIX).unwrap();
+        assert_eq!(short.destinations.len(), 1_000);
+        assert!(short.destinations.iter().all(|one| one.places.len() == 2));
+        let each = COMPARED.get() / 2_000;
+        assert!(each <= 30, "{each} comparisons for a URL");
     }
 
     #[test]

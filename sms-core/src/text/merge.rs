@@ -1,10 +1,11 @@
 //! Merge fields such as `{first_name}`, filled for each recipient.
 //!
-//! A body is parsed once into a [`Template`] and rendered for many recipients. A body without
-//! fields is borrowed, not copied. The caller supplies values as text and knows which custom names
-//! the account uses; [`custom_names`] lists the names to look up.
+//! A body is parsed once into a [`Template`] and rendered for many recipients, each time only as
+//! far as a limit. A body without fields is borrowed, not copied. The caller supplies values as
+//! text and knows which custom names the account uses; [`custom_names`] lists the names to look up.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::phone::E164;
@@ -64,8 +65,9 @@ impl MergeFields for NumberOnly {
 ///     name == "points"
 /// });
 /// let recipient = NumberOnly("+447700900123".parse()?);
-/// assert_eq!(template.render(&recipient), "Hi , +447700900123 has  {pints}");
-/// # Ok::<(), sms_core::phone::ParseE164Error>(())
+/// assert_eq!(template.render(&recipient, 1_600)?, "Hi , +447700900123 has  {pints}");
+/// assert!(template.render(&recipient, 20).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
@@ -101,19 +103,57 @@ impl Template {
     }
 
     /// The text for one recipient, borrowed from the template if there are no fields to fill.
-    pub fn render(&self, recipient: &(impl MergeFields + ?Sized)) -> Cow<'_, str> {
+    ///
+    /// # Errors
+    ///
+    /// [`TooManyCharacters`] as soon as the text has more than `most` characters. The rest is not
+    /// rendered, and no more than `most` characters are ever held.
+    pub fn render(
+        &self,
+        recipient: &(impl MergeFields + ?Sized),
+        most: usize,
+    ) -> Result<Cow<'_, str>, TooManyCharacters> {
+        let mut text = Bounded { text: String::new(), room: most };
         if self.fields.is_empty() {
-            return Cow::Borrowed(&self.body);
+            text.take(&self.body)?;
+            return Ok(Cow::Borrowed(&self.body));
         }
-        let mut text = String::with_capacity(self.body.len() + TYPICAL_VALUE * self.fields.len());
+        let typical = self.body.len() + TYPICAL_VALUE * self.fields.len();
+        text.text.reserve(typical.min(most));
         let mut copied = 0;
         for field in &self.fields {
-            text.push_str(&self.body[copied..field.place.start]);
-            field.fill(&self.body, recipient, &mut text);
+            text.push(&self.body[copied..field.place.start])?;
+            field.fill(&self.body, recipient, &mut text)?;
             copied = field.place.end;
         }
-        text.push_str(&self.body[copied..]);
-        Cow::Owned(text)
+        text.push(&self.body[copied..])?;
+        Ok(Cow::Owned(text.text))
+    }
+}
+
+/// The text has more characters than it may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the text has too many characters")]
+pub struct TooManyCharacters;
+
+/// A text that takes only as many characters as there is room for.
+struct Bounded {
+    text: String,
+    room: usize,
+}
+
+impl Bounded {
+    fn push(&mut self, piece: &str) -> Result<(), TooManyCharacters> {
+        self.take(piece)?;
+        self.text.push_str(piece);
+        Ok(())
+    }
+
+    /// Takes the room of a piece.
+    fn take(&mut self, piece: &str) -> Result<(), TooManyCharacters> {
+        let length = piece.chars().count();
+        self.room = self.room.checked_sub(length).ok_or(TooManyCharacters)?;
+        Ok(())
     }
 }
 
@@ -126,13 +166,9 @@ impl Template {
 /// assert_eq!(custom_names("{first_name}: {points} of {total}, {points}"), ["points", "total"]);
 /// ```
 pub fn custom_names(body: &str) -> Vec<&str> {
-    let mut names = Vec::new();
-    for (_, name) in Names::of(body) {
-        if built_in(name).is_none() && !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
+    let mut seen = BTreeSet::new();
+    let names = Names::of(body).map(|(_, name)| name);
+    names.filter(|name| built_in(name).is_none() && seen.insert(*name)).collect()
 }
 
 /// Whether a custom field may have this name: `[a-z][a-z0-9_]{0,39}`. A built-in name is allowed,
@@ -166,22 +202,25 @@ enum Value {
 }
 
 impl Field {
-    fn fill(&self, body: &str, recipient: &(impl MergeFields + ?Sized), text: &mut String) {
+    fn fill(
+        &self,
+        body: &str,
+        recipient: &(impl MergeFields + ?Sized),
+        text: &mut Bounded,
+    ) -> Result<(), TooManyCharacters> {
         match self.value {
-            Value::FirstName => text.push_str(recipient.first_name().unwrap_or_default()),
-            Value::LastName => text.push_str(recipient.last_name().unwrap_or_default()),
-            Value::Email => text.push_str(recipient.email().unwrap_or_default()),
-            Value::Phone => text.push_str(&recipient.phone().to_string()),
+            Value::FirstName => text.push(recipient.first_name().unwrap_or_default()),
+            Value::LastName => text.push(recipient.last_name().unwrap_or_default()),
+            Value::Email => text.push(recipient.email().unwrap_or_default()),
+            Value::Phone => text.push(&recipient.phone().to_string()),
             Value::FullName => {
                 let first = recipient.first_name().unwrap_or_default();
                 let last = recipient.last_name().unwrap_or_default();
-                text.push_str(format!("{first} {last}").trim());
+                text.push(format!("{first} {last}").trim())
             }
             Value::Custom => {
                 let name = &body[self.place.start + 1..self.place.end - 1];
-                if let Some(value) = recipient.custom(name) {
-                    text.push_str(&value);
-                }
+                text.push(&recipient.custom(name).unwrap_or_default())
             }
         }
     }
@@ -288,7 +327,7 @@ mod tests {
 
     fn rendered(body: &str, recipient: &Values) -> String {
         let known = |name: &str| ["points", "town", "phone"].contains(&name);
-        Template::parse(body, known).render(recipient).into_owned()
+        Template::parse(body, known).render(recipient, usize::MAX).unwrap().into_owned()
     }
 
     #[test]
@@ -383,7 +422,56 @@ mod tests {
     fn a_body_without_fields_is_borrowed() {
         let template = Template::parse("plain {word}", |_| false);
         assert!(!template.has_fields());
-        assert!(matches!(template.render(&values()), Cow::Borrowed("plain {word}")));
+        assert!(matches!(template.render(&values(), 12), Ok(Cow::Borrowed("plain {word}"))));
+    }
+
+    /// Counts how often a value is asked for.
+    #[derive(Default)]
+    struct Counting(std::cell::Cell<usize>);
+
+    impl MergeFields for Counting {
+        fn first_name(&self) -> Option<&str> {
+            None
+        }
+
+        fn last_name(&self) -> Option<&str> {
+            None
+        }
+
+        fn email(&self) -> Option<&str> {
+            None
+        }
+
+        fn phone(&self) -> E164 {
+            "+447700900123".parse().unwrap()
+        }
+
+        fn custom(&self, _: &str) -> Option<Cow<'_, str>> {
+            self.0.set(self.0.get() + 1);
+            Some(Cow::Owned("é".repeat(500)))
+        }
+    }
+
+    #[test]
+    fn rendering_ends_at_the_first_value_that_does_not_fit() {
+        let template = Template::parse(&"{a}".repeat(533), |_| true);
+        let recipient = Counting::default();
+        assert_eq!(template.render(&recipient, 1_600), Err(TooManyCharacters));
+        assert_eq!(recipient.0.get(), 4, "values that were looked at");
+    }
+
+    #[test]
+    fn a_text_is_rendered_up_to_its_limit_and_not_one_character_past_it() {
+        for body in ["a{b}é", "a{b}{b}", "plain", "{b}", ""] {
+            let template = Template::parse(body, |_| true);
+            let recipient = Counting::default();
+            let whole = template.render(&recipient, usize::MAX).unwrap();
+            let length = whole.chars().count();
+            assert_eq!(template.render(&recipient, length).as_ref(), Ok(&whole));
+            if let Some(less) = length.checked_sub(1) {
+                assert_eq!(template.render(&recipient, less), Err(TooManyCharacters));
+            }
+        }
     }
 
     proptest! {
@@ -391,7 +479,7 @@ mod tests {
         fn any_text_parses_and_renders(body in any::<String>(), value in any::<String>()) {
             let recipient = Values { first: Some(value), ..Values::default() };
             let template = Template::parse(&body, |_| true);
-            let text = template.render(&recipient);
+            let text = template.render(&recipient, usize::MAX).unwrap();
             if !template.has_fields() {
                 prop_assert_eq!(&*text, &body);
             }

@@ -99,7 +99,7 @@ fn value_of(person: &Person, number: &str, name: &str) -> Option<String> {
 fn rendered_by_the_rules(body: &str, person: &Person) {
     let template = Template::parse(body, |name| name == "points");
     let expected = filled(body, |name| value_of(person, NUMBERS[0], name));
-    assert_eq!(template.render(person), expected, "{body:?}");
+    assert_eq!(template.render(person, usize::MAX).expect("no limit"), expected, "{body:?}");
     assert_eq!(template.body(), body);
     let fields = filled(body, |name| value_of(person, "", name).map(|_| "\0".to_owned()));
     let found = fields.matches('\0').count() > body.matches('\0').count();
@@ -107,7 +107,7 @@ fn rendered_by_the_rules(body: &str, person: &Person) {
     // Rendered again, a text in which no brace is left stays as it is.
     if !expected.contains('{') {
         let again = Template::parse(&expected, |_| true);
-        assert_eq!(again.render(person), expected);
+        assert_eq!(again.render(person, usize::MAX).expect("no limit"), expected);
     }
 }
 
@@ -116,7 +116,7 @@ fn what_has_no_fields_is_left_alone(body: &str, person: &Person) {
     for text in [broken.as_str(), &body.replace('}', ")")] {
         let template = Template::parse(text, |_| true);
         assert!(!template.has_fields());
-        assert_eq!(template.render(person), text);
+        assert_eq!(template.render(person, usize::MAX).expect("no limit"), text);
     }
     let nobody = NumberOnly(person.phone());
     let known = Template::parse(body, |_| false);
@@ -125,7 +125,7 @@ fn what_has_no_fields_is_left_alone(body: &str, person: &Person) {
         "first_name" | "last_name" | "full_name" | "email" => Some(String::new()),
         _ => None,
     });
-    assert_eq!(known.render(&nobody), expected, "{body:?}");
+    assert_eq!(known.render(&nobody, usize::MAX).expect("no limit"), expected, "{body:?}");
 }
 
 fn names_are_those_in_braces(body: &str) {

@@ -104,6 +104,30 @@ fn a_message_is_too_long_only_if_it_is_with_short_links() {
 }
 
 #[test]
+fn a_text_may_have_16_000_characters_before_its_links_are_shortened() {
+    use crate::contact::{Contact, CustomValue, Details};
+    use crate::samples::contact;
+
+    let mut world = World::new(Mode::Live);
+    world.custom_names.insert("page".to_owned());
+    let page = format!("https://example.com/{}", "a".repeat(479));
+    let details = Details {
+        custom: [("page".to_owned(), CustomValue::Text(page))].into(),
+        ..Details::default()
+    };
+    let mut planned = |body: String| {
+        let request = tracked(SendRequest::new(body));
+        let mut recipients = Recipients::of(&request);
+        recipients.add(Contact { details: details.clone(), ..contact() });
+        world.plan_to(&request, &recipients)
+    };
+    // Each page takes 500 characters with the space.
+    let plan = planned("{page} ".repeat(32));
+    assert_eq!((reason(&plan), plan.links.len()), (None, 1));
+    assert_eq!(reason(&planned("{page} ".repeat(32) + "x")), Some(RejectionReason::TooLong));
+}
+
+#[test]
 fn a_rejected_message_leaves_no_links() {
     let mut world = World::new(Mode::Live);
     world.opted_out.insert(person());
