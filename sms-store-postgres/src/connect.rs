@@ -78,8 +78,9 @@ impl PgStore {
     ///
     /// # Errors
     ///
-    /// When a migration fails, and is rolled back, or when the database has run migrations that
-    /// this program does not have.
+    /// When a migration fails, and is rolled back, or when a newer program has migrated the
+    /// database and this one may not serve it any more. If this one may still serve, it logs a
+    /// warning.
     pub async fn migrate(&self) -> Result<(), ConnectFailed> {
         migrate::run(&self.pool).await
     }

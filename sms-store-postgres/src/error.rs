@@ -19,17 +19,16 @@ impl ConnectFailed {
         Self(error.into().to_string())
     }
 
+    pub(crate) fn misfit(misfit: impl fmt::Display) -> Self {
+        Self(misfit.to_string())
+    }
+
     pub(crate) fn migration(error: sqlx::migrate::MigrateError) -> Self {
         match error {
             sqlx::migrate::MigrateError::Execute(cause)
             | sqlx::migrate::MigrateError::ExecuteMigration(cause, _) => {
                 Self(format!("a migration failed: {}", PgError::from(cause)))
             }
-            sqlx::migrate::MigrateError::VersionMissing(version) => Self(format!(
-                "the database has run migration {version}, which this program does not have: \
-                 either a newer program migrated it, then run that one, or it was created before \
-                 the first release and cannot be upgraded, then create a new database"
-            )),
             sqlx::migrate::MigrateError::VersionMismatch(version) => Self(format!(
                 "the database has run another text of migration {version} than this program has: \
                  migrations that were run must never be edited"

@@ -23,6 +23,7 @@ mod cache;
 mod campaign;
 mod change;
 mod clock;
+mod compatibility;
 mod connect;
 mod contact;
 mod conversation;

@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 
-use sqlx::migrate::{Migration, MigrationType, Migrator};
+use sqlx::migrate::{Migrate, Migration, MigrationType, Migrator};
 use sqlx::{Connection, PgConnection, PgPool, SqlSafeStr};
 
+use crate::compatibility::Older::{MayNotServe, MayServeFrom};
+use crate::compatibility::{self, Fit, Older};
 use crate::error::ConnectFailed;
 
 /// Runs what is missing, on a connection without time limits: an index takes its time, and a
@@ -15,39 +17,96 @@ pub(crate) async fn run(pool: &PgPool) -> Result<(), ConnectFailed> {
     let mut connection = PgConnection::connect_with(&(*options).clone().options(unlimited))
         .await
         .map_err(ConnectFailed::new)?;
-    let migrator = Migrator::with_migrations(migrations());
-    let run = migrator.run(&mut connection).await;
-    run.map_err(ConnectFailed::migration)?;
-    connection.close().await.map_err(ConnectFailed::new)
+    // Closing the connection gives the lock back, however this ends.
+    connection.lock().await.map_err(ConnectFailed::migration)?;
+    let fit = run_alone(&mut connection).await?;
+    connection.close().await.map_err(ConnectFailed::new)?;
+    if let Fit::Newer(database) = fit {
+        tracing::warn!(
+            schema = SCHEMA,
+            database,
+            "a newer version of this program has migrated the database; this version may still \
+             serve it, but update it soon"
+        );
+    }
+    Ok(())
 }
 
-/// A file of `migrations/`: its version, its name, its statements.
+/// Runs what is missing while no other program does.
+async fn run_alone(connection: &mut PgConnection) -> Result<Fit, ConnectFailed> {
+    connection.ensure_migrations_table(TABLE).await.map_err(ConnectFailed::migration)?;
+    let versions = MIGRATIONS.map(|file| file.version);
+    let unknown = compatibility::unknown(connection, &versions).await;
+    let fit = compatibility::fit(SCHEMA, &unknown.map_err(ConnectFailed::new)?);
+    let fit = fit.map_err(ConnectFailed::misfit)?;
+    let mut migrator = Migrator::with_migrations(MIGRATIONS.into_iter().map(migration).collect());
+    // This function has checked what this program does not have, and its caller holds the lock.
+    migrator.set_ignore_missing(true).set_locking(false);
+    migrator.run(&mut *connection).await.map_err(ConnectFailed::migration)?;
+    let lowest = MIGRATIONS.map(|file| file.older.lowest(file.version));
+    compatibility::declare(connection, &versions, &lowest).await.map_err(ConnectFailed::new)?;
+    Ok(fit)
+}
+
+/// The table in which sqlx keeps what has run.
+const TABLE: &str = "_sqlx_migrations";
+
+/// A file of `migrations/`.
+#[derive(Clone, Copy)]
+struct File {
+    version: i64,
+    name: &'static str,
+    /// Which programs without it may serve once it has run. A server that is replaced by a newer
+    /// one goes on until then, and may have to start again.
+    older: Older,
+    statements: &'static str,
+}
+
 macro_rules! file {
-    ($version:literal, $name:literal) => {
-        ($version, $name, include_str!(concat!("../migrations/", $version, "_", $name, ".sql")))
+    ($version:literal, $name:literal, $older:expr) => {
+        File {
+            version: $version,
+            name: $name,
+            older: $older,
+            statements: include_str!(concat!("../migrations/", $version, "_", $name, ".sql")),
+        }
     };
 }
 
-const MIGRATIONS: [(i64, &str, &str); 12] = [
-    file!(20_261_122_120_000, "account_and_credits"),
-    file!(20_261_122_120_100, "message"),
-    file!(20_261_122_120_200, "dispatch"),
-    file!(20_261_122_120_300, "sending"),
-    file!(20_261_122_120_400, "number_and_inbound"),
-    file!(20_261_122_120_500, "conversation"),
-    file!(20_261_122_120_600, "address_book"),
-    file!(20_261_122_120_700, "campaign"),
-    file!(20_261_122_120_800, "webhook"),
-    file!(20_261_122_120_900, "statistics"),
-    file!(20_261_122_121_000, "search"),
-    file!(20_261_122_121_100, "rate_limit"),
+const MIGRATIONS: [File; 13] = [
+    file!(20_261_122_120_000, "account_and_credits", MayNotServe),
+    file!(20_261_122_120_100, "message", MayNotServe),
+    file!(20_261_122_120_200, "dispatch", MayNotServe),
+    file!(20_261_122_120_300, "sending", MayNotServe),
+    file!(20_261_122_120_400, "number_and_inbound", MayNotServe),
+    file!(20_261_122_120_500, "conversation", MayNotServe),
+    file!(20_261_122_120_600, "address_book", MayNotServe),
+    file!(20_261_122_120_700, "campaign", MayNotServe),
+    file!(20_261_122_120_800, "webhook", MayNotServe),
+    file!(20_261_122_120_900, "statistics", MayNotServe),
+    file!(20_261_122_121_000, "search", MayNotServe),
+    file!(20_261_122_121_100, "rate_limit", MayNotServe),
+    file!(20_261_122_133_000, "schema_compatibility", MayServeFrom(20_261_122_121_100)),
 ];
 
-fn migrations() -> Vec<Migration> {
-    MIGRATIONS.into_iter().map(|(version, name, sql)| migration(version, name, sql)).collect()
+/// The schema of this program.
+const SCHEMA: i64 = MIGRATIONS[MIGRATIONS.len() - 1].version;
+
+fn migration(file: File) -> Migration {
+    let File { version, name, older: _, statements } = file;
+    let name = Cow::Borrowed(name);
+    Migration::new(version, name, MigrationType::Simple, statements.into_sql_str(), false)
 }
 
-fn migration(version: i64, name: &'static str, sql: &'static str) -> Migration {
-    let name = Cow::Borrowed(name);
-    Migration::new(version, name, MigrationType::Simple, sql.into_sql_str(), false)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn migrations_are_in_order_and_exclude_no_program_that_has_them() {
+        assert!(MIGRATIONS.is_sorted_by(|one, next| one.version < next.version));
+        for File { version, older, .. } in MIGRATIONS {
+            assert!(older.lowest(version) <= version, "{version}");
+        }
+    }
 }

@@ -53,6 +53,7 @@ mod process;
 mod rate_limit;
 mod rate_limit_shared;
 mod rig;
+mod rolling_deploy;
 mod sample;
 mod sandbox;
 mod sandbox_months;

@@ -171,6 +171,9 @@ fn main() -> ExitCode {
     let own = [
         own!(2, dropped::a_dropped_command_leaves_no_transaction_open),
         own!(1, schema::a_database_with_unknown_migrations_is_refused_in_plain_words),
+        own!(1, schema::an_older_program_refuses_a_newer_schema_that_excludes_it),
+        own!(1, schema::an_older_program_serves_a_newer_schema_that_allows_it),
+        own!(1, schema::every_migration_declares_which_programs_may_serve),
         own!(8, search::searches_among_many_messages_find_every_match),
         own!(1, plans::hot_queries_use_the_indexes_meant_for_them),
     ];

@@ -129,3 +129,48 @@ pub(crate) async fn a_database_with_unknown_migrations_is_refused_in_plain_words
     assert!(refused.starts_with(told), "{refused}");
     assert!(refused.ends_with("create a new database"), "{refused}");
 }
+
+/// The schema of this program.
+const NEWEST_HERE: &str = "(SELECT max(version) FROM _sqlx_migrations WHERE description <> 'new')";
+
+/// Pretends that a newer program ran this migration, after which programs from `lowest` on may
+/// serve.
+async fn migrate_as_newer(own: &Own, version: i64, lowest: &str) {
+    let declared = format!(
+        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+         VALUES ({version}, 'new', true, '\\x00', 0);
+         INSERT INTO schema_compatibility (migration, lowest) VALUES ({version}, {lowest})"
+    );
+    run(&own.url, declared).await;
+}
+
+pub(crate) async fn an_older_program_serves_a_newer_schema_that_allows_it(own: Own) {
+    migrate_as_newer(&own, 20_991_231_000_000, NEWEST_HERE).await;
+    for _ in 0..2 {
+        own.store.migrate().await.expect("this program may still serve");
+    }
+    let rig = own.rig(&own.store);
+    let account = rig.account(10).await;
+    rig.text(&account, 1).await;
+}
+
+pub(crate) async fn an_older_program_refuses_a_newer_schema_that_excludes_it(own: Own) {
+    migrate_as_newer(&own, 20_991_231_000_000, "20991231000000").await;
+    let refused = own.store.migrate().await.expect_err("this program is too old").to_string();
+    let told = "a newer version of this program migrated the database to schema 20991231000000";
+    assert!(refused.starts_with(told), "{refused}");
+    assert!(refused.ends_with("run a version with schema 20991231000000 or later"), "{refused}");
+}
+
+pub(crate) async fn every_migration_declares_which_programs_may_serve(own: Own) {
+    let mut connection = PgConnection::connect(&own.url).await.expect("the server answers");
+    let bare: Vec<i64> = sqlx::query_scalar(
+        "SELECT version FROM _sqlx_migrations
+         WHERE version NOT IN (SELECT migration FROM schema_compatibility)",
+    )
+    .fetch_all(&mut connection)
+    .await
+    .expect("the tables are read");
+    connection.close().await.expect("the connection ends");
+    assert_eq!(bare, Vec::<i64>::new());
+}
