@@ -23,7 +23,7 @@ mod stop_words;
 #[cfg(test)]
 mod segments_tests;
 
-pub use blank::{is_blank, is_invisible};
+pub use blank::{has_ink, is_blank, is_invisible};
 pub use encoding::{Encoding, Segments, UnknownEncoding};
 pub use length::{
     MAX_CHARACTERS, MAX_CHARACTERS_WITH_URLS, MAX_SINGLE_PARTS, TooLong, check_length,

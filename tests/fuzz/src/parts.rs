@@ -115,8 +115,7 @@ fn limits_hold(text: &str) {
     let (_, widths, alone, _) = widths(text);
     assert_eq!(check_length(text).is_ok(), widths.iter().sum::<usize>() <= 10 * alone);
     assert_eq!(text::is_within_characters(text), widths.len() <= 1_600);
-    let shows = |c: char| !c.is_whitespace() && !text::is_invisible(c);
-    assert_eq!(is_blank(text), !text.chars().any(shows));
+    assert_eq!(is_blank(text), !text.chars().any(text::has_ink));
 }
 
 fn number(digits: u64) -> E164 {

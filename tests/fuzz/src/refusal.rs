@@ -8,9 +8,8 @@ use crate::width::widths;
 /// Why a text, as it would be read, is not sent, if it is not. `rendered` is what it is without
 /// anything added to it.
 pub(crate) fn of(rendered: &str, whole: &str) -> Option<RejectionReason> {
-    let shows = |c: char| !c.is_whitespace() && !text::is_invisible(c);
     let (_, widths, alone, _) = widths(whole);
-    if !rendered.contains(shows) {
+    if !rendered.contains(text::has_ink) {
         Some(RejectionReason::EmptyBody)
     } else if widths.iter().sum::<usize>() > 10 * alone {
         Some(RejectionReason::TooLong)
