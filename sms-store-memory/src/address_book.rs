@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use sms_core::contact::book::{BookChange, BookFacts, BookQuestion};
-use sms_core::contact::custom::FieldUses;
+use sms_core::contact::custom::{FieldUses, NamesInUse};
 use sms_core::contact::{Contact, ContactFilter};
 use sms_core::ids::{ContactId, ListId};
 use sms_core::list::ContactList;
@@ -78,7 +78,7 @@ impl AddressBook {
     }
 
     pub(crate) fn facts(&self, question: &BookQuestion, opt_outs: &OptOuts) -> BookFacts {
-        let BookQuestion { phones, ids, list } = question;
+        let BookQuestion { phones, ids, list, names_in_use } = question;
         let by_phone = phones.iter().filter_map(|phone| self.by_phone.get(phone));
         let found: BTreeSet<ContactId> = ids.iter().chain(by_phone).copied().collect();
         let contacts = found.iter().filter_map(|id| self.contacts.get(id));
@@ -92,6 +92,7 @@ impl AddressBook {
                 .filter(|phone| opt_outs.contains_key(phone))
                 .copied()
                 .collect(),
+            names_in_use: NamesInUse::new(self.uses.clone().into_iter().filter(|_| *names_in_use)),
             members: list.filter(|list| self.lists.contains_key(list)).as_ref().map(is_member),
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use sms_core::contact::book::{BookChange, BookFacts, BookPlan, BookQuestion, BookRefused};
-use sms_core::contact::custom::FieldUses;
+use sms_core::contact::custom::{FieldUses, NamesInUse};
 use sms_core::contact::{Contact, CustomFields, Details};
 use sms_core::ids::{AccountId, ContactId, ListId};
 use sms_core::phone::E164;
@@ -135,7 +135,7 @@ pub(crate) async fn read_facts(
     account: AccountId,
     question: &BookQuestion,
 ) -> PgResult<BookFacts> {
-    let BookQuestion { phones, ids, list } = question;
+    let BookQuestion { phones, ids, list, names_in_use } = question;
     let contacts = read_contacts(connection, account, ids, phones).await?;
     let mut opted_out = BTreeSet::new();
     if !phones.is_empty() {
@@ -148,10 +148,25 @@ pub(crate) async fn read_facts(
         opted_out = rows.iter().map(|row| row.number("phone")).collect::<PgResult<_>>()?;
     }
     let members = match list {
-        Some(list) => read_members(connection, account, *list, &contacts).await?,
+        Some(list) => read_members(&mut *connection, account, *list, &contacts).await?,
         None => None,
     };
-    Ok(BookFacts { contacts, opted_out, members })
+    let names_in_use = match names_in_use {
+        true => read_names(connection, account).await?,
+        false => NamesInUse::default(),
+    };
+    Ok(BookFacts { contacts, opted_out, members, names_in_use })
+}
+
+/// The custom names in use. There are few of them, see
+/// [`MAX_NAMES`](sms_core::contact::custom::MAX_NAMES).
+async fn read_names(connection: &mut PgConnection, account: AccountId) -> PgResult<NamesInUse> {
+    let rows = sqlx::query("SELECT name, uses FROM custom_name WHERE account_id = $1")
+        .bind(uuid(account))
+        .fetch_all(connection)
+        .await?;
+    let read = |row: &PgRow| Ok((row.try_get("name")?, row.try_get("uses")?));
+    Ok(NamesInUse::new(rows.iter().map(read).collect::<PgResult<Vec<_>>>()?))
 }
 
 /// Those of the contacts that are on a list, or `None` if there is no list with this id.

@@ -1,6 +1,7 @@
 //! Many contacts at once.
 
 use sms_core::contact::book::BookRefused;
+use sms_core::contact::custom::MAX_NAMES;
 use sms_core::contact::import::{Imported, RowOutcome};
 use sms_core::contact::{ContactFilter, ContactInput};
 
@@ -110,5 +111,37 @@ scenarios! { Contact;
         let list = rig.list(&account).await;
         let imported = rig.import(&account, Vec::new(), Some(list.id)).await;
         assert_eq!((imported.rows, imported.added_to_list), (vec![], 0));
+    }
+
+    /// An account uses at most 1,000 custom names, however many contacts ask for another at once. A
+    /// name is free again when the last contact that uses it goes.
+    async fn an_account_uses_at_most_1000_custom_names(rig: &Rig) {
+        let account = rig.account(0).await;
+        let names: Vec<String> = (0..MAX_NAMES - 1).map(|n| format!("f{n}")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let rows = (0u16..).zip(names.chunks(50)).map(|(n, names)| with_fields(n, names));
+        rig.import(&account, rows.collect(), None).await;
+        let plans = (100u16..108).map(|n| {
+            rig.create_plan(&account, &with_fields(n, &["f0", &format!("new{n}")]))
+        });
+        let answers =
+            rig.race_each(plans, |store, plan| async move { store.contact_create(plan).await });
+        let (made, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
+        assert_eq!((made.len(), refused.len()), (1, 7));
+        for answer in refused {
+            let BookRefused::Invalid(errors) = refusal_of(answer) else { panic!("another refusal") };
+            let errors: Vec<_> = errors.iter().map(|error| (&*error.field, error.code)).collect();
+            assert_eq!(errors, [("custom", "too_many")]);
+        }
+        assert_eq!(rig.custom_names(&account).await.len(), MAX_NAMES);
+        let rows = vec![with_fields(200, &["newer"]), with_fields(201, &["f0"])];
+        let imported = rig.import(&account, rows, None).await;
+        assert_eq!(outcomes(&imported), [RowOutcome::Invalid, RowOutcome::Created]);
+        let made = made.into_iter().next().expect("one").expect("made");
+        rig.remove_contact(&made).await;
+        rig.contact(&account, &with_fields(200, &["newer"])).await;
+        assert_eq!(rig.custom_names(&account).await.len(), MAX_NAMES);
+        let another = rig.account(0).await;
+        rig.contact(&another, &with_fields(1, &["newest"])).await;
     }
 }

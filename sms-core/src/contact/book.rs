@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::custom::{CustomFields, FieldUses};
+use super::custom::{CustomFields, FieldUses, NamesInUse};
 use super::input::ContactChange;
 use super::{Contact, Details};
 use crate::error::FieldError;
@@ -22,6 +22,8 @@ pub struct BookQuestion {
     /// A list: whether it exists, and which of those contacts are on it; `None` if the plan uses no
     /// list.
     pub list: Option<ListId>,
+    /// Whether the plan may add custom names, and so has to know those in use.
+    pub names_in_use: bool,
 }
 
 /// The facts on which the verdict depends.
@@ -33,6 +35,8 @@ pub struct BookFacts {
     pub opted_out: BTreeSet<E164>,
     /// Those of the contacts that are on the list asked for; `None` if there is no such list.
     pub members: Option<BTreeSet<ContactId>>,
+    /// The custom names in use, if the plan asked for them.
+    pub names_in_use: NamesInUse,
 }
 
 /// Everything that a store writes, in this order.
@@ -80,6 +84,10 @@ pub enum BookRefused {
     Invalid(Vec<FieldError>),
 }
 
+fn invalid(error: FieldError) -> BookRefused {
+    BookRefused::Invalid(vec![error])
+}
+
 /// A change of one account's book, decided with the book locked.
 pub trait BookPlan: Send + Sync {
     /// What the caller gets if the change is accepted.
@@ -119,13 +127,16 @@ impl BookPlan for CreatePlan {
     }
 
     fn asks(&self) -> BookQuestion {
-        BookQuestion { phones: vec![self.phone], ..BookQuestion::default() }
+        let names_in_use = !self.details.custom.is_empty();
+        BookQuestion { phones: vec![self.phone], names_in_use, ..BookQuestion::default() }
     }
 
     fn settle(&self, facts: &BookFacts) -> Result<(BookChange, Contact), BookRefused> {
         if let Some(existing) = facts.contacts.iter().find(|found| found.phone == self.phone) {
             return Err(BookRefused::ContactExists(existing.id));
         }
+        let mut names = facts.names_in_use.clone();
+        names.count(&CustomFields::new(), &self.details.custom).map_err(invalid)?;
         let contact = Contact {
             id: self.id,
             account: self.account,
@@ -163,7 +174,8 @@ impl BookPlan for UpdatePlan {
 
     fn asks(&self) -> BookQuestion {
         let phones = self.change.phone.into_iter().collect();
-        BookQuestion { phones, ids: vec![self.id], list: None }
+        let names_in_use = self.change.custom.may_add();
+        BookQuestion { phones, ids: vec![self.id], list: None, names_in_use }
     }
 
     fn settle(&self, facts: &BookFacts) -> Result<(BookChange, Contact), BookRefused> {
@@ -174,6 +186,8 @@ impl BookPlan for UpdatePlan {
         if let Some(other) = facts.contacts.iter().find(holds) {
             return Err(BookRefused::ContactExists(other.id));
         }
+        let mut names = facts.names_in_use.clone();
+        names.count(&before.details.custom, &after.details.custom).map_err(invalid)?;
         if after.phone != before.phone {
             after.opted_out = facts.opted_out.contains(&after.phone);
         }

@@ -14,6 +14,8 @@ use crate::text::{is_blank, is_custom_name};
 pub const MAX_VALUE: usize = 500;
 /// The maximum number of custom fields of a contact.
 pub const MAX_FIELDS: usize = 50;
+/// The maximum number of different names that the contacts of one account use.
+pub const MAX_NAMES: usize = 1_000;
 
 /// The value of a custom field. It serialises to the JSON value that was given.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -79,6 +81,11 @@ impl fmt::Debug for CustomPatch {
 }
 
 impl CustomPatch {
+    /// Whether the change can give the contact a field that it does not have.
+    pub fn may_add(&self) -> bool {
+        matches!(self, Self::Merge(given) if given.values().any(Option::is_some))
+    }
+
     /// The fields after the change.
     pub fn apply(&self, mut fields: CustomFields) -> CustomFields {
         match self {
@@ -111,8 +118,7 @@ pub(super) fn check(input: &CustomInput) -> Vec<FieldError> {
         return errors;
     }
     if input.len() > MAX_FIELDS {
-        let message = format!("a contact may have at most {MAX_FIELDS} custom fields");
-        errors.push(FieldError::new("custom", "too_many", message));
+        errors.push(too_many_fields());
         return errors;
     }
     for (name, value) in input {
@@ -149,6 +155,56 @@ impl FieldUses {
         let changed = self.0.iter().filter(|(_, by)| **by != 0);
         changed.map(|(name, by)| (name.as_str(), *by))
     }
+}
+
+/// The names that contacts of an account use, each with the number of contacts that use it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NamesInUse(BTreeMap<String, i64>);
+
+impl NamesInUse {
+    /// These names, none of which is unused.
+    pub fn new(uses: impl IntoIterator<Item = (String, i64)>) -> Self {
+        Self(uses.into_iter().collect())
+    }
+
+    /// Counts the change of one contact's fields. Refuses one that adds a name of which the account
+    /// would then have more than [`MAX_NAMES`]; the names that no contact uses after it are free.
+    pub(super) fn count(
+        &mut self,
+        before: &CustomFields,
+        after: &CustomFields,
+    ) -> Result<(), FieldError> {
+        let is_new = |name: &&String| !before.contains_key(*name) && !self.0.contains_key(*name);
+        let is_freed = |name: &&String| !after.contains_key(*name) && self.0.get(*name) == Some(&1);
+        let new = after.keys().filter(is_new).count();
+        let freed = before.keys().filter(is_freed).count();
+        if new > 0 && self.0.len() + new > MAX_NAMES + freed {
+            return Err(too_many_names());
+        }
+        let mut uses = FieldUses::default();
+        uses.count(before, after);
+        for (name, by) in uses.changes() {
+            let count = self.0.entry(name.to_owned()).or_default();
+            *count += by;
+            if *count <= 0 {
+                self.0.remove(name);
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn too_many_fields() -> FieldError {
+    let message = format!("a contact may have at most {MAX_FIELDS} custom fields");
+    FieldError::new("custom", "too_many", message)
+}
+
+fn too_many_names() -> FieldError {
+    let message = format!(
+        "the contacts of an account may use at most {MAX_NAMES} different names; use one that \
+         GET /contacts/fields lists, or remove a name from all contacts"
+    );
+    FieldError::new("custom", "too_many", message)
 }
 
 #[cfg(test)]
@@ -213,6 +269,38 @@ mod tests {
         }
         assert!(serde_json::from_str::<CustomValue>("[1]").is_err());
         assert_eq!(format!("{:?}", text("x")), "CustomValue(…)");
+    }
+
+    #[test]
+    fn an_account_uses_at_most_1000_names_and_a_name_is_free_once_nobody_uses_it() {
+        let some =
+            |names: &[&str]| fields(&names.iter().map(|name| (*name, "x")).collect::<Vec<_>>());
+        let full = || {
+            let others = (0..MAX_NAMES - 2).map(|n| (format!("f{n}"), 1));
+            NamesInUse::new(others.chain([("once".to_owned(), 1), ("twice".to_owned(), 2)]))
+        };
+        for (before, after, fits) in [
+            (&[][..], &["once", "twice", "f7"][..], true),
+            (&[], &["new"], false),
+            (&["once"], &["once", "new"], false),
+            (&["once"], &["new"], true),
+            (&["once"], &["new", "newer"], false),
+            (&["once", "f1"], &["new", "newer"], true),
+            (&["twice"], &["new"], false),
+            (&["twice"], &[], true),
+        ] {
+            let (before, after) = (some(before), some(after));
+            let counted = full().count(&before, &after).map_err(|error| error.field);
+            let expected = if fits { Ok(()) } else { Err("custom".to_owned()) };
+            assert_eq!(counted, expected, "{:?} {:?}", before.keys(), after.keys());
+        }
+        let mut names = full();
+        assert!(names.count(&some(&["once"]), &some(&[])).is_ok());
+        assert!(names.count(&some(&[]), &some(&["new"])).is_ok(), "a name was freed");
+        assert!(names.count(&some(&[]), &some(&["newer"])).is_err());
+        let over = || NamesInUse::new((0..MAX_NAMES + 5).map(|n| (format!("f{n}"), 1)));
+        assert!(over().count(&some(&["f1"]), &some(&["f2"])).is_ok(), "nothing is added");
+        assert!(over().count(&some(&["f1"]), &some(&["new"])).is_err());
     }
 
     fn any_fields() -> impl Strategy<Value = CustomFields> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::book::{BookChange, BookFacts, BookPlan, BookQuestion, BookRefused};
-use super::custom::MAX_FIELDS;
+use super::custom::{MAX_FIELDS, NamesInUse, too_many_fields};
 use super::input::{CheckedContact, ContactInput};
 use super::{Contact, Details};
 use crate::error::FieldError;
@@ -148,6 +148,8 @@ impl Imported {
 
 /// The result for a number, whichever row held it.
 struct Settled {
+    /// The row that counts.
+    row: usize,
     outcome: RowOutcome,
     contact: ContactId,
 }
@@ -165,7 +167,9 @@ impl BookPlan for ImportPlan {
             ImportRow::Invalid { .. } => None,
         });
         let phones = numbers.collect::<BTreeSet<_>>().into_iter().collect();
-        BookQuestion { phones, ids: Vec::new(), list: self.list }
+        let adds = |row: &ImportRow| matches!(row, ImportRow::Contact(_, details) if !details.custom.is_empty());
+        let names_in_use = self.rows.iter().any(adds);
+        BookQuestion { phones, ids: Vec::new(), list: self.list, names_in_use }
     }
 
     fn settle(&self, facts: &BookFacts) -> Result<(BookChange, Imported), BookRefused> {
@@ -175,26 +179,28 @@ impl BookPlan for ImportPlan {
         };
         let existing: BTreeMap<E164, &Contact> =
             facts.contacts.iter().map(|contact| (contact.phone, contact)).collect();
-        let last = self.last_valid_rows(&existing);
+        let mut names = facts.names_in_use.clone();
         let mut ids = self.ids.clone();
         let mut change = BookChange::default();
-        let mut settled = BTreeMap::new();
+        let (mut settled, mut refused) = (BTreeMap::new(), BTreeMap::new());
         let mut joined = Vec::new();
-        for (index, row) in self.rows.iter().enumerate() {
-            let ImportRow::Contact(phone, details) = row else { continue };
-            if last.get(phone) != Some(&index) {
-                continue;
+        for (phone, rows) in self.rows_by_number() {
+            let before = existing.get(&phone).copied();
+            let valid = rows.into_iter().rev().find(|(row, details)| {
+                let fits = check_custom(before, details, &mut names);
+                fits.map_err(|error| refused.insert(*row, error)).is_ok()
+            });
+            let Some((row, details)) = valid else { continue };
+            let opted_out = facts.opted_out.contains(&phone);
+            let (outcome, contact) =
+                self.settle_row(phone, details, before, opted_out, &mut ids, &mut change);
+            if !members.is_some_and(|members| members.contains(&contact)) {
+                joined.push(contact);
             }
-            let before = existing.get(phone).copied();
-            let opted_out = facts.opted_out.contains(phone);
-            let one = self.settle_row(*phone, details, before, opted_out, &mut ids, &mut change);
-            if !members.is_some_and(|members| members.contains(&one.contact)) {
-                joined.push(one.contact);
-            }
-            settled.insert(*phone, one);
+            settled.insert(phone, Settled { row, outcome, contact });
         }
         let rows = self.rows.iter().enumerate();
-        let rows = rows.map(|(index, row)| answer(row, index, &last, &settled)).collect();
+        let rows = rows.map(|(index, row)| answer(row, index, &settled, &refused)).collect();
         let added_to_list = if self.list.is_some() { joined.len() } else { 0 };
         change.joined = self.list.map(|list| (list, joined));
         Ok((change, Imported { rows, added_to_list }))
@@ -202,21 +208,17 @@ impl BookPlan for ImportPlan {
 }
 
 impl ImportPlan {
-    /// For each number, the last row that has it and does not give the contact more custom fields
-    /// than allowed.
-    fn last_valid_rows(&self, existing: &BTreeMap<E164, &Contact>) -> BTreeMap<E164, usize> {
-        let numbers = self.rows.iter().enumerate().filter_map(|(index, row)| match row {
-            ImportRow::Contact(phone, details) => {
-                let fits = existing.get(phone).is_none_or(|before| {
-                    let after = before.details.clone().overlaid_with(details);
-                    after.custom.len() <= MAX_FIELDS
-                });
-                fits.then_some((*phone, index))
+    /// The rows of each number, in the order given; the numbers in the order of their last rows.
+    fn rows_by_number(&self) -> Vec<(E164, Vec<(usize, &Details)>)> {
+        let mut by_number = BTreeMap::<E164, Vec<(usize, &Details)>>::new();
+        for (index, row) in self.rows.iter().enumerate() {
+            if let ImportRow::Contact(phone, details) = row {
+                by_number.entry(*phone).or_default().push((index, details));
             }
-            ImportRow::Invalid { .. } => None,
-        });
-        // Of two entries with the same key, the later one stays.
-        numbers.collect()
+        }
+        let mut by_number: Vec<_> = by_number.into_iter().collect();
+        by_number.sort_unstable_by_key(|(_, rows)| rows.last().map(|(index, _)| *index));
+        by_number
     }
 
     fn settle_row(
@@ -227,7 +229,7 @@ impl ImportPlan {
         opted_out: bool,
         ids: &mut Ids,
         change: &mut BookChange,
-    ) -> Settled {
+    ) -> (RowOutcome, ContactId) {
         let Some(before) = before else {
             let id = ids.next();
             change.create(Contact {
@@ -239,7 +241,7 @@ impl ImportPlan {
                 created_at: self.at,
                 updated_at: self.at,
             });
-            return Settled { outcome: RowOutcome::Created, contact: id };
+            return (RowOutcome::Created, id);
         };
         let after = before.details.clone().overlaid_with(details);
         let outcome = if after == before.details {
@@ -249,224 +251,52 @@ impl ImportPlan {
             change.update(before, after);
             RowOutcome::Updated
         };
-        Settled { outcome, contact: before.id }
+        (outcome, before.id)
     }
+}
+
+/// Whether the contact of a row may have its custom fields, given the names in use after the rows
+/// that count so far. Counts them if so.
+fn check_custom(
+    before: Option<&Contact>,
+    details: &Details,
+    names: &mut NamesInUse,
+) -> Result<(), FieldError> {
+    if details.custom.is_empty() {
+        return Ok(());
+    }
+    let before = before.map(|contact| contact.details.clone()).unwrap_or_default();
+    let after = before.clone().overlaid_with(details);
+    if after.custom.len() > MAX_FIELDS {
+        return Err(too_many_fields());
+    }
+    names.count(&before.custom, &after.custom)
 }
 
 fn answer(
     row: &ImportRow,
     index: usize,
-    last: &BTreeMap<E164, usize>,
     settled: &BTreeMap<E164, Settled>,
+    refused: &BTreeMap<usize, FieldError>,
 ) -> ImportedRow {
+    let invalid = |phone, error| {
+        let outcome = RowOutcome::Invalid;
+        ImportedRow { phone, outcome, contact: None, error: Some(error) }
+    };
     let number = match row {
-        ImportRow::Invalid { phone, error } => {
-            let outcome = RowOutcome::Invalid;
-            let error = Some(error.clone());
-            return ImportedRow { phone: phone.clone(), outcome, contact: None, error };
-        }
+        ImportRow::Invalid { phone, error } => return invalid(phone.clone(), error.clone()),
         ImportRow::Contact(number, _) => number,
     };
     let phone = number.to_string();
-    let (outcome, contact) = match (last.get(number), settled.get(number)) {
-        (Some(last), Some(winner)) if *last == index => (winner.outcome, Some(winner.contact)),
-        // A later row with this number is used.
-        (Some(last), Some(winner)) if *last > index => {
-            (RowOutcome::Duplicate, Some(winner.contact))
-        }
-        _ => {
-            let error = format!("custom: a contact may have at most {MAX_FIELDS} custom fields");
-            let outcome = RowOutcome::Invalid;
-            return ImportedRow { phone, outcome, contact: None, error: Some(error) };
-        }
-    };
-    ImportedRow { phone, outcome, contact, error: None }
+    if let Some(error) = refused.get(&index) {
+        return invalid(phone, told(std::slice::from_ref(error)));
+    }
+    let winner = settled.get(number);
+    // A later row with this number is used.
+    let is_used = winner.is_some_and(|winner| winner.row == index);
+    let outcome = winner.filter(|_| is_used).map_or(RowOutcome::Duplicate, |used| used.outcome);
+    ImportedRow { phone, outcome, contact: winner.map(|winner| winner.contact), error: None }
 }
 
 #[cfg(test)]
-mod tests {
-
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::contact::CustomValue;
-    use crate::samples::{account_id, contact, ids, mobile, seconds};
-
-    fn named(phone: &str, first_name: &str) -> ContactInput {
-        ContactInput { first_name: Some(first_name.to_owned()), ..ContactInput::new(phone) }
-    }
-
-    fn plan(rows: Vec<ContactInput>) -> ImportPlan {
-        ImportPlan {
-            account: account_id(),
-            rows: rows.into_iter().map(ImportRow::of).collect(),
-            list: None,
-            ids: ids(),
-            at: seconds(5),
-        }
-    }
-
-    fn outcomes(imported: &Imported) -> Vec<&'static str> {
-        imported.rows.iter().map(|row| row.outcome.as_str()).collect()
-    }
-
-    #[test]
-    fn each_row_creates_or_changes_a_contact_or_says_why_not() {
-        let details = Details { first_name: Some("Ann".to_owned()), ..Details::default() };
-        let known = Contact { details: details.clone(), ..contact() };
-        let other = Contact { id: ContactId::from_u128(77), phone: mobile(124), ..known.clone() };
-        let plan = plan(vec![
-            named("07700 900125", "Bea"),
-            named("07700 900123", "Anne"),
-            named("07700 900124", " "),
-            ContactInput::new("020 7946 0123"),
-            ContactInput::new("nobody"),
-            ContactInput { email: Some("x".to_owned()), ..ContactInput::new("07700900126") },
-        ]);
-        let facts =
-            BookFacts { contacts: vec![other.clone(), known.clone()], ..BookFacts::default() };
-        let (change, imported) = plan.settle(&facts).unwrap();
-        assert_eq!(
-            outcomes(&imported),
-            ["created", "updated", "unchanged", "invalid", "invalid", "invalid"]
-        );
-        let phones: Vec<&str> = imported.rows.iter().map(|row| row.phone.as_str()).collect();
-        let expected = ["+447700900125", "+447700900123", "+447700900124", "+442079460123"];
-        assert_eq!((&phones[..4], &phones[4..]), (&expected[..], &["nobody", "+447700900126"][..]));
-        let made = change.created[0].id;
-        let contacts: Vec<_> = imported.rows.iter().map(|row| row.contact).collect();
-        assert_eq!(contacts, [Some(made), Some(known.id), Some(other.id), None, None, None]);
-        let error = imported.rows[5].error.as_deref();
-        assert_eq!(error, Some("email: not an email address, such as someone@example.com"));
-        assert_eq!(change.updated.len(), 1);
-        assert_eq!(change.updated[0].details.first_name.as_deref(), Some("Anne"));
-        assert_eq!((change.updated[0].updated_at, change.joined), (seconds(5), None));
-        assert_eq!((imported.count(RowOutcome::Invalid), imported.added_to_list), (3, 0));
-    }
-
-    #[test]
-    fn blank_values_keep_what_is_stored() {
-        let custom = |pairs: &[(&str, &str)]| {
-            let value = |text: &str| CustomValue::Text(text.to_owned());
-            pairs.iter().map(|(name, text)| ((*name).to_owned(), value(text))).collect()
-        };
-        let details = Details {
-            last_name: Some("Lee".to_owned()),
-            custom: custom(&[("town", "Leeds"), ("size", "M")]),
-            ..Details::default()
-        };
-        let known = Contact { details, ..contact() };
-        let given = [
-            ("town".to_owned(), Some(CustomValue::Text(String::new()))),
-            ("size".to_owned(), None),
-            ("shoe".to_owned(), Some(CustomValue::Text("42".to_owned()))),
-        ];
-        let row = ContactInput {
-            last_name: Some(String::new()),
-            custom: given.into(),
-            ..named("07700 900123", "Ann")
-        };
-        let facts = BookFacts { contacts: vec![known], ..BookFacts::default() };
-        let (change, _) = plan(vec![row]).settle(&facts).unwrap();
-        let expected = Details {
-            first_name: Some("Ann".to_owned()),
-            last_name: Some("Lee".to_owned()),
-            custom: custom(&[("town", "Leeds"), ("size", "M"), ("shoe", "42")]),
-            ..Details::default()
-        };
-        assert_eq!(change.updated[0].details, expected);
-        assert_eq!(change.uses.changes().collect::<Vec<_>>(), [("shoe", 1)]);
-    }
-
-    #[test]
-    fn of_rows_with_the_same_number_the_last_valid_one_wins() {
-        let bad = ContactInput { email: Some("x".to_owned()), ..ContactInput::new("07700900123") };
-        let plan = plan(vec![named("07700 900123", "One"), named("+44 7700 900123", "Two"), bad]);
-        let (change, imported) = plan.settle(&BookFacts::default()).unwrap();
-        assert_eq!(outcomes(&imported), ["duplicate", "created", "invalid"]);
-        assert_eq!(imported.rows[0].contact, imported.rows[1].contact);
-        assert_eq!(change.created.len(), 1);
-        assert_eq!(change.created[0].details.first_name.as_deref(), Some("Two"));
-    }
-
-    #[test]
-    fn contacts_join_the_list_unless_they_are_already_on_it() {
-        let list = ListId::from_u128(5);
-        let rows = vec![ContactInput::new("07700900123"), ContactInput::new("07700900124")];
-        let plan = ImportPlan { list: Some(list), ..plan(rows) };
-        let facts = BookFacts { contacts: vec![contact()], ..BookFacts::default() };
-        assert_eq!(plan.settle(&facts), Err(BookRefused::NoSuchList(list)));
-        for (members, expected) in [(vec![], 2), (vec![contact().id], 1)] {
-            let members = Some(BTreeSet::from_iter(members));
-            let facts = BookFacts { members, ..facts.clone() };
-            let (change, imported) = plan.settle(&facts).unwrap();
-            let (joined, contacts) = change.joined.unwrap();
-            assert_eq!((joined, contacts.len()), (list, expected));
-            assert_eq!(imported.added_to_list, expected);
-        }
-    }
-
-    #[test]
-    fn a_row_that_gives_a_contact_more_than_fifty_fields_is_invalid() {
-        let fields = |range: std::ops::Range<u32>| {
-            range.map(|n| (format!("f{n}"), Some(CustomValue::Boolean(true)))).collect()
-        };
-        let row =
-            |range| ContactInput { custom: fields(range), ..ContactInput::new("07700900123") };
-        let (change, _) = plan(vec![row(0..50)]).settle(&BookFacts::default()).unwrap();
-        let facts = BookFacts { contacts: change.created, ..BookFacts::default() };
-        let (change, imported) = plan(vec![row(50..51)]).settle(&facts).unwrap();
-        assert_eq!((outcomes(&imported), change), (vec!["invalid"], BookChange::default()));
-    }
-
-    #[test]
-    fn an_invalid_row_does_not_affect_an_earlier_row_with_its_number() {
-        let with = |fields: std::ops::Range<u32>| {
-            let custom =
-                fields.map(|n| (format!("f{n}"), Some(CustomValue::Boolean(true)))).collect();
-            ContactInput { custom, ..ContactInput::new("07700900123") }
-        };
-        let (change, _) = plan(vec![with(0..50)]).settle(&BookFacts::default()).unwrap();
-        let facts = BookFacts { contacts: change.created, ..BookFacts::default() };
-        let rows = vec![named("07700900123", "Ann"), with(50..51), with(51..52)];
-        let (change, imported) = plan(rows).settle(&facts).unwrap();
-        assert_eq!(outcomes(&imported), ["updated", "invalid", "invalid"]);
-        assert!(imported.rows[1].contact.is_none() && imported.rows[1].error.is_some());
-        assert_eq!(change.updated[0].details.first_name.as_deref(), Some("Ann"));
-    }
-
-    proptest! {
-        #[test]
-        fn every_row_is_answered_and_every_number_is_one_contact(
-            rows in prop::collection::vec((0u64..8, any::<bool>(), any::<bool>()), 0..30),
-            known in prop::collection::btree_set(0u64..8, 0..5),
-        ) {
-            let input = |(n, named_so, good): &(u64, bool, bool)| ContactInput {
-                email: (!good).then(|| "x".to_owned()),
-                ..named(&mobile(*n).to_string(), if *named_so { "Ann" } else { "" })
-            };
-            let plan = plan(rows.iter().map(input).collect());
-            let known: Vec<Contact> = known
-                .into_iter()
-                .map(|n| {
-                    let id = ContactId::from_u128(n.into());
-                    Contact { id, phone: mobile(n), ..contact() }
-                })
-                .collect();
-            let facts = BookFacts { contacts: known, ..BookFacts::default() };
-            let (change, imported) = plan.settle(&facts).unwrap();
-            prop_assert_eq!(imported.rows.len(), rows.len());
-            prop_assert_eq!(imported.count(RowOutcome::Created), change.created.len());
-            prop_assert_eq!(imported.count(RowOutcome::Updated), change.updated.len());
-            let written = change.created.iter().chain(&change.updated);
-            let phones: BTreeSet<E164> = written.clone().map(|contact| contact.phone).collect();
-            prop_assert_eq!(phones.len(), written.count());
-            let good = rows.iter().filter(|row| row.2);
-            let numbers: BTreeSet<u64> = good.map(|row| row.0).collect();
-            let ended = imported.rows.iter().filter(|row| {
-                !matches!(row.outcome, RowOutcome::Invalid | RowOutcome::Duplicate)
-            });
-            prop_assert_eq!(ended.count(), numbers.len());
-        }
-    }
-}
+mod tests;

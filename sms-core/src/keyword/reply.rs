@@ -57,7 +57,8 @@ pub struct MatchFacts {
 
 /// What a match needs to know about the address book.
 pub fn question(keyword: &Keyword, from: E164) -> BookQuestion {
-    BookQuestion { phones: vec![from], ids: Vec::new(), list: keyword.add_to_list_id }
+    let list = keyword.add_to_list_id;
+    BookQuestion { phones: vec![from], list, ..BookQuestion::default() }
 }
 
 /// What a store writes for a match, together with the message that matched.

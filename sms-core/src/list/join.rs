@@ -76,6 +76,8 @@ impl BookPlan for JoinPlan {
             phones: self.phones.clone(),
             ids: self.contacts.clone(),
             list: Some(self.list),
+            // New contacts of a list have no custom fields.
+            names_in_use: false,
         }
     }
 
@@ -137,6 +139,7 @@ mod tests {
             contacts: vec![contact(), other.clone()],
             opted_out: [mobile(125)].into(),
             members: None,
+            ..BookFacts::default()
         };
         assert_eq!(plan.settle(&facts), Err(BookRefused::NoSuchList(list)));
         let facts = BookFacts { members: Some(BTreeSet::new()), ..facts };

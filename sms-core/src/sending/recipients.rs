@@ -10,6 +10,9 @@ use crate::contact::Contact;
 use crate::phone::{E164, PhoneRefused, parse_uk_mobile};
 use crate::unknown_name::UnknownName;
 
+/// How many characters a rejection shows of a string that is not a number.
+pub const MAX_SHOWN: usize = 100;
+
 /// Why a recipient receives no message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RejectionReason {
@@ -80,8 +83,10 @@ impl Serialize for RejectionReason {
 
 /// A recipient that receives no message. `Debug` does not show the number.
 #[derive(Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Rejection {
-    /// The number in E.164 if it could be parsed, else the string as given.
+    /// The number in E.164 if it could be parsed, else the string as given, cut to its first
+    /// [`MAX_SHOWN`] characters.
     pub to: String,
     /// The reason for the rejection.
     pub reason: RejectionReason,
@@ -97,6 +102,11 @@ impl Rejection {
     /// A rejection of a number that could be parsed.
     pub fn of(number: E164, reason: RejectionReason) -> Self {
         Self { to: number.to_string(), reason }
+    }
+
+    /// A rejection of a recipient as it was given, cut to its first [`MAX_SHOWN`] characters.
+    pub fn as_given(text: &str, reason: RejectionReason) -> Self {
+        Self { to: text.chars().take(MAX_SHOWN).collect(), reason }
     }
 }
 
@@ -187,9 +197,7 @@ fn candidate(text: &str, seen: &mut BTreeSet<E164>) -> Candidate {
         Err(PhoneRefused::UnsupportedDestination(number)) => {
             Rejection::of(number, RejectionReason::UnsupportedDestination)
         }
-        Err(PhoneRefused::Invalid) => {
-            Rejection { to: text.to_owned(), reason: RejectionReason::InvalidNumber }
-        }
+        Err(PhoneRefused::Invalid) => Rejection::as_given(text, RejectionReason::InvalidNumber),
     };
     Candidate::Rejected(rejection)
 }
@@ -229,6 +237,19 @@ mod tests {
             ]
         );
         assert_eq!(recipients.distinct(), 4, "a string that is no number is not counted");
+    }
+
+    #[test]
+    fn a_string_that_is_no_number_is_shown_up_to_its_first_100_characters() {
+        for (given, shown) in [
+            ("é".repeat(100), "é".repeat(100)),
+            ("é".repeat(101), "é".repeat(100)),
+            (format!("{}x", "9".repeat(5_000)), "9".repeat(100)),
+        ] {
+            let recipients = Recipients::of(&SendRequest::new("x").to(given));
+            let expected = Rejection { to: shown, reason: RejectionReason::InvalidNumber };
+            assert_eq!(recipients.candidates, [Candidate::Rejected(expected)]);
+        }
     }
 
     #[test]

@@ -87,7 +87,7 @@ impl ContactApi {
 
     /// List custom fields
     ///
-    /// The names in use, sorted. Each is a merge field in messages.
+    /// The names in use, sorted: at most 1,000. Each is a merge field in messages.
     #[oai(path = "/fields", method = "get", operation_id = "contact_fields")]
     async fn fields(&self, caller: Data<&Caller>) -> Result<Answer<Vec<String>>, ApiError> {
         Ok(Answer::new(self.account(&caller).contact_fields().await?))

@@ -101,7 +101,7 @@ fn read_id<K: Kind>(resource: &'static str, text: &str, unknown: &mut Unknown) -
 #[derive(Debug, Object)]
 #[oai(rename = "Rejection")]
 struct RejectionShape {
-    /// In E.164 if the number is valid, else as given.
+    /// In E.164 if the number is valid, else as given, cut to its first 100 characters.
     to: String,
     /// The reason.
     reason: Named<RejectionReason>,

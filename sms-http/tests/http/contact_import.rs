@@ -137,3 +137,39 @@ async fn an_import_may_have_8_mb_and_no_more() {
     let ask = account.live.ask(Method::POST, "/contacts").bytes(body(1_048_577));
     ask.send().await.refused(413, "payload_too_large");
 }
+
+#[tokio::test]
+async fn the_contacts_of_an_account_use_at_most_1000_custom_names() {
+    let rig = Rig::new().await;
+    let account = rig.account(0).await;
+    let row = |n: usize, names: std::ops::Range<usize>| {
+        let custom: serde_json::Map<_, _> =
+            names.map(|name| (format!("f{name}"), json!(true))).collect();
+        json!({ "phone": format!("07700 900{n:03}"), "custom": custom })
+    };
+    let rows: Vec<Value> = (0..20).map(|n| row(n, n * 50..n * 50 + 50)).collect();
+    let full = account.live.post("/contacts/import", json!({ "rows": rows })).await.ok();
+    assert_eq!(full["created"], 20);
+    let fields = account.live.get("/contacts/fields").await.ok();
+    assert_eq!(fields.as_array().unwrap().len(), 1_000);
+
+    account.live.post("/contacts", row(100, 1_000..1_001)).await.mistake("custom", "too_many");
+    let made = account.live.post("/contacts", row(100, 999..1_000)).await.created();
+    let patch = json!({ "custom": { "another": 1 } });
+    let refused = account.live.patch(&path("/contacts", &made), patch).await;
+    refused.mistake("custom", "too_many");
+    let rows = json!({ "rows": [row(101, 1_000..1_001), row(102, 0..1)] });
+    let imported = account.live.post("/contacts/import", rows).await.ok();
+    assert_eq!((&imported["invalid"], &imported["created"]), (&json!(1), &json!(1)));
+    assert_eq!(imported["rows"][0]["outcome"], "invalid");
+    let error = imported["rows"][0]["error"].as_str().unwrap();
+    assert!(error.contains("at most 1000 different names"), "{error}");
+
+    // The only contact that uses f50 to f99.
+    let patch = json!({ "custom": { "f50": null, "another": 1 } });
+    let listed = account.live.get("/contacts?q=07700900001").await.ok();
+    account.live.patch(&path("/contacts", &listed[0]), patch).await.ok();
+    let fields = account.live.get("/contacts/fields").await.ok();
+    assert_eq!(fields.as_array().unwrap().len(), 1_000);
+    assert_eq!(fields[0], "another");
+}

@@ -1,5 +1,6 @@
 //! `POST /messages`: what is accepted, what is refused, and what it costs.
 
+use poem::http::Method;
 use serde_json::{Value, json};
 use sms_core::account::{AccountChange, AccountStatus};
 use sms_core::ids::AccountId;
@@ -192,6 +193,8 @@ async fn messages_that_are_too_long_or_empty_once_merged_are_rejected_one_by_one
     for (body, reason) in [
         ("д".repeat(701), "too_long"),
         (" \n\t".to_owned(), "empty_body"),
+        ("\u{2800}\u{3164}\u{115f}\u{1160}".to_owned(), "empty_body"),
+        ("\u{34f}\u{fe0f}\u{e0100}\u{7}".to_owned(), "empty_body"),
         ("{email}".to_owned(), "empty_body"),
     ] {
         let data = account.send(json!(["07700 900123"]), &body).await;
@@ -202,6 +205,21 @@ async fn messages_that_are_too_long_or_empty_once_merged_are_rejected_one_by_one
     let data = account.live.post("/messages", over).await.created();
     assert_eq!(data["rejected"][0]["reason"], "too_long");
     assert_eq!(account.balance().await, 10);
+}
+
+#[tokio::test]
+async fn a_recipient_that_is_no_number_is_shown_and_kept_up_to_its_first_100_characters() {
+    let rig = Rig::new().await;
+    let account = rig.account(10).await;
+    let request = json!({ "to": "x".repeat(900_000), "body": "Hello" });
+    let rejected = json!([{ "to": "x".repeat(100), "reason": "invalid_number" }]);
+    let quote = account.live.post("/messages/quote", request.clone()).await.ok();
+    assert_eq!(quote["rejected"], rejected);
+    for status in [201, 200] {
+        let ask = account.live.ask(Method::POST, "/messages").json(&request);
+        let sent = ask.header("Idempotency-Key", "k").send().await.assert(status);
+        assert_eq!(sent.json["data"]["rejected"], rejected);
+    }
 }
 
 #[tokio::test]
@@ -238,7 +256,7 @@ async fn all_missing_fields_are_named_at_once() {
         "schedule_at": "2026-11-21T07:00:00Z",
         "append_opt_out": "yes",
     });
-    let ask = account.live.ask(poem::http::Method::POST, "/messages").json(&long);
+    let ask = account.live.ask(Method::POST, "/messages").json(&long);
     let named = ask.header("Idempotency-Key", &"k".repeat(201)).send().await.mistakes();
     let mut fields: Vec<&str> = named.iter().map(|(field, _)| field.as_str()).collect();
     fields.sort_unstable();

@@ -231,7 +231,7 @@ pub(super) fn earlier_send(row: &PgRow) -> PgResult<EarlierSend> {
         let rejected: Option<Vec<Rejection>> = rejected
             .into_iter()
             .map(|(to, reason)| {
-                Some(Rejection { to, reason: reason.parse::<RejectionReason>().ok()? })
+                Some(Rejection::as_given(&to, reason.parse::<RejectionReason>().ok()?))
             })
             .collect();
         Ok(EarlierSend {

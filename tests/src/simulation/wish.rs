@@ -247,7 +247,7 @@ impl Wish {
                 (Entry::Person(number), None) => people.push(*number),
                 (_, reason) => {
                     let reason = reason.unwrap_or(RejectionReason::InvalidNumber);
-                    rejected.push(Rejection { to: entry.as_read(), reason });
+                    rejected.push(Rejection::as_given(&entry.as_read(), reason));
                 }
             }
         }
