@@ -37,6 +37,9 @@ const LONGEST_RETRY: Duration = Duration::from_mins(5);
 /// How often a message is retried after a hand-over without an answer. The recipient may receive it
 /// each time.
 pub const AGAIN_UNANSWERED: u32 = 3;
+/// What the timeline says when a worker takes a message over from one whose lease ran out.
+const TAKEN_OVER: &str =
+    "the server that held the message stopped before it recorded an outcome; it may be sent twice";
 /// How many refused hand-overs the timeline shows; a message throttled all day would fill it.
 const RETRIES_TOLD: u32 = 5;
 
@@ -107,6 +110,9 @@ pub enum ClaimVerdict {
     Take {
         /// The step into `sending`; `None` if it was `sending` already, under a lease that ran out.
         changed: Option<Box<Changed>>,
+        /// A line for its timeline: it is taken over from a worker whose lease ran out, so it may be
+        /// sent twice. `None` if no other worker held it.
+        note: Option<TimelineEntry>,
         /// What the route needs to send it.
         text: OutboundMessage,
         /// Its place in the queue from now on.
@@ -155,6 +161,7 @@ impl ClaimPlan {
         let news = News::new(Trigger::Claim, self.at);
         ClaimVerdict::Take {
             changed: change(message, &news, &mut self.ids).map(Box::new),
+            note: taken_over(message, entry, self.at),
             text: outbound(message, entry),
             entry: QueueEntry {
                 claimable_at: self.lease.until,
@@ -177,6 +184,15 @@ fn not_again(obstacle: ErrorCode, at: Timestamp) -> News {
         other => (other, other.message()),
     };
     News::undelivered(error, at).with_detail(Some(format!("it may have been sent; {why}")))
+}
+
+/// What the timeline tells about a message that a worker held until its lease ran out. Nobody but
+/// that worker knows whether it submitted the message.
+fn taken_over(message: &Message, entry: &QueueEntry, at: Timestamp) -> Option<TimelineEntry> {
+    let (Some(_), status @ MessageStatus::Sending) = (entry.lease, message.status) else {
+        return None;
+    };
+    Some(TimelineEntry { status, detail: Some(TAKEN_OVER.to_owned()), at })
 }
 
 fn outbound(message: &Message, entry: &QueueEntry) -> OutboundMessage {

@@ -8,7 +8,7 @@ use crate::rig::{millis, refused, request, seconds, taken, try_later};
 
 scenarios! { Dispatch;
     /// What one worker has claimed, no other gets while the lease holds; when it expires, another
-    /// gets it, as the same attempt and without a new line in the timeline.
+    /// gets it, as the same attempt, and the timeline says that it may be sent twice.
     async fn a_message_whose_lease_ran_out_is_claimed_again(rig: &Rig) {
         let account = rig.account(10).await;
         let message = rig.text(&account, 1).await;
@@ -19,8 +19,11 @@ scenarios! { Dispatch;
         let second = rig.claim_all().await;
         assert_eq!(second.messages, first.messages);
         assert_eq!(second.messages[0].attempt, 0);
-        let statuses = rig.statuses(&account, message.id).await;
-        assert_eq!(statuses, [MessageStatus::Queued, MessageStatus::Sending]);
+        let timeline = rig.timeline(&account, message.id).await;
+        let line = timeline.last().expect("a line about the second claim");
+        assert_eq!((timeline.len(), line.status), (3, MessageStatus::Sending));
+        assert_eq!(line.at, rig.now());
+        assert!(line.detail.as_deref().is_some_and(|told| told.contains("may be sent twice")));
         rig.advance(LEASE - millis(1));
         assert_eq!(rig.claim_all().await.messages, [], "the second lease holds as long");
     }
@@ -104,7 +107,8 @@ scenarios! { Dispatch;
             assert_eq!(recorded, OutcomeRecorded::LeaseLost);
         }
         let statuses = rig.statuses(&account, message.id).await;
-        assert_eq!(statuses, [MessageStatus::Queued, MessageStatus::Sending]);
+        let sending = MessageStatus::Sending;
+        assert_eq!(statuses, [MessageStatus::Queued, sending, sending], "as the other claim left it");
         assert_eq!(rig.balance(&account).await, 9);
         let recorded = rig.record(message.id, other.token, refused()).await;
         assert_eq!(recorded, OutcomeRecorded::Done(MessageStatus::Failed));

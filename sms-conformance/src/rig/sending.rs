@@ -154,8 +154,12 @@ impl Rig {
 
     /// The statuses that a message went through, oldest first.
     pub async fn statuses(&self, account: &Account, id: MessageId) -> Vec<MessageStatus> {
-        let (_, timeline) = self.message_and_timeline(account.id, id).await;
-        timeline.iter().map(|line| line.status).collect()
+        self.timeline(account, id).await.iter().map(|line| line.status).collect()
+    }
+
+    /// The lines of a message's timeline.
+    pub async fn timeline(&self, account: &Account, id: MessageId) -> Vec<TimelineEntry> {
+        self.message_and_timeline(account.id, id).await.1
     }
 
     /// All messages of the account that the filter accepts, newest first.

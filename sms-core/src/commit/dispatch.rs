@@ -52,9 +52,12 @@ impl Claim {
     pub fn settle(&mut self, facts: ClaimFacts<'_>) {
         let message = facts.entry.message;
         match self.plan.settle(facts) {
-            ClaimVerdict::Take { changed, text, entry } => {
+            ClaimVerdict::Take { changed, note, text, entry } => {
                 self.queue.push(entry);
                 self.claimed.messages.push(text);
+                if let Some(line) = note {
+                    self.changes.note(facts.message.clone(), line);
+                }
                 if let Some(changed) = changed {
                     self.change(*changed);
                 }

@@ -139,7 +139,9 @@ fn a_claimed_message_steps_into_sending_under_the_lease() {
     for status in [Scheduled, Queued] {
         let message = message(status);
         let before = QueueEntry { attempt: 3, ..entry() };
-        let ClaimVerdict::Take { changed, text: _, entry } = claim(facts(&message, &before)) else {
+        let ClaimVerdict::Take { changed, note: None, text: _, entry } =
+            claim(facts(&message, &before))
+        else {
             panic!("{status} is not claimed")
         };
         let changed = changed.unwrap();
@@ -152,14 +154,25 @@ fn a_claimed_message_steps_into_sending_under_the_lease() {
 }
 
 #[test]
-fn a_message_whose_lease_ran_out_is_claimed_without_a_second_step() {
+fn a_message_whose_lease_ran_out_is_claimed_without_a_second_step_and_its_timeline_says_so() {
     let message = message(Sending);
     let before = held(ANOTHERS);
-    let ClaimVerdict::Take { changed, text, entry } = claim(facts(&message, &before)) else {
+    let ClaimVerdict::Take { changed, note, text, entry } = claim(facts(&message, &before)) else {
         panic!("not claimed")
     };
     assert_eq!((changed, text.message), (None, message.id));
     assert_eq!(entry.lease, Some(OURS));
+    let line = note.unwrap();
+    assert_eq!((line.status, line.at), (Sending, now()));
+    assert!(line.detail.unwrap().ends_with("it may be sent twice"));
+}
+
+#[test]
+fn a_message_that_is_retried_is_claimed_without_a_note() {
+    // The outcome of its last hand-over is on record: no worker holds it.
+    let (message, before) = (message(Sending), QueueEntry { attempt: 1, ..entry() });
+    let verdict = claim(facts(&message, &before));
+    assert!(matches!(verdict, ClaimVerdict::Take { changed: None, note: None, .. }));
 }
 
 #[test]

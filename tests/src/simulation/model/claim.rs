@@ -5,12 +5,16 @@ use std::collections::BTreeMap;
 use sms_core::account::AccountStatus;
 use sms_core::dispatch::{Claimed, LeaseToken};
 use sms_core::ids::{Ids, MessageId};
-use sms_core::message::{ErrorCode, MessageStatus};
+use sms_core::message::{ErrorCode, MessageStatus, TimelineEntry};
 use sms_core::route::OutboundMessage;
 use sms_core::time::Timestamp;
 
 use super::text::MessageStep;
 use super::{Check, Claim, Commit, Model, Moment, read};
+
+/// What a message's history says when a worker takes it over.
+const TAKEN_OVER: &str =
+    "the server that held the message stopped before it recorded an outcome; it may be sent twice";
 
 /// A worker's request to claim messages.
 #[derive(Debug, Clone)]
@@ -186,11 +190,13 @@ impl Model {
     ) -> Check {
         self.tally.claims += 1;
         let text = self.text(id)?;
-        let sending = text.last.status == MessageStatus::Sending;
+        let status = text.last.status;
         if text.lease.is_some() {
             self.tally.takeovers += 1;
+            let detail = Some(TAKEN_OVER.to_owned());
+            return self.message_told(moment, id, &[TimelineEntry { status, detail, at }]);
         }
-        if sending {
+        if status == MessageStatus::Sending {
             return self.message_stayed(moment, id);
         }
         let step = MessageStep { path: &[MessageStatus::Sending], at, errors: &[], detail: None };

@@ -7,7 +7,7 @@ use sms_core::message::{ErrorCode, MessageStatus, TimelineEntry};
 use sms_core::route::{HandOver, OutboundMessage};
 
 use super::text::MessageStep;
-use super::{Check, Commit, Model, Moment, read};
+use super::{Check, Commit, Model, Moment};
 
 /// The specified 5 s, less the second that a worker may take to notice.
 const FIRST_RETRY: Duration = Duration::from_secs(4);
@@ -140,23 +140,17 @@ impl Model {
         let factor = 1_u32.checked_shl(text.attempt.min(20)).unwrap_or(u32::MAX);
         let delay = FIRST_RETRY.saturating_mul(factor).min(LONGEST_RETRY);
         let ready_at = plan.at.plus(delay).min(text.expires_at);
-        let found = read(moment.books.message_get(text.last.account, id))?;
-        let (stored, lines) = found.ok_or_else(|| format!("{id} vanished"))?;
-        ensure!(stored == text.last, "{id} was turned away, and changed");
-        let new = lines.get(text.lines..).unwrap_or_default();
         let line = |detail| TimelineEntry {
             status: MessageStatus::Sending,
             detail: Some(format!("{detail}; will be retried")),
             at: plan.at,
         };
         let must: Vec<_> = told.map(line).into_iter().collect();
-        ensure!(new == must, "{id} was turned away, and tells {new:?} and not {must:?}");
-        let count = lines.len();
+        self.message_told(moment, id, &must)?;
         self.requeue(id, |text| {
             text.ready_at = ready_at;
             text.lease = None;
             text.attempt += 1;
-            text.lines = count;
         });
         Ok(())
     }

@@ -198,6 +198,24 @@ impl Model {
         Ok(())
     }
 
+    /// Checks that a message kept its state, and that its history has these lines more.
+    pub fn message_told(
+        &mut self,
+        moment: &Moment<'_>,
+        id: MessageId,
+        must: &[TimelineEntry],
+    ) -> Check {
+        let text = self.text(id)?;
+        let found = read(moment.books.message_get(text.last.account, id))?;
+        let (stored, lines) = found.ok_or_else(|| format!("{id} vanished"))?;
+        ensure!(stored == text.last, "{stored:?} is kept, and must still be {:?}", text.last);
+        let new = lines.get(text.lines..).unwrap_or_default();
+        ensure!(new == must, "{id} stays as it is, and tells {new:?} and not {must:?}");
+        let count = lines.len();
+        self.requeue(id, |text| text.lines = count);
+        Ok(())
+    }
+
     /// Checks that each status has a line, and that the last line has the details or the error.
     fn check_lines(&self, id: MessageId, lines: &[TimelineEntry], step: MessageStep<'_>) -> Check {
         let known = self.text(id)?.lines;
