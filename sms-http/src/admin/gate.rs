@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::api::gate::bearer;
 use crate::web::error::ApiError;
-use crate::web::intake::door::Door;
+use crate::web::intake::door::{Admitted, Door, Owner};
 
 /// The operator's token. `Debug` does not show it.
 #[derive(Clone)]
@@ -41,8 +41,9 @@ impl std::fmt::Debug for OperatorToken {
 
 #[async_trait]
 impl Door for OperatorToken {
-    async fn admit(&self, request: &mut Request) -> Result<HeaderMap, ApiError> {
-        self.check(request).map(|()| HeaderMap::new())
+    async fn admit(&self, request: &mut Request) -> Result<Admitted, ApiError> {
+        self.check(request)?;
+        Ok(Admitted { owner: Owner::Only("operator"), headers: HeaderMap::new() })
     }
 }
 

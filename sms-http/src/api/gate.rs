@@ -7,7 +7,6 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use poem::http::HeaderMap;
 use poem::http::header::AUTHORIZATION;
 use poem::{Endpoint, IntoResponse, Middleware, Request, Response};
 use sms_core::Sms;
@@ -15,7 +14,7 @@ use sms_core::service::Caller;
 
 use crate::rate_limit::RateLimiter;
 use crate::web::error::ApiError;
-use crate::web::intake::door::Door;
+use crate::web::intake::door::{Admitted, Door, Owner};
 
 /// The gate before the API's handlers. It stores the [`Caller`] in the request's
 /// data.
@@ -34,13 +33,13 @@ impl Gate {
 
 #[async_trait]
 impl Door for Gate {
-    async fn admit(&self, request: &mut Request) -> Result<HeaderMap, ApiError> {
+    async fn admit(&self, request: &mut Request) -> Result<Admitted, ApiError> {
         let token = bearer(request).ok_or_else(ApiError::unauthorized)?;
         let caller = self.sms.authenticate(token).await.map_err(ApiError::from)?;
         let caller = caller.ok_or_else(ApiError::unauthorized)?;
         let headers = self.limiter.judge(caller.key).await.headers()?;
         request.set_data(caller);
-        Ok(headers)
+        Ok(Admitted { owner: Owner::Numbered(caller.account.as_u128()), headers })
     }
 }
 

@@ -141,6 +141,17 @@ impl ApiError {
         .with_header(RETRY_AFTER, HeaderValue::from(retry_after_seconds))
     }
 
+    /// 429: the bodies of the caller's other requests take its whole share of the memory.
+    pub fn too_much_at_once(retry_after_seconds: u64) -> Self {
+        Self::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "rate_limited",
+            "the bodies of your requests that are still in progress are too large together: wait \
+             for their answers, or retry after the number of seconds in Retry-After",
+        )
+        .with_header(RETRY_AFTER, HeaderValue::from(retry_after_seconds))
+    }
+
     /// 500: the server failed. The log has the cause, and the answer never does.
     pub fn internal_error() -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", "an internal error occurred")

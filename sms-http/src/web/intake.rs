@@ -16,6 +16,7 @@
 mod body;
 pub mod door;
 mod record;
+mod room;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,12 +25,13 @@ use poem::endpoint::{DynEndpoint, ToDynEndpoint};
 use poem::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
 use poem::http::{HeaderMap, HeaderValue, Method};
 use poem::{Endpoint, EndpointExt, IntoEndpoint, Request, Response};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tracing::Instrument;
 
 use self::body::{BodyLimit, RETRY_AFTER_SECONDS, UnreadBody, WholeBody};
-use self::door::{Door, Doors, Way};
+use self::door::{Admitted, Door, Doors, Owner, Way};
 use self::record::RequestRecord;
+use self::room::BodyRoom;
 use crate::web::client_address::{ClientAddress, TrustedProxies};
 use crate::web::error::ApiError;
 use crate::web::path_pattern::{PathPattern, PathTable};
@@ -42,25 +44,32 @@ pub struct IntakeLimits {
     pub body_bytes: usize,
     /// Paths with a different limit on the body: method, pattern, bytes.
     pub body_bytes_of: Vec<(Method, String, usize)>,
-    /// The most bytes that all bodies may take together, including those of running handlers. A
-    /// body that would exceed it gets a 503.
-    pub body_bytes_in_all: usize,
+    /// The bytes that all bodies of up to 64 KB share, including those of running handlers. The
+    /// bodies of one owner may take a quarter of what is left free; over that the answer is 429, or
+    /// 503 if the other bodies take too much.
+    pub small_bodies_in_all: usize,
+    /// The same for bodies over 64 KB.
+    pub large_bodies_in_all: usize,
     /// How long the whole body may take to arrive.
     pub body_timeout: Duration,
+    /// The time in which a body over 64 KB must bring 64 KB, or its end.
+    pub body_stall: Duration,
     /// How long a client waits for the handler.
     pub handler_timeout: Duration,
     /// Paths with a different limit on the handler's time: method, pattern, time.
     pub handler_timeout_of: Vec<(Method, String, Duration)>,
 }
 
-/// 1 MB in 15 seconds, 256 MB in all, 30 seconds for the handler.
+/// 1 MB in 15 seconds, 64 MB for small bodies and 192 MB for large ones, 30 seconds for the handler.
 impl Default for IntakeLimits {
     fn default() -> Self {
         Self {
             body_bytes: 1_048_576,
             body_bytes_of: Vec::new(),
-            body_bytes_in_all: 256 * 1_048_576,
+            small_bodies_in_all: 64 * 1_048_576,
+            large_bodies_in_all: 192 * 1_048_576,
             body_timeout: Duration::from_secs(15),
+            body_stall: Duration::from_secs(5),
             handler_timeout: Duration::from_secs(30),
             handler_timeout_of: Vec::new(),
         }
@@ -76,7 +85,7 @@ pub struct Intake {
     doors: Option<Arc<Doors>>,
     limits: Arc<IntakeLimits>,
     trusted_proxies: Arc<TrustedProxies>,
-    body_room: Arc<Semaphore>,
+    body_room: Arc<BodyRoom>,
     new_ids: Arc<NewRequestIds>,
     running: RunningHandlers,
 }
@@ -88,12 +97,13 @@ impl Intake {
         E: IntoEndpoint,
         E::Endpoint: 'static,
     {
+        let body_room = BodyRoom::new(limits.small_bodies_in_all, limits.large_bodies_in_all);
         Self {
             inner: Arc::new(ToDynEndpoint(endpoint.into_endpoint().map_to_response())),
             routes: Arc::new(routes),
             doors: None,
             trusted_proxies: Arc::default(),
-            body_room: Arc::new(Semaphore::new(limits.body_bytes_in_all)),
+            body_room: Arc::new(body_room),
             limits: Arc::new(limits),
             new_ids: Arc::new(NewRequestIds::new()),
             running: RunningHandlers::new(),
@@ -125,6 +135,7 @@ impl Intake {
         let limit = BodyLimit {
             bytes: self.limits.body_limit(request.method(), route),
             timeout: self.limits.body_timeout,
+            stall: self.limits.body_stall,
             room: Arc::clone(&self.body_room),
         };
         let patience = self.limits.handler_timeout(request.method(), route);
@@ -132,15 +143,18 @@ impl Intake {
         let mut own_headers = HeaderMap::new();
         let way = self.doors.as_deref().map(|doors| doors.before(request.uri().path()));
         let result = match way {
-            None => self.with_body(request, body, limit, patience).await,
+            None => {
+                let owner = Owner::Only("anybody");
+                self.with_body(request, body.read(owner, limit), patience).await
+            }
             Some(Way::Open) => {
                 body.put_aside(limit.timeout);
                 self.handle(request, WholeBody::default(), patience).await
             }
             Some(Way::Door(door)) => match self.admit(door, request, patience).await {
-                Ok((request, headers)) => {
+                Ok((request, Admitted { owner, headers })) => {
                     own_headers = headers;
-                    self.with_body(request, body, limit, patience).await
+                    self.with_body(request, body.read(owner, limit), patience).await
                 }
                 Err(refused) => {
                     body.put_aside(limit.timeout);
@@ -159,11 +173,11 @@ impl Intake {
         door: &Arc<dyn Door>,
         mut request: Request,
         patience: Duration,
-    ) -> poem::Result<(Request, HeaderMap)> {
+    ) -> poem::Result<(Request, Admitted)> {
         let door = Arc::clone(door);
         let asking = async move {
-            let headers = door.admit(&mut request).await?;
-            Ok((request, headers))
+            let admitted = door.admit(&mut request).await?;
+            Ok((request, admitted))
         };
         self.apart(asking, patience).await
     }
@@ -171,11 +185,10 @@ impl Intake {
     async fn with_body(
         &self,
         request: Request,
-        body: UnreadBody,
-        limit: BodyLimit,
+        body: impl Future<Output = Result<WholeBody, ApiError>>,
         patience: Duration,
     ) -> poem::Result<Response> {
-        let body = body.read(limit).await?;
+        let body = body.await?;
         self.handle(request, body, patience).await
     }
 

@@ -14,6 +14,7 @@ mod auth;
 mod bad_input;
 mod balance;
 mod body;
+mod body_room;
 mod campaign;
 mod campaign_send;
 mod client_address;

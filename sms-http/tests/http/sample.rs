@@ -263,8 +263,10 @@ pub(crate) fn limits() -> IntakeLimits {
     IntakeLimits {
         body_bytes: 1_048_576,
         body_bytes_of: vec![(Method::POST, "/api/v1/messages/{id}/cancel".to_owned(), 2_097_152)],
-        body_bytes_in_all: 16 * 1_048_576,
+        small_bodies_in_all: 16 * 1_048_576,
+        large_bodies_in_all: 16 * 1_048_576,
         body_timeout: Duration::from_secs(5),
+        body_stall: Duration::from_secs(5),
         handler_timeout_of: Vec::new(),
         handler_timeout: Duration::from_secs(5),
     }

@@ -8,13 +8,14 @@ use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
 use poem::http::header::{CONTENT_LENGTH, EXPECT};
 use poem::{Body, Request};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use crate::web::error::ApiError;
 use crate::web::field_error::{FieldCode, FieldError};
+use crate::web::intake::door::Owner;
+use crate::web::intake::room::{BodyRoom, HeldRoom, NoRoom};
 
-/// The `Retry-After` of a 503: memory was short, the handler was too slow, or the server is
+/// The `Retry-After` of a 503 or 429: memory was short, the handler was too slow, or the server is
 /// stopping.
 pub(super) const RETRY_AFTER_SECONDS: u64 = 5;
 
@@ -22,15 +23,17 @@ pub(super) const RETRY_AFTER_SECONDS: u64 = 5;
 /// unread bytes is reset, and the client may lose the answer.
 const DISCARDED_BYTES: usize = 16 * 1_048_576;
 
-/// How much memory is reserved before the first byte arrives, whatever length was declared.
-const FIRST_ROOM: usize = 64 * 1_024;
+/// How many bytes of a large body must arrive in each [`BodyLimit::stall`].
+const LEAST_BYTES: usize = 64 * 1_024;
 
 /// The limits of one body.
 pub(super) struct BodyLimit {
     pub bytes: usize,
     pub timeout: Duration,
-    /// The bytes that all bodies together may still take.
-    pub room: Arc<Semaphore>,
+    /// The time in which a large body must bring [`LEAST_BYTES`].
+    pub stall: Duration,
+    /// The room that all bodies share.
+    pub room: Arc<BodyRoom>,
 }
 
 /// A complete body in memory.
@@ -38,7 +41,7 @@ pub(super) struct BodyLimit {
 pub(super) struct WholeBody {
     pub bytes: Bytes,
     /// The room that it takes, released on drop.
-    pub room: Option<OwnedSemaphorePermit>,
+    pub room: Option<HeldRoom>,
 }
 
 /// A body of which nothing has been read.
@@ -59,37 +62,39 @@ impl UnreadBody {
         }
     }
 
-    /// Reads the whole body, or says what is wrong with it.
-    pub(super) async fn read(self, limit: BodyLimit) -> Result<WholeBody, ApiError> {
+    /// Reads the whole body of `owner`, or says what is wrong with it.
+    pub(super) async fn read(self, owner: Owner, limit: BodyLimit) -> Result<WholeBody, ApiError> {
         let Self { body, declared, asks_first } = self;
         if body.is_empty() {
             return Ok(WholeBody::default());
         }
         let deadline = Instant::now() + limit.timeout;
-        let declared = declared.unwrap_or(0);
-        if declared > limit.bytes && asks_first {
+        if declared.is_some_and(|declared| declared > limit.bytes) && asks_first {
             // The client has not sent the body yet, and will not after this answer.
             return Err(ApiError::payload_too_large(limit.bytes));
         }
-        let mut chunks = std::pin::pin!(body.into_bytes_stream());
-        let read = read_to_end(chunks.as_mut(), &limit, declared);
+        let mut chunks = Box::pin(body.into_bytes_stream());
+        let room = limit.room.hold(owner, declared);
+        let read = read_to_end(&mut chunks, &limit, declared.unwrap_or(0), room);
         match tokio::time::timeout_at(deadline, read).await {
-            Ok(Ok((bytes, room))) => Ok(WholeBody { bytes, room }),
+            Ok(Ok((bytes, room))) => Ok(WholeBody { bytes, room: Some(room) }),
             Ok(Err(Refused::TooLarge)) => {
                 // The answer is the same whether or not the rest arrives in time.
                 let _ = tokio::time::timeout_at(deadline, discard(chunks)).await;
                 Err(ApiError::payload_too_large(limit.bytes))
             }
-            Ok(Err(Refused::NoRoom)) => {
-                tracing::warn!("request bodies take all the memory set aside for them");
-                Err(ApiError::unavailable(RETRY_AFTER_SECONDS))
+            Ok(Err(Refused::NoRoom(whose))) => {
+                // The rest takes no room, and a client that reads last gets its answer.
+                let rest = async move { discard(chunks).await };
+                tokio::spawn(tokio::time::timeout_at(deadline, rest));
+                Err(no_room(whose, owner))
             }
             Ok(Err(Refused::BrokenOff)) => Err(ApiError::validation(vec![FieldError::new(
                 "",
                 FieldCode::MalformedJson,
                 "the body is incomplete or violates HTTP framing",
             )])),
-            Err(_too_slow) => Err(ApiError::request_timeout()),
+            Ok(Err(Refused::Stalled)) | Err(_) => Err(ApiError::request_timeout()),
         }
     }
 
@@ -108,36 +113,75 @@ impl UnreadBody {
 
 enum Refused {
     TooLarge,
-    NoRoom,
+    NoRoom(NoRoom),
     BrokenOff,
+    Stalled,
+}
+
+fn no_room(whose: NoRoom, owner: Owner) -> ApiError {
+    match (whose, owner) {
+        (NoRoom::OwnShare, Owner::Numbered(_)) => ApiError::too_much_at_once(RETRY_AFTER_SECONDS),
+        // An operation that knows no numbered owners has no rate limit either, and no 429.
+        (NoRoom::OwnShare, Owner::Only(_)) | (NoRoom::Full, _) => {
+            tracing::warn!("request bodies take all the memory set aside for them");
+            ApiError::unavailable(RETRY_AFTER_SECONDS)
+        }
+    }
 }
 
 async fn read_to_end(
-    mut chunks: impl Stream<Item = std::io::Result<Bytes>> + Unpin,
+    chunks: &mut (impl Stream<Item = std::io::Result<Bytes>> + Unpin),
     limit: &BodyLimit,
     declared: usize,
-) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Refused> {
+    mut room: HeldRoom,
+) -> Result<(Bytes, HeldRoom), Refused> {
     if declared > limit.bytes {
         return Err(Refused::TooLarge);
     }
-    let mut whole = BytesMut::with_capacity(declared.min(FIRST_ROOM));
-    let mut room: Option<OwnedSemaphorePermit> = None;
-    while let Some(chunk) = chunks.next().await {
+    // A client may declare much and send little: memory is taken as the bytes arrive.
+    let mut whole = BytesMut::new();
+    let mut pace = Pace { stall: limit.stall, until: Instant::now() + limit.stall, bytes: 0 };
+    while let Some(chunk) = pace.keep(chunks, &room).await? {
         let chunk = chunk.map_err(|_| Refused::BrokenOff)?;
         if whole.len() + chunk.len() > limit.bytes {
             return Err(Refused::TooLarge);
         }
-        // Waiting for room could deadlock: the other bodies may wait for room too.
-        let bytes = u32::try_from(chunk.len()).unwrap_or(u32::MAX);
-        let more =
-            Arc::clone(&limit.room).try_acquire_many_owned(bytes).map_err(|_| Refused::NoRoom)?;
-        match &mut room {
-            Some(room) => room.merge(more),
-            None => room = Some(more),
-        }
+        room.grow(chunk.len()).map_err(Refused::NoRoom)?;
         whole.extend_from_slice(&chunk);
     }
     Ok((whole.freeze(), room))
+}
+
+/// The pace of one body, measured in periods of equal length.
+struct Pace {
+    stall: Duration,
+    /// The end of the period.
+    until: Instant,
+    /// What has arrived in the period.
+    bytes: usize,
+}
+
+impl Pace {
+    /// The next chunk, unless the body is large and too slow.
+    async fn keep(
+        &mut self,
+        chunks: &mut (impl Stream<Item = std::io::Result<Bytes>> + Unpin),
+        room: &HeldRoom,
+    ) -> Result<Option<std::io::Result<Bytes>>, Refused> {
+        loop {
+            if let Ok(chunk) = tokio::time::timeout_at(self.until, chunks.next()).await {
+                if let Some(Ok(chunk)) = &chunk {
+                    self.bytes += chunk.len();
+                }
+                return Ok(chunk);
+            }
+            if room.is_large() && self.bytes < LEAST_BYTES {
+                return Err(Refused::Stalled);
+            }
+            self.until = Instant::now() + self.stall;
+            self.bytes = 0;
+        }
+    }
 }
 
 async fn discard(chunks: impl Stream<Item = std::io::Result<Bytes>>) {

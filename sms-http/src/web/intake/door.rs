@@ -16,8 +16,27 @@ use crate::web::error::ApiError;
 #[async_trait]
 pub trait Door: Send + Sync + fmt::Debug {
     /// Admits a request, which has no body yet, or says why not. It may store what it learns about
-    /// the caller in the request's data. The answer to the request gets the returned headers.
-    async fn admit(&self, request: &mut Request) -> Result<HeaderMap, ApiError>;
+    /// the caller in the request's data.
+    async fn admit(&self, request: &mut Request) -> Result<Admitted, ApiError>;
+}
+
+/// What a door knows of a request that it admits.
+#[derive(Debug, Clone)]
+pub struct Admitted {
+    /// Whose request it is.
+    pub owner: Owner,
+    /// Headers for the answer.
+    pub headers: HeaderMap,
+}
+
+/// Who shares the room for request bodies with the others: all bodies of one owner together have
+/// one share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Owner {
+    /// One of many, by a number of the application's choice.
+    Numbered(u128),
+    /// The only one of its kind.
+    Only(&'static str),
 }
 
 /// The doors of a server, with the paths that each one guards.
@@ -76,7 +95,7 @@ mod tests {
 
     #[async_trait]
     impl Door for Shut {
-        async fn admit(&self, _request: &mut Request) -> Result<HeaderMap, ApiError> {
+        async fn admit(&self, _request: &mut Request) -> Result<Admitted, ApiError> {
             Err(ApiError::unauthorized())
         }
     }
