@@ -112,9 +112,13 @@ impl IntoStore for Arc<dyn Store> {
     }
 }
 
-/// Reports whether a store can serve requests.
+/// Reports whether a store can serve requests that write.
 #[async_trait::async_trait]
 pub trait Health: Send + Sync {
-    /// Returns once the store has answered a request.
+    /// Returns once the store has answered that it takes writes.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`] if it does not answer, or serves reads alone.
     async fn health_check(&self) -> Result<(), StoreError>;
 }

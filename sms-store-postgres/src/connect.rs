@@ -5,14 +5,17 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use sms_core::store::{Health, StoreError};
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::postgres::PgConnectOptions;
 use tokio::sync::Semaphore;
 
+use crate::address::hosts;
 use crate::cache::Caches;
 use crate::campaign::launch::SIDE_BY_SIDE;
 use crate::error::{ConnectFailed, Context};
 use crate::group_commit::pooled;
 use crate::migrate;
+use crate::pool::pool;
+use crate::primary::{self, Primary, check_writable};
 use crate::sending::Sends;
 use crate::store::PgStore;
 
@@ -21,7 +24,8 @@ use crate::store::PgStore;
 pub struct PgSettings {
     /// The most connections in the store's pool. Outside the pool, up to three more commit sends
     /// and up to two launch campaigns. A program that also exchanges wake-ups and shares the rate
-    /// limit has three more: one that listens, and two for the rate limit.
+    /// limit has three more: one that listens, and two for the rate limit. A
+    /// store on several hosts has one more, which asks whether its host still takes writes.
     pub connections: u32,
 }
 
@@ -31,33 +35,27 @@ impl Default for PgSettings {
     }
 }
 
+/// How long a command waits for a connection.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 impl PgStore {
     /// Connects to a `postgres://` address. Call it within a tokio runtime. It does not migrate:
     /// see [`PgStore::migrate`].
     ///
+    /// The address may name several hosts, a primary and its standbys:
+    /// `postgres://user@one:5432,two:5433/sms?target_session_attrs=read-write`. The store uses the
+    /// one that takes writes, and follows when another does.
+    ///
     /// # Errors
     ///
-    /// If the address is invalid or no server answers there.
+    /// If the address is invalid, if no server answers there, or if none of several takes writes.
     pub async fn connect(url: &str, settings: PgSettings) -> Result<Self, ConnectFailed> {
-        let options: PgConnectOptions = url.parse().map_err(ConnectFailed::new)?;
-        // No program may keep a transaction or a lock for long: a stuck one would stop the others.
-        let options = options.application_name("sms-store-postgres").options([
-            ("idle_in_transaction_session_timeout", "10s"),
-            ("statement_timeout", "10s"),
-            ("lock_timeout", "5s"),
-            ("tcp_keepalives_idle", "30"),
-            ("tcp_keepalives_interval", "10"),
-            ("tcp_keepalives_count", "3"),
-            // Every query is a look-up, or reads the beginning of an index range in order. A bitmap
-            // scan reads the whole range first, which is wrong where ranges are long.
-            ("enable_bitmapscan", "off"),
-        ]);
-        let pool = PgPoolOptions::new()
-            .max_connections(settings.connections)
-            .acquire_timeout(Duration::from_secs(5))
-            .connect_with(options)
-            .await
-            .map_err(ConnectFailed::new)?;
+        let hosts = hosts(url).map_err(ConnectFailed::because)?;
+        let hosts: Vec<_> = hosts.into_iter().map(bounded).collect();
+        let found = primary::first(&hosts).await?;
+        let pool = pool(settings.connections, PATIENCE).connect_with(found.options(&hosts)).await;
+        let pool = pool.map_err(ConnectFailed::new)?;
+        let primary = Arc::new(Primary::watch(hosts, found, &pool));
         let sends = Sends::start(&pool);
         let receipts = pooled::start(&pool);
         let reports = pooled::start(&pool);
@@ -65,7 +63,7 @@ impl PgStore {
         let clicks = pooled::start(&pool);
         let launches = Arc::new(Semaphore::new(SIDE_BY_SIDE));
         let caches = Arc::new(Caches::new());
-        Ok(Self { pool, sends, receipts, reports, attempts, clicks, launches, caches })
+        Ok(Self { pool, primary, sends, receipts, reports, attempts, clicks, launches, caches })
     }
 
     /// Closes all connections once the commands under way have ended. Later commands fail.
@@ -86,10 +84,26 @@ impl PgStore {
     }
 }
 
+/// No program may keep a transaction or a lock for long: a stuck one would stop the others.
+fn bounded(host: PgConnectOptions) -> PgConnectOptions {
+    host.application_name("sms-store-postgres").options([
+        ("idle_in_transaction_session_timeout", "10s"),
+        ("statement_timeout", "10s"),
+        ("lock_timeout", "5s"),
+        ("tcp_keepalives_idle", "30"),
+        ("tcp_keepalives_interval", "10"),
+        ("tcp_keepalives_count", "3"),
+        // Every query is a look-up, or reads the beginning of an index range in order. A bitmap
+        // scan reads the whole range first, which is wrong where ranges are long.
+        ("enable_bitmapscan", "off"),
+    ])
+}
+
 #[async_trait]
 impl Health for PgStore {
     async fn health_check(&self) -> Result<(), StoreError> {
-        let answered = sqlx::query("SELECT 1").execute(&self.pool).await;
-        answered.map(|_| ()).context("checking the database")
+        let doing = "checking that the database takes writes";
+        let mut connection = self.pool.acquire().await.context(doing)?;
+        check_writable(&mut connection).await.context(doing)
     }
 }

@@ -9,6 +9,8 @@ use std::fmt;
 use sms_core::store::StoreError;
 use uuid::Uuid;
 
+use crate::retired::retire;
+
 /// The database could not be reached or prepared.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -19,8 +21,8 @@ impl ConnectFailed {
         Self(error.into().to_string())
     }
 
-    pub(crate) fn misfit(misfit: impl fmt::Display) -> Self {
-        Self(misfit.to_string())
+    pub(crate) fn because(cause: impl fmt::Display) -> Self {
+        Self(cause.to_string())
     }
 
     pub(crate) fn migration(error: sqlx::migrate::MigrateError) -> Self {
@@ -61,6 +63,9 @@ pub(crate) enum PgError {
     /// The task that does the work has ended, with the store or by a panic.
     #[error("the task that does this has ended")]
     Stopped,
+    /// The database is a standby, is being promoted, or is read-only.
+    #[error("the database takes no writes now")]
+    ReadOnly,
     /// A commit was sent, and no answer came.
     #[error("the commit may have happened: {0}")]
     OutcomeUnknown(Box<PgError>),
@@ -146,9 +151,13 @@ impl PgError {
         self
     }
 
-    /// The core's error, which names the operation.
+    /// The core's error, which names the operation. If the server at the other end takes no writes,
+    /// connections to it are not used again.
     pub(crate) fn during(self, doing: &'static str) -> StoreError {
         let is_passing = self.is_passing();
+        if self.is_read_only() {
+            retire();
+        }
         let source = Some(Box::new(self) as _);
         if is_passing {
             StoreError::Unavailable { doing, source }
@@ -164,6 +173,7 @@ impl PgError {
             Self::Connection(_)
             | Self::Silent
             | Self::Stopped
+            | Self::ReadOnly
             | Self::OutcomeUnknown(_)
             | Self::Overtaken => true,
             Self::Row(_) | Self::Missing(_) | Self::Balance(_) | Self::Driver(_) => false,
@@ -182,8 +192,22 @@ impl PgError {
     pub(crate) fn is_gone(&self) -> bool {
         match self {
             Self::Refused { state, .. } => state.is_about_the_server(),
-            other => other.is_passing() && !other.is_conflict(),
+            other => other.is_passing() && !other.is_conflict() && !other.is_read_only(),
         }
+    }
+
+    /// Whether the server refuses all writes for now, and has written nothing.
+    fn is_read_only(&self) -> bool {
+        match self {
+            Self::Refused { state, .. } => state.is_read_only(),
+            other => matches!(other, Self::ReadOnly),
+        }
+    }
+
+    /// Whether the server would refuse any other write as well, and has written nothing.
+    fn is_out_of_service(&self) -> bool {
+        let is_full = matches!(self, Self::Refused { state, .. } if state.is_disk_full());
+        is_full || self.is_read_only()
     }
 
     /// Whether the connection stopped answering, so that it cannot be asked to roll back.
@@ -215,14 +239,25 @@ impl SqlState {
 
     /// Whether it is about the connection or the server rather than about the statement.
     fn is_about_the_server(&self) -> bool {
-        matches!(self.class(), "08" | "53") || self.0.starts_with("57P")
+        matches!(self.class(), "08" | "53") && !self.is_disk_full() || self.0.starts_with("57P")
     }
 
-    /// Whether trying again later may help: no connection, shutting down, overloaded, a lock or a
-    /// statement that took too long.
+    /// A read-only transaction, or something that must not be done during recovery.
+    fn is_read_only(&self) -> bool {
+        matches!(self.0.as_str(), "25006" | "55000")
+    }
+
+    /// There is no room for another row.
+    fn is_disk_full(&self) -> bool {
+        self.0 == "53100"
+    }
+
+    /// Whether trying again later may help: no connection, shutting down or starting up, read-only,
+    /// overloaded, a full or failing disk, a lock or a statement that took too long.
     fn is_passing(&self) -> bool {
-        matches!(self.class(), "08" | "53" | "57")
+        matches!(self.class(), "08" | "53" | "57" | "58")
             || matches!(self.0.as_str(), "55P03" | "25P03" | "40001" | "40P01")
+            || self.is_read_only()
     }
 }
 
@@ -249,6 +284,12 @@ pub(crate) fn is_gone(error: &StoreError) -> bool {
     matches!(error, StoreError::Unavailable { .. }) && cause(error).is_none_or(PgError::is_gone)
 }
 
+/// Whether the database would refuse any other write as well, and has written nothing: it is
+/// read-only, or its disk is full.
+pub(crate) fn is_out_of_service(error: &StoreError) -> bool {
+    cause(error).is_some_and(PgError::is_out_of_service)
+}
+
 /// Whether the same transaction may succeed if it runs again at once: it could not be serialised,
 /// was part of a deadlock, or inserted a key that another transaction has just inserted.
 pub(crate) fn is_conflict(error: &StoreError) -> bool {
@@ -272,6 +313,39 @@ mod tests {
             assert_eq!(is_conflict(&refused(code)), conflict, "{code}");
         }
         assert!(!is_conflict(&StoreError::Unavailable { doing: "testing", source: None }));
+    }
+
+    #[test]
+    fn what_may_work_later_is_unavailable_and_what_never_will_is_internal() {
+        for code in [
+            "08000", "08003", "08006", "25006", "25P03", "40001", "40P01", "53000", "53100",
+            "53200", "53300", "53400", "55000", "55P03", "57014", "57P01", "57P02", "57P03",
+            "57P05", "58000", "58030",
+        ] {
+            let error = refused(code);
+            assert!(matches!(error, StoreError::Unavailable { .. }), "{code}: {error:?}");
+        }
+        for code in ["22003", "23505", "23514", "25P02", "42501", "42P01", "XX000", "XX001"] {
+            let error = refused(code);
+            assert!(matches!(error, StoreError::Internal { .. }), "{code}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn a_read_only_or_full_database_would_refuse_any_other_write_as_well() {
+        for (code, expected) in [
+            ("25006", true),
+            ("55000", true),
+            ("53100", true),
+            ("53300", false),
+            ("57P01", false),
+            ("40001", false),
+            ("22003", false),
+        ] {
+            let error = refused(code);
+            assert_eq!(is_out_of_service(&error), expected, "{code}");
+            assert!(!(expected && is_gone(&error)), "it has written nothing: {code}");
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard, mpsc, oneshot};
 use tokio::time::{Instant, timeout};
 
 use crate::begin::MOST_TRIES;
-use crate::error::{is_conflict, is_gone};
+use crate::error::{is_conflict, is_gone, is_out_of_service};
 
 pub(crate) mod pooled;
 
@@ -247,14 +247,18 @@ async fn commit<C: Committer>(
             Err(error) => error,
         };
         attempt = Attempt::Again;
-        if part.len() <= 1 {
+        let is_hopeless = is_out_of_service(&error);
+        if part.len() <= 1 && !is_hopeless {
             answers.push(Err(error));
-        } else if !is_gone(&error) {
+        } else if !is_gone(&error) && !is_hopeless {
             // The database rolled back: one of the plans makes the others fail.
             let second = part.split_off(part.len() / 2);
             parts.push(second);
             parts.push(part);
-        } else if C::LIMITS.lost == LostAnswer::TriedAgain && committer.is_reachable().await {
+        } else if !is_hopeless
+            && C::LIMITS.lost == LostAnswer::TriedAgain
+            && committer.is_reachable().await
+        {
             parts.extend(part.into_iter().rev().map(|plan| vec![plan]));
         } else {
             let rest: usize = parts.iter().map(Vec::len).sum();

@@ -17,6 +17,7 @@
 #![deny(missing_docs)]
 
 mod account;
+mod address;
 mod address_book;
 mod begin;
 mod cache;
@@ -43,8 +44,11 @@ mod migrate;
 mod new_message;
 mod number;
 mod opt_out;
+mod pool;
+mod primary;
 mod rate_limit;
 mod receipt;
+mod retired;
 mod row;
 mod rows_query;
 mod search;

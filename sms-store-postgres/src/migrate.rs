@@ -38,7 +38,7 @@ async fn run_alone(connection: &mut PgConnection) -> Result<Fit, ConnectFailed> 
     let versions = MIGRATIONS.map(|file| file.version);
     let unknown = compatibility::unknown(connection, &versions).await;
     let fit = compatibility::fit(SCHEMA, &unknown.map_err(ConnectFailed::new)?);
-    let fit = fit.map_err(ConnectFailed::misfit)?;
+    let fit = fit.map_err(ConnectFailed::because)?;
     let mut migrator = Migrator::with_migrations(MIGRATIONS.into_iter().map(migration).collect());
     // This function has checked what this program does not have, and its caller holds the lock.
     migrator.set_ignore_missing(true).set_locking(false);

@@ -6,10 +6,11 @@ use std::time::Duration;
 use sms_core::ids::ApiKeyId;
 use sms_core::store::StoreError;
 use sqlx::PgPool;
-use sqlx::postgres::PgPoolOptions;
+use sqlx::postgres::PgConnectOptions;
 
 use crate::PgStore;
 use crate::error::Context;
+use crate::pool::pool;
 use crate::row::uuid;
 
 /// Enough for thousands of keys at their full rate: four statements a second each.
@@ -37,15 +38,17 @@ pub struct RateLot {
     pub most: i64,
 }
 
+fn adapt(host: PgConnectOptions) -> PgConnectOptions {
+    let host = host.application_name("sms_rate_limit");
+    host.options([("lock_timeout", "1s"), ("statement_timeout", "1s")])
+}
+
 impl PgRateLimit {
     /// The arrival times in a store's database. Connects when it is first used.
     pub fn new(store: &PgStore) -> Self {
-        let options = (*store.pool.connect_options()).clone().application_name("sms_rate_limit");
-        let options = options.options([("lock_timeout", "1s"), ("statement_timeout", "1s")]);
-        let pool = PgPoolOptions::new()
-            .max_connections(CONNECTIONS)
-            .acquire_timeout(PATIENCE)
-            .connect_lazy_with(options);
+        let options = adapt((*store.pool.connect_options()).clone());
+        let pool = pool(CONNECTIONS, PATIENCE).connect_lazy_with(options);
+        store.primary.follow(&pool, adapt);
         Self { pool }
     }
 

@@ -11,6 +11,7 @@ use crate::cache::Caches;
 use crate::group_commit::Lane;
 use crate::group_commit::pooled::Pooled;
 use crate::link::Clicks;
+use crate::primary::Primary;
 use crate::receipt::{Receipts, Reports};
 use crate::sending::Sends;
 use crate::webhook::attempt::Attempts;
@@ -19,6 +20,7 @@ use crate::webhook::attempt::Attempts;
 #[derive(Clone)]
 pub struct PgStore {
     pub(crate) pool: PgPool,
+    pub(crate) primary: Arc<Primary>,
     pub(crate) sends: Sends,
     pub(crate) receipts: Lane<Pooled<Receipts>>,
     pub(crate) reports: Lane<Pooled<Reports>>,

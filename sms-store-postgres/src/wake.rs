@@ -14,12 +14,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use sms_core::service::{Wake, WakeOthers, Work};
-use sqlx::postgres::{PgConnectOptions, PgListener, PgNotification, PgPoolOptions};
+use sqlx::PgPool;
+use sqlx::postgres::{PgListener, PgNotification, PgPoolOptions};
 use tokio::sync::Notify;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until, timeout};
 
 use crate::PgStore;
 use crate::error::{PgError, PgResult};
+use crate::retired::is_retired;
 
 const CHANNEL: &str = "sms_work";
 /// What a program announces when it begins to listen.
@@ -57,7 +59,8 @@ const KINDS: [(Work, &str, u8); 3] = [
 ///
 /// [`Sms::listen_to_others`]: sms_core::Sms::listen_to_others
 pub struct PgWake {
-    options: PgConnectOptions,
+    /// The store's pool, which knows how to connect.
+    pool: PgPool,
     /// The kinds of work still to be announced to others.
     marked: AtomicU8,
     mark: Notify,
@@ -73,8 +76,8 @@ enum Company {
 impl PgWake {
     /// Connects when [`listen`](WakeOthers::listen) runs.
     pub fn new(store: &PgStore) -> Self {
-        let options = (*store.pool.connect_options()).clone().application_name(CHANNEL);
-        Self { options, marked: AtomicU8::new(0), mark: Notify::new() }
+        let pool = store.pool.clone();
+        Self { pool, marked: AtomicU8::new(0), mark: Notify::new() }
     }
 
     async fn run(&self, local: &dyn Wake) -> Infallible {
@@ -93,8 +96,10 @@ impl PgWake {
 
     async fn attend(&self, local: &dyn Wake, pause: &mut Duration) -> PgResult<Infallible> {
         // A new pool for each attempt, so that it never waits for the previous connection.
+        let opened = Instant::now();
+        let options = (*self.pool.connect_options()).clone().application_name(CHANNEL);
         let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(PATIENCE);
-        let pool = pool.connect_with(self.options.clone()).await?;
+        let pool = pool.connect_with(options).await?;
         let mut line = PgListener::connect_with(&pool).await?;
         // `run` reconnects, and then wakes the workers for what was missed.
         line.eager_reconnect(false);
@@ -125,7 +130,12 @@ impl PgWake {
                     may_tell_at = Instant::now() + TELL_EVERY;
                     patiently(tell(&mut line, names(marked))).await?;
                 }
-                _ = checks.tick() => company = patiently(count(&mut line)).await?,
+                _ = checks.tick() => {
+                    if is_retired(opened.elapsed()) {
+                        return Err(PgError::ReadOnly);
+                    }
+                    company = patiently(count(&mut line)).await?;
+                }
             }
         }
     }

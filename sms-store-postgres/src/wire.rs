@@ -7,9 +7,10 @@
 use std::time::Duration;
 
 use sqlx::{Connection, Executor, PgConnection, PgPool};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::error::{PgError, PgResult};
+use crate::retired::is_retired;
 
 /// How long connecting may take.
 const LONGEST_CONNECT: Duration = Duration::from_secs(5);
@@ -29,12 +30,13 @@ pub(crate) async fn within<T, E: Into<PgError>>(
 pub(crate) struct Wire {
     pool: PgPool,
     connection: Option<PgConnection>,
+    opened: Instant,
 }
 
 impl Wire {
     /// Connects with the options of this pool, when first needed.
     pub(crate) fn new(pool: PgPool) -> Self {
-        Self { pool, connection: None }
+        Self { pool, connection: None, opened: Instant::now() }
     }
 
     /// Begins a transaction.
@@ -43,7 +45,8 @@ impl Wire {
             return Err(sqlx::Error::PoolClosed.into());
         }
         // Taken out while in use, so that a broken connection is never kept.
-        let connection = match self.connection.take() {
+        let kept = self.connection.take().filter(|_| !is_retired(self.opened.elapsed()));
+        let connection = match kept {
             Some(mut connection) => match within(LONGEST_ANSWER, connection.execute("BEGIN")).await
             {
                 Ok(_) => connection,
@@ -55,7 +58,8 @@ impl Wire {
         Ok(self.connection.insert(connection))
     }
 
-    async fn connect(&self) -> PgResult<PgConnection> {
+    async fn connect(&mut self) -> PgResult<PgConnection> {
+        self.opened = Instant::now();
         let options = self.pool.connect_options();
         let connecting = timeout(LONGEST_CONNECT, PgConnection::connect_with(&options));
         let mut connection = connecting.await.map_err(|_| PgError::Silent)??;

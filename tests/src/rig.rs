@@ -4,8 +4,9 @@
 //! `campaign` kills, stops, restarts and disconnects servers and database, one fault a round, and
 //! audits the database after each round and at the end. `sleeper` stops a server for longer than
 //! its lease while it holds messages. `cut_off` makes thousands of requests whose clients hang up.
-//! All three use the same `fleet` of servers, whose route (`carrier`) records every message that it
-//! is handed. A run depends on the machine's timing, so a seed repeats the faults but not the run.
+//! `drill` kills a primary and promotes its standby. All of them use the same `fleet` of servers,
+//! whose route (`carrier`) records every message that it is handed. A run depends on the machine's
+//! timing, so a seed repeats the faults but not the run.
 
 use std::path::PathBuf;
 
@@ -14,6 +15,7 @@ mod audit;
 pub mod campaign;
 pub mod carrier;
 pub mod cut_off;
+pub mod drill;
 mod fault;
 mod fleet;
 mod hand_overs;

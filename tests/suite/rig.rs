@@ -1,4 +1,4 @@
-//! Short runs of the rig: real servers, a real PostgreSQL, each fault once.
+//! Short runs of the rig: real servers, a real PostgreSQL, each fault once, one failover.
 
 use std::process::Command;
 
@@ -26,6 +26,15 @@ fn nothing_is_lost_or_charged_twice_by_kills_crashes_cuts_and_pauses() {
     assert_eq!(figure(&told, "rounds"), 6, "every fault came once");
     assert!(figure(&told, "messages accepted") > 0, "{told}");
     assert!(figure(&told, "requests cut off") >= 100, "{told}");
+    assert_eq!(figure(&told, "lost or unasked for"), 0);
+}
+
+#[test]
+fn a_failover_to_a_synchronous_standby_loses_nothing_and_servers_follow_by_themselves() {
+    let arguments = ["drill", "--rounds", "1", "--lease", "5", "--rate", "20", "--clients", "8"];
+    let told = rig(&arguments);
+    assert_eq!(figure(&told, "failovers"), 1, "{told}");
+    assert!(figure(&told, "messages accepted") > 0, "{told}");
     assert_eq!(figure(&told, "lost or unasked for"), 0);
 }
 

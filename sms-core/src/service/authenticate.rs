@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Sms;
 use crate::account::Mode;
 use crate::account::api_key::{ApiKey, KeyRecord};
-use crate::error::Error;
+use crate::error::{Error, causes};
 use crate::ids::{AccountId, ApiKeyId};
 use crate::time::Timestamp;
 
@@ -35,9 +35,19 @@ impl Sms {
         };
         let now = self.now();
         if is_stale(&record, now) {
-            self.store().api_key_used(record.account, record.id, now).await?;
+            self.note_use(&record, now).await;
         }
         Ok(Some(Caller { account: record.account, mode: record.mode, key: record.id }))
+    }
+}
+
+impl Sms {
+    /// Notes that a key was used. A request does not fail because its key's use cannot be noted.
+    async fn note_use(&self, record: &KeyRecord, now: Timestamp) {
+        let KeyRecord { account, id, .. } = *record;
+        if let Err(error) = self.store().api_key_used(account, id, now).await {
+            tracing::warn!(error = %causes(&error), "the use of an API key could not be noted");
+        }
     }
 }
 

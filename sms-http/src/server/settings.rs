@@ -17,7 +17,8 @@ pub struct Settings {
     /// Address to listen on; the API is under /api/v1
     #[arg(long, env = "SMS_ADDR", default_value = "127.0.0.1:8080", global = true)]
     pub addr: SocketAddr,
-    /// PostgreSQL database, as a postgres:// URL [default: keep everything in memory]
+    /// PostgreSQL database, as a postgres:// URL. It may name several hosts, a primary and its
+    /// standbys: postgres://user@one:5432,two:5432/sms [default: keep everything in memory]
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, global = true)]
     pub database_url: Option<Hidden>,
     /// Bearer token of the operator API, at least 16 characters; required with DATABASE_URL

@@ -63,6 +63,7 @@ mod server;
 mod server_command;
 mod server_outage;
 mod server_postgres;
+mod server_read_only;
 mod short_link;
 mod short_link_postgres;
 mod smpp_failover;

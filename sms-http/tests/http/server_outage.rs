@@ -57,7 +57,7 @@ async fn forward(mut near: TcpStream, target: String, mut state: watch::Receiver
 }
 
 /// A send under an idempotency key.
-async fn send(server: &Process, key: &str, n: usize) -> Answer {
+pub(crate) async fn send(server: &Process, key: &str, n: usize) -> Answer {
     let mut client = Client::of(server.addr()).await;
     let body = json!({ "to": "07700 900123", "body": format!("Text {n}") }).to_string();
     let length = body.len();
@@ -71,12 +71,12 @@ async fn send(server: &Process, key: &str, n: usize) -> Answer {
     client.answer().await
 }
 
-async fn readiness(server: &Process) -> u16 {
+pub(crate) async fn readiness(server: &Process) -> u16 {
     ask(server.addr(), "GET", "/readyz", None, "").await.status
 }
 
 /// Asks until the server says so of its readiness.
-async fn until_readiness(server: &Process, status: u16) {
+pub(crate) async fn until_readiness(server: &Process, status: u16) {
     let waiting = async {
         while readiness(server).await != status {
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -85,7 +85,7 @@ async fn until_readiness(server: &Process, status: u16) {
     bounded(waiting).await;
 }
 
-fn says_try_again(answer: &Answer) {
+pub(crate) fn says_try_again(answer: &Answer) {
     assert_eq!(answer.status, 503, "{}", answer.body);
     assert_eq!(answer.code(), "unavailable");
     let seconds: u32 = answer.header("retry-after").expect("says when").parse().unwrap();

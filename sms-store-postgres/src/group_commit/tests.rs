@@ -14,6 +14,8 @@ enum Fails {
     Overtaken,
     /// No answer comes.
     Lost,
+    /// The database takes no writes.
+    ReadOnly,
 }
 
 /// Commits numbers. An attempt that includes a number in `bad` fails. Each entry of `passing` makes
@@ -38,6 +40,7 @@ impl Numbers {
             None => return Ok(plans.to_vec()),
             Some(Fails::Undone) => PgError::Missing("number"),
             Some(Fails::Overtaken) => PgError::Overtaken,
+            Some(Fails::ReadOnly) => PgError::ReadOnly,
             Some(Fails::Lost) => PgError::OutcomeUnknown(Box::new(PgError::Silent)),
         };
         Err(error.during("counting"))
@@ -139,6 +142,22 @@ async fn after_a_lost_answer_the_rest_fails_unless_repeats_are_recognised() {
     let mut away = Repeating(Numbers { is_reachable: false, ..lost() });
     assert_eq!(answers(commit(&mut away, vec![1, 2, 3], None).await), [None; 3]);
     assert_eq!(away.0.attempts.len(), 1);
+}
+
+#[tokio::test]
+async fn when_the_database_takes_no_writes_all_plans_fail_at_once() {
+    let read_only = || Numbers { passing: vec![Fails::ReadOnly], ..numbers() };
+    let mut failing = Failing(read_only());
+    assert_eq!(answers(commit(&mut failing, vec![1, 2, 3], None).await), [None; 3]);
+    assert_eq!(failing.0.attempts.len(), 1);
+    let mut repeating = Repeating(read_only());
+    assert_eq!(answers(commit(&mut repeating, vec![1, 2, 3], None).await), [None; 3]);
+    assert_eq!(repeating.0.attempts.len(), 1);
+    // It becomes read-only while plans are tried alone.
+    let passing = vec![Fails::ReadOnly, Fails::Lost];
+    let mut later = Repeating(Numbers { passing, ..numbers() });
+    assert_eq!(answers(commit(&mut later, vec![1, 2, 3], None).await), [None; 3]);
+    assert_eq!(later.0.attempts.len(), 2);
 }
 
 #[tokio::test]

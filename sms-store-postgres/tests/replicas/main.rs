@@ -3,6 +3,7 @@
 
 mod cache;
 mod clock;
+mod failover;
 mod rate_limit;
 mod wake;
 

@@ -9,8 +9,10 @@
 #![expect(clippy::expect_used, clippy::missing_panics_doc, reason = "a test fails by panicking")]
 
 mod cluster;
+mod disk;
 mod programs;
 mod server;
 
 pub use cluster::Cluster;
+pub use disk::{Disk, MountRefused};
 pub use server::{Durability, Server, Stop};

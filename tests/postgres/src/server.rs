@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
+use crate::disk::Disk;
 use crate::programs::{NOT_FOUND, find_programs, server_user};
 
 /// Which durability settings a server uses.
@@ -68,20 +69,7 @@ impl Server {
     ///
     /// If PostgreSQL is not installed (the message says what to do) or does not start.
     pub fn start(durability: Durability) -> Self {
-        static STARTED: AtomicU32 = AtomicU32::new(0);
-        let programs = find_programs().expect(NOT_FOUND);
-        let number = STARTED.fetch_add(1, Ordering::Relaxed);
-        let name = format!("sms-test-postgres-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).expect("the temporary folder can be made");
-        let user = server_user();
-        if let Some((uid, gid)) = user {
-            std::os::unix::fs::chown(&folder, Some(uid), Some(gid)).expect("root may chown");
-        }
-        let place = Place { programs, folder, user };
-        // The keeper starts before anything is written, so that nothing is left behind.
-        let keeper = place.keeper();
+        let (place, keeper) = Place::make();
         place.init();
         let mut server = Self { place, port: 0, durability, _keeper: keeper };
         // Tries another port if another process takes the chosen one.
@@ -92,6 +80,50 @@ impl Server {
             }
         }
         panic!("PostgreSQL did not start:\n{}", server.place.log());
+    }
+
+    /// Copies this server, and starts the copy as its standby on a free port. It replicates as long
+    /// as both run. It is synchronous once `synchronous_standby_names` is [set](Self::set) to `*`.
+    ///
+    /// # Panics
+    ///
+    /// If the standby does not start.
+    pub fn standby(&self) -> Self {
+        self.standby_at(free_port())
+    }
+
+    /// Like [`Server::standby`], on the port of a server that is gone.
+    ///
+    /// # Panics
+    ///
+    /// If the standby does not start.
+    pub fn standby_at(&self, port: u16) -> Self {
+        let (place, keeper) = Place::make();
+        place.copy(self.port);
+        let standby = Self { place, port, durability: self.durability, _keeper: keeper };
+        standby.start_again();
+        standby
+    }
+
+    /// Makes a standby a primary, and waits until it takes writes.
+    pub fn promote(&self) {
+        let mut command = self.place.command(self.place.programs.join("pg_ctl"));
+        command.args(["promote", "-w", "-D", "data"]);
+        succeed(command, "pg_ctl promote");
+    }
+
+    /// Kills the server's first process (`kill -9`). The others notice and end.
+    pub fn kill(&self) {
+        if let Some(pid) = self.pid() {
+            let mut command = Command::new("kill");
+            command.args(["-KILL", &pid.to_string()]);
+            succeed(command, "kill");
+        }
+    }
+
+    /// Its port on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port
     }
 
     /// The address of a database.
@@ -151,9 +183,45 @@ impl Server {
         cut.len() as u64
     }
 
+    /// Changes a setting of the whole server, for present and later sessions.
+    pub async fn set(&self, setting: &str, value: &str) {
+        let url = self.url("postgres");
+        run_at(&url, format!("ALTER SYSTEM SET {setting} = '{value}'")).await;
+        run_at(&url, "SELECT pg_reload_conf()".to_owned()).await;
+    }
+
     /// Creates an empty database.
     pub async fn create_database(&self, name: &str) {
         run_at(&self.url("postgres"), format!("CREATE DATABASE {name}")).await;
+    }
+
+    /// Creates an empty database whose tables are on this disk.
+    pub async fn create_database_on(&self, disk: &Disk, name: &str) {
+        let (url, folder) = (self.url("postgres"), disk.folder().display());
+        run_at(&url, format!("CREATE TABLESPACE {name} LOCATION '{folder}'")).await;
+        run_at(&url, format!("CREATE DATABASE {name} TABLESPACE {name}")).await;
+    }
+
+    /// Moves the write-ahead log to this disk. The server is restarted for that.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not start again.
+    pub fn move_log_to(&self, disk: &Disk) {
+        self.stop(Stop::Fast);
+        let folder = disk.folder().display();
+        let mut mv = self.place.command("/bin/sh");
+        mv.arg("-c")
+            .arg(format!("mv data/pg_wal '{folder}/wal' && ln -s '{folder}/wal' data/pg_wal"));
+        succeed(mv, "moving the write-ahead log");
+        self.start_again();
+    }
+
+    /// Whether the server runs.
+    pub fn is_running(&self) -> bool {
+        let mut status = self.place.command(self.place.programs.join("pg_ctl"));
+        status.args(["status", "-D", "data"]).stdout(Stdio::null());
+        status.status().is_ok_and(|status| status.success())
     }
 }
 
@@ -178,6 +246,25 @@ struct Place {
 }
 
 impl Place {
+    /// An empty folder, and the process that removes it in the end.
+    fn make() -> (Self, Child) {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let programs = find_programs().expect(NOT_FOUND);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = format!("sms-test-postgres-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).expect("the temporary folder can be made");
+        let user = server_user();
+        if let Some((uid, gid)) = user {
+            std::os::unix::fs::chown(&folder, Some(uid), Some(gid)).expect("root may chown");
+        }
+        let place = Self { programs, folder, user };
+        // The keeper starts before anything is written, so that nothing is left behind.
+        let keeper = place.keeper();
+        (place, keeper)
+    }
+
     fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
         command.env_clear().env("LC_ALL", "C").env("PATH", "/usr/bin:/bin");
@@ -192,6 +279,14 @@ impl Place {
         let mut initdb = self.command(self.programs.join("initdb"));
         initdb.args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-sync", "-D", "data"]);
         succeed(initdb, "initdb");
+    }
+
+    /// Copies the server on this port, as its standby.
+    fn copy(&self, port: u16) {
+        let mut copy = self.command(self.programs.join("pg_basebackup"));
+        copy.args(["-h", "127.0.0.1", "-p", &port.to_string(), "-U", "postgres", "-D", "data"]);
+        copy.args(["-X", "stream", "-c", "fast", "-R", "--no-sync"]);
+        succeed(copy, "pg_basebackup");
     }
 
     /// Starts the server. Returns whether it started.

@@ -145,7 +145,7 @@ pub async fn run(settings: &Settings) -> Result<Report, RigFailed> {
 }
 
 /// Opts one number out of every account, and gives one account credits.
-async fn change(crowd: &Crowd, round: usize, dice: &mut Dice) -> Result<(), RigFailed> {
+pub(super) async fn change(crowd: &Crowd, round: usize, dice: &mut Dice) -> Result<(), RigFailed> {
     let addr = crowd.addresses.any(dice);
     for place in 0..crowd.world.accounts.len() {
         crowd.world.opt_out(addr, place, stopper(round as u64), &crowd.records).await?;
@@ -155,7 +155,7 @@ async fn change(crowd: &Crowd, round: usize, dice: &mut Dice) -> Result<(), RigF
 }
 
 /// Waits until every server is ready, and checks the rules that hold at every moment.
-async fn look(site: &mut Site) -> Result<Vec<Violation>, RigFailed> {
+pub(super) async fn look(site: &mut Site) -> Result<Vec<Violation>, RigFailed> {
     let mut found = Vec::new();
     for replica in site.fleet.ended_by_themselves() {
         found.push(Violation::new("a server runs until it is stopped", replica));

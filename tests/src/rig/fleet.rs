@@ -94,6 +94,11 @@ impl Fleet {
         Self { plan, addresses, replicas: Vec::new(), pauses: Vec::new() }
     }
 
+    /// Servers that start from now on use this database.
+    pub(super) fn use_database(&mut self, url: String) {
+        self.plan.database = url;
+    }
+
     pub(super) fn len(&self) -> usize {
         self.replicas.len()
     }

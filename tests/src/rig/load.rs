@@ -19,6 +19,8 @@ use crate::simulation::dice::Dice;
 /// How often a send with an idempotency key is repeated until its answer is known.
 const MOST_TRIES: u32 = 40;
 const BETWEEN_TRIES: Duration = Duration::from_millis(300);
+/// Names of clients that make one send, apart from those of the others.
+const FIRST_ALONE: usize = 10_000_000;
 /// The longest time that a client waits before it hangs up, in milliseconds.
 const LONGEST_WAIT: u64 = 60;
 
@@ -77,6 +79,14 @@ impl Crowd {
             });
         }
         tasks
+    }
+
+    /// A client with this name, apart from those of the others, that makes one send.
+    pub(super) async fn send_one(&self, name: usize, addr: SocketAddr, dice: &mut Dice) -> Told {
+        let name = FIRST_ALONE + name;
+        let mut client = Client { crowd: self.clone(), dice: dice.fork(), name, sends: 0 };
+        let send = client.draw_send();
+        client.ask(addr, &send).await
     }
 
     /// Clients, numbered from `first`, each of which hangs up on one request.

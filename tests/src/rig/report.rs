@@ -28,6 +28,8 @@ impl fmt::Display for Violation {
 pub struct Report {
     /// Figures with their names, in display order.
     pub figures: Vec<(&'static str, String)>,
+    /// The lines of a table, for scenarios with several rounds.
+    pub rows: Vec<String>,
     /// The violations found.
     pub violations: Vec<Violation>,
     /// How long it took.
@@ -38,6 +40,10 @@ impl Report {
     pub(super) fn figure(&mut self, name: &'static str, value: impl fmt::Display) {
         self.figures.push((name, value.to_string()));
     }
+
+    pub(super) fn row(&mut self, row: String) {
+        self.rows.push(row);
+    }
 }
 
 /// How many violations of one rule are shown. Where there is one there are often thousands.
@@ -45,6 +51,9 @@ const MOST_TOLD: usize = 5;
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for row in &self.rows {
+            writeln!(f, "{row}")?;
+        }
         for (name, value) in &self.figures {
             writeln!(f, "{name:<28} {value}")?;
         }

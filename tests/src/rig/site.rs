@@ -12,6 +12,8 @@ use super::fleet::{Fleet, Network, Plan, now};
 use super::report::Violation;
 
 const DATABASE: &str = "sms_rig";
+/// How long a new standby may take.
+const SYNCHRONOUS: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The environment of a scenario.
@@ -36,10 +38,32 @@ impl Site {
         let database = postgres.url(DATABASE);
         let plan = Plan { folder: folder.clone(), database, lease, network };
         let mut site = Self { postgres, fleet: Fleet::new(plan), folder };
-        for _ in 0..replicas {
-            site.fleet.add().await?;
-        }
+        site.add(replicas).await?;
         Ok(site)
+    }
+
+    /// Starts a durable database with a synchronous standby, and servers that know both.
+    pub(super) async fn prepare_pair(
+        replicas: usize,
+        lease: Duration,
+        network: Network,
+    ) -> Result<(Self, Pair), RigFailed> {
+        let mut site = Self::prepare(0, lease, network).await?;
+        let pair = Pair { standby: Some(site.postgres.standby()), gone: None };
+        pair.wait(&site).await?;
+        let ports = [site.postgres.port(), pair.standby.as_ref().map_or(0, Server::port)];
+        let hosts = ports.map(|port| format!("127.0.0.1:{port}")).join(",");
+        let parameters = "target_session_attrs=read-write";
+        site.fleet.use_database(format!("postgres://postgres@{hosts}/{DATABASE}?{parameters}"));
+        site.add(replicas).await?;
+        Ok((site, pair))
+    }
+
+    async fn add(&mut self, replicas: usize) -> Result<(), RigFailed> {
+        for _ in 0..replicas {
+            self.fleet.add().await?;
+        }
+        Ok(())
     }
 
     /// Opens a connection for the rig.
@@ -64,6 +88,46 @@ impl Site {
     /// Removes the folder. After a violation it is kept instead.
     pub(super) fn clear(&self) -> Result<(), RigFailed> {
         Ok(std::fs::remove_dir_all(&self.folder)?)
+    }
+}
+
+/// The other server of a pair, whose primary is the site's.
+#[derive(Debug)]
+pub(super) struct Pair {
+    standby: Option<Server>,
+    /// The port of the primary before, which the next standby takes.
+    gone: Option<u16>,
+}
+
+impl Pair {
+    /// Promotes the standby. The primary must be gone, and its folder is removed.
+    pub(super) fn promote(&mut self, site: &mut Site) {
+        if let Some(standby) = self.standby.take() {
+            standby.promote();
+            self.gone = Some(site.postgres.port());
+            site.postgres = standby;
+        }
+    }
+
+    /// Makes a new standby of the present primary.
+    pub(super) async fn restore(&mut self, site: &Site) -> Result<(), RigFailed> {
+        if let Some(port) = self.gone.take() {
+            self.standby = Some(site.postgres.standby_at(port));
+        }
+        self.wait(site).await
+    }
+
+    /// From then on every commit waits for the standby.
+    async fn wait(&self, site: &Site) -> Result<(), RigFailed> {
+        site.postgres.set("synchronous_standby_names", "*").await;
+        let mut db = site.connect().await?;
+        let is_synchronous = comes_true(SYNCHRONOUS, async || {
+            let states = sqlx::query_scalar::<_, bool>(
+                "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')",
+            );
+            Ok(states.fetch_one(&mut db).await?)
+        });
+        if is_synchronous.await? { Ok(()) } else { Err(RigFailed::Late("the standby")) }
     }
 }
 
