@@ -116,6 +116,15 @@ pub enum Error {
     /// The balance would leave the range that an account can hold. Carries the reason.
     #[error("{0}")]
     BalanceOutOfRange(String),
+    /// Too many sends and quotes of this account to many recipients wait for each other.
+    #[error(
+        "too many sends and quotes of this account to many recipients are waiting; retry later, \
+         one after another"
+    )]
+    TooManyPlans,
+    /// Too many sends and quotes of all accounts to many recipients wait for each other.
+    #[error("too many sends and quotes to many recipients are waiting; retry later")]
+    TooManyPlansInAll,
     /// Concurrent requests changed the account in every attempt; a retry may succeed.
     #[error("the account is being changed by other requests; retry")]
     Busy,
@@ -152,10 +161,12 @@ impl Error {
             Self::SenderExists => "sender_exists",
             Self::SenderNotApproved => "sender_not_approved",
             Self::TestLimitExceeded => "test_limit_exceeded",
-            Self::TestMessagesUsedUp { .. } => "rate_limited",
+            Self::TestMessagesUsedUp { .. } | Self::TooManyPlans => "rate_limited",
             Self::NoNumber => "no_number",
             Self::BalanceOutOfRange(_) => "balance_out_of_range",
-            Self::Busy | Self::Store(StoreError::Unavailable { .. }) => "unavailable",
+            Self::TooManyPlansInAll | Self::Busy | Self::Store(StoreError::Unavailable { .. }) => {
+                "unavailable"
+            }
             Self::Store(StoreError::Internal { .. }) => "internal_error",
         }
     }
@@ -365,6 +376,8 @@ mod tests {
             (Error::TestMessagesUsedUp { retry_after }, "rate_limited", null(), true),
             (Error::NoNumber, "no_number", null(), false),
             (Error::BalanceOutOfRange(String::new()), "balance_out_of_range", null(), false),
+            (Error::TooManyPlans, "rate_limited", null(), true),
+            (Error::TooManyPlansInAll, "unavailable", null(), true),
             (Error::Busy, "unavailable", null(), true),
             (store(StoreError::Unavailable { doing, source: None }), "unavailable", null(), true),
             (store(StoreError::Internal { doing, source: None }), "internal_error", null(), false),

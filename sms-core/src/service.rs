@@ -52,6 +52,7 @@ pub mod account;
 mod addressees;
 pub mod authenticate;
 pub mod campaign;
+pub mod compute;
 pub mod contact;
 pub mod conversation;
 pub mod inbound;
@@ -62,16 +63,20 @@ pub mod no_webhooks;
 pub mod number;
 pub mod operator;
 pub mod opt_out;
+mod planning;
 pub mod sandbox;
 pub mod sender_name;
+pub mod sending;
 pub mod statistics;
 pub mod template;
+mod turns;
 mod wake;
 pub mod webhook;
 pub mod work;
 
 pub use account::AccountHandle;
 pub use authenticate::Caller;
+pub use compute::Compute;
 pub use operator::Operator;
 pub use wake::{Wake, WakeOthers, Work};
 
@@ -88,6 +93,8 @@ struct Inner {
     ids: IdSource,
     routes: Vec<Arc<dyn Route>>,
     webhooks: Arc<dyn WebhookSender>,
+    compute: Arc<dyn Compute>,
+    turns: turns::Turns,
     signals: wake::Signals,
     link_base: LinkBase,
     /// Locked while messages are claimed.
@@ -123,6 +130,7 @@ impl Sms {
             random: Arc::new(SystemRandom),
             routes: Vec::new(),
             webhooks: Arc::new(no_webhooks::NoWebhooks),
+            compute: Arc::new(compute::InPlace),
             others: Arc::new(wake::NoOthers),
             link_base: LinkBase::default(),
             validity: VALIDITY,
@@ -173,6 +181,7 @@ pub struct SmsBuilder {
     random: Arc<dyn Random>,
     routes: Vec<Arc<dyn Route>>,
     webhooks: Arc<dyn WebhookSender>,
+    compute: Arc<dyn Compute>,
     others: Arc<dyn WakeOthers>,
     link_base: LinkBase,
     validity: Duration,
@@ -204,6 +213,13 @@ impl SmsBuilder {
     /// Calls webhook endpoints through this sender. Without one, endpoints cannot be saved.
     pub fn webhooks(mut self, sender: Arc<dyn WebhookSender>) -> Self {
         self.webhooks = sender;
+        self
+    }
+
+    /// Runs long computations, such as the plan of a send to a long list, in this place. Without
+    /// one, they run where they are asked for and let other tasks run in between.
+    pub fn compute(mut self, compute: Arc<dyn Compute>) -> Self {
+        self.compute = compute;
         self
     }
 
@@ -257,6 +273,7 @@ impl SmsBuilder {
             random,
             mut routes,
             webhooks,
+            compute,
             others,
             link_base,
             validity,
@@ -277,6 +294,8 @@ impl SmsBuilder {
             ids: IdSource::default(),
             routes,
             webhooks,
+            turns: turns::Turns::new(compute.at_once()),
+            compute,
             signals: wake::Signals::new(others),
             link_base,
             claiming: Mutex::default(),

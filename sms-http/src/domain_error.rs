@@ -11,6 +11,9 @@ use crate::web::field_error;
 /// The `Retry-After` of a 503 when the store is unavailable.
 const RETRY_AFTER_SECONDS: u64 = 5;
 
+/// The `Retry-After` when too many large sends and quotes wait.
+const PLANS_AFTER_SECONDS: u64 = 5;
+
 impl From<Error> for ApiError {
     fn from(error: Error) -> Self {
         let status = match &error {
@@ -18,6 +21,12 @@ impl From<Error> for ApiError {
             Error::TestMessagesUsedUp { retry_after } => {
                 let whole_seconds = retry_after.as_millis().div_ceil(1_000);
                 return Self::rate_limited(u64::try_from(whole_seconds).unwrap_or(u64::MAX));
+            }
+            Error::TooManyPlans => {
+                return Self::rate_limited(PLANS_AFTER_SECONDS).with_message(error.to_string());
+            }
+            Error::TooManyPlansInAll => {
+                return Self::unavailable(PLANS_AFTER_SECONDS).with_message(error.to_string());
             }
             Error::Busy => return Self::unavailable(1),
             Error::Store(store) => return of_store(store),
@@ -136,6 +145,9 @@ mod tests {
             answers(Error::TestMessagesUsedUp { retry_after: Duration::from_millis(millis) })
         };
         assert_eq!(used_up(1_001), (429, "rate_limited", Some("2".to_owned())));
+        let later = || Some("5".to_owned());
+        assert_eq!(answers(Error::TooManyPlans), (429, "rate_limited", later()));
+        assert_eq!(answers(Error::TooManyPlansInAll), (503, "unavailable", later()));
         assert_eq!(answers(Error::Busy), (503, "unavailable", Some("1".to_owned())));
         let gone = StoreError::Unavailable { doing: "asking", source: None };
         assert_eq!(answers(gone.into()), (503, "unavailable", Some("5".to_owned())));

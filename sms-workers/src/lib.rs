@@ -50,6 +50,11 @@
 //! one when it is started again, take up what it held when the lease runs out. A message may then
 //! be sent twice.
 //!
+//! # Long computations
+//!
+//! [`Threads`] plans sends and quotes to long lists on threads of their own, so that they hold up
+//! neither the loops nor anything else on the runtime. Give it to `Sms::builder` with `compute`.
+//!
 //! # Metrics
 //!
 //! The loops count what they do through the `metrics` facade; without a recorder that costs
@@ -72,6 +77,7 @@ mod rents;
 mod route_gauges;
 mod routes;
 mod stopping;
+mod threads;
 mod upkeep;
 mod webhooks;
 mod worker;
@@ -79,4 +85,5 @@ mod workers;
 
 pub use options::WorkerOptions;
 pub use pause::{PauseSwitch, Paused};
+pub use threads::Threads;
 pub use workers::{Loop, StopFailed, WorkerPanicked, Workers};

@@ -59,7 +59,6 @@ impl Rig {
             from: our_number(),
             sender: None,
             route: &route,
-            opted_out: &BTreeSet::new(),
             custom_names: &BTreeSet::new(),
             shortening: Shortening {
                 base: &LinkBase::default(),

@@ -84,7 +84,6 @@ impl Rig {
             from,
             sender: sender.as_ref(),
             route: &route,
-            opted_out: &BTreeSet::new(),
             custom_names: &BTreeSet::new(),
             shortening: Shortening {
                 base: &LinkBase::default(),
@@ -93,7 +92,7 @@ impl Rig {
             validity: VALIDITY,
             at: self.now(),
         };
-        plan(request, &Recipients::of(request), facts, &mut self.ids())
+        plan(request, Recipients::of(request), facts, &mut self.ids())
     }
 
     /// Commits one plan.

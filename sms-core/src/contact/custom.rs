@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
 use crate::error::FieldError;
-use crate::text::{is_blank, is_custom_name};
+use crate::text::{LONGEST_CUSTOM, is_blank, is_custom_name};
 
 /// The maximum length of a text value, in characters.
-pub const MAX_VALUE: usize = 500;
+pub const MAX_VALUE: usize = LONGEST_CUSTOM;
 /// The maximum number of custom fields of a contact.
 pub const MAX_FIELDS: usize = 50;
 /// The maximum number of different names that the contacts of one account use.

@@ -145,7 +145,8 @@ fn answer(
     let replied = after_another(&facts.replied, occasion.at)?;
     let request = SendRequest::new(words);
     let mut recipients = Recipients::default();
-    recipients.add(contact);
+    // Whether the sender has opted out is known from the moment of the message.
+    recipients.add(Contact { opted_out: false, ..contact });
     let test_route = RouteName::test();
     let route = match occasion.mode {
         Mode::Test => &test_route,
@@ -160,14 +161,13 @@ fn answer(
         from: occasion.to,
         sender: None,
         route,
-        opted_out: &BTreeSet::new(),
         custom_names: &facts.custom_names,
         // Links in a reply are not shortened.
         shortening: Shortening { base: &LinkBase::default(), codes: Codes::Placeholder },
         validity: occasion.validity,
         at: occasion.at,
     };
-    let send = plan(&request, &recipients, plan_facts, ids);
+    let send = plan(&request, recipients, plan_facts, ids);
     // No message: with its fields filled, the reply is too long or blank.
     (!send.messages.is_empty()).then_some(Reply { send, replied })
 }

@@ -30,8 +30,6 @@ pub struct PlanFacts<'a> {
     pub sender: Option<&'a SenderValue>,
     /// The route that carries the messages.
     pub route: &'a RouteName,
-    /// The recipients that have opted out.
-    pub opted_out: &'a BTreeSet<E164>,
     /// The custom fields in the body that contacts of the account use. Any other word in braces
     /// stays as typed.
     pub custom_names: &'a BTreeSet<String>,

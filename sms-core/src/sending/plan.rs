@@ -1,12 +1,17 @@
-//! Everything that an accepted send writes, computed without a lock.
+//! Everything that an accepted send writes, computed without a lock and in portions.
 //!
-//! Quotes and sends both go through this function, so a quote cannot differ from the charge.
-//! [`super::writer`] writes the messages themselves, for campaigns too.
+//! Quotes and sends both go through one [`Planner`], so a quote cannot differ from the charge. Its
+//! caller adds recipients page by page and calls [`Planner::next_portion`] until the page is done.
+//! Each call does a bounded amount of work, so the caller can let other work run in between, or
+//! make the calls on a thread of their own. [`super::writer`] writes the messages themselves, for
+//! campaigns too.
+
+use std::collections::VecDeque;
 
 use super::idempotency::{Fingerprint, IdempotencyClaim};
 use super::recipients::{Candidate, Recipients, Rejection, RejectionReason};
 use super::request::SendRequest;
-use super::writer::{MessageWriter, NewMessages, Origin, Timing};
+use super::writer::{EACH, MessageWriter, NewMessages, Origin, Timing};
 use crate::account::Mode;
 use crate::credits::Credits;
 use crate::ids::{AccountId, BatchId, Ids, LedgerEntryId};
@@ -63,69 +68,184 @@ pub fn new_messages<'a>(plans: impl IntoIterator<Item = &'a SendPlan>) -> NewMes
     new
 }
 
-/// Plans a send to the recipients of a request that passed its checks.
-pub fn plan(
-    request: &SendRequest,
-    recipients: &Recipients,
-    facts: PlanFacts<'_>,
-    ids: &mut Ids,
-) -> SendPlan {
-    let batch = ids.next();
-    let scheduled_at = request.scheduled_at(facts.at);
-    let origin = Origin {
-        batch,
-        campaign: None,
-        client_ref: request.client_ref.as_deref(),
-        append_opt_out: request.append_opt_out,
-        track_links: request.track_links,
-        scheduled_at,
-    };
-    let mut writer = MessageWriter::new(origin, &facts);
-    let (mut messages, mut links) = (Vec::new(), Vec::new());
-    let (mut rejected, mut price) = (Vec::new(), Credits::ZERO);
-    for candidate in &recipients.candidates {
-        let number = match candidate {
-            Candidate::Rejected(rejection) => {
-                rejected.push(rejection.clone());
-                continue;
-            }
-            Candidate::Number(number) => *number,
+/// The most recipients of a portion.
+const MOST_RECIPIENTS: usize = 256;
+
+/// About how many characters are rendered in a portion: less than a millisecond's work.
+const PORTION: usize = 64_000;
+
+/// Whether there is more to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// There is: call again.
+    More,
+    /// There is not.
+    Done,
+}
+
+/// What recipients receive.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Planned {
+    /// The messages, in the order of the recipients.
+    pub messages: Vec<Message>,
+    /// The tracked links in them.
+    pub links: Vec<Link>,
+    /// The recipients that receive no message, each with the reason.
+    pub rejected: Vec<Rejection>,
+}
+
+/// Plans a send in portions.
+#[derive(Debug)]
+pub struct Planner {
+    account: AccountId,
+    mode: Mode,
+    batch: BatchId,
+    idempotency: Option<IdempotencyClaim>,
+    timing: Timing,
+    writer: MessageWriter,
+    ids: Ids,
+    waiting: VecDeque<Candidate>,
+    planned: Planned,
+    price: Credits,
+}
+
+impl Planner {
+    /// A planner for a request that passed its checks, without recipients yet.
+    pub fn new(request: &SendRequest, facts: &PlanFacts<'_>, mut ids: Ids) -> Self {
+        let batch = ids.next();
+        let scheduled_at = request.scheduled_at(facts.at);
+        let origin = Origin {
+            batch,
+            campaign: None,
+            client_ref: request.client_ref.as_deref(),
+            append_opt_out: request.append_opt_out,
+            track_links: request.track_links,
+            scheduled_at,
         };
-        let text = if facts.opted_out.contains(&number) {
+        let key = request.idempotency_key.clone();
+        let fingerprint = |key| {
+            let fingerprint = Fingerprint::of(request, facts.mode);
+            IdempotencyClaim { key, fingerprint }
+        };
+        Self {
+            account: facts.account,
+            mode: facts.mode,
+            batch,
+            idempotency: key.map(fingerprint),
+            timing: Timing::of(facts, scheduled_at),
+            writer: MessageWriter::new(origin, facts),
+            ids,
+            waiting: VecDeque::new(),
+            planned: Planned::default(),
+            price: Credits::ZERO,
+        }
+    }
+
+    /// Adds the next page of recipients.
+    pub fn add(&mut self, page: Vec<Candidate>) {
+        if self.waiting.is_empty() {
+            self.waiting = page.into();
+        } else {
+            self.waiting.extend(page);
+        }
+    }
+
+    /// Plans the messages of the next recipients: a bounded amount of work.
+    pub fn next_portion(&mut self) -> Progress {
+        let portion = PORTION / (EACH + self.writer.most_characters());
+        for _ in 0..portion.clamp(1, MOST_RECIPIENTS) {
+            match self.waiting.pop_front() {
+                Some(candidate) => self.plan(candidate),
+                None => return Progress::Done,
+            }
+        }
+        if self.waiting.is_empty() { Progress::Done } else { Progress::More }
+    }
+
+    fn plan(&mut self, candidate: Candidate) {
+        let (number, contact) = match candidate {
+            Candidate::Rejected(rejection) => return self.planned.rejected.push(rejection),
+            Candidate::Number(number) => (number, None),
+            Candidate::Contact(contact) => (contact.phone, Some(contact)),
+        };
+        let written = if contact.as_ref().is_some_and(|contact| contact.opted_out) {
             Err(RejectionReason::OptedOut)
         } else {
-            writer.write(number, recipients.contact(number), ids, &mut links)
+            let contact = contact.as_deref();
+            self.writer.write(number, contact, &mut self.ids, &mut self.planned.links)
         };
-        match text {
+        match written {
             Ok(message) => {
                 // At most 1,000 numbers, the contacts of one request and the largest list, with 11
                 // segments each: far below the maximum of credits.
                 let more = Credits::for_segments(message.segments);
-                price = price.checked_add(more).unwrap_or(Credits::MAX);
-                messages.push(message);
+                self.price = self.price.checked_add(more).unwrap_or(Credits::MAX);
+                self.planned.messages.push(message);
             }
-            Err(reason) => rejected.push(Rejection::of(number, reason)),
+            Err(reason) => self.planned.rejected.push(Rejection::of(number, reason)),
         }
     }
-    let Timing { at, claimable_at, expires_at } = Timing::of(&facts, scheduled_at);
-    SendPlan {
-        account: facts.account,
-        mode: facts.mode,
-        batch,
-        idempotency: request
-            .idempotency_key
-            .clone()
-            .map(|key| IdempotencyClaim { key, fingerprint: Fingerprint::of(request, facts.mode) }),
-        messages,
-        links,
-        rejected,
-        price,
-        charge: if facts.mode.is_test() { Credits::ZERO } else { price },
-        entry_id: ids.next(),
-        claimable_at,
-        expires_at,
-        at,
+
+    /// Takes what was planned since the last call, for a caller that keeps no messages.
+    pub fn take_planned(&mut self) -> Planned {
+        std::mem::take(&mut self.planned)
     }
+
+    /// What was planned and not taken.
+    pub fn planned(&self) -> &Planned {
+        &self.planned
+    }
+
+    /// The price of all messages so far, for a live send.
+    pub fn price(&self) -> Credits {
+        self.price
+    }
+
+    /// About how much memory all messages so far take in a send, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.writer.bytes()
+    }
+
+    /// The plan of a send of everything that was planned and not taken.
+    pub fn finish(self) -> SendPlan {
+        self.finish_with_ids().0
+    }
+
+    fn finish_with_ids(mut self) -> (SendPlan, Ids) {
+        let Planned { messages, links, rejected } = self.planned;
+        let Timing { at, claimable_at, expires_at } = self.timing;
+        let plan = SendPlan {
+            account: self.account,
+            mode: self.mode,
+            batch: self.batch,
+            idempotency: self.idempotency,
+            messages,
+            links,
+            rejected,
+            price: self.price,
+            charge: if self.mode.is_test() { Credits::ZERO } else { self.price },
+            entry_id: self.ids.next(),
+            claimable_at,
+            expires_at,
+            at,
+        };
+        (plan, self.ids)
+    }
+}
+
+/// Plans a send to the recipients of a request that passed its checks, all at once.
+pub fn plan(
+    request: &SendRequest,
+    mut recipients: Recipients,
+    facts: PlanFacts<'_>,
+    ids: &mut Ids,
+) -> SendPlan {
+    let mut planner = Planner::new(request, &facts, ids.clone());
+    planner.add(recipients.take_page());
+    while planner.next_portion() == Progress::More {}
+    let (plan, rest) = planner.finish_with_ids();
+    *ids = rest;
+    plan
 }
 
 #[cfg(test)]

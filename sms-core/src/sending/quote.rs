@@ -1,8 +1,9 @@
 //! What a send would do and cost: the same plan, shown instead of committed.
 
-use super::plan::SendPlan;
+use super::plan::Planned;
 use super::recipients::Rejection;
 use crate::credits::Credits;
+use crate::message::Body;
 use crate::text::Encoding;
 
 /// What a send would do and cost.
@@ -36,21 +37,40 @@ impl std::fmt::Debug for Quote {
     }
 }
 
-impl Quote {
-    /// Shows a plan that was not committed. `as_typed` is the encoding of the body before merging,
-    /// for a quote without a message.
-    pub fn of(plan: SendPlan, balance: Credits, as_typed: Encoding) -> Self {
-        let any_ucs2 = plan.messages.iter().any(|text| text.encoding == Encoding::Ucs2);
-        Self {
-            recipients: plan.messages.len(),
-            rejected: plan.rejected,
-            credits: plan.price,
-            encoding: match (plan.messages.is_empty(), any_ucs2) {
-                (true, _) => as_typed,
-                (false, true) => Encoding::Ucs2,
-                (false, false) => Encoding::Gsm7,
+/// What a quote shows of the messages planned so far. It keeps none of them.
+#[derive(Debug, Default)]
+pub struct QuoteTally {
+    recipients: usize,
+    rejected: Vec<Rejection>,
+    any_ucs2: bool,
+    preview: Option<Body>,
+}
+
+impl QuoteTally {
+    /// Counts messages and drops them.
+    pub fn add(&mut self, planned: Planned) {
+        let Planned { messages, links: _, rejected } = planned;
+        self.recipients += messages.len();
+        self.any_ucs2 |= messages.iter().any(|message| message.encoding == Encoding::Ucs2);
+        self.rejected.extend(rejected);
+        if self.preview.is_none() {
+            self.preview = messages.into_iter().next().map(|message| message.body);
+        }
+    }
+
+    /// The quote, once everything is planned. `as_typed` is the encoding of the body before
+    /// merging, for a quote without a message.
+    pub fn finish(self, credits: Credits, balance: Credits, as_typed: Encoding) -> Quote {
+        Quote {
+            recipients: self.recipients,
+            rejected: self.rejected,
+            credits,
+            encoding: match (self.recipients, self.any_ucs2) {
+                (0, _) => as_typed,
+                (_, true) => Encoding::Ucs2,
+                (_, false) => Encoding::Gsm7,
             },
-            preview: plan.messages.first().map(|text| text.body.as_str().to_owned()),
+            preview: self.preview.map(|body| body.as_str().to_owned()),
             balance,
         }
     }
@@ -59,33 +79,22 @@ impl Quote {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::account::Mode;
-    use crate::ids::{BatchId, LedgerEntryId};
-    use crate::message::{Body, Message, MessageStatus};
+    use crate::message::{Message, MessageStatus};
     use crate::phone::E164;
-    use crate::samples::{account_id, credits, message, now, person};
+    use crate::samples::{credits, message, person};
     use crate::sending::RejectionReason;
 
     fn text(body: &str, encoding: Encoding) -> Message {
         Message { body: Body::new(body), encoding, ..message(MessageStatus::Queued) }
     }
 
-    fn plan(messages: Vec<Message>) -> SendPlan {
-        SendPlan {
-            account: account_id(),
-            mode: Mode::Test,
-            batch: BatchId::from_u128(1),
-            idempotency: None,
-            messages,
-            links: Vec::new(),
-            rejected: vec![rejection(person())],
-            price: credits(5),
-            charge: Credits::ZERO,
-            entry_id: LedgerEntryId::from_u128(1),
-            claimable_at: now(),
-            expires_at: now(),
-            at: now(),
+    fn quoted(messages: Vec<Message>, as_typed: Encoding) -> Quote {
+        let mut tally = QuoteTally::default();
+        for message in messages {
+            tally.add(Planned { messages: vec![message], ..Planned::default() });
         }
+        tally.add(Planned { rejected: vec![rejection(person())], ..Planned::default() });
+        tally.finish(credits(5), credits(3), as_typed)
     }
 
     fn rejection(number: E164) -> Rejection {
@@ -103,7 +112,7 @@ mod tests {
             preview: Some("first".to_owned()),
             balance: credits(3),
         };
-        assert_eq!(Quote::of(plan(messages), credits(3), Encoding::Ucs2), expected);
+        assert_eq!(quoted(messages, Encoding::Ucs2), expected);
     }
 
     #[test]
@@ -116,14 +125,14 @@ mod tests {
             (vec![Gsm7, Ucs2, Gsm7], Ucs2),
         ] {
             let messages = encodings.iter().map(|encoding| text("x", *encoding)).collect();
-            let quote = Quote::of(plan(messages), Credits::ZERO, Gsm7);
+            let quote = quoted(messages, Gsm7);
             assert_eq!(quote.encoding, expected, "{encodings:?}");
         }
     }
 
     #[test]
     fn a_quote_without_recipients_has_no_preview_and_the_encoding_of_the_typed_body() {
-        let quote = Quote::of(plan(Vec::new()), Credits::ZERO, Encoding::Ucs2);
+        let quote = quoted(Vec::new(), Encoding::Ucs2);
         assert_eq!((quote.recipients, quote.preview), (0, None));
         assert_eq!(quote.encoding, Encoding::Ucs2);
     }

@@ -115,68 +115,109 @@ impl Rejection {
 pub enum Candidate {
     /// A valid number, at its first occurrence in the request.
     Number(E164),
+    /// The same, of a saved contact.
+    Contact(Box<Contact>),
     /// A recipient that receives no message.
     Rejected(Rejection),
 }
 
-/// The union of a request's recipients.
+impl Candidate {
+    /// The number that may receive a message; `None` for a rejected recipient.
+    pub fn number(&self) -> Option<E164> {
+        match self {
+            Self::Number(number) => Some(*number),
+            Self::Contact(contact) => Some(contact.phone),
+            Self::Rejected(_) => None,
+        }
+    }
+}
+
+/// The union of a request's recipients. A long one is planned page by page:
+/// [`Recipients::take_page`] takes the entries that were added since the last page.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Recipients {
-    /// Its entries, in the order of the request.
-    pub candidates: Vec<Candidate>,
-    /// The contacts among the numbers.
-    contacts: BTreeMap<E164, Contact>,
+    /// The entries of this page, in the order of the request.
+    page: Vec<Candidate>,
+    /// Where the numbers are on the page.
+    places: BTreeMap<E164, usize>,
+    /// The numbers of all pages.
     seen: BTreeSet<E164>,
+    distinct: usize,
 }
 
 impl Recipients {
     /// Parses the numbers that a request names.
     pub fn of(request: &SendRequest) -> Self {
-        let mut seen = BTreeSet::new();
-        let candidates = request.numbers().map(|text| candidate(text, &mut seen)).collect();
-        Self { candidates, contacts: BTreeMap::new(), seen }
+        let mut recipients = Self::default();
+        for text in request.numbers() {
+            let candidate = candidate(text, &mut recipients.seen);
+            recipients.push(candidate);
+        }
+        recipients
     }
 
-    /// Records that this contact has a number of the request.
+    /// Records that this contact has a number of this page.
     pub fn know(&mut self, contact: Contact) {
-        self.contacts.insert(contact.phone, contact);
+        let place = self.places.get(&contact.phone).copied();
+        if let Some(entry) = place.and_then(|place| self.page.get_mut(place))
+            && let Candidate::Number(_) = entry
+        {
+            *entry = Candidate::Contact(Box::new(contact));
+        }
     }
 
     /// Adds a contact, as a duplicate if its number occurs earlier.
     pub fn add(&mut self, contact: Contact) {
         let number = contact.phone;
-        let candidate = if self.seen.insert(number) {
-            Candidate::Number(number)
+        if self.seen.insert(number) {
+            self.push(Candidate::Contact(Box::new(contact)));
         } else {
-            Candidate::Rejected(Rejection::of(number, RejectionReason::Duplicate))
-        };
-        self.candidates.push(candidate);
-        self.know(contact);
+            self.know(contact);
+            let rejection = Rejection::of(number, RejectionReason::Duplicate);
+            self.push(Candidate::Rejected(rejection));
+        }
     }
 
-    /// The contact with this number, if it is known.
-    pub fn contact(&self, number: E164) -> Option<&Contact> {
-        self.contacts.get(&number)
+    /// Rejects those numbers of this page that have opted out.
+    pub fn reject_opted_out(&mut self, opted_out: &BTreeSet<E164>) {
+        for number in opted_out {
+            let place = self.places.remove(number);
+            if let Some(entry) = place.and_then(|place| self.page.get_mut(place)) {
+                let rejection = Rejection::of(*number, RejectionReason::OptedOut);
+                *entry = Candidate::Rejected(rejection);
+            }
+        }
     }
 
-    /// The valid numbers, in order, each once.
+    /// The valid numbers of this page, in order, each once.
     pub fn numbers(&self) -> impl Iterator<Item = E164> {
-        self.candidates.iter().filter_map(|candidate| match candidate {
-            Candidate::Number(number) => Some(*number),
-            Candidate::Rejected(_) => None,
-        })
+        self.page.iter().filter_map(Candidate::number)
     }
 
-    /// How many different numbers were asked for, including rejected ones.
+    /// How many different numbers were asked for on all pages, including rejected ones.
     pub fn distinct(&self) -> usize {
-        let is_number = |candidate: &&Candidate| match candidate {
-            Candidate::Number(_) => true,
-            Candidate::Rejected(rejection) => !matches!(
-                rejection.reason,
-                RejectionReason::Duplicate | RejectionReason::InvalidNumber
-            ),
+        self.distinct
+    }
+
+    /// Takes this page and begins the next one.
+    pub fn take_page(&mut self) -> Vec<Candidate> {
+        self.places.clear();
+        std::mem::take(&mut self.page)
+    }
+
+    fn push(&mut self, candidate: Candidate) {
+        let reason = match &candidate {
+            Candidate::Rejected(rejection) => Some(rejection.reason),
+            Candidate::Number(_) | Candidate::Contact(_) => None,
         };
-        self.candidates.iter().filter(is_number).count()
+        let repeats = [RejectionReason::Duplicate, RejectionReason::InvalidNumber];
+        if reason.is_none_or(|reason| !repeats.contains(&reason)) {
+            self.distinct += 1;
+        }
+        if let Some(number) = candidate.number() {
+            self.places.insert(number, self.page.len());
+        }
+        self.page.push(candidate);
     }
 }
 
@@ -213,10 +254,11 @@ mod tests {
              +33 6 12 34 56 78, 0770090012, 0770090012");
         let recipients = Recipients::of(&request);
         let shown: Vec<(String, String)> = recipients
-            .candidates
+            .page
             .iter()
             .map(|candidate| match candidate {
                 Candidate::Number(number) => (number.to_string(), "ok".to_owned()),
+                Candidate::Contact(_) => panic!("no contact is known"),
                 Candidate::Rejected(rejection) => {
                     (rejection.to.clone(), rejection.reason.to_string())
                 }
@@ -248,7 +290,7 @@ mod tests {
         ] {
             let recipients = Recipients::of(&SendRequest::new("x").to(given));
             let expected = Rejection { to: shown, reason: RejectionReason::InvalidNumber };
-            assert_eq!(recipients.candidates, [Candidate::Rejected(expected)]);
+            assert_eq!(recipients.page, [Candidate::Rejected(expected)]);
         }
     }
 
@@ -287,13 +329,40 @@ mod tests {
         }
         let duplicate =
             |n| Candidate::Rejected(Rejection::of(mobile(n), RejectionReason::Duplicate));
-        let number = |n| Candidate::Number(mobile(n));
-        let entries = &recipients.candidates;
-        assert_eq!(entries[0], number(3));
-        assert_eq!(entries[2..], [number(5), duplicate(3), number(4), duplicate(5)]);
+        let known = |n| Candidate::Contact(Box::new(numbered(n)));
         assert_eq!(recipients.distinct(), 3);
-        assert_eq!(recipients.contact(mobile(3)), Some(&numbered(3)), "also a number of `to`");
-        assert_eq!(recipients.contact(mobile(6)), None);
+        let entries = recipients.take_page();
+        assert_eq!(entries[0], known(3), "also a number of `to`");
+        assert_eq!(entries[2..], [known(5), duplicate(3), known(4), duplicate(5)]);
+    }
+
+    #[test]
+    fn a_number_of_an_earlier_page_is_a_duplicate_on_the_next() {
+        use crate::samples::{contact, mobile};
+
+        let numbered = |n| Contact { phone: mobile(n), ..contact() };
+        let mut recipients = Recipients::of(&SendRequest::new("x").to("07700 900003"));
+        recipients.add(numbered(4));
+        assert_eq!(recipients.take_page().len(), 2);
+        recipients.add(numbered(3));
+        recipients.add(numbered(5));
+        let duplicate = Rejection::of(mobile(3), RejectionReason::Duplicate);
+        let known = Candidate::Contact(Box::new(numbered(5)));
+        assert_eq!(recipients.take_page(), [Candidate::Rejected(duplicate), known]);
+        assert_eq!(recipients.distinct(), 3);
+    }
+
+    #[test]
+    fn numbers_that_opted_out_are_rejected_where_they_stand() {
+        use crate::samples::mobile;
+
+        let mut recipients =
+            Recipients::of(&SendRequest::new("x").to("07700 900003, 07700 900004"));
+        recipients.reject_opted_out(&BTreeSet::from([mobile(3), mobile(9)]));
+        let rejection = Rejection::of(mobile(3), RejectionReason::OptedOut);
+        assert_eq!(recipients.distinct(), 2);
+        let expected = [Candidate::Rejected(rejection), Candidate::Number(mobile(4))];
+        assert_eq!(recipients.take_page(), expected);
     }
 
     #[test]
@@ -301,6 +370,6 @@ mod tests {
         let request = SendRequest::new("x").to("07700 900123, 447700900123").to("(07700) 900123");
         let recipients = Recipients::of(&request);
         assert_eq!(recipients.numbers().count(), 1);
-        assert_eq!((recipients.candidates.len(), recipients.distinct()), (3, 1));
+        assert_eq!((recipients.page.len(), recipients.distinct()), (3, 1));
     }
 }

@@ -4,6 +4,7 @@
 //! where the contacts of a list are read page by page.
 
 use std::borrow::Cow;
+use std::mem::size_of;
 use std::sync::Arc;
 
 use super::facts::{Codes, PlanFacts};
@@ -118,6 +119,9 @@ impl<'a> NewMessages<'a> {
     }
 }
 
+/// The work for a recipient besides rendering, in characters rendered.
+pub(crate) const EACH: usize = 100;
+
 /// Writes one message after another.
 #[derive(Debug, Clone)]
 pub struct MessageWriter {
@@ -138,6 +142,7 @@ pub struct MessageWriter {
     random: Option<Arc<dyn Random>>,
     /// The text that every recipient gets, if no recipient has a field to fill.
     same_for_all: Option<Result<Text, RejectionReason>>,
+    bytes: usize,
 }
 
 /// A message's text as it will be sent, except for the codes of its links.
@@ -177,7 +182,19 @@ impl MessageWriter {
                 Codes::Placeholder => None,
             },
             same_for_all: None,
+            bytes: 0,
         }
+    }
+
+    /// The most characters that it renders for one recipient; none if all get the same text.
+    pub(crate) fn most_characters(&self) -> usize {
+        most_characters(&self.template, most_rendered(self.link_base.as_ref()))
+    }
+
+    /// About how much memory the messages written so far take with their links, in bytes, if they
+    /// are to be sent.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// A writer for the same messages that draws no codes for their links.
@@ -196,6 +213,9 @@ impl MessageWriter {
         links: &mut Vec<Link>,
     ) -> Result<Message, RejectionReason> {
         let Text { body, measure, destinations } = self.text_for(number, contact)?;
+        self.bytes += size_of::<Message>() + body.as_str().len();
+        let of_link = |it: &Destination| size_of::<Link>() + it.url.len();
+        self.bytes += destinations.iter().map(of_link).sum::<usize>();
         let id = ids.next();
         let body = self.with_codes((id, number), body, &destinations, ids, links);
         Ok(Message {
@@ -289,6 +309,23 @@ impl MessageWriter {
     }
 }
 
+/// About how much work it is to write messages with this body to so many recipients, in characters
+/// rendered.
+pub(crate) fn effort(recipients: usize, body: &str, track_links: bool) -> usize {
+    let template = Template::parse(body, |_| true);
+    let most = if track_links { MAX_CHARACTERS_WITH_URLS } else { MAX_CHARACTERS };
+    recipients.saturating_mul(EACH + most_characters(&template, most))
+}
+
+fn most_characters(template: &Template, most: usize) -> usize {
+    if template.has_fields() { most.min(template.most_characters()) } else { 0 }
+}
+
+/// The most characters of a text that may still be sent, before its links are shortened.
+fn most_rendered(link_base: Option<&LinkBase>) -> usize {
+    if link_base.is_some() { MAX_CHARACTERS_WITH_URLS } else { MAX_CHARACTERS }
+}
+
 /// The text for one recipient, if it is neither empty nor too long.
 fn render(
     template: &Template,
@@ -296,7 +333,7 @@ fn render(
     link_base: Option<&LinkBase>,
     opt_out_line: Option<&str>,
 ) -> Result<Text, RejectionReason> {
-    let most = if link_base.is_some() { MAX_CHARACTERS_WITH_URLS } else { MAX_CHARACTERS };
+    let most = most_rendered(link_base);
     let rendered = template.render(person, most).map_err(|_| RejectionReason::TooLong)?;
     if is_blank(&rendered) {
         return Err(RejectionReason::EmptyBody);

@@ -1,46 +1,65 @@
-//! Looks up the numbers, contacts and lists that a send request names.
+//! Looks up the numbers, contacts and lists that a send request names, page by page.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::AccountHandle;
 use crate::contact::Contact;
 use crate::error::Error;
 use crate::ids::{ContactId, ListId};
+use crate::list::ContactList;
 use crate::phone::E164;
 use crate::sending::recipients::Recipients;
 use crate::sending::request::{MAX_LIST, SendRequest};
 use crate::sending::settle::TEST_NUMBERS_PER_REQUEST;
-use crate::text::{Template, custom_names};
+use crate::text::Template;
 
-/// How many contacts of a list are read at a time.
-const PORTION: usize = 1_000;
+/// How many contacts are read at a time.
+const PAGE: usize = 1_000;
+
+/// The contacts that a request names, by id and by list, that are not read yet.
+pub(super) struct Addressees<'r> {
+    ids: &'r [ContactId],
+    list: Result<Option<Members>, Error>,
+}
+
+/// The contacts of a list.
+struct Members {
+    list: ContactList,
+    after: Option<ContactId>,
+}
 
 impl AccountHandle {
-    /// The union of a request's recipients, with the contacts among them.
-    pub(super) async fn addressees(&self, request: &SendRequest) -> Result<Recipients, Error> {
-        let mut recipients = Recipients::of(request);
-        self.know_numbers(request, &mut recipients).await?;
-        self.add_contacts(&request.contact_ids, &mut recipients).await?;
-        if let Some(list) = request.list_id {
-            self.add_list(list, &mut recipients).await?;
-        }
-        if self.mode.is_test() && recipients.distinct() > TEST_NUMBERS_PER_REQUEST {
-            return Err(Error::TestLimitExceeded);
-        }
-        Ok(recipients)
+    /// The contacts that a request names. An unknown list is reported once the contacts before it
+    /// are read.
+    pub(super) async fn addressees<'r>(&self, request: &'r SendRequest) -> Addressees<'r> {
+        let list = match request.list_id {
+            Some(id) => self.members(id).await.map(Some),
+            None => Ok(None),
+        };
+        Addressees { ids: &request.contact_ids, list }
     }
 
-    /// The custom fields in a body that contacts of the account use.
-    pub(super) async fn custom_names_in(&self, body: &str) -> Result<BTreeSet<String>, Error> {
-        let names: Vec<String> = custom_names(body).into_iter().map(str::to_owned).collect();
-        if names.is_empty() {
-            return Ok(BTreeSet::new());
+    async fn members(&self, id: ListId) -> Result<Members, Error> {
+        let list = self.sms.store().list_get(self.id, id).await?;
+        let unknown = || Error::UnknownReference { resource: "list", id: id.to_string() };
+        let list = list.ok_or_else(unknown)?;
+        let most = if self.mode.is_test() { TEST_NUMBERS_PER_REQUEST } else { MAX_LIST };
+        if list.contact_count > most as u64 {
+            return Err(if self.mode.is_test() {
+                Error::TestLimitExceeded
+            } else {
+                let message = format!(
+                    "a send can go to a list of up to {MAX_LIST} contacts; \
+                     use a campaign for a longer list"
+                );
+                Error::invalid("list_id", "too_many", message)
+            });
         }
-        Ok(self.sms.store().custom_names_among(self.id, &names).await?)
+        Ok(Members { list, after: None })
     }
 
     /// Treats a number in `to` that belongs to a saved contact as that contact.
-    async fn know_numbers(
+    pub(super) async fn know_numbers(
         &self,
         request: &SendRequest,
         recipients: &mut Recipients,
@@ -58,57 +77,66 @@ impl AccountHandle {
         }
         Ok(())
     }
+}
 
-    async fn add_contacts(
-        &self,
-        ids: &[ContactId],
+impl Addressees<'_> {
+    /// How many contacts there are to read.
+    pub(super) fn count(&self) -> usize {
+        let listed = match &self.list {
+            Ok(Some(members)) => members.list.contact_count,
+            Ok(None) | Err(_) => 0,
+        };
+        self.ids.len().saturating_add(usize::try_from(listed).unwrap_or(usize::MAX))
+    }
+
+    /// Whether every contact is read.
+    pub(super) fn are_all_read(&self) -> bool {
+        self.ids.is_empty() && matches!(self.list, Ok(None))
+    }
+
+    /// Reads the next contacts and adds them to the recipients.
+    pub(super) async fn read_page(
+        &mut self,
+        account: &AccountHandle,
         recipients: &mut Recipients,
     ) -> Result<(), Error> {
-        if ids.is_empty() {
+        if !self.ids.is_empty() {
+            let (page, rest) = self.ids.split_at(self.ids.len().min(PAGE));
+            self.ids = rest;
+            add_contacts(account, page, recipients).await?;
+        }
+        if !self.ids.is_empty() {
             return Ok(());
         }
-        let found = self.sms.store().contacts_by_id(self.id, ids).await?;
-        let found: BTreeMap<ContactId, Contact> =
-            found.into_iter().map(|contact| (contact.id, contact)).collect();
-        for id in ids {
-            let contact = found.get(id).ok_or_else(|| Error::UnknownReference {
-                resource: "contact",
-                id: id.to_string(),
-            })?;
-            recipients.add(contact.clone());
+        let Some(mut members) = std::mem::replace(&mut self.list, Ok(None))? else {
+            return Ok(());
+        };
+        let (store, list) = (account.sms.store(), members.list.id);
+        let page = store.list_portion(account.id, list, members.after, PAGE).await?;
+        if page.len() == PAGE {
+            members.after = page.last().map(|contact| contact.id);
+            self.list = Ok(Some(members));
+        }
+        for contact in page {
+            recipients.add(contact);
         }
         Ok(())
     }
+}
 
-    async fn add_list(&self, id: ListId, recipients: &mut Recipients) -> Result<(), Error> {
-        let store = self.sms.store();
-        let list = store
-            .list_get(self.id, id)
-            .await?
-            .ok_or_else(|| Error::UnknownReference { resource: "list", id: id.to_string() })?;
-        let most = if self.mode.is_test() { TEST_NUMBERS_PER_REQUEST } else { MAX_LIST };
-        if list.contact_count > most as u64 {
-            return Err(if self.mode.is_test() {
-                Error::TestLimitExceeded
-            } else {
-                let message = format!(
-                    "a send can go to a list of up to {MAX_LIST} contacts; \
-                     use a campaign for a longer list"
-                );
-                Error::invalid("list_id", "too_many", message)
-            });
-        }
-        let mut after = None;
-        loop {
-            let portion = store.list_portion(self.id, id, after, PORTION).await?;
-            let is_last = portion.len() < PORTION;
-            after = portion.last().map(|contact| contact.id);
-            for contact in portion {
-                recipients.add(contact);
-            }
-            if is_last {
-                return Ok(());
-            }
-        }
+async fn add_contacts(
+    account: &AccountHandle,
+    ids: &[ContactId],
+    recipients: &mut Recipients,
+) -> Result<(), Error> {
+    let found = account.sms.store().contacts_by_id(account.id, ids).await?;
+    let found: BTreeMap<ContactId, Contact> =
+        found.into_iter().map(|contact| (contact.id, contact)).collect();
+    for id in ids {
+        let contact = found
+            .get(id)
+            .ok_or_else(|| Error::UnknownReference { resource: "contact", id: id.to_string() })?;
+        recipients.add(contact.clone());
     }
+    Ok(())
 }

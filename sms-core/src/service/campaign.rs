@@ -1,9 +1,8 @@
 //! An account's campaigns.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::account::{Ground, MOST_PLANS};
+use super::planning::{Departure, MOST_PLANS};
 use super::{AccountHandle, Sms, Work};
 use crate::campaign::cancel::{CancelPlan, PORTION, SweepPlan};
 use crate::campaign::launch::{LaunchOptions, LaunchPlan, QuietHoursApplied};
@@ -151,7 +150,8 @@ impl AccountHandle {
         // Read together: a message whose id is of a later time could be sent before it was created.
         let at = self.sms.now();
         let ids = self.sms.ids(at);
-        let Ground { custom_names, from, route } = self.ground(draft.body.as_str(), at).await?;
+        let custom_names = self.custom_names_in(draft.body.as_str()).await?;
+        let Departure { from, route } = self.departure(at).await?;
         let departure = options.departure(&wanted, &settings, at);
         let body = draft.body.clone();
         let facts = PlanFacts {
@@ -162,7 +162,6 @@ impl AccountHandle {
             from,
             sender: sender.as_ref(),
             route: &route,
-            opted_out: &BTreeSet::new(),
             custom_names: &custom_names,
             shortening: Shortening {
                 base: &self.sms.inner.link_base,

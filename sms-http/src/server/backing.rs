@@ -12,6 +12,7 @@ use sms_store_memory::MemoryStore;
 use sms_store_postgres::{
     ConnectFailed, PgClock, PgRateLimit, PgSettings, PgStore, PgWake, RateLot,
 };
+use sms_workers::Threads;
 use tokio::sync::watch;
 
 use super::settings::Settings;
@@ -50,7 +51,7 @@ impl Backing {
 
     /// Starts building a service on the store. Servers on one database wake each other's workers.
     pub fn builder(&self) -> SmsBuilder {
-        let builder = Sms::builder(self.store.clone());
+        let builder = Sms::builder(self.store.clone()).compute(Arc::new(Threads::default()));
         match &self.wake {
             Some(wake) => builder.wake_others(wake.clone()),
             None => builder,

@@ -50,6 +50,13 @@ impl ApiError {
         Self(Box::new(Parts { status, code, message, details, headers }))
     }
 
+    /// Replaces the message, for people.
+    #[must_use]
+    pub fn with_message(mut self, message: impl Into<Cow<'static, str>>) -> Self {
+        self.0.message = message.into();
+        self
+    }
+
     /// Sets the details, for programs.
     #[must_use]
     pub fn with_details(mut self, details: Value) -> Self {

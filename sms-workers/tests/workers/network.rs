@@ -27,7 +27,7 @@ const ENOUGH: usize = 250;
 
 /// A network that says nothing of its messages before it is closed.
 #[derive(Debug)]
-struct Network {
+pub(crate) struct Network {
     name: RouteName,
     room: usize,
     in_hand: AtomicUsize,
@@ -36,7 +36,7 @@ struct Network {
 }
 
 impl Network {
-    fn new(name: &'static str, room: usize) -> Arc<Self> {
+    pub(crate) fn new(name: &'static str, room: usize) -> Arc<Self> {
         Arc::new(Self {
             name: RouteName::new(name),
             room,
@@ -50,7 +50,7 @@ impl Network {
         self.steps.lock().unwrap().push(step);
     }
 
-    async fn until_in_hand(&self, count: usize) {
+    pub(crate) async fn until_in_hand(&self, count: usize) {
         let what = format!("{count} messages at {}", self.name);
         until(&what, async || (self.in_hand.load(Ordering::SeqCst) >= count).then_some(())).await;
     }

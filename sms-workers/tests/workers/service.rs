@@ -42,7 +42,7 @@ impl WebhookSender for Endpoints {
 
 /// Shows the time of tokio's clock.
 #[derive(Debug)]
-struct TokioClock(Instant);
+pub(crate) struct TokioClock(pub(crate) Instant);
 
 impl Clock for TokioClock {
     fn now(&self) -> Timestamp {

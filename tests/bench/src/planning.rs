@@ -27,7 +27,7 @@ pub(crate) fn planning(during: Duration) -> Result<(), Failed> {
     let from = E164::from_digits(447_700_900_000).ok_or("a number")?;
     let random: Arc<dyn Random> = Arc::new(SystemRandom);
     let (settings, route, base) = (Settings::default(), RouteName::new("any"), LinkBase::default());
-    let (opted_out, custom_names) = (BTreeSet::new(), BTreeSet::new());
+    let custom_names = BTreeSet::new();
     let ids = IdSource::default();
     let at = SystemClock.now();
     let facts = PlanFacts {
@@ -38,7 +38,6 @@ pub(crate) fn planning(during: Duration) -> Result<(), Failed> {
         from,
         sender: None,
         route: &route,
-        opted_out: &opted_out,
         custom_names: &custom_names,
         shortening: Shortening { base: &base, codes: Codes::Drawn(&random) },
         validity: Duration::from_hours(72),
@@ -46,7 +45,7 @@ pub(crate) fn planning(during: Duration) -> Result<(), Failed> {
     };
     let planned = || {
         let recipients = Recipients::of(black_box(&request));
-        plan(&request, &recipients, facts, &mut ids.draw(at, &*random))
+        plan(&request, recipients, facts, &mut ids.draw(at, &*random))
     };
     let made = planned();
     let each = made.messages.len() as f64;

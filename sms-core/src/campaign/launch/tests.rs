@@ -35,7 +35,6 @@ fn plan_at(draft: &Campaign, mode: Mode, scheduled_at: Option<Timestamp>) -> Lau
         from: our_number(),
         sender: None,
         route: &route,
-        opted_out: &BTreeSet::new(),
         custom_names: &BTreeSet::new(),
         shortening: Shortening { base: &LinkBase::default(), codes: Codes::Drawn(&codes) },
         validity: Duration::from_hours(1),

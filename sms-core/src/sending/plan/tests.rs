@@ -1,4 +1,5 @@
 mod links;
+mod portions;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use crate::random::{Random, SeededRandom};
 use crate::route::RouteName;
 use crate::samples::{account, ids, mobile, now, our_number, person, seconds};
 use crate::sending::IdempotencyKey;
-use crate::sending::quote::Quote;
+use crate::sending::quote::QuoteTally;
 use crate::sending::writer::NewMessage;
 use crate::text::{Encoding, check_length, is_blank};
 
@@ -51,14 +52,22 @@ impl World {
     }
 
     fn plan_of(&self, request: &SendRequest, body: &str) -> SendPlan {
-        self.plan_with(request, body, &Recipients::of(request))
+        self.plan_with(request, body, Recipients::of(request))
     }
 
-    fn plan_to(&self, request: &SendRequest, recipients: &Recipients) -> SendPlan {
+    fn plan_to(&self, request: &SendRequest, recipients: Recipients) -> SendPlan {
         self.plan_with(request, &request.body, recipients)
     }
 
-    fn plan_with(&self, request: &SendRequest, body: &str, recipients: &Recipients) -> SendPlan {
+    fn plan_with(&self, request: &SendRequest, body: &str, mut recipients: Recipients) -> SendPlan {
+        recipients.reject_opted_out(&self.opted_out);
+        let mut planner = self.planner(request, body);
+        planner.add(recipients.take_page());
+        while planner.next_portion() == Progress::More {}
+        planner.finish()
+    }
+
+    fn planner(&self, request: &SendRequest, body: &str) -> Planner {
         let sender = request.sender.as_ref().map(|name| name.parse().unwrap());
         let facts = PlanFacts {
             account: self.account.id,
@@ -68,7 +77,6 @@ impl World {
             from: our_number(),
             sender: sender.as_ref(),
             route: &self.route,
-            opted_out: &self.opted_out,
             custom_names: &self.custom_names,
             shortening: Shortening {
                 base: &self.link_base,
@@ -77,7 +85,7 @@ impl World {
             validity: self.validity,
             at: now(),
         };
-        plan(request, recipients, facts, &mut ids())
+        Planner::new(request, &facts, ids())
     }
 }
 
@@ -190,7 +198,7 @@ fn a_contact_gets_its_own_message_under_its_id_and_custom_names_in_use_are_fille
     let request = SendRequest::new("Hi {first_name}: {points} {unused}").to("07700 900124");
     let mut recipients = Recipients::of(&request);
     recipients.add(Contact { details, ..contact() });
-    let plan = world.plan_to(&request, &recipients);
+    let plan = world.plan_to(&request, recipients);
     assert_eq!(bodies(&plan), ["Hi :  {unused}", "Hi Ann: 5 {unused}"]);
     let contacts: Vec<_> = plan.messages.iter().map(|message| message.contact_id).collect();
     assert_eq!(contacts, [None, Some(contact().id)]);
@@ -444,8 +452,12 @@ proptest! {
         prop_assert_eq!(parts(&test), parts(&live));
         let charge = live.charge;
         for plan in [live, test] {
-            let quote = Quote::of(plan, Credits::ZERO, Encoding::Gsm7);
-            prop_assert_eq!(quote.credits, charge);
+            let mut tally = QuoteTally::default();
+            let (recipients, price) = (plan.messages.len(), plan.price);
+            let SendPlan { messages, links, rejected, .. } = plan;
+            tally.add(Planned { messages, links, rejected });
+            let quote = tally.finish(price, Credits::ZERO, Encoding::Gsm7);
+            prop_assert_eq!((quote.recipients, quote.credits), (recipients, charge));
         }
     }
 

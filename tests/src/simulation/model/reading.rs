@@ -49,7 +49,11 @@ impl Model {
         told.sort_by_key(|contact| contact.id);
         ensure!(told == must, "{account} has the contacts {told:?}, and truly {must:?}");
         let contacts = must.iter().map(|contact| (contact.phone, contact.id)).collect();
-        self.readings.entry(moment.task).or_default().contacts = contacts;
+        let opted_out = must.iter().filter(|contact| contact.opted_out);
+        let shown_opted_out = opted_out.map(|contact| contact.phone).collect();
+        let reading = self.readings.entry(moment.task).or_default();
+        reading.contacts = contacts;
+        reading.shown_opted_out = shown_opted_out;
         Ok(())
     }
 

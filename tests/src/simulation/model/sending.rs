@@ -1,6 +1,5 @@
 //! Sends: which may be accepted, what they cost, and the answer to a repeated request.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use sms_core::account::Mode;
@@ -293,7 +292,9 @@ impl Wanted {
     fn of(meaning: &Meaning, reading: &Reading, seen: &SendSeen) -> Result<Self, String> {
         let Meaning { wish, mode } = meaning;
         let known = reading.opted_out.as_ref();
-        let (people, rejected) = wish.people(known.unwrap_or(&BTreeSet::new()));
+        let mut opted_out = reading.shown_opted_out.clone();
+        opted_out.extend(known.into_iter().flatten());
+        let (people, rejected) = wish.people(&opted_out);
         // That somebody has opted out is told before anything about the words.
         let refused = wish.parts().err();
         let about_words = rejected.iter().any(|rejection| Some(rejection.reason) == refused);

@@ -115,16 +115,34 @@ fn a_text_may_have_16_000_characters_before_its_links_are_shortened() {
         custom: [("page".to_owned(), CustomValue::Text(page))].into(),
         ..Details::default()
     };
-    let mut planned = |body: String| {
+    let planned = |body: String| {
         let request = tracked(SendRequest::new(body));
         let mut recipients = Recipients::of(&request);
         recipients.add(Contact { details: details.clone(), ..contact() });
-        world.plan_to(&request, &recipients)
+        world.plan_to(&request, recipients)
     };
     // Each page takes 500 characters with the space.
     let plan = planned("{page} ".repeat(32));
     assert_eq!((reason(&plan), plan.links.len()), (None, 1));
     assert_eq!(reason(&planned("{page} ".repeat(32) + "x")), Some(RejectionReason::TooLong));
+}
+
+#[test]
+fn a_quote_takes_account_of_the_memory_that_the_send_would_take() {
+    let request = tracked(to_person("https://example.com/a https://example.com/b"));
+    let bytes = |world: World| {
+        let mut planner = world.planner(&request, &request.body);
+        planner.add(vec![Candidate::Number(person())]);
+        assert_eq!(planner.next_portion(), Progress::Done);
+        planner.bytes()
+    };
+    let sent = bytes(World::new(Mode::Live));
+    assert_eq!(sent, bytes(World { codes: None, ..World::new(Mode::Live) }));
+    let (messages, links) = (live(&request).messages, live(&request).links);
+    let body = messages[0].body.as_str().len();
+    let of_link = |link: &Link| size_of::<Link>() + link.url.len();
+    let expected = size_of::<Message>() + body + links.iter().map(of_link).sum::<usize>();
+    assert_eq!((sent, links.len()), (expected, 2));
 }
 
 #[test]

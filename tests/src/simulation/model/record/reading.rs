@@ -19,6 +19,8 @@ const FIRST_ROUTE: &str = "network";
 pub struct Reading {
     /// The opted-out numbers among those it asked about; `None` if it did not ask.
     pub opted_out: Option<BTreeSet<E164>>,
+    /// The contacts that were shown as opted out.
+    pub shown_opted_out: BTreeSet<E164>,
     /// Contacts by their number.
     pub contacts: BTreeMap<E164, ContactId>,
     /// The numbers it could send from, for each time that it asked.

@@ -1,0 +1,30 @@
+//! How much work a portion of a plan is.
+
+use super::*;
+
+#[test]
+fn a_plan_is_made_in_portions_of_bounded_work() {
+    let plan_in_portions = |body: &str, tracked: bool| {
+        let mut world = World::new(Mode::Live);
+        world.custom_names.insert("a".to_owned());
+        let mut request = SendRequest::new(body);
+        request.track_links = tracked;
+        let mut planner = world.planner(&request, body);
+        planner.add((0..1_000).map(|n| Candidate::Number(mobile(n))).collect());
+        let mut portions = vec![];
+        loop {
+            let progress = planner.next_portion();
+            portions.push(planner.take_planned());
+            if progress == Progress::Done {
+                break;
+            }
+        }
+        let all = |part: &Planned| part.messages.len() + part.rejected.len();
+        assert_eq!(portions.iter().map(all).sum::<usize>(), 1_000);
+        portions.iter().map(all).max().unwrap()
+    };
+    assert_eq!(plan_in_portions("the same for all", false), MOST_RECIPIENTS);
+    let worst = "{a}".repeat(533);
+    assert_eq!(plan_in_portions(&worst, false), PORTION / 1_700);
+    assert_eq!(plan_in_portions(&worst, true), PORTION / 16_100);
+}

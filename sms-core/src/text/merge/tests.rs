@@ -1,0 +1,236 @@
+use proptest::prelude::*;
+
+use super::*;
+
+#[derive(Debug, Default)]
+struct Values {
+    first: Option<String>,
+    last: Option<String>,
+    email: Option<String>,
+    custom: Vec<(&'static str, String)>,
+}
+
+impl MergeFields for Values {
+    fn first_name(&self) -> Option<&str> {
+        self.first.as_deref()
+    }
+
+    fn last_name(&self) -> Option<&str> {
+        self.last.as_deref()
+    }
+
+    fn email(&self) -> Option<&str> {
+        self.email.as_deref()
+    }
+
+    fn phone(&self) -> E164 {
+        "+447700900123".parse().unwrap()
+    }
+
+    fn custom(&self, name: &str) -> Option<Cow<'_, str>> {
+        let entry = self.custom.iter().find(|entry| entry.0 == name)?;
+        Some(Cow::Borrowed(&entry.1))
+    }
+}
+
+fn values() -> Values {
+    Values {
+        first: Some("First".to_owned()),
+        last: Some("Last".to_owned()),
+        email: Some("someone@example.com".to_owned()),
+        custom: vec![("points", "12".to_owned()), ("phone", "hidden".to_owned())],
+    }
+}
+
+fn rendered(body: &str, recipient: &Values) -> String {
+    let known = |name: &str| ["points", "town", "phone"].contains(&name);
+    Template::parse(body, known).render(recipient, usize::MAX).unwrap().into_owned()
+}
+
+#[test]
+fn fields_are_filled() {
+    let table = [
+        ("", ""),
+        ("no fields", "no fields"),
+        ("Hi {first_name}!", "Hi First!"),
+        ("{first_name}{last_name}", "FirstLast"),
+        ("{full_name} <{email}>", "First Last <someone@example.com>"),
+        ("{phone}", "+447700900123"),
+        ("{points} points", "12 points"),
+        ("from {town}.", "from ."),
+        ("é{points}€{points}👋", "é12€12👋"),
+    ];
+    for (body, expected) in table {
+        assert_eq!(rendered(body, &values()), expected, "{body}");
+    }
+}
+
+#[test]
+fn text_that_is_not_a_field_stays_as_typed() {
+    for body in [
+        "{unknown}",
+        "{First_name}",
+        "{ first_name }",
+        "{first_name",
+        "first_name}",
+        "{}",
+        "{1st}",
+        "{_a}",
+        "{first name}",
+        "{",
+        "}",
+        "{{",
+        "{é}",
+        "{first_name\n}",
+    ] {
+        assert_eq!(rendered(body, &values()), body);
+        let template = Template::parse(body, |name| name != "unknown");
+        assert_eq!((template.body(), template.has_fields()), (body, false));
+    }
+}
+
+#[test]
+fn braces_around_a_field_stay() {
+    assert_eq!(rendered("{{points}}", &values()), "{12}");
+    assert_eq!(rendered("{first_name{points}", &values()), "{first_name12");
+    assert_eq!(rendered("{unknown}{points}", &values()), "{unknown}12");
+}
+
+#[test]
+fn a_full_name_joins_the_names_that_are_known() {
+    let names = [
+        (Some("First"), Some("Last"), "First Last"),
+        (Some("First"), None, "First"),
+        (None, Some("Last"), "Last"),
+        (Some(""), Some(" Last "), "Last"),
+        (None, None, ""),
+    ];
+    for (first, last, expected) in names {
+        let recipient = Values {
+            first: first.map(str::to_owned),
+            last: last.map(str::to_owned),
+            ..Values::default()
+        };
+        assert_eq!(rendered("{full_name}", &recipient), expected);
+    }
+}
+
+#[test]
+fn a_value_that_looks_like_a_field_is_not_filled() {
+    let recipient = Values { first: Some("{points}".to_owned()), ..values() };
+    assert_eq!(rendered("{first_name}", &recipient), "{points}");
+}
+
+#[test]
+fn names_have_1_to_40_characters() {
+    let longest = format!("a{}", "9".repeat(39));
+    let too_long = format!("{longest}9");
+    for name in ["a", "a_1", "first_name", longest.as_str()] {
+        assert!(is_custom_name(name), "{name}");
+    }
+    for name in ["", "_a", "1a", "A", "a-b", "a b", "é", "a}", too_long.as_str()] {
+        assert!(!is_custom_name(name), "{name}");
+    }
+    let body = format!("{{{too_long}}}");
+    assert!(!Template::parse(&body, |_| true).has_fields());
+}
+
+#[test]
+fn a_body_without_fields_is_borrowed() {
+    let template = Template::parse("plain {word}", |_| false);
+    assert!(!template.has_fields());
+    assert!(matches!(template.render(&values(), 12), Ok(Cow::Borrowed("plain {word}"))));
+}
+
+/// Counts how often a value is asked for.
+#[derive(Default)]
+struct Counting(std::cell::Cell<usize>);
+
+impl MergeFields for Counting {
+    fn first_name(&self) -> Option<&str> {
+        None
+    }
+
+    fn last_name(&self) -> Option<&str> {
+        None
+    }
+
+    fn email(&self) -> Option<&str> {
+        None
+    }
+
+    fn phone(&self) -> E164 {
+        "+447700900123".parse().unwrap()
+    }
+
+    fn custom(&self, _: &str) -> Option<Cow<'_, str>> {
+        self.0.set(self.0.get() + 1);
+        Some(Cow::Owned("é".repeat(500)))
+    }
+}
+
+#[test]
+fn rendering_ends_at_the_first_value_that_does_not_fit() {
+    let template = Template::parse(&"{a}".repeat(533), |_| true);
+    let recipient = Counting::default();
+    assert_eq!(template.render(&recipient, 1_600), Err(TooManyCharacters));
+    assert_eq!(recipient.0.get(), 4, "values that were looked at");
+}
+
+#[test]
+fn a_text_is_rendered_up_to_its_limit_and_not_one_character_past_it() {
+    for body in ["a{b}é", "a{b}{b}", "plain", "{b}", ""] {
+        let template = Template::parse(body, |_| true);
+        let recipient = Counting::default();
+        let whole = template.render(&recipient, usize::MAX).unwrap();
+        let length = whole.chars().count();
+        assert_eq!(template.render(&recipient, length).as_ref(), Ok(&whole));
+        if let Some(less) = length.checked_sub(1) {
+            assert_eq!(template.render(&recipient, less), Err(TooManyCharacters));
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_parses_and_renders(body in any::<String>(), value in any::<String>()) {
+        let recipient = Values { first: Some(value), ..Values::default() };
+        let template = Template::parse(&body, |_| true);
+        let text = template.render(&recipient, usize::MAX).unwrap();
+        if !template.has_fields() {
+            prop_assert_eq!(&*text, &body);
+        }
+    }
+
+    #[test]
+    fn a_text_without_braces_renders_to_itself(
+        pieces in prop::collection::vec(prop::sample::select(PIECES), 0..20),
+    ) {
+        let body: String = pieces.iter().map(|piece| piece.0).collect();
+        let once = rendered(&body, &values());
+        if !once.contains('{') {
+            prop_assert_eq!(rendered(&once, &values()), once);
+        }
+    }
+
+    #[test]
+    fn a_body_of_pieces_renders_piece_by_piece(
+        pieces in prop::collection::vec(prop::sample::select(PIECES), 0..20),
+    ) {
+        let body: String = pieces.iter().map(|piece| piece.0).collect();
+        let expected: String = pieces.iter().map(|piece| piece.1).collect();
+        prop_assert_eq!(rendered(&body, &values()), expected);
+    }
+}
+
+const PIECES: &[(&str, &str)] = &[
+    ("{first_name}", "First"),
+    ("{full_name}", "First Last"),
+    ("{points}", "12"),
+    ("{town}", ""),
+    ("{unknown}", "{unknown}"),
+    ("{ ", "{ "),
+    ("}", "}"),
+    ("text ", "text "),
+    ("👋", "👋"),
+];

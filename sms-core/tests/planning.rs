@@ -1,0 +1,198 @@
+//! Large sends and quotes: what they let run meanwhile, and how many there are at once.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::num::NonZeroUsize;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+
+use async_trait::async_trait;
+use futures_executor::block_on;
+use futures_util::FutureExt;
+use sms_core::contact::CustomValue;
+use sms_core::contact::input::ContactInput;
+use sms_core::ids::ListId;
+use sms_core::list::ListInput;
+use sms_core::phone::E164;
+use sms_core::prelude::*;
+use sms_core::service::compute::{Compute, Portions, Progress};
+use sms_core::service::{AccountHandle, SmsBuilder};
+use sms_store_memory::MemoryStore;
+
+const LISTED: u64 = 20_000;
+
+/// A body that no send to the list is small with.
+const BODY: &str = "Hi {first_name} {last_name}";
+
+fn service(settings: impl FnOnce(SmsBuilder) -> SmsBuilder) -> Sms {
+    let sms = settings(Sms::builder(MemoryStore::new())).build();
+    block_on(sms.operator().number_create(NumberInput::shared("07700 900001"))).unwrap();
+    sms
+}
+
+/// An account with a list of 20,000 contacts.
+fn account_with_list(sms: &Sms) -> (AccountHandle, ListId) {
+    account_with_list_of(sms, |_| {})
+}
+
+fn account_with_list_of(sms: &Sms, details: impl Fn(&mut ContactInput)) -> (AccountHandle, ListId) {
+    let input = NewAccountInput::active("Bistro", 1_000_000);
+    let account = block_on(sms.operator().account_create(input)).unwrap();
+    let account = sms.account(account.id, Mode::Live);
+    let list = block_on(account.list_create(ListInput::new("Guests"))).unwrap().id;
+    let number = |n| E164::from_digits(447_700_000_000 + n).unwrap();
+    let row = |n| {
+        let mut input = ContactInput::new(number(n).to_string());
+        details(&mut input);
+        input
+    };
+    let rows = (0..LISTED).map(row).collect();
+    let imported = block_on(account.contacts_import(rows, Some(list))).unwrap();
+    assert_eq!(imported.added_to_list as u64, LISTED);
+    (account, list)
+}
+
+fn to_list(list: ListId) -> SendRequest {
+    SendRequest::new(BODY).to_list(list)
+}
+
+/// How often a future lets other tasks of its thread run before it ends.
+fn pauses<T>(future: impl Future<Output = T>) -> (usize, T) {
+    let mut future = pin!(future);
+    let mut context = Context::from_waker(Waker::noop());
+    let mut pauses = 0;
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(answer) => return (pauses, answer),
+            Poll::Pending => pauses += 1,
+        }
+    }
+}
+
+/// Notes what it is given. It runs it only when it may.
+#[derive(Debug, Default)]
+struct Place {
+    jobs: AtomicUsize,
+    running: AtomicUsize,
+    most: AtomicUsize,
+    gate: Mutex<Vec<Waker>>,
+    is_open: AtomicUsize,
+}
+
+struct Gate<'a>(&'a Place);
+
+impl Future for Gate<'_> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        self.0.gate.lock().unwrap().push(context.waker().clone());
+        if self.0.is_open.load(Ordering::SeqCst) > 0 { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+impl Place {
+    fn open(&self) {
+        self.is_open.store(1, Ordering::SeqCst);
+        self.gate.lock().unwrap().drain(..).for_each(Waker::wake);
+    }
+}
+
+#[async_trait]
+impl Compute for Place {
+    fn at_once(&self) -> NonZeroUsize {
+        NonZeroUsize::new(2).unwrap()
+    }
+
+    async fn run(&self, mut portions: Portions) {
+        self.jobs.fetch_add(1, Ordering::SeqCst);
+        let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(running, Ordering::SeqCst);
+        Gate(self).await;
+        while portions() == Progress::More {}
+        self.running.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn other_tasks_of_a_thread_run_between_the_portions_of_a_plan() {
+    let sms = service(|builder| builder);
+    let (account, list) = account_with_list(&sms);
+    let (paused, quote) = pauses(account.quote(to_list(list)));
+    assert_eq!(quote.unwrap().recipients as u64, LISTED);
+    let least = LISTED as usize / 256;
+    assert!(paused >= least, "{paused} times, not {least}");
+}
+
+#[test]
+fn a_large_plan_runs_in_its_place_and_a_small_one_where_it_is_asked_for() {
+    let place = Arc::new(Place::default());
+    place.open();
+    let sms = service(|builder| builder.compute(place.clone()));
+    let (account, list) = account_with_list(&sms);
+    let to_two = SendRequest::new(BODY).to("07700 900123, 07700 900124");
+    block_on(account.send(to_two)).unwrap();
+    assert_eq!(place.jobs.load(Ordering::SeqCst), 0);
+    let quote = block_on(account.quote(to_list(list))).unwrap();
+    let sent = block_on(account.send(to_list(list))).unwrap();
+    assert_eq!((quote.recipients, sent.messages.len()), (20_000, 20_000));
+    assert_eq!(quote.credits, sent.credits);
+    assert!(place.jobs.load(Ordering::SeqCst) > 0);
+}
+
+#[test]
+fn large_plans_wait_for_each_other_in_all_and_per_account() {
+    let place = Arc::new(Place::default());
+    let sms = service(|builder| builder.compute(place.clone()));
+    let accounts: Vec<(AccountHandle, ListId)> = (0..3).map(|_| account_with_list(&sms)).collect();
+    let quote = |n: usize| {
+        let (account, list) = accounts[n].clone();
+        Box::pin(async move { account.quote(to_list(list)).await })
+    };
+    let mut quotes: Vec<_> = (0..3).flat_map(|n| [quote(n), quote(n)]).collect();
+    for quote in &mut quotes {
+        assert!(quote.now_or_never().is_none());
+    }
+    assert_eq!(place.running.load(Ordering::SeqCst), 2, "of two accounts");
+    for _ in 0..7 {
+        quotes.push(quote(0));
+        assert!(quotes.last_mut().unwrap().now_or_never().is_none());
+    }
+    let refused = quote(0).now_or_never();
+    assert!(matches!(refused, Some(Err(Error::TooManyPlans))), "the ninth that waits: {refused:?}");
+    // Small ones do not wait.
+    let small = SendRequest::new(BODY).to("07700 900123");
+    block_on(accounts[0].0.send(small)).unwrap();
+    place.open();
+    let answers = block_on(futures_util::future::join_all(quotes));
+    assert!(answers.iter().all(Result::is_ok));
+    assert_eq!(place.most.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn a_plan_that_nobody_waits_for_any_more_ends_and_gives_its_turn_up() {
+    let place = Arc::new(Place::default());
+    let sms = service(|builder| builder.compute(place.clone()));
+    let (account, list) = account_with_list(&sms);
+    let mut dropped = Box::pin(account.quote(to_list(list)));
+    assert!((&mut dropped).now_or_never().is_none());
+    drop(dropped);
+    place.open();
+    assert_eq!(block_on(account.quote(to_list(list))).unwrap().recipients, 20_000);
+}
+
+#[test]
+fn a_send_whose_messages_take_too_much_memory_is_refused() {
+    let sms = service(|builder| builder);
+    let page = CustomValue::Text("a".repeat(490));
+    let (account, list) = account_with_list_of(&sms, |input| {
+        input.custom.insert("page".to_owned(), Some(page.clone()));
+    });
+    // 15 links for each contact.
+    let links: String = (0..15).map(|n| format!("http://a.b/{n}/{{page}}{{page}} ")).collect();
+    let request = SendRequest::new(links).to_list(list).track_links();
+    let refused = block_on(account.quote(request));
+    let Err(Error::Invalid(fields)) = refused else { panic!("{refused:?}") };
+    assert_eq!((fields[0].field.as_str(), fields[0].code), ("list_id", "too_large"));
+}
