@@ -98,6 +98,7 @@ pub fn all() -> impl Iterator<Item = Scenario> {
         webhook::endpoint::SCENARIOS,
         webhook::fan_out::SCENARIOS,
         webhook::retry::SCENARIOS,
+        webhook::pause::SCENARIOS,
         webhook::switch_off::SCENARIOS,
     ];
     files.into_iter().flatten().copied()

@@ -5,5 +5,6 @@ pub(crate) mod claim;
 pub(crate) mod delivery;
 pub(crate) mod endpoint;
 pub(crate) mod fan_out;
+pub(crate) mod pause;
 pub(crate) mod retry;
 pub(crate) mod switch_off;

@@ -6,6 +6,7 @@
 pub mod attempt;
 pub mod delivery;
 pub mod endpoint;
+pub mod pause;
 pub mod retry;
 pub mod sender;
 pub mod store;

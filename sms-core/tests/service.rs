@@ -109,7 +109,13 @@ impl WebhookSender for Answer {
 
     async fn send(&self, _request: WebhookRequest) -> WebhookAnswer {
         let Self(result, status_code) = *self;
-        WebhookAnswer { result, status_code, duration: HOUR, response_body: Vec::new() }
+        WebhookAnswer {
+            result,
+            status_code,
+            retry_after: None,
+            duration: HOUR,
+            response_body: Vec::new(),
+        }
     }
 }
 

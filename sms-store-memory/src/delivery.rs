@@ -101,8 +101,9 @@ impl Deliveries {
         ids.len()
     }
 
-    pub(crate) fn next(&self) -> Option<Timestamp> {
-        self.first_due.first().map(|(time, _)| *time)
+    /// When each endpoint's first delivery can be claimed, the earliest first.
+    pub(crate) fn first_due(&self) -> impl Iterator<Item = (Timestamp, EndpointId)> {
+        self.first_due.iter().copied()
     }
 
     fn change_claimable(

@@ -87,7 +87,7 @@ impl WebhookStore for MemoryStore {
                 break;
             }
             let Some(endpoint) = state.endpoint_of(id).cloned() else { continue };
-            let due = state.deliveries.claimable(id, at, room.of(&endpoint));
+            let due = state.deliveries.claimable(id, at, room.of(&endpoint, at));
             room.take(&endpoint, due.len());
             for delivery in due {
                 match settle_claim(delivery, &endpoint, lease) {
@@ -158,7 +158,7 @@ impl WebhookStore for MemoryStore {
     }
 
     async fn deliveries_next(&self) -> Result<Option<Timestamp>, StoreError> {
-        Ok(self.state().deliveries.next())
+        Ok(self.state().next_delivery())
     }
 }
 
@@ -171,6 +171,20 @@ impl State {
     fn endpoint_of(&self, id: EndpointId) -> Option<&Endpoint> {
         let first = self.deliveries.newest_first(id, None).next()?;
         self.endpoint(first.account, id)
+    }
+
+    /// When the first delivery can be claimed. The deliveries of a paused endpoint wait for it.
+    fn next_delivery(&self) -> Option<Timestamp> {
+        let mut next: Option<Timestamp> = None;
+        for (due, id) in self.deliveries.first_due() {
+            if next.is_some_and(|next| next <= due) {
+                break;
+            }
+            let pause = self.endpoint_of(id).and_then(|endpoint| endpoint.pause);
+            let claimable = pause.map_or(due, |pause| pause.until.max(due));
+            next = Some(next.map_or(claimable, |next| next.min(claimable)));
+        }
+        next
     }
 
     fn put_endpoint(&mut self, endpoint: Endpoint) {

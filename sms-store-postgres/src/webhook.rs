@@ -51,8 +51,9 @@ impl WebhookStore for PgStore {
         settle_creation(existing).map_err(CommitError::Refused)?;
         sqlx::query(
             "INSERT INTO endpoint (account_id, id, url, events, description, disabled_reason,
-                 secret, consecutive_failures, last_delivered_at, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+                 secret, consecutive_failures, last_delivered_at, created_at, updated_at,
+                 paused_since, paused_until)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
         )
         .bind(uuid(endpoint.account))
         .bind(uuid(endpoint.id))
@@ -65,6 +66,8 @@ impl WebhookStore for PgStore {
         .bind(endpoint.last_delivered_at.map(time))
         .bind(time(endpoint.created_at))
         .bind(time(endpoint.updated_at))
+        .bind(endpoint.pause.map(|pause| time(pause.since)))
+        .bind(endpoint.pause.map(|pause| time(pause.until)))
         .execute(&mut *tx)
         .await
         .context(doing)?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use reqwest::header::CONTENT_TYPE;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use rustls::pki_types::CertificateDer;
 use sms_core::webhook::delivery::DeliveryError;
 use sms_core::webhook::sender::UrlRefused;
@@ -19,6 +19,7 @@ use crate::address::Reach;
 use crate::endpoint_url::EndpointUrl;
 use crate::failure::{failure_of, failure_of_url};
 use crate::resolver::{Guard, GuardError, GuardedDns, Resolve, SystemResolver};
+use crate::retry_after;
 use crate::signature::{DELIVERY_HEADER, EVENT_HEADER, SIGNATURE_HEADER, sign};
 
 /// How many bytes of an answer's body are read before the connection is closed. The last read may
@@ -116,6 +117,8 @@ pub struct Attempt {
     pub status_code: Option<u16>,
     /// Why the attempt failed; `None` after a 2xx status.
     pub failure: Option<DeliveryError>,
+    /// How long the answer's `Retry-After` asks to wait; `None` without such a header.
+    pub retry_after: Option<Duration>,
     /// How long the attempt took, including reading the answer.
     pub duration: Duration,
     /// The first [`KEPT_ANSWER_BYTES`] of the answer's body, or as many as arrived in time.
@@ -128,6 +131,7 @@ impl fmt::Debug for Attempt {
             .debug_struct("Attempt")
             .field("status_code", &self.status_code)
             .field("failure", &self.failure)
+            .field("retry_after", &self.retry_after)
             .field("duration", &self.duration)
             .field("response_body_bytes", &self.response_body.len())
             .finish()
@@ -208,16 +212,21 @@ impl WebhookClient {
     /// [`DeliveryError`] in the result; the call itself cannot fail.
     pub async fn deliver(&self, delivery: Delivery<'_>) -> Attempt {
         let started = Instant::now();
-        let (status_code, failure, response_body) = match self.exchange(&delivery, started).await {
-            Ok(Answer { status, body }) if status.is_success() => (Some(status), None, body),
-            Ok(Answer { status, body }) => (Some(status), Some(DeliveryError::HttpStatus), body),
-            Err(failure) => (None, Some(failure), Vec::new()),
-        };
-        let attempt = Attempt {
-            status_code: status_code.map(|status| status.as_u16()),
-            failure,
-            duration: started.elapsed(),
-            response_body,
+        let attempt = match self.exchange(&delivery, started).await {
+            Ok(Answer { status, retry_after, body }) => Attempt {
+                status_code: Some(status.as_u16()),
+                failure: (!status.is_success()).then_some(DeliveryError::HttpStatus),
+                retry_after,
+                duration: started.elapsed(),
+                response_body: body,
+            },
+            Err(failure) => Attempt {
+                status_code: None,
+                failure: Some(failure),
+                retry_after: None,
+                duration: started.elapsed(),
+                response_body: Vec::new(),
+            },
         };
         tracing::debug!(
             delivery_id = delivery.delivery_id,
@@ -251,9 +260,10 @@ impl WebhookClient {
             Ok(Ok(response)) => response,
         };
         let status = response.status();
+        let retry_after = retry_after_of(response.headers());
         let remaining = self.timeout.saturating_sub(started.elapsed());
         let body = start_of_body(&mut response, remaining).await;
-        Ok(Answer { status, body })
+        Ok(Answer { status, retry_after, body })
     }
 
     /// Checks the URL again: an address written in it never reaches the resolver, and the settings
@@ -276,6 +286,7 @@ impl WebhookClient {
 
 struct Answer {
     status: reqwest::StatusCode,
+    retry_after: Option<Duration>,
     body: Vec<u8>,
 }
 
@@ -328,9 +339,17 @@ pub fn tls_config(additional_roots: &[Vec<u8>]) -> Result<rustls::ClientConfig, 
     Ok(config)
 }
 
-#[expect(clippy::disallowed_methods, reason = "a signature's time is real, not the core's clock")]
+fn retry_after_of(headers: &HeaderMap) -> Option<Duration> {
+    retry_after::parse(headers.get(RETRY_AFTER)?.to_str().ok()?, real_time())
+}
+
+#[expect(clippy::disallowed_methods, reason = "other machines see real time, not the core's clock")]
+fn real_time() -> SystemTime {
+    SystemTime::now()
+}
+
 fn real_unix_seconds() -> i64 {
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since_epoch = real_time().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since_epoch.as_secs()).unwrap_or(i64::MAX)
 }
 
@@ -350,6 +369,7 @@ mod tests {
         let attempt = Attempt {
             status_code: Some(200),
             failure: None,
+            retry_after: None,
             duration: Duration::from_millis(12),
             response_body: b"canary".to_vec(),
         };

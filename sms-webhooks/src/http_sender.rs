@@ -63,6 +63,7 @@ impl WebhookSender for HttpSender {
         WebhookAnswer {
             result: attempt.failure.map_or(Ok(()), Err),
             status_code: attempt.status_code,
+            retry_after: attempt.retry_after,
             duration: attempt.duration,
             response_body: attempt.response_body,
         }

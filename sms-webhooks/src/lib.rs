@@ -51,6 +51,7 @@ pub mod endpoint_url;
 mod failure;
 pub mod http_sender;
 pub mod resolver;
+mod retry_after;
 pub mod signature;
 pub mod slots;
 

@@ -1,5 +1,7 @@
 //! Endpoints, deliveries, and attempts to make them.
 
+use std::time::Duration;
+
 use serde_json::Value;
 use sms_core::account::Account;
 use sms_core::dispatch::{Lease, LeaseToken};
@@ -139,6 +141,8 @@ impl Rig {
             token: claimed.token,
             result,
             status_code,
+            retry_after: None,
+            began: self.now(),
             at: self.now(),
             schedule: RetrySchedule::default(),
             jitter: Jitter(0),
@@ -162,6 +166,20 @@ impl Rig {
     /// Records that all these attempts got an answer other than 2xx.
     pub async fn fail(&self, claimed: &[ClaimedDelivery]) -> Vec<AttemptVerdict> {
         let plan = |claimed| self.attempt(claimed, Err(DeliveryError::HttpStatus));
+        self.record_attempts(claimed.iter().map(plan).collect()).await
+    }
+
+    /// Records that all these attempts, begun now, got a 429 that asks for so much time.
+    pub async fn ask_for_pause(
+        &self,
+        claimed: &[ClaimedDelivery],
+        retry_after: Duration,
+    ) -> Vec<AttemptVerdict> {
+        let plan = |claimed| AttemptPlan {
+            status_code: Some(429),
+            retry_after: Some(retry_after),
+            ..self.attempt(claimed, Err(DeliveryError::HttpStatus))
+        };
         self.record_attempts(claimed.iter().map(plan).collect()).await
     }
 

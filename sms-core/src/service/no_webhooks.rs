@@ -21,6 +21,7 @@ impl WebhookSender for NoWebhooks {
         WebhookAnswer {
             result: Err(DeliveryError::DnsFailed),
             status_code: None,
+            retry_after: None,
             duration: Duration::ZERO,
             response_body: Vec::new(),
         }

@@ -183,6 +183,7 @@ impl Sms {
     pub async fn delivery_attempt(&self, claimed: ClaimedDelivery) -> Result<Attempted, Error> {
         let ClaimedDelivery { account, endpoint: _, token, request } = claimed;
         let delivery = request.delivery;
+        let began = self.now();
         let answer = self.inner.webhooks.send(request).await;
         let plan = AttemptPlan {
             account,
@@ -190,6 +191,8 @@ impl Sms {
             token,
             result: answer.result,
             status_code: answer.status_code,
+            retry_after: answer.retry_after,
+            began,
             at: self.now(),
             schedule: self.inner.retries.clone(),
             jitter: Jitter(self.jitter()),

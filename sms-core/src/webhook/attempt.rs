@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::delivery::{Delivery, DeliveryError, DeliveryStatus};
 use super::endpoint::{DisabledReason, Endpoint, FAILURES_TO_SWITCH_OFF, Power};
+use super::pause::{Asked, Paused, length_asked};
 use super::retry::{Jitter, RetrySchedule};
 use super::sender::WebhookRequest;
 use crate::dispatch::{Lease, LeaseToken};
@@ -49,8 +50,11 @@ impl Room {
         Self { total, failing: total, each: total, endpoints: BTreeMap::new() }
     }
 
-    /// How many deliveries of this endpoint there is room for.
-    pub fn of(&self, endpoint: &Endpoint) -> usize {
+    /// How many deliveries of this endpoint there is room for at `at`; none while it is paused.
+    pub fn of(&self, endpoint: &Endpoint, at: Timestamp) -> usize {
+        if endpoint.is_paused(at) {
+            return 0;
+        }
         let own = self.endpoints.get(&endpoint.id).copied().unwrap_or(self.each);
         let shared = if endpoint.consecutive_failures > 0 { self.failing } else { self.total };
         own.min(shared).min(self.total)
@@ -131,6 +135,10 @@ pub struct AttemptPlan {
     pub result: Result<(), DeliveryError>,
     /// The status code of the answer; `None` without an answer.
     pub status_code: Option<u16>,
+    /// How long the endpoint asked to wait (`Retry-After`); `None` if it did not say.
+    pub retry_after: Option<Duration>,
+    /// When the attempt began.
+    pub began: Timestamp,
     /// When the attempt ended.
     pub at: Timestamp,
     /// When to retry after failures.
@@ -191,7 +199,7 @@ impl AttemptPlan {
             }
             endpoint.last_delivered_at = Some(self.at);
         } else {
-            switched_off = count_failure(&mut endpoint);
+            switched_off = self.count(&mut endpoint);
             self.schedule_retry(&mut delivery, &endpoint);
         }
         AttemptVerdict::Record {
@@ -201,6 +209,25 @@ impl AttemptPlan {
         }
     }
 
+    /// Counts a failed attempt, and pauses an endpoint that asks for that. Returns whether the
+    /// endpoint is disabled now.
+    fn count(&self, endpoint: &mut Endpoint) -> bool {
+        if !endpoint.power.is_on() {
+            return false;
+        }
+        let Some(length) = length_asked(self.status_code, self.retry_after) else {
+            return count_failure(endpoint);
+        };
+        let asked = Asked { began: self.began, at: self.at, length };
+        let (pause, switched_off) = match asked.after(endpoint.pause) {
+            Paused::Anew(pause) => (pause, count_failure(endpoint)),
+            Paused::Still(pause) => (pause, false),
+        };
+        endpoint.pause = Some(pause);
+        switched_off
+    }
+
+    /// A retry is due after its delay, and not before a pause of its endpoint ends.
     fn schedule_retry(&self, delivery: &mut Delivery, endpoint: &Endpoint) {
         let delay = self.schedule.delay_after(delivery.attempts, self.jitter);
         match delay.filter(|_| endpoint.power.is_on()) {
@@ -208,18 +235,16 @@ impl AttemptPlan {
             _ if delivery.delivered_at.is_some() => delivery.status = DeliveryStatus::Delivered,
             Some(delay) => {
                 delivery.status = DeliveryStatus::Pending;
-                delivery.next_attempt_at = Some(self.at.plus(delay));
+                let paused_until = endpoint.pause.map(|pause| pause.until);
+                delivery.next_attempt_at = paused_until.max(Some(self.at.plus(delay)));
             }
             None => delivery.status = DeliveryStatus::GivenUp,
         }
     }
 }
 
-/// Counts a failed attempt. Returns whether it disabled the endpoint.
+/// Counts a failed attempt at an enabled endpoint. Returns whether it disabled the endpoint.
 fn count_failure(endpoint: &mut Endpoint) -> bool {
-    if !endpoint.power.is_on() {
-        return false;
-    }
     endpoint.consecutive_failures = endpoint.consecutive_failures.saturating_add(1);
     if endpoint.consecutive_failures < FAILURES_TO_SWITCH_OFF {
         return false;

@@ -8,6 +8,7 @@ use crate::ids::{AccountId, EndpointId};
 use crate::random::Random;
 use crate::setters::setters;
 use crate::time::Timestamp;
+use crate::webhook::pause::Pause;
 
 /// The most endpoints of an account.
 pub const MAX_PER_ACCOUNT: usize = 10;
@@ -108,6 +109,9 @@ pub struct Endpoint {
     pub secret: Secret,
     /// The number of failed attempts since the last success.
     pub consecutive_failures: u32,
+    /// The last pause that it asked for, running or over; `None` if it asked for none since it was
+    /// enabled or its URL changed.
+    pub pause: Option<Pause>,
     /// When a delivery last succeeded; `None` if none has.
     pub last_delivered_at: Option<Timestamp>,
     /// When it was created.
@@ -120,6 +124,11 @@ impl Endpoint {
     /// Whether events of this kind are delivered to it.
     pub fn wants(&self, kind: EventType) -> bool {
         self.power.is_on() && self.events.contains(&kind)
+    }
+
+    /// Whether nothing may be sent to it at `at`, because it asked for a pause.
+    pub fn is_paused(&self, at: Timestamp) -> bool {
+        self.pause.is_some_and(|pause| pause.is_running(at))
     }
 }
 
@@ -166,6 +175,7 @@ impl EndpointInput {
             power,
             secret,
             consecutive_failures: 0,
+            pause: None,
             last_delivered_at: None,
             created_at: at,
             updated_at: at,
@@ -196,15 +206,14 @@ pub struct EndpointChange {
 }
 
 impl EndpointChange {
-    /// The endpoint after the change. Enabling it resets the count of failures. Disabling an
-    /// endpoint that failures have disabled keeps that reason.
+    /// The endpoint after the change. Enabling it resets the count of failures. Enabling it and
+    /// moving it to another URL end its pause. Disabling an endpoint that failures have disabled keeps that reason.
     #[must_use]
     pub fn apply(self, endpoint: Endpoint, at: Timestamp) -> Endpoint {
         let Self { url, events, description, power, secret } = self;
-        let failures = match (endpoint.power, power) {
-            (Power::Off(_), Some(Power::On)) => 0,
-            _ => endpoint.consecutive_failures,
-        };
+        let enables = !endpoint.power.is_on() && power == Some(Power::On);
+        let moves = url.as_ref().is_some_and(|url| *url != endpoint.url);
+        let failures = if enables { 0 } else { endpoint.consecutive_failures };
         let power = match (endpoint.power, power) {
             (Power::Off(reason), Some(Power::Off(_))) => Power::Off(reason),
             (_, Some(power)) | (power, None) => power,
@@ -216,6 +225,7 @@ impl EndpointChange {
             power,
             secret: secret.unwrap_or(endpoint.secret),
             consecutive_failures: failures,
+            pause: endpoint.pause.filter(|_| !enables && !moves),
             updated_at: at,
             ..endpoint
         }
@@ -307,6 +317,28 @@ mod tests {
         assert_eq!((on.power, on.consecutive_failures), (Power::On, 0));
         assert!(on.wants(EventType::MessageSent));
         assert!(!on.wants(EventType::MessageDelivered));
+    }
+
+    #[test]
+    fn enabling_and_another_url_end_a_pause_and_nothing_else_does() {
+        let at = Timestamp::from_millis(5);
+        let pause = Some(Pause { since: at, until: Timestamp::from_millis(9) });
+        let on = Endpoint { pause, ..endpoint(Power::On) };
+        let off = Endpoint { pause, ..endpoint(Power::Off(DisabledReason::ByOwner)) };
+        let change = EndpointChange::default;
+        for (before, change, expected) in [
+            (&on, change(), pause),
+            (&on, change().power(Power::On), pause),
+            (&on, change().description(None), pause),
+            (&on, change().url(on.url.clone()), pause),
+            (&on, change().url("https://example.com/other"), None),
+            (&off, change().power(Power::On), None),
+            (&off, change(), pause),
+        ] {
+            assert_eq!(change.clone().apply(before.clone(), at).pause, expected, "{change:?}");
+        }
+        assert!(on.is_paused(at) && !on.is_paused(Timestamp::from_millis(9)));
+        assert!(!endpoint(Power::On).is_paused(at));
     }
 
     #[test]

@@ -33,6 +33,9 @@ pub struct WebhookAnswer {
     pub result: Result<(), DeliveryError>,
     /// The status code of the answer; `None` without an answer.
     pub status_code: Option<u16>,
+    /// How long the endpoint asked to wait before the next request (`Retry-After`); `None` if it
+    /// did not say.
+    pub retry_after: Option<Duration>,
     /// How long the attempt took.
     pub duration: Duration,
     /// The first 1,024 bytes of the answer's body.

@@ -49,9 +49,9 @@ pub trait WebhookStore: Send + Sync {
     -> Result<bool, StoreError>;
 
     /// Claims due deliveries, each by [`settle_claim`](super::attempt::settle_claim), at most as
-    /// many of each endpoint as [`Room::of`](super::attempt::Room::of) allows. The endpoint with
-    /// the longest due delivery comes first, and of an endpoint its longest due deliveries. Two
-    /// concurrent claims never claim the same delivery.
+    /// many of each endpoint as [`Room::of`](super::attempt::Room::of) allows, so none of a paused
+    /// one. The endpoint with the longest due delivery comes first, and of an endpoint its longest
+    /// due deliveries. Two concurrent claims never claim the same delivery.
     async fn deliveries_claim(
         &self,
         plan: DeliveryClaimPlan,
@@ -92,6 +92,7 @@ pub trait WebhookStore: Send + Sync {
     /// disabled endpoints. Returns how many deliveries it processed; 0 if there is no more to do.
     async fn deliveries_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
 
-    /// The earliest time at which a delivery can be claimed; `None` if there is none.
+    /// The earliest time at which a delivery can be claimed; `None` if there is none. A delivery of
+    /// a paused endpoint can be claimed when the pause ends.
     async fn deliveries_next(&self) -> Result<Option<Timestamp>, StoreError>;
 }

@@ -62,6 +62,7 @@ impl WebhookSender for Hooks {
         WebhookAnswer {
             result: if failing { Err(DeliveryError::HttpStatus) } else { Ok(()) },
             status_code: Some(if failing { 500 } else { 200 }),
+            retry_after: None,
             duration: Duration::from_millis(12),
             response_body: b"thank you".to_vec(),
         }

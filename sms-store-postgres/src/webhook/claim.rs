@@ -46,8 +46,8 @@ macro_rules! waiting {
 }
 pub(super) use waiting;
 
-/// Of the endpoints in `waiting`, those that have due deliveries and room for them, the longest due
-/// first, each with the number that it has room for. Failing endpoints have a separate share, so
+/// Of the endpoints in `waiting` that are not paused, those that have due deliveries and room for
+/// them, the longest due first, each with the number that it has room for. Failing endpoints have a separate share, so
 /// that they do not crowd out the others.
 macro_rules! endpoints_due {
     () => {
@@ -64,6 +64,7 @@ macro_rules! endpoints_due {
                        ORDER BY d.claimable_at LIMIT $2) AS few
              ) AS own
              WHERE own.due > 0 AND e.id <> ALL($3) AND (e.consecutive_failures = 0 OR $4)
+                 AND (e.paused_until IS NULL OR e.paused_until <= $1)
          ) AS found
          WHERE place <= $5
          ORDER BY first_at, id"
@@ -98,7 +99,7 @@ pub(super) async fn claim(
     let mut wanted = Vec::with_capacity(due.len());
     let mut endpoints = BTreeMap::new();
     for (endpoint, due) in due {
-        let count = room.of(&endpoint).min(due);
+        let count = room.of(&endpoint, at).min(due);
         if count > 0 {
             room.take(&endpoint, count);
             wanted.push((endpoint.id, count));
@@ -210,26 +211,33 @@ async fn take(
     rows.iter().map(delivery::delivery).collect()
 }
 
-/// The earliest moment at which a delivery can be claimed.
+/// The earliest moment at which a delivery can be claimed. Those of a paused endpoint can be when
+/// the pause ends.
 pub(super) async fn next(pool: &PgPool) -> PgResult<Option<Timestamp>> {
     let row = sqlx::query(
-        "SELECT count(*) AS looked_at, min(claimable_at) FILTER (WHERE run = endpoint_run) AS next
-         FROM (SELECT run, claimable_at,
-                   (SELECT e.run FROM endpoint e WHERE e.id = endpoint_id) AS endpoint_run
-               FROM delivery WHERE claimable_at IS NOT NULL ORDER BY claimable_at LIMIT $1)
-              AS first",
+        "SELECT count(*) AS looked_at, max(claimable_at) AS last_at,
+             min(greatest(claimable_at, paused_until)) FILTER (WHERE is_current) AS next
+         FROM (SELECT first.claimable_at, e.paused_until, e.run = first.run AS is_current
+               FROM (SELECT endpoint_id, run, claimable_at
+                     FROM delivery WHERE claimable_at IS NOT NULL ORDER BY claimable_at LIMIT $1)
+                    AS first
+               LEFT JOIN LATERAL (SELECT e.run, e.paused_until FROM endpoint e
+                                  WHERE e.id = first.endpoint_id) AS e ON true) AS found",
     )
     .bind(FIRST_FOR_NEXT)
     .fetch_one(pool)
     .await?;
-    let next = row.maybe_at("next")?;
-    if next.is_some() || row.try_get::<i64, _>("looked_at")? < FIRST_FOR_NEXT {
+    let (next, last) = (row.maybe_at("next")?, row.maybe_at("last_at")?);
+    let is_all = row.try_get::<i64, _>("looked_at")? < FIRST_FOR_NEXT;
+    // A delivery that was not looked at may be due before the end of a pause.
+    if is_all || (next.is_some() && next <= last) {
         return Ok(next);
     }
-    // The first deliveries all belong to runs that are over, until they are tidied.
+    // The first deliveries belong to runs that are over, until they are tidied, or to endpoints that
+    // are paused.
     let row = sqlx::query(concat!(
         waiting!(),
-        "SELECT min(own.claimable_at) AS next
+        "SELECT min(greatest(own.claimable_at, e.paused_until)) AS next
          FROM waiting
          JOIN endpoint e ON e.id = waiting.endpoint_id
          CROSS JOIN LATERAL (

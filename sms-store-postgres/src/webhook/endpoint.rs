@@ -2,6 +2,7 @@
 
 use sms_core::ids::{AccountId, EndpointId};
 use sms_core::webhook::endpoint::{DisabledReason, Endpoint, Power, Secret};
+use sms_core::webhook::pause::Pause;
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
 
@@ -19,6 +20,7 @@ pub(crate) fn endpoint(row: &PgRow) -> PgResult<Endpoint> {
             Some("disabled_by_owner") => Power::Off(DisabledReason::ByOwner),
             Some(_) => return Err(PgError::invalid("disabled_reason")),
         };
+        let pause = row.maybe_at("paused_since")?.zip(row.maybe_at("paused_until")?);
         Ok(Endpoint {
             id: row.id("id")?,
             account: row.id("account_id")?,
@@ -28,6 +30,7 @@ pub(crate) fn endpoint(row: &PgRow) -> PgResult<Endpoint> {
             power,
             secret: Secret::from_stored(row.try_get("secret")?),
             consecutive_failures: row.count("consecutive_failures")?,
+            pause: pause.map(|(since, until)| Pause { since, until }),
             last_delivered_at: row.maybe_at("last_delivered_at")?,
             created_at: row.at("created_at")?,
             updated_at: row.at("updated_at")?,
@@ -51,7 +54,8 @@ pub(super) async fn update(connection: &mut PgConnection, endpoint: &Endpoint) -
     let update = sqlx::query(
         "UPDATE endpoint
          SET url = $3, events = $4, description = $5, disabled_reason = $6, secret = $7,
-             consecutive_failures = $8, last_delivered_at = $9, updated_at = $10
+             consecutive_failures = $8, last_delivered_at = $9, updated_at = $10,
+             paused_since = $11, paused_until = $12
          WHERE account_id = $1 AND id = $2",
     )
     .bind(uuid(endpoint.account))
@@ -63,7 +67,9 @@ pub(super) async fn update(connection: &mut PgConnection, endpoint: &Endpoint) -
     .bind(endpoint.secret.reveal())
     .bind(i32::try_from(endpoint.consecutive_failures).unwrap_or(i32::MAX))
     .bind(endpoint.last_delivered_at.map(time))
-    .bind(time(endpoint.updated_at));
+    .bind(time(endpoint.updated_at))
+    .bind(endpoint.pause.map(|pause| time(pause.since)))
+    .bind(endpoint.pause.map(|pause| time(pause.until)));
     update.execute(connection).await?;
     Ok(())
 }
@@ -80,13 +86,16 @@ pub(super) async fn update_counts(
         "UPDATE endpoint e
          SET disabled_reason = new.disabled_reason,
              consecutive_failures = new.consecutive_failures,
-             last_delivered_at = new.last_delivered_at
+             last_delivered_at = new.last_delivered_at,
+             paused_since = new.paused_since, paused_until = new.paused_until
          FROM " rows(endpoint in endpoints) as new {
             account_id: uuid = uuid(endpoint.account),
             id: uuid = uuid(endpoint.id),
             disabled_reason: text = reason(endpoint.power),
             consecutive_failures: integer = integer(endpoint.consecutive_failures),
             last_delivered_at: timestamptz = endpoint.last_delivered_at.map(time),
+            paused_since: timestamptz = endpoint.pause.map(|pause| time(pause.since)),
+            paused_until: timestamptz = endpoint.pause.map(|pause| time(pause.until)),
          } "
          WHERE e.account_id = new.account_id AND e.id = new.id"
     );

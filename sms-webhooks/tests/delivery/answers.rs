@@ -55,6 +55,22 @@ async fn any_other_status_is_a_failure_with_its_code_and_body() {
 }
 
 #[tokio::test]
+async fn an_attempt_says_for_how_long_the_endpoint_asks_to_wait() {
+    for (headers, expected) in [
+        ("", None),
+        ("retry-after: soon\r\n", None),
+        ("retry-after: 17\r\n", Some(Duration::from_secs(17))),
+        ("retry-after: Sun, 06 Nov 1994 08:49:37 GMT\r\n", Some(Duration::ZERO)),
+    ] {
+        let attempt = attempt_at(answer("429 Too Many Requests", headers, "")).await;
+        assert_eq!(attempt.retry_after, expected, "{headers}");
+    }
+    let far = "retry-after: Fri, 31 Dec 9999 23:59:59 GMT\r\n";
+    let attempt = attempt_at(answer("503 Service Unavailable", far, "")).await;
+    assert!(attempt.retry_after.is_some_and(|wait| wait > Duration::from_secs(300)));
+}
+
+#[tokio::test]
 async fn redirects_are_not_followed() {
     let target = Receiver::start(answer("200 OK", "", "")).await;
     for status in [

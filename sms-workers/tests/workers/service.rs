@@ -36,7 +36,13 @@ impl WebhookSender for Endpoints {
     async fn send(&self, request: WebhookRequest) -> WebhookAnswer {
         self.0.lock().unwrap().push(request.event_type);
         let (duration, response_body) = (Duration::from_millis(1), Vec::new());
-        WebhookAnswer { result: Ok(()), status_code: Some(204), duration, response_body }
+        WebhookAnswer {
+            result: Ok(()),
+            status_code: Some(204),
+            retry_after: None,
+            duration,
+            response_body,
+        }
     }
 }
 

@@ -1,3 +1,5 @@
+mod pause;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -66,6 +68,8 @@ fn attempt(result: Result<(), DeliveryError>, at: Timestamp) -> AttemptPlan {
         token: OURS,
         result,
         status_code,
+        retry_after: None,
+        began: at,
         at,
         schedule: RetrySchedule::default(),
         jitter: Jitter(0),
@@ -362,9 +366,9 @@ fn an_endpoint_has_the_least_of_its_own_the_failing_and_the_total_room() {
         (0, 9, 3, own(9), 0, 0),
     ] {
         let room = Room { total, failing, each, endpoints };
-        assert_eq!((room.of(&good), room.of(&bad)), (for_good, for_bad), "{room:?}");
+        assert_eq!((room.of(&good, now()), room.of(&bad, now())), (for_good, for_bad), "{room:?}");
     }
-    assert_eq!((Room::any(7).of(&good), Room::any(7).of(&bad)), (7, 7));
+    assert_eq!((Room::any(7).of(&good, now()), Room::any(7).of(&bad, now())), (7, 7));
 }
 
 #[test]
@@ -372,14 +376,17 @@ fn a_claim_for_one_endpoint_reduces_its_own_and_the_shared_room() {
     let mut room = Room { total: 10, failing: 3, each: 4, endpoints: BTreeMap::new() };
     let (good, bad, other) = (numbered(1, 0), numbered(2, 5), numbered(3, 9));
     room.take(&good, 4);
-    assert_eq!((room.total, room.failing, room.of(&good)), (6, 3, 0));
+    assert_eq!((room.total, room.failing, room.of(&good, now())), (6, 3, 0));
     room.take(&bad, 2);
-    assert_eq!((room.total, room.failing, room.of(&bad), room.of(&other)), (4, 1, 1, 1));
+    assert_eq!(
+        (room.total, room.failing, room.of(&bad, now()), room.of(&other, now())),
+        (4, 1, 1, 1)
+    );
     room.take(&other, 1);
-    assert_eq!((room.failing, room.of(&bad), room.of(&other)), (0, 0, 0));
-    assert_eq!(room.of(&numbered(4, 0)), 3);
+    assert_eq!((room.failing, room.of(&bad, now()), room.of(&other, now())), (0, 0, 0));
+    assert_eq!(room.of(&numbered(4, 0), now()), 3);
     room.take(&numbered(4, 0), 100);
-    assert_eq!((room.total, room.of(&numbered(5, 0))), (0, 0), "never below nothing");
+    assert_eq!((room.total, room.of(&numbered(5, 0), now())), (0, 0), "never below nothing");
 }
 
 proptest! {
@@ -395,7 +402,7 @@ proptest! {
         let numbered = |id: u128| numbered(id, u32::from(id % 2 == 1));
         let mut taken = BTreeMap::<u128, usize>::new();
         for (id, wish) in wishes {
-            let count = wish.min(room.of(&numbered(id)));
+            let count = wish.min(room.of(&numbered(id), now()));
             room.take(&numbered(id), count);
             *taken.entry(id).or_default() += count;
         }

@@ -69,7 +69,7 @@ impl Model {
         let own = self.queue.first().map(|(at, _)| *at);
         ensure!(text == own, "the next text is due at {text:?} and must be at {own:?}");
         let delivery = read(moment.books.deliveries_next())?;
-        let own = self.due.first().map(|(at, _)| *at);
+        let own = self.next_delivery();
         ensure!(delivery == own, "the next delivery is due at {delivery:?} and must be at {own:?}");
         Ok(())
     }

@@ -11,6 +11,7 @@ use sms_core::webhook::attempt::{
 };
 use sms_core::webhook::delivery::{Delivery, DeliveryError};
 use sms_core::webhook::endpoint::{DisabledReason, Endpoint, Power};
+use sms_core::webhook::pause::Pause;
 use sms_core::webhook::sender::WebhookRequest;
 
 use super::{Check, DeliveryModel, Model, Moment, read};
@@ -23,6 +24,22 @@ impl Model {
     /// A delivery of the model.
     pub fn delivery(&self, id: DeliveryId) -> Result<&DeliveryModel, String> {
         self.deliveries.get(&id).ok_or_else(|| format!("nothing raised delivery {id}"))
+    }
+
+    /// Whether the endpoint of a delivery is paused.
+    fn is_paused(&self, id: DeliveryId, at: Timestamp) -> bool {
+        self.paused_until(id).is_some_and(|until| at < until)
+    }
+
+    /// When the last pause of a delivery's endpoint ends.
+    fn paused_until(&self, id: DeliveryId) -> Option<Timestamp> {
+        let endpoint = self.endpoints.get(&self.deliveries.get(&id)?.last.endpoint)?;
+        endpoint.last.pause.map(|pause| pause.until)
+    }
+
+    /// When the first delivery can be claimed.
+    pub fn next_delivery(&self) -> Option<Timestamp> {
+        self.due.iter().map(|(due, id)| self.paused_until(*id).unwrap_or(*due).max(*due)).min()
     }
 
     /// Changes when a delivery can be claimed.
@@ -65,7 +82,8 @@ impl Model {
         room: Room,
         answer: &[ClaimedDelivery],
     ) -> Check {
-        let due = self.due.iter().take_while(|(time, _)| *time <= at).take(room.total).count();
+        let due = self.due.iter().take_while(|(time, _)| *time <= at);
+        let due = due.filter(|(_, id)| !self.is_paused(*id, at)).take(room.total).count();
         let given_up = self.given_up_by_claim(moment, at)?;
         let taken = answer.len() + given_up;
         ensure!(taken <= room.total, "{taken} of {} were taken", room.total);
@@ -86,9 +104,16 @@ impl Model {
                 endpoint.last.power.is_on(),
                 "delivery {id} was taken although its endpoint is off"
             );
+            ensure!(
+                !self.is_paused(id, at),
+                "delivery {id} was taken although its endpoint is paused"
+            );
             let automatic = own.last.attempts.saturating_sub(own.by_hand);
             ensure!(automatic < 7, "delivery {id} is attempted for the {automatic}th time");
-            ensure!(room.of(&endpoint.last) > 0, "more was taken of an endpoint than it has room");
+            ensure!(
+                room.of(&endpoint.last, at) > 0,
+                "more was taken of an endpoint than it has room"
+            );
             room.take(&endpoint.last, 1);
             let last = &endpoint.last;
             check_request(claimed, own, &last.url, last.secret.reveal())?;
@@ -213,11 +238,13 @@ impl Model {
             }
             endpoint.last_delivered_at = Some(plan.at);
         } else {
-            count_failure(&mut endpoint);
+            if !pauses(&mut endpoint, plan) {
+                count_failure(&mut endpoint);
+            }
             expected.status = after_failure(&expected, endpoint.power);
             if expected.status == DeliveryStatus::Pending {
                 expected.next_attempt_at = answer.next_attempt_at;
-                check_retry(&expected, plan.at)?;
+                check_retry(&expected, plan.at, endpoint.pause)?;
             }
         }
         ensure!(*answer == expected, "an attempt made {answer:?} and must make {expected:?}");
@@ -331,11 +358,37 @@ fn after_failure(delivery: &Delivery, power: Power) -> DeliveryStatus {
     }
 }
 
-/// Checks that the next attempt is never early, and late by at most a tenth of its delay.
-fn check_retry(delivery: &Delivery, at: Timestamp) -> Check {
+/// Pauses an endpoint that asks for it. Returns whether the attempt belongs to a pause that was
+/// counted before.
+fn pauses(endpoint: &mut Endpoint, plan: &AttemptPlan) -> bool {
+    let seconds = match (plan.status_code, plan.retry_after) {
+        (Some(429), None) => 5,
+        (Some(429 | 503), Some(asked)) => asked.as_secs().clamp(1, 300),
+        _ => return false,
+    };
+    if !endpoint.power.is_on() {
+        return false;
+    }
+    let until = plan.at.plus(Duration::from_secs(seconds));
+    match &mut endpoint.pause {
+        Some(pause) if plan.at < pause.until || plan.began <= pause.since => {
+            pause.until = pause.until.max(until);
+            true
+        }
+        pause => {
+            *pause = Some(Pause { since: plan.at, until });
+            false
+        }
+    }
+}
+
+/// Checks that the next attempt is never early, and late by at most a tenth of its delay or by the
+/// pause of its endpoint.
+fn check_retry(delivery: &Delivery, at: Timestamp, pause: Option<Pause>) -> Check {
     let minutes = RETRY_MINUTES[delivery.attempts as usize - 1];
     let delay = Duration::from_secs(minutes * 60);
-    let due = at.plus(delay)..=at.plus(delay + delay / 10);
+    let end = pause.map_or(at, |pause| pause.until);
+    let due = at.plus(delay).max(end)..=at.plus(delay + delay / 10).max(end);
     let next = delivery.next_attempt_at;
     ensure!(
         next.is_some_and(|next| due.contains(&next)),

@@ -109,6 +109,9 @@ fn changed(endpoint: Endpoint, change: EndpointChange, at: Timestamp) -> Endpoin
     let EndpointChange { url, events, description, power, secret } = change;
     let mut now = Endpoint { updated_at: at, ..endpoint };
     if let Some(url) = url {
+        if url != now.url {
+            now.pause = None;
+        }
         now.url = url;
     }
     if let Some(events) = events {
@@ -124,6 +127,7 @@ fn changed(endpoint: Endpoint, change: EndpointChange, at: Timestamp) -> Endpoin
         Some(Power::On) if !now.power.is_on() => {
             now.power = Power::On;
             now.consecutive_failures = 0;
+            now.pause = None;
         }
         Some(off @ Power::Off(_)) if now.power.is_on() => now.power = off,
         Some(_) | None => {}
