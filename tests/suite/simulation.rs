@@ -50,7 +50,7 @@ fn all_that_the_simulation_means_to_try_happens() {
         ..
     } = total.tally;
     let Tally { joined, given_up, matches, throttled, replies, links, hits, .. } = total.tally;
-    let Tally { rents, deliveries, attempts, unanswered, used_up, .. } = total.tally;
+    let Tally { rents, deliveries, attempts, pauses, unanswered, used_up, .. } = total.tally;
     for (count, what) in [
         (sends, "a send"),
         (replays, "a repeated request"),
@@ -74,6 +74,7 @@ fn all_that_the_simulation_means_to_try_happens() {
         (rents, "rent"),
         (deliveries, "a delivery"),
         (attempts, "an attempt"),
+        (pauses, "a pause of an endpoint"),
         (total.faults, "a failure of the store"),
         (total.kills, "a death"),
     ] {

@@ -87,6 +87,30 @@ async fn a_failing_delivery_is_tried_seven_times_and_then_given_up() {
 }
 
 #[tokio::test]
+async fn an_endpoint_that_asks_for_time_is_left_alone_and_loses_nothing() {
+    let rig = Rig::new().await;
+    let account = rig.account(1_000).await;
+    let (path, _) = endpoint(&account, &["message.sent"]).await;
+    rig.hooks.ask_to_wait(Duration::from_secs(20));
+    account.send(json!(numbers(200)), "x").await;
+    rig.pass(1).await;
+    let asked = rig.hooks.take().len();
+    assert!(asked > 0);
+    rig.pass(19).await;
+    assert!(rig.hooks.take().is_empty(), "nothing is sent in a pause");
+    let shown = &account.live.get("/webhooks").await.ok()[0];
+    assert_eq!((&shown["enabled"], &shown["consecutive_failures"]), (&json!(true), &json!(1)));
+    let first = &account.live.get(&format!("{path}/deliveries")).await.ok()[0];
+    assert_eq!(first["status"], "pending");
+    rig.hooks.recover();
+    rig.pass(70).await;
+    let sent = rig.hooks.take();
+    assert_eq!(sent.len(), 200, "each is delivered once");
+    let shown = &account.live.get("/webhooks").await.ok()[0];
+    assert_eq!((&shown["enabled"], &shown["consecutive_failures"]), (&json!(true), &json!(0)));
+}
+
+#[tokio::test]
 async fn every_attempt_carries_the_same_id_and_body() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;

@@ -12,18 +12,32 @@ use sms_core::webhook::sender::{UrlRefused, WebhookAnswer, WebhookRequest, Webho
 #[derive(Debug, Default)]
 pub(crate) struct Hooks {
     seen: Mutex<Vec<WebhookRequest>>,
-    failing: Mutex<bool>,
+    mood: Mutex<Mood>,
+}
+
+/// How the endpoints answer.
+#[derive(Debug, Clone, Copy, Default)]
+enum Mood {
+    #[default]
+    Well,
+    Broken,
+    Busy(Duration),
 }
 
 impl Hooks {
     /// From now on every endpoint answers 500.
     pub(crate) fn break_down(&self) {
-        *self.failing.lock().unwrap() = true;
+        *self.mood.lock().unwrap() = Mood::Broken;
+    }
+
+    /// From now on every endpoint answers 429 and asks for this much time.
+    pub(crate) fn ask_to_wait(&self, retry_after: Duration) {
+        *self.mood.lock().unwrap() = Mood::Busy(retry_after);
     }
 
     /// From now on every endpoint answers 200.
     pub(crate) fn recover(&self) {
-        *self.failing.lock().unwrap() = false;
+        *self.mood.lock().unwrap() = Mood::Well;
     }
 
     /// What came since it was last asked.
@@ -58,11 +72,15 @@ impl WebhookSender for Hooks {
 
     async fn send(&self, request: WebhookRequest) -> WebhookAnswer {
         self.seen.lock().unwrap().push(request);
-        let failing = *self.failing.lock().unwrap();
+        let (status_code, retry_after) = match *self.mood.lock().unwrap() {
+            Mood::Well => (200, None),
+            Mood::Broken => (500, None),
+            Mood::Busy(retry_after) => (429, Some(retry_after)),
+        };
         WebhookAnswer {
-            result: if failing { Err(DeliveryError::HttpStatus) } else { Ok(()) },
-            status_code: Some(if failing { 500 } else { 200 }),
-            retry_after: None,
+            result: if status_code == 200 { Ok(()) } else { Err(DeliveryError::HttpStatus) },
+            status_code: Some(status_code),
+            retry_after,
             duration: Duration::from_millis(12),
             response_body: b"thank you".to_vec(),
         }

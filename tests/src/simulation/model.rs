@@ -148,6 +148,8 @@ pub struct Tally {
     pub attempts: u64,
     /// Endpoints disabled by failures.
     pub switched_off: u64,
+    /// Pauses of endpoints.
+    pub pauses: u64,
 }
 
 impl Tally {
@@ -178,6 +180,7 @@ impl Tally {
             deliveries: self.deliveries + other.deliveries,
             attempts: self.attempts + other.attempts,
             switched_off: self.switched_off + other.switched_off,
+            pauses: self.pauses + other.pauses,
         }
     }
 }

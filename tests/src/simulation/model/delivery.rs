@@ -249,6 +249,8 @@ impl Model {
         }
         ensure!(*answer == expected, "an attempt made {answer:?} and must make {expected:?}");
         let switched_off = was_on && !endpoint.power.is_on();
+        let paused = endpoint.pause.is_some_and(|pause| pause.since == plan.at);
+        self.tally.pauses += u64::from(paused);
         let endpoint_id = endpoint.id;
         self.redue(id, |own| own.last = expected);
         self.delivery_kept(moment, id)?;
