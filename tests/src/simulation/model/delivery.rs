@@ -39,7 +39,15 @@ impl Model {
 
     /// When the first delivery can be claimed.
     pub fn next_delivery(&self) -> Option<Timestamp> {
-        self.due.iter().map(|(due, id)| self.paused_until(*id).unwrap_or(*due).max(*due)).min()
+        let mut next = None;
+        for (due, id) in &self.due {
+            if next.is_some_and(|next| next <= *due) {
+                break;
+            }
+            let claimable_at = self.paused_until(*id).unwrap_or(*due).max(*due);
+            next = Some(next.map_or(claimable_at, |next: Timestamp| next.min(claimable_at)));
+        }
+        next
     }
 
     /// Changes when a delivery can be claimed.
