@@ -329,7 +329,7 @@ impl Driver {
     pub(super) fn next_due(&self) -> Option<Timestamp> {
         let work = self.world.with(|state| {
             let text = state.model.queue.first().map(|(at, _)| *at);
-            let delivery = state.model.due.first().map(|(at, _)| *at);
+            let delivery = state.model.next_delivery();
             [text, delivery, state.air.next()]
         });
         let others = [self.world.next_timer(), self.world.next_comeback()];

@@ -69,7 +69,7 @@ impl Driver {
     fn chores_due(&self, now: Timestamp) -> Vec<Chore> {
         let (text, delivery) = self.world.with(|state| {
             let model = &state.model;
-            (model.queue.first().map(|(at, _)| *at), model.due.first().map(|(at, _)| *at))
+            (model.queue.first().map(|(at, _)| *at), model.next_delivery())
         });
         let chores = [
             (text, Chore::Dispatch(100)),
