@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::time::Timestamp;
 
@@ -12,7 +12,7 @@ pub trait Clock: Send + Sync + fmt::Debug {
     fn now(&self) -> Timestamp;
 }
 
-/// The machine's clock.
+/// The machine's clock, which can be set at any moment: see [`SteadyClock`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 
@@ -24,6 +24,39 @@ impl Clock for SystemClock {
         )]
         let now = chrono::Utc::now();
         Timestamp::from(now)
+    }
+}
+
+/// A clock that begins at the machine's time and from then on shows the time that has passed. So it
+/// does not follow when somebody sets the machine's clock: leases, schedules and limits hold. It
+/// stands still while the machine sleeps.
+pub struct SteadyClock {
+    began: Timestamp,
+    stopwatch: Box<dyn Fn() -> Duration + Send + Sync>,
+}
+
+impl SteadyClock {
+    /// Starts at the time that the machine's clock shows now.
+    pub fn start() -> Self {
+        let since = Instant::now();
+        Self::over(&SystemClock, move || since.elapsed())
+    }
+
+    /// Starts at the time that `wall` shows now, and goes on by a stopwatch.
+    fn over(wall: &dyn Clock, stopwatch: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
+        Self { began: wall.now(), stopwatch: Box::new(stopwatch) }
+    }
+}
+
+impl Clock for SteadyClock {
+    fn now(&self) -> Timestamp {
+        self.began.plus((self.stopwatch)())
+    }
+}
+
+impl fmt::Debug for SteadyClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SteadyClock").field("began", &self.began).finish_non_exhaustive()
     }
 }
 
@@ -112,7 +145,36 @@ impl Clock for MovableClock {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
     use super::*;
+
+    /// A clock on the wall, which anybody may set.
+    #[derive(Debug)]
+    struct Wall(AtomicI64);
+
+    impl Clock for Wall {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_millis(self.0.load(Ordering::Relaxed))
+        }
+    }
+
+    #[test]
+    fn a_steady_clock_starts_at_the_walls_time_and_does_not_follow_when_that_is_set() {
+        const HOUR: i64 = 3_600_000;
+        for step in [HOUR, -HOUR] {
+            let wall = Wall(AtomicI64::new(10 * HOUR));
+            let passed = Arc::new(AtomicU64::new(0));
+            let shown = Arc::clone(&passed);
+            let stopwatch = move || Duration::from_millis(shown.load(Ordering::Relaxed));
+            let clock = SteadyClock::over(&wall, stopwatch);
+            assert_eq!(clock.now().as_millis(), 10 * HOUR);
+            wall.0.fetch_add(step, Ordering::Relaxed);
+            assert_eq!(clock.now().as_millis(), 10 * HOUR);
+            passed.store(1_500, Ordering::Relaxed);
+            assert_eq!(clock.now().as_millis(), 10 * HOUR + 1_500);
+        }
+    }
 
     #[test]
     fn a_manual_clock_stands_until_moved_and_never_goes_back() {

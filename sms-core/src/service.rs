@@ -35,7 +35,7 @@ use std::time::Duration;
 
 use futures_util::lock::Mutex;
 
-use crate::clock::{Clock, SystemClock};
+use crate::clock::{Clock, SteadyClock};
 use crate::dispatch::{LEASE, VALIDITY};
 use crate::ids::{IdSource, Ids};
 use crate::link::LinkBase;
@@ -126,7 +126,7 @@ impl Sms {
     pub fn builder(store: impl IntoStore) -> SmsBuilder {
         SmsBuilder {
             store: store.into_store(),
-            clock: Arc::new(SystemClock),
+            clock: Arc::new(SteadyClock::start()),
             random: Arc::new(SystemRandom),
             routes: Vec::new(),
             webhooks: Arc::new(no_webhooks::NoWebhooks),
@@ -171,8 +171,9 @@ impl Sms {
     }
 }
 
-/// Builds a service. Everything except the store has a default: the machine's clock and randomness,
-/// the simulator as the only route, and no webhooks.
+/// Builds a service. Everything except the store has a default: the time of the machine at the start
+/// and what has passed since, the machine's randomness, the simulator as the only route, and no
+/// webhooks.
 #[derive(Debug)]
 #[must_use = "call build"]
 pub struct SmsBuilder {

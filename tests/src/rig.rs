@@ -4,9 +4,9 @@
 //! `campaign` kills, stops, restarts and disconnects servers and database, one fault a round, and
 //! audits the database after each round and at the end. `sleeper` stops a server for longer than
 //! its lease while it holds messages. `cut_off` makes thousands of requests whose clients hang up.
-//! `drill` kills a primary and promotes its standby. All of them use the same `fleet` of servers,
-//! whose route (`carrier`) records every message that it is handed. A run depends on the machine's
-//! timing, so a seed repeats the faults but not the run.
+//! `drill` kills a primary and promotes its standby. `disk_full` fills the database's disks. All of
+//! them use the same `fleet` of servers, whose route (`carrier`) records every message that it is
+//! handed. A run depends on the machine's timing, so a seed repeats the faults but not the run.
 
 use std::path::PathBuf;
 
@@ -15,6 +15,7 @@ mod audit;
 pub mod campaign;
 pub mod carrier;
 pub mod cut_off;
+pub mod disk_full;
 pub mod drill;
 mod fault;
 mod fleet;
@@ -25,6 +26,7 @@ mod receiver;
 mod records;
 pub mod replica;
 pub mod report;
+pub mod scene;
 mod site;
 pub mod sleeper;
 mod world;
@@ -38,6 +40,9 @@ pub enum RigFailed {
     /// A query of the rig failed.
     #[error("the rig could not query the database")]
     Database(#[from] sqlx::Error),
+    /// The rig may not mount a small disk.
+    #[error(transparent)]
+    Mount(#[from] sms_test_postgres::MountRefused),
     /// A process or file operation failed.
     #[error("a process or file operation failed")]
     Io(#[from] std::io::Error),

@@ -39,6 +39,23 @@ fn a_failover_to_a_synchronous_standby_loses_nothing_and_servers_follow_by_thems
 }
 
 #[test]
+fn while_the_databases_disks_are_full_nothing_is_lost_and_servers_go_on_afterwards() {
+    if sms_test_postgres::Disk::mount(1).is_err() {
+        // Without the right to mount, triggers raise the same error: see `server_no_writes.rs`.
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rig"));
+        let output = command.arg("disk-full").output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("may not mount a file system"), "{said}");
+        return;
+    }
+    let load = ["--lease", "5", "--rate", "20", "--clients", "8"];
+    let told = rig(&[&["disk-full", "--hold", "1"], &load[..]].concat());
+    assert!(figure(&told, "messages accepted") > 0, "{told}");
+    assert_eq!(figure(&told, "lost or unasked for"), 0);
+}
+
+#[test]
 fn a_server_that_slept_over_its_lease_changes_nothing() {
     let told = rig(&["sleeper", "--lease", "3"]);
     let messages = figure(&told, "messages");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use sms_core::Sms;
-use sms_core::clock::{Clock, SystemClock};
+use sms_core::clock::{Clock, SteadyClock};
 use sms_core::ids::ApiKeyId;
 use sms_core::service::SmsBuilder;
 use sms_core::store::{Store, StoreError};
@@ -23,7 +23,7 @@ use crate::rate_limit::{Gcra, Lot, SharedArrivals};
 pub struct Backing {
     /// The store.
     pub store: Arc<dyn Store>,
-    /// The clock of this machine, or of the database.
+    /// A clock that nobody sets: this machine's at the start, or the database's.
     pub clock: Arc<dyn Clock>,
     /// Where requests are counted together with other servers; `None` in memory.
     pub arrivals: Option<Arc<dyn SharedArrivals>>,
@@ -36,7 +36,7 @@ impl Backing {
         let Some(url) = settings.database() else {
             return Ok(Self {
                 store: Arc::new(MemoryStore::new()),
-                clock: Arc::new(SystemClock),
+                clock: Arc::new(SteadyClock::start()),
                 arrivals: None,
                 wake: None,
             });

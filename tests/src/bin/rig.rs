@@ -6,7 +6,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use sms_tests::rig::{Report, RigFailed, campaign, cut_off, drill, replica, sleeper};
+use sms_tests::rig::{Report, RigFailed, campaign, cut_off, disk_full, drill, replica, sleeper};
 
 /// Kills, stops, restarts and disconnects servers and their database, and audits the results.
 #[derive(Debug, Parser)]
@@ -24,6 +24,8 @@ enum Scenario {
     Sleeper(sleeper::Settings),
     /// Makes clients hang up on their requests at random moments
     CutOff(cut_off::Settings),
+    /// Fills the disks of the database
+    DiskFull(disk_full::Settings),
     /// Kills the primary of a replicated database under load and promotes the standby
     Drill(drill::Settings),
     /// One server; started by the rig
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         match &scenario {
             Some(Scenario::Sleeper(settings)) => sleeper::run(settings).await,
             Some(Scenario::CutOff(settings)) => cut_off::run(settings).await,
+            Some(Scenario::DiskFull(settings)) => disk_full::run(settings).await,
             Some(Scenario::Drill(settings)) => drill::run(settings).await,
             Some(Scenario::Replica(_)) | None => campaign::run(&campaign).await,
         }

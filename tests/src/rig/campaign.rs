@@ -1,31 +1,23 @@
 //! Rounds of load and faults, each followed by an audit, and a full audit at the end.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use clap::Args;
-use sms_core::ids::MessageId;
-use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-use super::audit::rules::Waiting;
-use super::audit::{messages, rules, webhooks};
+use super::audit::rules;
 use super::fault::{Fault, Outage};
 use super::fleet::Network;
-use super::hand_overs;
 use super::http::{ask, request};
 use super::load::Crowd;
-use super::receiver::Receiver;
-use super::records::Records;
+use super::scene::{Load, Scene};
 use super::site::{Site, comes_true};
-use super::world::{World, stopper};
+use super::world::stopper;
 use super::{Report, RigFailed, Violation};
 use crate::simulation::dice::Dice;
 
 /// How long the servers may take to recover after a fault.
 const RECOVERY: Duration = Duration::from_secs(30);
-/// How long the amount of waiting work may stay the same at the end, besides two leases.
-const STANDSTILL: Duration = Duration::from_secs(30);
 
 /// Settings of a campaign.
 #[derive(Debug, Clone, Args)]
@@ -36,18 +28,9 @@ pub struct Settings {
     /// Number of servers on the database
     #[arg(long, default_value_t = 3)]
     pub replicas: usize,
-    /// Number of concurrent clients
-    #[arg(long, default_value_t = 16)]
-    pub clients: usize,
-    /// Approximate requests per second of all clients together
-    #[arg(long, default_value_t = 40)]
-    pub rate: u64,
-    /// Length of leases, in seconds
-    #[arg(long, default_value_t = 30)]
-    pub lease: u64,
-    /// Seed for faults and load
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
+    /// The load
+    #[command(flatten)]
+    pub load: Load,
     /// The faults; each occurs once before any occurs again
     #[arg(long, value_delimiter = ',', default_values_t = Fault::ALL)]
     pub faults: Vec<Fault>,
@@ -84,63 +67,34 @@ impl Deck {
 pub async fn run(settings: &Settings) -> Result<Report, RigFailed> {
     let started = Instant::now();
     let mut report = Report::default();
-    let mut dice = Dice::new(settings.seed);
-    let lease = Duration::from_secs(settings.lease);
+    let mut dice = Dice::new(settings.load.seed);
+    let lease = settings.load.lease();
     let mut site = Site::prepare(settings.replicas, lease, Network::Free).await?;
-    let receiver = Receiver::start(dice.fork()).await?;
-    let records = Records::default();
-    let addresses = site.fleet.addresses.clone();
-    let world = World::make(addresses.all()[0], receiver.addr, &records).await?;
-    let (tell_round, round) = watch::channel(0);
-    let pause = Duration::from_millis(1_000 * settings.clients as u64 / settings.rate.max(1));
-    let crowd = Crowd { world: world.clone(), addresses, records: records.clone(), round, pause };
-    let (stop, stopping) = watch::channel(());
-    let clients = crowd.start(settings.clients, &mut dice, &stopping);
-
+    let scene = Scene::begin(&site, &settings.load, &mut dice).await?;
     let mut deck = Deck { faults: settings.faults.clone(), left: Vec::new() };
     let mut outages: Vec<Outage> = Vec::new();
     let mut rounds = 0;
     while rounds < settings.rounds && report.violations.is_empty() {
         rounds += 1;
-        tell_round.send_replace(rounds as u64);
+        scene.round(rounds);
         sleep(Duration::from_millis(dice.between(200, 1_200))).await;
-        change(&crowd, rounds, &mut dice).await?;
+        change(&scene.crowd, rounds, &mut dice).await?;
         let fault = deck.draw(&mut dice);
-        outages.extend(fault.strike(rounds, &mut site, &crowd, &mut dice).await?);
+        outages.extend(fault.strike(rounds, &mut site, &scene.crowd, &mut dice).await?);
         sleep(Duration::from_millis(dice.between(100, 600))).await;
         let found = look(&mut site).await?;
-        let accepted = records.lock().accepted();
+        let accepted = scene.crowd.records.lock().accepted();
         eprintln!("round {rounds}: {fault}; {accepted} messages, {} violations", found.len());
         report.violations.extend(found);
     }
-    drop(stop);
-    clients.join_all().await;
-    eprintln!("no more requests; waiting for remaining work");
-    report.violations.extend(site.fleet.renew().await?);
-    drain(&site, 2 * lease + STANDSTILL, &mut report).await?;
-    report.violations.extend(site.fleet.end().await?);
-
-    report.figure("seed", settings.seed);
+    report.figure("seed", settings.load.seed);
     report.figure("rounds", rounds);
     report.figure("servers", settings.replicas);
-    let mut db = site.connect().await?;
-    let failed = audit(&mut db, &site, (&records, &world), &receiver, &mut report).await?;
-    let handed = hand_overs::read(&site.folder)?;
-    let twice = hand_overs::explain(&handed, &failed, &site.fleet.pauses, &outages, lease);
+    scene.end(&mut site, lease, &outages, &mut report).await?;
     let kills = site.fleet.pauses.iter().filter(|pause| pause.until.is_none()).count();
     report.figure("servers killed", kills);
     report.figure("servers stopped for a while", site.fleet.pauses.len() - kills);
-    report.figure("database outages", outages.len());
-    report.figure("handed over again", twice.count);
-    report.figure("sent unrecorded, then failed", twice.then_failed);
-    report.violations.extend(twice.violations);
-    report.violations.extend(site.panics()?);
     report.took = started.elapsed();
-    if report.violations.is_empty() {
-        site.clear()?;
-    } else {
-        report.figure("logs", site.folder.display());
-    }
     Ok(report)
 }
 
@@ -174,54 +128,4 @@ pub(super) async fn look(site: &mut Site) -> Result<Vec<Violation>, RigFailed> {
     found.extend(rules::always(&mut db).await?);
     found.extend(rules::stale_under_load(&mut db).await?);
     Ok(found)
-}
-
-/// Waits until no work is left, as long as the amount decreases. No request may be under way. Each
-/// commit that finishes work also writes what follows from it, so this overlooks none.
-pub(super) async fn drain(
-    site: &Site,
-    patience: Duration,
-    report: &mut Report,
-) -> Result<(), RigFailed> {
-    let mut db = site.connect().await?;
-    let mut least = i64::MAX;
-    while least > 0 {
-        let mut waiting = Waiting::default();
-        let goes_on = comes_true(patience, async || {
-            waiting = rules::waiting(&mut db).await?;
-            Ok(waiting.work() < least)
-        });
-        if !goes_on.await? {
-            let rule = "all work completes";
-            report.violations.push(Violation::new(rule, waiting.to_string()));
-            break;
-        }
-        least = waiting.work();
-    }
-    report.violations.extend(rules::stale_at_rest(&mut db).await?);
-    Ok(())
-}
-
-/// The full audit.
-pub(super) async fn audit(
-    db: &mut sqlx::PgConnection,
-    site: &Site,
-    (records, world): (&Records, &World),
-    receiver: &Receiver,
-    report: &mut Report,
-) -> Result<BTreeSet<MessageId>, RigFailed> {
-    report.violations.extend(rules::always(db).await?);
-    report.violations.extend(rules::at_the_end(db).await?);
-    let all = messages::read(db).await?;
-    let handed = hand_overs::read(&site.folder)?;
-    {
-        let known = records.lock();
-        let statuses = known.statuses.iter().map(|(status, count)| format!("{status}: {count}"));
-        let statuses = statuses.collect::<Vec<_>>().join(", ");
-        report.figure("requests cut off", known.cut_off);
-        report.figure("answers (0: none)", statuses);
-        messages::audit(&all, &known, world, &handed, report);
-    }
-    webhooks::audit(db, &all, &receiver.taken(), report).await?;
-    Ok(messages::failed(&all))
 }

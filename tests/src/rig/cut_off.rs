@@ -10,12 +10,12 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::audit::rules;
-use super::campaign::{audit, drain};
 use super::fleet::Network;
 use super::http::{ask, request};
 use super::load::Crowd;
 use super::receiver::Receiver;
 use super::records::Records;
+use super::scene::{audit, drain};
 use super::site::Site;
 use super::world::World;
 use super::{Report, RigFailed, Violation};

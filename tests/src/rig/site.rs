@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sms_test_postgres::{Durability, Server};
+use sms_test_postgres::{Disk, Durability, Server};
 use sqlx::{Connection, PgConnection};
 use tokio::time::{Instant, sleep};
 
@@ -31,10 +31,33 @@ impl Site {
         lease: Duration,
         network: Network,
     ) -> Result<Self, RigFailed> {
-        let folder = std::env::temp_dir().join(format!("sms-rig-{}-{}", std::process::id(), now()));
-        std::fs::create_dir_all(&folder)?;
         let postgres = Server::start(Durability::Full);
         postgres.create_database(DATABASE).await;
+        Self::of(postgres, replicas, lease, network).await
+    }
+
+    /// Starts a durable database, with its tables and its log on small disks, and servers on it.
+    pub(super) async fn prepare_on(
+        tables: &Disk,
+        log: &Disk,
+        replicas: usize,
+        lease: Duration,
+        network: Network,
+    ) -> Result<Self, RigFailed> {
+        let postgres = Server::start(Durability::Full);
+        postgres.move_log_to(log);
+        postgres.create_database_on(tables, DATABASE).await;
+        Self::of(postgres, replicas, lease, network).await
+    }
+
+    async fn of(
+        postgres: Server,
+        replicas: usize,
+        lease: Duration,
+        network: Network,
+    ) -> Result<Self, RigFailed> {
+        let folder = std::env::temp_dir().join(format!("sms-rig-{}-{}", std::process::id(), now()));
+        std::fs::create_dir_all(&folder)?;
         let database = postgres.url(DATABASE);
         let plan = Plan { folder: folder.clone(), database, lease, network };
         let mut site = Self { postgres, fleet: Fleet::new(plan), folder };

@@ -9,11 +9,11 @@ use sqlx::{PgConnection, Row};
 use tokio::time::Instant;
 
 use super::audit::rules;
-use super::campaign::drain;
 use super::fleet::{Network, OPERATOR};
 use super::http::{ask, request};
 use super::receiver::Receiver;
 use super::records::Records;
+use super::scene::drain;
 use super::site::{Site, comes_true};
 use super::world::{PEOPLE, PEOPLE_COUNT, World};
 use super::{Report, RigFailed, Violation, hand_overs};
