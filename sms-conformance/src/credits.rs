@@ -6,7 +6,7 @@ use sms_core::credits::ledger::{Cause, DoesNotFit, Entry, Kind};
 use sms_core::page::{Cursor, Limit, PageRequest};
 
 use crate::Rig;
-use crate::rig::{credits, millis, read_all, refusal_of, refused, request};
+use crate::rig::{credits, done, millis, read_all, refusal_of, refused, request};
 
 scenarios! { Credits;
     /// Credits that are added are a top-up, credits that are taken back an adjustment, each is an
@@ -15,7 +15,7 @@ scenarios! { Credits;
         let account = rig.account(5).await;
         let now = rig.advance(millis(5));
         let plan = rig.adjust_plan(account.id, 20);
-        let added = rig.store().credits_adjust(plan.clone()).await.expect("added");
+        let added = done(rig.store().credits_adjust(plan.clone(), None).await).expect("added");
         assert_eq!(added.balance.get(), 25);
         assert_eq!(rig.adjust(&account, -25).await.expect("taken").balance.get(), 0);
         assert_eq!(rig.balance(&account).await, 0);
@@ -51,7 +51,7 @@ scenarios! { Credits;
     /// An account that does not exist has no balance to change.
     async fn an_unknown_account_has_no_balance_to_change(rig: &Rig) {
         let plan = rig.adjust_plan(rig.id(), 5);
-        let refused = refusal_of(rig.store().credits_adjust(plan).await);
+        let refused = refusal_of(rig.store().credits_adjust(plan, None).await);
         assert_eq!(refused, AdjustRefused::NoSuchAccount);
     }
 
@@ -61,7 +61,7 @@ scenarios! { Credits;
         let account = rig.account(5).await;
         let late = rig.adjust_plan(account.id, 3);
         rig.send(&account, &request([1, 2])).await;
-        rig.store().credits_adjust(late).await.expect("added");
+        done(rig.store().credits_adjust(late, None).await).expect("added");
         let hand = rig.claim_all().await;
         rig.advance(millis(5));
         rig.finish(&hand, &refused()).await;
@@ -121,7 +121,7 @@ scenarios! { Credits;
         let account = rig.account(10).await;
         let plans: Vec<_> = (0..20).map(|_| rig.adjust_plan(account.id, -1)).collect();
         let answers =
-            rig.race_each(plans, |store, plan| async move { store.credits_adjust(plan).await });
+            rig.race_each(plans, |store, plan| async move { store.credits_adjust(plan, None).await });
         assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 10);
         assert_eq!((rig.balance(&account).await, rig.ledger(account.id).await.len()), (0, 11));
     }

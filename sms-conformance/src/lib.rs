@@ -20,6 +20,7 @@ mod contact;
 mod conversation;
 mod credits;
 mod dispatch;
+mod idempotency;
 mod inbound;
 mod keyword;
 mod link;
@@ -65,6 +66,7 @@ pub fn all() -> impl Iterator<Item = Scenario> {
         dispatch::race::SCENARIOS,
         dispatch::retry::SCENARIOS,
         dispatch::unanswered::SCENARIOS,
+        idempotency::SCENARIOS,
         inbound::answer::SCENARIOS,
         inbound::opt_out::SCENARIOS,
         inbound::segment::SCENARIOS,

@@ -36,6 +36,8 @@ nouns! {
     Account = "account",
     /// API keys, by hash.
     ApiKey = "api_key",
+    /// Idempotency keys of all commands but sends.
+    Idempotency = "idempotency",
     /// Balances and the ledger.
     Credits = "credits",
     /// Our numbers, and their rent.

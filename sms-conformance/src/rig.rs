@@ -22,6 +22,7 @@ mod campaign;
 mod contact;
 mod conversation;
 mod dispatch;
+mod idempotency;
 mod inbound;
 mod link;
 mod receipt;
@@ -31,6 +32,7 @@ mod webhook;
 
 pub use contact::{named, with_fields};
 pub use dispatch::{Hand, refused, taken, taken_with, try_later, unanswered};
+pub use idempotency::done;
 pub use link::tracked;
 pub use sending::{key, refusal_of, request, request_with_body, request_with_key};
 pub use webhook::{event_of, secret};

@@ -10,6 +10,7 @@ use crate::campaign::{self, CampaignStatus, EditRefused};
 use crate::contact::book::BookRefused;
 use crate::credits::Credits;
 use crate::credits::adjust::AdjustRefused;
+use crate::idempotency::NotRepeated;
 use crate::ids::ContactId;
 use crate::keyword::save::KeywordRefused;
 use crate::message::MessageStatus;
@@ -192,6 +193,15 @@ impl Error {
     /// Whether the same request may succeed later.
     pub fn is_retryable(&self) -> bool {
         matches!(self.code(), "unavailable" | "rate_limited")
+    }
+}
+
+impl From<NotRepeated> for Error {
+    fn from(reason: NotRepeated) -> Self {
+        match reason {
+            NotRepeated::Conflict => Self::IdempotencyConflict,
+            NotRepeated::Store(error) => Self::Store(error),
+        }
     }
 }
 

@@ -57,6 +57,12 @@ pub mod dispatch {
     };
 }
 
+/// Idempotency keys.
+pub mod idempotency {
+    pub use crate::idempotency::store::IdempotencyStore;
+    pub use crate::idempotency::{Answer, Claim, Earlier, Kept, Once, Owner};
+}
+
 /// Inbound messages and their segments.
 pub mod inbound {
     pub use crate::inbound::segment::{GiveUpPlan, SegmentKey, SegmentPlan, SegmentVerdict};
@@ -118,7 +124,7 @@ pub mod sender_name {
 /// Sends: acceptance and replays.
 pub mod sending {
     pub use crate::commit::{NewMessage, NewMessages, SendWrites};
-    pub use crate::sending::idempotency::{EarlierSend, IdempotencyClaim};
+    pub use crate::sending::idempotency::{EarlierSend, IdempotencyClaim, KeyUse};
     pub use crate::sending::plan::{SendPlan, new_messages};
     pub use crate::sending::settle::{SendFacts, SendRefused, SendVerdict};
     pub use crate::sending::store::SendingStore;

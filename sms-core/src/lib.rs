@@ -37,6 +37,7 @@ pub mod error;
 pub mod event;
 mod field_error;
 pub mod for_stores;
+pub mod idempotency;
 pub mod ids;
 pub mod inbound;
 pub mod keyword;

@@ -17,6 +17,7 @@ use crate::contact::store::ContactStore;
 use crate::conversation::store::ConversationStore;
 use crate::credits::store::CreditStore;
 use crate::dispatch::store::DispatchStore;
+use crate::idempotency::store::IdempotencyStore;
 use crate::inbound::store::InboundStore;
 use crate::keyword::store::KeywordStore;
 use crate::link::store::LinkStore;
@@ -44,6 +45,7 @@ pub trait Store:
     + ConversationStore
     + CreditStore
     + DispatchStore
+    + IdempotencyStore
     + InboundStore
     + LinkStore
     + KeywordStore
@@ -70,6 +72,8 @@ impl<S> Store for S where
         + ConversationStore
         + CreditStore
         + DispatchStore
+        + IdempotencyStore
+    + IdempotencyStore
         + InboundStore
         + LinkStore
         + KeywordStore

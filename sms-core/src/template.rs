@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::error::FieldError;
+use crate::idempotency::{Answer, Born, Fields};
 use crate::ids::{AccountId, TemplateId};
 use crate::message::Body;
 use crate::setters::setters;
@@ -59,10 +60,26 @@ impl TemplateInput {
         check(Some(name), Some(body.as_str()))
     }
 
+    /// Adds the meaning of the input to a fingerprint.
+    pub fn meaning(&self, fields: &mut Fields) {
+        let Self { name, body } = self;
+        fields.add("name", [name]);
+        fields.add("body", [body.as_str()]);
+    }
+
     /// The new template, created at `at`.
     pub fn into_template(self, id: TemplateId, account: AccountId, at: Timestamp) -> Template {
         let Self { name, body } = self;
         Template { id, account, name, body, created_at: at, updated_at: at }
+    }
+}
+
+/// A repetition returns the template as it was created.
+impl Answer for Template {
+    type Kept = Born<TemplateId>;
+
+    fn kept(&self) -> Self::Kept {
+        Born { id: self.id, at: self.created_at }
     }
 }
 

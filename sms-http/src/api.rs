@@ -23,6 +23,7 @@ pub(crate) mod contact_shape;
 pub mod conversation;
 pub mod export;
 pub mod gate;
+pub mod idempotency;
 pub mod keyword;
 pub mod link;
 pub mod list;

@@ -5,6 +5,7 @@ use sms_core::commit::LedgerWrites;
 use sms_core::credits::adjust::{AdjustPlan, AdjustRefused, Adjusted};
 use sms_core::credits::ledger::Entry;
 use sms_core::credits::store::CreditStore;
+use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::AccountId;
 use sms_core::page::{Cursor, Page, PageRequest};
 use sms_core::store::{CommitError, StoreError};
@@ -16,9 +17,13 @@ impl CreditStore for MemoryStore {
     async fn credits_adjust(
         &self,
         plan: AdjustPlan,
-    ) -> Result<Adjusted, CommitError<AdjustRefused>> {
+        claim: Option<&Claim>,
+    ) -> Result<Once<Adjusted>, CommitError<AdjustRefused>> {
         let AdjustPlan { account, draft } = plan;
         let mut state = self.state();
+        if let Some(earlier) = state.earlier(claim) {
+            return Ok(Once::Earlier(earlier));
+        }
         let room = state.accounts.get(&account);
         let room = room.ok_or(CommitError::Refused(AdjustRefused::NoSuchAccount))?;
         let mut ledger = LedgerWrites::default();
@@ -26,7 +31,9 @@ impl CreditStore for MemoryStore {
             .post(account, room.account.balance, vec![draft])
             .map_err(|reason| CommitError::Refused(reason.into()))?;
         state.write_ledger(ledger);
-        Ok(Adjusted { balance })
+        let adjusted = Adjusted { balance };
+        state.remember(claim, &adjusted);
+        Ok(Once::Done(adjusted))
     }
 
     async fn ledger_list(

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use async_trait::async_trait;
 use sms_core::commit::{LedgerWrites, SendWrites};
+use sms_core::idempotency::Owner;
 use sms_core::ids::AccountId;
 use sms_core::message::Message;
 use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey};
@@ -16,6 +17,7 @@ use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
 
 use crate::MemoryStore;
+use crate::idempotency::Remembered;
 use crate::state::State;
 
 #[async_trait]
@@ -35,8 +37,11 @@ impl SendingStore for MemoryStore {
         at: Timestamp,
     ) -> Result<Option<EarlierSend>, StoreError> {
         let state = self.state();
-        let earlier = state.accounts.get(&account).and_then(|room| room.earlier.get(key));
-        Ok(earlier.filter(|earlier| earlier.is_kept(at)).cloned())
+        let found = state.remembered.get(&(Owner::Account(account), key.clone()));
+        Ok(match found {
+            Some(Remembered::Send(earlier)) if earlier.is_kept(at) => Some(earlier.clone()),
+            _ => None,
+        })
     }
 
     async fn send_replay(
@@ -45,26 +50,6 @@ impl SendingStore for MemoryStore {
         earlier: EarlierSend,
     ) -> Result<Sent, StoreError> {
         Ok(self.state().replay(account, earlier))
-    }
-
-    async fn idempotency_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
-        let mut state = self.state();
-        let mut removed = 0;
-        while removed < limit {
-            if state.key_ages.first().is_none_or(|(accepted_at, _, _)| *accepted_at >= before) {
-                break;
-            }
-            let Some((accepted_at, account, key)) = state.key_ages.pop_first() else { break };
-            if let Some(room) = state.accounts.get_mut(&account) {
-                // The key may have been used again since.
-                let is_same = |earlier: &EarlierSend| earlier.accepted_at == accepted_at;
-                if room.earlier.get(&key).is_some_and(is_same) {
-                    room.earlier.remove(&key);
-                    removed += 1;
-                }
-            }
-        }
-        Ok(removed)
     }
 
     async fn test_sends_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
@@ -100,13 +85,14 @@ impl State {
     fn send_facts(&self, plan: &SendPlan) -> Result<SendFacts, CommitError<SendRefused>> {
         let room = self.accounts.get(&plan.account);
         let room = room.ok_or(CommitError::Refused(SendRefused::NoSuchAccount))?;
-        let earlier = plan.idempotency.as_ref().and_then(|claim| room.earlier.get(&claim.key));
+        let key = plan.idempotency.as_ref().map(|claim| claim.key.clone());
+        let earlier = key.and_then(|key| self.remembered.get(&(Owner::Account(plan.account), key)));
         let test_messages =
             if plan.mode.is_test() { recent(&room.test_messages, plan.at) } else { Vec::new() };
         Ok(SendFacts {
             status: room.account.status,
             balance: room.account.balance,
-            earlier: earlier.filter(|earlier| earlier.is_kept(plan.at)).cloned(),
+            earlier: earlier.map(Remembered::key_use).filter(|used| used.is_kept(plan.at)),
             opted_out: plan.messages.iter().any(|text| room.opt_outs.contains_key(&text.to)),
             codes_taken: self.links.has_code_of(&plan.links),
             test_messages,
@@ -126,11 +112,10 @@ impl State {
         let SendWrites { entry, balance, remembered, test_messages, conversations } = writes;
         self.write_ledger(LedgerWrites::of(account, entry, balance));
         self.remember_test_messages(test_messages);
-        let Some(room) = self.accounts.get_mut(&account) else { return };
         if let Some((key, earlier)) = remembered {
-            self.key_ages.insert((earlier.accepted_at, account, key.clone()));
-            room.earlier.insert(key, earlier);
+            self.remember_key(Owner::Account(account), key, Remembered::Send(earlier));
         }
+        let Some(room) = self.accounts.get_mut(&account) else { return };
         for (number, message) in conversations {
             room.inbox.shift(number, message);
         }

@@ -10,6 +10,7 @@ use sms_core::commit::{
     Booked, ChangeWrites, LedgerWrites, MessageWrite, NewMessage, NewMessages, Raised,
 };
 use sms_core::credits::ledger::{Draft, Entry};
+use sms_core::idempotency::{IdempotencyKey, Owner};
 use sms_core::ids::{
     AccountId, ApiKeyId, CampaignId, EndpointId, MessageId, NumberId, SenderNameId, TemplateId,
 };
@@ -20,7 +21,6 @@ use sms_core::number::Number;
 use sms_core::opt_out::OptOut;
 use sms_core::phone::E164;
 use sms_core::sender_name::SenderName;
-use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey};
 use sms_core::statistics::{Tally, Totals};
 use sms_core::template::Template;
 use sms_core::time::Timestamp;
@@ -30,6 +30,7 @@ use sms_core::webhook::endpoint::Endpoint;
 use crate::address_book::AddressBook;
 use crate::delivery::Deliveries;
 use crate::inbound_segment::Parts;
+use crate::idempotency::Remembered;
 use crate::inbox::Inbox;
 use crate::keyword_index::Keywords;
 use crate::link_index::Links;
@@ -60,7 +61,9 @@ pub(crate) struct State {
     pub(crate) parts: Parts,
     pub(crate) sent_segments: SentSegments,
     /// Idempotency keys by age, for tidying.
-    pub(crate) key_ages: BTreeSet<(Timestamp, AccountId, IdempotencyKey)>,
+    pub(crate) key_ages: BTreeSet<(Timestamp, Owner, IdempotencyKey)>,
+    /// What is remembered under idempotency keys.
+    pub(crate) remembered: BTreeMap<(Owner, IdempotencyKey), Remembered>,
 }
 
 /// What belongs to one account.
@@ -72,7 +75,6 @@ pub(crate) struct AccountState {
     /// In the order in which they were booked.
     pub(crate) ledger: Vec<Entry>,
     pub(crate) index: MessageIndex,
-    pub(crate) earlier: BTreeMap<IdempotencyKey, EarlierSend>,
     /// When test messages were sent, and how many, in the order of the commits.
     pub(crate) test_messages: VecDeque<(Timestamp, u32)>,
     pub(crate) opt_outs: BTreeMap<E164, OptOut>,
@@ -100,7 +102,6 @@ impl AccountState {
             keywords: Keywords::default(),
             ledger: Vec::new(),
             index: MessageIndex::default(),
-            earlier: BTreeMap::new(),
             test_messages: VecDeque::new(),
             opt_outs: BTreeMap::new(),
             endpoints: BTreeMap::new(),

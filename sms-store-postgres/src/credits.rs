@@ -5,10 +5,11 @@ use sms_core::commit::LedgerWrites;
 use sms_core::credits::adjust::{AdjustPlan, AdjustRefused, Adjusted};
 use sms_core::credits::ledger::Entry;
 use sms_core::credits::store::CreditStore;
+use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::AccountId;
 use sms_core::page::{Cursor, Page, PageRequest};
 use sms_core::store::{CommitError, StoreError};
-use sqlx::Row;
+use sqlx::{PgConnection, Row};
 
 use crate::PgStore;
 use crate::begin::begin;
@@ -20,26 +21,40 @@ mod ledger;
 use ledger::entry;
 pub(crate) use ledger::{book, lock_balances};
 
+const ADJUSTING: &str = "adjusting credits";
+
+async fn adjust(
+    connection: &mut PgConnection,
+    plan: AdjustPlan,
+) -> Result<Adjusted, CommitError<AdjustRefused>> {
+    let AdjustPlan { account, draft } = plan;
+    let balances = lock_balances(connection, [account]).await.context(ADJUSTING)?;
+    let Some((balance, seq)) = balances.get(&account).copied() else {
+        return Err(CommitError::Refused(AdjustRefused::NoSuchAccount));
+    };
+    let mut ledger = LedgerWrites::default();
+    let balance = ledger
+        .post(account, balance, vec![draft])
+        .map_err(|reason| CommitError::Refused(reason.into()))?;
+    book(connection, ledger, |_| Some(seq)).await.context(ADJUSTING)?;
+    Ok(Adjusted { balance })
+}
+
 #[async_trait]
 impl CreditStore for PgStore {
     async fn credits_adjust(
         &self,
         plan: AdjustPlan,
-    ) -> Result<Adjusted, CommitError<AdjustRefused>> {
-        let doing = "adjusting credits";
-        let AdjustPlan { account, draft } = plan;
-        let mut tx = begin(&self.pool).await.context(doing)?;
-        let balances = lock_balances(&mut tx, [account]).await.context(doing)?;
-        let Some((balance, seq)) = balances.get(&account).copied() else {
-            return Err(CommitError::Refused(AdjustRefused::NoSuchAccount));
-        };
-        let mut ledger = LedgerWrites::default();
-        let balance = ledger
-            .post(account, balance, vec![draft])
-            .map_err(|reason| CommitError::Refused(reason.into()))?;
-        book(&mut tx, ledger, |_| Some(seq)).await.context(doing)?;
-        tx.commit().await.context(doing)?;
-        Ok(Adjusted { balance })
+        claim: Option<&Claim>,
+    ) -> Result<Once<Adjusted>, CommitError<AdjustRefused>> {
+        let mut tx = begin(&self.pool).await.context(ADJUSTING)?;
+        match adjust(&mut tx, plan).await {
+            Ok(adjusted) => Ok(self.conclude(tx, claim, adjusted).await.context(ADJUSTING)?),
+            Err(refused) => {
+                drop(tx);
+                self.refused(claim, refused).await
+            }
+        }
     }
 
     async fn ledger_list(

@@ -34,6 +34,7 @@ mod dispatch;
 mod error;
 mod event;
 mod group_commit;
+mod idempotency;
 mod inbound;
 mod inbound_segment;
 mod keyword;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use sms_core::ids::AccountId;
 use sms_core::message::Message;
-use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey};
+use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey, KeyUse};
 use sms_core::sending::plan::SendPlan;
 use sms_core::sending::settle::Sent;
 use sms_core::sending::store::SendingStore;
@@ -62,8 +62,11 @@ impl SendingStore for PgStore {
             .fetch_optional(&self.pool)
             .await
             .context(doing)?;
-        let earlier = row.as_ref().map(facts::earlier_send).transpose().context(doing)?;
-        Ok(earlier.filter(|earlier| earlier.is_kept(at)))
+        let found = row.as_ref().map(facts::key_use).transpose().context(doing)?;
+        Ok(match found {
+            Some(KeyUse::Send(earlier)) if earlier.is_kept(at) => Some(earlier),
+            _ => None,
+        })
     }
 
     async fn send_replay(
@@ -74,21 +77,6 @@ impl SendingStore for PgStore {
         let doing = "replaying an idempotent send";
         let mut connection = self.pool.acquire().await.context(doing)?;
         commit::replay(&mut connection, account, earlier).await.context(doing)
-    }
-
-    async fn idempotency_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
-        let doing = "tidying idempotency keys";
-        let deleted = sqlx::query(
-            "DELETE FROM idempotency_key WHERE (account_id, key) IN (
-                 SELECT account_id, key FROM idempotency_key WHERE accepted_at < $1
-                 ORDER BY accepted_at LIMIT $2 FOR UPDATE SKIP LOCKED)",
-        )
-        .bind(time(before))
-        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-        .execute(&self.pool)
-        .await
-        .context(doing)?;
-        Ok(usize::try_from(deleted.rows_affected()).unwrap_or(usize::MAX))
     }
 
     async fn test_sends_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {

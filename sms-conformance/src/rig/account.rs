@@ -11,7 +11,7 @@ use sms_core::number::{Holder, Number};
 use sms_core::phone::E164;
 use sms_core::store::CommitError;
 
-use super::{Rig, read_all};
+use super::{Rig, done, read_all};
 
 impl Rig {
     /// Makes an approved account with so many credits.
@@ -81,7 +81,7 @@ impl Rig {
         account: &Account,
         amount: i64,
     ) -> Result<Adjusted, CommitError<AdjustRefused>> {
-        self.store().credits_adjust(self.adjust_plan(account.id, amount)).await
+        done(self.store().credits_adjust(self.adjust_plan(account.id, amount), None).await)
     }
 
     /// The account's whole ledger, newest first.

@@ -83,7 +83,7 @@ scenarios! { Sending;
             let amount = if n % 2 == 0 { 4 } else { -2 };
             let (adjust_store, plan) = (store(), rig.adjust_plan(account.id, amount));
             let adjust =
-                async move { adjust_store.credits_adjust(plan).await.map_or(0, |_| amount) };
+                async move { adjust_store.credits_adjust(plan, None).await.map_or(0, |_| amount) };
             futures.extend([send.boxed(), adjust.boxed()]);
         }
         let change: i64 = rig.race(futures).into_iter().sum();

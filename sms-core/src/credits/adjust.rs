@@ -1,7 +1,10 @@
 //! Top-ups and adjustments by the operator.
 
+use serde::{Deserialize, Serialize};
+
 use super::ledger::{Cause, DoesNotFit, Draft};
 use super::{Change, Credits};
+use crate::idempotency::Answer;
 use crate::ids::{AccountId, Ids};
 use crate::time::Timestamp;
 
@@ -45,6 +48,27 @@ pub enum AdjustRefused {
 pub struct Adjusted {
     /// The balance after it.
     pub balance: Credits,
+}
+
+/// A repetition returns the balance of then.
+impl Answer for Adjusted {
+    type Kept = KeptBalance;
+
+    fn kept(&self) -> KeptBalance {
+        KeptBalance { balance: self.balance.get() }
+    }
+}
+
+/// What is kept of an adjustment.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct KeptBalance {
+    balance: u64,
+}
+
+impl From<KeptBalance> for Adjusted {
+    fn from(kept: KeptBalance) -> Self {
+        Self { balance: Credits::new(kept.balance).unwrap_or(Credits::MAX) }
+    }
 }
 
 #[cfg(test)]

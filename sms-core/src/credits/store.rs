@@ -5,6 +5,7 @@ use async_trait::async_trait;
 
 use super::adjust::{AdjustPlan, AdjustRefused, Adjusted};
 use super::ledger::Entry;
+use crate::idempotency::{Claim, Once};
 use crate::ids::AccountId;
 use crate::page::{Page, PageRequest};
 use crate::store::{CommitError, StoreError};
@@ -15,11 +16,13 @@ pub trait CreditStore: Send + Sync {
     /// Books one change.
     ///
     /// No other commit of this account may run between reading the balance and writing the entry
-    /// and the balance. A change that does not fit writes nothing.
+    /// and the balance. A change that does not fit writes nothing. A change with a claim is booked
+    /// [once](crate::idempotency::store::IdempotencyStore).
     async fn credits_adjust(
         &self,
         plan: AdjustPlan,
-    ) -> Result<Adjusted, CommitError<AdjustRefused>>;
+        claim: Option<&Claim>,
+    ) -> Result<Once<Adjusted>, CommitError<AdjustRefused>>;
 
     /// A page of the account's ledger, newest first in booking order, so that each entry's balance
     /// follows from the entry before it.

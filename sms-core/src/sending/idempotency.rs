@@ -1,38 +1,20 @@
-//! Recognising a repeated request by its idempotency key and a fingerprint of its meaning.
+//! Sends and their idempotency keys: the fingerprint of a send, and what is remembered of one.
 //!
 //! Requests are compared by meaning: the layout of the JSON, the format of numbers and their split
 //! into strings do not matter. The kind of key (live or test) is part of the meaning.
 
 use std::borrow::Cow;
-use std::time::Duration;
-
-use sha2::{Digest, Sha256};
 
 use super::recipients::Rejection;
 use super::request::SendRequest;
 use crate::account::Mode;
 use crate::credits::Credits;
+use crate::idempotency::Fields;
+pub use crate::idempotency::{Fingerprint, IdempotencyKey, KEPT_FOR, MAX_KEY, NotAnIdempotencyKey};
 use crate::ids::BatchId;
 use crate::phone::{PhoneRefused, parse_uk_mobile};
 use crate::sender_name::folded;
 use crate::time::Timestamp;
-
-mod key;
-
-pub use key::{IdempotencyKey, MAX_KEY, NotAnIdempotencyKey};
-
-/// How long a key is kept: 7 days.
-pub const KEPT_FOR: Duration = Duration::from_hours(7 * 24);
-
-/// A digest of what a request means, 32 bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Fingerprint(pub [u8; 32]);
-
-impl std::fmt::Debug for Fingerprint {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Fingerprint(…)")
-    }
-}
 
 /// A send's claim on an idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +50,29 @@ impl EarlierSend {
     }
 }
 
+/// What a send finds under its key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyUse {
+    /// An earlier send.
+    Send(EarlierSend),
+    /// A request of another operation.
+    Other {
+        /// When it was accepted.
+        accepted_at: Timestamp,
+    },
+}
+
+impl KeyUse {
+    /// Whether it is still remembered at `now`.
+    pub fn is_kept(&self, now: Timestamp) -> bool {
+        let accepted_at = match self {
+            Self::Send(earlier) => earlier.accepted_at,
+            Self::Other { accepted_at } => *accepted_at,
+        };
+        now.since(accepted_at) < KEPT_FOR
+    }
+}
+
 impl Fingerprint {
     /// The fingerprint of a request made with this kind of key.
     pub fn of(request: &SendRequest, mode: Mode) -> Self {
@@ -84,58 +89,32 @@ impl Fingerprint {
             track_links,
             idempotency_key: _,
         } = request;
-        let mut writer = Writer(Sha256::new());
-        writer.field("mode", [mode.as_str()]);
+        let mut fields = Fields::new();
+        fields.add("mode", [mode.as_str()]);
         // Invalid numbers are compared by meaning as well.
         let meant = |text| match parse_uk_mobile(text).map_or_else(PhoneRefused::number, Some) {
             Some(number) => Cow::Owned(number.to_string()),
             None => Cow::Borrowed(text),
         };
-        writer.field("to", request.numbers().map(meant));
-        writer.field("contact_ids", contact_ids.iter().map(ToString::to_string));
-        writer.field("list_id", list_id.map(|id| id.to_string()));
-        writer.field("body", [body]);
-        writer.field("template_id", template_id.map(|id| id.to_string()));
+        fields.add("to", request.numbers().map(meant));
+        fields.add("contact_ids", contact_ids.iter().map(ToString::to_string));
+        fields.add("list_id", list_id.map(|id| id.to_string()));
+        fields.add("body", [body]);
+        fields.add("template_id", template_id.map(|id| id.to_string()));
         // Sender names are compared without case, as everywhere.
-        writer.field("sender", sender.as_deref().map(folded));
-        writer.field("schedule_at", schedule_at.map(|at| at.to_string()));
-        writer.field("client_ref", client_ref.as_deref());
-        writer.field("append_opt_out", append_opt_out.then_some(""));
-        writer.field("track_links", track_links.then_some(""));
-        Self(writer.0.finalize().into())
+        fields.add("sender", sender.as_deref().map(folded));
+        fields.add("schedule_at", schedule_at.map(|at| at.to_string()));
+        fields.add("client_ref", client_ref.as_deref());
+        fields.add("append_opt_out", append_opt_out.then_some(""));
+        fields.add("track_links", track_links.then_some(""));
+        fields.fingerprint()
     }
 }
-
-/// Writes the fields that a request has, each with its name, so that no two different requests
-/// write the same bytes. A field that a request does not have writes nothing. So a field that is
-/// added to requests later does not change the fingerprints of earlier requests.
-struct Writer(Sha256);
-
-impl Writer {
-    fn field(&mut self, name: &str, values: impl IntoIterator<Item = impl AsRef<str>>) {
-        let mut values = values.into_iter().peekable();
-        if values.peek().is_none() {
-            return;
-        }
-        self.text(FIELD, name);
-        for value in values {
-            self.text(VALUE, value.as_ref());
-        }
-    }
-
-    fn text(&mut self, kind: u8, text: &str) {
-        self.0.update([kind]);
-        self.0.update((text.len() as u64).to_le_bytes());
-        self.0.update(text.as_bytes());
-    }
-}
-
-/// Marks the start of a field.
-const FIELD: u8 = 1;
-const VALUE: u8 = 2;
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::ids::{ContactId, ListId, TemplateId};
 

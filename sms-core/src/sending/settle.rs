@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use super::idempotency::{EarlierSend, IdempotencyClaim, IdempotencyKey};
+use super::idempotency::{EarlierSend, IdempotencyClaim, IdempotencyKey, KeyUse};
 use super::plan::SendPlan;
 use super::recipients::Rejection;
 use crate::account::status::MayNotSend;
 use crate::account::{AccountStatus, Mode};
 use crate::credits::Credits;
 use crate::credits::ledger::{Cause, Draft, Entry, post};
+pub use crate::idempotency::Replay;
 use crate::ids::{AccountId, BatchId, MessageId};
 use crate::message::Message;
 use crate::phone::E164;
@@ -32,9 +33,9 @@ pub struct SendFacts {
     pub status: AccountStatus,
     /// The balance of the account.
     pub balance: Credits,
-    /// The send remembered under the plan's idempotency key, if it is [still
-    /// kept](EarlierSend::is_kept).
-    pub earlier: Option<EarlierSend>,
+    /// What is remembered under the plan's idempotency key, if it is [still
+    /// kept](KeyUse::is_kept).
+    pub earlier: Option<KeyUse>,
     /// Whether any recipient of the plan has opted out.
     pub opted_out: bool,
     /// Whether another link already has a code that the plan drew.
@@ -157,15 +158,6 @@ impl Sent {
     }
 }
 
-/// Whether an answer is the first to its request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Replay {
-    /// The messages were accepted now.
-    First,
-    /// A repetition of the first answer; nothing was sent now.
-    Repeated,
-}
-
 impl SendPlan {
     /// Decides on this plan. No other commit of the account may run between reading the facts and
     /// writing the verdict.
@@ -180,10 +172,13 @@ impl SendPlan {
             has_conversations,
         } = facts;
         if let (Some(claim), Some(earlier)) = (&self.idempotency, earlier) {
-            return if earlier.fingerprint == claim.fingerprint {
-                Ok(SendVerdict::Replay(earlier.clone()))
-            } else {
-                Err(CommitError::Refused(SendRefused::IdempotencyConflict))
+            return match earlier {
+                KeyUse::Send(earlier) if earlier.fingerprint == claim.fingerprint => {
+                    Ok(SendVerdict::Replay(earlier.clone()))
+                }
+                KeyUse::Send(_) | KeyUse::Other { .. } => {
+                    Err(CommitError::Refused(SendRefused::IdempotencyConflict))
+                }
             };
         }
         status.may_send(self.mode).map_err(|reason| CommitError::Refused(reason.into()))?;

@@ -25,8 +25,9 @@ pub trait SendingStore: Send + Sync {
         plans: Vec<SendPlan>,
     ) -> Vec<Result<Sent, CommitError<SendRefused>>>;
 
-    /// The send remembered under a key of the account; `None` if there is none or if it is no
-    /// longer [kept](EarlierSend::is_kept) at `at`.
+    /// The send remembered under a key of the account; `None` if there is none, if the key was used
+    /// for something else, or if it is no longer [kept](EarlierSend::is_kept)
+    /// at `at`.
     async fn send_earlier(
         &self,
         account: AccountId,
@@ -41,9 +42,6 @@ pub trait SendingStore: Send + Sync {
         account: AccountId,
         earlier: EarlierSend,
     ) -> Result<Sent, StoreError>;
-
-    /// Removes up to `limit` idempotency keys accepted before `before`. Returns how many.
-    async fn idempotency_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError>;
 
     /// Removes up to `limit` records of sends with test keys from before `before`. Returns how
     /// many. Accepting a send may remove records of its account that are [old

@@ -5,9 +5,8 @@ use super::{Sms, Work};
 use crate::account::api_key::{ApiKey, KeyRecord};
 use crate::account::store::{KeyCreated, NewAccount};
 use crate::account::{Account, AccountChange, AccountStatus, Mode, Settings};
-use crate::credits::adjust::AdjustPlan;
-use crate::credits::ledger::{Cause, Draft, Entry, post};
-use crate::credits::{Change, Credits};
+use crate::credits::ledger::{Cause, Draft, post};
+use crate::credits::Credits;
 use crate::error::{Error, FieldError};
 use crate::ids::{AccountId, ApiKeyId, MessageId, NumberId};
 use crate::inbound::{InboundMessage, Origin, TakenIn, Unrouted};
@@ -174,37 +173,6 @@ impl Operator {
         valid(change.name.as_deref().and_then(check_name).into_iter().collect())?;
         let updated = self.sms.store().account_update(id, change, self.sms.now()).await?;
         updated.ok_or(Error::NotFound("account"))
-    }
-
-    /// Adds credits to an account, or takes some back. Returns the balance afterwards. Rent that
-    /// the account owes is taken afterwards from what was added.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::BalanceOutOfRange`] if the balance would go below zero. Nothing is taken then.
-    pub async fn credits_adjust(
-        &self,
-        id: AccountId,
-        amount: Change,
-        note: Option<String>,
-    ) -> Result<Credits, Error> {
-        let at = self.sms.now();
-        let plan = AdjustPlan::new(id, amount, note, at, &mut self.sms.ids(at));
-        let balance = self.sms.store().credits_adjust(plan).await?.balance;
-        if amount.get() > 0 {
-            self.sms.charge_account(id).await;
-        }
-        Ok(balance)
-    }
-
-    /// A page of an account's ledger, newest first.
-    pub async fn ledger_list(
-        &self,
-        id: AccountId,
-        page: PageRequest,
-    ) -> Result<Page<Entry>, Error> {
-        self.account_get(id).await?;
-        Ok(self.sms.store().ledger_list(id, page).await?)
     }
 
     /// Creates a key. The key itself is returned only this once; only its hash is stored.

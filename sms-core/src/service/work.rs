@@ -14,6 +14,7 @@ use self::held::{Held, Hold};
 use super::Sms;
 use crate::dispatch::{ClaimPlan, Claimed, FollowUp, OutcomePlan, OutcomeRecorded, Wanted};
 use crate::error::Error;
+use crate::idempotency::KEPT_FOR;
 use crate::inbound::segment::InboundSegment;
 use crate::inbound::{InboundMessage, Origin, SHARED_REACH};
 use crate::message::MessageStatus;
@@ -24,7 +25,6 @@ use crate::receipt::{Receipt, ReceiptPlan};
 use crate::route::{
     Comeback, Fitness, HandOver, OutboundMessage, Route, RouteKind, RouteName, RouteSink,
 };
-use crate::sending::idempotency;
 use crate::sending::settle::TEST_MESSAGES_KEPT;
 use crate::time::Timestamp;
 use crate::webhook::delivery;
@@ -320,7 +320,7 @@ impl Sms {
         let now = self.now();
         let store = self.store();
         let deliveries = store.deliveries_tidy(now.minus(delivery::KEPT_FOR), limit).await?;
-        let keys = store.idempotency_tidy(now.minus(idempotency::KEPT_FOR), limit).await?;
+        let keys = store.idempotency_tidy(now.minus(KEPT_FOR), limit).await?;
         let contacts = store.last_contacted_tidy(now.minus(SHARED_REACH), limit).await?;
         let tests = store.test_sends_tidy(now.minus(TEST_MESSAGES_KEPT), limit).await?;
         let parts = self.give_up_parts(limit).await?;

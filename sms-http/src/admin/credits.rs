@@ -8,18 +8,19 @@ use sms_core::credits::ledger::{Cause, Entry, Kind};
 
 use super::amount::MAX_CREDITS;
 use super::tag::Tag;
+use crate::api::idempotency::{KeyHeader, answered};
 use crate::api::page::{CursorText, page_answer, page_request};
 use crate::api::path_id::path_id;
 use crate::failure::Conflict;
 use crate::request_body;
 use crate::web::body::Body;
 use crate::web::choice::Named;
-use crate::web::envelope::{Answer, PageMeta};
+use crate::web::envelope::{Answer, PageMeta, ReplayMeta};
 use crate::web::error::ApiError;
 use crate::web::failing::Failing;
 use crate::web::field_error::{FieldErrors, checked};
 use crate::web::moment::Moment;
-use crate::web::param::{Limit, QueryParam};
+use crate::web::param::{HeaderParam, Limit, QueryParam};
 
 /// The largest change.
 const MOST: i64 = MAX_CREDITS.cast_signed();
@@ -113,19 +114,24 @@ impl CreditsApi {
     /// Add credits, or take credits back
     ///
     /// The balance cannot go below zero: the answer is 409 `balance_out_of_range`, and nothing
-    /// changes.
+    /// changes. With an `Idempotency-Key`, a retry returns the first answer with `meta.replayed` and
+    /// changes nothing.
     #[oai(path = "/:id/credits", method = "post", operation_id = "credits_adjust")]
     async fn adjust(
         &self,
         /// The account's id.
         id: Path<String>,
+        /// Identifies retries of the same request, for 7 days.
+        #[oai(name = "Idempotency-Key")]
+        key: HeaderParam<KeyHeader>,
         body: Body<CreditsInput>,
-    ) -> Result<Answer<BalanceAfter>, Failing<Conflict>> {
+    ) -> Result<Answer<BalanceAfter, Option<ReplayMeta>>, Failing<Conflict>> {
         let account = path_id(&id)?;
-        let CreditsInput { amount, note } = checked(body)?;
+        let (KeyHeader(key), CreditsInput { amount, note }) = checked((key, body))?;
         let change = Change::new(amount).unwrap_or_default();
-        let balance = self.sms.operator().credits_adjust(account, change, note).await?;
-        Ok(Answer::new(BalanceAfter { balance: balance.get() }))
+        let operator = self.sms.operator().keyed(key);
+        let balance = operator.credits_adjust(account, change, note).await?;
+        Ok(answered(balance.map(|balance| BalanceAfter { balance: balance.get() })))
     }
 
     /// Read the ledger

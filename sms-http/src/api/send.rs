@@ -14,11 +14,12 @@ use sms_core::ids::{BatchId, Id, Kind};
 use sms_core::message::Message;
 use sms_core::sending::request::MAX_CLIENT_REF;
 use sms_core::sending::settle::Replay;
-use sms_core::sending::{IdempotencyKey, Quote, Rejection, RejectionReason, SendRequest, Sent};
+use sms_core::sending::{Quote, Rejection, RejectionReason, SendRequest, Sent};
 use sms_core::service::Caller;
 use sms_core::text::Encoding;
 use sms_core::text::MAX_CHARACTERS;
 
+use super::idempotency::KeyHeader;
 use super::message_shape::{MessageShape, shown_as};
 use super::tag::Tag;
 use crate::failure::{Conflict, Refused};
@@ -28,8 +29,8 @@ use crate::web::choice::Named;
 use crate::web::envelope::{Answer, CreatedOrNot, Meta};
 use crate::web::error::ApiError;
 use crate::web::failing::Failing;
-use crate::web::field_error::{FieldCode, FieldError, FieldErrors};
-use crate::web::param::{HeaderParam, Text};
+use crate::web::field_error::FieldErrors;
+use crate::web::param::HeaderParam;
 
 /// The most characters that an id may have.
 const MAX_ID: usize = 100;
@@ -223,17 +224,10 @@ impl SendApi {
     fn read(
         &self,
         body: Body<SendBody>,
-        key: Option<HeaderParam<Option<Text<200>>>>,
+        key: Option<HeaderParam<KeyHeader>>,
     ) -> Result<SendRequest, ApiError> {
         let mut errors = FieldErrors::new();
-        let key = key.and_then(|key| errors.take(key)).and_then(|text| {
-            let key = text.0.parse::<IdempotencyKey>();
-            key.map_err(|reason| {
-                let code = FieldCode::InvalidCharacter;
-                errors.push(FieldError::new("Idempotency-Key", code, reason.to_string()));
-            })
-            .ok()
-        });
+        let key = key.and_then(|key| errors.take(key).0);
         let (mut request, unknown) = errors.take(body).into_request();
         // The core checks the request once it knows that it is not a retry of an accepted one. Here
         // the rules only serve to report all invalid fields together.
@@ -262,7 +256,7 @@ impl SendApi {
         caller: Data<&Caller>,
         /// Identifies retries of the same request, for 7 days.
         #[oai(name = "Idempotency-Key")]
-        key: HeaderParam<Option<Text<200>>>,
+        key: HeaderParam<KeyHeader>,
         body: Body<SendBody>,
     ) -> Result<CreatedOrNot<Batch, BatchMeta>, Failing<Refused>> {
         let request = self.read(body, Some(key))?;

@@ -53,6 +53,26 @@ pub struct PageMeta {
     pub next_cursor: Option<String>,
 }
 
+/// The meta of an answer that repeats the first one for the same `Idempotency-Key`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Object)]
+pub struct ReplayMeta {
+    /// Always true: this answer repeats the first one for the same `Idempotency-Key`, and nothing
+    /// was done now.
+    pub replayed: bool,
+}
+
+impl ReplayMeta {
+    /// Says that the answer is a repetition.
+    pub fn repeated() -> Self {
+        Self { replayed: true }
+    }
+}
+
+/// Null in a first answer.
+impl Meta for Option<ReplayMeta> {
+    const NAME_END: &'static str = "MadeResponse";
+}
+
 impl Meta for NoMeta {
     const NAME_END: &'static str = "Response";
 }
@@ -163,7 +183,7 @@ impl<T: ToJSON, M: Meta> ApiResponse for CreatedOrNot<T, M> {
     fn meta() -> MetaResponses {
         MetaResponses {
             responses: vec![
-                described::<T, M>(200, "It existed already"),
+                described::<T, M>(200, "It existed already, or a retry made it earlier"),
                 described::<T, M>(201, "Created"),
             ],
         }
@@ -243,8 +263,10 @@ fn described<T: Type, M: Meta>(status: u16, description: &'static str) -> MetaRe
 fn register_envelope<T: Type, M: Meta>(registry: &mut Registry) {
     T::register(registry);
     M::register(registry);
-    // Nullable data is left out of `required`, and the rewrite of the document then allows null.
-    let required = if T::IS_REQUIRED { vec!["data", "meta"] } else { vec!["meta"] };
+    // What may be null is left out of `required`, and the rewrite of the document then allows null.
+    let fields = [("data", T::IS_REQUIRED), ("meta", M::IS_REQUIRED)];
+    let required = fields.iter().filter(|(_, is_required)| *is_required).map(|(name, _)| *name);
+    let required: Vec<&'static str> = required.collect();
     registry.create_schema::<(T, M), _>(envelope_name::<T, M>(), |_| MetaSchema {
         required,
         properties: vec![("data", T::schema_ref()), ("meta", M::schema_ref())],

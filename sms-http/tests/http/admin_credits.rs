@@ -1,5 +1,6 @@
 //! `/admin/v1/accounts/{id}/credits` and `/ledger`.
 
+use poem::http::Method;
 use serde_json::{Value, json};
 
 use crate::message_send::keys;
@@ -129,4 +130,34 @@ async fn the_ledger_is_listed_newest_first_in_whole_pages() {
     for limit in [1, 4, 20, 21] {
         assert_eq!(rig.operator().pages(&ledger, limit).await, all);
     }
+}
+
+#[tokio::test]
+async fn a_retried_top_up_with_a_key_is_booked_once() {
+    let rig = Rig::new().await;
+    let account = rig.account(10).await;
+    let path = format!("/accounts/{}/credits", account.id);
+    let top_up = async |key: &str, body: Value| {
+        let ask = rig.operator().ask(Method::POST, &path).json(&body);
+        ask.header("Idempotency-Key", key).send().await
+    };
+    let first = top_up("k", json!({ "amount": 5 })).await.assert(200);
+    assert_eq!(first.json, json!({ "data": { "balance": 15 }, "meta": null }));
+    top_up("other", json!({ "amount": 5 })).await.assert(200);
+    let again = top_up("k", json!({ "amount": 5, "note": null })).await.assert(200);
+    assert_eq!(again.json, json!({ "data": { "balance": 15 }, "meta": { "replayed": true } }));
+    assert_eq!(account.balance().await, 20);
+    for other in [json!({ "amount": 6 }), json!({ "amount": 5, "note": "x" })] {
+        let refused = top_up("k", other).await.assert(409);
+        assert_eq!(refused.json["error"]["code"], "idempotency_conflict");
+    }
+    let elsewhere = rig.account(0).await;
+    let path = format!("/accounts/{}/credits", elsewhere.id);
+    let ask = rig.operator().ask(Method::POST, &path).json(&json!({ "amount": 5 }));
+    ask.header("Idempotency-Key", "k").send().await.assert(409);
+    // What was refused can be asked again with its key once it fits.
+    top_up("late", json!({ "amount": -21 })).await.assert(409);
+    top_up("more", json!({ "amount": 1 })).await.assert(200);
+    top_up("late", json!({ "amount": -21 })).await.assert(200);
+    assert_eq!((account.balance().await, elsewhere.balance().await), (0, 0));
 }

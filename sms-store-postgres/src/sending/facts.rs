@@ -9,7 +9,8 @@ use sms_core::commit::{LedgerWrites, SendWrites};
 use sms_core::credits::Credits;
 use sms_core::ids::{AccountId, BatchId};
 use sms_core::phone::E164;
-use sms_core::sending::idempotency::{EarlierSend, Fingerprint, IdempotencyKey};
+use sms_core::idempotency::KEPT_FOR;
+use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey, KeyUse};
 use sms_core::sending::plan::SendPlan;
 use sms_core::sending::settle::{
     SendFacts, SendRefused, SendVerdict, TEST_MESSAGES_KEPT, TEST_WINDOW, TestMessages,
@@ -24,6 +25,7 @@ use sqlx::{PgConnection, Row};
 use crate::conversation::{Moved, shift};
 use crate::credits::book;
 use crate::error::{PgError, PgResult};
+use crate::idempotency::fingerprint;
 use crate::row::{Read, amount, digits, integer, time, uuid, uuids};
 use crate::rows_query::rows_query;
 
@@ -40,7 +42,7 @@ pub(super) struct Locked {
     /// The plans that drew a link code that is taken.
     codes_taken: BTreeSet<BatchId>,
     opted_out: BTreeSet<(AccountId, E164)>,
-    earlier: BTreeMap<(AccountId, IdempotencyKey), EarlierSend>,
+    earlier: BTreeMap<(AccountId, IdempotencyKey), KeyUse>,
     accepted: Accepted,
 }
 
@@ -151,7 +153,7 @@ impl Locked {
         }
         accepted.tested.extend(test_messages);
         if let Some((key, earlier)) = remembered {
-            self.earlier.insert((account, key.clone()), earlier.clone());
+            self.earlier.insert((account, key.clone()), KeyUse::Send(earlier.clone()));
             accepted.remembered.push((account, key, earlier));
         }
         for (number, message) in conversations {
@@ -197,7 +199,7 @@ async fn read_test_messages(
 pub(super) async fn read_earlier(
     connection: &mut PgConnection,
     plans: &[SendPlan],
-) -> PgResult<BTreeMap<(AccountId, IdempotencyKey), EarlierSend>> {
+) -> PgResult<BTreeMap<(AccountId, IdempotencyKey), KeyUse>> {
     let claims: Vec<_> = plans
         .iter()
         .filter_map(|plan| Some((plan.account, plan.idempotency.as_ref()?.key.as_str())))
@@ -217,16 +219,15 @@ pub(super) async fn read_earlier(
     );
     let rows = query.fetch_all(connection).await?;
     rows.iter()
-        .map(|row| Ok(((row.id("account_id")?, row.name("key")?), earlier_send(row)?)))
+        .map(|row| Ok(((row.id("account_id")?, row.name("key")?), key_use(row)?)))
         .collect()
 }
 
-pub(super) fn earlier_send(row: &PgRow) -> PgResult<EarlierSend> {
+pub(super) fn key_use(row: &PgRow) -> PgResult<KeyUse> {
     row.in_table("idempotency_key", || {
-        let fingerprint: [u8; 32] = row
-            .try_get::<Vec<u8>, _>("fingerprint")?
-            .try_into()
-            .map_err(|_| PgError::invalid("fingerprint"))?;
+        if row.try_get::<Option<&[u8]>, _>("answer")?.is_some() {
+            return Ok(KeyUse::Other { accepted_at: row.at("accepted_at")? });
+        }
         let Json(rejected) = row.try_get::<Json<Vec<(String, String)>>, _>("rejected")?;
         let rejected: Option<Vec<Rejection>> = rejected
             .into_iter()
@@ -234,14 +235,14 @@ pub(super) fn earlier_send(row: &PgRow) -> PgResult<EarlierSend> {
                 Some(Rejection::as_given(&to, reason.parse::<RejectionReason>().ok()?))
             })
             .collect();
-        Ok(EarlierSend {
-            fingerprint: Fingerprint(fingerprint),
+        Ok(KeyUse::Send(EarlierSend {
+            fingerprint: fingerprint(row)?,
             batch: row.id("batch_id")?,
             rejected: rejected.ok_or_else(|| PgError::invalid("rejected"))?,
             credits: row.credits("credits")?,
             balance: row.credits("balance")?,
             accepted_at: row.at("accepted_at")?,
-        })
+        }))
     })
 }
 
@@ -256,9 +257,11 @@ async fn write_keys(
         let pairs = earlier.rejected.iter().map(|one| (one.to.clone(), one.reason.as_str()));
         Json(serde_json::to_value(pairs.collect::<Vec<_>>()).unwrap_or_default())
     };
-    // An expired key is taken over.
+    // An expired key is taken over. Another command may have taken a key since it was looked up:
+    // commands lock nothing but the key that sends of their account would wait for.
     let insert = rows_query!(
-        "INSERT INTO idempotency_key " insert((account, key, earlier) in &keys) {
+        [KEPT_FOR.as_secs_f64()]
+        "INSERT INTO idempotency_key AS known " insert((account, key, earlier) in &keys) {
             account_id: uuid = uuid(*account),
             key: text = key.as_str(),
             fingerprint: bytea = earlier.fingerprint.0.to_vec(),
@@ -271,10 +274,12 @@ async fn write_keys(
         ON CONFLICT (account_id, key) DO UPDATE
         SET fingerprint = excluded.fingerprint, batch_id = excluded.batch_id,
             rejected = excluded.rejected, credits = excluded.credits,
-            balance = excluded.balance, accepted_at = excluded.accepted_at"
+            balance = excluded.balance, accepted_at = excluded.accepted_at,
+            answer = excluded.answer
+        WHERE known.accepted_at <= excluded.accepted_at - make_interval(secs => $1)"
     );
-    insert.execute(connection).await?;
-    Ok(())
+    let written = insert.execute(connection).await?.rows_affected();
+    if usize::try_from(written) == Ok(keys.len()) { Ok(()) } else { Err(PgError::Overtaken) }
 }
 
 /// Stores when test messages were sent, and deletes what is too old to matter.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sms_core::commit::NewMessages;
 use sms_core::ids::{AccountId, BatchId};
-use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey};
+use sms_core::sending::idempotency::{KeyUse, IdempotencyKey};
 use sms_core::sending::plan::{SendPlan, new_messages};
 use sqlx::PgConnection;
 
@@ -21,7 +21,7 @@ const PORTION: usize = 5_000;
 /// Whether a plan's idempotency key is stored and has not expired.
 pub(super) fn is_remembered(
     plan: &SendPlan,
-    earlier: &BTreeMap<(AccountId, IdempotencyKey), EarlierSend>,
+    earlier: &BTreeMap<(AccountId, IdempotencyKey), KeyUse>,
 ) -> bool {
     let claim = plan.idempotency.as_ref();
     let found = claim.and_then(|claim| earlier.get(&(plan.account, claim.key.clone())));

@@ -57,7 +57,7 @@ fn commands<'a>(
     let deliveries = rig.delivery_claim(room);
     vec![
         ("send", Box::pin(async { drop(rig.send(account, &request([1, 2])).await) })),
-        ("adjust", Box::pin(async { drop(store.credits_adjust(adjust).await) })),
+        ("adjust", Box::pin(async { drop(store.credits_adjust(adjust, None).await) })),
         ("launch", Box::pin(async { drop(store.campaign_launch(launch).await) })),
         ("claim", Box::pin(async { drop(store.dispatch_claim(claim).await) })),
         (

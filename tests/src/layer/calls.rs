@@ -68,7 +68,8 @@ macro_rules! store_calls {
                     -> Result<Option<u64>, StoreError>;
             }
             CreditStore as CreditLayer {
-                credits_adjust(plan: AdjustPlan) -> Result<Adjusted, CommitError<AdjustRefused>>;
+                credits_adjust(plan: AdjustPlan, claim: Option<&Claim>)
+                    -> Result<Once<Adjusted>, CommitError<AdjustRefused>>;
                 ledger_list(account: AccountId, page: PageRequest)
                     -> Result<Page<Entry>, StoreError>;
             }
@@ -83,6 +84,11 @@ macro_rules! store_calls {
             }
             Health as HealthLayer {
                 health_check() -> Result<(), StoreError>;
+            }
+            IdempotencyStore as IdempotencyLayer {
+                idempotency_find(owner: Owner, key: &IdempotencyKey, at: Timestamp)
+                    -> Result<Option<Earlier>, StoreError>;
+                idempotency_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
             }
             InboundStore as InboundLayer {
                 inbound_take(plan: InboundPlan) -> Result<TakenIn, StoreError>;
@@ -175,7 +181,6 @@ macro_rules! store_calls {
                 send_earlier(account: AccountId, key: &IdempotencyKey, at: Timestamp)
                     -> Result<Option<EarlierSend>, StoreError>;
                 send_replay(account: AccountId, earlier: EarlierSend) -> Result<Sent, StoreError>;
-                idempotency_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
                 test_sends_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
             }
             StatisticsStore as StatisticsLayer {

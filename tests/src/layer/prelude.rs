@@ -22,6 +22,8 @@ pub(crate) use sms_core::dispatch::store::DispatchStore;
 pub(crate) use sms_core::dispatch::{
     ClaimPlan, Claimed, FollowUp, LeaseToken, OutcomePlan, OutcomeRecorded,
 };
+pub(crate) use sms_core::idempotency::store::IdempotencyStore;
+pub(crate) use sms_core::idempotency::{Claim, Earlier, Once, Owner};
 pub(crate) use sms_core::ids::{
     AccountId, ApiKeyId, CampaignId, ContactId, DeliveryId, EndpointId, KeywordId, LinkId, ListId,
     MessageId, NumberId, TemplateId,

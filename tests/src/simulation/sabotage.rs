@@ -261,7 +261,7 @@ impl MessageLayer for Saboteur {
             };
             let amount = message.credits.gain();
             let draft = Draft { id: ids.next(), cause, amount, note: None, at };
-            let _ = self.inner.credits_adjust(AdjustPlan { account, draft }).await;
+            let _ = self.inner.credits_adjust(AdjustPlan { account, draft }, None).await;
         }
         Ok(message)
     }

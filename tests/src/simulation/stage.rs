@@ -13,8 +13,8 @@ use super::trace::Detail;
 use super::world::{Weather, World};
 use crate::layer::prelude::*;
 use crate::layer::{
-    AccountLayer, ApiKeyLayer, CreditLayer, DispatchLayer, Layer, MessageLayer, NumberLayer, Pass,
-    ReceiptLayer, SendingLayer, passes_on,
+    AccountLayer, ApiKeyLayer, CreditLayer, DispatchLayer, IdempotencyLayer, Layer, MessageLayer,
+    NumberLayer, Pass, ReceiptLayer, SendingLayer, passes_on,
 };
 
 mod campaign;
@@ -129,11 +129,17 @@ impl CreditLayer for Stage {
     async fn credits_adjust(
         &self,
         plan: AdjustPlan,
-    ) -> Result<Adjusted, CommitError<AdjustRefused>> {
+        claim: Option<&Claim>,
+    ) -> Result<Once<Adjusted>, CommitError<AdjustRefused>> {
         self.before("credits_adjust").await;
         let (account, change) = (plan.account, plan.draft.amount.get());
-        let answer = self.inner.credits_adjust(plan).await;
-        let left = answer.as_ref().ok().map(|adjusted| adjusted.balance.get());
+        let answer = self.inner.credits_adjust(plan, claim).await;
+        let left = match &answer {
+            Ok(Once::Done(adjusted)) => Some(adjusted.balance.get()),
+            // Nothing was written now.
+            Ok(Once::Earlier(_)) => return answer,
+            Err(_) => None,
+        };
         self.after(|model, moment| model.saw_adjustment(moment, account, change, left)).await;
         answer
     }
@@ -174,6 +180,19 @@ impl DispatchLayer for Stage {
         self.before("dispatch_renew").await;
         let answer = self.inner.dispatch_renew(token, until).await?;
         self.after(|model, moment| model.saw_renewal(moment, token, until, answer)).await;
+        Ok(answer)
+    }
+}
+
+impl IdempotencyLayer for Stage {
+    async fn idempotency_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
+        self.before("idempotency_tidy").await;
+        let answer = self.inner.idempotency_tidy(before, limit).await?;
+        self.after(|model, _| {
+            model.saw_keys_tidied(before);
+            Ok(())
+        })
+        .await;
         Ok(answer)
     }
 }
@@ -305,17 +324,6 @@ impl SendingLayer for Stage {
         let batch = earlier.batch;
         let answer = self.inner.send_replay(account, earlier).await?;
         self.world.judge(|model, moment| model.saw_replay(moment, account, batch, &answer));
-        Ok(answer)
-    }
-
-    async fn idempotency_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
-        self.before("idempotency_tidy").await;
-        let answer = self.inner.idempotency_tidy(before, limit).await?;
-        self.after(|model, _| {
-            model.saw_keys_tidied(before);
-            Ok(())
-        })
-        .await;
         Ok(answer)
     }
 }

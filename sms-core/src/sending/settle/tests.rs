@@ -211,7 +211,7 @@ fn a_send_may_take_the_whole_balance_and_not_one_credit_more() {
 
 #[test]
 fn checks_come_in_this_order_key_then_status_then_opt_outs_then_test_messages_then_credit() {
-    let known = |fingerprint| SendFacts { earlier: Some(earlier(fingerprint)), ..against() };
+    let known = |fingerprint| SendFacts { earlier: Some(KeyUse::Send(earlier(fingerprint))), ..against() };
     let active = SendFacts { status: AccountStatus::Active, ..against() };
     let pending = SendFacts { status: AccountStatus::Pending, ..against() };
     let nobody_opted_out = SendFacts { opted_out: false, codes_taken: false, ..active.clone() };
@@ -232,14 +232,14 @@ fn checks_come_in_this_order_key_then_status_then_opt_outs_then_test_messages_th
 
 #[test]
 fn a_replay_is_the_first_answer_unchanged() {
-    let facts = SendFacts { earlier: Some(earlier(MEANT)), ..against() };
+    let facts = SendFacts { earlier: Some(KeyUse::Send(earlier(MEANT))), ..against() };
     let replayed = claiming(plan(Mode::Live, 1)).settle(&facts).unwrap();
     assert_eq!(replayed, SendVerdict::Replay(earlier(MEANT)));
 }
 
 #[test]
 fn a_send_without_a_key_repeats_nothing() {
-    let facts = SendFacts { earlier: Some(earlier(MEANT)), ..facts() };
+    let facts = SendFacts { earlier: Some(KeyUse::Send(earlier(MEANT))), ..facts() };
     assert_eq!(verdict(&plan(Mode::Live, 1), &facts), "accepted and charged");
 }
 
