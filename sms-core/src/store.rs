@@ -73,7 +73,7 @@ impl<S> Store for S where
         + CreditStore
         + DispatchStore
         + IdempotencyStore
-    + IdempotencyStore
+        + IdempotencyStore
         + InboundStore
         + LinkStore
         + KeywordStore

@@ -38,11 +38,9 @@ impl Remembered {
     fn earlier(&self) -> Earlier {
         match self {
             Self::Command(earlier) => earlier.clone(),
-            Self::Send(EarlierSend { fingerprint, accepted_at, .. }) => Earlier {
-                fingerprint: *fingerprint,
-                accepted_at: *accepted_at,
-                kept: Kept::Send,
-            },
+            Self::Send(EarlierSend { fingerprint, accepted_at, .. }) => {
+                Earlier { fingerprint: *fingerprint, accepted_at: *accepted_at, kept: Kept::Send }
+            }
         }
     }
 }

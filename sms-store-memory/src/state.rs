@@ -29,8 +29,8 @@ use sms_core::webhook::endpoint::Endpoint;
 
 use crate::address_book::AddressBook;
 use crate::delivery::Deliveries;
-use crate::inbound_segment::Parts;
 use crate::idempotency::Remembered;
+use crate::inbound_segment::Parts;
 use crate::inbox::Inbox;
 use crate::keyword_index::Keywords;
 use crate::link_index::Links;

@@ -51,11 +51,7 @@ enum Taken {
     Before,
 }
 
-async fn remember(
-    connection: &mut PgConnection,
-    claim: &Claim,
-    what: &Earlier,
-) -> PgResult<Taken> {
+async fn remember(connection: &mut PgConnection, claim: &Claim, what: &Earlier) -> PgResult<Taken> {
     let Earlier { fingerprint, accepted_at, kept } = what;
     let answer = match kept {
         Kept::Answer(bytes) => Some(bytes),

@@ -14,6 +14,7 @@ use crate::Rig;
 
 /// Whose key a command takes.
 pub(crate) enum Whose {
+    #[allow(dead_code, reason = "commands of accounts follow")]
     Account,
     Operator,
 }

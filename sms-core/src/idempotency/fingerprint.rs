@@ -20,11 +20,7 @@ impl std::fmt::Debug for Fingerprint {
 impl Fingerprint {
     /// The fingerprint of a call: its operation, the kind of key, and the fields that `write` adds.
     /// The operator has no kind of key.
-    pub fn of_call(
-        operation: &str,
-        mode: Option<Mode>,
-        write: impl FnOnce(&mut Fields),
-    ) -> Self {
+    pub fn of_call(operation: &str, mode: Option<Mode>, write: impl FnOnce(&mut Fields)) -> Self {
         let mut fields = Fields::new();
         fields.add("operation", [operation]);
         fields.add("mode", mode.map(Mode::as_str));

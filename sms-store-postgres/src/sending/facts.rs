@@ -7,9 +7,9 @@ use serde_json::Value;
 use sms_core::account::AccountStatus;
 use sms_core::commit::{LedgerWrites, SendWrites};
 use sms_core::credits::Credits;
+use sms_core::idempotency::KEPT_FOR;
 use sms_core::ids::{AccountId, BatchId};
 use sms_core::phone::E164;
-use sms_core::idempotency::KEPT_FOR;
 use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey, KeyUse};
 use sms_core::sending::plan::SendPlan;
 use sms_core::sending::settle::{
@@ -218,9 +218,7 @@ pub(super) async fn read_earlier(
                       WHERE i.account_id = want.account_id AND i.key = want.key LIMIT 1) k"
     );
     let rows = query.fetch_all(connection).await?;
-    rows.iter()
-        .map(|row| Ok(((row.id("account_id")?, row.name("key")?), key_use(row)?)))
-        .collect()
+    rows.iter().map(|row| Ok(((row.id("account_id")?, row.name("key")?), key_use(row)?))).collect()
 }
 
 pub(super) fn key_use(row: &PgRow) -> PgResult<KeyUse> {

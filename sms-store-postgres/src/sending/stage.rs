@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sms_core::commit::NewMessages;
 use sms_core::ids::{AccountId, BatchId};
-use sms_core::sending::idempotency::{KeyUse, IdempotencyKey};
+use sms_core::sending::idempotency::{IdempotencyKey, KeyUse};
 use sms_core::sending::plan::{SendPlan, new_messages};
 use sqlx::PgConnection;
 

@@ -165,7 +165,8 @@ impl Layer for Saboteur {
 passes_on! {
     Saboteur:
     AccountLayer ApiKeyLayer ContactLayer ConversationLayer CreditLayer HealthLayer
-    KeywordLayer ListLayer OptOutLayer SenderNameLayer StatisticsLayer TemplateLayer
+    IdempotencyLayer KeywordLayer ListLayer OptOutLayer SenderNameLayer StatisticsLayer
+    TemplateLayer
 }
 
 impl InboundLayer for Saboteur {

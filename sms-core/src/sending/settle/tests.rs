@@ -211,7 +211,8 @@ fn a_send_may_take_the_whole_balance_and_not_one_credit_more() {
 
 #[test]
 fn checks_come_in_this_order_key_then_status_then_opt_outs_then_test_messages_then_credit() {
-    let known = |fingerprint| SendFacts { earlier: Some(KeyUse::Send(earlier(fingerprint))), ..against() };
+    let known =
+        |fingerprint| SendFacts { earlier: Some(KeyUse::Send(earlier(fingerprint))), ..against() };
     let active = SendFacts { status: AccountStatus::Active, ..against() };
     let pending = SendFacts { status: AccountStatus::Pending, ..against() };
     let nobody_opted_out = SendFacts { opted_out: false, codes_taken: false, ..active.clone() };
