@@ -29,5 +29,6 @@ pub mod moment;
 pub mod openapi;
 pub mod param;
 pub mod path_pattern;
+mod refused_head;
 pub mod request_id;
 pub mod serve;

@@ -17,6 +17,8 @@ use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::web::refused_head::is_bare_refusal;
+
 /// How long a connection may stay in each state.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
@@ -90,6 +92,10 @@ impl Pulse {
         state.requests += 1;
         state.phase = Phase::Busy;
         RequestGuard { pulse: Arc::clone(self) }
+    }
+
+    fn is_busy(&self) -> bool {
+        self.state().phase == Phase::Busy
     }
 
     fn request_ended(&self) {
@@ -182,14 +188,35 @@ impl<B: Body + Unpin> Body for GuardedBody<B> {
     }
 }
 
-/// A socket that reports reads and writes to its pulse.
+/// A socket that reports reads and writes to its pulse, and withholds the HTTP library's bare
+/// answer to a head that is too large.
 #[derive(Debug)]
 pub(crate) struct Watched {
     pub socket: TcpStream,
     pub pulse: Arc<Pulse>,
+    withheld: Option<Vec<u8>>,
 }
 
 impl Watched {
+    pub(crate) fn new(socket: TcpStream, pulse: Arc<Pulse>) -> Self {
+        Self { socket, pulse, withheld: None }
+    }
+
+    /// The socket and the answer that was withheld, if any.
+    pub(crate) fn into_withheld(self) -> Option<(TcpStream, Vec<u8>)> {
+        let Self { socket, withheld, .. } = self;
+        withheld.map(|answer| (socket, answer))
+    }
+
+    /// Withholds the bytes if they are a bare refusal. Returns how many were.
+    fn withhold(&mut self, bytes: &[u8]) -> Option<usize> {
+        if self.pulse.is_busy() || !is_bare_refusal(bytes) {
+            return None;
+        }
+        self.withheld = Some(bytes.to_vec());
+        Some(bytes.len())
+    }
+
     fn note_write(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match written {
             Poll::Pending => self.pulse.write_blocked(),
@@ -220,6 +247,9 @@ impl AsyncWrite for Watched {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        if let Some(length) = self.withhold(bytes) {
+            return Poll::Ready(Ok(length));
+        }
         let written = Pin::new(&mut self.socket).poll_write(context, bytes);
         self.note_write(written)
     }
@@ -229,6 +259,10 @@ impl AsyncWrite for Watched {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        let first = slices.iter().find(|slice| !slice.is_empty());
+        if let Some(length) = first.and_then(|bytes| self.withhold(bytes)) {
+            return Poll::Ready(Ok(length));
+        }
         let written = Pin::new(&mut self.socket).poll_write_vectored(context, slices);
         self.note_write(written)
     }
@@ -242,6 +276,10 @@ impl AsyncWrite for Watched {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.withheld.is_some() {
+            // The real answer is still to come.
+            return Poll::Ready(Ok(()));
+        }
         Pin::new(&mut self.socket).poll_shutdown(context)
     }
 }

@@ -3,8 +3,7 @@
 //! Every error that leaves the API has the form `{ "error": { code, message, details } }`, with
 //! `details` null when there are none. [`ApiError::from_poem`] turns the framework's errors
 //! (unknown path, unknown method, unreadable parameter) into this form. Only the HTTP library
-//! answers without it, for a head that it cannot parse (400), that is too large (431), or whose
-//! target is too long (414). How the domain's errors map to statuses is decided elsewhere.
+//! answers without it, with 400 for what is no HTTP. How the domain's errors map to statuses is decided elsewhere.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -117,6 +116,15 @@ impl ApiError {
         )
     }
 
+    /// 414: path and query are over `limit_bytes`.
+    pub fn uri_too_long(limit_bytes: usize) -> Self {
+        Self::new(
+            StatusCode::URI_TOO_LONG,
+            "uri_too_long",
+            format!("path and query exceed the limit of {limit_bytes} bytes together"),
+        )
+    }
+
     /// 415: the body is not declared as JSON.
     pub fn unsupported_media_type() -> Self {
         Self::new(
@@ -157,6 +165,18 @@ impl ApiError {
              for their answers, or retry after the number of seconds in Retry-After",
         )
         .with_header(RETRY_AFTER, HeaderValue::from(retry_after_seconds))
+    }
+
+    /// 431: the head is over `limit_bytes`, or has more than `limit_lines` header lines.
+    pub fn headers_too_large(limit_bytes: usize, limit_lines: usize) -> Self {
+        Self::new(
+            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            "headers_too_large",
+            format!(
+                "the request exceeds the limit of {limit_lines} header lines, or of {limit_bytes} \
+                 bytes before its body"
+            ),
+        )
     }
 
     /// 500: the server failed. The log has the cause, and the answer never does.

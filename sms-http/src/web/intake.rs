@@ -270,14 +270,29 @@ impl Endpoint for Intake {
         let record = RequestRecord::start(id.clone(), request.method(), route);
         let span = tracing::info_span!("request", id = id.as_str(), route = record.route());
         let mut response = self.answer(request, route).instrument(span).await;
-        let headers = response.headers_mut();
-        headers.insert(REQUEST_ID_HEADER, id.to_header());
-        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        // Answers are private to an account: no cache may store them unless a handler allows it.
-        headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+        finish(&mut response, &id);
         record.answered(response.status());
         Ok(response)
     }
+}
+
+/// The answer to a request that no intake gets, because its head is too large. It is logged and
+/// counted as others are.
+pub(crate) fn answer_refused(id: RequestId, method: &Method, error: ApiError) -> Response {
+    let record = RequestRecord::start(id.clone(), method, None);
+    let mut response = poem::IntoResponse::into_response(error);
+    finish(&mut response, &id);
+    record.answered(response.status());
+    response
+}
+
+/// Adds the headers of every answer.
+fn finish(response: &mut Response, id: &RequestId) {
+    let headers = response.headers_mut();
+    headers.insert(REQUEST_ID_HEADER, id.to_header());
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    // Answers are private to an account: no cache may store them unless a handler allows it.
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
 }
 
 impl IntakeLimits {

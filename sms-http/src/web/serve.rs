@@ -1,8 +1,8 @@
 //! Accepts connections and serves requests on them, within limits.
 //!
 //! The framework's server waits forever for a slow head or a silent connection, so it is not used.
-//! Here every state of a connection has a time limit (see `connection.rs`), heads have a size
-//! limit, and the number of connections is bounded. When asked to stop, the server accepts no more
+//! Here every state of a connection has a time limit (see `connection.rs`), heads have size limits
+//! (see `refused_head.rs`), and the number of connections is bounded. When asked to stop, the server accepts no more
 //! connections, finishes the requests in progress, and cuts off what takes too long.
 //!
 //! The server speaks HTTP/1 only, and no TLS. A proxy in front terminates TLS and speaks whatever
@@ -31,6 +31,9 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use crate::web::connection::{GuardedBody, Patience, Pulse, Watched};
+use crate::web::intake::answer_refused;
+use crate::web::refused_head::{self, HeadLimits};
+use crate::web::request_id::{NewRequestIds, RequestId};
 
 /// How long to wait after a failed accept, for example when file descriptors run out.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
@@ -51,8 +54,10 @@ pub struct ServeLimits {
     pub unread_timeout: Duration,
     /// The largest head in bytes; over it the answer is 431. At least 8,192.
     pub head_bytes: usize,
-    /// The most headers of a request; over it the answer is 431.
+    /// The most header lines of a request; over it the answer is 431.
     pub headers: usize,
+    /// The most bytes of path and query; over it the answer is 414.
+    pub path_bytes: usize,
     /// The most open connections; further ones wait to be accepted.
     pub connections: usize,
     /// How long requests in progress may take once the server is asked to stop.
@@ -65,8 +70,9 @@ impl Default for ServeLimits {
             head_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_mins(1),
             unread_timeout: Duration::from_secs(30),
-            head_bytes: 16 * 1_024,
-            headers: 64,
+            head_bytes: 64 * 1_024,
+            headers: 200,
+            path_bytes: 16 * 1_024,
             connections: 10_000,
             shutdown_timeout: Duration::from_secs(8),
         }
@@ -110,6 +116,12 @@ where
     let server = Arc::new(Server {
         endpoint: Arc::new(ToDynEndpoint(endpoint.into_endpoint().map_to_response())),
         protocol: protocol(&limits),
+        head: HeadLimits {
+            bytes: limits.head_bytes,
+            headers: limits.headers,
+            path_bytes: limits.path_bytes,
+        },
+        new_ids: NewRequestIds::new(),
         patience: Patience {
             head: limits.head_timeout,
             idle: limits.idle_timeout,
@@ -138,6 +150,8 @@ where
 struct Server {
     endpoint: Arc<dyn DynEndpoint<Output = Response>>,
     protocol: http1::Builder,
+    head: HeadLimits,
+    new_ids: NewRequestIds,
     patience: Patience,
     local_addr: LocalAddr,
     /// Its sender is dropped when the server must stop.
@@ -151,6 +165,7 @@ fn protocol(limits: &ServeLimits) -> http1::Builder {
         // The pulse distinguishes a slow head from an idle connection; this timer does not.
         .header_read_timeout(None)
         .max_buf_size(limits.head_bytes)
+        .max_header_size(limits.head_bytes)
         .max_headers(limits.headers);
     builder
 }
@@ -196,32 +211,54 @@ impl Server {
         // here means that the connection is gone, which the next read reports too.
         let _ = socket.set_nodelay(true);
         let pulse = Pulse::new(self.patience);
-        let socket = TokioIo::new(Watched { socket, pulse: Arc::clone(&pulse) });
+        let socket = TokioIo::new(Watched::new(socket, Arc::clone(&pulse)));
         let remote_addr = RemoteAddr(remote.into());
         let service = hyper::service::service_fn(|request: hyper::Request<Incoming>| {
             let guard = pulse.request_began();
-            let origin = (self.local_addr.clone(), remote_addr.clone(), Scheme::HTTP);
-            let request = poem::Request::from((request, origin.0, origin.1, origin.2));
-            let endpoint = Arc::clone(&self.endpoint);
+            let answering = self.answer(request, remote_addr.clone());
             async move {
-                let response = endpoint.get_response(request).await;
-                let response = hyper::Response::from(response);
+                let response = hyper::Response::from(answering.await);
                 Ok::<_, Infallible>(response.map(|body| GuardedBody { body, _guard: guard }))
             }
         });
-        let mut serving = pin!(self.protocol.serve_connection(socket, service));
+        let mut serving = self.protocol.serve_connection(socket, service);
         let mut too_slow = pin!(pulse.stopped());
         let mut stopping = self.stopping.clone();
         let mut asked_to_stop = false;
-        loop {
+        let ended = loop {
             tokio::select! {
-                // How a connection ended (reset, incomplete request) is of no interest.
-                _ = serving.as_mut() => return,
+                ended = &mut serving => break ended,
                 () = too_slow.as_mut() => return,
                 _ = stopping.changed(), if !asked_to_stop => {
                     asked_to_stop = true;
-                    serving.as_mut().graceful_shutdown();
+                    Pin::new(&mut serving).graceful_shutdown();
                 }
+            }
+        };
+        // How else a connection ended (reset, incomplete request) is of no interest.
+        if ended.is_err_and(|error| error.is_parse_too_large()) {
+            let parts = serving.into_parts();
+            if let Some((socket, withheld)) = parts.io.into_inner().into_withheld() {
+                let start = &parts.read_buf;
+                let refusing =
+                    refused_head::refuse(socket, &withheld, start, self.head, &self.new_ids);
+                let _ = tokio::time::timeout(self.patience.head, refusing).await;
+            }
+        }
+    }
+
+    /// Answers one request.
+    async fn answer(&self, request: hyper::Request<Incoming>, remote: RemoteAddr) -> Response {
+        let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
+        match self.head.check_path(target) {
+            Ok(()) => {
+                let local = self.local_addr.clone();
+                let request = poem::Request::from((request, local, remote, Scheme::HTTP));
+                self.endpoint.get_response(request).await
+            }
+            Err(too_long) => {
+                let id = RequestId::of_request(request.headers(), &self.new_ids);
+                answer_refused(id, request.method(), too_long)
             }
         }
     }

@@ -120,16 +120,6 @@ async fn a_client_that_does_not_read_is_cut_off() {
 }
 
 #[tokio::test]
-async fn heads_are_bounded_in_bytes_and_in_headers() {
-    let server = Server::start(Sample::new().app, ServeLimits::default());
-    let large = format!("GET / HTTP/1.1\r\nHost: x\r\nX: {}\r\n\r\n", "y".repeat(20_000));
-    assert_eq!(server.ask(large).await.status, 431);
-    let headers = |count: usize| format!("GET / HTTP/1.1\r\n{}\r\n", "X: y\r\n".repeat(count));
-    assert_eq!(server.ask(headers(65)).await.status, 431);
-    assert_eq!(server.ask(headers(64)).await.status, 404);
-}
-
-#[tokio::test]
 async fn the_number_of_connections_is_bounded() {
     let limits = ServeLimits { connections: 1, ..ServeLimits::default() };
     let server = Server::start(Sample::new().app, limits);
