@@ -173,8 +173,8 @@ impl Sms {
     }
 }
 
-/// Builds a service. Everything except the store has a default: the time of the machine at the start
-/// and what has passed since, the machine's randomness, the simulator as the only route, and no
+/// Builds a service. Everything except the store has a default: the machine's time at the start and
+/// what has passed since, the machine's randomness, the simulator as the only route, and no
 /// webhooks.
 #[derive(Debug)]
 #[must_use = "call build"]

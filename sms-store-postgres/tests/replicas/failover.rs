@@ -1,8 +1,12 @@
 //! A store on several hosts, of which one takes writes.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use sms_core::Sms;
+use sms_core::account::Mode;
 use sms_core::clock::Clock;
+use sms_core::service::operator::NewAccountInput;
 use sms_core::store::{Health, StoreError};
 use sms_store_postgres::{PgClock, PgRateLimit, PgSettings, PgStore, RateLot};
 use sms_test_postgres::{Durability, Server, Stop};
@@ -53,6 +57,23 @@ async fn a_store_uses_the_host_that_takes_writes_and_follows_when_another_does()
     bounded(async { while limit.add(lot).await.is_err() {} }).await;
     assert!(clock.now() >= before);
     until_writable(&alone).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn noting_the_use_of_a_key_does_not_wait_for_a_standby_that_is_gone() {
+    sms_test_log::watch();
+    let server = Server::start(Durability::Full);
+    server.create_database("sms").await;
+    let store = connect(&server.url("sms")).await;
+    store.migrate().await.expect("it takes writes");
+    let sms = Sms::builder(Arc::new(store)).build();
+    let account = sms.operator().account_create(NewAccountInput::active("Bistro", 0)).await;
+    let account = account.expect("made").id;
+    let made = sms.operator().api_key_create(account, Mode::Live, None).await.expect("made");
+    // From now on no other commit returns.
+    server.set("synchronous_standby_names", "nobody").await;
+    let caller = bounded(sms.authenticate(made.key.reveal())).await.expect("read");
+    assert_eq!(caller.map(|caller| caller.account), Some(account));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -54,7 +54,8 @@ impl Disk {
     /// Fills what is left of it.
     pub fn fill(&self) {
         let mut filler = File::create(self.filler()).expect("the file can be made");
-        let mut portion: &[u8] = &[0; 1 << 16];
+        let zeros = vec![0; 1 << 16];
+        let mut portion = zeros.as_slice();
         while !portion.is_empty() {
             match filler.write(portion) {
                 Ok(0) | Err(_) => portion = &portion[..portion.len() / 2],

@@ -88,6 +88,7 @@ impl Server {
     /// # Panics
     ///
     /// If the standby does not start.
+    #[must_use]
     pub fn standby(&self) -> Self {
         self.standby_at(free_port())
     }
@@ -97,6 +98,7 @@ impl Server {
     /// # Panics
     ///
     /// If the standby does not start.
+    #[must_use]
     pub fn standby_at(&self, port: u16) -> Self {
         let (place, keeper) = Place::make();
         place.copy(self.port);
