@@ -30,6 +30,7 @@
 //! any kind.
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -82,6 +83,9 @@ pub use compute::Compute;
 pub use operator::Operator;
 pub use wake::{Wake, WakeOthers, Work};
 
+/// How many campaigns with long lists are launched at once. The store writes them meanwhile.
+const LAUNCHES_AT_ONCE: NonZeroUsize = NonZeroUsize::new(2).unwrap();
+
 /// A running service. Clones share it.
 #[derive(Clone)]
 pub struct Sms {
@@ -97,6 +101,7 @@ struct Inner {
     webhooks: Arc<dyn WebhookSender>,
     compute: Arc<dyn Compute>,
     turns: turns::Turns,
+    launches: turns::Turns,
     signals: wake::Signals,
     link_base: LinkBase,
     /// Locked while messages are claimed.
@@ -298,6 +303,7 @@ impl SmsBuilder {
             routes,
             webhooks,
             turns: turns::Turns::new(compute.at_once()),
+            launches: turns::Turns::new(LAUNCHES_AT_ONCE),
             compute,
             signals: wake::Signals::new(others),
             link_base,

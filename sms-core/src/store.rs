@@ -10,6 +10,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::task::Poll;
 
 use crate::account::store::{AccountStore, ApiKeyStore};
 use crate::campaign::store::CampaignStore;
@@ -125,4 +126,17 @@ pub trait Health: Send + Sync {
     ///
     /// [`StoreError::Unavailable`] if it does not answer, or serves reads alone.
     async fn health_check(&self) -> Result<(), StoreError>;
+}
+
+/// Lets the other tasks of the runtime run, whichever it is. Long work calls it between portions.
+pub async fn let_others_run() {
+    let mut has_waited = false;
+    std::future::poll_fn(|context| {
+        if std::mem::replace(&mut has_waited, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }

@@ -7,10 +7,14 @@ use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_executor::block_on;
 use futures_util::FutureExt;
+use sms_core::campaign::CampaignInput;
+use sms_core::campaign::launch::LaunchOptions;
+use sms_core::clock::ManualClock;
 use sms_core::contact::CustomValue;
 use sms_core::contact::input::ContactInput;
 use sms_core::ids::ListId;
@@ -19,6 +23,7 @@ use sms_core::phone::E164;
 use sms_core::prelude::*;
 use sms_core::service::compute::{Compute, Portions, Progress};
 use sms_core::service::{AccountHandle, SmsBuilder};
+use sms_core::time::Timestamp;
 use sms_store_memory::MemoryStore;
 
 const LISTED: u64 = 20_000;
@@ -195,4 +200,49 @@ fn a_send_whose_messages_take_too_much_memory_is_refused() {
     let refused = block_on(account.quote(request));
     let Err(Error::Invalid(fields)) = refused else { panic!("{refused:?}") };
     assert_eq!((fields[0].field.as_str(), fields[0].code), ("list_id", "too_large"));
+}
+
+#[test]
+fn a_plan_whose_turn_comes_too_late_is_refused() {
+    let place = Arc::new(Place::default());
+    let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_795_000_000_000)));
+    let sms = service(|builder| builder.compute(place.clone()).clock(clock.clone()));
+    let (account, list) = account_with_list(&sms);
+    let mut first = Box::pin(account.quote(to_list(list)));
+    let mut in_time = Box::pin(account.quote(to_list(list)));
+    assert!((&mut first).now_or_never().is_none());
+    assert!((&mut in_time).now_or_never().is_none());
+    clock.advance(Duration::from_secs(20));
+    let mut late = Box::pin(account.quote(to_list(list)));
+    assert!((&mut late).now_or_never().is_none());
+    place.open();
+    assert_eq!(block_on(first).unwrap().recipients, 20_000);
+    assert_eq!(block_on(in_time).unwrap().recipients, 20_000);
+    clock.advance(Duration::from_secs(21));
+    let late = block_on(late);
+    assert!(matches!(late, Err(Error::TooManyPlansInAll)), "{late:?}");
+}
+
+#[test]
+fn launches_to_long_lists_let_others_run_and_are_made_one_after_another_for_an_account() {
+    let sms = service(|builder| builder);
+    let (account, list) = account_with_list(&sms);
+    let campaign = || {
+        let mut input = CampaignInput::new("Spring", BODY, list);
+        input.ignore_quiet_hours = true;
+        block_on(account.campaign_create(input)).unwrap().id
+    };
+    let [first, second] = [campaign(), campaign()];
+    let (paused, launched) = pauses(account.campaign_launch(first, LaunchOptions::default()));
+    assert_eq!(launched.unwrap().campaign.launch.unwrap().recipients, LISTED);
+    assert!(paused >= 4, "{paused} times");
+    let third = campaign();
+    let mut runs = Box::pin(account.campaign_launch(second, LaunchOptions::default()));
+    let mut waits = Box::pin(account.campaign_launch(third, LaunchOptions::default()));
+    assert!((&mut runs).now_or_never().is_none());
+    for _ in 0..100 {
+        assert!((&mut waits).now_or_never().is_none(), "until the other is launched");
+    }
+    assert!(block_on(runs).is_ok());
+    assert!(block_on(waits).is_ok());
 }

@@ -29,6 +29,7 @@ pub mod moment;
 pub mod openapi;
 pub mod param;
 pub mod path_pattern;
+mod reader_pace;
 mod refused_head;
 pub mod request_id;
 pub mod serve;

@@ -6,11 +6,12 @@ use sms_core::campaign::launch::{LaunchFacts, LaunchPlan, LaunchRefused, Written
 use sms_core::campaign::store::CampaignStore;
 use sms_core::campaign::{Campaign, CampaignChange, EditRefused, editable};
 use sms_core::commit::{Changes, LaunchWrites, LedgerWrites};
+use sms_core::contact::Contact;
 use sms_core::ids::{AccountId, CampaignId, MessageId};
 use sms_core::link::CampaignClicks;
 use sms_core::message::MessageFilter;
 use sms_core::page::{Cursor, Page, PageRequest};
-use sms_core::store::{CommitError, StoreError};
+use sms_core::store::{CommitError, StoreError, let_others_run};
 use sms_core::time::Timestamp;
 
 use crate::MemoryStore;
@@ -81,9 +82,21 @@ impl CampaignStore for MemoryStore {
 
     async fn campaign_launch(
         &self,
-        plan: LaunchPlan,
+        mut plan: LaunchPlan,
     ) -> Result<Campaign, CommitError<LaunchRefused>> {
-        self.state().launch(plan)
+        let contacts = match self.state().begin_launch(&plan)? {
+            Begun::Before(campaign) => return Ok(*campaign),
+            Begun::Now(contacts) => contacts,
+        };
+        // Planned without the lock, so that a long list holds up nothing else.
+        let mut written = Vec::new();
+        for page in contacts.chunks(plan.page_size.max(1)) {
+            if !written.is_empty() {
+                let_others_run().await;
+            }
+            written.push(plan.page(page));
+        }
+        self.state().launch(&plan, &written)
     }
 
     async fn campaign_cancel(
@@ -125,6 +138,13 @@ impl CampaignStore for MemoryStore {
     }
 }
 
+/// Whether a launch begins, or was made before.
+enum Begun {
+    Before(Box<Campaign>),
+    /// With the contacts of the list.
+    Now(Vec<Contact>),
+}
+
 impl State {
     fn campaign(&self, account: AccountId, id: CampaignId) -> Option<Campaign> {
         self.accounts.get(&account).and_then(|room| room.campaigns.get(&id)).cloned()
@@ -145,25 +165,32 @@ impl State {
         }
     }
 
-    fn launch(&mut self, mut plan: LaunchPlan) -> Result<Campaign, CommitError<LaunchRefused>> {
-        let facts = self.launch_facts(&plan)?;
+    /// The contacts of the list, if the campaign may be launched.
+    fn begin_launch(&self, plan: &LaunchPlan) -> Result<Begun, CommitError<LaunchRefused>> {
+        let facts = self.launch_facts(plan)?;
         if let Some(campaign) = plan.launched_before(&facts) {
-            return Ok(campaign);
+            return Ok(Begun::Before(Box::new(campaign)));
         }
         plan.begin(&facts)?;
-        let (account, list) = (plan.account(), plan.draft.list);
-        let contacts = self.read_book(account, |book| book.on_list_after(list, None));
-        let pages = contacts.chunks(plan.page_size.max(1));
-        let written: Vec<Written> = pages.map(|page| plan.page(page)).collect();
+        let list = plan.draft.list;
+        Ok(Begun::Now(self.read_book(plan.account(), |book| book.on_list_after(list, None))))
+    }
+
+    fn launch(
+        &mut self,
+        plan: &LaunchPlan,
+        written: &[Written],
+    ) -> Result<Campaign, CommitError<LaunchRefused>> {
+        let facts = self.launch_facts(plan)?;
         if self.links.has_code_of(written.iter().flat_map(|page| &page.links)) {
             return Err(CommitError::Stale);
         }
         let writes = plan.settle(&facts)?;
         // Nothing below can fail: every check is in `settle`.
-        for page in &written {
+        for page in written {
             self.insert_new(plan.new_messages(page));
         }
-        Ok(self.write_launch(account, writes))
+        Ok(self.write_launch(plan.account(), writes))
     }
 
     fn write_launch(&mut self, account: AccountId, writes: LaunchWrites) -> Campaign {

@@ -22,13 +22,13 @@ use crate::sending::request::check_schedule;
 use crate::sending::settle::{
     TEST_MESSAGES_PER_HOUR, TEST_NUMBERS_PER_REQUEST, TestMessages, test_wait,
 };
-use crate::sending::writer::{MessageWriter, NewMessages, Origin, Timing};
+use crate::sending::writer::{MessageWriter, NewMessages, Origin, Timing, page_size};
 use crate::setters::setters;
 use crate::store::CommitError;
 use crate::text::{MAX_SINGLE_PARTS, Segments};
 use crate::time::Timestamp;
 
-/// How many contacts a page has.
+/// How many contacts a page has at most.
 const PAGE: usize = 5_000;
 
 /// The most segments that a message may have: concatenated segments with as many characters as ten
@@ -252,13 +252,14 @@ impl LaunchPlan {
             track_links: wanted.track_links,
             scheduled_at,
         };
+        let page_size = page_size(facts.body, wanted.track_links, PAGE);
         Self {
             draft,
             wanted,
             mode: facts.mode,
             batch,
             at: facts.at,
-            page_size: PAGE,
+            page_size,
             scheduled_at,
             entry_id: ids.next(),
             timing: Timing::of(facts, scheduled_at),

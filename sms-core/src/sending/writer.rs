@@ -317,6 +317,29 @@ pub(crate) fn effort(recipients: usize, body: &str, track_links: bool) -> usize 
     recipients.saturating_mul(EACH + most_characters(&template, most))
 }
 
+/// The most memory that a page of contacts and what they receive takes, in bytes.
+const PAGE_BYTES: usize = 16 << 20;
+/// The memory of a contact and a message without their texts, in bytes; more than enough.
+const BARE_BYTES: usize = 2_000;
+/// The most characters of all values of a contact that a body can name: 50 custom fields, names
+/// and the email address.
+const MOST_NAMED: usize = 26_000;
+
+/// How many contacts to read at a time, at most `most`, so that a page with the values that the
+/// body names and the messages take a bounded amount of memory.
+pub(crate) fn page_size(body: &str, track_links: bool, most: usize) -> usize {
+    let template = Template::parse(body, |_| true);
+    let characters = if template.has_fields() {
+        let rendered = if track_links { MAX_CHARACTERS_WITH_URLS } else { MAX_CHARACTERS };
+        let most = template.most_characters();
+        most.min(MOST_NAMED) + most.min(rendered)
+    } else {
+        0
+    };
+    let each = BARE_BYTES + char::MAX.len_utf8() * characters;
+    (PAGE_BYTES / each).clamp(1, most)
+}
+
 fn most_characters(template: &Template, most: usize) -> usize {
     if template.has_fields() { most.min(template.most_characters()) } else { 0 }
 }

@@ -11,15 +11,17 @@ use crate::phone::E164;
 use crate::sending::recipients::Recipients;
 use crate::sending::request::{MAX_LIST, SendRequest};
 use crate::sending::settle::TEST_NUMBERS_PER_REQUEST;
+use crate::sending::writer::page_size;
 use crate::text::Template;
 
-/// How many contacts are read at a time.
+/// How many contacts are read at a time, at most.
 const PAGE: usize = 1_000;
 
 /// The contacts that a request names, by id and by list, that are not read yet.
 pub(super) struct Addressees<'r> {
     ids: &'r [ContactId],
     list: Result<Option<Members>, Error>,
+    page_size: usize,
 }
 
 /// The contacts of a list.
@@ -31,12 +33,17 @@ struct Members {
 impl AccountHandle {
     /// The contacts that a request names. An unknown list is reported once the contacts before it
     /// are read.
-    pub(super) async fn addressees<'r>(&self, request: &'r SendRequest) -> Addressees<'r> {
+    pub(super) async fn addressees<'r>(
+        &self,
+        request: &'r SendRequest,
+        words: &str,
+    ) -> Addressees<'r> {
         let list = match request.list_id {
             Some(id) => self.members(id).await.map(Some),
             None => Ok(None),
         };
-        Addressees { ids: &request.contact_ids, list }
+        let page_size = page_size(words, request.track_links, PAGE);
+        Addressees { ids: &request.contact_ids, list, page_size }
     }
 
     async fn members(&self, id: ListId) -> Result<Members, Error> {
@@ -101,7 +108,7 @@ impl Addressees<'_> {
         recipients: &mut Recipients,
     ) -> Result<(), Error> {
         if !self.ids.is_empty() {
-            let (page, rest) = self.ids.split_at(self.ids.len().min(PAGE));
+            let (page, rest) = self.ids.split_at(self.ids.len().min(self.page_size));
             self.ids = rest;
             add_contacts(account, page, recipients).await?;
         }
@@ -112,8 +119,8 @@ impl Addressees<'_> {
             return Ok(());
         };
         let (store, list) = (account.sms.store(), members.list.id);
-        let page = store.list_portion(account.id, list, members.after, PAGE).await?;
-        if page.len() == PAGE {
+        let page = store.list_portion(account.id, list, members.after, self.page_size).await?;
+        if page.len() == self.page_size {
             members.after = page.last().map(|contact| contact.id);
             self.list = Ok(Some(members));
         }

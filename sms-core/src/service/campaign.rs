@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use super::planning::{Departure, MOST_PLANS};
+use super::planning::{Departure, MOST_PLANS, is_large};
 use super::{AccountHandle, Sms, Work};
 use crate::campaign::cancel::{CancelPlan, PORTION, SweepPlan};
 use crate::campaign::launch::{LaunchOptions, LaunchPlan, QuietHoursApplied};
 use crate::campaign::{Campaign, CampaignChange, CampaignInput};
 use crate::error::{Error, FieldError};
 use crate::ids::{AccountId, CampaignId, ListId};
+use crate::list::ContactList;
 use crate::message::MessageStatus;
 use crate::page::{Page, PageRequest};
 use crate::sending::facts::{Codes, PlanFacts, Shortening};
@@ -107,7 +108,8 @@ impl AccountHandle {
     ///
     /// [`Error::Invalid`]; [`Error::CampaignAlreadyLaunched`]; [`Error::UnknownReference`] when the
     /// list was removed; [`Error::SenderNotApproved`]; [`Error::NoRecipients`];
-    /// [`Error::MayNotSend`]; [`Error::InsufficientCredit`]; with test keys
+    /// [`Error::MayNotSend`]; [`Error::InsufficientCredit`]; [`Error::TooManyPlans`];
+    /// [`Error::TooManyPlansInAll`]; with test keys
     /// [`Error::TestLimitExceeded`] and [`Error::TestMessagesUsedUp`].
     pub async fn campaign_launch(
         &self,
@@ -115,8 +117,18 @@ impl AccountHandle {
         options: LaunchOptions,
     ) -> Result<CampaignLaunched, Error> {
         refuse(options.check(self.sms.now()).into_iter().collect())?;
+        // Held until the commit, during which the store plans the messages page by page.
+        let mut turn = None;
         for _ in 0..MOST_PLANS {
             let draft = self.campaign_get(id).await?;
+            if draft.launch.is_some() {
+                return Err(Error::CampaignAlreadyLaunched);
+            }
+            let list = self.known_list(draft.list).await?;
+            let tracked = options.apply(draft.clone()).track_links;
+            if turn.is_none() && is_large(list.contact_count, draft.body.as_str(), tracked) {
+                turn = Some(self.turn(&self.sms.inner.launches).await?);
+            }
             let (plan, quiet_hours) = self.launch_plan(draft, options).await?;
             match self.sms.store().campaign_launch(plan).await {
                 Ok(campaign) => {
@@ -138,10 +150,6 @@ impl AccountHandle {
         draft: Campaign,
         options: LaunchOptions,
     ) -> Result<(LaunchPlan, QuietHoursApplied), Error> {
-        if draft.launch.is_some() {
-            return Err(Error::CampaignAlreadyLaunched);
-        }
-        self.known_list(draft.list).await?;
         let sender = self.approved_sender(draft.sender.as_deref()).await?;
         let wanted = options.apply(draft.clone());
         let store = self.sms.store();
@@ -190,10 +198,10 @@ impl AccountHandle {
         Ok(CampaignCancelled { campaign, messages })
     }
 
-    async fn known_list(&self, id: ListId) -> Result<(), Error> {
+    async fn known_list(&self, id: ListId) -> Result<ContactList, Error> {
         let found = self.sms.store().list_get(self.id, id).await?;
         let unknown = || Error::UnknownReference { resource: "list", id: id.to_string() };
-        found.map(|_| ()).ok_or_else(unknown)
+        found.ok_or_else(unknown)
     }
 
     /// The approved name, spelled as it was approved.

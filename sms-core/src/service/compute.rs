@@ -1,13 +1,12 @@
 //! Where long computations run.
 
 use std::fmt;
-use std::future::poll_fn;
 use std::num::NonZeroUsize;
-use std::task::Poll;
 
 use async_trait::async_trait;
 
 pub use crate::sending::plan::Progress;
+use crate::store::let_others_run;
 
 /// A computation in portions of less than a millisecond each.
 pub type Portions = Box<dyn FnMut() -> Progress + Send>;
@@ -40,17 +39,4 @@ impl Compute for InPlace {
             let_others_run().await;
         }
     }
-}
-
-/// Lets the other tasks of the runtime run, whichever it is.
-async fn let_others_run() {
-    let mut has_waited = false;
-    poll_fn(|context| {
-        if std::mem::replace(&mut has_waited, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }

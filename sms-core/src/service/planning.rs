@@ -3,11 +3,12 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use super::AccountHandle;
 use super::addressees::Addressees;
 use super::compute::{self, Compute};
-use super::turns::Turn;
+use super::turns::{Turn, Turns};
 use crate::account::Mode;
 use crate::error::Error;
 use crate::number::sending_number;
@@ -32,6 +33,9 @@ const LARGE: usize = 2_000_000;
 /// The most memory that the messages of one send may take, in bytes: enough for the longest text
 /// to the longest list.
 const MOST_BYTES: usize = 256 << 20;
+
+/// How long a large plan may wait for its turn.
+const LONGEST_WAIT: Duration = Duration::from_secs(20);
 
 /// When a plan learns who has opted out.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -77,10 +81,10 @@ impl AccountHandle {
         turn: &mut Option<Turn>,
         mut page_done: impl FnMut(&mut Planner) + Send,
     ) -> Result<Planner, Error> {
-        let mut addressees = self.addressees(asked.request).await;
+        let mut addressees = self.addressees(asked.request, asked.words).await;
         let size = size_of(&addressees, asked);
         if size == Size::Large && turn.is_none() {
-            *turn = Some(self.sms.inner.turns.take(self.id).await?);
+            *turn = Some(self.turn(&self.sms.inner.turns).await?);
         }
         let mut recipients = Recipients::of(asked.request);
         self.know_numbers(asked.request, &mut recipients).await?;
@@ -100,6 +104,17 @@ impl AccountHandle {
             addressees.read_page(self, &mut recipients).await?;
             self.check_distinct(&recipients)?;
         }
+    }
+
+    /// Waits for a turn, and gives it up after so long that the caller no longer waits for an
+    /// answer.
+    pub(super) async fn turn(&self, turns: &Turns) -> Result<Turn, Error> {
+        let since = self.sms.now();
+        let turn = turns.take(self.id).await?;
+        if self.sms.now().since(since) > LONGEST_WAIT {
+            return Err(Error::TooManyPlansInAll);
+        }
+        Ok(turn)
     }
 
     /// A planner, once those on the first page who have opted out are rejected.
@@ -187,6 +202,12 @@ impl AccountHandle {
         };
         Ok(Departure { from: from.phone, route })
     }
+}
+
+/// Whether a launch is so large that it waits for its turn.
+pub(super) fn is_large(recipients: u64, body: &str, track_links: bool) -> bool {
+    let recipients = usize::try_from(recipients).unwrap_or(usize::MAX);
+    effort(recipients, body, track_links) > LARGE
 }
 
 fn size_of(addressees: &Addressees<'_>, asked: &Asked<'_>) -> Size {

@@ -1,10 +1,14 @@
 //! `GET /messages/export`: messages as CSV. They are read and written page by page, so that memory
 //! does not grow with the export.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use futures_util::stream::{self, Stream, StreamExt};
 use poem::Body;
 use poem_openapi::ApiResponse;
 use poem_openapi::payload::Binary;
+use sms_core::ids::AccountId;
 use sms_core::message::{ErrorCode, Message, MessageFilter};
 use sms_core::page::{Cursor, Limit, Page, PageRequest};
 use sms_core::service::AccountHandle;
@@ -57,6 +61,57 @@ pub enum CsvExport {
     ),
 }
 
+/// How many exports an account may have under way.
+const MOST_AT_ONCE: usize = 3;
+
+/// The `Retry-After` of a refused export.
+const RETRY_AFTER_SECONDS: u64 = 10;
+
+/// The exports that are under way.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Exports {
+    by_account: Arc<Mutex<BTreeMap<AccountId, usize>>>,
+}
+
+/// An export that is under way, until it is dropped.
+#[derive(Debug)]
+struct UnderWay {
+    account: AccountId,
+    exports: Exports,
+}
+
+impl Exports {
+    fn begin(&self, account: AccountId) -> Result<UnderWay, ApiError> {
+        let mut by_account = self.lock();
+        let count = by_account.entry(account).or_default();
+        if *count >= MOST_AT_ONCE {
+            let message = format!(
+                "this account already has {MOST_AT_ONCE} exports under way: wait until one ends"
+            );
+            return Err(ApiError::rate_limited(RETRY_AFTER_SECONDS).with_message(message));
+        }
+        *count += 1;
+        drop(by_account);
+        Ok(UnderWay { account, exports: self.clone() })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<AccountId, usize>> {
+        self.by_account.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let mut by_account = self.exports.lock();
+        if let Some(count) = by_account.get_mut(&self.account) {
+            *count -= 1;
+            if *count == 0 {
+                by_account.remove(&self.account);
+            }
+        }
+    }
+}
+
 /// The state of an export.
 enum Progress {
     Page { cursor: Option<Cursor>, rows: usize, page: Page<Message> },
@@ -65,11 +120,14 @@ enum Progress {
 }
 
 /// Streams the messages that match the filter; `None` matches none. The first page is read before
-/// the answer starts, so that a failing store leads to an error answer.
+/// the answer starts, so that a failing store leads to an error answer. The export is under way
+/// until its last page is taken or its connection ends.
 pub(crate) async fn export(
+    exports: &Exports,
     account: AccountHandle,
     filter: Option<MessageFilter>,
 ) -> Result<CsvExport, ApiError> {
+    let under_way = exports.begin(account.id())?;
     let first = match &filter {
         Some(filter) => account.message_list(filter, page_after(None)).await?,
         None => Page { items: Vec::new(), next: None },
@@ -77,7 +135,10 @@ pub(crate) async fn export(
     let header = row(COLUMNS.iter().map(|name| (*name).to_owned()));
     let filter = filter.unwrap_or_default();
     let start = Progress::Page { cursor: first.next, rows: 0, page: first };
-    let pages = pages(account, filter, start);
+    let pages = pages(account, filter, start).map(move |page| {
+        let _held = &under_way;
+        page
+    });
     let body = stream::once(async move { Ok(header) }).chain(pages);
     Ok(CsvExport::Csv(
         Binary(Body::from_bytes_stream(body)),
@@ -174,6 +235,20 @@ fn row(cells: impl IntoIterator<Item = String>) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_account_has_three_exports_at_once_and_others_have_their_own() {
+        let exports = Exports::default();
+        let (ours, theirs) = (AccountId::from_u128(1), AccountId::from_u128(2));
+        let mut under_way: Vec<UnderWay> = (0..3).map(|_| exports.begin(ours).unwrap()).collect();
+        assert_eq!(exports.begin(ours).unwrap_err().code(), "rate_limited");
+        drop(exports.begin(theirs).unwrap());
+        under_way.pop();
+        under_way.push(exports.begin(ours).unwrap());
+        assert!(exports.begin(ours).is_err());
+        under_way.clear();
+        assert!(exports.lock().is_empty());
+    }
 
     #[test]
     fn a_cell_that_a_spreadsheet_would_run_is_quoted_away() {

@@ -10,7 +10,7 @@ use sms_core::message::filter::Search;
 use sms_core::message::{Direction, MessageFilter, MessageStatus};
 use sms_core::service::{AccountHandle, Caller};
 
-use super::export::{CsvExport, export};
+use super::export::{CsvExport, Exports, export};
 use super::message_shape::{MessageShape, MessageWithEvents};
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
@@ -27,11 +27,12 @@ use crate::web::param::{Limit, QueryParam, Text};
 #[derive(Debug)]
 pub struct MessageApi {
     sms: Sms,
+    exports: Exports,
 }
 
 impl MessageApi {
     pub(super) fn new(sms: Sms) -> Self {
-        Self { sms }
+        Self { sms, exports: Exports::default() }
     }
 
     fn account(&self, caller: &Caller) -> AccountHandle {
@@ -128,7 +129,8 @@ impl MessageApi {
 
     /// Export messages
     ///
-    /// With the filters of the list. Streams up to 50,000 rows of CSV, newest first.
+    /// With the filters of the list. Streams up to 50,000 rows of CSV, newest first. An account may
+    /// have 3 exports at once.
     #[oai(path = "/export", method = "get", operation_id = "message_export")]
     #[expect(clippy::too_many_arguments, reason = "one argument is one parameter of the API")]
     async fn export(
@@ -160,7 +162,7 @@ impl MessageApi {
             Wanted::Some(filter) => Some(*filter),
             Wanted::Nothing => None,
         };
-        export(self.account(&caller), filter).await
+        export(&self.exports, self.account(&caller), filter).await
     }
 
     /// Read a message

@@ -17,6 +17,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::web::reader_pace::ReaderPace;
 use crate::web::refused_head::is_bare_refusal;
 
 /// How long a connection may stay in each state.
@@ -26,7 +27,7 @@ pub(crate) struct Patience {
     pub head: Duration,
     /// Between an answer and the next request.
     pub idle: Duration,
-    /// While the client does not read its answer.
+    /// While the client does not read its answer, or reads it too slowly.
     pub unread: Duration,
 }
 
@@ -44,7 +45,7 @@ struct State {
     phase: Phase,
     since: Instant,
     requests: usize,
-    unread_since: Option<Instant>,
+    reader: ReaderPace,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +66,7 @@ impl Pulse {
                 phase: Phase::Head,
                 since: Instant::now(),
                 requests: 0,
-                unread_since: None,
+                reader: ReaderPace::default(),
             }),
             sooner: Notify::new(),
         })
@@ -120,16 +121,13 @@ impl Pulse {
     }
 
     fn write_blocked(&self) {
-        let mut state = self.state();
-        if state.unread_since.is_none() {
-            state.unread_since = Some(Instant::now());
-            drop(state);
+        if self.state().reader.blocked(Instant::now()) {
             self.sooner.notify_one();
         }
     }
 
-    fn bytes_went(&self) {
-        self.state().unread_since = None;
+    fn bytes_went(&self, count: usize) {
+        self.state().reader.wrote(count, Instant::now());
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -139,7 +137,7 @@ impl Pulse {
             Phase::Idle => Some(state.since + self.patience.idle),
             Phase::Busy => None,
         };
-        let of_reader = state.unread_since.map(|since| since + self.patience.unread);
+        let of_reader = state.reader.deadline(self.patience.unread);
         of_phase.into_iter().chain(of_reader).min()
     }
 
@@ -218,9 +216,9 @@ impl Watched {
     }
 
     fn note_write(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        match written {
+        match &written {
             Poll::Pending => self.pulse.write_blocked(),
-            Poll::Ready(_) => self.pulse.bytes_went(),
+            Poll::Ready(written) => self.pulse.bytes_went(*written.as_ref().unwrap_or(&0)),
         }
         written
     }

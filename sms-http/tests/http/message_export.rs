@@ -1,5 +1,6 @@
 //! `GET /messages/export`: messages as CSV.
 
+use poem::http::Method;
 use serde_json::json;
 use sms_core::phone::parse_any;
 use sms_core::sending::SendRequest;
@@ -136,4 +137,21 @@ async fn an_export_ends_at_50_000_rows() {
     let newest = account.live.get("/messages?limit=1").await.ok();
     assert!(lines[1].starts_with(newest[0]["id"].as_str().unwrap()));
     assert!(lines[1..].is_sorted_by(|newer, older| newer > older));
+}
+
+#[tokio::test]
+async fn an_account_has_three_exports_at_once_and_a_fourth_waits() {
+    let rig = Rig::new().await;
+    let (account, other) = (rig.account(10).await, rig.account(10).await);
+    let mut unread = Vec::new();
+    for _ in 0..3 {
+        let answer = account.live.ask(Method::GET, "/messages/export").unread().await;
+        assert_eq!(answer.status(), 200);
+        unread.push(answer);
+    }
+    let refused = account.live.get("/messages/export").await.assert(429);
+    assert_eq!(refused.header("retry-after"), "10");
+    other.live.get("/messages/export").await.assert(200);
+    drop(unread);
+    account.live.get("/messages/export").await.assert(200);
 }

@@ -286,6 +286,14 @@ impl Ask {
         Self { body: body.into(), ..self }
     }
 
+    /// The answer, whose body is read when the caller wants to.
+    pub(crate) async fn unread(self) -> poem::Response {
+        let Self { app, documents: _, method, path, headers, body } = self;
+        let mut request = Request::builder().method(method).uri(path.parse().unwrap()).body(body);
+        *request.headers_mut() = headers;
+        app.call(request).await.unwrap()
+    }
+
     pub(crate) async fn send(self) -> Reply {
         let Self { app, documents, method, path, headers, body } = self;
         keep_private(&body);

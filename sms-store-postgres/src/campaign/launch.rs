@@ -1,16 +1,19 @@
 //! Launches campaigns. One transaction, on a connection that nothing else uses, reads the list page
 //! by page, and plans and writes each page. It locks the account only at its end.
 
+use std::panic::resume_unwind;
 use std::time::Duration;
 
 use sms_core::campaign::Campaign;
-use sms_core::campaign::launch::{LaunchFacts, LaunchPlan, LaunchRefused};
+use sms_core::campaign::launch::{LaunchFacts, LaunchPlan, LaunchRefused, Written};
 use sms_core::commit::{LaunchWrites, LedgerWrites, NewMessages};
 use sms_core::contact::Contact;
 use sms_core::sending::settle::TEST_WINDOW;
 use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
+use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, PgConnection, Row};
+use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
 use super::row::lock;
@@ -25,8 +28,9 @@ use crate::row::{Read, amount, time, uuid};
 use crate::sending::write_tests;
 use crate::wire::Wire;
 
-/// The number of concurrent launches. Others wait for their turn.
-pub(crate) const SIDE_BY_SIDE: usize = 2;
+/// The number of concurrent launches. Others wait for their turn. The core starts at most two with
+/// long lists, so that there is always room for one with a short list.
+pub(crate) const SIDE_BY_SIDE: usize = 3;
 /// How often a launch is tried after conflicts with other transactions or a lost connection.
 const MOST_TRIES: usize = 3;
 /// How long a launch may take. Messages must not be written much later than the time in their ids:
@@ -128,11 +132,10 @@ async fn settle(
     plan.begin(&facts)?;
     if plan.is_doubtful(&facts) {
         // A rehearsal writes nothing, so that a refused launch leaves no dead rows behind.
-        let mut dry = plan.rehearsal();
-        pages(connection, &mut dry, Writing::Nothing, started).await?;
+        let dry = pages(connection, plan.rehearsal(), Writing::Nothing, started).await?;
         let _foreseen = dry.settle(&facts)?;
     }
-    pages(connection, &mut plan, Writing::Messages, started).await?;
+    let plan = pages(connection, plan, Writing::Messages, started).await?;
     let (facts, seq) = self::facts(connection, &plan, facts.campaign, Account::Locked).await?;
     let verdict = plan.settle(&facts)?;
     write(connection, verdict, seq).await.map_err(store_error)
@@ -148,10 +151,10 @@ enum Writing {
 /// Plans every contact of the list. The cursor shows the list as it was when it was opened.
 async fn pages(
     connection: &mut PgConnection,
-    plan: &mut LaunchPlan,
+    mut plan: LaunchPlan,
     writing: Writing,
     started: Instant,
-) -> Result<(), Refused> {
+) -> Result<LaunchPlan, Refused> {
     let declare = concat!(
         "DECLARE members NO SCROLL CURSOR FOR ",
         select_contacts!(),
@@ -171,9 +174,8 @@ async fn pages(
         if rows.is_empty() {
             break;
         }
-        let page: Vec<Contact> = contacts(&rows).map_err(store_error)?;
-        drop(rows);
-        let page = plan.page(&page);
+        let page;
+        (plan, page) = plan_page(plan, rows).await?;
         if writing == Writing::Messages {
             let NewMessages { messages, links } = plan.new_messages(&page);
             insert_queued(connection, &messages).await.map_err(store_error)?;
@@ -184,7 +186,29 @@ async fn pages(
             }
         }
     }
-    sqlx::query("CLOSE members").execute(connection).await.map(|_| ()).map_err(store_error)
+    sqlx::query("CLOSE members").execute(connection).await.map_err(store_error)?;
+    Ok(plan)
+}
+
+/// Reads and plans a page of contacts, apart from the threads of the runtime.
+async fn plan_page(
+    mut plan: LaunchPlan,
+    rows: Vec<PgRow>,
+) -> Result<(LaunchPlan, Written), Refused> {
+    let planned = spawn_blocking(move || {
+        let page: Vec<Contact> = contacts(&rows)?;
+        drop(rows);
+        let page = plan.page(&page);
+        Ok((plan, page))
+    });
+    match planned.await {
+        Ok(planned) => planned.map_err(|error: PgError| store_error(error)),
+        Err(ended) => match ended.try_into_panic() {
+            Ok(panic) => resume_unwind(panic),
+            // The runtime is ending.
+            Err(_) => Err(too_long()),
+        },
+    }
 }
 
 /// Selects the facts, without the lock.

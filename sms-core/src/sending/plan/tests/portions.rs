@@ -28,3 +28,14 @@ fn a_plan_is_made_in_portions_of_bounded_work() {
     assert_eq!(plan_in_portions(&worst, false), PORTION / 1_700);
     assert_eq!(plan_in_portions(&worst, true), PORTION / 16_100);
 }
+
+#[test]
+fn a_page_of_contacts_is_smaller_the_more_its_values_and_messages_may_take() {
+    use crate::sending::writer::page_size;
+
+    assert_eq!(page_size("the same for all", true, 1_000), 1_000);
+    assert_eq!(page_size("Hi {first_name}", false, 1_000), 1_000);
+    let worst = "{a}".repeat(533);
+    let (plain, tracked) = (page_size(&worst, false, 1_000), page_size(&worst, true, 1_000));
+    assert_eq!((plain, tracked), (149, 98), "16 MiB each");
+}
