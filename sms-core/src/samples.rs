@@ -15,7 +15,8 @@ use crate::random::SeededRandom;
 use crate::route::RouteName;
 use crate::text::{Encoding, Segments};
 use crate::time::Timestamp;
-use crate::webhook::endpoint::{Endpoint, EndpointInput, Power, Secret};
+use crate::webhook::endpoint::{Endpoint, EndpointInput, Power};
+use crate::webhook::secret::Secret;
 
 /// 2026-11-21T07:07:10.123Z.
 pub(crate) fn now() -> Timestamp {

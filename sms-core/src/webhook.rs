@@ -8,9 +8,11 @@ pub mod delivery;
 pub mod endpoint;
 pub mod pause;
 pub mod retry;
+pub mod secret;
 pub mod sender;
 pub mod store;
 
 pub use delivery::{Delivery, DeliveryStatus};
-pub use endpoint::{Endpoint, EndpointInput, Secret};
+pub use endpoint::{Endpoint, EndpointInput};
 pub use retry::RetrySchedule;
+pub use secret::Secret;

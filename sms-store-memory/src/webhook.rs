@@ -90,7 +90,7 @@ impl WebhookStore for MemoryStore {
             let due = state.deliveries.claimable(id, at, room.of(&endpoint, at));
             room.take(&endpoint, due.len());
             for delivery in due {
-                match settle_claim(delivery, &endpoint, lease) {
+                match settle_claim(delivery, &endpoint, lease, at) {
                     DeliveryClaim::Take(held, claimed) => {
                         state.deliveries.put(*held);
                         taken.push(*claimed);

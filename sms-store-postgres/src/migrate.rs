@@ -73,7 +73,7 @@ macro_rules! file {
     };
 }
 
-const MIGRATIONS: [File; 15] = [
+const MIGRATIONS: [File; 16] = [
     file!(20_261_122_120_000, "account_and_credits", MayNotServe),
     file!(20_261_122_120_100, "message", MayNotServe),
     file!(20_261_122_120_200, "dispatch", MayNotServe),
@@ -87,6 +87,7 @@ const MIGRATIONS: [File; 15] = [
     file!(20_261_122_121_000, "search", MayNotServe),
     file!(20_261_122_121_100, "rate_limit", MayNotServe),
     file!(20_261_122_131_000, "webhook_pause", MayServeFrom(20_261_122_121_100)),
+    file!(20_261_122_131_100, "webhook_old_secret", MayServeFrom(20_261_122_121_100)),
     file!(20_261_122_132_000, "idempotency_key_answer", MayServeFrom(20_261_122_121_100)),
     file!(20_261_122_133_000, "schema_compatibility", MayServeFrom(20_261_122_121_100)),
 ];

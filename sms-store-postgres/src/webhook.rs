@@ -52,8 +52,8 @@ impl WebhookStore for PgStore {
         sqlx::query(
             "INSERT INTO endpoint (account_id, id, url, events, description, disabled_reason,
                  secret, consecutive_failures, last_delivered_at, created_at, updated_at,
-                 paused_since, paused_until)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
+                 paused_since, paused_until, old_secret, old_secret_until)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
         )
         .bind(uuid(endpoint.account))
         .bind(uuid(endpoint.id))
@@ -68,6 +68,8 @@ impl WebhookStore for PgStore {
         .bind(time(endpoint.updated_at))
         .bind(endpoint.pause.map(|pause| time(pause.since)))
         .bind(endpoint.pause.map(|pause| time(pause.until)))
+        .bind(endpoint.old_secret.as_ref().map(|old| old.secret.reveal()))
+        .bind(endpoint.old_secret.as_ref().map(|old| time(old.until)))
         .execute(&mut *tx)
         .await
         .context(doing)?;

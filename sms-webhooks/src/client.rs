@@ -20,7 +20,7 @@ use crate::endpoint_url::EndpointUrl;
 use crate::failure::{failure_of, failure_of_url};
 use crate::resolver::{Guard, GuardError, GuardedDns, Resolve, SystemResolver};
 use crate::retry_after;
-use crate::signature::{DELIVERY_HEADER, EVENT_HEADER, SIGNATURE_HEADER, sign};
+use crate::signature::{DELIVERY_HEADER, EVENT_HEADER, SIGNATURE_HEADER, sign_with_each};
 
 /// How many bytes of an answer's body are read before the connection is closed. The last read may
 /// exceed this by one read buffer.
@@ -89,8 +89,9 @@ pub enum ClientError {
 pub struct Delivery<'a> {
     /// The endpoint's URL as registered.
     pub url: &'a str,
-    /// The endpoint's secret, `whsec_` included.
-    pub secret: &'a str,
+    /// The endpoint's secrets, `whsec_` included: the current one, and an old one that is still
+    /// valid.
+    pub secrets: &'a [&'a str],
     /// The event's type, such as `message.sent`.
     pub event_type: &'a str,
     /// The delivery's id (`whd_…`), the same on every attempt.
@@ -271,7 +272,8 @@ impl WebhookClient {
     fn request(&self, delivery: &Delivery<'_>) -> Result<reqwest::RequestBuilder, DeliveryError> {
         let endpoint =
             EndpointUrl::parse(delivery.url, self.guard.reach()).map_err(failure_of_url)?;
-        let signature = sign(delivery.secret, real_unix_seconds(), delivery.body.as_bytes());
+        let signature =
+            sign_with_each(delivery.secrets, real_unix_seconds(), delivery.body.as_bytes());
         let body = Bytes::from_owner(SharedText(Arc::clone(&delivery.body)));
         Ok(self
             .http
@@ -361,7 +363,7 @@ mod tests {
     fn debug_output_holds_no_url_secret_or_body() {
         let delivery = Delivery {
             url: "https://example.com/canary",
-            secret: "whsec_canary",
+            secrets: &["whsec_canary"],
             event_type: "message.sent",
             delivery_id: "whd_1",
             body: "{\"body\":\"canary\"}".into(),

@@ -54,7 +54,7 @@ impl WebhookSender for HttpSender {
             .client
             .deliver(Delivery {
                 url: &request.url,
-                secret: request.secret.reveal(),
+                secrets: &request.secrets.reveal(),
                 event_type: request.event_type.as_str(),
                 delivery_id: &delivery_id,
                 body: request.body.into_text(),

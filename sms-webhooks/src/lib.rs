@@ -18,7 +18,7 @@
 //! let attempt = client
 //!     .deliver(Delivery {
 //!         url: "https://example.com/hooks",
-//!         secret: "whsec_example",
+//!         secrets: &["whsec_example"],
 //!         event_type: "message.sent",
 //!         delivery_id: "whd_1",
 //!         body: r#"{"id":"evt_1","type":"message.sent"}"#.into(),
@@ -63,7 +63,7 @@ pub use endpoint_url::EndpointUrl;
 pub use http_sender::HttpSender;
 pub use resolver::{Guard, GuardError, Resolve, SystemResolver};
 pub use signature::{DELIVERY_HEADER, EVENT_HEADER, SIGNATURE_HEADER};
-pub use signature::{TOLERANCE_SECONDS, VerifyError, sign, verify};
+pub use signature::{TOLERANCE_SECONDS, VerifyError, sign, sign_with_each, verify};
 pub use slots::{NoSlot, Outcome, SlotLimits, Slots};
 
 /// Why an attempt failed. [`WebhookClient::deliver`] never returns `EndpointOff`.

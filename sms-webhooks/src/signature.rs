@@ -13,7 +13,7 @@ pub const EVENT_HEADER: &str = "X-Connect-Event";
 /// The header that carries the delivery's id (`whd_…`), the same on every retry.
 pub const DELIVERY_HEADER: &str = "X-Connect-Delivery";
 
-/// The header that carries `t=<unix seconds>,v1=<hex>`.
+/// The header that carries `t=<unix seconds>,v1=<hex>`; with two secrets, `v1` twice.
 pub const SIGNATURE_HEADER: &str = "X-Connect-Signature";
 
 /// How far a signature's time may be from the receiver's, either way, in seconds (inclusive).
@@ -46,10 +46,27 @@ pub enum VerifyError {
 /// assert!(header.starts_with("t=1700000000,v1="));
 /// ```
 pub fn sign(secret: &str, at_unix_seconds: i64, body: &[u8]) -> String {
+    sign_with_each(&[secret], at_unix_seconds, body)
+}
+
+/// Signs `body` with each of `secrets`, such as a new one and the one before it, and returns the
+/// value of [`SIGNATURE_HEADER`]: one `v1` for each secret, in their order.
+///
+/// ```
+/// use sms_webhooks::{sign_with_each, verify};
+///
+/// let header = sign_with_each(&["whsec_new", "whsec_old"], 1_700_000_000, b"{}");
+/// for secret in ["whsec_new", "whsec_old"] {
+///     assert_eq!(verify(secret, &header, b"{}", 1_700_000_000), Ok(()));
+/// }
+/// ```
+pub fn sign_with_each(secrets: &[&str], at_unix_seconds: i64, body: &[u8]) -> String {
     let time_text = at_unix_seconds.to_string();
-    let code = authentication_code(secret, &time_text, body).finalize();
-    let hex = hex_from_bytes(&code.into_bytes());
-    format!("t={time_text},v1={hex}")
+    let codes = secrets.iter().map(|secret| {
+        let code = authentication_code(secret, &time_text, body).finalize();
+        format!(",v1={}", hex_from_bytes(&code.into_bytes()))
+    });
+    codes.fold(format!("t={time_text}"), |header, code| header + &code)
 }
 
 /// Checks the value of [`SIGNATURE_HEADER`] against the body exactly as received.

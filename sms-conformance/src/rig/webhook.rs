@@ -13,8 +13,9 @@ use sms_core::webhook::attempt::{
     RetryVerdict, Room,
 };
 use sms_core::webhook::delivery::{Delivery, DeliveryError};
-use sms_core::webhook::endpoint::{Endpoint, EndpointChange, EndpointInput, Power, Secret};
+use sms_core::webhook::endpoint::{Endpoint, EndpointChange, EndpointInput, Power};
 use sms_core::webhook::retry::{Jitter, RetrySchedule};
+use sms_core::webhook::secret::Secret;
 
 use super::{Rig, all_recorded, read_all};
 

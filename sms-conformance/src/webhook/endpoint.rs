@@ -10,6 +10,8 @@ use sms_core::webhook::endpoint::{
     DisabledReason, Endpoint, EndpointChange, EndpointRefused, MAX_PER_ACCOUNT, Power,
 };
 
+use sms_core::webhook::secret::SecretChange;
+
 use crate::Rig;
 use crate::rig::{millis, person, refusal_of, secret};
 
@@ -91,7 +93,13 @@ scenarios! { Webhook;
                 ..EndpointChange::default()
             },
             EndpointChange { description: Some(None), ..EndpointChange::default() },
-            EndpointChange { secret: Some(secret(rig)), ..EndpointChange::default() },
+            EndpointChange {
+                secret: Some(SecretChange::Replace(secret(rig))),
+                ..EndpointChange::default()
+            },
+            EndpointChange {
+                secret: Some(SecretChange::EndOld), ..EndpointChange::default()
+            },
             EndpointChange {
                 power: Some(Power::Off(DisabledReason::ByOwner)),
                 description: Some(Some("Till".to_owned())),
@@ -200,7 +208,7 @@ scenarios! { Webhook;
         let changes = [
             EndpointChange { url: Some("https://example.com/b".to_owned()), ..Default::default() },
             EndpointChange { description: Some(None), ..Default::default() },
-            EndpointChange { secret: Some(new_secret), ..Default::default() },
+            EndpointChange { secret: Some(SecretChange::Replace(new_secret)), ..Default::default() },
             EndpointChange {
                 events: Some(BTreeSet::from([EventType::LinkClicked])),
                 ..Default::default()

@@ -6,9 +6,10 @@ use sms_core::event::EventType;
 use sms_core::webhook::attempt::Room;
 use sms_core::webhook::delivery::{Delivery, DeliveryStatus};
 use sms_core::webhook::endpoint::{DisabledReason, EndpointChange, Power};
+use sms_core::webhook::secret::{OLD_SECRET_VALID_FOR, SecretChange, SigningSecrets};
 
 use crate::Rig;
-use crate::rig::{event_of, person};
+use crate::rig::{event_of, millis, person};
 
 scenarios! { Webhook;
     /// An event becomes a delivery for each enabled endpoint that subscribes to it: one event, the
@@ -78,7 +79,7 @@ scenarios! { Webhook;
         let new_secret = crate::rig::secret(rig);
         let change = EndpointChange {
             url: Some("https://example.com/other".to_owned()),
-            secret: Some(new_secret.clone()),
+            secret: Some(SecretChange::ReplaceAtOnce(new_secret.clone())),
             ..EndpointChange::default()
         };
         rig.update_endpoint(&endpoint, change).await;
@@ -93,7 +94,36 @@ scenarios! { Webhook;
             (request.url.as_str(), request.body),
             ("https://example.com/other", delivery.body)
         );
-        assert_eq!(request.secret, new_secret);
+        assert_eq!(request.secrets, SigningSecrets { current: new_secret, old: None });
+    }
+
+    /// After a rotation a worker gets the old secret too, for a day; then, or once it is ended, the
+    /// new one alone.
+    async fn an_old_secret_signs_for_a_day(rig: &Rig) {
+        let (_, endpoint) = rig.listener(person(900)).await;
+        let secrets = async || {
+            rig.raise(person(900), 1).await;
+            let claimed = rig.claim_any(10).await;
+            rig.succeed(&claimed).await;
+            claimed[0].request.secrets.clone()
+        };
+        let [second, third] = [(); 2].map(|()| crate::rig::secret(rig));
+        let change = |secret| EndpointChange { secret: Some(secret), ..EndpointChange::default() };
+        rig.update_endpoint(&endpoint, change(SecretChange::Replace(second.clone()))).await;
+        let both = SigningSecrets { current: second.clone(), old: Some(endpoint.secret.clone()) };
+        assert_eq!(secrets().await, both);
+        rig.advance(OLD_SECRET_VALID_FOR - millis(1));
+        assert_eq!(secrets().await, both);
+        rig.advance(millis(1));
+        assert_eq!(secrets().await, SigningSecrets { old: None, ..both });
+        rig.update_endpoint(&endpoint, change(SecretChange::Replace(third.clone()))).await;
+        let both = SigningSecrets { current: third.clone(), old: Some(second) };
+        assert_eq!(secrets().await, both);
+        let retried = rig.deliveries(&endpoint).await[0].id;
+        assert_eq!(rig.retry(&endpoint, retried).await.request.secrets, both);
+        let ended = rig.update_endpoint(&endpoint, change(SecretChange::EndOld)).await;
+        assert_eq!((&ended.secret, &ended.old_secret), (&third, &None));
+        assert_eq!(secrets().await, SigningSecrets { old: None, ..both });
     }
 
     /// Events that happen while an endpoint is off are not kept for it; those after it is enabled

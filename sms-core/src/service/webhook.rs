@@ -12,18 +12,30 @@ use crate::webhook::attempt::{
     AttemptPlan, AttemptVerdict, ClaimedDelivery, DeliveryClaimPlan, RetryPlan, RetryVerdict, Room,
 };
 use crate::webhook::delivery::{Delivery, DeliveryStatus};
-use crate::webhook::endpoint::{Endpoint, EndpointChange, EndpointInput, Secret};
+use crate::webhook::endpoint::{Endpoint, EndpointChange, EndpointInput};
 use crate::webhook::retry::Jitter;
+use crate::webhook::secret::{Secret, SecretChange};
 use crate::webhook::sender::{WebhookAnswer, WebhookRequest};
 
-/// Whether an update draws a new secret.
+/// What an update does to the secrets of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Rotation {
-    /// The secret stays.
+    /// They stay.
     #[default]
     Keep,
-    /// A new secret replaces it at once.
+    /// A new secret is drawn. The one before it stays valid for a day.
     Rotate,
+    /// A new secret is drawn. No other is valid from now on.
+    RotateAtOnce,
+    /// The secret stays. An old one that is still valid ends.
+    EndOld,
+}
+
+impl Rotation {
+    /// Whether it draws a new secret.
+    pub fn draws(self) -> bool {
+        matches!(self, Self::Rotate | Self::RotateAtOnce)
+    }
 }
 
 impl AccountHandle {
@@ -53,7 +65,7 @@ impl AccountHandle {
         found.ok_or(Error::NotFound("webhook"))
     }
 
-    /// Changes an endpoint. With [`Rotation::Rotate`], its new secret is in [`Endpoint::secret`].
+    /// Changes an endpoint. A new secret is in [`Endpoint::secret`].
     pub async fn webhook_update(
         &self,
         id: EndpointId,
@@ -62,9 +74,13 @@ impl AccountHandle {
     ) -> Result<Endpoint, Error> {
         self.webhook_get(id).await?;
         valid(self.webhook_check(change.url.as_deref(), change.events.as_ref()).await)?;
-        if rotation == Rotation::Rotate {
-            change.secret = Some(Secret::generate(&*self.sms.inner.random));
-        }
+        let draw = || Secret::generate(&*self.sms.inner.random);
+        change.secret = match rotation {
+            Rotation::Keep => None,
+            Rotation::Rotate => Some(SecretChange::Replace(draw())),
+            Rotation::RotateAtOnce => Some(SecretChange::ReplaceAtOnce(draw())),
+            Rotation::EndOld => Some(SecretChange::EndOld),
+        };
         let at = self.sms.now();
         let updated = self.sms.store().endpoint_update(self.id, id, change, at).await?;
         updated.ok_or(Error::NotFound("webhook"))
@@ -86,8 +102,8 @@ impl AccountHandle {
         let event = Event::new(self.id, EventData::WebhookTest(ping), at, &mut ids);
         let delivery = Delivery::of(&event, event.body(), id, &mut ids);
         let request = WebhookRequest {
+            secrets: endpoint.signing_secrets(at),
             url: endpoint.url,
-            secret: endpoint.secret,
             delivery: delivery.id,
             event_type: delivery.event_type,
             body: delivery.body.clone(),

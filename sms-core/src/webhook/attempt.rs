@@ -94,10 +94,15 @@ pub enum DeliveryClaim {
     GiveUp(Box<Delivery>),
 }
 
-/// The verdict on a due delivery and its endpoint, which a store found under its lock.
-pub fn settle_claim(delivery: Delivery, endpoint: &Endpoint, lease: Lease) -> DeliveryClaim {
+/// The verdict at `at` on a due delivery and its endpoint, which a store found under its lock.
+pub fn settle_claim(
+    delivery: Delivery,
+    endpoint: &Endpoint,
+    lease: Lease,
+    at: Timestamp,
+) -> DeliveryClaim {
     if endpoint.power.is_on() {
-        let (held, claimed) = claim(delivery, endpoint, lease);
+        let (held, claimed) = claim(delivery, endpoint, lease, at);
         DeliveryClaim::Take(Box::new(held), Box::new(claimed))
     } else {
         DeliveryClaim::GiveUp(Box::new(delivery.given_up()))
@@ -105,14 +110,19 @@ pub fn settle_claim(delivery: Delivery, endpoint: &Endpoint, lease: Lease) -> De
 }
 
 /// Claims `delivery` under a lease. Returns the delivery with its lease, and what its worker needs.
-fn claim(delivery: Delivery, endpoint: &Endpoint, lease: Lease) -> (Delivery, ClaimedDelivery) {
+fn claim(
+    delivery: Delivery,
+    endpoint: &Endpoint,
+    lease: Lease,
+    at: Timestamp,
+) -> (Delivery, ClaimedDelivery) {
     let claimed = ClaimedDelivery {
         account: delivery.account,
         endpoint: delivery.endpoint,
         token: lease.token,
         request: WebhookRequest {
             url: endpoint.url.clone(),
-            secret: endpoint.secret.clone(),
+            secrets: endpoint.signing_secrets(at),
             delivery: delivery.id,
             event_type: delivery.event_type,
             body: delivery.body.clone(),
@@ -288,7 +298,7 @@ impl RetryPlan {
             next_attempt_at: Some(self.at),
             ..delivery.clone()
         };
-        let (held, claimed) = claim(again, endpoint, self.lease);
+        let (held, claimed) = claim(again, endpoint, self.lease, self.at);
         RetryVerdict::Send(Box::new(held), Box::new(claimed))
     }
 }

@@ -1,56 +1,18 @@
 //! Endpoints: a customer's URL, the events that it subscribes to, and its secret.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use crate::event::EventType;
 use crate::ids::{AccountId, EndpointId};
-use crate::random::Random;
 use crate::setters::setters;
 use crate::time::Timestamp;
 use crate::webhook::pause::Pause;
+use crate::webhook::secret::{OldSecret, Secret, SecretChange, SigningSecrets};
 
 /// The most endpoints of an account.
 pub const MAX_PER_ACCOUNT: usize = 10;
 /// How many failed attempts in a row disable an endpoint.
 pub const FAILURES_TO_SWITCH_OFF: u32 = 100;
-
-/// The secret that signs an endpoint's deliveries: `whsec_` and 43 base64url characters with 256
-/// random bits. `Debug` does not show it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-const BASE64URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-impl Secret {
-    /// Draws a new secret.
-    pub fn generate(random: &dyn Random) -> Self {
-        let mut bytes = [0; 33];
-        random.fill(&mut bytes[..32]);
-        // 32 bytes are 43 characters of six bits; the 44th would be padding.
-        let characters = bytes.chunks_exact(3).flat_map(|chunk| {
-            let bits = chunk.iter().fold(0u32, |bits, byte| (bits << 8) | u32::from(*byte));
-            [18, 12, 6, 0].map(|shift| char::from(BASE64URL[(bits >> shift) as usize & 63]))
-        });
-        Self("whsec_".chars().chain(characters.take(43)).collect())
-    }
-
-    /// A secret as a store kept it.
-    pub fn from_stored(text: String) -> Self {
-        Self(text)
-    }
-
-    /// The secret in plain text, to be shown once or to sign with.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
-    }
-}
 
 /// Why an endpoint is disabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,6 +69,8 @@ pub struct Endpoint {
     pub power: Power,
     /// The secret that signs its deliveries.
     pub secret: Secret,
+    /// The secret before the last rotation; `None` if there was none or it was ended at once.
+    pub old_secret: Option<OldSecret>,
     /// The number of failed attempts since the last success.
     pub consecutive_failures: u32,
     /// The last pause that it asked for, running or over; `None` if it asked for none since it was
@@ -124,6 +88,11 @@ impl Endpoint {
     /// Whether events of this kind are delivered to it.
     pub fn wants(&self, kind: EventType) -> bool {
         self.power.is_on() && self.events.contains(&kind)
+    }
+
+    /// The secrets that sign a delivery at `at`.
+    pub fn signing_secrets(&self, at: Timestamp) -> SigningSecrets {
+        SigningSecrets::at(&self.secret, self.old_secret.as_ref(), at)
     }
 
     /// Whether nothing may be sent to it at `at`, because it asked for a pause.
@@ -174,6 +143,7 @@ impl EndpointInput {
             description,
             power,
             secret,
+            old_secret: None,
             consecutive_failures: 0,
             pause: None,
             last_delivered_at: None,
@@ -201,8 +171,8 @@ pub struct EndpointChange {
     pub description: Option<Option<String>>,
     /// Enables or disables it.
     pub power: Option<Power>,
-    /// A new secret, which replaces the old one immediately.
-    pub secret: Option<Secret>,
+    /// A new secret, or the end of an old one.
+    pub secret: Option<SecretChange>,
 }
 
 impl EndpointChange {
@@ -218,12 +188,17 @@ impl EndpointChange {
             (Power::Off(reason), Some(Power::Off(_))) => Power::Off(reason),
             (_, Some(power)) | (power, None) => power,
         };
+        let (secret, old_secret) = match secret {
+            Some(change) => change.apply(endpoint.secret, at),
+            None => (endpoint.secret, endpoint.old_secret),
+        };
         Endpoint {
             url: url.unwrap_or(endpoint.url),
             events: events.unwrap_or(endpoint.events),
             description: description.unwrap_or(endpoint.description),
             power,
-            secret: secret.unwrap_or(endpoint.secret),
+            secret,
+            old_secret,
             consecutive_failures: failures,
             pause: endpoint.pause.filter(|_| !enables && !moves),
             updated_at: at,
@@ -276,30 +251,6 @@ mod tests {
         let made =
             input.into_endpoint(EndpointId::from_u128(1), AccountId::from_u128(1), secret, at);
         Endpoint { consecutive_failures: 7, ..made }
-    }
-
-    #[test]
-    fn a_secret_is_whsec_and_43_characters_of_base64url_and_debug_hides_it() {
-        let secret = Secret::generate(&SeededRandom::new(9));
-        let rest = secret.reveal().strip_prefix("whsec_").unwrap();
-        assert_eq!(rest.len(), 43);
-        assert!(rest.bytes().all(|byte| BASE64URL.contains(&byte)));
-        assert!(!format!("{:?}", endpoint(Power::On)).contains(&rest[..8]));
-    }
-
-    #[test]
-    fn a_secret_is_all_of_the_256_bits_that_were_drawn() {
-        #[derive(Debug)]
-        struct Counted;
-        impl Random for Counted {
-            fn fill(&self, bytes: &mut [u8]) {
-                for (byte, number) in bytes.iter_mut().zip(224..=255) {
-                    *byte = number;
-                }
-            }
-        }
-        let secret = Secret::generate(&Counted);
-        assert_eq!(secret.reveal(), "whsec_4OHi4-Tl5ufo6err7O3u7_Dx8vP09fb3-Pn6-_z9_v8");
     }
 
     #[test]
@@ -392,7 +343,7 @@ mod tests {
             events: Some(BTreeSet::from([EventType::MessageReceived])),
             description: Some(None),
             power: Some(Power::Off(DisabledReason::ByOwner)),
-            secret: Some(secret.clone()),
+            secret: Some(SecretChange::ReplaceAtOnce(secret.clone())),
         };
         let expected = Endpoint {
             url: "https://example.com/other".to_owned(),

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::Secret;
 use super::delivery::DeliveryError;
+use super::secret::SigningSecrets;
 use crate::event::{EventBody, EventType};
 use crate::ids::DeliveryId;
 
@@ -16,8 +16,8 @@ use crate::ids::DeliveryId;
 pub struct WebhookRequest {
     /// The URL to call.
     pub url: String,
-    /// The secret that signs the request.
-    pub secret: Secret,
+    /// The secrets that sign the request.
+    pub secrets: SigningSecrets,
     /// The id of the delivery, the same in every attempt.
     pub delivery: DeliveryId,
     /// The kind of event that it carries.

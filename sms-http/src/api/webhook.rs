@@ -67,8 +67,11 @@ request_body! {
         patch description: String = text().max(MAX_DESCRIPTION);
         /// Enables or disables the endpoint. Enabling it resets the count of failures.
         given enabled: bool = boolean();
-        /// Replaces the secret at once. The new secret is shown only in this answer.
+        /// Draws a new secret, which is shown only in this answer. The old one stays valid for 24
+        /// hours: deliveries carry a signature by each.
         given rotate_secret: bool = boolean();
+        /// Ends the old secret at once.
+        given expire_old_secret: bool = boolean();
     }
 }
 
@@ -288,8 +291,8 @@ impl WebhookApi {
 
     /// Change an endpoint
     ///
-    /// Absent fields stay as they are. `rotate_secret: true` replaces the secret at once and
-    /// returns the new one.
+    /// Absent fields stay as they are. `rotate_secret: true` returns a new secret. Deliveries are
+    /// signed with the old one too for 24 hours, or until `expire_old_secret: true`.
     #[oai(path = "/:id", method = "patch", operation_id = "webhook_update")]
     async fn update(
         &self,
@@ -302,15 +305,17 @@ impl WebhookApi {
         let account = self.account(&caller);
         let mut errors = FieldErrors::new();
         let patch = errors.take(body);
-        let rotation = match patch.rotate_secret {
-            Some(true) => Rotation::Rotate,
+        let rotation = match (patch.rotate_secret, patch.expire_old_secret) {
+            (Some(true), Some(true)) => Rotation::RotateAtOnce,
+            (Some(true), _) => Rotation::Rotate,
+            (_, Some(true)) => Rotation::EndOld,
             _ => Rotation::Keep,
         };
         let change = EndpointChange::from(patch);
         finish(errors, &account, change.url.as_deref(), change.events.as_ref()).await?;
         let endpoint = account.webhook_update(id, change, rotation).await?;
         let secret = endpoint.secret.reveal().to_owned();
-        let secret = (rotation == Rotation::Rotate).then_some(secret);
+        let secret = rotation.draws().then_some(secret);
         Ok(Answer::new(WebhookUpdated { webhook: endpoint.into(), secret }))
     }
 

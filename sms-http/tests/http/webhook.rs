@@ -1,5 +1,7 @@
 //! `/webhooks`: endpoints, their secrets, and their test.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::message_send::keys;
@@ -199,30 +201,57 @@ async fn what_a_patch_cannot_clear_is_not_null() {
     let rig = Rig::new().await;
     let account = rig.account(0).await;
     let (path, _) = endpoint(&account, &["message.sent"]).await;
-    let body = json!({ "url": null, "events": null, "enabled": null, "rotate_secret": null });
+    let body = json!({
+        "url": null, "events": null, "enabled": null, "rotate_secret": null,
+        "expire_old_secret": null,
+    });
     let mistakes = account.live.patch(&path, body).await.mistakes();
     let wrong: Vec<&str> = mistakes.iter().map(|(field, _)| field.as_str()).collect();
-    assert_eq!(wrong, ["url", "events", "enabled", "rotate_secret"]);
+    assert_eq!(wrong, ["url", "events", "enabled", "rotate_secret", "expire_old_secret"]);
     account.live.patch(&path, json!({ "events": [] })).await.mistake("events", "too_few");
 }
 
+/// The secrets that sign the next delivery.
+async fn signing(rig: &Rig, account: &Account) -> Vec<String> {
+    account.send("07700 900904", "x").await;
+    rig.pass(1).await;
+    rig.hooks.take()[0].secrets.reveal().into_iter().map(str::to_owned).collect()
+}
+
 #[tokio::test]
-async fn rotation_shows_a_new_secret_once_and_signs_with_it_from_then_on() {
+async fn rotation_shows_a_new_secret_once_and_the_old_one_signs_for_another_day() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let (path, first) = endpoint(&account, &["message.sent"]).await;
-    account.send("07700 900904", "x").await;
-    rig.pass(1).await;
-    assert_eq!(rig.hooks.take()[0].secret.reveal(), first);
+    assert_eq!(signing(&rig, &account).await, [first.as_str()]);
     let kept = account.live.patch(&path, json!({ "rotate_secret": false })).await.ok();
     assert_eq!(kept["secret"], Value::Null);
     let rotated = account.live.patch(&path, json!({ "rotate_secret": true })).await.ok();
     let second = rotated["secret"].as_str().unwrap();
     assert!(second.starts_with("whsec_") && second != first);
     assert!(!account.live.get("/webhooks").await.text().contains("whsec_"));
-    account.send("07700 900904", "x").await;
-    rig.pass(1).await;
-    assert_eq!(rig.hooks.take()[0].secret.reveal(), second);
+    assert_eq!(signing(&rig, &account).await, [second, &first]);
+    rig.clock.advance(Duration::from_hours(23));
+    assert_eq!(signing(&rig, &account).await, [second, &first]);
+    account.live.call(&format!("{path}/test")).await.ok();
+    assert_eq!(rig.hooks.take()[0].secrets.reveal(), [second, &first]);
+    rig.clock.advance(Duration::from_hours(1));
+    assert_eq!(signing(&rig, &account).await, [second]);
+}
+
+#[tokio::test]
+async fn an_old_secret_can_be_ended_at_once() {
+    let rig = Rig::new().await;
+    let account = rig.account(10).await;
+    let (path, _) = endpoint(&account, &["message.sent"]).await;
+    let both = json!({ "rotate_secret": true, "expire_old_secret": true });
+    let rotated = account.live.patch(&path, both).await.ok();
+    assert_eq!(signing(&rig, &account).await, [rotated["secret"].as_str().unwrap()]);
+    let rotated = account.live.patch(&path, json!({ "rotate_secret": true })).await.ok();
+    assert_eq!(signing(&rig, &account).await.len(), 2);
+    let ended = account.live.patch(&path, json!({ "expire_old_secret": true })).await.ok();
+    assert_eq!(ended["secret"], Value::Null, "no new secret is drawn");
+    assert_eq!(signing(&rig, &account).await, [rotated["secret"].as_str().unwrap()]);
 }
 
 #[tokio::test]
@@ -253,7 +282,7 @@ async fn a_test_says_what_the_endpoint_answered() {
     });
     assert_eq!(told, expected, "also of one that is switched off");
     let sent = rig.hooks.take();
-    assert_eq!((sent.len(), sent[0].secret.reveal()), (1, secret.as_str()));
+    assert_eq!((sent.len(), sent[0].secrets.reveal()), (1, vec![secret.as_str()]));
     let event: Value = serde_json::from_str(sent[0].body.as_str()).unwrap();
     assert_eq!(keys(&event), ["id", "type", "created_at", "data"]);
     assert!(event["id"].as_str().unwrap().starts_with("evt_"));

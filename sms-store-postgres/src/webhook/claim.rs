@@ -113,7 +113,7 @@ pub(super) async fn claim(
     let mut changed = Vec::new();
     for due in take(&mut tx, &wanted, at).await.context(doing)? {
         let Some(endpoint) = endpoints.get(&due.endpoint) else { continue };
-        match settle_claim(due, endpoint, lease) {
+        match settle_claim(due, endpoint, lease, at) {
             DeliveryClaim::Take(held, claimed) => {
                 changed.push(*held);
                 taken.push(*claimed);

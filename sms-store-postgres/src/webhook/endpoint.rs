@@ -1,8 +1,9 @@
 //! Webhook endpoints as rows.
 
 use sms_core::ids::{AccountId, EndpointId};
-use sms_core::webhook::endpoint::{DisabledReason, Endpoint, Power, Secret};
+use sms_core::webhook::endpoint::{DisabledReason, Endpoint, Power};
 use sms_core::webhook::pause::Pause;
+use sms_core::webhook::secret::{OldSecret, Secret};
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row};
 
@@ -21,6 +22,8 @@ pub(crate) fn endpoint(row: &PgRow) -> PgResult<Endpoint> {
             Some(_) => return Err(PgError::invalid("disabled_reason")),
         };
         let pause = row.maybe_at("paused_since")?.zip(row.maybe_at("paused_until")?);
+        let old_secret = row.try_get::<Option<String>, _>("old_secret")?.map(Secret::from_stored);
+        let old_secret = old_secret.zip(row.maybe_at("old_secret_until")?);
         Ok(Endpoint {
             id: row.id("id")?,
             account: row.id("account_id")?,
@@ -29,6 +32,7 @@ pub(crate) fn endpoint(row: &PgRow) -> PgResult<Endpoint> {
             description: row.try_get("description")?,
             power,
             secret: Secret::from_stored(row.try_get("secret")?),
+            old_secret: old_secret.map(|(secret, until)| OldSecret { secret, until }),
             consecutive_failures: row.count("consecutive_failures")?,
             pause: pause.map(|(since, until)| Pause { since, until }),
             last_delivered_at: row.maybe_at("last_delivered_at")?,
@@ -55,7 +59,7 @@ pub(super) async fn update(connection: &mut PgConnection, endpoint: &Endpoint) -
         "UPDATE endpoint
          SET url = $3, events = $4, description = $5, disabled_reason = $6, secret = $7,
              consecutive_failures = $8, last_delivered_at = $9, updated_at = $10,
-             paused_since = $11, paused_until = $12
+             paused_since = $11, paused_until = $12, old_secret = $13, old_secret_until = $14
          WHERE account_id = $1 AND id = $2",
     )
     .bind(uuid(endpoint.account))
@@ -69,7 +73,9 @@ pub(super) async fn update(connection: &mut PgConnection, endpoint: &Endpoint) -
     .bind(endpoint.last_delivered_at.map(time))
     .bind(time(endpoint.updated_at))
     .bind(endpoint.pause.map(|pause| time(pause.since)))
-    .bind(endpoint.pause.map(|pause| time(pause.until)));
+    .bind(endpoint.pause.map(|pause| time(pause.until)))
+    .bind(endpoint.old_secret.as_ref().map(|old| old.secret.reveal()))
+    .bind(endpoint.old_secret.as_ref().map(|old| time(old.until)));
     update.execute(connection).await?;
     Ok(())
 }

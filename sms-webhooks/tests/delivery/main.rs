@@ -60,7 +60,7 @@ fn hasty_client() -> WebhookClient {
 fn delivery_to(url: &str) -> Delivery<'_> {
     Delivery {
         url,
-        secret: SECRET,
+        secrets: &[SECRET],
         event_type: "message.received",
         delivery_id: "whd_1",
         body: BODY.into(),

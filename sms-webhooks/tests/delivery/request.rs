@@ -54,6 +54,22 @@ async fn the_request_has_exactly_these_headers_and_the_body_byte_for_byte() {
 }
 
 #[tokio::test]
+async fn a_receiver_accepts_a_delivery_with_the_new_and_the_old_secret() {
+    let mut receiver = Receiver::start(answer("200 OK", "", "")).await;
+    let url = receiver.url("/");
+    let delivery = Delivery { secrets: &["whsec_new", SECRET], ..delivery_to(&url) };
+    assert_eq!(open_client().deliver(delivery).await.failure, None);
+    let request = receiver.request().await;
+    let signature = request.header("X-Connect-Signature").unwrap();
+    assert_eq!(signature.matches(",v1=").count(), 2);
+    for secret in ["whsec_new", SECRET] {
+        assert_eq!(verify(secret, signature, &request.body, unix_seconds()), Ok(()));
+    }
+    let other = verify("whsec_other", signature, &request.body, unix_seconds());
+    assert_eq!(other, Err(VerifyError::Mismatch));
+}
+
+#[tokio::test]
 async fn a_large_body_arrives_whole_and_an_empty_one_too() {
     let mut receiver = Receiver::start(answer("204 No Content", "", "")).await;
     let url = receiver.url("/");

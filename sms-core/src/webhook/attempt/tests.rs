@@ -37,7 +37,7 @@ fn waiting() -> Delivery {
 }
 
 fn held() -> Delivery {
-    claim(waiting(), &endpoint(), lease()).0
+    claim(waiting(), &endpoint(), lease(), now()).0
 }
 
 fn delivered() -> Delivery {
@@ -173,7 +173,7 @@ fn seven_attempts_are_made_after_1_5_30_120_360_and_720_minutes_and_then_it_is_g
     let (mut delivery, mut endpoint) = (waiting(), endpoint());
     let mut at = now();
     for (attempts, minutes) in (1..).zip([1, 5, 30, 120, 360, 720]) {
-        let (held, _) = claim(delivery, &endpoint, lease());
+        let (held, _) = claim(delivery, &endpoint, lease(), now());
         let failed = attempt(Err(DeliveryError::HttpStatus), at);
         (delivery, endpoint, _) = recorded(&failed, &held, &endpoint);
         assert_eq!((delivery.status, delivery.attempts), (DeliveryStatus::Pending, attempts));
@@ -183,7 +183,7 @@ fn seven_attempts_are_made_after_1_5_30_120_360_and_720_minutes_and_then_it_is_g
         // Each delay counts from the end of the attempt, which took five seconds.
         at = due.plus(Duration::from_secs(5));
     }
-    let (held, _) = claim(delivery, &endpoint, lease());
+    let (held, _) = claim(delivery, &endpoint, lease(), now());
     let failed = attempt(Err(DeliveryError::HttpStatus), at);
     let (delivery, endpoint, _) = recorded(&failed, &held, &endpoint);
     assert_eq!((delivery.status, delivery.attempts), (DeliveryStatus::GivenUp, 7));
@@ -235,7 +235,7 @@ fn a_successful_attempt_at_a_disabled_endpoint_is_delivered_and_leaves_it_disabl
 #[test]
 fn a_claim_holds_the_delivery_and_says_what_to_send() {
     let endpoint = endpoint();
-    let (held, claimed) = claim(waiting(), &endpoint, lease());
+    let (held, claimed) = claim(waiting(), &endpoint, lease(), now());
     let expected = Delivery { lease: Some(OURS), leased_until: Some(seconds(30)), ..waiting() };
     assert_eq!(held, expected);
     let expected = ClaimedDelivery {
@@ -243,8 +243,8 @@ fn a_claim_holds_the_delivery_and_says_what_to_send() {
         endpoint: endpoint.id,
         token: OURS,
         request: WebhookRequest {
+            secrets: endpoint.signing_secrets(now()),
             url: endpoint.url,
-            secret: endpoint.secret,
             delivery: waiting().id,
             event_type: EventType::MessageSent,
             body: EventBody::from_stored("{}"),
@@ -437,12 +437,12 @@ proptest! {
 #[test]
 fn a_due_delivery_of_a_disabled_endpoint_is_given_up_and_not_sent() {
     let off = Endpoint { power: Power::Off(DisabledReason::ByOwner), ..endpoint() };
-    let DeliveryClaim::GiveUp(delivery) = settle_claim(waiting(), &off, lease()) else {
+    let DeliveryClaim::GiveUp(delivery) = settle_claim(waiting(), &off, lease(), now()) else {
         panic!("it was claimed");
     };
     assert_eq!(delivery.status, DeliveryStatus::GivenUp);
     assert_eq!(delivery.last_error, Some(DeliveryError::EndpointOff));
-    let DeliveryClaim::Take(held, claimed) = settle_claim(waiting(), &endpoint(), lease()) else {
+    let DeliveryClaim::Take(held, claimed) = settle_claim(waiting(), &endpoint(), lease(), now()) else {
         panic!("it was given up");
     };
     assert_eq!((held.lease, claimed.token), (Some(lease().token), lease().token));
@@ -455,7 +455,7 @@ fn a_delivery_sent_on_request_to_a_disabled_endpoint_leaves_its_count_of_failure
         consecutive_failures: 100,
         ..endpoint()
     };
-    let (held, _) = claim(waiting(), &off, lease());
+    let (held, _) = claim(waiting(), &off, lease(), now());
     let AttemptVerdict::Record { endpoint, delivery, .. } =
         attempt(Ok(()), seconds(1)).settle(Some((&held, &off)))
     else {

@@ -123,8 +123,7 @@ impl Model {
                 "more was taken of an endpoint than it has room"
             );
             room.take(&endpoint.last, 1);
-            let last = &endpoint.last;
-            check_request(claimed, own, &last.url, last.secret.reveal())?;
+            check_request(claimed, own, &endpoint.last, at)?;
             self.redue(id, |own| {
                 own.last.lease = Some(claimed.token);
                 own.last.leased_until = Some(until);
@@ -409,13 +408,20 @@ fn check_retry(delivery: &Delivery, at: Timestamp, pause: Option<Pause>) -> Chec
     Ok(())
 }
 
-/// Checks that a worker gets the stored body and address.
-fn check_request(claimed: &ClaimedDelivery, own: &DeliveryModel, url: &str, secret: &str) -> Check {
+/// Checks that a worker gets the stored body, the address and the secrets that are valid.
+fn check_request(
+    claimed: &ClaimedDelivery,
+    own: &DeliveryModel,
+    endpoint: &Endpoint,
+    at: Timestamp,
+) -> Check {
     let request = &claimed.request;
     let last = &own.last;
+    let old = endpoint.old_secret.as_ref().filter(|old| at < old.until);
     let right = (claimed.account, claimed.endpoint) == (last.account, last.endpoint)
-        && request.url == url
-        && request.secret.reveal() == secret
+        && request.url == endpoint.url
+        && request.secrets.current == endpoint.secret
+        && request.secrets.old.as_ref() == old.map(|old| &old.secret)
         && request.event_type == last.event_type
         && request.body == last.body;
     ensure!(right, "a worker got {claimed:?} for {last:?}");

@@ -1,11 +1,13 @@
 //! Webhook endpoints: which get events, and what disables them.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use sms_core::ids::{AccountId, EndpointId};
 use sms_core::time::Timestamp;
 use sms_core::webhook::DeliveryStatus;
 use sms_core::webhook::endpoint::{Endpoint, EndpointChange, Power};
+use sms_core::webhook::secret::{OldSecret, SecretChange};
 
 use super::{Check, EndpointModel, Model, Moment, read};
 
@@ -121,7 +123,14 @@ fn changed(endpoint: Endpoint, change: EndpointChange, at: Timestamp) -> Endpoin
         now.description = description;
     }
     if let Some(secret) = secret {
-        now.secret = secret;
+        let (new, until) = match secret {
+            SecretChange::Replace(new) => (Some(new), Some(at.plus(Duration::from_hours(24)))),
+            SecretChange::ReplaceAtOnce(new) => (Some(new), None),
+            SecretChange::EndOld => (None, None),
+        };
+        let present = now.secret.clone();
+        now.old_secret = until.map(|until| OldSecret { secret: present, until });
+        now.secret = new.unwrap_or(now.secret);
     }
     match power {
         Some(Power::On) if !now.power.is_on() => {

@@ -52,7 +52,12 @@ impl EndpointDeed {
                     power,
                     ..EndpointChange::default()
                 };
-                let rotation = if dice.percent(20) { Rotation::Rotate } else { Rotation::Keep };
+                let rotation = match dice.below(12) {
+                    0 | 1 => Rotation::Rotate,
+                    2 => Rotation::RotateAtOnce,
+                    3 => Rotation::EndOld,
+                    _ => Rotation::Keep,
+                };
                 Self::Update(id, change, rotation)
             }
             2 => Self::Delete(id),
