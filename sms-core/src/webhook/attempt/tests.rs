@@ -442,7 +442,8 @@ fn a_due_delivery_of_a_disabled_endpoint_is_given_up_and_not_sent() {
     };
     assert_eq!(delivery.status, DeliveryStatus::GivenUp);
     assert_eq!(delivery.last_error, Some(DeliveryError::EndpointOff));
-    let DeliveryClaim::Take(held, claimed) = settle_claim(waiting(), &endpoint(), lease(), now()) else {
+    let DeliveryClaim::Take(held, claimed) = settle_claim(waiting(), &endpoint(), lease(), now())
+    else {
         panic!("it was given up");
     };
     assert_eq!((held.lease, claimed.token), (Some(lease().token), lease().token));
