@@ -29,6 +29,8 @@ pub mod report;
 pub mod scene;
 mod site;
 pub mod sleeper;
+mod smsc;
+pub mod window;
 mod world;
 
 pub use fault::Fault;

@@ -6,7 +6,9 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use sms_tests::rig::{Report, RigFailed, campaign, cut_off, disk_full, drill, replica, sleeper};
+use sms_tests::rig::{
+    Report, RigFailed, campaign, cut_off, disk_full, drill, replica, sleeper, window,
+};
 
 /// Kills, stops, restarts and disconnects servers and their database, and audits the results.
 #[derive(Debug, Parser)]
@@ -28,15 +30,21 @@ enum Scenario {
     DiskFull(disk_full::Settings),
     /// Kills the primary of a replicated database under load and promotes the standby
     Drill(drill::Settings),
+    /// Kills a server that submits to an SMSC, and counts what arrives twice
+    Window(window::Settings),
     /// One server; started by the rig
     #[command(hide = true)]
     Replica(Box<replica::Arguments>),
+    /// One server without a route of the rig; started by the rig
+    #[command(hide = true)]
+    Server(Box<window::Arguments>),
 }
 
 fn main() -> ExitCode {
     let Arguments { campaign, scenario } = Arguments::parse();
     let scenario = match scenario {
         Some(Scenario::Replica(arguments)) => return replica::serve(*arguments),
+        Some(Scenario::Server(arguments)) => return window::serve(*arguments),
         other => other,
     };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
@@ -49,7 +57,10 @@ fn main() -> ExitCode {
             Some(Scenario::CutOff(settings)) => cut_off::run(settings).await,
             Some(Scenario::DiskFull(settings)) => disk_full::run(settings).await,
             Some(Scenario::Drill(settings)) => drill::run(settings).await,
-            Some(Scenario::Replica(_)) | None => campaign::run(&campaign).await,
+            Some(Scenario::Window(settings)) => window::run_rounds(settings).await,
+            Some(Scenario::Replica(_) | Scenario::Server(_)) | None => {
+                campaign::run(&campaign).await
+            }
         }
     });
     match result {

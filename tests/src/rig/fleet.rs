@@ -277,7 +277,7 @@ pub(super) struct Suspended {
 }
 
 /// Reads the address from the banner, and then discards the rest, so that the server never blocks.
-fn address_printed(printed: ChildStdout) -> oneshot::Receiver<SocketAddr> {
+pub(super) fn address_printed(printed: ChildStdout) -> oneshot::Receiver<SocketAddr> {
     let (tell, told) = oneshot::channel();
     std::thread::spawn(move || {
         let mut tell = Some(tell);

@@ -59,7 +59,7 @@ pub fn serve(arguments: Arguments) -> ExitCode {
 }
 
 /// Waits for the end of standard input, whose other end the rig holds while it runs.
-fn end_with_the_rig() {
+pub(super) fn end_with_the_rig() {
     std::thread::spawn(|| {
         let mut rest = Vec::new();
         let _ = std::io::stdin().read_to_end(&mut rest);

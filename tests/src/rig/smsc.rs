@@ -110,10 +110,7 @@ async fn serve(
 }
 
 /// Writes answers when they are due, all that are due together.
-async fn answer(
-    mut writer: OwnedWriteHalf,
-    mut told: mpsc::UnboundedReceiver<(Instant, Pdu)>,
-) {
+async fn answer(mut writer: OwnedWriteHalf, mut told: mpsc::UnboundedReceiver<(Instant, Pdu)>) {
     let mut taken = Vec::new();
     while told.recv_many(&mut taken, 64).await > 0 {
         let mut octets = bytes::BytesMut::new();

@@ -289,8 +289,8 @@ impl Stage {
         let sending = tokio::spawn(Self::send(running.addr, key, round, requests));
         // Somewhere on the way, when there is still enough to submit.
         let most = PEOPLE * requests as u64;
-        let target = before + usize::try_from(self.dice.between(most / 10, most * 8 / 10))
-            .unwrap_or_default();
+        let target = before
+            + usize::try_from(self.dice.between(most / 10, most * 8 / 10)).unwrap_or_default();
         let deadline = Instant::now() + BOUND;
         while self.smsc.counts().submits < target {
             if Instant::now() > deadline {
@@ -325,9 +325,8 @@ impl Stage {
         let rows = rows.bind(format!("round {round} %")).fetch_all(&mut self.db).await?;
         let times: HashMap<Words, usize> = {
             let counts = self.smsc.counts();
-            let of_round = |(words, _): &(&Words, &usize)| {
-                words.1.starts_with(&format!("round {round} "))
-            };
+            let of_round =
+                |(words, _): &(&Words, &usize)| words.1.starts_with(&format!("round {round} "));
             counts.times.iter().filter(of_round).map(|(words, n)| (words.clone(), *n)).collect()
         };
         let mut twice = 0;

@@ -114,7 +114,13 @@ impl World {
     }
 }
 
-async fn call(addr: SocketAddr, path: &str, token: &str, body: &Value) -> Result<Value, RigFailed> {
+/// Makes a request that must succeed. Returns its `data`.
+pub(super) async fn call(
+    addr: SocketAddr,
+    path: &str,
+    token: &str,
+    body: &Value,
+) -> Result<Value, RigFailed> {
     let answer = ask(addr, &request(("POST", path), token, "", body)).await;
     let status = answer.as_ref().map_or(0, |answer| answer.status);
     match answer {
