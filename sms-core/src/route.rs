@@ -18,7 +18,9 @@ mod hand_over;
 mod name;
 pub mod simulator;
 
-pub use hand_over::{Comeback, HandOver, HandOvers, OutboundMessage, Simulated, all_at_once};
+pub use hand_over::{
+    Comeback, HandOver, HandOvers, HandedOver, OutboundMessage, Room, Simulated, all_at_once,
+};
 pub use name::RouteName;
 
 /// Where a route reports what comes back from its network.
@@ -108,6 +110,9 @@ pub trait Route: Send + Sync + fmt::Debug {
     /// `messages`, as soon as that is known: an outcome is recorded without waiting for the
     /// slowest. A message of which nothing is said is handed over again when the claim on it runs
     /// out.
+    ///
+    /// A route that bounds how many messages may be sent twice gives each a [`Room`], which is free
+    /// once its outcome is safe.
     ///
     /// A route that knows all answers at the same time makes its answer with [`all_at_once`].
     ///

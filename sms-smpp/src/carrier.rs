@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use futures_util::future::select_all;
 use sms_core::random::Random;
-use sms_core::route::RouteName;
-use tokio::sync::mpsc;
+use sms_core::route::{Room, RouteName};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -27,8 +27,23 @@ pub struct Carrier {
     links: Vec<Arc<Link>>,
     pace: Pace,
     turn: AtomicUsize,
+    /// As many as the windows of all connections that submit have places together.
+    places: Arc<Semaphore>,
     /// Since when no connection can submit; `None` while one can.
     down_since: Mutex<Option<Instant>>,
+}
+
+/// What a message holds from its first `submit_sm` until its outcome is safe. There are as many as
+/// the windows of all connections have places together, so no more messages than that are sent
+/// twice if the program is killed, however long the outcomes take to record.
+#[derive(Debug)]
+pub struct WindowPlace(Option<OwnedSemaphorePermit>);
+
+impl WindowPlace {
+    /// The room in the route that this place is.
+    pub fn into_room(self) -> Room {
+        self.0.map_or_else(Room::unbounded, Room::held_by)
+    }
 }
 
 /// The state of a route's connections.
@@ -54,11 +69,13 @@ impl Carrier {
             }
         };
         let link = |mode| Arc::new(Link::new(Arc::clone(settings), mode, Arc::clone(random)));
+        let senders = modes.iter().filter(|mode| **mode != BindMode::Receiver).count();
         Self {
             name,
             pace: Pace::new(settings.rate),
             links: modes.into_iter().map(link).collect(),
             turn: AtomicUsize::new(0),
+            places: Arc::new(Semaphore::new(senders * settings.window)),
             down_since: Mutex::new(Some(Instant::now())),
         }
     }
@@ -102,6 +119,12 @@ impl Carrier {
     fn senders(&self) -> impl Iterator<Item = Session> {
         let sends = |link: &&Arc<Link>| link.mode() != BindMode::Receiver;
         self.links.iter().filter(sends).filter_map(|link| link.session())
+    }
+
+    /// Waits for a place for a message. Each holds one, however many segments it has.
+    pub async fn place(&self) -> WindowPlace {
+        // It is never closed.
+        WindowPlace(Arc::clone(&self.places).acquire_owned().await.ok())
     }
 
     /// Submits one segment at the route's rate, on the connection with the most free window.

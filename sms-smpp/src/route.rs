@@ -20,7 +20,8 @@ use futures_util::stream::{self, StreamExt};
 use sms_core::clock::Clock;
 use sms_core::random::Random;
 use sms_core::route::{
-    Connections, Fitness, HandOvers, OutboundMessage, Route, RouteKind, RouteName, RouteSink,
+    Connections, Fitness, HandOvers, HandedOver, OutboundMessage, Route, RouteKind, RouteName,
+    RouteSink,
 };
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
@@ -135,9 +136,9 @@ impl Route for SmppRoute {
             let in_hand = InHand::new(&self.inner);
             let tell = tell.clone();
             tasks.spawn(async move {
-                let outcome = in_hand.0.carry(&text).await;
+                let (result, room) = in_hand.0.carry(&text).await;
                 // The caller has dropped the stream; it treats the outcome as unknown.
-                let _ = tell.send((place, outcome));
+                let _ = tell.send(HandedOver { place, result, room });
             });
         }
         drop(tell);

@@ -4,12 +4,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures_util::FutureExt;
+use futures_util::{FutureExt, StreamExt};
 use sms_core::clock::ManualClock;
 use sms_core::prelude::*;
 use sms_core::random::SeededRandom;
 use sms_core::route::{
-    HandOver, HandOvers, OutboundMessage, Route, RouteKind, RouteName, RouteSink, all_at_once,
+    HandOver, HandOvers, HandedOver, OutboundMessage, Room, Route, RouteKind, RouteName, RouteSink,
+    all_at_once,
 };
 use sms_core::service::AccountHandle;
 use sms_core::service::work::DispatchFailed;
@@ -17,11 +18,23 @@ use sms_core::time::Timestamp;
 use sms_store_memory::MemoryStore;
 use sms_tests::failing_store::FailingStore;
 
-/// A route that accepts every message, and counts them.
+/// A route that accepts every message, and counts them and the rooms that they take.
 #[derive(Debug)]
 struct Counting {
     name: RouteName,
     taken: Mutex<usize>,
+    /// Each room holds one more.
+    rooms: Arc<()>,
+}
+
+impl Counting {
+    fn new(name: RouteName) -> Self {
+        Self { name, taken: Mutex::new(0), rooms: Arc::new(()) }
+    }
+
+    fn rooms_taken(&self) -> usize {
+        Arc::strong_count(&self.rooms) - 1
+    }
 }
 
 #[async_trait]
@@ -39,10 +52,13 @@ impl Route for Counting {
         messages: &'a [OutboundMessage],
         _sink: &'a dyn RouteSink,
     ) -> HandOvers<'a> {
+        let room = || Room::held_by(Arc::clone(&self.rooms));
         all_at_once(async move {
             *self.taken.lock().unwrap() += messages.len();
             vec![HandOver::Taken { simulated: Vec::new() }; messages.len()]
         })
+        .map(move |handed| HandedOver { room: room(), ..handed })
+        .boxed()
     }
 
     async fn run(&self, _sink: Arc<dyn RouteSink>) {}
@@ -69,7 +85,7 @@ impl Stage {
         sms_test_log::watch();
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_795_000_000_000)));
         let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
-        let route = Arc::new(Counting { name: RouteName::new("counting"), taken: Mutex::new(0) });
+        let route = Arc::new(Counting::new(RouteName::new("counting")));
         let sms = Sms::builder(store.clone())
             .clock(clock.clone())
             .random(Arc::new(SeededRandom::new(3)))
@@ -107,6 +123,19 @@ fn a_stopping_program_records_what_was_sent_so_that_it_is_not_handed_over_again(
 }
 
 #[test]
+fn a_message_takes_room_in_its_route_until_its_outcome_is_recorded() {
+    let stage = Stage::new();
+    stage.store.refuse_outcomes(2);
+    now(stage.sms.dispatch_due(10)).unwrap_err();
+    assert_eq!(stage.route.rooms_taken(), 2);
+    now(stage.sms.record_kept()).unwrap_err();
+    assert_eq!(stage.route.rooms_taken(), 2, "it could not be recorded again");
+    now(stage.sms.record_kept()).unwrap();
+    assert_eq!(stage.route.rooms_taken(), 0);
+    stage.assert_sent_once();
+}
+
+#[test]
 fn outcomes_that_could_not_be_recorded_are_recorded_before_anything_is_handed_over_again() {
     let stage = Stage::new();
     let Stage { clock, store, sms, other, .. } = &stage;
@@ -134,7 +163,7 @@ fn outcomes_that_could_not_be_recorded_are_recorded_before_anything_is_handed_ov
 fn outcomes_that_were_recorded_are_reported_although_another_could_not_be() {
     let stage = Stage::new();
     let other = RouteName::new("other");
-    let route = Arc::new(Counting { name: other.clone(), taken: Mutex::new(0) });
+    let route = Arc::new(Counting::new(other.clone()));
     let sms = Sms::builder(stage.store.clone()).clock(stage.clock.clone());
     let sms = sms.route(stage.route.clone()).route(route).build();
     let input = NewAccountInput::active("Trattoria", 10);

@@ -1,5 +1,6 @@
 //! A message as a route gets it, and the outcome that the route returns.
 
+use std::fmt;
 use std::time::Duration;
 
 use futures_util::stream::{self, BoxStream, StreamExt};
@@ -105,11 +106,48 @@ pub enum Comeback {
     Reply(Body),
 }
 
-/// The outcome of each message, with its index among those handed over.
-pub type HandOvers<'a> = BoxStream<'a, (usize, HandOver)>;
+/// What became of one of the messages handed over.
+#[derive(Debug)]
+pub struct HandedOver {
+    /// Its index among those handed over.
+    pub place: usize,
+    /// The outcome.
+    pub result: HandOver,
+    /// The room that it takes in the route until the outcome is safe.
+    pub room: Room,
+}
+
+/// The room that a message takes in its route. It is free once this is dropped, which happens when
+/// the outcome is recorded, or is in the program's journal. So a route that bounds its rooms bounds
+/// how many messages are sent twice if the program is killed.
+#[must_use = "dropping it frees the room"]
+pub struct Room(Option<Box<dyn Send>>);
+
+impl Room {
+    /// No room, for a route that has no bound.
+    pub fn unbounded() -> Self {
+        Self(None)
+    }
+
+    /// The room that `permit` holds until it is dropped.
+    pub fn held_by(permit: impl Send + 'static) -> Self {
+        Self(Some(Box::new(permit)))
+    }
+}
+
+impl fmt::Debug for Room {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "held" } else { "unbounded" })
+    }
+}
+
+/// The outcome of each message, as soon as it is known.
+pub type HandOvers<'a> = BoxStream<'a, HandedOver>;
 
 /// The outcomes of a route that learns all of them at the same time; `answers` has the order of the
 /// messages.
 pub fn all_at_once<'a>(answers: impl Future<Output = Vec<HandOver>> + Send + 'a) -> HandOvers<'a> {
-    stream::once(answers).flat_map(|all| stream::iter(all.into_iter().enumerate())).boxed()
+    let handed = |(place, result)| HandedOver { place, result, room: Room::unbounded() };
+    let each = move |all: Vec<_>| stream::iter(all.into_iter().enumerate().map(handed));
+    stream::once(answers).flat_map(each).boxed()
 }

@@ -23,8 +23,8 @@ use async_trait::async_trait;
 use futures_util::stream::{self, StreamExt};
 
 use super::{
-    Comeback, HandOver, HandOvers, OutboundMessage, Route, RouteKind, RouteName, RouteSink,
-    Simulated,
+    Comeback, HandOver, HandOvers, HandedOver, OutboundMessage, Room, Route, RouteKind, RouteName,
+    RouteSink, Simulated,
 };
 use crate::message::{Body, ErrorCode};
 use crate::phone::E164;
@@ -120,7 +120,7 @@ impl Route for Simulator {
                     tracing::warn!(%message_id, %error, "a simulated receipt was lost");
                 }
             }
-            (place, simulate(text))
+            HandedOver { place, result: simulate(text), room: Room::unbounded() }
         })
         .boxed()
     }

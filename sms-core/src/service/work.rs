@@ -10,7 +10,7 @@ use futures_util::future::{BoxFuture, join_all};
 use futures_util::{FutureExt, StreamExt};
 
 pub(super) use self::held::{ExpiredLook, HeldLeases, Unrecorded};
-use self::held::{Held, Hold};
+use self::held::{Held, Hold, Known};
 use super::Sms;
 use crate::dispatch::{ClaimPlan, Claimed, FollowUp, OutcomePlan, OutcomeRecorded, Wanted};
 use crate::error::Error;
@@ -23,7 +23,8 @@ use crate::number::rent::RentsCharged;
 use crate::receipt::report::{self, NetworkReport, ReportPlan, Reported};
 use crate::receipt::{Receipt, ReceiptPlan};
 use crate::route::{
-    Comeback, Fitness, HandOver, OutboundMessage, Route, RouteKind, RouteName, RouteSink,
+    Comeback, Fitness, HandOver, HandedOver, OutboundMessage, Route, RouteKind, RouteName,
+    RouteSink,
 };
 use crate::sending::settle::TEST_MESSAGES_KEPT;
 use crate::time::Timestamp;
@@ -200,17 +201,20 @@ impl Sms {
                 let detail = format!("route {} is not configured", text.route);
                 self.outcome(text, hold, HandOver::TryLater { detail })
             });
-            let unknown = unknown.collect();
+            let unknown = Known { plans: unknown.collect(), rooms: Vec::new() };
             return async move { vec![self.record(unknown).await] }.boxed();
         };
         route
             .hand_over(messages, self)
             .ready_chunks(messages.len())
             .map(move |outcomes| {
-                let plans = outcomes.into_iter().filter_map(|(place, result)| {
-                    Some(self.outcome(messages.get(place)?, hold, result))
-                });
-                self.record(plans.collect())
+                let mut known = Known::default();
+                for HandedOver { place, result, room } in outcomes {
+                    let Some(text) = messages.get(place) else { continue };
+                    known.plans.push(self.outcome(text, hold, result));
+                    known.rooms.push(room);
+                }
+                self.record(known)
             })
             .buffer_unordered(RECORDS_AT_ONCE)
             .collect()
@@ -223,11 +227,12 @@ impl Sms {
         OutcomePlan { message, token, claimed_at, result, at, ids: self.ids(at) }
     }
 
-    /// Records outcomes. If the store fails, keeps them and the hold on their messages.
-    async fn record(&self, plans: Vec<OutcomePlan>) -> Result<Vec<OutcomeRecorded>, Error> {
-        let result = self.store().dispatch_record(plans.clone()).await;
+    /// Records outcomes. If the store fails, keeps them, the hold on their messages, and the room
+    /// that these take.
+    async fn record(&self, known: Known) -> Result<Vec<OutcomeRecorded>, Error> {
+        let result = self.store().dispatch_record(known.plans.clone()).await;
         if result.is_err() {
-            self.inner.unrecorded.with(|kept| kept.push(plans));
+            self.inner.unrecorded.with(|kept| kept.push(known));
         }
         let recorded = result?;
         self.wake(Work::Webhooks);
@@ -243,8 +248,8 @@ impl Sms {
     }
 
     async fn record_kept_into(&self, done: &mut Dispatched) -> Result<(), Error> {
-        while let Some(plans) = self.inner.unrecorded.with(Vec::pop) {
-            self.record(plans).await?.into_iter().for_each(|outcome| done.count(outcome));
+        while let Some(known) = self.inner.unrecorded.with(Vec::pop) {
+            self.record(known).await?.into_iter().for_each(|outcome| done.count(outcome));
         }
         Ok(())
     }
@@ -256,7 +261,8 @@ impl Sms {
         let until = self.now().plus(self.inner.lease);
         let mut tokens = self.inner.leases.with(|tokens| tokens.clone());
         self.inner.unrecorded.with(|kept| {
-            tokens.extend(kept.iter().flatten().map(|plan| plan.token));
+            let plans = kept.iter().flat_map(|known| &known.plans);
+            tokens.extend(plans.map(|plan| plan.token));
         });
         for token in tokens {
             self.store().dispatch_renew(token, until).await?;

@@ -10,11 +10,12 @@ use std::time::Duration;
 use sms_core::ids::MessageId;
 use sms_core::message::ErrorCode;
 use sms_core::receipt::report::NetworkId;
-use sms_core::route::{HandOver, OutboundMessage};
+use sms_core::route::{HandOver, OutboundMessage, Room};
 use tokio::time::{Instant, sleep};
 
 use super::inner::Inner;
 use super::patience::Patience;
+use crate::carrier::WindowPlace;
 use crate::pdu::status::Remedy;
 use crate::pdu::{ShortMessage, Status};
 use crate::session::Submitted;
@@ -39,16 +40,25 @@ enum Stopped {
 }
 
 impl Inner {
-    /// Submits one message.
-    pub(super) async fn carry(&self, text: &OutboundMessage) -> HandOver {
+    /// Submits one message. Returns the outcome, and the room that the message takes until that is
+    /// safe.
+    pub(super) async fn carry(&self, text: &OutboundMessage) -> (HandOver, Room) {
+        let mut place = None;
+        let result = self.carry_parts(text, &mut place).await;
+        (result, place.map_or_else(Room::unbounded, WindowPlace::into_room))
+    }
+
+    async fn carry_parts(
+        &self,
+        text: &OutboundMessage,
+        place: &mut Option<WindowPlace>,
+    ) -> HandOver {
         let reference = reference(text.message);
         let parts = submits(text, self.settings.style, reference, self.clock.now());
         let total = parts.len();
         let mut ids = Vec::with_capacity(total);
         for part in parts {
-            let Patience { first_part, later_part } = self.patience;
-            let patience = if ids.is_empty() { first_part } else { later_part };
-            match self.carry_part(part, patience).await {
+            match self.carry_part(part, ids.len(), place).await {
                 Ok(id) => ids.push(self.settings.ids.of_answer(&id)),
                 Err(stopped) => return self.stopped(&stopped, ids.len(), total),
             }
@@ -56,11 +66,29 @@ impl Inner {
         self.submitted(ids)
     }
 
-    async fn carry_part(&self, part: ShortMessage, patience: Duration) -> Result<String, Stopped> {
+    /// Submits the segment that follows `left` sent ones. The message holds `place` from the moment
+    /// a segment of it may have been sent.
+    async fn carry_part(
+        &self,
+        part: ShortMessage,
+        left: usize,
+        place: &mut Option<WindowPlace>,
+    ) -> Result<String, Stopped> {
+        let Patience { first_part, later_part } = self.patience;
+        let patience = if left == 0 { first_part } else { later_part };
         let (mut tries, mut until) = (0, None);
         loop {
             tries += 1;
-            let stopped = match self.carrier.submit(part.clone()).await {
+            if place.is_none() {
+                *place = Some(self.place().await.ok_or(Stopped::NoConnection)?);
+            }
+            let submitted = self.carrier.submit(part.clone()).await;
+            let may_be_sent =
+                matches!(submitted, Submitted::Accepted { .. } | Submitted::Unanswered);
+            if left == 0 && !may_be_sent {
+                *place = None;
+            }
+            let stopped = match submitted {
                 Submitted::Accepted { id } => return Ok(id),
                 Submitted::Unanswered => return Err(Stopped::Unanswered),
                 Submitted::NotWritten => Stopped::NoConnection,
@@ -76,6 +104,17 @@ impl Inner {
                 return Err(stopped);
             }
             sleep(AGAIN_AFTER).await;
+        }
+    }
+
+    /// Waits for a place; `None` when the route closes, because the outcomes that hold places may
+    /// not be recorded any more.
+    async fn place(&self) -> Option<WindowPlace> {
+        let mut closing = self.closing.subscribe();
+        tokio::select! {
+            biased;
+            _ = closing.wait_for(|is_closing| *is_closing) => None,
+            place = self.carrier.place() => Some(place),
         }
     }
 

@@ -1,18 +1,22 @@
 //! An SMPP route under the whole core on the memory store, with a scripted SMSC over real sockets.
 
+use std::collections::VecDeque;
+
 use bytes::Bytes;
+use futures_util::FutureExt;
 use sms_core::Sms;
 use sms_core::account::Mode;
 use sms_core::clock::SystemClock;
 use sms_core::ids::MessageId;
 use sms_core::inbound::InboundMessage;
 use sms_core::inbound::segment::InboundSegment;
-use sms_core::message::{ErrorCode, Message, MessageFilter, MessageStatus};
+use sms_core::message::{Body, ErrorCode, Message, MessageFilter, MessageStatus};
 use sms_core::page::PageRequest;
 use sms_core::phone::parse_any;
 use sms_core::random::SystemRandom;
 use sms_core::receipt::Receipt;
 use sms_core::receipt::report::NetworkReport;
+use sms_core::route::HandOver;
 use sms_core::sending::SendRequest;
 use sms_core::service::AccountHandle;
 use sms_core::service::operator::{NewAccountInput, NumberInput};
@@ -23,7 +27,7 @@ use super::*;
 use crate::address::Address;
 use crate::pdu::{ShortMessage, Status};
 use crate::scripted_peer::{Peer, Say, settings_of, until};
-use crate::settings::Unanswered;
+use crate::settings::{Binds, Unanswered};
 
 /// A service with one route, which is bound to the peer.
 struct Stage {
@@ -245,6 +249,69 @@ async fn messages_without_an_id_or_with_a_repeated_one_are_sent_all_the_same() {
     stage.sms.dispatch_due(10).await.unwrap();
     peer.deliver(1, receipt("7", "DELIVRD"));
     stage.becomes(long, MessageStatus::Delivered).await;
+}
+
+/// A message to submit.
+fn outbound(body: &str, number: u128) -> OutboundMessage {
+    let measured = sms_core::text::measure(body);
+    OutboundMessage {
+        message: MessageId::from_u128(number),
+        to: parse_any("07700 900123").unwrap(),
+        from: parse_any("07700 900001").unwrap(),
+        sender: None,
+        body: Body::new(body),
+        encoding: measured.encoding,
+        segments: measured.segments,
+        route: RouteName::new("main"),
+        mode: Mode::Live,
+        attempt: 0,
+        expires_at: SystemClock.now().plus(Duration::from_hours(1)),
+    }
+}
+
+#[tokio::test]
+async fn no_more_messages_than_the_windows_hold_are_submitted_until_their_outcomes_are_safe() {
+    let peer = Peer::start(&[]).await;
+    let settings = peer.settings().window(2).unwrap().binds(Binds::Transceivers(2)).unwrap();
+    let stage = Stage::over(settings).await.ready().await;
+    until(|| peer.binds().len() == 2).await;
+    let messages: Vec<_> = (0..12).map(|number| outbound("hello", number)).collect();
+    let sink = stage.sms.sink();
+    let mut outcomes = stage.route.hand_over(&messages, &*sink);
+    // The peer answers at once, and nobody records the answers.
+    let mut unrecorded = VecDeque::new();
+    for _ in 0..4 {
+        unrecorded.push_back(outcomes.next().await.unwrap());
+    }
+    for recorded in 0..8 {
+        peer.deliver(recorded + 1, receipt("unknown", "ENROUTE"));
+        assert_eq!(peer.answer_to(recorded + 1).await, Status::OK, "the peer had time for more");
+        assert_eq!(peer.messages().len(), 4 + recorded as usize);
+        assert!(outcomes.next().now_or_never().is_none());
+        drop(unrecorded.pop_front());
+        unrecorded.push_back(outcomes.next().await.unwrap());
+    }
+    assert!(unrecorded.iter().all(|it| matches!(it.result, HandOver::Submitted { .. })));
+}
+
+#[tokio::test]
+async fn a_message_holds_one_place_however_many_segments_it_has_and_none_if_it_was_not_sent() {
+    let peer = Peer::start(&[Say::Refuse(Status::INVALID_DESTINATION)]).await;
+    let stage = Stage::over(peer.settings().window(1).unwrap()).await.ready().await;
+    let refused = [outbound("hello", 1)];
+    let long = [outbound(&"long ".repeat(70), 2)];
+    let sink = stage.sms.sink();
+    let refusal = stage.route.hand_over(&refused, &*sink).next().await.unwrap();
+    assert!(matches!(refusal.result, HandOver::Refused { .. }));
+    let outcome = stage.route.hand_over(&long, &*sink).next().await.unwrap();
+    let HandOver::Submitted { parts } = &outcome.result else { panic!("{outcome:?}") };
+    assert_eq!(parts.len(), 3);
+    let mut waiting = stage.route.hand_over(&refused, &*sink);
+    assert!(waiting.next().now_or_never().is_none(), "the long message holds the only place");
+    stage.route.close().await;
+    let closed = waiting.next().await.unwrap();
+    assert!(matches!(closed.result, HandOver::TryLater { .. }), "a closing route waits no more");
+    drop((refusal, outcome));
 }
 
 #[tokio::test]

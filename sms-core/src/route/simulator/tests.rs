@@ -67,8 +67,8 @@ fn text(last_digits: u64, attempt: u32) -> OutboundMessage {
 
 fn answers(messages: &[OutboundMessage], sink: &Recorder) -> Vec<HandOver> {
     let told: Vec<_> = block_on(simulator().hand_over(messages, sink).collect());
-    assert!(told.iter().map(|(place, _)| *place).eq(0..messages.len()));
-    told.into_iter().map(|(_, answer)| answer).collect()
+    assert!(told.iter().map(|told| told.place).eq(0..messages.len()));
+    told.into_iter().map(|told| told.result).collect()
 }
 
 /// The outcome of each message, and what was reported meanwhile.

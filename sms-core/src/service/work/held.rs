@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use crate::dispatch::{LOOK_FOR_EXPIRED_EVERY, LeaseToken, OutcomePlan};
+use crate::route::Room;
 use crate::time::Timestamp;
 
 /// The leases of claims whose messages this program is handing over.
@@ -21,10 +22,18 @@ impl HeldLeases {
 /// so the program keeps the outcomes, and its hold on the messages, until they are recorded.
 /// Otherwise another worker would send the messages again.
 #[derive(Debug, Default)]
-pub(in crate::service) struct Unrecorded(Mutex<Vec<Vec<OutcomePlan>>>);
+pub(in crate::service) struct Unrecorded(Mutex<Vec<Known>>);
+
+/// Outcomes to record, and the room that their messages take in their routes until then.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    pub(super) plans: Vec<OutcomePlan>,
+    /// Dropped with the record.
+    pub(super) rooms: Vec<Room>,
+}
 
 impl Unrecorded {
-    pub(super) fn with<T>(&self, act: impl FnOnce(&mut Vec<Vec<OutcomePlan>>) -> T) -> T {
+    pub(super) fn with<T>(&self, act: impl FnOnce(&mut Vec<Known>) -> T) -> T {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
