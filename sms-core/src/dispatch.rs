@@ -23,6 +23,7 @@ use crate::receipt::report::{
 use crate::route::{Comeback, HandOver, OutboundMessage, RouteName, Simulated};
 use crate::time::Timestamp;
 
+pub mod journal;
 mod queue;
 pub mod store;
 

@@ -128,6 +128,13 @@ pub trait Route: Send + Sync + fmt::Debug {
         Fitness::Ready
     }
 
+    /// Whether it writes to the program's journal that it is about to submit a message
+    /// ([`Entry::Submitting`](crate::dispatch::journal::Entry::Submitting)). If it does not, a
+    /// message counts as submitted from the moment it is handed over.
+    fn journals_submissions(&self) -> bool {
+        false
+    }
+
     /// The state of its connections; `None` for a route without connections.
     fn connections(&self) -> Option<Connections> {
         None

@@ -37,6 +37,7 @@ use std::time::Duration;
 use futures_util::lock::Mutex;
 
 use crate::clock::{Clock, SteadyClock};
+use crate::dispatch::journal::{Journal, LeftOver};
 use crate::dispatch::{LEASE, VALIDITY};
 use crate::ids::{IdSource, Ids};
 use crate::link::LinkBase;
@@ -109,6 +110,9 @@ struct Inner {
     expired: work::ExpiredLook,
     leases: work::HeldLeases,
     unrecorded: work::Unrecorded,
+    journal: Option<Arc<dyn Journal>>,
+    /// What an earlier run of this program left in its journal.
+    left_over: Mutex<Vec<LeftOver>>,
     validity: Duration,
     lease: Duration,
     attempt_lease: Duration,
@@ -141,6 +145,7 @@ impl Sms {
             others: Arc::new(wake::NoOthers),
             link_base: LinkBase::default(),
             validity: VALIDITY,
+            journal: None,
             lease: LEASE,
             attempt_lease: ATTEMPT_LEASE,
             retries: RetrySchedule::default(),
@@ -192,6 +197,7 @@ pub struct SmsBuilder {
     compute: Arc<dyn Compute>,
     others: Arc<dyn WakeOthers>,
     link_base: LinkBase,
+    journal: Option<Arc<dyn Journal>>,
     validity: Duration,
     lease: Duration,
     attempt_lease: Duration,
@@ -273,6 +279,15 @@ impl SmsBuilder {
         self
     }
 
+    /// Writes to this journal how far hand-overs have come, so that a run that is killed leaves to
+    /// the next what it has not recorded: `FileJournal` of `sms-workers`, for example. Routes that
+    /// submit messages one by one get the same journal. Without it, what was answered and not yet
+    /// recorded is sent twice.
+    pub fn journal(mut self, journal: Arc<dyn Journal>) -> Self {
+        self.journal = Some(journal);
+        self
+    }
+
     /// The service. An added route named `test` replaces the one for test keys.
     pub fn build(self) -> Sms {
         let Self {
@@ -284,6 +299,7 @@ impl SmsBuilder {
             compute,
             others,
             link_base,
+            journal,
             validity,
             lease,
             attempt_lease,
@@ -295,6 +311,7 @@ impl SmsBuilder {
         if routes.iter().all(|route| *route.name() != RouteName::test()) {
             routes.push(Arc::new(Simulator::new(RouteName::test())));
         }
+        let left_over = journal.as_ref().map(|journal| journal.left_over()).unwrap_or_default();
         let inner = Inner {
             store,
             clock,
@@ -311,6 +328,8 @@ impl SmsBuilder {
             expired: work::ExpiredLook::default(),
             leases: work::HeldLeases::default(),
             unrecorded: work::Unrecorded::default(),
+            journal,
+            left_over: Mutex::new(left_over),
             validity,
             lease,
             attempt_lease,

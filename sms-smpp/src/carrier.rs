@@ -127,9 +127,10 @@ impl Carrier {
         WindowPlace(Arc::clone(&self.places).acquire_owned().await.ok())
     }
 
-    /// Submits one segment at the route's rate, on the connection with the most free window.
-    pub async fn submit(&self, message: ShortMessage) -> Submitted {
-        let submitted = self.attempt(message).await;
+    /// Submits one segment at the route's rate, on the connection with the most free window. Calls
+    /// `note` directly before.
+    pub async fn submit(&self, message: ShortMessage, note: impl Fn()) -> Submitted {
+        let submitted = self.attempt(message, note).await;
         if let Submitted::Refused(status) = &submitted
             && status.remedy() == Remedy::SlowDown
         {
@@ -139,13 +140,14 @@ impl Carrier {
         submitted
     }
 
-    async fn attempt(&self, message: ShortMessage) -> Submitted {
+    async fn attempt(&self, message: ShortMessage, note: impl Fn()) -> Submitted {
         loop {
             // The window before the rate: an SMSC that stalled is not flooded when it recovers.
             let Some(session) = self.next_sender() else { return Submitted::NotWritten };
             let Some(slot) = session.slot().await else { continue };
             self.pace.next().await;
             if session.is_open() {
+                note();
                 let written = Instant::now();
                 let submitted = slot.submit(message).await;
                 self.time(&submitted, written.elapsed());

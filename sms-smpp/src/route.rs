@@ -11,13 +11,14 @@ mod inner;
 mod patience;
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::stream::{self, StreamExt};
 use sms_core::clock::Clock;
+use sms_core::dispatch::journal::Journal;
 use sms_core::random::Random;
 use sms_core::route::{
     Connections, Fitness, HandOvers, HandedOver, OutboundMessage, Route, RouteKind, RouteName,
@@ -70,8 +71,18 @@ impl SmppRoute {
         let (in_hand, closing) = (AtomicUsize::new(0), watch::Sender::new(false));
         let keeping = Semaphore::new(arrival::MESSAGES_AT_ONCE);
         let patience = Patience::default();
-        let inner = Inner { name, settings, clock, carrier, in_hand, closing, patience, keeping };
+        let journal = OnceLock::new();
+        let inner =
+            Inner { name, settings, clock, carrier, in_hand, closing, patience, journal, keeping };
         Self { inner: Arc::new(inner) }
+    }
+
+    /// Writes to this journal, which is that of the service, that it is about to submit a message.
+    #[must_use]
+    pub fn journal(self, journal: Arc<dyn Journal>) -> Self {
+        // The first one counts.
+        let _ = self.inner.journal.set(journal);
+        self
     }
 
     /// Reports to the core once a minute that the SMSC is connected.
@@ -158,6 +169,10 @@ impl Route for SmppRoute {
             None if self.inner.in_hand.load(Ordering::Relaxed) >= ENOUGH => Fitness::Full,
             None => Fitness::Ready,
         }
+    }
+
+    fn journals_submissions(&self) -> bool {
+        self.inner.journal.get().is_some()
     }
 
     fn connections(&self) -> Option<Connections> {

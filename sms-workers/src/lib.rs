@@ -55,6 +55,12 @@
 //! [`Threads`] plans sends and quotes to long lists on threads of their own, so that they hold up
 //! neither the loops nor anything else on the runtime. Give it to `Sms::builder` with `compute`.
 //!
+//! # Programs that are killed
+//!
+//! A program that is killed has submitted messages whose outcome is not recorded, and others send
+//! them again. [`FileJournal`] keeps what it knew for its next run, so that only those are sent
+//! twice that the network had not answered. Give the same journal to the service and to its routes.
+//!
 //! # Metrics
 //!
 //! The loops count what they do through the `metrics` facade; without a recorder that costs
@@ -70,6 +76,7 @@
 mod bells;
 mod dispatch;
 mod follow_ups;
+mod journal;
 mod leases;
 mod options;
 mod pause;
@@ -83,6 +90,7 @@ mod webhooks;
 mod worker;
 mod workers;
 
+pub use journal::{FileJournal, JournalRefused};
 pub use options::WorkerOptions;
 pub use pause::{PauseSwitch, Paused};
 pub use threads::Threads;

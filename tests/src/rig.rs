@@ -4,9 +4,10 @@
 //! `campaign` kills, stops, restarts and disconnects servers and database, one fault a round, and
 //! audits the database after each round and at the end. `sleeper` stops a server for longer than
 //! its lease while it holds messages. `cut_off` makes thousands of requests whose clients hang up.
-//! `drill` kills a primary and promotes its standby. `disk_full` fills the database's disks. All of
-//! them use the same `fleet` of servers, whose route (`carrier`) records every message that it is
-//! handed. A run depends on the machine's timing, so a seed repeats the faults but not the run.
+//! `drill` kills a primary and promotes its standby. `disk_full` fills the database's disks. These
+//! five use the same `fleet` of servers, whose route (`carrier`) records every message that it is
+//! handed. `window` kills a server that submits to an SMSC (`smsc`), and counts what arrives twice.
+//! A run depends on the machine's timing, so a seed repeats the faults but not the run.
 
 use std::path::PathBuf;
 

@@ -56,6 +56,18 @@ fn while_the_databases_disks_are_full_nothing_is_lost_and_servers_go_on_afterwar
 }
 
 #[test]
+fn a_killed_server_sends_no_more_twice_than_its_windows_hold_and_names_them() {
+    let sizes = ["--rounds", "2", "--requests", "2", "--window", "10", "--binds", "2"];
+    for journal in [&[][..], &["--journal"]] {
+        let told = rig(&[&["window"][..], &sizes, journal].concat());
+        assert_eq!(figure(&told, "rounds"), 2);
+        assert_eq!(figure(&told, "lost"), 0);
+        assert!(figure(&told, "sent twice, most") <= 20, "{told}");
+        assert_eq!(figure(&told, "sent twice and not named"), 0);
+    }
+}
+
+#[test]
 fn a_server_that_slept_over_its_lease_changes_nothing() {
     let told = rig(&["sleeper", "--lease", "3"]);
     let messages = figure(&told, "messages");

@@ -33,6 +33,7 @@ use crate::webhook::delivery;
 pub use super::wake::{Wake, Work};
 
 mod held;
+mod journalled;
 
 /// What one call of [`Sms::dispatch_due`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -98,7 +99,8 @@ impl Sms {
     /// outcomes. Routes work concurrently: a slow route does not delay the records of another.
     ///
     /// Outcomes that could not be recorded are kept. The next call records and counts them before
-    /// it claims anything.
+    /// it claims anything. The first call records what an earlier run left in the
+    /// [journal](super::SmsBuilder::journal).
     pub async fn dispatch_due(&self, limit: usize) -> Result<Dispatched, DispatchFailed> {
         let mut done = Dispatched::default();
         match self.hand_over_due(limit, &mut done).await {
@@ -108,6 +110,7 @@ impl Sms {
     }
 
     async fn hand_over_due(&self, limit: usize, done: &mut Dispatched) -> Result<(), Error> {
+        self.record_left_over(done).await?;
         self.record_kept_into(done).await?;
         self.fail_expired(limit, done).await?;
         // One claim after the other. Each has to see what the earlier ones hold, or all workers of
@@ -118,6 +121,7 @@ impl Sms {
         let (claimed, held) = self.claim(Wanted::AllBut(left), limit).await?;
         done.count_claimed(&claimed);
         let groups = group_by_route(claimed.messages, |name| self.carrier(name));
+        self.note_claim(&groups, held.hold);
         let hand_overs: Vec<_> =
             groups.iter().map(|group| self.hand_over(group, held.hold)).collect();
         drop(claiming);
@@ -127,6 +131,10 @@ impl Sms {
                 Ok(outcomes) => outcomes.into_iter().for_each(|outcome| done.count(outcome)),
                 Err(error) => result = Err(error),
             }
+        }
+        if result.is_ok() {
+            let all = groups.iter().flat_map(|group| &group.messages);
+            self.note_settled(all.map(|text| text.message));
         }
         result
     }
@@ -214,6 +222,7 @@ impl Sms {
                     known.plans.push(self.outcome(text, hold, result));
                     known.rooms.push(room);
                 }
+                self.note_outcomes(&mut known);
                 self.record(known)
             })
             .buffer_unordered(RECORDS_AT_ONCE)
@@ -230,11 +239,14 @@ impl Sms {
     /// Records outcomes. If the store fails, keeps them, the hold on their messages, and the room
     /// that these take.
     async fn record(&self, known: Known) -> Result<Vec<OutcomeRecorded>, Error> {
-        let result = self.store().dispatch_record(known.plans.clone()).await;
-        if result.is_err() {
-            self.inner.unrecorded.with(|kept| kept.push(known));
-        }
-        let recorded = result?;
+        let recorded = match self.store().dispatch_record(known.plans.clone()).await {
+            Ok(recorded) => recorded,
+            Err(error) => {
+                self.inner.unrecorded.with(|kept| kept.push(known));
+                return Err(error.into());
+            }
+        };
+        self.note_settled(known.plans.iter().map(|plan| plan.message));
         self.wake(Work::Webhooks);
         self.wake(Work::FollowUps);
         Ok(recorded)

@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use sms_core::clock::Clock;
+use sms_core::dispatch::journal::Journal;
 use sms_core::random::Random;
 use sms_core::route::simulator::Simulator;
 use sms_core::route::{Route, RouteName};
@@ -53,12 +54,21 @@ pub enum RoutesRefused {
 }
 
 impl RoutePlan {
-    /// Builds the route. It connects when it runs.
-    pub fn build(self, clock: Arc<dyn Clock>, random: &Arc<dyn Random>) -> Arc<dyn Route> {
+    /// Builds the route. It connects when it runs, and notes in the journal what it submits.
+    pub fn build(
+        self,
+        clock: Arc<dyn Clock>,
+        random: &Arc<dyn Random>,
+        journal: Option<&Arc<dyn Journal>>,
+    ) -> Arc<dyn Route> {
         match self {
             Self::Simulator => Arc::new(Simulator::new(RouteName::new(SIMULATOR))),
             Self::Smpp { name, settings } => {
-                Arc::new(SmppRoute::new(name, *settings, clock, random))
+                let route = SmppRoute::new(name, *settings, clock, random);
+                Arc::new(match journal {
+                    Some(journal) => route.journal(journal.clone()),
+                    None => route,
+                })
             }
         }
     }

@@ -8,6 +8,7 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder};
 use sms_core::Sms;
 use sms_core::clock::{Clock, MovableClock};
 use sms_core::dispatch::LEASE;
+use sms_core::dispatch::journal::Journal;
 use sms_core::link::LinkBase;
 use sms_core::random::{Random, SystemRandom};
 use sms_core::route::Route;
@@ -16,7 +17,7 @@ use sms_core::webhook::RetrySchedule;
 use sms_core::webhook::attempt::ATTEMPT_LEASE;
 use sms_store_postgres::ConnectFailed;
 use sms_webhooks::{HttpSender, Reach};
-use sms_workers::{WorkerOptions, WorkerPanicked, Workers};
+use sms_workers::{FileJournal, JournalRefused, WorkerOptions, WorkerPanicked, Workers};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -67,6 +68,9 @@ pub enum StartFailed {
     /// The database could not be reached or prepared.
     #[error("the database of DATABASE_URL cannot be used: {0}")]
     Database(#[from] ConnectFailed),
+    /// The journal could not be opened.
+    #[error("SMS_JOURNAL_DIR: {0}")]
+    Journal(#[from] JournalRefused),
     /// The demo account could not be created.
     #[error("the demo account could not be created")]
     Demo(#[from] sms_core::Error),
@@ -217,8 +221,21 @@ fn build(
         .attempt_lease(attempt_lease.unwrap_or(ATTEMPT_LEASE))
         .webhooks(Arc::new(sender))
         .webhook_retries(RetrySchedule::new(settings.webhook_retries.clone()));
-    let planned = plans.into_iter().map(|plan| plan.build(clock.clone(), &random));
+    let journal = open_journal(settings)?;
+    let builder = match &journal {
+        Some(journal) => builder.journal(journal.clone()),
+        None => builder,
+    };
+    let planned =
+        plans.into_iter().map(|plan| plan.build(clock.clone(), &random, journal.as_ref()));
     Ok(routes.into_iter().chain(planned).fold(builder, SmsBuilder::route).build())
+}
+
+/// The journal of hand-overs, if the settings name a folder for it.
+fn open_journal(settings: &Settings) -> Result<Option<Arc<dyn Journal>>, StartFailed> {
+    let Some(folder) = &settings.journal_dir else { return Ok(None) };
+    let journal: Arc<dyn Journal> = Arc::new(FileJournal::open(folder)?);
+    Ok(Some(journal))
 }
 
 /// What carries the messages of the demo account.

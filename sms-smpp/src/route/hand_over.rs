@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use sms_core::dispatch::journal::{Entry, IfUnanswered};
 use sms_core::ids::MessageId;
 use sms_core::message::ErrorCode;
 use sms_core::receipt::report::NetworkId;
@@ -39,26 +40,30 @@ enum Stopped {
     Unanswered,
 }
 
+/// A message that is being submitted.
+struct UnderWay {
+    message: MessageId,
+    /// How many of its segments were sent.
+    left: usize,
+    place: Option<WindowPlace>,
+}
+
 impl Inner {
     /// Submits one message. Returns the outcome, and the room that the message takes until that is
     /// safe.
     pub(super) async fn carry(&self, text: &OutboundMessage) -> (HandOver, Room) {
-        let mut place = None;
-        let result = self.carry_parts(text, &mut place).await;
-        (result, place.map_or_else(Room::unbounded, WindowPlace::into_room))
+        let mut under_way = UnderWay { message: text.message, left: 0, place: None };
+        let result = self.carry_parts(text, &mut under_way).await;
+        (result, under_way.place.map_or_else(Room::unbounded, WindowPlace::into_room))
     }
 
-    async fn carry_parts(
-        &self,
-        text: &OutboundMessage,
-        place: &mut Option<WindowPlace>,
-    ) -> HandOver {
+    async fn carry_parts(&self, text: &OutboundMessage, under_way: &mut UnderWay) -> HandOver {
         let reference = reference(text.message);
         let parts = submits(text, self.settings.style, reference, self.clock.now());
         let total = parts.len();
         let mut ids = Vec::with_capacity(total);
         for part in parts {
-            match self.carry_part(part, ids.len(), place).await {
+            match self.carry_part(part, under_way).await {
                 Ok(id) => ids.push(self.settings.ids.of_answer(&id)),
                 Err(stopped) => return self.stopped(&stopped, ids.len(), total),
             }
@@ -66,30 +71,33 @@ impl Inner {
         self.submitted(ids)
     }
 
-    /// Submits the segment that follows `left` sent ones. The message holds `place` from the moment
-    /// a segment of it may have been sent.
+    /// Submits the next segment. The message holds a place from the moment a segment of it may have
+    /// been sent.
     async fn carry_part(
         &self,
         part: ShortMessage,
-        left: usize,
-        place: &mut Option<WindowPlace>,
+        under_way: &mut UnderWay,
     ) -> Result<String, Stopped> {
+        let UnderWay { message, left, place } = under_way;
         let Patience { first_part, later_part } = self.patience;
-        let patience = if left == 0 { first_part } else { later_part };
+        let patience = if *left == 0 { first_part } else { later_part };
         let (mut tries, mut until) = (0, None);
         loop {
             tries += 1;
             if place.is_none() {
                 *place = Some(self.place().await.ok_or(Stopped::NoConnection)?);
             }
-            let submitted = self.carrier.submit(part.clone()).await;
+            let submitted = self.carrier.submit(part.clone(), || self.note(*message)).await;
             let may_be_sent =
                 matches!(submitted, Submitted::Accepted { .. } | Submitted::Unanswered);
-            if left == 0 && !may_be_sent {
+            if *left == 0 && !may_be_sent {
                 *place = None;
             }
             let stopped = match submitted {
-                Submitted::Accepted { id } => return Ok(id),
+                Submitted::Accepted { id } => {
+                    *left += 1;
+                    return Ok(id);
+                }
                 Submitted::Unanswered => return Err(Stopped::Unanswered),
                 Submitted::NotWritten => Stopped::NoConnection,
                 Submitted::Refused(status) => match status.remedy() {
@@ -105,6 +113,17 @@ impl Inner {
             }
             sleep(AGAIN_AFTER).await;
         }
+    }
+
+    /// Notes in the journal that the message is about to be submitted.
+    fn note(&self, message: MessageId) {
+        let Some(journal) = self.journal.get() else { return };
+        let unanswered = match self.settings.unanswered {
+            Unanswered::Again => IfUnanswered::Again,
+            Unanswered::Undelivered => IfUnanswered::Undelivered,
+        };
+        // A journal that cannot write this says nothing about the message.
+        let _ = journal.append(vec![Entry::Submitting { messages: vec![message], unanswered }]);
     }
 
     /// Waits for a place; `None` when the route closes, because the outcomes that hold places may

@@ -1,9 +1,10 @@
 //! What submitting and receiving share of a route.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, OnceLock};
 
 use sms_core::clock::Clock;
+use sms_core::dispatch::journal::Journal;
 use sms_core::route::RouteName;
 use tokio::sync::{Semaphore, watch};
 
@@ -20,6 +21,8 @@ pub(super) struct Inner {
     pub(super) in_hand: AtomicUsize,
     pub(super) closing: watch::Sender<bool>,
     pub(super) patience: Patience,
+    /// Where it writes that it is about to submit a message.
+    pub(super) journal: OnceLock<Arc<dyn Journal>>,
     /// Permits for inbound messages that are being stored.
     pub(super) keeping: Semaphore,
 }

@@ -125,8 +125,8 @@ impl Way {
 
     async fn send(&self, messages: &[OutboundMessage]) -> Vec<HandOver> {
         let mut told: Vec<_> = self.route.hand_over(messages, &*self.sink).collect().await;
-        told.sort_by_key(|(place, _)| *place);
-        told.into_iter().map(|(_, answer)| answer).collect()
+        told.sort_by_key(|told| told.place);
+        told.into_iter().map(|told| told.result).collect()
     }
 
     /// Sends a message, and returns the ids of its segments.
