@@ -7,6 +7,7 @@ pub mod banner;
 pub mod cli;
 pub mod command;
 pub mod demo;
+pub mod handles;
 pub mod logging;
 pub mod operator_client;
 pub mod route_settings;

@@ -17,6 +17,7 @@ pub mod body;
 pub mod choice;
 pub mod client_address;
 mod connection;
+mod crowd;
 pub mod docs_page;
 pub mod envelope;
 pub mod error;

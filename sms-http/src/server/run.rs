@@ -27,6 +27,7 @@ use super::app::{AppParts, MetricsPage, MetricsReaders, admin_app, public_app, w
 use super::backing::{Backing, Stopping, rate};
 use super::banner::Banner;
 use super::demo::{self, Network};
+use super::handles::{ConnectionPlan, Handles, OPERATOR_CONNECTIONS};
 use super::routes::{self, RoutePlan, SIMULATOR};
 use super::settings::{Settings, SettingsRefused};
 use crate::admin::gate::OperatorToken;
@@ -113,6 +114,8 @@ pub async fn run_with(
     stop: impl Future<Output = ()> + Send,
 ) -> Result<(), StartFailed> {
     settings.check()?;
+    let plan = Handles::raise().plan(settings.connections_per_address);
+    tracing::info!("{plan}");
     if settings.sandbox && !additions.routes.is_empty() {
         return Err(SettingsRefused::SandboxNeedsSimulator.into());
     }
@@ -170,7 +173,7 @@ pub async fn run_with(
     };
     println!("{}", banner.text());
     tracing::info!(%addr, "serving");
-    let servers = start_servers(listener, admin, &parts, &stopping);
+    let servers = start_servers(listener, admin, &parts, plan, &stopping);
     let result = tokio::select! {
         () = stop => Ok(()),
         panicked = workers.failed() => Err(panicked.into()),
@@ -285,10 +288,18 @@ fn start_servers(
     listener: TcpListener,
     admin: Option<TcpListener>,
     parts: &AppParts,
+    plan: ConnectionPlan,
     stopping: &Stopping,
 ) -> JoinSet<()> {
     let mut servers = JoinSet::new();
-    let mut start = |listener, app: crate::web::intake::Intake| {
+    let limits = ServeLimits {
+        connections: plan.connections,
+        connections_per_address: plan.per_address,
+        trusted_proxies: parts.trusted_proxies.clone(),
+        ..ServeLimits::default()
+    };
+    let of_operator = ServeLimits { connections: OPERATOR_CONNECTIONS, ..ServeLimits::default() };
+    let mut start = |listener, app: crate::web::intake::Intake, limits| {
         let mut stopping = stopping.clone();
         let running = app.running_handlers();
         servers.spawn(async move {
@@ -296,16 +307,16 @@ fn start_servers(
                 // The error means that the sender was dropped, which is the signal to stop.
                 let _ = stopping.changed().await;
             };
-            serve(listener, app, ServeLimits::default(), stop).await;
+            serve(listener, app, limits, stop).await;
             running.ended().await;
         });
     };
     match admin {
         Some(admin) => {
-            start(listener, public_app(parts));
-            start(admin, admin_app(parts));
+            start(listener, public_app(parts), limits);
+            start(admin, admin_app(parts), of_operator);
         }
-        None => start(listener, whole_app(parts)),
+        None => start(listener, whole_app(parts), limits),
     }
     servers
 }

@@ -54,6 +54,10 @@ pub struct Settings {
     /// X-Forwarded-For says the address of a client [default: none]
     #[arg(long, env = "SMS_TRUSTED_PROXIES", default_value = "", hide_default_value = true)]
     pub trusted_proxies: TrustedProxies,
+    /// Connections allowed at once from one client address; 0 for no bound. Those of
+    /// SMS_TRUSTED_PROXIES have none [default: a quarter of all connections]
+    #[arg(long, env = "SMS_CONNECTIONS_PER_ADDRESS")]
+    pub connections_per_address: Option<usize>,
     /// Requests per second allowed for one API key
     #[arg(long, env = "SMS_RATE_PER_SECOND", default_value = "20")]
     pub rate_per_second: NonZeroU32,

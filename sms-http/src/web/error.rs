@@ -167,6 +167,17 @@ impl ApiError {
         .with_header(RETRY_AFTER, HeaderValue::from(retry_after_seconds))
     }
 
+    /// 429: the client's address has as many connections as one may have.
+    pub fn too_many_connections(retry_after_seconds: u64) -> Self {
+        Self::new(
+            StatusCode::TOO_MANY_REQUESTS,
+            "rate_limited",
+            "too many connections from your address: use those that are open, or retry after the \
+             number of seconds in Retry-After",
+        )
+        .with_header(RETRY_AFTER, HeaderValue::from(retry_after_seconds))
+    }
+
     /// 431: the head is over `limit_bytes`, or has more than `limit_lines` header lines.
     pub fn headers_too_large(limit_bytes: usize, limit_lines: usize) -> Self {
         Self::new(

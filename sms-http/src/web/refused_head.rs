@@ -84,7 +84,8 @@ fn date_of(answer: &[u8]) -> Option<HeaderValue> {
     HeaderValue::from_bytes(date.trim_ascii()).ok()
 }
 
-async fn as_bytes(response: Response) -> Vec<u8> {
+/// The bytes of an answer that ends its connection.
+pub(crate) async fn as_bytes(response: Response) -> Vec<u8> {
     let (mut parts, body) = response.into_parts();
     // The body is in memory, so reading it cannot fail.
     let body = body.into_bytes().await.unwrap_or_default();

@@ -30,7 +30,9 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
+use crate::web::client_address::TrustedProxies;
 use crate::web::connection::{GuardedBody, Patience, Pulse, Watched};
+use crate::web::crowd::Crowd;
 use crate::web::intake::answer_refused;
 use crate::web::refused_head::{self, HeadLimits};
 use crate::web::request_id::{NewRequestIds, RequestId};
@@ -60,6 +62,11 @@ pub struct ServeLimits {
     pub path_bytes: usize,
     /// The most open connections; further ones wait to be accepted.
     pub connections: usize,
+    /// The most open connections of one client address; over it the answer is 429. `None` for no
+    /// bound.
+    pub connections_per_address: Option<usize>,
+    /// Addresses of proxies, which have no such bound.
+    pub trusted_proxies: TrustedProxies,
     /// How long requests in progress may take once the server is asked to stop.
     pub shutdown_timeout: Duration,
 }
@@ -74,6 +81,8 @@ impl Default for ServeLimits {
             headers: 200,
             path_bytes: 16 * 1_024,
             connections: 10_000,
+            connections_per_address: None,
+            trusted_proxies: TrustedProxies::default(),
             shutdown_timeout: Duration::from_secs(8),
         }
     }
@@ -131,8 +140,9 @@ where
         stopping,
     });
     let mut connections = JoinSet::new();
+    let crowd = Crowd::new(limits.connections_per_address, limits.trusted_proxies).await;
     tokio::select! {
-        () = accept(&listener, &server, limits.connections, &mut connections) => {}
+        () = accept(&listener, &server, limits.connections, &crowd, &mut connections) => {}
         () = shutdown => {}
     }
     drop(listener);
@@ -175,6 +185,7 @@ async fn accept(
     listener: &TcpListener,
     server: &Arc<Server>,
     most: usize,
+    crowd: &Arc<Crowd>,
     connections: &mut JoinSet<()>,
 ) {
     let places = Arc::new(Semaphore::new(most));
@@ -190,10 +201,14 @@ async fn accept(
         };
         match accepted {
             Ok((socket, remote)) => {
+                let Some(own_place) = crowd.enter(remote.ip()) else {
+                    crowd.turn_away(socket);
+                    continue;
+                };
                 let server = Arc::clone(server);
                 connections.spawn(async move {
                     server.connection(socket, remote).await;
-                    drop(place);
+                    drop((place, own_place));
                 });
             }
             Err(error) => {

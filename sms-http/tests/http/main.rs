@@ -34,6 +34,7 @@ mod error;
 mod every_bad_field;
 mod flood;
 mod forced_outcome;
+mod handles;
 mod head;
 mod hooks;
 mod intake;

@@ -39,8 +39,20 @@ pub(crate) struct Process {
 impl Process {
     /// Starts a server on a free port with these settings.
     pub(crate) fn start(settings: &[(&str, &str)]) -> Self {
+        Self::start_as(command(&[], settings), settings)
+    }
+
+    /// Starts a server after this line of the shell, which limits what it may use.
+    pub(crate) fn start_limited(limit: &str, settings: &[(&str, &str)]) -> Self {
+        let mut shell = Command::new("/bin/sh");
+        let line = format!("{limit} && exec \"$0\"");
+        shell.args(["-c", &line, env!("CARGO_BIN_EXE_sms-server")]);
+        shell.env_clear().envs(settings.iter().copied()).stdin(Stdio::null());
+        Self::start_as(shell, settings)
+    }
+
+    fn start_as(mut command: Command, settings: &[(&str, &str)]) -> Self {
         crate::watched::watch();
-        let mut command = command(&[], settings);
         if settings.iter().all(|(name, _)| *name != "SMS_LOG") {
             command.env("SMS_LOG", "trace");
         }
@@ -108,6 +120,11 @@ impl Process {
     /// Calls the API with a key.
     pub(crate) async fn call(&self, method: &str, path: &str, key: &str, body: &Value) -> Answer {
         ask(self.addr(), method, path, Some(key), &body.to_string()).await
+    }
+
+    /// How many file handles it has.
+    pub(crate) fn handles(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
     }
 
     /// Sends a signal to it, by its id.

@@ -89,7 +89,11 @@ impl Answer {
 
 impl Client {
     pub(crate) async fn of(addr: SocketAddr) -> Self {
-        Self { socket: TcpStream::connect(addr).await.unwrap(), unread: Vec::new() }
+        Self::on(TcpStream::connect(addr).await.unwrap())
+    }
+
+    pub(crate) fn on(socket: TcpStream) -> Self {
+        Self { socket, unread: Vec::new() }
     }
 
     pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
