@@ -15,6 +15,7 @@ use sms_core::clock::{Clock, ManualClock, MovableClock};
 use sms_core::contact::input::ContactInput;
 use sms_core::credits::{Change, Credits};
 use sms_core::event::EventType;
+use sms_core::ids::AccountId;
 use sms_core::inbound::InboundMessage;
 use sms_core::inbound::segment::{InboundSegment, Place};
 use sms_core::keyword::save::KeywordInput;
@@ -38,7 +39,9 @@ use sms_core::time::Timestamp;
 use sms_core::webhook::attempt::Room;
 use sms_core::webhook::delivery::{DeliveryError, DeliveryStatus};
 use sms_core::webhook::endpoint::EndpointInput;
-use sms_core::webhook::sender::{UrlRefused, WebhookAnswer, WebhookRequest, WebhookSender};
+use sms_core::webhook::sender::{
+    UrlCheck, UrlRefused, WebhookAnswer, WebhookRequest, WebhookSender,
+};
 use sms_store_memory::MemoryStore;
 
 const HOUR: Duration = Duration::from_hours(1);
@@ -103,7 +106,12 @@ struct Answer(Result<(), DeliveryError>, Option<u16>);
 
 #[async_trait]
 impl WebhookSender for Answer {
-    async fn check_url(&self, _url: &str) -> Result<(), UrlRefused> {
+    async fn check_url(
+        &self,
+        _account: AccountId,
+        _url: &str,
+        _check: UrlCheck,
+    ) -> Result<(), UrlRefused> {
         Ok(())
     }
 

@@ -4,21 +4,25 @@
 //! reuse connections. The core decides on retries and on the next endpoint.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use rustls::pki_types::CertificateDer;
+use sms_core::ids::AccountId;
 use sms_core::webhook::delivery::DeliveryError;
 use sms_core::webhook::sender::UrlRefused;
 use thiserror::Error;
 use tokio::time::{Instant, timeout};
 
 use crate::address::Reach;
+use crate::dns::DnsResolver;
 use crate::endpoint_url::EndpointUrl;
-use crate::failure::{failure_of, failure_of_url};
-use crate::resolver::{Guard, GuardError, GuardedDns, Resolve, SystemResolver};
+use crate::failure::{failure_of, failure_of_lookup, failure_of_url};
+use crate::lookup_turns::{LookupLimits, LookupTurns};
+use crate::resolver::{CheckedAddresses, Guard, GuardError, Resolve, connecting_to};
 use crate::retry_after;
 use crate::signature::{DELIVERY_HEADER, EVENT_HEADER, SIGNATURE_HEADER, sign_with_each};
 
@@ -37,8 +41,11 @@ pub struct WebhookClientConfig {
     pub timeout: Duration,
     /// Which addresses may be reached. Public ones only by default.
     pub reach: Reach,
-    /// Resolves host names. The operating system's resolver by default.
-    pub resolver: Arc<dyn Resolve>,
+    /// Resolves host names. `None`, the default, asks the system's name servers
+    /// ([`DnsResolver::system`]).
+    pub resolver: Option<Arc<dyn Resolve>>,
+    /// How many names are looked up at once: 4 for each account and 256 in all by default.
+    pub lookups: LookupLimits,
     /// The timeout of the lookup when an endpoint is registered. 3 seconds by default.
     pub lookup_timeout: Duration,
     /// What registration does with a name that does not resolve. Accepted by default.
@@ -53,7 +60,8 @@ impl Default for WebhookClientConfig {
         WebhookClientConfig {
             timeout: Duration::from_secs(8),
             reach: Reach::default(),
-            resolver: Arc::new(SystemResolver),
+            resolver: None,
+            lookups: LookupLimits::default(),
             lookup_timeout: Duration::from_secs(3),
             unresolved_names: UnresolvedNames::default(),
             additional_roots: Vec::new(),
@@ -79,6 +87,9 @@ pub enum ClientError {
     /// [`additional_roots`](WebhookClientConfig::additional_roots) is not a certificate.
     #[error("cannot set up TLS for webhooks")]
     Tls(#[from] rustls::Error),
+    /// The resolver could not be set up.
+    #[error("cannot set up the resolver for webhooks")]
+    Dns(#[source] std::io::Error),
     /// The HTTP client could not be set up.
     #[error("cannot set up the HTTP client for webhooks")]
     Http(#[from] reqwest::Error),
@@ -87,6 +98,8 @@ pub enum ClientError {
 /// One delivery to attempt. `Debug` shows neither URL, secret nor body.
 #[derive(Clone)]
 pub struct Delivery<'a> {
+    /// The account of the endpoint, which waits for its own look-ups alone.
+    pub account: AccountId,
     /// The endpoint's URL as registered.
     pub url: &'a str,
     /// The endpoint's secrets, `whsec_` included: the current one, and an old one that is still
@@ -144,6 +157,7 @@ impl fmt::Debug for Attempt {
 pub struct WebhookClient {
     http: reqwest::Client,
     guard: Guard,
+    turns: LookupTurns,
     timeout: Duration,
     lookup_timeout: Duration,
     unresolved_names: UnresolvedNames,
@@ -156,10 +170,13 @@ impl WebhookClient {
     ///
     /// [`ClientError`] when TLS or the HTTP client cannot be set up.
     pub fn new(config: WebhookClientConfig) -> Result<WebhookClient, ClientError> {
-        let guard = Guard::new(config.reach, config.resolver);
+        let resolver = match config.resolver {
+            Some(resolver) => resolver,
+            None => Arc::new(DnsResolver::system().map_err(ClientError::Dns)?),
+        };
         let http = reqwest::Client::builder()
             .tls_backend_preconfigured(tls_config(&config.additional_roots)?)
-            .dns_resolver(Arc::new(GuardedDns(guard.clone())))
+            .dns_resolver(Arc::new(CheckedAddresses))
             .redirect(reqwest::redirect::Policy::none())
             .retry(reqwest::retry::never())
             .no_proxy()
@@ -174,20 +191,30 @@ impl WebhookClient {
             .build()?;
         Ok(WebhookClient {
             http,
-            guard,
+            guard: Guard::new(config.reach, resolver),
+            turns: LookupTurns::new(config.lookups),
             timeout: config.timeout,
             lookup_timeout: config.lookup_timeout,
             unresolved_names: config.unresolved_names,
         })
     }
 
-    /// Checks whether `url` may be registered as an endpoint: the URL itself, and every address
-    /// that its host name resolves to now.
+    /// Checks whether `url` may be registered as an endpoint, as far as the URL itself shows.
+    ///
+    /// # Errors
+    ///
+    /// [`UrlRefused`], but not [`UrlRefused::DnsFailed`].
+    pub fn check_form(&self, url: &str) -> Result<(), UrlRefused> {
+        EndpointUrl::parse(url, self.guard.reach()).map(drop)
+    }
+
+    /// Checks whether `url` may be registered as an endpoint of `account`: the URL itself, and every
+    /// address that its host name resolves to now.
     ///
     /// # Errors
     ///
     /// [`UrlRefused`]; [`UrlRefused::DnsFailed`] only under [`UnresolvedNames::Refuse`].
-    pub async fn check_url(&self, url: &str) -> Result<(), UrlRefused> {
+    pub async fn check_url(&self, account: AccountId, url: &str) -> Result<(), UrlRefused> {
         let endpoint = EndpointUrl::parse(url, self.guard.reach())?;
         let Some(name) = endpoint.name() else {
             return Ok(());
@@ -198,7 +225,7 @@ impl WebhookClient {
             (UnresolvedNames::Accept, Reach::PublicOnly) => Ok(()),
             (UnresolvedNames::Refuse, _) => Err(UrlRefused::DnsFailed),
         };
-        match timeout(self.lookup_timeout, self.guard.addresses(name)).await {
+        match timeout(self.lookup_timeout, self.look_up(account, name)).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(GuardError::Forbidden)) => Err(UrlRefused::ForbiddenAddress),
             Ok(Err(GuardError::NotResolved(_))) | Err(_) => unresolved,
@@ -240,26 +267,19 @@ impl WebhookClient {
         attempt
     }
 
+    /// The addresses of `name`, all of them permitted, once it is the account's turn.
+    async fn look_up(&self, account: AccountId, name: &str) -> Result<Vec<IpAddr>, GuardError> {
+        let _turn = self.turns.take(account).await;
+        self.guard.addresses(name).await
+    }
+
     async fn exchange(
         &self,
         delivery: &Delivery<'_>,
         started: Instant,
     ) -> Result<Answer, DeliveryError> {
-        let request = self.request(delivery)?;
-        let mut response = match timeout(self.timeout, request.send()).await {
-            Err(_) => return Err(DeliveryError::Timeout),
-            Ok(Err(error)) => {
-                if error.is_builder() {
-                    // The core writes ids and event types, so this is a bug.
-                    tracing::error!(
-                        delivery_id = delivery.delivery_id,
-                        "cannot build the webhook request"
-                    );
-                }
-                return Err(failure_of(&error));
-            }
-            Ok(Ok(response)) => response,
-        };
+        let sending = timeout(self.timeout, self.send(delivery)).await;
+        let mut response = sending.map_err(|_| DeliveryError::Timeout)??;
         let status = response.status();
         let retry_after = retry_after_of(response.headers());
         let remaining = self.timeout.saturating_sub(started.elapsed());
@@ -267,22 +287,42 @@ impl WebhookClient {
         Ok(Answer { status, retry_after, body })
     }
 
+    /// Looks the host name up, and sends the request to the addresses that were permitted.
+    ///
     /// Checks the URL again: an address written in it never reaches the resolver, and the settings
     /// may have changed since registration.
-    fn request(&self, delivery: &Delivery<'_>) -> Result<reqwest::RequestBuilder, DeliveryError> {
+    async fn send(&self, delivery: &Delivery<'_>) -> Result<reqwest::Response, DeliveryError> {
         let endpoint =
             EndpointUrl::parse(delivery.url, self.guard.reach()).map_err(failure_of_url)?;
+        let addresses = match endpoint.name() {
+            Some(name) => {
+                let found = self.look_up(delivery.account, name).await;
+                found.map_err(|error| failure_of_lookup(&error))?
+            }
+            None => Vec::new(),
+        };
+        let request = self.request(delivery, &endpoint);
+        connecting_to(addresses, request.send()).await.map_err(|error| {
+            if error.is_builder() {
+                // The core writes ids and event types, so this is a bug.
+                let delivery_id = delivery.delivery_id;
+                tracing::error!(delivery_id, "cannot build the webhook request");
+            }
+            failure_of(&error)
+        })
+    }
+
+    fn request(&self, delivery: &Delivery<'_>, endpoint: &EndpointUrl) -> reqwest::RequestBuilder {
         let signature =
             sign_with_each(delivery.secrets, real_unix_seconds(), delivery.body.as_bytes());
         let body = Bytes::from_owner(SharedText(Arc::clone(&delivery.body)));
-        Ok(self
-            .http
+        self.http
             .post(endpoint.as_url().clone())
             .header(CONTENT_TYPE, "application/json")
             .header(EVENT_HEADER, delivery.event_type)
             .header(DELIVERY_HEADER, delivery.delivery_id)
             .header(SIGNATURE_HEADER, signature)
-            .body(body))
+            .body(body)
     }
 }
 
@@ -362,6 +402,7 @@ mod tests {
     #[test]
     fn debug_output_holds_no_url_secret_or_body() {
         let delivery = Delivery {
+            account: AccountId::from_u128(1),
             url: "https://example.com/canary",
             secrets: &["whsec_canary"],
             event_type: "message.sent",

@@ -23,6 +23,14 @@ pub(crate) fn failure_of_url(refused: UrlRefused) -> DeliveryError {
     }
 }
 
+/// What a look-up that found no permitted address means for an attempt.
+pub(crate) fn failure_of_lookup(error: &GuardError) -> DeliveryError {
+    match error {
+        GuardError::NotResolved(_) => DeliveryError::DnsFailed,
+        GuardError::Forbidden => DeliveryError::ForbiddenAddress,
+    }
+}
+
 /// Why an attempt failed, found among the causes of the client's error.
 pub(crate) fn failure_of(error: &reqwest::Error) -> DeliveryError {
     if let Some(failure) = causes(error).find_map(failure_of_cause) {
@@ -42,12 +50,6 @@ pub(crate) fn failure_of(error: &reqwest::Error) -> DeliveryError {
 }
 
 fn failure_of_cause(cause: &(dyn Error + 'static)) -> Option<DeliveryError> {
-    if let Some(refused) = cause.downcast_ref::<GuardError>() {
-        return Some(match refused {
-            GuardError::NotResolved(_) => DeliveryError::DnsFailed,
-            GuardError::Forbidden => DeliveryError::ForbiddenAddress,
-        });
-    }
     cause.is::<rustls::Error>().then_some(DeliveryError::TlsFailed)
 }
 

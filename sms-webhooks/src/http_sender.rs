@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use sms_core::webhook::sender::{UrlRefused, WebhookAnswer, WebhookRequest, WebhookSender};
+use sms_core::ids::AccountId;
+use sms_core::webhook::sender::{
+    UrlCheck, UrlRefused, WebhookAnswer, WebhookRequest, WebhookSender,
+};
 
 use crate::{ClientError, Delivery, Reach, WebhookClient, WebhookClientConfig};
 
@@ -44,8 +47,16 @@ impl HttpSender {
 
 #[async_trait]
 impl WebhookSender for HttpSender {
-    async fn check_url(&self, url: &str) -> Result<(), UrlRefused> {
-        self.client.check_url(url).await
+    async fn check_url(
+        &self,
+        account: AccountId,
+        url: &str,
+        check: UrlCheck,
+    ) -> Result<(), UrlRefused> {
+        match check {
+            UrlCheck::Form => self.client.check_form(url),
+            UrlCheck::Address => self.client.check_url(account, url).await,
+        }
     }
 
     async fn send(&self, request: WebhookRequest) -> WebhookAnswer {
@@ -53,6 +64,7 @@ impl WebhookSender for HttpSender {
         let attempt = self
             .client
             .deliver(Delivery {
+                account: request.account,
                 url: &request.url,
                 secrets: &request.secrets.reveal(),
                 event_type: request.event_type.as_str(),

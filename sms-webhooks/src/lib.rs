@@ -9,14 +9,17 @@
 //! # Make one attempt without a service
 //!
 //! ```no_run
+//! use sms_core::ids::AccountId;
 //! use sms_webhooks::{Delivery, WebhookClient, WebhookClientConfig};
 //!
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 //! let client = WebhookClient::new(WebhookClientConfig::default())?;
-//! client.check_url("https://example.com/hooks").await?;
+//! let account = AccountId::from_u128(1);
+//! client.check_url(account, "https://example.com/hooks").await?;
 //!
 //! let attempt = client
 //!     .deliver(Delivery {
+//!         account,
 //!         url: "https://example.com/hooks",
 //!         secrets: &["whsec_example"],
 //!         event_type: "message.sent",
@@ -36,7 +39,9 @@
 //! | [`signature`] | the signature header, for senders and receivers; the header names |
 //! | [`address`] | which IP addresses are public |
 //! | [`endpoint_url`] | which URLs may be an endpoint |
-//! | [`resolver`] | resolves host names and refuses forbidden addresses |
+//! | [`resolver`] | refuses names with a forbidden address |
+//! | [`dns`] | looks names up, without threads |
+//! | [`lookup_turns`] | how many names are looked up at once, for each account |
 //! | [`client`] | one attempt over HTTP |
 //! | [`slots`] | how many attempts each endpoint may have in flight |
 //! | [`http_sender`] | the core's `WebhookSender`, with the client |
@@ -47,9 +52,11 @@
 pub mod address;
 pub mod client;
 pub mod courier;
+pub mod dns;
 pub mod endpoint_url;
 mod failure;
 pub mod http_sender;
+pub mod lookup_turns;
 pub mod resolver;
 mod retry_after;
 pub mod signature;
@@ -59,9 +66,11 @@ pub use address::Reach;
 pub use client::{Attempt, ClientError, Delivery, UnresolvedNames, WebhookClient};
 pub use client::{KEPT_ANSWER_BYTES, READ_ANSWER_BYTES, WebhookClientConfig};
 pub use courier::Courier;
+pub use dns::DnsResolver;
 pub use endpoint_url::EndpointUrl;
 pub use http_sender::HttpSender;
-pub use resolver::{Guard, GuardError, Resolve, SystemResolver};
+pub use lookup_turns::LookupLimits;
+pub use resolver::{Guard, GuardError, Resolve};
 pub use signature::{DELIVERY_HEADER, EVENT_HEADER, SIGNATURE_HEADER};
 pub use signature::{TOLERANCE_SECONDS, VerifyError, sign, sign_with_each, verify};
 pub use slots::{NoSlot, Outcome, SlotLimits, Slots};

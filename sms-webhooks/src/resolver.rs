@@ -1,8 +1,8 @@
 //! Resolves host names, and refuses names with a forbidden address.
 //!
-//! The guard runs twice: at registration, to refuse early, and inside the HTTP client for each
-//! connection. The client connects only to the addresses that the guard has just checked, so a name
-//! that resolves differently the second time gains nothing. Addresses written in the URL never
+//! The guard runs twice: at registration, to refuse early, and before each request. The HTTP client
+//! connects only to the addresses that the guard has just checked, so a name that resolves
+//! differently the second time gains nothing. Addresses written in the URL never
 //! reach a resolver; [`endpoint_url`](crate::endpoint_url) judges them.
 
 use std::io;
@@ -24,18 +24,6 @@ pub trait Resolve: std::fmt::Debug + Send + Sync {
     /// An I/O error when the lookup fails. "No such name" may be an error or an empty list: the
     /// guard treats both alike.
     async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>>;
-}
-
-/// The operating system's resolver, `/etc/hosts` included.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SystemResolver;
-
-#[async_trait]
-impl Resolve for SystemResolver {
-    async fn resolve(&self, host: &str) -> io::Result<Vec<IpAddr>> {
-        let addresses = tokio::net::lookup_host((host, 0)).await?;
-        Ok(addresses.map(|address| address.ip()).collect())
-    }
 }
 
 /// Why the guard returned no addresses.
@@ -107,16 +95,26 @@ impl Guard {
     }
 }
 
-/// Lets the HTTP client resolve names through the guard.
-pub(crate) struct GuardedDns(pub(crate) Guard);
+tokio::task_local! {
+    /// The addresses that the request of this task may connect to.
+    static CHECKED: Vec<IpAddr>;
+}
 
-impl reqwest::dns::Resolve for GuardedDns {
-    fn resolve(&self, name: reqwest::dns::Name) -> reqwest::dns::Resolving {
-        let guard = self.0.clone();
+/// Makes a request that connects to these addresses alone, which the guard has permitted.
+pub(crate) async fn connecting_to<F: Future>(addresses: Vec<IpAddr>, request: F) -> F::Output {
+    CHECKED.scope(addresses, request).await
+}
+
+/// Gives the HTTP client the addresses that were checked for its request. It looks nothing up: a
+/// request without checked addresses fails.
+pub(crate) struct CheckedAddresses;
+
+impl reqwest::dns::Resolve for CheckedAddresses {
+    fn resolve(&self, _name: reqwest::dns::Name) -> reqwest::dns::Resolving {
+        let addresses = CHECKED.try_with(Clone::clone);
         Box::pin(async move {
-            let addresses = guard.addresses(name.as_str()).await?;
             // Port 0 stands for the URL's port.
-            let sockets = addresses.into_iter().map(|ip| SocketAddr::new(ip, 0));
+            let sockets = addresses?.into_iter().map(|ip| SocketAddr::new(ip, 0));
             Ok(Box::new(sockets) as reqwest::dns::Addrs)
         })
     }
@@ -184,11 +182,5 @@ mod tests {
         let guard = Guard::new(Reach::PublicOnly, Arc::new(Broken));
         let broken = guard.addresses("example.com").await;
         assert!(matches!(broken, Err(GuardError::NotResolved(_))));
-    }
-
-    #[tokio::test]
-    async fn the_system_resolver_knows_localhost() {
-        let addresses = SystemResolver.resolve("localhost").await.unwrap();
-        assert!(!addresses.is_empty() && addresses.iter().all(IpAddr::is_loopback));
     }
 }

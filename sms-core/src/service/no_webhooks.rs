@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use crate::ids::AccountId;
 use crate::webhook::delivery::DeliveryError;
-use crate::webhook::sender::{UrlRefused, WebhookAnswer, WebhookRequest, WebhookSender};
+use crate::webhook::sender::{UrlCheck, UrlRefused, WebhookAnswer, WebhookRequest, WebhookSender};
 
 /// A sender that calls nothing and refuses every URL.
 #[derive(Debug, Clone, Copy, Default)]
@@ -13,7 +14,12 @@ pub struct NoWebhooks;
 
 #[async_trait]
 impl WebhookSender for NoWebhooks {
-    async fn check_url(&self, _url: &str) -> Result<(), UrlRefused> {
+    async fn check_url(
+        &self,
+        _account: AccountId,
+        _url: &str,
+        _check: UrlCheck,
+    ) -> Result<(), UrlRefused> {
         Err(UrlRefused::DnsFailed)
     }
 

@@ -12,10 +12,12 @@ use crate::webhook::attempt::{
     AttemptPlan, AttemptVerdict, ClaimedDelivery, DeliveryClaimPlan, RetryPlan, RetryVerdict, Room,
 };
 use crate::webhook::delivery::{Delivery, DeliveryStatus};
-use crate::webhook::endpoint::{Endpoint, EndpointChange, EndpointInput};
+use crate::webhook::endpoint::{
+    Endpoint, EndpointChange, EndpointInput, EndpointRefused, settle_creation,
+};
 use crate::webhook::retry::Jitter;
 use crate::webhook::secret::{Secret, SecretChange};
-use crate::webhook::sender::{WebhookAnswer, WebhookRequest};
+use crate::webhook::sender::{UrlCheck, WebhookAnswer, WebhookRequest};
 
 /// What an update does to the secrets of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,7 +48,11 @@ impl AccountHandle {
     /// [`Error::Invalid`] with every bad field, such as a `url` that cannot or must not be called;
     /// [`Error::WebhookLimitReached`] for an eleventh endpoint.
     pub async fn webhook_create(&self, input: EndpointInput) -> Result<Endpoint, Error> {
-        valid(self.webhook_check(Some(&input.url), Some(&input.events)).await)?;
+        let existing = self.sms.store().endpoint_list(self.id).await?.len();
+        let has_room = settle_creation(existing);
+        let check = url_check(has_room);
+        valid(self.check_fields(Some(&input.url), Some(&input.events), check).await)?;
+        has_room.map_err(|EndpointRefused::LimitReached| Error::WebhookLimitReached)?;
         let at = self.sms.now();
         let secret = Secret::generate(&*self.sms.inner.random);
         let endpoint = input.into_endpoint(self.sms.ids(at).next(), self.id, secret, at);
@@ -102,6 +108,7 @@ impl AccountHandle {
         let event = Event::new(self.id, EventData::WebhookTest(ping), at, &mut ids);
         let delivery = Delivery::of(&event, event.body(), id, &mut ids);
         let request = WebhookRequest {
+            account: self.id,
             secrets: endpoint.signing_secrets(at),
             url: endpoint.url,
             delivery: delivery.id,
@@ -143,6 +150,17 @@ impl AccountHandle {
         after.ok_or(Error::NotFound("delivery"))
     }
 
+    /// Every rule for single fields of a new endpoint that these values break. Resolves the host of
+    /// `url`, unless the account has no room for another endpoint.
+    pub async fn webhook_check_new(
+        &self,
+        url: Option<&str>,
+        events: Option<&BTreeSet<EventType>>,
+    ) -> Result<Vec<FieldError>, Error> {
+        let existing = self.sms.store().endpoint_list(self.id).await?.len();
+        Ok(self.check_fields(url, events, url_check(settle_creation(existing))).await)
+    }
+
     /// Every rule for single fields of an endpoint that these values break. Resolves the host of
     /// `url`.
     pub async fn webhook_check(
@@ -150,9 +168,19 @@ impl AccountHandle {
         url: Option<&str>,
         events: Option<&BTreeSet<EventType>>,
     ) -> Vec<FieldError> {
+        self.check_fields(url, events, UrlCheck::Address).await
+    }
+
+    async fn check_fields(
+        &self,
+        url: Option<&str>,
+        events: Option<&BTreeSet<EventType>>,
+        check: UrlCheck,
+    ) -> Vec<FieldError> {
         let mut errors = Vec::new();
+        let webhooks = &self.sms.inner.webhooks;
         if let Some(url) = url
-            && let Err(refused) = self.sms.inner.webhooks.check_url(url).await
+            && let Err(refused) = webhooks.check_url(self.id, url, check).await
         {
             errors.push(FieldError::new("url", refused.as_str(), refused.to_string()));
         }
@@ -165,6 +193,11 @@ impl AccountHandle {
         }
         errors
     }
+}
+
+/// An account without room for another endpoint does not resolve its host.
+fn url_check(has_room: Result<(), EndpointRefused>) -> UrlCheck {
+    if has_room.is_ok() { UrlCheck::Address } else { UrlCheck::Form }
 }
 
 fn valid(errors: Vec<FieldError>) -> Result<(), Error> {

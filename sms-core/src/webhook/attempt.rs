@@ -121,6 +121,7 @@ fn claim(
         endpoint: delivery.endpoint,
         token: lease.token,
         request: WebhookRequest {
+            account: delivery.account,
             url: endpoint.url.clone(),
             secrets: endpoint.signing_secrets(at),
             delivery: delivery.id,

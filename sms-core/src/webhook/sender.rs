@@ -9,11 +9,13 @@ use async_trait::async_trait;
 use super::delivery::DeliveryError;
 use super::secret::SigningSecrets;
 use crate::event::{EventBody, EventType};
-use crate::ids::DeliveryId;
+use crate::ids::{AccountId, DeliveryId};
 
 /// One attempt to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookRequest {
+    /// The account of the endpoint.
+    pub account: AccountId,
     /// The URL to call.
     pub url: String,
     /// The secrets that sign the request.
@@ -79,11 +81,26 @@ impl UrlRefused {
     }
 }
 
+/// How much of a URL is checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UrlCheck {
+    /// The URL itself, without looking its host name up.
+    Form,
+    /// The URL, and the addresses of its host name.
+    Address,
+}
+
 /// Calls endpoints.
 #[async_trait]
 pub trait WebhookSender: Send + Sync + fmt::Debug {
-    /// Whether an endpoint may have this URL; checked when an endpoint is saved.
-    async fn check_url(&self, url: &str) -> Result<(), UrlRefused>;
+    /// Whether an endpoint of `account` may have this URL; checked when an endpoint is saved. The
+    /// slow look-ups of one account must not delay those of another.
+    async fn check_url(
+        &self,
+        account: AccountId,
+        url: &str,
+        check: UrlCheck,
+    ) -> Result<(), UrlRefused>;
 
     /// Makes one attempt within the time limit for endpoints. Signs with the real time, and checks
     /// the address again.

@@ -87,18 +87,30 @@ impl From<WebhookPatch> for EndpointChange {
     }
 }
 
-/// Adds violations of the rules for endpoints to invalid fields, so that all are reported together.
-/// Without invalid fields the core checks the rules itself.
-async fn finish(
+/// Adds violations of the rules for a new endpoint to invalid fields, so that all are reported
+/// together. Without invalid fields the core checks the rules itself.
+async fn finish_new(
     mut errors: FieldErrors,
     account: &AccountHandle,
-    url: Option<&str>,
-    events: Option<&BTreeSet<EventType>>,
-) -> Result<(), FieldErrors> {
+    input: &EndpointInput,
+) -> Result<(), Failing<Conflict>> {
     if !errors.is_empty() {
         // A URL that is not a string is not checked further.
-        let url = url.filter(|_| !errors.covers("url"));
-        errors.extend(account.webhook_check(url, events).await);
+        let url = Some(input.url.as_str()).filter(|_| !errors.covers("url"));
+        errors.extend(account.webhook_check_new(url, Some(&input.events)).await?);
+    }
+    Ok(errors.finish()?)
+}
+
+/// The same for a change.
+async fn finish_change(
+    mut errors: FieldErrors,
+    account: &AccountHandle,
+    change: &EndpointChange,
+) -> Result<(), FieldErrors> {
+    if !errors.is_empty() {
+        let url = change.url.as_deref().filter(|_| !errors.covers("url"));
+        errors.extend(account.webhook_check(url, change.events.as_ref()).await);
     }
     errors.finish()
 }
@@ -283,7 +295,7 @@ impl WebhookApi {
         let account = self.account(&caller);
         let mut errors = FieldErrors::new();
         let input = EndpointInput::from(errors.take(body));
-        finish(errors, &account, Some(&input.url), Some(&input.events)).await?;
+        finish_new(errors, &account, &input).await?;
         let endpoint = account.webhook_create(input).await?;
         let secret = endpoint.secret.reveal().to_owned();
         Ok(Created::new(WebhookCreated { webhook: endpoint.into(), secret }))
@@ -312,7 +324,7 @@ impl WebhookApi {
             _ => Rotation::Keep,
         };
         let change = EndpointChange::from(patch);
-        finish(errors, &account, change.url.as_deref(), change.events.as_ref()).await?;
+        finish_change(errors, &account, &change).await?;
         let endpoint = account.webhook_update(id, change, rotation).await?;
         let secret = endpoint.secret.reveal().to_owned();
         let secret = rotation.draws().then_some(secret);

@@ -5,8 +5,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
+use sms_core::ids::AccountId;
 use sms_core::webhook::delivery::DeliveryError;
-use sms_core::webhook::sender::{UrlRefused, WebhookAnswer, WebhookRequest, WebhookSender};
+use sms_core::webhook::sender::{
+    UrlCheck, UrlRefused, WebhookAnswer, WebhookRequest, WebhookSender,
+};
 
 /// Whatever is sent to any address.
 #[derive(Debug, Default)]
@@ -58,7 +61,12 @@ impl Hooks {
 #[async_trait]
 impl WebhookSender for Hooks {
     /// By the name alone: tests resolve nothing.
-    async fn check_url(&self, url: &str) -> Result<(), UrlRefused> {
+    async fn check_url(
+        &self,
+        _account: AccountId,
+        url: &str,
+        _check: UrlCheck,
+    ) -> Result<(), UrlRefused> {
         match url {
             _ if url.chars().count() > 2_048 => Err(UrlRefused::TooLong),
             _ if url.starts_with("ftp:") => Err(UrlRefused::Scheme),

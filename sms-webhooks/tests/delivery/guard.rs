@@ -11,7 +11,7 @@ use sms_webhooks::{DeliveryError, Reach, Resolve, UnresolvedNames, UrlRefused};
 use sms_webhooks::{WebhookClient, WebhookClientConfig};
 
 use crate::receiver::{Receiver, answer};
-use crate::{Fixed, delivery_to, open_config};
+use crate::{ACCOUNT, Fixed, delivery_to, open_config};
 
 const PUBLIC: &str = "8.8.8.8";
 
@@ -50,7 +50,7 @@ impl Resolve for Silent {
 }
 
 fn guarded(resolver: Arc<dyn Resolve>) -> WebhookClientConfig {
-    WebhookClientConfig { resolver, ..WebhookClientConfig::default() }
+    WebhookClientConfig { resolver: Some(resolver), ..WebhookClientConfig::default() }
 }
 
 async fn failure_of(config: WebhookClientConfig, url: &str) -> DeliveryError {
@@ -92,7 +92,7 @@ async fn loopback_reaches_the_receiver_when_any_address_is_allowed() {
     let port = receiver.address.port();
     let hosts = ["127.0.0.1", "[::ffff:127.0.0.1]", "localhost"];
     let client = WebhookClient::new(WebhookClientConfig {
-        resolver: Fixed::of(&["127.0.0.1"]),
+        resolver: Some(Fixed::of(&["127.0.0.1"])),
         ..open_config()
     })
     .unwrap();
@@ -109,7 +109,7 @@ async fn a_name_that_resolves_to_loopback_after_registration_is_never_connected_
     let url = format!("http://rebound.example.com:{}/", receiver.address.port());
     let resolver = Flipping::over(&[&[PUBLIC], &["127.0.0.1"], &["::ffff:127.0.0.1"]]);
     let client = WebhookClient::new(guarded(resolver.clone())).unwrap();
-    assert_eq!(client.check_url(&url).await, Ok(()));
+    assert_eq!(client.check_url(ACCOUNT, &url).await, Ok(()));
     for left in [1, 0] {
         let attempt = client.deliver(delivery_to(&url)).await;
         assert_eq!(attempt.failure, Some(DeliveryError::ForbiddenAddress));
@@ -126,7 +126,7 @@ async fn one_forbidden_address_among_public_ones_refuses_the_name() {
         let config = guarded(Fixed::of(&list));
         assert_eq!(failure_of(config.clone(), &url).await, DeliveryError::ForbiddenAddress);
         let client = WebhookClient::new(config).unwrap();
-        assert_eq!(client.check_url(&url).await, Err(UrlRefused::ForbiddenAddress));
+        assert_eq!(client.check_url(ACCOUNT, &url).await, Err(UrlRefused::ForbiddenAddress));
     }
     assert_eq!(receiver.connections().await, 0);
 }
@@ -139,7 +139,7 @@ async fn a_delivery_resolves_once_and_connects_to_the_addresses_found() {
     let port = first.address.port();
     let second = Receiver::start_at(&format!("127.0.0.2:{port}"), answer("200 OK", "", "")).await;
     let resolver = Flipping::over(&[&["127.0.0.1"], &["127.0.0.2"]]);
-    let config = WebhookClientConfig { resolver: resolver.clone(), ..open_config() };
+    let config = WebhookClientConfig { resolver: Some(resolver.clone()), ..open_config() };
     let client = WebhookClient::new(config).unwrap();
     let url = format!("http://flipping.example.com:{port}/");
 
@@ -161,7 +161,9 @@ async fn a_delivery_resolves_once_and_connects_to_the_addresses_found() {
 async fn when_the_first_address_is_dead_the_next_one_is_tried() {
     let receiver = Receiver::start_at("127.0.0.3:0", answer("200 OK", "", "")).await;
     let resolver = Fixed::of(&["127.0.0.4", "127.0.0.3"]);
-    let client = WebhookClient::new(WebhookClientConfig { resolver, ..open_config() }).unwrap();
+    let client =
+        WebhookClient::new(WebhookClientConfig { resolver: Some(resolver), ..open_config() })
+            .unwrap();
     let url = format!("http://two.example.com:{}/", receiver.address.port());
     assert_eq!(client.deliver(delivery_to(&url)).await.failure, None);
 }
@@ -192,10 +194,10 @@ async fn registration_checks_the_url_and_its_addresses() {
         ("nonsense", Err(UrlRefused::Malformed)),
     ];
     for (url, verdict) in table {
-        assert_eq!(client.check_url(url).await, verdict, "{url}");
+        assert_eq!(client.check_url(ACCOUNT, url).await, verdict, "{url}");
     }
     let public = WebhookClient::new(guarded(Fixed::of(&[PUBLIC, "2606:4700::1111"]))).unwrap();
-    assert_eq!(public.check_url("https://example.com/hooks").await, Ok(()));
+    assert_eq!(public.check_url(ACCOUNT, "https://example.com/hooks").await, Ok(()));
 }
 
 #[tokio::test]
@@ -207,10 +209,10 @@ async fn registration_of_an_unresolved_name_follows_the_setting() {
         let lenient = WebhookClientConfig { lookup_timeout, ..guarded(resolver.clone()) };
         let unresolved_names = UnresolvedNames::Refuse;
         let strict = WebhookClientConfig { unresolved_names, ..lenient.clone() };
-        assert_eq!(WebhookClient::new(lenient).unwrap().check_url(url).await, Ok(()));
+        assert_eq!(WebhookClient::new(lenient).unwrap().check_url(ACCOUNT, url).await, Ok(()));
         let refused = Err(UrlRefused::DnsFailed);
-        assert_eq!(WebhookClient::new(strict).unwrap().check_url(url).await, refused);
+        assert_eq!(WebhookClient::new(strict).unwrap().check_url(ACCOUNT, url).await, refused);
     }
     let open = WebhookClientConfig { reach: Reach::AnyAddress, ..guarded(Arc::new(Silent)) };
-    assert_eq!(WebhookClient::new(open).unwrap().check_url(url).await, Ok(()));
+    assert_eq!(WebhookClient::new(open).unwrap().check_url(ACCOUNT, url).await, Ok(()));
 }

@@ -6,6 +6,8 @@
 mod answers;
 mod courier;
 mod guard;
+mod lookup;
+mod name_server;
 mod proxy;
 mod rebinding;
 mod receiver;
@@ -18,8 +20,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use sms_core::ids::AccountId;
 use sms_webhooks::{Delivery, Reach, Resolve, WebhookClient, WebhookClientConfig};
 
+const ACCOUNT: AccountId = AccountId::from_u128(1);
 const SECRET: &str = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE";
 const BODY: &str = r#"{"id":"evt_1","type":"message.received","data":{"body":"héllo 👋"}}"#;
 
@@ -60,6 +64,7 @@ fn hasty_client() -> WebhookClient {
 fn delivery_to(url: &str) -> Delivery<'_> {
     Delivery {
         url,
+        account: ACCOUNT,
         secrets: &[SECRET],
         event_type: "message.received",
         delivery_id: "whd_1",

@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use sms_webhooks::{DeliveryError, Guard, GuardError, Reach, Resolve, UrlRefused};
 use sms_webhooks::{WebhookClient, WebhookClientConfig};
 
-use crate::delivery_to;
 use crate::receiver::{Receiver, answer};
+use crate::{ACCOUNT, delivery_to};
 
 /// The listeners' address, in every spelling.
 const LISTENING: [&str; 5] =
@@ -96,7 +96,8 @@ async fn listeners() -> (u16, Vec<Receiver>) {
 
 fn client(reach: Reach, resolver: &Arc<Changing>) -> WebhookClient {
     let resolver: Arc<dyn Resolve> = resolver.clone();
-    let config = WebhookClientConfig { reach, resolver, ..WebhookClientConfig::default() };
+    let config =
+        WebhookClientConfig { reach, resolver: Some(resolver), ..WebhookClientConfig::default() };
     WebhookClient::new(config).unwrap()
 }
 
@@ -109,7 +110,7 @@ async fn no_answer_after_registration_leads_to_a_forbidden_address() {
     let mut dice = Dice(2026);
     for round in 0..300 {
         resolver.next_is([dice.public()]);
-        assert_eq!(client.check_url(&url).await, Ok(()), "round {round}");
+        assert_eq!(client.check_url(ACCOUNT, &url).await, Ok(()), "round {round}");
         let answer = dice.mixed();
         // A second lookup would lead to a listener.
         let behind = vec![LISTENING[0].parse().unwrap()];
@@ -121,7 +122,7 @@ async fn no_answer_after_registration_leads_to_a_forbidden_address() {
             "round {round}: {answer:?}"
         );
         assert_eq!((attempt.status_code, resolver.left()), (None, 1), "round {round}");
-        assert_eq!(client.check_url(&url).await, Err(UrlRefused::ForbiddenAddress));
+        assert_eq!(client.check_url(ACCOUNT, &url).await, Err(UrlRefused::ForbiddenAddress));
     }
     for listener in listeners {
         assert_eq!(listener.connections().await, 0, "{}", listener.address);

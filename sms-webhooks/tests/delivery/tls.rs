@@ -58,7 +58,7 @@ fn serve_one_connection() -> (SocketAddr, JoinHandle<std::io::Result<String>>) {
 /// Trusts the tests' certificate. Every name resolves to loopback.
 fn trusting_client() -> WebhookClient {
     let config = WebhookClientConfig {
-        resolver: Fixed::of(&["127.0.0.1"]),
+        resolver: Some(Fixed::of(&["127.0.0.1"])),
         additional_roots: vec![certificate().to_vec()],
         ..open_config()
     };
@@ -98,7 +98,7 @@ async fn a_certificate_for_another_name_is_tls_failed() {
 #[tokio::test]
 async fn an_untrusted_certificate_is_tls_failed() {
     let (address, serving) = serve_one_connection();
-    let config = WebhookClientConfig { resolver: Fixed::of(&["127.0.0.1"]), ..open_config() };
+    let config = WebhookClientConfig { resolver: Some(Fixed::of(&["127.0.0.1"])), ..open_config() };
     let client = WebhookClient::new(config).unwrap();
     let url = format!("https://receiver.example.com:{}/", address.port());
     let attempt = client.deliver(delivery_to(&url)).await;

@@ -9,6 +9,7 @@ use sms_core::account::Mode;
 use sms_core::clock::{Clock, ManualClock, MovableClock};
 use sms_core::credits::Credits;
 use sms_core::event::EventType;
+use sms_core::ids::AccountId;
 use sms_core::message::MessageStatus;
 use sms_core::number::rent::PERIOD;
 use sms_core::sending::request::SendRequest;
@@ -16,7 +17,9 @@ use sms_core::service::operator::{NewAccountInput, NumberInput};
 use sms_core::service::{AccountHandle, Sms, SmsBuilder};
 use sms_core::time::Timestamp;
 use sms_core::webhook::endpoint::EndpointInput;
-use sms_core::webhook::sender::{UrlRefused, WebhookAnswer, WebhookRequest, WebhookSender};
+use sms_core::webhook::sender::{
+    UrlCheck, UrlRefused, WebhookAnswer, WebhookRequest, WebhookSender,
+};
 use sms_store_memory::MemoryStore;
 use sms_workers::{PauseSwitch, WorkerOptions, Workers};
 use tokio::time::Instant;
@@ -29,7 +32,12 @@ struct Endpoints(Mutex<Vec<EventType>>);
 
 #[async_trait]
 impl WebhookSender for Endpoints {
-    async fn check_url(&self, _url: &str) -> Result<(), UrlRefused> {
+    async fn check_url(
+        &self,
+        _account: AccountId,
+        _url: &str,
+        _check: UrlCheck,
+    ) -> Result<(), UrlRefused> {
         Ok(())
     }
 

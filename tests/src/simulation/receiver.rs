@@ -4,8 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use sms_core::ids::AccountId;
 use sms_core::webhook::delivery::DeliveryError;
-use sms_core::webhook::sender::{UrlRefused, WebhookAnswer, WebhookRequest, WebhookSender};
+use sms_core::webhook::sender::{
+    UrlCheck, UrlRefused, WebhookAnswer, WebhookRequest, WebhookSender,
+};
 
 use super::dice::Dice;
 use super::trace::Detail;
@@ -66,7 +69,12 @@ impl Receiver {
 
 #[async_trait]
 impl WebhookSender for Receiver {
-    async fn check_url(&self, url: &str) -> Result<(), UrlRefused> {
+    async fn check_url(
+        &self,
+        _account: AccountId,
+        url: &str,
+        _check: UrlCheck,
+    ) -> Result<(), UrlRefused> {
         self.world.turn().await;
         if url.starts_with("https:") { Ok(()) } else { Err(UrlRefused::ForbiddenAddress) }
     }

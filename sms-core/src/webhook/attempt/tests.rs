@@ -243,6 +243,7 @@ fn a_claim_holds_the_delivery_and_says_what_to_send() {
         endpoint: endpoint.id,
         token: OURS,
         request: WebhookRequest {
+            account: account_id(),
             secrets: endpoint.signing_secrets(now()),
             url: endpoint.url,
             delivery: waiting().id,
