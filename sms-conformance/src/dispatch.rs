@@ -5,4 +5,5 @@ pub(crate) mod lease;
 pub(crate) mod outcome;
 pub(crate) mod race;
 pub(crate) mod retry;
+pub(crate) mod sender;
 pub(crate) mod unanswered;

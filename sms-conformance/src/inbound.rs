@@ -2,5 +2,6 @@
 
 pub(crate) mod answer;
 pub(crate) mod opt_out;
+pub(crate) mod release;
 pub(crate) mod routing;
 pub(crate) mod segment;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use sms_core::ids::{AccountId, NumberId};
+use sms_core::number::release::AddPlan;
 use sms_core::number::store::NumberCreated;
 use sms_core::number::{Holder, Number};
 use sms_core::route::RouteName;
@@ -10,10 +11,11 @@ use sms_core::route::RouteName;
 use crate::Rig;
 use crate::rig::{credits, millis, our_number, person};
 
+pub(crate) mod release;
 pub(crate) mod rent;
 
 async fn create(rig: &Rig, number: &Number) -> NumberCreated {
-    rig.store().number_create(number.clone()).await.expect("answered")
+    rig.store().number_create(AddPlan::new(number.clone())).await.expect("answered")
 }
 
 async fn list(rig: &Rig) -> Vec<Number> {
@@ -53,7 +55,7 @@ scenarios! { Number;
         create(rig, &held).await;
         assert_eq!((by_phone(901).await, by_phone(903).await), (Some(shared.clone()), None));
         assert_eq!(by_phone(902).await, Some(held));
-        assert!(rig.store().number_delete(shared.id).await.expect("removed"));
+        rig.release(&shared).await;
         assert_eq!(by_phone(901).await, None);
     }
 
@@ -64,7 +66,8 @@ scenarios! { Number;
         let again = rig.new_number(our_number(), Holder::Dedicated(account.id));
         assert_eq!(create(rig, &again).await, NumberCreated::NumberExists);
         assert_eq!(list(rig).await, std::slice::from_ref(&first));
-        assert!(rig.store().number_delete(first.id).await.expect("removed"));
+        rig.release(&first).await;
+        let again = rig.new_number(our_number(), Holder::Shared);
         assert_eq!(create(rig, &again).await, NumberCreated::Created);
         assert_eq!(list(rig).await, [again]);
     }
@@ -74,7 +77,7 @@ scenarios! { Number;
         let numbers: Vec<_> =
             (0..10).map(|_| rig.new_number(our_number(), Holder::Shared)).collect();
         let answers = rig.race_each(numbers, |store, number| async move {
-            store.number_create(number).await.expect("answered")
+            store.number_create(AddPlan::new(number)).await.expect("answered")
         });
         let made = answers.iter().filter(|answer| **answer == NumberCreated::Created).count();
         assert_eq!((made, list(rig).await.len()), (1, 1));
@@ -140,8 +143,8 @@ scenarios! { Number;
         let account = rig.account(0).await;
         let number = rig.dedicated_number(person(901), &account).await;
         let other = rig.shared_number(person(902)).await;
-        assert!(rig.store().number_delete(number.id).await.expect("removed"));
-        assert!(!rig.store().number_delete(number.id).await.expect("answered"));
+        rig.release(&number).await;
+        assert!(!rig.store().number_delete(number.id, rig.now()).await.expect("answered"));
         assert_eq!(list(rig).await, std::slice::from_ref(&other));
         assert_eq!(usable(rig, account.id).await, BTreeSet::from([other.id]));
     }

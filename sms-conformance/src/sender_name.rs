@@ -18,7 +18,8 @@ impl Rig {
         SenderName::requested(self.id(), account, value, purpose, self.now())
     }
 
-    async fn sender_name(&self, account: &Account, value: &str) -> SenderName {
+    /// Requests a name.
+    pub(crate) async fn sender_name(&self, account: &Account, value: &str) -> SenderName {
         let name = self.requested(account.id, value);
         self.store().sender_name_create(name.clone()).await.expect("the name is free");
         name
@@ -29,9 +30,16 @@ impl Rig {
         ReviewPlan { id: name.id, decision, reason, at: self.now() }
     }
 
-    async fn review(&self, name: &SenderName, decision: Decision) -> SenderName {
+    /// Decides on a name.
+    pub(crate) async fn review(&self, name: &SenderName, decision: Decision) -> SenderName {
         let plan = self.review_plan(name, decision);
         self.store().sender_name_review(plan).await.expect("decided")
+    }
+
+    /// Requests a name and has it approved.
+    pub(crate) async fn approved_name(&self, account: &Account, value: &str) -> SenderName {
+        let name = self.sender_name(account, value).await;
+        self.review(&name, Decision::Approve).await
     }
 
     async fn sender_names(&self, account: AccountId) -> Vec<SenderName> {

@@ -298,7 +298,7 @@ scenarios! { Statistics;
                     rig.audit_statistics(account.id).await;
                 }
             }
-            assert!(rig.store().number_delete(number.id).await.expect("removed"));
+            rig.release(&number).await;
             let all = so_far(rig, &account).await;
             let happened = Counted::ALL.into_iter().filter(|counted| all.of(*counted) > 0);
             assert_eq!(happened.count(), Counted::ALL.len(), "something of everything: {all:?}");

@@ -2,7 +2,7 @@
 //! the outcomes.
 //!
 //! A claim checks again what may have changed since acceptance: the recipient opted out, the
-//! account was suspended, the message expired. When a worker dies, its lease runs out and another
+//! account was suspended, the message expired, its number was released, its sender name rejected. When a worker dies, its lease runs out and another
 //! worker claims its messages. A worker that was only slow carries a token that no longer matches,
 //! and changes nothing.
 //!
@@ -16,6 +16,7 @@ use crate::ids::{FollowUpId, Ids, MessageId};
 use crate::message::change::{Changed, News, change, tidy_detail};
 use crate::message::status::Trigger;
 use crate::message::{ErrorCode, Message, MessageStatus, TimelineEntry};
+use crate::number::Number;
 use crate::phone::E164;
 use crate::receipt::report::{
     self, CLOCKS_DIFFER, EarlyReport, EarlyReports, NetworkId, SentSegment,
@@ -25,9 +26,12 @@ use crate::time::Timestamp;
 
 pub mod journal;
 mod queue;
+mod sender;
 pub mod store;
 
 pub use queue::{LEASE, Lease, LeaseToken, Left, QueueEntry, TEST_DELAY, VALIDITY};
+use sender::look_again;
+pub use sender::{NameStanding, NewSender, keeps_number};
 
 /// How often to look for expired messages among those whose routes have no room.
 pub const LOOK_FOR_EXPIRED_EVERY: Duration = Duration::from_secs(10);
@@ -55,6 +59,8 @@ pub struct ClaimPlan {
     pub lease: Lease,
     /// Which of the due messages to claim.
     pub wanted: Wanted,
+    /// The route of numbers that name none, for messages that get another number.
+    pub default_route: RouteName,
     /// Ids for the refunds and events of messages that fail.
     pub ids: Ids,
 }
@@ -100,6 +106,12 @@ pub struct ClaimFacts<'a> {
     pub opted_out: bool,
     /// Whether the message belongs to a cancelled campaign.
     pub campaign_cancelled: bool,
+    /// Whether the sender name that it shows is still approved.
+    pub name: NameStanding,
+    /// The operator's number that it is to be sent from, if there still is one. Unless the message
+    /// [keeps it](keeps_number), all numbers of its account and all shared ones too. Always
+    /// current.
+    pub numbers: &'a [Number],
 }
 
 /// The verdict on one due message.
@@ -111,13 +123,16 @@ pub enum ClaimVerdict {
     Take {
         /// The step into `sending`; `None` if it was `sending` already, under a lease that ran out.
         changed: Option<Box<Changed>>,
-        /// A line for its timeline: it is taken over from a worker whose lease ran out, so it may be
-        /// sent twice. `None` if no other worker held it.
+        /// A line for its timeline that no step writes: it is taken over from a worker whose lease
+        /// ran out, so it may be sent twice, or gets another number when it is retried. `None` if
+        /// there is nothing to say.
         note: Option<TimelineEntry>,
         /// What the route needs to send it.
         text: OutboundMessage,
         /// Its place in the queue from now on.
         entry: QueueEntry,
+        /// The number that it gets because its own can no longer be used.
+        new_sender: Option<Box<NewSender>>,
     },
     /// It must not be sent: it fails and is refunded.
     Fail(Box<Changed>),
@@ -132,7 +147,15 @@ pub enum ClaimVerdict {
 impl ClaimPlan {
     /// The verdict on one message that the store found under its lock.
     pub fn settle(&mut self, facts: ClaimFacts<'_>) -> ClaimVerdict {
-        let ClaimFacts { message, entry, account_status, opted_out, campaign_cancelled } = facts;
+        let ClaimFacts {
+            message,
+            entry,
+            account_status,
+            opted_out,
+            campaign_cancelled,
+            name,
+            numbers,
+        } = facts;
         if !MessageStatus::CLAIMABLE.contains(&message.status) {
             return ClaimVerdict::Drop;
         }
@@ -142,33 +165,60 @@ impl ClaimPlan {
         {
             return ClaimVerdict::Cancel(Box::new(changed));
         }
-        let obstacle = if opted_out {
-            Some(ErrorCode::OptedOut)
+        let sender = if opted_out {
+            Err(ErrorCode::OptedOut)
         } else if account_status == AccountStatus::Suspended {
-            Some(ErrorCode::AccountSuspended)
+            Err(ErrorCode::AccountSuspended)
         } else if self.at >= entry.expires_at {
-            Some(ErrorCode::Expired)
+            Err(ErrorCode::Expired)
         } else {
-            None
+            look_again(message, name, numbers, &self.default_route, self.at)
         };
-        if let Some(error) = obstacle {
-            let (news, verdict): (_, fn(Box<Changed>) -> ClaimVerdict) = match entry.left() {
-                Left::Nothing => (News::failed(error, self.at), ClaimVerdict::Fail),
-                Left::Perhaps => (not_again(error, self.at), ClaimVerdict::GiveUp),
-            };
-            let changed = change(message, &news, &mut self.ids);
-            return changed.map_or(ClaimVerdict::Drop, |changed| verdict(Box::new(changed)));
+        match sender {
+            Ok(new_sender) => self.take(message, entry, new_sender),
+            Err(error) => self.end(message, entry, error),
         }
-        let news = News::new(Trigger::Claim, self.at);
+    }
+
+    /// Ends a message that must not be sent.
+    fn end(&mut self, message: &Message, entry: &QueueEntry, error: ErrorCode) -> ClaimVerdict {
+        let (news, verdict): (_, fn(Box<Changed>) -> ClaimVerdict) = match entry.left() {
+            Left::Nothing => (News::failed(error, self.at), ClaimVerdict::Fail),
+            Left::Perhaps => (not_again(error, self.at), ClaimVerdict::GiveUp),
+        };
+        let changed = change(message, &news, &mut self.ids);
+        changed.map_or(ClaimVerdict::Drop, |changed| verdict(Box::new(changed)))
+    }
+
+    fn take(
+        &mut self,
+        before: &Message,
+        entry: &QueueEntry,
+        new_sender: Option<NewSender>,
+    ) -> ClaimVerdict {
+        let moved = new_sender.as_ref().map(|sender| sender.put_on(before));
+        let message = moved.as_ref().unwrap_or(before);
+        let told = new_sender.as_ref().map(|sender| sender.told(before.from));
+        let news = News::new(Trigger::Claim, self.at).with_detail(told.clone());
+        let changed = change(message, &news, &mut self.ids).map(Box::new);
+        let told = told.filter(|_| changed.is_none());
+        let details = [taken_over(message, entry).map(str::to_owned), told];
+        let details: Vec<String> = details.into_iter().flatten().collect();
+        let note = (!details.is_empty()).then(|| TimelineEntry {
+            status: message.status,
+            detail: Some(details.join("; ")),
+            at: self.at,
+        });
         ClaimVerdict::Take {
-            changed: change(message, &news, &mut self.ids).map(Box::new),
-            note: taken_over(message, entry, self.at),
+            changed,
+            note,
             text: outbound(message, entry),
             entry: QueueEntry {
                 claimable_at: self.lease.until,
                 lease: Some(self.lease.token),
                 ..*entry
             },
+            new_sender: new_sender.map(Box::new),
         }
     }
 }
@@ -182,6 +232,12 @@ fn not_again(obstacle: ErrorCode, at: Timestamp) -> News {
         ErrorCode::AccountSuspended => {
             (ErrorCode::NetworkError, "the account has since been suspended")
         }
+        ErrorCode::SenderNotApproved => {
+            (ErrorCode::NetworkError, "the sender name has since been rejected")
+        }
+        ErrorCode::NoNumber => {
+            (ErrorCode::NetworkError, "the account has no number to send from any more")
+        }
         other => (other, other.message()),
     };
     News::undelivered(error, at).with_detail(Some(format!("it may have been sent; {why}")))
@@ -189,11 +245,9 @@ fn not_again(obstacle: ErrorCode, at: Timestamp) -> News {
 
 /// What the timeline tells about a message that a worker held until its lease ran out. Nobody but
 /// that worker knows whether it submitted the message.
-fn taken_over(message: &Message, entry: &QueueEntry, at: Timestamp) -> Option<TimelineEntry> {
-    let (Some(_), status @ MessageStatus::Sending) = (entry.lease, message.status) else {
-        return None;
-    };
-    Some(TimelineEntry { status, detail: Some(TAKEN_OVER.to_owned()), at })
+fn taken_over(message: &Message, entry: &QueueEntry) -> Option<&'static str> {
+    let is_held = entry.lease.is_some() && message.status == MessageStatus::Sending;
+    is_held.then_some(TAKEN_OVER)
 }
 
 fn outbound(message: &Message, entry: &QueueEntry) -> OutboundMessage {

@@ -18,6 +18,7 @@ use crate::message::cancel::CancelRefused;
 use crate::sender_name::{ReviewRefused, SenderNameExists};
 use crate::sending::settle::{SendRefused, TEST_MESSAGES_PER_HOUR, TEST_NUMBERS_PER_REQUEST};
 use crate::store::{CommitError, StoreError};
+use crate::time::Timestamp;
 use crate::webhook::endpoint::{EndpointRefused, MAX_PER_ACCOUNT};
 
 mod causes;
@@ -79,6 +80,15 @@ pub enum Error {
     /// The operator already has this number.
     #[error("this number already exists")]
     NumberExists,
+    /// Another holder has released this number, and it is kept from others until then.
+    #[error(
+        "another holder released this number less than 30 days ago; it is free from {until} on, \
+         or at once with `force`"
+    )]
+    NumberQuarantined {
+        /// When another holder may have it.
+        until: Timestamp,
+    },
     /// Another keyword of the account has this word.
     #[error("the account already has this keyword")]
     KeywordExists,
@@ -156,6 +166,7 @@ impl Error {
             Self::NoRecipients => "no_recipients",
             Self::ContactExists(_) => "contact_exists",
             Self::NumberExists => "number_exists",
+            Self::NumberQuarantined { .. } => "number_quarantined",
             Self::KeywordExists => "keyword_exists",
             Self::ReservedKeyword => "reserved_keyword",
             Self::WebhookLimitReached => "webhook_limit_reached",
@@ -186,6 +197,7 @@ impl Error {
                 json!([FieldError::new("list_id", "no_recipients", self.to_string())])
             }
             Self::ContactExists(id) => json!({ "resource": "contact", "id": id }),
+            Self::NumberQuarantined { until } => json!({ "until": until }),
             _ => Value::Null,
         }
     }
@@ -377,6 +389,12 @@ mod tests {
             (Error::NoRecipients, "no_recipients", nobody, false),
             (Error::ContactExists(contact), "contact_exists", taken, false),
             (Error::NumberExists, "number_exists", null(), false),
+            (
+                Error::NumberQuarantined { until: Timestamp::from_millis(0) },
+                "number_quarantined",
+                json!({ "until": "1970-01-01T00:00:00.000Z" }),
+                false,
+            ),
             (Error::KeywordExists, "keyword_exists", null(), false),
             (Error::ReservedKeyword, "reserved_keyword", null(), false),
             (Error::WebhookLimitReached, "webhook_limit_reached", null(), false),

@@ -53,7 +53,8 @@ pub mod dispatch {
     pub use crate::commit::{Claim, ClaimWrites, OutcomeWrites, Outcomes};
     pub use crate::dispatch::store::DispatchStore;
     pub use crate::dispatch::{
-        ClaimFacts, ClaimPlan, ClaimVerdict, OutcomePlan, OutcomeVerdict, QueueEntry,
+        ClaimFacts, ClaimPlan, ClaimVerdict, NameStanding, NewSender, OutcomePlan, OutcomeVerdict,
+        QueueEntry, keeps_number,
     };
 }
 
@@ -99,6 +100,7 @@ pub mod message {
 
 /// Numbers and their rent.
 pub mod number {
+    pub use crate::number::release::{AddPlan, Release};
     pub use crate::number::rent::{RentPlan, RentVerdict};
     pub use crate::number::store::NumberStore;
 }

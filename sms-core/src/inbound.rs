@@ -1,7 +1,8 @@
 //! Inbound messages: which account they belong to, and what they trigger.
 //!
 //! A message to a dedicated number belongs to the account that rents it. A message to a shared
-//! number belongs to the account that last sent a message to that person from it, within 30 days.
+//! number, or to one that was released within 30 days, belongs to the account that last sent a
+//! message to that person from it, within 30 days.
 //! Other messages are kept for the operator, and no account sees them.
 
 use std::time::Duration;
@@ -16,6 +17,7 @@ use crate::keyword::Word;
 use crate::keyword::reply::{self, MatchFacts, Matched, Occasion};
 use crate::message::{Body, Direction, Message, MessageStatus, TimelineEntry, Times};
 use crate::number::Holder;
+use crate::number::release::Release;
 use crate::opt_out::{OptOut, OptOutSource};
 use crate::phone::E164;
 use crate::route::RouteName;
@@ -82,6 +84,8 @@ pub struct InboundPlan {
 pub struct RoutingFacts {
     /// The holder of the number that it was sent to; `None` if the number is not the operator's.
     pub holder: Option<Holder>,
+    /// The last release of that number; `None` if it was never released.
+    pub released: Option<Release>,
     /// The account that last sent a message to this person from this number, and when; `None` if
     /// none did.
     pub last_contacted: Option<(AccountId, Timestamp)>,
@@ -182,14 +186,20 @@ impl InboundPlan {
     /// The account and mode that the message belongs to; `None` if it belongs to no account.
     pub fn owner(&self, facts: RoutingFacts) -> Option<(AccountId, Mode)> {
         let recent = |(_, at): &(AccountId, Timestamp)| self.at.since(*at) <= SHARED_REACH;
-        match (self.origin, facts.holder) {
-            (Origin::Answer { .. }, _) => facts.answered,
-            (Origin::Network, Some(Holder::Dedicated(account))) => Some((account, Mode::Live)),
-            (Origin::Network, Some(Holder::Shared)) => {
-                facts.last_contacted.filter(recent).map(|(account, _)| (account, Mode::Live))
+        let texted = || facts.last_contacted.filter(recent).map(|(account, _)| account);
+        let is_released = facts.released.is_some_and(|release| release.is_recent(self.at));
+        let account = match (self.origin, facts.holder) {
+            (Origin::Answer { .. }, _) => return facts.answered,
+            // The person may answer a message of the former holder.
+            (Origin::Network, Some(Holder::Dedicated(account))) if is_released => {
+                texted().or(Some(account))
             }
+            (Origin::Network, Some(Holder::Dedicated(account))) => Some(account),
+            (Origin::Network, Some(Holder::Shared)) => texted(),
+            (Origin::Network, None) if is_released => texted(),
             (Origin::Network, None) => None,
-        }
+        };
+        Some((account?, Mode::Live))
     }
 
     /// The message as it is kept if it belongs to no account.

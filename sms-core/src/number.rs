@@ -8,6 +8,7 @@ use crate::phone::E164;
 use crate::route::RouteName;
 use crate::time::Timestamp;
 
+pub mod release;
 pub mod rent;
 pub mod store;
 
@@ -65,10 +66,18 @@ impl Number {
     pub fn is_online(&self, now: Timestamp) -> bool {
         self.checked_in_at.is_some_and(|at| now.since(at) <= ONLINE_FOR)
     }
+
+    /// Whether messages of this account may be sent from the number: it is the account's or shared,
+    /// and its rent does not [stop it](Number::is_stopped).
+    pub fn sends_for(&self, account: AccountId, now: Timestamp) -> bool {
+        let is_usable = self.holder.account().is_none_or(|holder| holder == account);
+        is_usable && !self.is_stopped(now)
+    }
 }
 
 /// The number from which an account's messages are sent: its newest online dedicated number,
-/// otherwise a shared number, otherwise its newest dedicated number even if that is offline.
+/// otherwise a shared number, otherwise its newest dedicated number even if that is offline. A
+/// number that its rent [stops](Number::is_stopped) is none of them.
 ///
 /// Of several shared numbers it is the oldest, so that recipients always see the same one.
 pub(crate) fn sending_number(
@@ -76,8 +85,9 @@ pub(crate) fn sending_number(
     account: AccountId,
     now: Timestamp,
 ) -> Option<&Number> {
-    let own = || numbers.iter().filter(|number| number.holder == Holder::Dedicated(account));
-    let shared = || numbers.iter().filter(|number| number.holder == Holder::Shared);
+    let usable = || numbers.iter().filter(|number| number.sends_for(account, now));
+    let own = || usable().filter(|number| number.holder == Holder::Dedicated(account));
+    let shared = || usable().filter(|number| number.holder == Holder::Shared);
     own()
         .filter(|number| number.is_online(now))
         .max_by_key(|number| number.id)
@@ -127,6 +137,30 @@ mod tests {
             number(6, other, online),
         ];
         assert_eq!(chosen(&all), Some(2));
+    }
+
+    #[test]
+    fn a_number_whose_rent_is_overdue_by_seven_days_is_no_sending_number() {
+        let me = AccountId::from_u128(1);
+        let mine = Holder::Dedicated(me);
+        let rented = |id, credits| Number {
+            rental_credits: Credits::new(credits).unwrap(),
+            ..number(id, mine, Some(i64::MAX / 2))
+        };
+        let shared = || number(3, Holder::Shared, None);
+        let week = 7 * 24 * 3_600_000;
+        for (numbers, at, expected) in [
+            (vec![rented(1, 5)], week - 1, Some(1)),
+            (vec![rented(1, 5)], week, None),
+            (vec![rented(1, 5), rented(2, 0)], week, Some(2)),
+            (vec![rented(2, 5), rented(1, 0)], week, Some(1)),
+            (vec![rented(1, 5), shared()], week, Some(3)),
+            (vec![rented(1, 5), shared()], week - 1, Some(1)),
+        ] {
+            let now = Timestamp::from_millis(at);
+            let chosen = sending_number(&numbers, me, now).map(|number| number.id.as_u128());
+            assert_eq!(chosen, expected, "{at}");
+        }
     }
 
     #[test]

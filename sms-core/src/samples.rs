@@ -7,9 +7,12 @@ use crate::account::{Account, AccountStatus, Mode, Settings};
 use crate::contact::{Contact, Details};
 use crate::credits::Credits;
 use crate::event::EventType;
-use crate::ids::{AccountId, BatchId, ContactId, EndpointId, IdSource, Ids, LinkId, MessageId};
+use crate::ids::{
+    AccountId, BatchId, ContactId, EndpointId, IdSource, Ids, LinkId, MessageId, NumberId,
+};
 use crate::link::Link;
 use crate::message::{Body, Direction, ErrorCode, Message, MessageStatus, Times};
+use crate::number::{Holder, Number};
 use crate::phone::E164;
 use crate::random::SeededRandom;
 use crate::route::RouteName;
@@ -84,6 +87,22 @@ pub(crate) fn contact() -> Contact {
         opted_out: false,
         created_at: seconds(-1_000),
         updated_at: seconds(-1_000),
+    }
+}
+
+/// [`our_number`], shared by all accounts.
+pub(crate) fn shared_number() -> Number {
+    Number {
+        id: NumberId::from_u128(1),
+        phone: our_number(),
+        holder: Holder::Shared,
+        route: None,
+        rental_credits: Credits::ZERO,
+        monthly_credits: Credits::ZERO,
+        rental_charged_at: None,
+        next_rent_at: None,
+        assigned_at: seconds(-1_000),
+        checked_in_at: None,
     }
 }
 

@@ -42,6 +42,7 @@ impl From<Error> for ApiError {
             | Error::ContactExists(_)
             | Error::KeywordExists
             | Error::NumberExists
+            | Error::NumberQuarantined { .. }
             | Error::WebhookLimitReached
             | Error::NoNumber
             | Error::SenderExists
@@ -107,6 +108,7 @@ mod tests {
         let (sent, draft) = (MessageStatus::Sent, CampaignStatus::Draft);
         let contact = sms_core::ids::ContactId::from_u128(0);
         let (needed, balance) = (Credits::MAX, Credits::ZERO);
+        let until = sms_core::time::Timestamp::from_millis(0);
         for (error, status, code) in [
             (
                 Error::Invalid(vec![FieldError::new("to", "required", "x")]),
@@ -126,6 +128,7 @@ mod tests {
             (Error::NoRecipients, 422, "no_recipients"),
             (Error::ContactExists(contact), 409, "contact_exists"),
             (Error::NumberExists, 409, "number_exists"),
+            (Error::NumberQuarantined { until }, 409, "number_quarantined"),
             (Error::KeywordExists, 409, "keyword_exists"),
             (Error::ReservedKeyword, 422, "reserved_keyword"),
             (Error::WebhookLimitReached, 409, "webhook_limit_reached"),

@@ -4,13 +4,17 @@ use async_trait::async_trait;
 use sms_core::commit::{Claim, ClaimWrites, OutcomeWrites, Outcomes};
 use sms_core::dispatch::store::DispatchStore;
 use sms_core::dispatch::{
-    ClaimFacts, ClaimPlan, Claimed, FollowUp, LeaseToken, OutcomePlan, OutcomeRecorded,
+    ClaimFacts, ClaimPlan, Claimed, FollowUp, LeaseToken, NameStanding, NewSender, OutcomePlan,
+    OutcomeRecorded, keeps_number,
 };
+use sms_core::message::Message;
+use sms_core::number::Number;
+use sms_core::sender_name::{ReviewStatus, SenderName};
 use sms_core::store::StoreError;
 use sms_core::time::Timestamp;
 
 use crate::MemoryStore;
-use crate::state::State;
+use crate::state::{AccountState, State};
 
 #[async_trait]
 impl DispatchStore for MemoryStore {
@@ -51,29 +55,63 @@ impl DispatchStore for MemoryStore {
     }
 }
 
+impl AccountState {
+    /// Whether the sender name of a message is still approved.
+    fn standing(&self, name: Option<&str>) -> NameStanding {
+        let Some(name) = name else { return NameStanding::NotUsed };
+        let is_approved =
+            |own: &SenderName| own.status == ReviewStatus::Approved && own.value.same_as(name);
+        match self.sender_names.values().any(is_approved) {
+            true => NameStanding::Approved,
+            false => NameStanding::NotApproved,
+        }
+    }
+}
+
 impl State {
     fn claim(&mut self, plan: ClaimPlan) -> Claimed {
-        let due = self.queue.claimable(plan.at, plan.limit, &plan.wanted);
+        let at = plan.at;
+        let due = self.queue.claimable(at, plan.limit, &plan.wanted);
         let mut claim = Claim::new(plan);
         for entry in &due {
             let stored = self.messages.get(&entry.message);
             let room = self.accounts.get(&entry.account);
             let Some((stored, room)) = stored.zip(room) else { continue };
             let message = &stored.message;
+            let numbers = self.numbers_to_send(message, at);
             claim.settle(ClaimFacts {
                 message,
                 entry,
                 account_status: room.account.status,
                 opted_out: room.opt_outs.contains_key(&message.to),
                 campaign_cancelled: message.campaign_id.is_some_and(|id| room.is_cancelled(id)),
+                name: room.standing(message.sender.as_deref()),
+                numbers: &numbers,
             });
         }
-        let (ClaimWrites { queue, changes }, claimed) = claim.finish();
+        let (ClaimWrites { queue, senders, changes }, claimed) = claim.finish();
         for entry in queue {
             self.queue.replace(entry);
         }
+        for NewSender { account: _, message, from, route } in senders {
+            if let Some(entry) = self.queue.get(message).copied() {
+                self.queue.insert(entry, &route);
+            }
+            if let Some(stored) = self.messages.get_mut(&message) {
+                stored.message = Message { from, route, ..stored.message.clone() };
+            }
+        }
         self.write_changes(changes);
         claimed
+    }
+
+    /// The number of a message, and the others of its account if it does not keep it.
+    fn numbers_to_send(&self, message: &Message, at: Timestamp) -> Vec<Number> {
+        let own = self.number_of(message.from);
+        if keeps_number(message, own, at) {
+            return own.cloned().into_iter().collect();
+        }
+        self.numbers_for(message.account)
     }
 
     fn record_outcome(&mut self, mut plan: OutcomePlan) -> Vec<OutcomeRecorded> {

@@ -94,13 +94,14 @@ impl State {
     }
 
     fn routing_facts(&self, plan: &InboundPlan) -> RoutingFacts {
-        let number = self.number_ids.get(&plan.text.to).and_then(|id| self.numbers.get(id));
+        let number = self.number_of(plan.text.to);
         let answered = match plan.origin {
             Origin::Network => None,
             Origin::Answer { to, .. } => self.messages.get(&to),
         };
         RoutingFacts {
             holder: number.map(|number| number.holder),
+            released: self.releases.get(&plan.text.to).copied(),
             last_contacted: self.last_contacted.get(&(plan.text.to, plan.text.from)).copied(),
             answered: answered.map(|stored| (stored.message.account, stored.message.mode)),
         }
@@ -149,7 +150,7 @@ impl State {
         let keyword = room.keywords.listening(&plan.word()?)?;
         let words = keyword.reply.as_ref().map_or("", Body::as_str);
         let is_used = |name: &&str| room.book.uses.contains_key(*name);
-        let number = self.number_ids.get(&to).and_then(|id| self.numbers.get(id));
+        let number = self.number_of(to);
         let is_ours = self.number_ids.contains_key(&from);
         Some(MatchFacts {
             book: room.book.facts(&question(keyword, from), &room.opt_outs),

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use sms_core::commit::LedgerWrites;
 use sms_core::ids::{AccountId, NumberId};
+use sms_core::number::release::{AddPlan, Release};
 use sms_core::number::rent::{RentPlan, RentScope, RentVerdict, RentsCharged};
 use sms_core::number::store::{NumberCreated, NumberStore};
 use sms_core::number::{Holder, Number};
@@ -16,13 +17,18 @@ use crate::state::State;
 
 #[async_trait]
 impl NumberStore for MemoryStore {
-    async fn number_create(&self, number: Number) -> Result<NumberCreated, StoreError> {
+    async fn number_create(&self, plan: AddPlan) -> Result<NumberCreated, StoreError> {
         let mut state = self.state();
+        let verdict = plan.settle(state.releases.get(&plan.number.phone));
+        let AddPlan { number, quarantine: _ } = plan;
         if state.number_ids.contains_key(&number.phone) {
             return Ok(NumberCreated::NumberExists);
         }
         if number.holder.account().is_some_and(|id| !state.accounts.contains_key(&id)) {
             return Ok(NumberCreated::NoSuchAccount);
+        }
+        if let Err(until) = verdict {
+            return Ok(NumberCreated::Quarantined(until));
         }
         state.number_ids.insert(number.phone, number.id);
         state.rents.extend(number.next_rent_at.map(|at| (at, number.id)));
@@ -35,17 +41,11 @@ impl NumberStore for MemoryStore {
     }
 
     async fn number_by_phone(&self, phone: E164) -> Result<Option<Number>, StoreError> {
-        let state = self.state();
-        Ok(state.number_ids.get(&phone).and_then(|id| state.numbers.get(id)).cloned())
+        Ok(self.state().number_of(phone).cloned())
     }
 
     async fn numbers_for(&self, account: AccountId) -> Result<Vec<Number>, StoreError> {
-        let state = self.state();
-        let usable = |number: &&Number| match number.holder {
-            Holder::Shared => true,
-            Holder::Dedicated(holder) => holder == account,
-        };
-        Ok(state.numbers.values().filter(usable).cloned().collect())
+        Ok(self.state().numbers_for(account))
     }
 
     async fn numbers_held(&self, account: AccountId) -> Result<Vec<Number>, StoreError> {
@@ -55,12 +55,13 @@ impl NumberStore for MemoryStore {
         Ok(held.cloned().collect())
     }
 
-    async fn number_delete(&self, id: NumberId) -> Result<bool, StoreError> {
+    async fn number_delete(&self, id: NumberId, at: Timestamp) -> Result<bool, StoreError> {
         let mut state = self.state();
         let Some(number) = state.numbers.remove(&id) else { return Ok(false) };
-        if let Some(at) = number.next_rent_at {
-            state.rents.remove(&(at, id));
+        if let Some(rent_at) = number.next_rent_at {
+            state.rents.remove(&(rent_at, id));
         }
+        state.releases.insert(number.phone, Release::of(&number, at));
         Ok(state.number_ids.remove(&number.phone).is_some())
     }
 
@@ -99,6 +100,20 @@ impl NumberStore for MemoryStore {
 }
 
 impl State {
+    /// The numbers of an account, and the shared ones.
+    pub(crate) fn numbers_for(&self, account: AccountId) -> Vec<Number> {
+        let usable = |number: &&Number| match number.holder {
+            Holder::Shared => true,
+            Holder::Dedicated(holder) => holder == account,
+        };
+        self.numbers.values().filter(usable).cloned().collect()
+    }
+
+    /// The operator's number with this phone number.
+    pub(crate) fn number_of(&self, phone: E164) -> Option<&Number> {
+        self.numbers.get(self.number_ids.get(&phone)?)
+    }
+
     fn numbers_to_charge(&self, plan: &RentPlan) -> Vec<NumberId> {
         match plan.scope {
             RentScope::Due(limit) => {

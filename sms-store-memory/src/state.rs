@@ -18,6 +18,7 @@ use sms_core::inbound::Unrouted;
 use sms_core::message::change::Contacted;
 use sms_core::message::{Message, TimelineEntry};
 use sms_core::number::Number;
+use sms_core::number::release::Release;
 use sms_core::opt_out::OptOut;
 use sms_core::phone::E164;
 use sms_core::sender_name::SenderName;
@@ -51,6 +52,8 @@ pub(crate) struct State {
     pub(crate) links: Links,
     pub(crate) numbers: BTreeMap<NumberId, Number>,
     pub(crate) number_ids: BTreeMap<E164, NumberId>,
+    /// The last release of each number that was released.
+    pub(crate) releases: BTreeMap<E164, Release>,
     /// Numbers by the time at which their next rent is due.
     pub(crate) rents: BTreeSet<(Timestamp, NumberId)>,
     /// By our number and the person's: which account last sent a message, and when.

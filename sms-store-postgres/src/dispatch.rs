@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use sms_core::commit::{Claim, ClaimWrites, OutcomeWrites, Outcomes};
 use sms_core::dispatch::store::DispatchStore;
 use sms_core::dispatch::{
-    ClaimFacts, ClaimPlan, Claimed, FollowUp, LeaseToken, OutcomePlan, OutcomeRecorded, QueueEntry,
-    Wanted,
+    ClaimFacts, ClaimPlan, Claimed, FollowUp, LeaseToken, NameStanding, NewSender, OutcomePlan,
+    OutcomeRecorded, QueueEntry, Wanted,
 };
 use sms_core::ids::MessageId;
 use sms_core::message::{Body, ErrorCode, Message};
@@ -20,6 +20,7 @@ use sqlx::{PgConnection, Row};
 
 use crate::begin::{again_on_conflict, begin};
 use crate::error::{Context, PgError, PgResult};
+use crate::number::NumbersToSend;
 use crate::row::{self, Read, digits, integer, time, token, uuid, uuids};
 use crate::rows_query::rows_query;
 use crate::sent_segment::Staged;
@@ -176,7 +177,14 @@ macro_rules! claimed_columns {
              CASE WHEN m.campaign_id IS NULL THEN false ELSE
                  COALESCE((SELECT c.cancelled_at IS NOT NULL FROM campaign c
                            WHERE c.account_id = m.account_id AND c.id = m.campaign_id),
-                          false) END AS campaign_cancelled"
+                          false) END AS campaign_cancelled,
+             -- Null without a sender name. Names are compared in ASCII lower case.
+             CASE WHEN m.sender IS NOT NULL THEN
+                 COALESCE((SELECT true FROM sender_name s
+                           WHERE s.account_id = m.account_id
+                             AND s.folded = lower(m.sender COLLATE \"C\")
+                             AND s.status <> 'rejected' AND s.status = 'approved'),
+                          false) END AS name_approved"
         )
     };
 }
@@ -240,18 +248,29 @@ async fn claim(tx: &mut PgConnection, plan: ClaimPlan) -> Result<Claimed, StoreE
     if rows.is_empty() {
         return Ok(Claimed::default());
     }
+    let messages: Vec<Message> =
+        rows.iter().map(row::message).collect::<PgResult<_>>().context(doing)?;
+    let at = plan.at;
+    let numbers = NumbersToSend::read(tx, messages.iter(), at).await.context(doing)?;
     let mut claim = Claim::new(plan);
-    for row in &rows {
+    for (row, message) in rows.iter().zip(&messages) {
         claim.settle(ClaimFacts {
-            message: &row::message(row).context(doing)?,
+            message,
             entry: &row::queue_entry(row).context(doing)?,
             account_status: row.name("account_status").context(doing)?,
             opted_out: row.try_get("opted_out").context(doing)?,
             campaign_cancelled: row.try_get("campaign_cancelled").context(doing)?,
+            name: match row.try_get("name_approved").context(doing)? {
+                None => NameStanding::NotUsed,
+                Some(true) => NameStanding::Approved,
+                Some(false) => NameStanding::NotApproved,
+            },
+            numbers: &numbers.of(message, at),
         });
     }
-    let (ClaimWrites { queue, changes }, claimed) = claim.finish();
+    let (ClaimWrites { queue, senders, changes }, claimed) = claim.finish();
     put_entries(tx, queue).await.context(doing)?;
+    put_senders(tx, senders).await.context(doing)?;
     change::write(tx, changes).await.context(doing)?;
     Ok(claimed)
 }
@@ -309,6 +328,28 @@ async fn put_entries(connection: &mut PgConnection, entries: Vec<QueueEntry>) ->
             unanswered: integer = integer(entry.unanswered),
          } "
          WHERE q.message_id = new.message_id"
+    );
+    update.execute(connection).await?;
+    Ok(())
+}
+
+/// Gives messages another number and route.
+async fn put_senders(connection: &mut PgConnection, senders: Vec<NewSender>) -> PgResult<()> {
+    if senders.is_empty() {
+        return Ok(());
+    }
+    let update = rows_query!(
+        "WITH moved AS (
+             UPDATE message m SET from_number = new.from_number, route = new.route
+             FROM " rows(sender in &senders) as new {
+                account_id: uuid = uuid(sender.account),
+                id: uuid = uuid(sender.message),
+                from_number: bigint = digits(sender.from),
+                route: text = sender.route.as_str(),
+             } "
+             WHERE m.account_id = new.account_id AND m.id = new.id
+             RETURNING m.id, m.route)
+         UPDATE queue q SET route = moved.route FROM moved WHERE q.message_id = moved.id"
     );
     update.execute(connection).await?;
     Ok(())

@@ -73,7 +73,7 @@ macro_rules! file {
     };
 }
 
-const MIGRATIONS: [File; 16] = [
+const MIGRATIONS: [File; 17] = [
     file!(20_261_122_120_000, "account_and_credits", MayNotServe),
     file!(20_261_122_120_100, "message", MayNotServe),
     file!(20_261_122_120_200, "dispatch", MayNotServe),
@@ -86,6 +86,8 @@ const MIGRATIONS: [File; 16] = [
     file!(20_261_122_120_900, "statistics", MayNotServe),
     file!(20_261_122_121_000, "search", MayNotServe),
     file!(20_261_122_121_100, "rate_limit", MayNotServe),
+    // A program without it cannot read the error codes of messages whose sender is gone.
+    file!(20_261_122_130_100, "released_number", MayNotServe),
     file!(20_261_122_131_000, "webhook_pause", MayServeFrom(20_261_122_121_100)),
     file!(20_261_122_131_100, "webhook_old_secret", MayServeFrom(20_261_122_121_100)),
     file!(20_261_122_132_000, "idempotency_key_answer", MayServeFrom(20_261_122_121_100)),

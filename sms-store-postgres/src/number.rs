@@ -3,53 +3,35 @@
 use async_trait::async_trait;
 use sms_core::ids::{AccountId, NumberId};
 use sms_core::number::Number;
+use sms_core::number::release::{AddPlan, Release};
 use sms_core::number::rent::{RentPlan, RentsCharged};
 use sms_core::number::store::{NumberCreated, NumberStore};
 use sms_core::phone::E164;
 use sms_core::route::RouteName;
 use sms_core::store::StoreError;
 use sms_core::time::Timestamp;
+use sqlx::PgConnection;
 
 use crate::PgStore;
-use crate::begin::again_on_conflict;
-use crate::error::{Context, PgError, PgResult};
+use crate::begin::{again_on_conflict, begin};
+use crate::error::{Context, PgResult};
 use crate::row::{Read, amount, digits, time, uuid};
 
+mod release;
 mod rent;
 mod row;
+mod to_send;
 
+pub(crate) use release::released;
 use row::number;
+pub(crate) use to_send::NumbersToSend;
 
 #[async_trait]
 impl NumberStore for PgStore {
-    async fn number_create(&self, number: Number) -> Result<NumberCreated, StoreError> {
-        let insert = sqlx::query(
-            "INSERT INTO number (id, phone, account_id, route, rental_credits, monthly_credits,
-                 rental_charged_at, next_rent_at, assigned_at, checked_in_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
-        )
-        .bind(uuid(number.id))
-        .bind(digits(number.phone))
-        .bind(number.holder.account().map(uuid))
-        .bind(number.route.as_ref().map(RouteName::as_str))
-        .bind(amount(number.rental_credits))
-        .bind(amount(number.monthly_credits))
-        .bind(number.rental_charged_at.map(time))
-        .bind(number.next_rent_at.map(time))
-        .bind(time(number.assigned_at))
-        .bind(number.checked_in_at.map(time));
-        let inserted = insert.execute(&self.pool).await;
+    async fn number_create(&self, plan: AddPlan) -> Result<NumberCreated, StoreError> {
+        let created = self.create_number(&plan).await;
         self.caches.numbers.forget_where(|_| true);
-        match inserted {
-            Ok(_) => Ok(NumberCreated::Created),
-            Err(sqlx::Error::Database(error)) if error.is_unique_violation() => {
-                Ok(NumberCreated::NumberExists)
-            }
-            Err(sqlx::Error::Database(error)) if error.is_foreign_key_violation() => {
-                Ok(NumberCreated::NoSuchAccount)
-            }
-            Err(error) => Err(PgError::from(error).during("adding a number")),
-        }
+        created.map_err(|error| error.during("adding a number"))
     }
 
     async fn number_list(&self) -> Result<Vec<Number>, StoreError> {
@@ -101,15 +83,10 @@ impl NumberStore for PgStore {
         rows.iter().map(number).collect::<PgResult<_>>().context(doing)
     }
 
-    async fn number_delete(&self, id: NumberId) -> Result<bool, StoreError> {
-        let deleted = sqlx::query("DELETE FROM number WHERE id = $1")
-            .bind(uuid(id))
-            .execute(&self.pool)
-            .await
-            .context("deleting a number");
+    async fn number_delete(&self, id: NumberId, at: Timestamp) -> Result<bool, StoreError> {
+        let deleted = self.delete_number(id, at).await;
         self.caches.numbers.forget_where(|_| true);
-        let deleted = deleted?;
-        Ok(deleted.rows_affected() == 1)
+        deleted.context("deleting a number")
     }
 
     async fn number_check_in(&self, id: NumberId, at: Timestamp) -> Result<bool, StoreError> {
@@ -164,4 +141,68 @@ impl NumberStore for PgStore {
             .context(doing)?;
         row.maybe_at("next").context(doing)
     }
+}
+
+impl PgStore {
+    async fn create_number(&self, plan: &AddPlan) -> PgResult<NumberCreated> {
+        let mut tx = begin(&self.pool).await?;
+        match insert(&mut tx, &plan.number).await {
+            Ok(_) => {}
+            Err(sqlx::Error::Database(error)) if error.is_unique_violation() => {
+                return Ok(NumberCreated::NumberExists);
+            }
+            Err(sqlx::Error::Database(error)) if error.is_foreign_key_violation() => {
+                return Ok(NumberCreated::NoSuchAccount);
+            }
+            Err(error) => return Err(error.into()),
+        }
+        // The insert has waited for a release that ran at the same time.
+        let released = released(&mut tx, plan.number.phone).await?;
+        if let Err(until) = plan.settle(released.as_ref()) {
+            return Ok(NumberCreated::Quarantined(until));
+        }
+        tx.commit().await?;
+        Ok(NumberCreated::Created)
+    }
+
+    async fn delete_number(&self, id: NumberId, at: Timestamp) -> PgResult<bool> {
+        let mut tx = begin(&self.pool).await?;
+        let deleted = sqlx::query("DELETE FROM number WHERE id = $1 RETURNING *")
+            .bind(uuid(id))
+            .fetch_optional(&mut *tx)
+            .await?;
+        let Some(deleted) = deleted.as_ref().map(number).transpose()? else { return Ok(false) };
+        let Release { phone, holder, at } = Release::of(&deleted, at);
+        let keep = sqlx::query(
+            "INSERT INTO released_number (phone, account_id, released_at) VALUES ($1, $2, $3)
+             ON CONFLICT (phone) DO UPDATE
+             SET account_id = excluded.account_id, released_at = excluded.released_at",
+        )
+        .bind(digits(phone))
+        .bind(holder.account().map(uuid))
+        .bind(time(at));
+        keep.execute(&mut *tx).await?;
+        tx.commit().await?;
+        Ok(true)
+    }
+}
+
+async fn insert(connection: &mut PgConnection, number: &Number) -> Result<(), sqlx::Error> {
+    let insert = sqlx::query(
+        "INSERT INTO number (id, phone, account_id, route, rental_credits, monthly_credits,
+             rental_charged_at, next_rent_at, assigned_at, checked_in_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+    )
+    .bind(uuid(number.id))
+    .bind(digits(number.phone))
+    .bind(number.holder.account().map(uuid))
+    .bind(number.route.as_ref().map(RouteName::as_str))
+    .bind(amount(number.rental_credits))
+    .bind(amount(number.monthly_credits))
+    .bind(number.rental_charged_at.map(time))
+    .bind(number.next_rent_at.map(time))
+    .bind(time(number.assigned_at))
+    .bind(number.checked_in_at.map(time));
+    insert.execute(connection).await?;
+    Ok(())
 }

@@ -50,6 +50,7 @@ fn all_that_the_simulation_means_to_try_happens() {
         ..
     } = total.tally;
     let Tally { joined, given_up, matches, throttled, replies, links, hits, .. } = total.tally;
+    let Tally { moved, senderless, late_answers, .. } = total.tally;
     let Tally { rents, deliveries, attempts, pauses, unanswered, used_up, .. } = total.tally;
     for (count, what) in [
         (sends, "a send"),
@@ -58,6 +59,9 @@ fn all_that_the_simulation_means_to_try_happens() {
         (messages, "a text"),
         (claims, "a claim"),
         (takeovers, "a claim after a lost lease"),
+        (moved, "a message that gets another number"),
+        (senderless, "a message without a sender"),
+        (late_answers, "an answer to a released number"),
         (refunds, "a refund"),
         (doubtful, "an end of a text that left perhaps"),
         (receipts, "a receipt"),

@@ -89,6 +89,7 @@ scenarios! { Campaign;
         let campaign = rig.launched(&account, 1..=4).await;
         let other = rig.text(&account, 9).await;
         rig.mark_cancelled(&campaign).await.expect("cancelled");
+        rig.provide_our_number().await;
         let plan = rig.claim_plan(10);
         let claimed = rig.store().dispatch_claim(plan).await.expect("claimed");
         assert_eq!((claimed.messages.len(), claimed.failed, claimed.cancelled), (1, 0, 4));

@@ -122,6 +122,7 @@ scenarios! { Campaign;
     /// was cancelled and refunded.
     async fn a_cancel_that_races_with_workers_is_decided_message_by_message(rig: &Rig) {
         let account = rig.account(100).await;
+        rig.provide_our_number().await;
         let campaign = rig.launched(&account, 1..=40).await;
         let mut futures: Vec<BoxFuture<'static, usize>> = Vec::new();
         for _ in 0..6 {

@@ -34,6 +34,7 @@ scenarios! { Dispatch;
         rig.send_test(&account, &request([2])).await;
         let test = rig.send_test(&account, &request([3])).await.messages.remove(0);
         rig.advance(TEST_DELAY);
+        rig.provide_our_number().await;
         let claim = async |without: &[&RouteName]| {
             let without = without.iter().map(|&route| route.clone()).collect();
             let plan = ClaimPlan { wanted: Wanted::AllBut(without), ..rig.claim_plan(2) };
@@ -54,6 +55,7 @@ scenarios! { Dispatch;
         let account = rig.account(20).await;
         let text = rig.text(&account, 1).await;
         let test = rig.send_test(&account, &request([2])).await.messages.remove(0);
+        rig.provide_our_number().await;
         let claim = async |wanted: Wanted| {
             let plan = ClaimPlan { wanted, ..rig.claim_plan(10) };
             let claimed = rig.store().dispatch_claim(plan).await.expect("claimed");
@@ -104,6 +106,7 @@ scenarios! { Dispatch;
         let account = rig.account(10).await;
         let mut request = request([7]);
         request.sender = Some("Bistro".to_owned());
+        rig.approved_name(&account, "Bistro").await;
         let message = rig.send(&account, &request).await.messages.remove(0);
         let hand = rig.claim_all().await;
         assert_eq!(

@@ -22,6 +22,7 @@ scenarios! { Dispatch;
             rig.send(&one, &request(part * 100..part * 100 + 100)).await;
             rig.send(&two, &request(part * 100..part * 100 + 100)).await;
         }
+        rig.provide_our_number().await;
         let worker = |_| {
             let store = rig.store().clone();
             let plans: Vec<_> = (0..28).map(|_| rig.claim_plan(37)).collect();

@@ -188,7 +188,7 @@ scenarios! { Inbound;
         let account = rig.account(10).await;
         let number = rig.dedicated_number(person(900), &account).await;
         rig.inbound_routed(1, number.phone, "Hello").await;
-        assert!(rig.store().number_delete(number.id).await.expect("removed"));
+        rig.release(&number).await;
         let plan = rig.inbound_plan(1, number.phone, "STOP 🐦", Origin::Network);
         let TakenIn::Unrouted(text) = rig.take_in(plan.clone()).await else { panic!("routed") };
         assert_eq!(text, plan.unrouted());

@@ -157,6 +157,7 @@ scenarios! { Message;
     /// never both, never neither.
     async fn a_message_is_either_cancelled_or_taken(rig: &Rig) {
         let account = rig.account(40).await;
+        rig.provide_our_number().await;
         let sent = rig.send(&account, &request(1..=40)).await;
         let mut futures: Vec<BoxFuture<'static, (Option<MessageId>, Vec<MessageId>)>> = Vec::new();
         for (n, message) in sent.messages.iter().enumerate() {

@@ -6,7 +6,6 @@ use sms_core::account::{Account, AccountStatus};
 use sms_core::credits::ledger::{Cause, Entry, Kind};
 use sms_core::ids::NumberId;
 use sms_core::number::rent::{MOST_AT_ONCE, PERIOD, RentPlan, RentScope, RentsCharged};
-use sms_core::number::store::NumberCreated;
 use sms_core::number::{Holder, Number};
 use sms_core::time::Timestamp;
 
@@ -21,9 +20,7 @@ async fn rented(rig: &Rig, n: u16, account: &Account, rent: u64) -> Number {
         ..rig.new_number(person(n), Holder::Dedicated(account.id))
     };
     number.next_rent_at = number.rent_due_at();
-    let created = rig.store().number_create(number.clone()).await.expect("answered");
-    assert_eq!(created, NumberCreated::Created);
-    number
+    rig.create_number(number).await
 }
 
 fn plan(rig: &Rig, scope: RentScope) -> RentPlan {
@@ -180,7 +177,7 @@ scenarios! { Number;
         let free = rented(rig, 1, &account, 0).await;
         let shared =
             Number { rental_credits: credits(5), ..rig.new_number(person(2), Holder::Shared) };
-        rig.store().number_create(shared).await.expect("answered");
+        rig.create_number(shared).await;
         rig.advance(PERIOD * 3);
         assert_eq!((next(rig).await, charge(rig, 10).await), (None, taken(0)));
         assert_eq!(charge_account(rig, &account).await, taken(0));
@@ -195,7 +192,7 @@ scenarios! { Number;
         let number = rented(rig, 1, &account, 5).await;
         assert_eq!(charge(rig, 10).await, taken(1));
         rig.advance(PERIOD * 2);
-        assert!(rig.store().number_delete(number.id).await.expect("removed"));
+        rig.release(&number).await;
         assert_eq!((next(rig).await, charge(rig, 10).await), (None, taken(0)));
         assert_eq!(rig.ledger_lines(&account).await, [(Kind::Rent, -5, 15), (Kind::TopUp, 20, 20)]);
         let again = rented(rig, 1, &account, 5).await;
@@ -257,12 +254,12 @@ scenarios! { Number;
         let sends = sends.into_iter().map(|plan| Race::Send(Box::new(plan)));
         let charges = (0..4).map(|_| Race::Charge(plan(rig, RentScope::Due(10))));
         let mut all: Vec<Race> = sends.chain(charges).collect();
-        all.insert(3, Race::Delete(numbers[1].id));
+        all.insert(3, Race::Delete(numbers[1].id, rig.now()));
         rig.race_each(all, |store, race| async move {
             match race {
                 Race::Send(plan) => drop(store.send_accept(vec![*plan]).await),
                 Race::Charge(plan) => drop(store.rents_charge(plan).await.expect("answered")),
-                Race::Delete(id) => drop(store.number_delete(id).await.expect("answered")),
+                Race::Delete(id, at) => drop(store.number_delete(id, at).await.expect("answered")),
             }
         });
         for number in &numbers {
@@ -287,7 +284,7 @@ scenarios! { Number;
         let numbers = held(&account).await.expect("read");
         assert_eq!((numbers[0].checked_in_at, numbers[1].checked_in_at), (Some(now), None));
         assert_eq!(numbers[1].rental_charged_at, Some(first.assigned_at));
-        assert!(rig.store().number_delete(second.id).await.expect("removed"));
+        rig.release(&second).await;
         assert_eq!(held(&account).await.expect("read").len(), 1);
     }
 }
@@ -296,5 +293,5 @@ scenarios! { Number;
 enum Race {
     Send(Box<sms_core::sending::SendPlan>),
     Charge(RentPlan),
-    Delete(NumberId),
+    Delete(NumberId, Timestamp),
 }

@@ -6,6 +6,7 @@ use sms_core::credits::adjust::{AdjustPlan, AdjustRefused, Adjusted};
 use sms_core::credits::ledger::{Cause, Draft, Entry, Kind, post};
 use sms_core::credits::{Change, Credits};
 use sms_core::ids::AccountId;
+use sms_core::number::release::{AddPlan, Quarantine};
 use sms_core::number::store::NumberCreated;
 use sms_core::number::{Holder, Number};
 use sms_core::phone::E164;
@@ -126,8 +127,25 @@ impl Rig {
         self.create_number(self.new_number(phone, Holder::Dedicated(account.id))).await
     }
 
-    async fn create_number(&self, number: Number) -> Number {
-        let created = self.store().number_create(number.clone()).await;
+    /// Makes [`our_number`](super::our_number) a shared number unless it is there: messages come
+    /// from it, and a claim fails those whose number is nobody's.
+    pub async fn provide_our_number(&self) {
+        let found = self.store().number_by_phone(super::our_number()).await;
+        if found.expect("the number is read").is_none() {
+            self.shared_number(super::our_number()).await;
+        }
+    }
+
+    /// Releases a number.
+    pub async fn release(&self, number: &Number) {
+        let deleted = self.store().number_delete(number.id, self.now()).await;
+        assert!(deleted.expect("the number is removed"));
+    }
+
+    /// Makes a number, also one that another account has just released.
+    pub async fn create_number(&self, number: Number) -> Number {
+        let plan = AddPlan { number: number.clone(), quarantine: Quarantine::Override };
+        let created = self.store().number_create(plan).await;
         assert_eq!(created.expect("the number is written"), NumberCreated::Created);
         number
     }

@@ -7,7 +7,7 @@ use sms_core::dispatch::{
 use sms_core::ids::MessageId;
 use sms_core::message::{ErrorCode, Message, MessageStatus};
 use sms_core::random::Random;
-use sms_core::route::{HandOver, OutboundMessage, Simulated};
+use sms_core::route::{HandOver, OutboundMessage, RouteName, Simulated};
 use sms_core::time::Timestamp;
 
 use super::{Rig, person};
@@ -75,11 +75,20 @@ impl Rig {
     /// A request to claim up to `limit` messages.
     pub fn claim_plan(&self, limit: usize) -> ClaimPlan {
         let wanted = Wanted::AllBut(Vec::new());
-        ClaimPlan { at: self.now(), limit, lease: self.lease(), wanted, ids: self.ids() }
+        let default_route = RouteName::new("simulator");
+        let (at, lease, ids) = (self.now(), self.lease(), self.ids());
+        ClaimPlan { at, limit, lease, wanted, default_route, ids }
     }
 
-    /// Claims up to `limit` messages.
+    /// Claims up to `limit` messages, which come from [`our_number`](super::our_number) unless the
+    /// scenario says otherwise.
     pub async fn claim(&self, limit: usize) -> Hand {
+        self.provide_our_number().await;
+        self.claim_as_it_is(limit).await
+    }
+
+    /// Claims up to `limit` messages with no numbers but those that the scenario made.
+    pub async fn claim_as_it_is(&self, limit: usize) -> Hand {
         let plan = self.claim_plan(limit);
         let token = plan.lease.token;
         let claimed = self.store().dispatch_claim(plan).await.expect("messages are claimed");

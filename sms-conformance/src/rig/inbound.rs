@@ -45,7 +45,7 @@ impl Rig {
         let message = self.inbound_routed(from, number.phone, "STOP").await;
         assert_eq!(message.account, account.id);
         assert!(self.has_opted_out(account, from).await);
-        assert!(self.store().number_delete(number.id).await.expect("the number is removed"));
+        self.release(&number).await;
     }
 
     /// Whether the account must not send this person messages.

@@ -38,7 +38,8 @@ pub struct ChangeWrites {
 /// A message to write over its earlier state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageWrite {
-    /// The message after the change. Only its status, error and times can differ.
+    /// The message after the change. Only its status, error and times can differ, and where a claim
+    /// lists a [new sender](super::ClaimWrites::senders), its number and route.
     pub message: Message,
     /// New lines of its timeline, in order.
     pub lines: Vec<TimelineEntry>,

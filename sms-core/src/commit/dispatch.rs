@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::change::{ChangeWrites, Changes};
 use crate::dispatch::{
-    ClaimFacts, ClaimPlan, ClaimVerdict, Claimed, FollowUp, OutcomePlan, OutcomeRecorded,
-    OutcomeVerdict, QueueEntry,
+    ClaimFacts, ClaimPlan, ClaimVerdict, Claimed, FollowUp, NewSender, OutcomePlan,
+    OutcomeRecorded, OutcomeVerdict, QueueEntry,
 };
 use crate::event::Event;
 use crate::ids::MessageId;
@@ -19,6 +19,9 @@ use crate::receipt::report::{EarlyReports, SentSegment};
 pub struct ClaimWrites {
     /// Places in the queue, written over the earlier ones.
     pub queue: Vec<QueueEntry>,
+    /// Messages that get another number and route. Also changes the route of their places in the
+    /// queue.
+    pub senders: Vec<NewSender>,
     /// What the claim changes about messages.
     pub changes: ChangeWrites,
 }
@@ -30,6 +33,7 @@ pub struct Claim {
     plan: ClaimPlan,
     claimed: Claimed,
     queue: Vec<QueueEntry>,
+    senders: Vec<NewSender>,
     dropped: Vec<MessageId>,
     changes: Changes,
     events: Vec<Event>,
@@ -42,6 +46,7 @@ impl Claim {
             plan,
             claimed: Claimed::default(),
             queue: Vec::new(),
+            senders: Vec::new(),
             dropped: Vec::new(),
             changes: Changes::default(),
             events: Vec::new(),
@@ -50,14 +55,16 @@ impl Claim {
 
     /// Settles one message that the store found under its lock.
     pub fn settle(&mut self, facts: ClaimFacts<'_>) {
-        let message = facts.entry.message;
+        let (message, before) = (facts.entry.message, facts.message);
         match self.plan.settle(facts) {
-            ClaimVerdict::Take { changed, note, text, entry } => {
+            ClaimVerdict::Take { changed, text, entry, new_sender, note } => {
                 self.queue.push(entry);
                 self.claimed.messages.push(text);
                 if let Some(line) = note {
-                    self.changes.note(facts.message.clone(), line);
+                    let moved = new_sender.as_ref().map(|sender| sender.put_on(before));
+                    self.changes.note(moved.unwrap_or_else(|| before.clone()), line);
                 }
+                self.senders.extend(new_sender.map(|sender| *sender));
                 if let Some(changed) = changed {
                     self.change(*changed);
                 }
@@ -84,11 +91,11 @@ impl Claim {
 
     /// What the store writes, and what the worker receives once that is committed.
     pub fn finish(self) -> (ClaimWrites, Claimed) {
-        let Self { plan, claimed, queue, dropped, mut changes, events } = self;
+        let Self { plan, claimed, queue, senders, dropped, mut changes, events } = self;
         changes.raise(events, &plan.ids);
         let mut changes = changes.finish();
         changes.unqueued.extend(dropped);
-        (ClaimWrites { queue, changes }, claimed)
+        (ClaimWrites { queue, senders, changes }, claimed)
     }
 }
 

@@ -1,4 +1,5 @@
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use proptest::prelude::*;
 
@@ -11,9 +12,11 @@ use crate::message::Body;
 use crate::receipt::ReceiptStatus;
 use crate::route::Simulated;
 use crate::samples::{
-    account_id, ids, message, message_id, millis, now, our_number, person, seconds, test_message,
+    account_id, ids, message, message_id, millis, now, our_number, person, seconds, shared_number,
+    test_message,
 };
 
+mod sender;
 mod unanswered;
 
 const OURS: LeaseToken = LeaseToken(1);
@@ -43,11 +46,18 @@ fn every_due_message_is_counted_however_it_ended() {
 
 // ---- claiming ------------------------------------------------------------------------------
 
-fn claim(facts: ClaimFacts<'_>) -> ClaimVerdict {
+fn claim_plan() -> ClaimPlan {
     let lease = Lease { token: OURS, until: seconds(30) };
-    ClaimPlan { at: now(), limit: 10, lease, wanted: Wanted::AllBut(Vec::new()), ids: ids() }
-        .settle(facts)
+    let wanted = Wanted::AllBut(Vec::new());
+    let default_route = RouteName::new("default");
+    ClaimPlan { at: now(), limit: 10, lease, wanted, default_route, ids: ids() }
 }
+
+fn claim(facts: ClaimFacts<'_>) -> ClaimVerdict {
+    claim_plan().settle(facts)
+}
+
+static NUMBERS: LazyLock<Vec<Number>> = LazyLock::new(|| vec![shared_number()]);
 
 fn facts<'a>(message: &'a Message, entry: &'a QueueEntry) -> ClaimFacts<'a> {
     ClaimFacts {
@@ -56,6 +66,8 @@ fn facts<'a>(message: &'a Message, entry: &'a QueueEntry) -> ClaimFacts<'a> {
         account_status: AccountStatus::Active,
         opted_out: false,
         campaign_cancelled: false,
+        name: NameStanding::NotUsed,
+        numbers: &NUMBERS,
     }
 }
 
@@ -139,8 +151,7 @@ fn a_claimed_message_steps_into_sending_under_the_lease() {
     for status in [Scheduled, Queued] {
         let message = message(status);
         let before = QueueEntry { attempt: 3, ..entry() };
-        let ClaimVerdict::Take { changed, note: None, text: _, entry } =
-            claim(facts(&message, &before))
+        let ClaimVerdict::Take { changed, note: None, entry, .. } = claim(facts(&message, &before))
         else {
             panic!("{status} is not claimed")
         };
@@ -157,7 +168,9 @@ fn a_claimed_message_steps_into_sending_under_the_lease() {
 fn a_message_whose_lease_ran_out_is_claimed_without_a_second_step_and_its_timeline_says_so() {
     let message = message(Sending);
     let before = held(ANOTHERS);
-    let ClaimVerdict::Take { changed, note, text, entry } = claim(facts(&message, &before)) else {
+    let ClaimVerdict::Take { changed, note, text, entry, new_sender: None } =
+        claim(facts(&message, &before))
+    else {
         panic!("not claimed")
     };
     assert_eq!((changed, text.message), (None, message.id));
@@ -413,8 +426,7 @@ fn a_message_is_claimable_when_it_expires_and_fails_then() {
     let (entry, _) = retried(&QueueEntry { expires_at: seconds(3), ..held(OURS) });
     let lease = Lease { token: ANOTHERS, until: seconds(33) };
     let at = entry.claimable_at;
-    let verdict = ClaimPlan { at, limit: 1, lease, wanted: Wanted::AllBut(Vec::new()), ids: ids() }
-        .settle(facts(&message, &entry));
+    let verdict = ClaimPlan { at, lease, ..claim_plan() }.settle(facts(&message, &entry));
     assert_eq!(in_a_word(verdict), "expired");
 }
 
@@ -449,8 +461,7 @@ proptest! {
         let end = loop {
             let at = entry.claimable_at;
             let lease = Lease { token: OURS, until: at.plus(LEASE) };
-            let wanted = Wanted::AllBut(Vec::new());
-            let mut claim = ClaimPlan { at, limit: 1, lease, wanted, ids: ids() };
+            let mut claim = ClaimPlan { at, lease, ..claim_plan() };
             entry = match claim.settle(facts(&message, &entry)) {
                 ClaimVerdict::Take { entry, .. } => entry,
                 ClaimVerdict::Fail(changed) => break changed,

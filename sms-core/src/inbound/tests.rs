@@ -49,8 +49,37 @@ fn a_dedicated_numbers_messages_are_its_accounts_and_a_shared_numbers_who_texted
         (None, None, None),
         (None, texted(0), None),
     ] {
-        let facts = RoutingFacts { holder, last_contacted, answered: None };
+        let facts = RoutingFacts { holder, released: None, last_contacted, answered: None };
         assert_eq!(plan("hello").owner(facts), expected, "{facts:?}");
+    }
+}
+
+#[test]
+fn for_30_days_after_its_release_a_numbers_messages_are_who_texted_last() {
+    let dedicated = Some(Holder::Dedicated(account_id()));
+    let texted = |ago: i64| Some((OTHER, millis(-ago)));
+    let mine = Some((account_id(), Mode::Live));
+    let others = Some((OTHER, Mode::Live));
+    for (holder, released_ago, last_contacted, expected) in [
+        (None, 0, texted(0), others),
+        (None, MONTH - 1, texted(MONTH), others),
+        (None, MONTH - 1, texted(MONTH + 1), None),
+        (None, MONTH, texted(0), None),
+        (None, 0, None, None),
+        // The operator has given the number to another account at once.
+        (dedicated, 0, texted(0), others),
+        (dedicated, 0, None, mine),
+        (dedicated, 0, texted(MONTH + 1), mine),
+        (dedicated, MONTH, texted(0), mine),
+        (Some(Holder::Shared), 0, texted(0), others),
+    ] {
+        let released = Some(Release {
+            phone: our_number(),
+            holder: Holder::Dedicated(OTHER),
+            at: millis(-released_ago),
+        });
+        let facts = RoutingFacts { holder, released, last_contacted, answered: None };
+        assert_eq!(plan("STOP").owner(facts), expected, "{facts:?}");
     }
 }
 
@@ -60,7 +89,7 @@ fn a_simulated_answer_belongs_to_the_account_of_the_answered_message() {
     for holder in holders {
         for last_contacted in [None, Some((account_id(), now()))] {
             for answered in [None, Some((OTHER, Mode::Test)), Some((OTHER, Mode::Live))] {
-                let facts = RoutingFacts { holder, last_contacted, answered };
+                let facts = RoutingFacts { holder, released: None, last_contacted, answered };
                 assert_eq!(plan_from(answer(), "hello").owner(facts), answered, "{facts:?}");
             }
         }
@@ -70,7 +99,7 @@ fn a_simulated_answer_belongs_to_the_account_of_the_answered_message() {
 #[test]
 fn a_message_from_a_network_ignores_answered_messages() {
     let answered = Some((OTHER, Mode::Test));
-    let facts = RoutingFacts { holder: None, last_contacted: None, answered };
+    let facts = RoutingFacts { holder: None, released: None, last_contacted: None, answered };
     assert_eq!(plan("hello").owner(facts), None);
 }
 
@@ -277,7 +306,8 @@ proptest! {
         ago in -1_000i64..2 * MONTH,
     ) {
         let last_contacted = Some((OTHER, millis(-ago)));
-        let facts = RoutingFacts { holder: Some(Holder::Shared), last_contacted, answered: None };
+        let holder = Some(Holder::Shared);
+        let facts = RoutingFacts { holder, released: None, last_contacted, answered: None };
         prop_assert_eq!(plan("hi").owner(facts).is_some(), ago <= MONTH);
     }
 }

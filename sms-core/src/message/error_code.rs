@@ -23,11 +23,15 @@ pub enum ErrorCode {
     NetworkError,
     /// The account was suspended before the message was sent.
     AccountSuspended,
+    /// The message's number was no longer the account's, and the account had no other.
+    NoNumber,
+    /// The sender name was rejected before the message was sent.
+    SenderNotApproved,
 }
 
 impl ErrorCode {
     /// Every code, in the order of the specification.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::OptedOut,
         Self::Expired,
         Self::RejectedByNetwork,
@@ -35,6 +39,8 @@ impl ErrorCode {
         Self::AbsentSubscriber,
         Self::NetworkError,
         Self::AccountSuspended,
+        Self::NoNumber,
+        Self::SenderNotApproved,
     ];
 
     /// The stable code of the API.
@@ -47,6 +53,8 @@ impl ErrorCode {
             Self::AbsentSubscriber => "absent_subscriber",
             Self::NetworkError => "network_error",
             Self::AccountSuspended => "account_suspended",
+            Self::NoNumber => "no_number",
+            Self::SenderNotApproved => "sender_not_approved",
         }
     }
 
@@ -60,6 +68,8 @@ impl ErrorCode {
             Self::AbsentSubscriber => "The phone was off or out of reach.",
             Self::NetworkError => "The network could not deliver the message.",
             Self::AccountSuspended => "The account was suspended before the message was sent.",
+            Self::NoNumber => "The account had no number to send the message from.",
+            Self::SenderNotApproved => "The sender name was rejected before the message was sent.",
         }
     }
 }
@@ -104,6 +114,8 @@ mod tests {
                 "absent_subscriber",
                 "network_error",
                 "account_suspended",
+                "no_number",
+                "sender_not_approved",
             ]
         );
         for code in ErrorCode::ALL {

@@ -17,6 +17,9 @@ use crate::time::Timestamp;
 pub const PERIOD: Duration = Duration::from_hours(30 * 24);
 /// How long to wait before charging rent again that the balance did not cover.
 pub const TRY_AGAIN_AFTER: Duration = Duration::from_hours(1);
+/// How long the rent of a number may be overdue before no messages are sent from it any more: 7
+/// days.
+pub const GRACE: Duration = Duration::from_hours(7 * 24);
 /// The maximum number of periods of one number to charge in one commit. The rest is due at once.
 pub const MOST_AT_ONCE: usize = 24;
 
@@ -40,6 +43,15 @@ pub struct RentPlan {
     pub scope: RentScope,
     /// Ids for the ledger entries.
     pub ids: Ids,
+}
+
+/// Rent that is owed for a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overdue {
+    /// When the earliest period fell due that is not paid.
+    pub since: Timestamp,
+    /// The rent of all periods that have begun and are not paid.
+    pub credits: Credits,
 }
 
 /// What a store writes for one number.
@@ -80,6 +92,21 @@ impl Number {
             return None;
         }
         Some(self.rental_charged_at.map_or(self.assigned_at, |last| last.plus(PERIOD)))
+    }
+
+    /// The rent that is owed at `now`; `None` if all is paid.
+    pub fn overdue(&self, now: Timestamp) -> Option<Overdue> {
+        let since = self.rent_due_at().filter(|due| *due <= now)?;
+        let begun = now.since(since).as_millis() / PERIOD.as_millis() + 1;
+        let begun = u64::try_from(begun).unwrap_or(u64::MAX);
+        let owed = self.rental_credits.get().saturating_mul(begun);
+        Some(Overdue { since, credits: Credits::new(owed).unwrap_or(Credits::MAX) })
+    }
+
+    /// Whether the rent has been overdue for so long that no message is sent from the number until
+    /// it is paid. The number still receives messages.
+    pub fn is_stopped(&self, now: Timestamp) -> bool {
+        self.overdue(now).is_some_and(|overdue| now.since(overdue.since) >= GRACE)
     }
 }
 
@@ -220,6 +247,28 @@ mod tests {
         assert_eq!(charged.unpaid, 0);
         let second = plan(at).settle(&first.number, first.balance).unwrap();
         assert_eq!(taken(&second), [u128::from(most)]);
+    }
+
+    #[test]
+    fn what_is_owed_grows_by_each_period_that_begins() {
+        let paid = Number { rental_charged_at: Some(now()), ..number(5) };
+        let at =
+            |count: u32, more: u64| now().plus(periods(count)).plus(Duration::from_millis(more));
+        let owes = |since, amount| Some(Overdue { since, credits: credits(amount) });
+        for (number, at, expected) in [
+            (number(5), now(), owes(now(), 5)),
+            (paid.clone(), now(), None),
+            (paid.clone(), at(1, 0).minus(Duration::from_millis(1)), None),
+            (paid.clone(), at(1, 0), owes(at(1, 0), 5)),
+            (paid.clone(), at(2, 0).minus(Duration::from_millis(1)), owes(at(1, 0), 5)),
+            (paid.clone(), at(3, 9), owes(at(1, 0), 15)),
+            (Number { holder: Holder::Shared, ..number(5) }, at(3, 0), None),
+        ] {
+            assert_eq!(number.overdue(at), expected);
+        }
+        let late =
+            |more: u64| paid.is_stopped(at(1, 0).plus(GRACE).minus(Duration::from_millis(more)));
+        assert_eq!((late(1), late(0)), (false, true));
     }
 
     #[test]

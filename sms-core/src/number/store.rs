@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 
 use super::Number;
+use super::release::AddPlan;
 use super::rent::{RentPlan, RentsCharged};
 use crate::ids::{AccountId, NumberId};
 use crate::phone::E164;
@@ -19,13 +20,18 @@ pub enum NumberCreated {
     NumberExists,
     /// The account that would rent the number does not exist; nothing was written.
     NoSuchAccount,
+    /// Another holder has released the number, and it is kept from others until then; nothing was
+    /// written.
+    Quarantined(Timestamp),
 }
 
 /// Keeps the operator's numbers.
 #[async_trait]
 pub trait NumberStore: Send + Sync {
-    /// Writes a new number.
-    async fn number_create(&self, number: Number) -> Result<NumberCreated, StoreError>;
+    /// Writes a new number if [`AddPlan::settle`] allows it, given the last release of its phone
+    /// number. A release that runs at the same time is either not yet committed, so that the number
+    /// still exists, or taken into account.
+    async fn number_create(&self, plan: AddPlan) -> Result<NumberCreated, StoreError>;
 
     /// All numbers, newest first.
     async fn number_list(&self) -> Result<Vec<Number>, StoreError>;
@@ -41,8 +47,9 @@ pub trait NumberStore: Send + Sync {
     /// The dedicated numbers of an account, newest first and always current.
     async fn numbers_held(&self, account: AccountId) -> Result<Vec<Number>, StoreError>;
 
-    /// Removes a number; false if there is no number with this id.
-    async fn number_delete(&self, id: NumberId) -> Result<bool, StoreError>;
+    /// Removes a number, and keeps its [`Release`](super::release::Release) in place of an earlier
+    /// one of the same phone number; false if there is no number with this id.
+    async fn number_delete(&self, id: NumberId, at: Timestamp) -> Result<bool, StoreError>;
 
     /// Records that the gateway of a number has checked in; false if there is no number with this
     /// id.

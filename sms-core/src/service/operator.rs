@@ -11,6 +11,7 @@ use crate::error::{Error, FieldError};
 use crate::ids::{AccountId, ApiKeyId, MessageId, NumberId};
 use crate::inbound::{InboundMessage, Origin, TakenIn, Unrouted};
 use crate::message::{Body, Message};
+use crate::number::release::{AddPlan, Quarantine};
 use crate::number::store::NumberCreated;
 use crate::number::{Holder, Number};
 use crate::page::{Page, PageRequest};
@@ -71,6 +72,8 @@ pub struct NumberInput {
     pub rental_credits: Credits,
     /// The standard monthly rent, in credits.
     pub monthly_credits: Credits,
+    /// Whether it may be a number that another holder released less than 30 days ago.
+    pub quarantine: Quarantine,
 }
 
 impl NumberInput {
@@ -82,6 +85,7 @@ impl NumberInput {
             route: None,
             rental_credits: Credits::ZERO,
             monthly_credits: Credits::ZERO,
+            quarantine: Quarantine::Respect,
         }
     }
 
@@ -98,6 +102,8 @@ setters! { NumberInput {
     rental_credits(credits: Credits) = credits;
     /// Sets the standard monthly rent.
     monthly_credits(credits: Credits) = credits;
+    /// Says what to do if another holder released the number less than 30 days ago.
+    quarantine(quarantine: Quarantine) = quarantine;
 } }
 
 /// A new key.
@@ -218,7 +224,14 @@ impl Operator {
     /// once if the balance covers it.
     pub async fn number_create(&self, input: NumberInput) -> Result<Number, Error> {
         valid(self.number_check(&input))?;
-        let NumberInput { phone_number, account, route, rental_credits, monthly_credits } = input;
+        let NumberInput {
+            phone_number,
+            account,
+            route,
+            rental_credits,
+            monthly_credits,
+            quarantine,
+        } = input;
         let phone = parse_any(&phone_number).map_err(|_| Error::Invalid(vec![no_number()]))?;
         let at = self.sms.now();
         let is_connected = self.is_connected(route.as_ref());
@@ -236,9 +249,11 @@ impl Operator {
             checked_in_at: is_connected.then_some(at),
         };
         number.next_rent_at = number.rent_due_at();
-        match self.sms.store().number_create(number.clone()).await? {
+        let plan = AddPlan { number: number.clone(), quarantine };
+        match self.sms.store().number_create(plan).await? {
             NumberCreated::Created => self.first_rent(number).await,
             NumberCreated::NumberExists => Err(Error::NumberExists),
+            NumberCreated::Quarantined(until) => Err(Error::NumberQuarantined { until }),
             NumberCreated::NoSuchAccount => {
                 let id = account.map(|id| id.to_string()).unwrap_or_default();
                 Err(Error::UnknownReference { resource: "account", id })
@@ -291,9 +306,10 @@ impl Operator {
     }
 
     /// Deletes a number. Rent that was taken is not refunded; rent that is owed is not taken any
-    /// more.
+    /// more. Another holder does not get the number for 30 days, and what arrives on it meanwhile
+    /// belongs to the account that last sent the person a message from it.
     pub async fn number_delete(&self, id: NumberId) -> Result<(), Error> {
-        let deleted = self.sms.store().number_delete(id).await?;
+        let deleted = self.sms.store().number_delete(id, self.sms.now()).await?;
         if deleted { Ok(()) } else { Err(Error::NotFound("number")) }
     }
 

@@ -158,7 +158,8 @@ impl Sms {
     async fn claim(&self, wanted: Wanted, limit: usize) -> Result<(Claimed, Held<'_>), Error> {
         let at = self.now();
         let lease = self.lease(at, self.inner.lease);
-        let plan = ClaimPlan { at, limit, lease, wanted, ids: self.ids(at) };
+        let default_route = self.default_route().clone();
+        let plan = ClaimPlan { at, limit, lease, wanted, default_route, ids: self.ids(at) };
         let leases = &self.inner.leases;
         leases.with(|tokens| tokens.insert(lease.token));
         let held = Held { leases, hold: Hold { token: lease.token, since: at } };

@@ -4,6 +4,7 @@ use poem_openapi::param::Path;
 use poem_openapi::{Object, OpenApi};
 use sms_core::credits::Credits;
 use sms_core::number::Number;
+use sms_core::number::release::Quarantine;
 use sms_core::route::RouteName;
 use sms_core::service::operator::NumberInput as CoreInput;
 use sms_core::time::Timestamp;
@@ -34,6 +35,8 @@ request_body! {
         optional rental_credits: u64 = count(0..=MAX_CREDITS);
         /// The standard monthly rent in credits; by default the same as `rental_credits`.
         optional monthly_credits: u64 = count(0..=MAX_CREDITS);
+        /// Whether it may be a number that another holder released less than 30 days ago.
+        optional force: bool = boolean(), example false;
     }
 }
 
@@ -46,6 +49,10 @@ impl From<NumberInput> for CoreInput {
             .route(input.route.map(RouteName::new))
             .rental_credits(rental_credits)
             .monthly_credits(input.monthly_credits.map_or(rental_credits, credits))
+            .quarantine(match input.force {
+                Some(true) => Quarantine::Override,
+                Some(false) | None => Quarantine::Respect,
+            })
     }
 }
 
@@ -71,10 +78,16 @@ struct NumberShape {
     rental_charged_at: Option<Moment>,
     /// When it was assigned to its holder.
     assigned_at: Moment,
+    /// When the earliest unpaid rent fell due; null if all is paid. Seven days later, nothing is
+    /// sent from the number until it is paid.
+    overdue_since: Option<Moment>,
+    /// The unpaid rent in credits.
+    overdue_credits: u64,
 }
 
 impl NumberShape {
     fn of(number: Number, now: Timestamp) -> Self {
+        let overdue = number.overdue(now);
         Self {
             online: number.is_online(now),
             id: number.id.to_string(),
@@ -85,6 +98,8 @@ impl NumberShape {
             monthly_credits: number.monthly_credits.get(),
             rental_charged_at: number.rental_charged_at.map(Into::into),
             assigned_at: number.assigned_at.into(),
+            overdue_since: overdue.map(|overdue| overdue.since.into()),
+            overdue_credits: overdue.map_or(0, |overdue| overdue.credits.get()),
         }
     }
 }
@@ -104,6 +119,9 @@ impl NumberApi {
 #[OpenApi(prefix_path = "/numbers", tag = "Tag::Numbers")]
 impl NumberApi {
     /// Add a number
+    ///
+    /// A number that another holder released less than 30 days ago is 409 `number_quarantined`,
+    /// unless `force` is true. `details.until` says when it is free.
     #[oai(path = "/", method = "post", operation_id = "number_create")]
     async fn create(
         &self,
@@ -135,6 +153,10 @@ impl NumberApi {
     }
 
     /// Remove a number
+    ///
+    /// For 30 days, other holders do not get it, and what arrives on it belongs to the account that
+    /// last sent the person a message from it. Messages that still wait are sent from the account's
+    /// present number.
     #[oai(path = "/:id", method = "delete", operation_id = "number_delete")]
     async fn delete(
         &self,

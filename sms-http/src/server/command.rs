@@ -162,6 +162,9 @@ pub enum NumberCommand {
         /// Rent in credits, taken every 30 days
         #[arg(long, default_value_t = 0)]
         rental_credits: u64,
+        /// Also add a number that another account released less than 30 days ago
+        #[arg(long)]
+        force: bool,
         #[command(flatten)]
         target: Target,
     },
@@ -368,12 +371,13 @@ fn credits_call(command: CreditsCommand) -> Call {
 
 fn number_call(command: NumberCommand) -> Call {
     match command {
-        NumberCommand::Add { phone_number, account, route, rental_credits, target } => {
+        NumberCommand::Add { phone_number, account, route, rental_credits, force, target } => {
             let body = json!({
                 "phone_number": phone_number,
                 "account_id": account,
                 "route": route,
                 "rental_credits": rental_credits,
+                "force": force,
             });
             target.call(Method::POST, "/numbers".to_owned()).with(body)
         }

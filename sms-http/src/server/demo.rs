@@ -61,7 +61,7 @@ pub async fn make(sms: &Sms, network: Network) -> Result<Demo, Error> {
 async fn add_number(operator: &Operator, input: NumberInput) -> Result<Option<NumberId>, Error> {
     match operator.number_create(input).await {
         Ok(number) => Ok(Some(number.id)),
-        Err(Error::NumberExists) => Ok(None),
+        Err(Error::NumberExists | Error::NumberQuarantined { .. }) => Ok(None),
         Err(error) => Err(error),
     }
 }

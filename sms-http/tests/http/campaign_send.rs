@@ -369,6 +369,7 @@ async fn a_cancel_takes_back_what_has_not_left() {
         limit: 2,
         lease,
         wanted: sms_core::dispatch::Wanted::AllBut(Vec::new()),
+        default_route: sms_core::route::RouteName::new("simulator"),
         ids,
     };
     assert_eq!(rig.sms.store().dispatch_claim(plan).await.unwrap().messages.len(), 2);

@@ -170,18 +170,29 @@ async fn the_opt_out_line_of_a_sender_name_says_which_number_to_message() {
 }
 
 #[tokio::test]
-async fn messages_accepted_before_a_rejection_keep_their_sender() {
+async fn a_rejected_name_carries_nothing_that_still_waits() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let name = ask(&account, "Bistro").await;
     decide(&rig, &name, "approve").await;
-    let request = json!({ "to": "07700 900123", "body": "x", "sender": "Bistro" });
-    let sent = account.live.post("/messages", request.clone()).await.created();
+    let send = async || {
+        let request = json!({ "to": "07700 900123", "body": "x", "sender": "Bistro" });
+        let sent = account.live.post("/messages", request).await.created();
+        format!("/messages/{}", sent["messages"][0]["id"].as_str().unwrap())
+    };
+    let left = send().await;
+    rig.pass(5).await;
+    let waiting = send().await;
     decide(&rig, &name, "reject").await;
     rig.pass(5).await;
-    let path = format!("/messages/{}", sent["messages"][0]["id"].as_str().unwrap());
-    let after = account.live.get(&path).await.ok();
-    assert_eq!((&after["status"], &after["sender"]), (&json!("delivered"), &json!("Bistro")));
+    let left = account.live.get(&left).await.ok();
+    assert_eq!((&left["status"], &left["sender"]), (&json!("delivered"), &json!("Bistro")));
+    let failed = account.live.get(&waiting).await.ok();
+    assert_eq!(failed["status"], "failed");
+    assert_eq!(failed["error_code"], "sender_not_approved");
+    let told = &failed["events"].as_array().unwrap().last().unwrap()["detail"];
+    assert_eq!(told, "The sender name was rejected before the message was sent.");
+    assert_eq!(account.balance().await, 9, "the waiting message is refunded");
 }
 
 #[tokio::test]

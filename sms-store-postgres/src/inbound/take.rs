@@ -17,6 +17,7 @@ use sqlx::{PgConnection, Row};
 use crate::credits::lock_balances;
 use crate::error::{PgError, PgResult};
 use crate::new_message::insert_received;
+use crate::number::released;
 use crate::row::{Read, digits, time, uuid};
 use crate::sending::send_within;
 use crate::{address_book, conversation, event, keyword, opt_out, statistics};
@@ -47,6 +48,7 @@ async fn routing_facts(
         None => None,
         Some(row) => Some(row.maybe_id("account_id")?.map_or(Holder::Shared, Holder::Dedicated)),
     };
+    let released = released(connection, plan.text.to).await?;
     let last =
         sqlx::query("SELECT account_id, at FROM last_contacted WHERE number = $1 AND person = $2")
             .bind(digits(plan.text.to))
@@ -65,7 +67,7 @@ async fn routing_facts(
                 .transpose()?
         }
     };
-    Ok(RoutingFacts { holder, last_contacted: last_contacted.transpose()?, answered })
+    Ok(RoutingFacts { holder, released, last_contacted: last_contacted.transpose()?, answered })
 }
 
 async fn take_in(

@@ -21,7 +21,7 @@ async fn taken_once(rig: &Rig, url: &str) {
         ..rig.new_number(person(1), Holder::Dedicated(account.id))
     };
     number.next_rent_at = number.rent_due_at();
-    rig.store().number_create(number).await.expect("made");
+    rig.create_number(number).await;
     let charge = async || {
         let plan = RentPlan { at: rig.now(), scope: RentScope::Due(10), ids: rig.ids() };
         rig.store().rents_charge(plan).await

@@ -138,12 +138,12 @@ macro_rules! store_calls {
                 search_prepare(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
             }
             NumberStore as NumberLayer {
-                number_create(number: Number) -> Result<NumberCreated, StoreError>;
+                number_create(plan: AddPlan) -> Result<NumberCreated, StoreError>;
                 number_list() -> Result<Vec<Number>, StoreError>;
                 number_by_phone(phone: E164) -> Result<Option<Number>, StoreError>;
                 numbers_for(account: AccountId) -> Result<Vec<Number>, StoreError>;
                 numbers_held(account: AccountId) -> Result<Vec<Number>, StoreError>;
-                number_delete(id: NumberId) -> Result<bool, StoreError>;
+                number_delete(id: NumberId, at: Timestamp) -> Result<bool, StoreError>;
                 number_check_in(id: NumberId, at: Timestamp) -> Result<bool, StoreError>;
                 numbers_check_in(routes: Vec<Option<RouteName>>, at: Timestamp)
                     -> Result<usize, StoreError>;

@@ -44,6 +44,7 @@ pub(crate) use sms_core::message::filter::Search;
 pub(crate) use sms_core::message::store::MessageStore;
 pub(crate) use sms_core::message::{Message, MessageFilter, TimelineEntry};
 pub(crate) use sms_core::number::Number;
+pub(crate) use sms_core::number::release::AddPlan;
 pub(crate) use sms_core::number::rent::{RentPlan, RentsCharged};
 pub(crate) use sms_core::number::store::{NumberCreated, NumberStore};
 pub(crate) use sms_core::opt_out::store::OptOutStore;

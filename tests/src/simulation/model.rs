@@ -47,6 +47,7 @@ mod message;
 mod reading;
 mod record;
 mod rent;
+mod sender;
 mod sender_name;
 mod sending;
 mod statistics;
@@ -116,6 +117,12 @@ pub struct Tally {
     pub claims: u64,
     /// Claims of messages whose earlier worker had lost its lease.
     pub takeovers: u64,
+    /// Messages that got another number at a claim.
+    pub moved: u64,
+    /// Messages that failed at a claim for lack of a number or of an approved sender name.
+    pub senderless: u64,
+    /// Inbound messages to a number that another holder has released.
+    pub late_answers: u64,
     /// Messages refunded.
     pub refunds: u64,
     /// Messages that may have been sent and were given up.
@@ -164,6 +171,9 @@ impl Tally {
             messages: self.messages + other.messages,
             claims: self.claims + other.claims,
             takeovers: self.takeovers + other.takeovers,
+            moved: self.moved + other.moved,
+            senderless: self.senderless + other.senderless,
+            late_answers: self.late_answers + other.late_answers,
             refunds: self.refunds + other.refunds,
             doubtful: self.doubtful + other.doubtful,
             receipts: self.receipts + other.receipts,
@@ -216,6 +226,8 @@ pub struct Model {
     pub readings: BTreeMap<TaskId, Reading>,
     /// The operator's numbers.
     pub numbers: BTreeMap<NumberId, OwnNumber>,
+    /// Who released a number last, and when.
+    pub releases: BTreeMap<E164, (Holder, Timestamp)>,
     /// By our number and the person: the account that sent last, and when.
     pub last_contacted: BTreeMap<(E164, E164), (AccountId, Timestamp)>,
     /// How much of it the store has deleted, without reporting which.

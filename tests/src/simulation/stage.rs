@@ -230,10 +230,10 @@ impl MessageLayer for Stage {
 }
 
 impl NumberLayer for Stage {
-    async fn number_create(&self, number: Number) -> Result<NumberCreated, StoreError> {
+    async fn number_create(&self, plan: AddPlan) -> Result<NumberCreated, StoreError> {
         self.before("number_create").await;
-        let made = number.clone();
-        let answer = self.inner.number_create(number).await?;
+        let made = plan.clone();
+        let answer = self.inner.number_create(plan).await?;
         self.after(|model, _| model.saw_number(&made, answer)).await;
         Ok(answer)
     }
@@ -252,10 +252,10 @@ impl NumberLayer for Stage {
         Ok(answer)
     }
 
-    async fn number_delete(&self, id: NumberId) -> Result<bool, StoreError> {
+    async fn number_delete(&self, id: NumberId, at: Timestamp) -> Result<bool, StoreError> {
         self.before("number_delete").await;
-        let answer = self.inner.number_delete(id).await?;
-        self.after(|model, _| model.saw_number_gone(id, answer)).await;
+        let answer = self.inner.number_delete(id, at).await?;
+        self.after(|model, _| model.saw_number_gone(id, at, answer)).await;
         Ok(answer)
     }
 

@@ -14,6 +14,7 @@ use sms_core::sender_name::Decision;
 use sms_core::sending::IdempotencyKey;
 
 use super::dice::Dice;
+use super::model::Model;
 use super::talk::Answer;
 use super::wish::{Meaning, SENDERS, Wish, number, person};
 use super::world::{State, World};
@@ -185,6 +186,9 @@ impl Deed {
                 }
                 20 => Self::Converse(account?, person(dice)),
                 22 => Self::SenderName(account?, dice.pick(&SENDERS)?),
+                23 if dice.percent(30) => {
+                    Self::Review(waiting_name(&state.model)?, Decision::Reject)
+                }
                 23 => {
                     let names: Vec<SenderNameId> =
                         state.model.sender_names.keys().copied().collect();
@@ -283,10 +287,22 @@ fn status(dice: &mut Dice) -> AccountStatus {
     ])
 }
 
-/// One of the operator's numbers, or sometimes an unknown one.
+/// One of the operator's numbers, or one that was released, or sometimes an unknown one.
 pub fn our_number(dice: &mut Dice, state: &State) -> Option<E164> {
-    let numbers: Vec<E164> = state.model.numbers.values().map(|own| own.phone).collect();
+    let numbers = state.model.numbers.values().map(|own| own.phone);
+    let numbers: Vec<E164> = numbers.chain(state.model.releases.keys().copied()).collect();
     if dice.percent(8) { Some(number(447_700_900_099)) } else { dice.pick(&numbers) }
+}
+
+/// A sender name under which a message waits.
+fn waiting_name(model: &Model) -> Option<SenderNameId> {
+    let waiting = model.queue.iter().filter_map(|(_, id)| model.messages.get(id));
+    let mut named =
+        waiting.filter_map(|text| Some((text.last.account, text.last.sender.as_ref()?)));
+    named.find_map(|(account, name)| {
+        let mut own = model.sender_names.iter().filter(|(_, own)| own.account == account);
+        own.find(|(_, own)| own.value.same_as(name)).map(|(id, _)| *id)
+    })
 }
 
 fn number_deed(dice: &mut Dice, state: &State, choice: i32, account: AccountId) -> Option<Deed> {

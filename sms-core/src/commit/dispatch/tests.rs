@@ -1,11 +1,11 @@
 use super::*;
 use crate::account::AccountStatus;
-use crate::dispatch::{Lease, LeaseToken, Wanted};
+use crate::dispatch::{Lease, LeaseToken, NameStanding, Wanted};
 use crate::message::{ErrorCode, MessageStatus};
 use crate::receipt::ReceiptStatus;
 use crate::receipt::report::{EarlyReport, NetworkId};
 use crate::route::{HandOver, RouteName};
-use crate::samples::{account_id, ids, message, now, seconds};
+use crate::samples::{account_id, ids, message, now, seconds, shared_number};
 
 const OURS: LeaseToken = LeaseToken(1);
 
@@ -29,7 +29,9 @@ fn entry(message: &Message, lease: Option<LeaseToken>) -> QueueEntry {
 fn a_claim_writes_claimed_failed_and_leftover_messages() {
     let lease = Lease { token: OURS, until: seconds(30) };
     let wanted = Wanted::AllBut(Vec::new());
-    let mut claim = Claim::new(ClaimPlan { at: now(), limit: 10, lease, wanted, ids: ids() });
+    let default_route = RouteName::new("simulator");
+    let plan = ClaimPlan { at: now(), limit: 10, lease, wanted, default_route, ids: ids() };
+    let mut claim = Claim::new(plan);
     let due = [
         (numbered(1, MessageStatus::Queued), false, false),
         (numbered(2, MessageStatus::Queued), true, false),
@@ -43,9 +45,12 @@ fn a_claim_writes_claimed_failed_and_leftover_messages() {
             account_status: AccountStatus::Active,
             opted_out: *opted_out,
             campaign_cancelled: *campaign_cancelled,
+            name: NameStanding::NotUsed,
+            numbers: &[shared_number()],
         });
     }
-    let (ClaimWrites { queue, changes }, claimed) = claim.finish();
+    let (ClaimWrites { queue, senders, changes }, claimed) = claim.finish();
+    assert_eq!(senders, []);
     assert_eq!((claimed.messages.len(), claimed.failed, claimed.cancelled), (1, 1, 1));
     let held: Vec<_> = queue.iter().map(|entry| (entry.message.as_u128(), entry.lease)).collect();
     assert_eq!(held, [(1, Some(OURS))]);

@@ -57,6 +57,16 @@ fn a_message_that_may_have_been_sent_is_undelivered_and_not_refunded_if_it_canno
         (ClaimFacts { opted_out: true, ..free }, network_error, "the number has since opted out"),
         (suspended, network_error, "the account has since been suspended"),
         (facts(&message, &expired), ErrorCode::Expired, "the message is no longer valid"),
+        (
+            ClaimFacts { name: NameStanding::NotApproved, ..free },
+            network_error,
+            "the sender name has since been rejected",
+        ),
+        (
+            ClaimFacts { numbers: &[], ..free },
+            network_error,
+            "the account has no number to send from any more",
+        ),
     ] {
         let ClaimVerdict::GiveUp(changed) = claim(facts) else { panic!("{why}") };
         let told = format!("it may have been sent; {why}");

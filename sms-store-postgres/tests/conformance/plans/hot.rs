@@ -390,7 +390,7 @@ async fn workers(store: &dyn Store, rig: &sms_conformance::Rig, account: Account
     judge!(
         store,
         "a claim of messages",
-        ["queue_by_route", "queue_pkey", "queue_by_lease"],
+        ["queue_by_route", "queue_pkey", "queue_by_lease", "number_phone_key"],
         300.0,
         {
             let hand = rig.claim(100).await;

@@ -66,6 +66,10 @@ impl Model {
             if status == Some(MessageStatus::Failed) {
                 let errors = self.obstacles(*id, seen.at)?;
                 ensure!(!errors.is_empty(), "{id} failed for no reason");
+                self.tally.senderless += u64::from(matches!(
+                    errors[0],
+                    ErrorCode::SenderNotApproved | ErrorCode::NoNumber
+                ));
                 ensure!(!left_perhaps, "{id} failed, and left perhaps");
                 let path = [MessageStatus::Failed];
                 let step = MessageStep { path: &path, at: seen.at, errors: &errors, detail: None };
@@ -81,6 +85,12 @@ impl Model {
                     }
                     ErrorCode::AccountSuspended => {
                         (ErrorCode::NetworkError, "the account has since been suspended")
+                    }
+                    ErrorCode::SenderNotApproved => {
+                        (ErrorCode::NetworkError, "the sender name has since been rejected")
+                    }
+                    ErrorCode::NoNumber => {
+                        (ErrorCode::NetworkError, "the account has no number to send from any more")
                     }
                     other => (other, "the message is no longer valid"),
                 };
@@ -146,6 +156,7 @@ impl Model {
         if at >= text.expires_at {
             errors.push(ErrorCode::Expired);
         }
+        errors.extend(self.sender_at(&text.last, at).err());
         Ok(errors)
     }
 
@@ -164,15 +175,20 @@ impl Model {
             text.lease
         );
         let last = &text.last;
+        let moved = self.sender_at(last, at).map_err(|error| format!("{id} was taken: {error}"))?;
+        let (from, route) = match moved {
+            Some(moved) => (moved.from, moved.route),
+            None => (last.from, last.route.clone()),
+        };
         let expected = OutboundMessage {
             message: id,
             to: last.to,
-            from: last.from,
+            from,
             sender: last.sender.clone(),
             body: last.body.clone(),
             encoding: last.encoding,
             segments: last.segments,
-            route: last.route.clone(),
+            route,
             mode: last.mode,
             attempt: text.attempt,
             expires_at: text.expires_at,
@@ -190,16 +206,26 @@ impl Model {
     ) -> Check {
         self.tally.claims += 1;
         let text = self.text(id)?;
-        let status = text.last.status;
-        if text.lease.is_some() {
+        let (status, is_held) = (text.last.status, text.lease.is_some());
+        let moved = self.sender_at(&text.last, at).map_err(|error| format!("{id}: {error}"))?;
+        let told = moved.as_ref().map(|moved| moved.told.clone());
+        if let Some((moved, text)) = moved.zip(self.messages.get_mut(&id)) {
+            self.tally.moved += 1;
+            text.last.from = moved.from;
+            text.last.route = moved.route;
+        }
+        if is_held {
             self.tally.takeovers += 1;
-            let detail = Some(TAKEN_OVER.to_owned());
+            let detail = std::iter::once(TAKEN_OVER).chain(told.as_deref());
+            let detail = Some(detail.collect::<Vec<_>>().join("; "));
             return self.message_told(moment, id, &[TimelineEntry { status, detail, at }]);
         }
         if status == MessageStatus::Sending {
-            return self.message_stayed(moment, id);
+            let line = told.map(|told| TimelineEntry { status, detail: Some(told), at });
+            return self.message_told(moment, id, line.as_slice());
         }
-        let step = MessageStep { path: &[MessageStatus::Sending], at, errors: &[], detail: None };
+        let detail = told.as_deref();
+        let step = MessageStep { path: &[MessageStatus::Sending], at, errors: &[], detail };
         self.message_moved(moment, commit, id, step)
     }
 

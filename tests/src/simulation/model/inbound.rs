@@ -17,6 +17,7 @@ use sms_core::time::Timestamp;
 
 use super::commit::Owed;
 use super::message::Draft;
+use super::rent::THIRTY_DAYS;
 use super::{Check, Commit, MessageModel, Model, Moment, SegmentsModel};
 use crate::simulation::measure::measure;
 use crate::simulation::talk::{Answer, first_word};
@@ -192,22 +193,29 @@ impl Model {
 
     /// Whether the record of who messaged this person from a shared number may be deleted.
     fn may_be_forgotten(&self, arrival: &Arrival<'_>) -> bool {
-        let mut shared = self.numbers.values().filter(|own| own.holder == Holder::Shared);
         let last = self.last_contacted.get(&(arrival.to, arrival.from));
-        shared.any(|own| own.phone == arrival.to)
-            && last.is_some_and(|(_, at)| Some(*at) < self.forgotten.before)
+        last.is_some_and(|(_, at)| Some(*at) < self.forgotten.before)
     }
 
     /// The account of an inbound message.
     fn owner(&self, arrival: &Arrival<'_>) -> Option<(AccountId, Mode)> {
-        let number = self.numbers.values().find(|own| own.phone == arrival.to)?;
-        match number.holder {
-            Holder::Dedicated(account) => Some((account, Mode::Live)),
-            Holder::Shared => {
-                let (account, at) = self.last_contacted.get(&(arrival.to, arrival.from))?;
-                (arrival.at.since(*at) <= SHARED_REACH).then_some((*account, Mode::Live))
-            }
-        }
+        let number = self.numbers.values().find(|own| own.phone == arrival.to);
+        let last = self.last_contacted.get(&(arrival.to, arrival.from));
+        let last = last.filter(|(_, at)| arrival.at.since(*at) <= SHARED_REACH);
+        let last = last.map(|(account, _)| *account);
+        let account = match number.map(|own| own.holder) {
+            Some(Holder::Dedicated(account)) if self.is_released(arrival) => last.or(Some(account)),
+            Some(Holder::Dedicated(account)) => Some(account),
+            Some(Holder::Shared) => last,
+            None => last.filter(|_| self.is_released(arrival)),
+        };
+        Some((account?, Mode::Live))
+    }
+
+    /// Whether a holder released the number within the last thirty days.
+    fn is_released(&self, arrival: &Arrival<'_>) -> bool {
+        let released = self.releases.get(&arrival.to);
+        released.is_some_and(|(_, at)| arrival.at < at.plus(THIRTY_DAYS))
     }
 
     fn taken_in(
@@ -219,6 +227,7 @@ impl Model {
         reply: Option<&Message>,
     ) -> Check {
         self.tally.inbound += 1;
+        self.tally.late_answers += u64::from(self.is_released(arrival));
         let word = first_word(arrival.body);
         let own = self.accounts.get(&account).ok_or("an account vanished")?;
         let opted_out = own.opt_outs.contains_key(&arrival.from);

@@ -4,10 +4,13 @@ use sms_core::account::api_key::{KeyHash, KeyRecord};
 use sms_core::account::store::KeyCreated;
 use sms_core::ids::{AccountId, ApiKeyId, MessageId, NumberId};
 use sms_core::message::Message;
+use sms_core::number::Holder;
+use sms_core::number::release::{AddPlan, Quarantine};
 use sms_core::number::store::NumberCreated;
-use sms_core::number::{Holder, Number};
+use sms_core::time::Timestamp;
 
 use super::record::amount;
+use super::rent::THIRTY_DAYS;
 use super::{Check, Model, OwnNumber};
 
 impl Model {
@@ -47,10 +50,21 @@ impl Model {
     }
 
     /// A number was added, or was there already.
-    pub fn saw_number(&mut self, number: &Number, answer: NumberCreated) -> Check {
+    pub fn saw_number(&mut self, plan: &AddPlan, answer: NumberCreated) -> Check {
+        let number = &plan.number;
         let known = self.numbers.values().any(|own| own.phone == number.phone);
-        ensure!((answer == NumberCreated::Created) != known, "a new number answers {answer:?}");
-        if !known {
+        let quarantined = self.releases.get(&number.phone).and_then(|(holder, at)| {
+            let until = at.plus(THIRTY_DAYS);
+            let is_kept = *holder != number.holder && number.assigned_at < until;
+            (is_kept && plan.quarantine == Quarantine::Respect).then_some(until)
+        });
+        let must = match (known, quarantined) {
+            (true, _) => NumberCreated::NumberExists,
+            (false, Some(until)) => NumberCreated::Quarantined(until),
+            (false, None) => NumberCreated::Created,
+        };
+        ensure!(answer == must, "a new number answers {answer:?} and must answer {must:?}");
+        if must == NumberCreated::Created {
             let rent = match number.holder {
                 Holder::Dedicated(_) => amount(number.rental_credits.get()),
                 Holder::Shared => 0,
@@ -71,8 +85,12 @@ impl Model {
     }
 
     /// A number was removed.
-    pub fn saw_number_gone(&mut self, id: NumberId, answer: bool) -> Check {
-        let known = self.numbers.remove(&id).is_some();
+    pub fn saw_number_gone(&mut self, id: NumberId, at: Timestamp, answer: bool) -> Check {
+        let gone = self.numbers.remove(&id);
+        let known = gone.is_some();
+        if let Some(gone) = gone {
+            self.releases.insert(gone.phone, (gone.holder, at));
+        }
         ensure!(known == answer, "removing {id} answers {answer}");
         Ok(())
     }

@@ -23,5 +23,6 @@ pub use first_send::FirstSend;
 pub use inbox::{InboxModel, Thread};
 pub use parts::SegmentsModel;
 pub use reading::Reading;
+pub(crate) use reading::{FIRST_ROUTE, ONLINE};
 pub use text::MessageModel;
 pub(crate) use text::is_open;

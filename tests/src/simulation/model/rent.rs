@@ -11,13 +11,19 @@ use sms_core::time::Timestamp;
 use super::record::amount;
 use super::{Check, Model, Moment, OwnNumber, read};
 
-const THIRTY_DAYS: Duration = Duration::from_hours(30 * 24);
+pub(super) const THIRTY_DAYS: Duration = Duration::from_hours(30 * 24);
 const AN_HOUR: Duration = Duration::from_hours(1);
+const SEVEN_DAYS: Duration = Duration::from_hours(7 * 24);
 
 impl OwnNumber {
     /// When a period, counted from 0, falls due.
     fn due_at(&self, period: u32) -> Timestamp {
         self.assigned_at.plus(THIRTY_DAYS * period)
+    }
+
+    /// Whether its rent has been owed for so long that nothing is sent from it.
+    pub(super) fn is_stopped(&self, at: Timestamp) -> bool {
+        self.rent > 0 && at >= self.due_at(self.periods).plus(SEVEN_DAYS)
     }
 }
 

@@ -86,7 +86,7 @@ impl Model {
             .flat_map(|account| account.sends.values().chain(&account.replaced_sends));
         let first = sends.into_iter().find(|first| first.sent.batch == batch);
         let first = first.ok_or_else(|| format!("{batch}, which nobody sent, is repeated"))?;
-        first.check_replay(self.meanings.get(&moment.task), answer)
+        first.check_replay(self.meanings.get(&moment.task), &self.messages, answer)
     }
 
     /// The batch that a request with this key must be answered with, if it was made before.
@@ -120,7 +120,7 @@ impl Model {
             Ok(sent) if sent.replay == Replay::Repeated => {
                 self.tally.replays += 1;
                 let first = kept.ok_or("a request was taken for a repeated one")?;
-                first.check_replay(meaning.as_ref(), sent)?;
+                first.check_replay(meaning.as_ref(), &self.messages, sent)?;
                 return Ok(());
             }
             Err(CommitError::Refused(SendRefused::IdempotencyConflict)) => {

@@ -4,6 +4,7 @@ use sms_core::account::{AccountChange, AccountStatus, Mode};
 use sms_core::credits::{Change, Credits};
 use sms_core::ids::{AccountId, MessageId, NumberId};
 use sms_core::message::ErrorCode;
+use sms_core::number::release::Quarantine;
 use sms_core::phone::E164;
 use sms_core::receipt::ReceiptStatus;
 use sms_core::route::RouteName;
@@ -65,9 +66,11 @@ impl Caller {
             Some(account) => NumberInput::dedicated(phone, account),
             None => NumberInput::shared(phone),
         };
-        let input = input.route(route).rental_credits(rental_credits);
+        let insists = self.world.with(|state| state.dice.percent(30));
+        let quarantine = if insists { Quarantine::Override } else { Quarantine::Respect };
+        let input = input.route(route).rental_credits(rental_credits).quarantine(quarantine);
         let answer = self.sms.operator().number_create(input).await;
-        self.expect("adding a number", answer, &["number_exists"]);
+        self.expect("adding a number", answer, &["number_exists", "number_quarantined"]);
     }
 
     pub(super) async fn number_delete(&self, id: NumberId) {

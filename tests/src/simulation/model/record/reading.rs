@@ -10,9 +10,9 @@ use sms_core::route::RouteName;
 use sms_core::time::Timestamp;
 
 /// A number is online this long after its gateway checked in.
-const ONLINE: Duration = Duration::from_mins(5);
+pub(crate) const ONLINE: Duration = Duration::from_mins(5);
 /// The route of numbers that name none.
-const FIRST_ROUTE: &str = "network";
+pub(crate) const FIRST_ROUTE: &str = "network";
 
 /// What a task read since it began to plan.
 #[derive(Debug, Clone, Default)]
@@ -42,14 +42,23 @@ impl Reading {
     }
 }
 
+/// Whether the rent of a number has been owed for seven days.
+fn is_stopped(number: &Number, at: Timestamp) -> bool {
+    let rented = number.holder.account().is_some() && number.rental_credits.get() > 0;
+    let day = Duration::from_hours(24);
+    let due = number.rental_charged_at.map_or(number.assigned_at, |last| last.plus(day * 30));
+    rented && at >= due.plus(day * 7)
+}
+
 /// The account's newest online number, else the oldest shared one, else its newest one. `numbers`
 /// holds the account's numbers and the shared ones.
 fn sender(numbers: &[Number], at: Timestamp) -> Option<(E164, RouteName)> {
-    let own = || numbers.iter().filter(|number| number.holder.account().is_some());
+    let usable = || numbers.iter().filter(|number| !is_stopped(number, at));
+    let own = || usable().filter(|number| number.holder.account().is_some());
     let is_online = |number: &&Number| {
         number.checked_in_at.is_some_and(|checked_in_at| at.since(checked_in_at) <= ONLINE)
     };
-    let shared = || numbers.iter().filter(|number| number.holder.account().is_none());
+    let shared = || usable().filter(|number| number.holder.account().is_none());
     let number = own().filter(is_online).max_by_key(|number| number.id);
     let number = number.or_else(|| shared().min_by_key(|number| number.id));
     let number = number.or_else(|| own().max_by_key(|number| number.id))?;
