@@ -26,6 +26,7 @@ use poem::http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::web::error::ApiError;
 
+pub mod crowd;
 pub mod limiter;
 
 pub use limiter::{Lot, RateLimiter, SharedArrivals, Stopwatch};

@@ -1,9 +1,13 @@
 //! `GET /l/{code}`: redirects a short URL to its destination, and counts the click.
 //!
-//! There is no key and no rate limit, because people follow these links. They are redirected even
-//! if the click cannot be counted, as long as the store can find the link.
+//! There is no key, because people follow these links. They are redirected even if the click cannot
+//! be counted, as long as the store can find the link.
+//!
+//! Every click raises an event for the account's endpoints. So that nobody can flood them, requests
+//! are limited by code and by client address. One that is over a limit gets a 429 and is no click.
 
 use std::fmt::Write;
+use std::sync::Arc;
 use std::time::Duration;
 
 use poem::http::header::{ACCEPT, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, VARY};
@@ -14,6 +18,9 @@ use sms_core::{Error, Sms};
 use tokio::time::timeout;
 
 use crate::domain_error::causes;
+use crate::rate_limit::crowd::CrowdLimiter;
+use crate::rate_limit::{Gcra, Stopwatch};
+use crate::web::client_address::{AddressBlock, ClientAddress};
 use crate::web::error::ApiError;
 
 /// The path, in the syntax of the router.
@@ -24,6 +31,11 @@ pub const PATTERN: &str = "/l/{code}";
 /// How long a person waits for the click to be counted. A slower count continues in the background.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// How often one code is answered: a second, and at once.
+const OF_A_CODE: (u32, u32) = (5, 20);
+/// How often a client is answered, whatever the codes.
+const OF_A_CLIENT: (u32, u32) = (50, 200);
+
 /// The page that a browser shows for an unknown link.
 const NO_SUCH_LINK: &str = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
     <meta name=\"viewport\" content=\"width=device-width\">\n<title>Link not found</title>\n\
@@ -31,9 +43,11 @@ const NO_SUCH_LINK: &str = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\
     </style>\n<h1>Link not found</h1>\n<p>This link does not exist. Please check that you \
     copied all of it.</p>\n</html>\n";
 
-/// Serves short URLs. GET counts a click; HEAD gives the same answer and counts nothing.
-pub fn short_links(sms: &Sms) -> RouteMethod {
-    let follow = ShortLinks { sms: sms.clone() };
+/// Serves short URLs. GET counts a click; HEAD gives the same answer and counts nothing. The
+/// limits go by `stopwatch`.
+pub fn short_links(sms: &Sms, stopwatch: Stopwatch) -> RouteMethod {
+    let limits = Arc::new(Limits::new(stopwatch));
+    let follow = ShortLinks { sms: sms.clone(), limits };
     RouteMethod::new().get(follow.clone()).head(follow)
 }
 
@@ -41,6 +55,35 @@ pub fn short_links(sms: &Sms) -> RouteMethod {
 #[derive(Debug, Clone)]
 struct ShortLinks {
     sms: Sms,
+    limits: Arc<Limits>,
+}
+
+/// The requests of each code, and of each client.
+#[derive(Debug)]
+struct Limits {
+    codes: CrowdLimiter<LinkCode>,
+    clients: CrowdLimiter<AddressBlock>,
+}
+
+impl Limits {
+    fn new(stopwatch: Stopwatch) -> Self {
+        let gcra = |(per_second, burst)| Gcra::new(per_second, burst);
+        Self {
+            codes: CrowdLimiter::new(gcra(OF_A_CODE), stopwatch.clone()),
+            clients: CrowdLimiter::new(gcra(OF_A_CLIENT), stopwatch),
+        }
+    }
+
+    /// Counts a request. The client comes first, so that a flood of one client uses up no code.
+    fn admit(&self, client: Option<AddressBlock>, code: Option<LinkCode>) -> Result<(), ApiError> {
+        if let Some(client) = client {
+            self.clients.admit(&client).map_err(ApiError::rate_limited)?;
+        }
+        if let Some(code) = code {
+            self.codes.admit(&code).map_err(ApiError::rate_limited)?;
+        }
+        Ok(())
+    }
 }
 
 impl Endpoint for ShortLinks {
@@ -49,6 +92,8 @@ impl Endpoint for ShortLinks {
     async fn call(&self, request: Request) -> poem::Result<Response> {
         // The format is checked before the store is asked.
         let code = request.raw_path_param("code").and_then(|code| code.parse().ok());
+        let client = request.data::<ClientAddress>().map(|client| client.block());
+        self.limits.admit(client, code)?;
         let found = match code {
             None => None,
             Some(code) if request.method() == Method::HEAD => self.find(code).await?,

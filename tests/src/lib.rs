@@ -7,6 +7,7 @@
 
 #![deny(missing_docs)]
 
+pub mod call_counter;
 pub mod claim_counter;
 pub mod failing_store;
 pub mod layer;

@@ -9,5 +9,6 @@ mod simulation;
 mod simulation_postgres;
 mod store_failure;
 mod store_guide;
+mod stranger;
 mod tidy;
 mod workers;

@@ -2,7 +2,8 @@
 //!
 //! A request without a valid key gets a 401, whatever its path. The OpenAPI document is served
 //! without the gate. The answer is the same for a missing, malformed, unknown and revoked key. The
-//! intake asks the gate before it reads a body.
+//! intake asks the gate before it reads a body. A client that keeps coming with keys that
+//! no account has gets a 429 instead.
 
 use std::sync::Arc;
 
@@ -10,9 +11,12 @@ use async_trait::async_trait;
 use poem::http::header::AUTHORIZATION;
 use poem::{Endpoint, IntoResponse, Middleware, Request, Response};
 use sms_core::Sms;
+use sms_core::account::api_key::ApiKey;
 use sms_core::service::Caller;
 
-use crate::rate_limit::RateLimiter;
+use super::unknown_key::KeyLookUps;
+use crate::rate_limit::{RateLimiter, Stopwatch};
+use crate::web::client_address::ClientAddress;
 use crate::web::error::ApiError;
 use crate::web::intake::door::{Admitted, Door, Owner};
 
@@ -22,12 +26,14 @@ use crate::web::intake::door::{Admitted, Door, Owner};
 pub struct Gate {
     sms: Sms,
     limiter: Arc<RateLimiter>,
+    look_ups: Arc<KeyLookUps>,
 }
 
 impl Gate {
-    /// A gate that counts the requests of each key with `limiter`.
-    pub fn new(sms: Sms, limiter: RateLimiter) -> Self {
-        Self { sms, limiter: Arc::new(limiter) }
+    /// A gate that counts the requests of each key with `limiter`, and the keys that an address
+    /// makes up by `stopwatch`.
+    pub fn new(sms: Sms, limiter: RateLimiter, stopwatch: Stopwatch) -> Self {
+        Self { sms, limiter: Arc::new(limiter), look_ups: Arc::new(KeyLookUps::new(stopwatch)) }
     }
 }
 
@@ -35,7 +41,9 @@ impl Gate {
 impl Door for Gate {
     async fn admit(&self, request: &mut Request) -> Result<Admitted, ApiError> {
         let token = bearer(request).ok_or_else(ApiError::unauthorized)?;
-        let caller = self.sms.authenticate(token).await.map_err(ApiError::from)?;
+        let key = ApiKey::parse(token).map_err(|_| ApiError::unauthorized())?;
+        let from = request.data::<ClientAddress>().map(|client| client.block());
+        let caller = self.look_ups.caller(&self.sms, token, key.hash(), from).await?;
         let caller = caller.ok_or_else(ApiError::unauthorized)?;
         let headers = self.limiter.judge(caller.key).await.headers()?;
         request.set_data(caller);

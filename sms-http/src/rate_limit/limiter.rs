@@ -92,7 +92,7 @@ impl RateLimiter {
     pub fn new(gcra: Gcra, stopwatch: Stopwatch, shared: Option<Arc<dyn SharedArrivals>>) -> Self {
         Self {
             gcra,
-            start: (stopwatch.0)(),
+            start: stopwatch.now(),
             stopwatch,
             shared,
             away_until: AtomicU64::default(),
@@ -160,8 +160,7 @@ impl RateLimiter {
     }
 
     fn now(&self) -> u64 {
-        let now = (self.stopwatch.0)().saturating_duration_since(self.start);
-        u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
+        self.stopwatch.since(self.start)
     }
 
     fn count(&self, key: ApiKeyId) -> Arc<tokio::sync::Mutex<KeyCount>> {
@@ -184,6 +183,16 @@ impl Stopwatch {
     /// Tells the time by `now`, which must not go back.
     pub fn new(now: impl Fn() -> Instant + Send + Sync + 'static) -> Self {
         Self(Arc::new(now))
+    }
+
+    pub(super) fn now(&self) -> Instant {
+        (self.0)()
+    }
+
+    /// The nanoseconds since `start`.
+    pub(super) fn since(&self, start: Instant) -> u64 {
+        let passed = self.now().saturating_duration_since(start);
+        u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX)
     }
 }
 

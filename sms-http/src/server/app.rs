@@ -138,13 +138,14 @@ fn with_public(routes: Routes, parts: &AppParts) -> Routes {
     let service = api::service(&parts.sms, &parts.public_url);
     let document = api::openapi_document(&service);
     let (stopwatch, shared) = (parts.stopwatch.clone(), parts.shared_arrivals.clone());
-    let gate = Gate::new(parts.sms.clone(), RateLimiter::new(parts.rate, stopwatch, shared));
+    let limiter = RateLimiter::new(parts.rate, stopwatch.clone(), shared);
+    let gate = Gate::new(parts.sms.clone(), limiter, stopwatch.clone());
     let table = routes.table.with_document(&document, api::PREFIX);
     let route = routes.route.nest(api::PREFIX, service.with(CallersOnly));
     let open = format!("{}{}", api::PREFIX, DOCUMENT_PATH);
     let doors = routes.doors.with(api::PREFIX, gate).with_open(&open);
     let table = table.with(short_link::PATTERN, &[Method::GET]);
-    let route = route.at(short_link::PATH, short_link::short_links(&parts.sms));
+    let route = route.at(short_link::PATH, short_link::short_links(&parts.sms, stopwatch));
     let routes = Routes { route, table, doors };
     routes.page(&open, json_page(&document)).page("/docs", docs_page(&document))
 }

@@ -77,6 +77,7 @@ mod smpp_stop;
 mod smpp_world;
 mod socket;
 mod statistics;
+mod stranger;
 mod template;
 mod tenancy;
 mod test_key;

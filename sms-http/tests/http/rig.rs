@@ -21,7 +21,6 @@ use sms_http::admin::gate::OperatorToken;
 use sms_http::rate_limit::{Gcra, Stopwatch};
 use sms_http::sandbox::Sandbox;
 use sms_http::server::app::{AppParts, openapi_document, operator_document, whole_app};
-use sms_http::web::client_address::TrustedProxies;
 use sms_http::web::intake::{Intake, IntakeLimits};
 use sms_store_memory::MemoryStore;
 
@@ -106,7 +105,7 @@ impl Rig {
             token: OperatorToken::new(TOKEN),
             public_url,
             limits,
-            trusted_proxies: TrustedProxies::default(),
+            trusted_proxies: "127.0.0.1".parse().unwrap(),
             sandbox: Some(Sandbox::new(sms.clone(), movable)),
             metrics: None,
         });

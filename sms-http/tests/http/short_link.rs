@@ -1,6 +1,6 @@
 //! `GET /l/{code}`: following a short URL.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use poem::http::Method;
 use serde_json::{Value, json};
@@ -160,7 +160,7 @@ async fn a_url_with_unusual_characters_makes_a_safe_location() {
 }
 
 #[tokio::test]
-async fn following_needs_no_key_and_knows_no_rate_limit() {
+async fn following_needs_no_key_and_is_outside_the_rate_limit_of_keys() {
     let rig = Rig::with_rate(1, 3).await;
     let account = rig.account(10).await;
     let link = link(&account, "https://example.com/menu").await;
@@ -173,7 +173,7 @@ async fn following_needs_no_key_and_knows_no_rate_limit() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn two_hundred_clicks_at_once_are_all_counted_and_reported() {
+async fn of_two_hundred_clicks_at_once_twenty_are_answered_counted_and_reported() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     endpoint(&account, &["link.clicked"]).await;
@@ -184,13 +184,15 @@ async fn two_hundred_clicks_at_once_are_all_counted_and_reported() {
             tokio::spawn(async move { ask.send().await.status })
         })
         .collect();
+    let mut answers = BTreeMap::new();
     for hit in hits {
-        assert_eq!(hit.await.unwrap(), 302);
+        *answers.entry(hit.await.unwrap()).or_default() += 1;
     }
-    assert_eq!(now(&account, &link).await["clicks"], 200);
+    assert_eq!(answers, BTreeMap::from([(302, 20), (429, 180)]));
+    assert_eq!(now(&account, &link).await["clicks"], 20);
     rig.work().await;
     let events = rig.hooks.take_events();
     let counts: BTreeSet<u64> =
         events.iter().map(|event| event["data"]["clicks"].as_u64().unwrap()).collect();
-    assert_eq!((events.len(), counts), (200, (1..=200).collect()));
+    assert_eq!((events.len(), counts), (20, (1..=20).collect()));
 }
