@@ -16,6 +16,7 @@ use sqlx::{PgConnection, Postgres, Row, Transaction};
 use crate::PgStore;
 use crate::begin::begin;
 use crate::error::{Context, PgResult};
+use crate::opt_out;
 use crate::row::{Read, digits, time, uuid, uuids};
 use crate::rows_query::rows_query;
 
@@ -115,16 +116,23 @@ pub(crate) async fn read_contacts(
     ids: &[ContactId],
     phones: &[E164],
 ) -> PgResult<Vec<Contact>> {
-    // One index each; a contact that both find is read once.
+    // Each is looked up by itself. With an array or a join, the planner may read all contacts of
+    // the account and search the array for each. A contact that both find is read once.
     let query = rows_query!(
-        [uuid(account), numbers(phones)]
-        select_contacts!()
-        "WHERE c.account_id = $1 AND c.id IN (
+        [uuid(account)]
+        "SELECT c.* FROM (
              SELECT id FROM " rows(id in ids) as wanted {
                 id: uuid = uuid(*id),
              } "
-             UNION SELECT p.id FROM contact p
-                 WHERE p.account_id = $1 AND p.phone = ANY($2::bigint[]))"
+             UNION
+             SELECT found.id FROM " rows(phone in phones) as wanted {
+                phone: bigint = digits(*phone),
+             } "
+             CROSS JOIN LATERAL (
+                 SELECT id FROM contact WHERE account_id = $1 AND phone = wanted.phone LIMIT 1
+             ) AS found) AS wanted
+         CROSS JOIN LATERAL (" select_contacts!() "
+             WHERE c.account_id = $1 AND c.id = wanted.id LIMIT 1) AS c"
     );
     let rows = query.fetch_all(connection).await?;
     contacts(&rows)
@@ -139,13 +147,7 @@ pub(crate) async fn read_facts(
     let contacts = read_contacts(connection, account, ids, phones).await?;
     let mut opted_out = BTreeSet::new();
     if !phones.is_empty() {
-        let rows =
-            sqlx::query("SELECT phone FROM opt_out WHERE account_id = $1 AND phone = ANY($2)")
-                .bind(uuid(account))
-                .bind(numbers(phones))
-                .fetch_all(&mut *connection)
-                .await?;
-        opted_out = rows.iter().map(|row| row.number("phone")).collect::<PgResult<_>>()?;
+        opted_out = opt_out::among(connection, account, phones).await?;
     }
     let members = match list {
         Some(list) => read_members(&mut *connection, account, *list, &contacts).await?,
@@ -184,15 +186,16 @@ async fn read_members(
     if found.is_none() {
         return Ok(None);
     }
-    let rows = sqlx::query(
-        "SELECT contact_id FROM contact_list_member
-         WHERE account_id = $1 AND list_id = $2 AND contact_id = ANY($3)",
-    )
-    .bind(uuid(account))
-    .bind(uuid(list))
-    .bind(uuids(contacts.iter().map(|contact| contact.id)))
-    .fetch_all(connection)
-    .await?;
+    let query = rows_query!(
+        [uuid(account), uuid(list)]
+        "SELECT found.contact_id FROM " rows(contact in contacts) as wanted {
+            id: uuid = uuid(contact.id),
+         } "
+         CROSS JOIN LATERAL (
+             SELECT contact_id FROM contact_list_member
+             WHERE account_id = $1 AND list_id = $2 AND contact_id = wanted.id LIMIT 1) AS found"
+    );
+    let rows = query.fetch_all(connection).await?;
     rows.iter().map(|row| row.id("contact_id")).collect::<PgResult<_>>().map(Some)
 }
 
@@ -223,11 +226,15 @@ async fn remove(
         "WITH contacts AS (
              DELETE FROM contact WHERE account_id = $1 AND id = ANY($2)),
          members AS (
-             DELETE FROM contact_list_member WHERE account_id = $1 AND contact_id = ANY($2)
+             DELETE FROM contact_list_member
+             WHERE account_id = $1 AND contact_id = ANY($2) AND contact_id <> list_id
              RETURNING list_id)
          UPDATE contact_list l SET contact_count = l.contact_count - gone.contacts
          FROM (SELECT list_id, count(*) AS contacts FROM members GROUP BY list_id) AS gone
-         WHERE l.account_id = $1 AND l.id = gone.list_id",
+         CROSS JOIN LATERAL (
+             SELECT ctid AS place FROM contact_list
+             WHERE account_id = $1 AND id = gone.list_id LIMIT 1) AS old
+         WHERE l.ctid = old.place",
     )
     .bind(uuid(account))
     .bind(uuids(removed.iter().copied()));
@@ -296,7 +303,10 @@ async fn update(
              searched = new.searched, updated_at = new.at
          FROM ",
         updated,
-        " WHERE c.account_id = $1 AND c.id = new.id"
+        " CROSS JOIN LATERAL (
+             SELECT ctid AS place FROM contact
+             WHERE account_id = $1 AND id = new.id LIMIT 1) AS old
+         WHERE c.ctid = old.place"
     );
     update.execute(connection).await?;
     Ok(())
@@ -384,8 +394,4 @@ async fn count(
     .bind(fewer.iter().map(|(name, _)| *name).collect::<Vec<_>>());
     forget.execute(connection).await?;
     Ok(())
-}
-
-fn numbers(phones: &[E164]) -> Vec<i64> {
-    phones.iter().map(|phone| digits(*phone)).collect()
 }

@@ -210,12 +210,18 @@ impl PgStore {
         let rows = sqlx::query(concat!(
             "SELECT ",
             message_columns!(),
-            " FROM queue q JOIN message m ON m.account_id = q.account_id AND m.id = q.message_id
-             WHERE m.account_id = $1 AND m.campaign_id = $2 AND m.id > $3 AND m.status = ANY($4)
-             ORDER BY m.id LIMIT $5
+            " FROM (SELECT id FROM message
+                   WHERE account_id = $1 AND campaign_id = $2 AND id > $3 AND status = ANY($4)
+                   ORDER BY id OFFSET 0) AS waiting
              -- Wait for messages that a worker claims: then they are being sent, or can be
              -- cancelled.
-             FOR UPDATE OF q, m"
+             CROSS JOIN LATERAL (
+                 SELECT message_id FROM queue WHERE message_id = waiting.id FOR UPDATE) AS q
+             CROSS JOIN LATERAL (
+                 SELECT * FROM message
+                 WHERE account_id = $1 AND id = q.message_id AND status = ANY($4)
+                 FOR UPDATE) AS m
+             ORDER BY waiting.id LIMIT $5"
         ))
         .bind(uuid(plan.account))
         .bind(uuid(plan.campaign))

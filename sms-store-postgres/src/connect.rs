@@ -93,9 +93,17 @@ fn bounded(host: PgConnectOptions) -> PgConnectOptions {
         ("tcp_keepalives_idle", "30"),
         ("tcp_keepalives_interval", "10"),
         ("tcp_keepalives_count", "3"),
-        // Every query is a look-up, or reads the beginning of an index range in order. A bitmap
-        // scan reads the whole range first, which is wrong where ranges are long.
+        // Every query is a look-up by an index, or reads the beginning of an index range in order.
+        // A bitmap scan reads the whole range first, a sequential scan the whole table, and a hash
+        // or a merge join one of its sides. They are right only while tables are small, and a
+        // connection keeps its plans while tables grow.
         ("enable_bitmapscan", "off"),
+        ("enable_seqscan", "off"),
+        ("enable_hashjoin", "off"),
+        ("enable_mergejoin", "off"),
+        // Where nothing else is possible, what is switched off looks so costly that it would be
+        // compiled.
+        ("jit", "off"),
     ])
 }
 

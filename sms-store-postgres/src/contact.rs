@@ -38,6 +38,7 @@ impl ContactStore for PgStore {
                          AND o.phone = c.phone) AS opted_out,
                  ARRAY(SELECT m.list_id FROM contact_list_member m
                        WHERE m.account_id = c.account_id AND m.contact_id = c.id
+                           AND m.contact_id <> m.list_id
                        ORDER BY m.list_id DESC) AS list_ids
              FROM contact c WHERE c.account_id = $1 AND c.id = $2",
         )

@@ -124,7 +124,9 @@ pub(crate) async fn insert(
     Ok(())
 }
 
-/// Updates deliveries, in their endpoints' runs: one statement for any number of them.
+/// Updates deliveries, whose rows this transaction has locked, in their endpoints' runs: one
+/// statement for any number of them. Each is looked up by itself: a plan that was made while there
+/// were few may read all of an endpoint for a join.
 pub(crate) async fn update(connection: &mut PgConnection, deliveries: &[Delivery]) -> PgResult<()> {
     if deliveries.is_empty() {
         return Ok(());
@@ -151,9 +153,14 @@ pub(crate) async fn update(connection: &mut PgConnection, deliveries: &[Delivery
             leased_until: timestamptz = delivery.leased_until.map(time),
             claimable_at: timestamptz = delivery.claimable_at().map(time),
          } "
-         JOIN endpoint e ON e.account_id = new.account_id AND e.id = new.endpoint_id
-         WHERE d.account_id = new.account_id AND d.endpoint_id = new.endpoint_id
-             AND d.id = new.id"
+         CROSS JOIN LATERAL (
+             SELECT run FROM endpoint
+             WHERE account_id = new.account_id AND id = new.endpoint_id LIMIT 1) AS e
+         CROSS JOIN LATERAL (
+             SELECT ctid AS place FROM delivery
+             WHERE account_id = new.account_id AND endpoint_id = new.endpoint_id
+                 AND id = new.id LIMIT 1) AS old
+         WHERE d.ctid = old.place"
     );
     update.execute(connection).await?;
     Ok(())

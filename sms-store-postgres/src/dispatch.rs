@@ -31,7 +31,7 @@ use crate::{PgStore, change, message_columns};
 macro_rules! queue_routes {
     () => {
         "WITH RECURSIVE named AS (
-             (SELECT route FROM queue ORDER BY route LIMIT 1)
+             (SELECT route FROM queue WHERE route >= '' ORDER BY route LIMIT 1)
              UNION ALL
              SELECT (SELECT q.route FROM queue q WHERE q.route > n.route ORDER BY q.route LIMIT 1)
              FROM named n WHERE n.route IS NOT NULL)"
@@ -62,8 +62,8 @@ impl DispatchStore for PgStore {
         let doing = "renewing leases";
         let renewed = sqlx::query(
             "UPDATE queue SET claimable_at = $2
-             WHERE message_id IN (SELECT message_id FROM queue WHERE lease = $1
-                                  ORDER BY message_id FOR UPDATE)",
+             WHERE message_id = ANY(ARRAY(SELECT message_id FROM queue WHERE lease = $1
+                                          ORDER BY message_id FOR UPDATE))",
         )
         .bind(token(lease))
         .bind(time(until))
@@ -105,10 +105,13 @@ impl DispatchStore for PgStore {
 
     async fn follow_ups_next(&self) -> Result<Option<Timestamp>, StoreError> {
         let doing = "finding when the next follow-up is due";
-        let row = sqlx::query("SELECT due_at AS next FROM follow_up ORDER BY due_at LIMIT 1")
-            .fetch_optional(&self.pool)
-            .await
-            .context(doing)?;
+        let row = sqlx::query(
+            "SELECT due_at AS next FROM follow_up WHERE due_at <= 'infinity'
+             ORDER BY due_at LIMIT 1",
+        )
+        .fetch_optional(&self.pool)
+        .await
+        .context(doing)?;
         row.map(|row| row.at("next")).transpose().context(doing)
     }
 }
@@ -311,7 +314,8 @@ async fn locked(
     rows.iter().map(read).collect()
 }
 
-/// Replaces queue entries.
+/// Replaces queue entries, whose rows this transaction has locked. Each is looked up by itself: a
+/// plan that was made while little waited may read the whole queue for a join.
 async fn put_entries(connection: &mut PgConnection, entries: Vec<QueueEntry>) -> PgResult<()> {
     if entries.is_empty() {
         return Ok(());
@@ -327,7 +331,10 @@ async fn put_entries(connection: &mut PgConnection, entries: Vec<QueueEntry>) ->
             lease: uuid = entry.lease.map(token),
             unanswered: integer = integer(entry.unanswered),
          } "
-         WHERE q.message_id = new.message_id"
+         CROSS JOIN LATERAL (
+             SELECT ctid AS place FROM queue
+             WHERE message_id = new.message_id LIMIT 1) AS old
+         WHERE q.ctid = old.place"
     );
     update.execute(connection).await?;
     Ok(())

@@ -92,6 +92,8 @@ const MIGRATIONS: [File; 17] = [
     file!(20_261_122_131_100, "webhook_old_secret", MayServeFrom(20_261_122_121_100)),
     file!(20_261_122_132_000, "idempotency_key_answer", MayServeFrom(20_261_122_121_100)),
     file!(20_261_122_133_000, "schema_compatibility", MayServeFrom(20_261_122_121_100)),
+    // Older programs find the same rows, some of them more slowly.
+    file!(20_261_122_134_000, "look_up_indexes", MayServeFrom(20_261_122_121_100)),
 ];
 
 /// The schema of this program.

@@ -18,6 +18,7 @@ use crate::begin::begin;
 use crate::credits::lock_balances;
 use crate::error::{Context, PgError, PgResult};
 use crate::row::{Read, digits, time, uuid};
+use crate::rows_query::rows_query;
 
 fn opt_out(row: &PgRow) -> PgResult<OptOut> {
     row.in_table("opt_out", || {
@@ -38,14 +39,8 @@ impl OptOutStore for PgStore {
         numbers: &[E164],
     ) -> Result<BTreeSet<E164>, StoreError> {
         let doing = "reading opt-outs";
-        let rows =
-            sqlx::query("SELECT phone FROM opt_out WHERE account_id = $1 AND phone = ANY($2)")
-                .bind(uuid(account))
-                .bind(numbers.iter().map(|number| digits(*number)).collect::<Vec<_>>())
-                .fetch_all(&self.pool)
-                .await
-                .context(doing)?;
-        rows.iter().map(|row| row.number("phone")).collect::<PgResult<_>>().context(doing)
+        let mut connection = self.pool.acquire().await.context(doing)?;
+        among(&mut connection, account, numbers).await.context(doing)
     }
 
     async fn opt_out_create(
@@ -101,6 +96,25 @@ impl OptOutStore for PgStore {
     }
 }
 
+/// Those of the numbers that are opted out, each looked up by itself.
+pub(crate) async fn among(
+    connection: &mut PgConnection,
+    account: AccountId,
+    numbers: &[E164],
+) -> PgResult<BTreeSet<E164>> {
+    let query = rows_query!(
+        [uuid(account)]
+        "SELECT found.phone FROM " rows(number in numbers) as wanted {
+            phone: bigint = digits(*number),
+         } "
+         CROSS JOIN LATERAL (
+             SELECT phone FROM opt_out
+             WHERE account_id = $1 AND phone = wanted.phone LIMIT 1) AS found"
+    );
+    let rows = query.fetch_all(connection).await?;
+    rows.iter().map(|row| row.number("phone")).collect()
+}
+
 async fn read(
     connection: &mut PgConnection,
     account: AccountId,
@@ -137,6 +151,8 @@ pub(crate) async fn insert(
 /// Adds the conditions of a list.
 fn push_found(query: &mut QueryBuilder<Postgres>, account: AccountId, search: Option<&Search>) {
     query.push(" FROM opt_out o WHERE o.account_id = ").push_bind(uuid(account));
+    // The predicate of the index by age.
+    query.push(" AND o.created_at > '-infinity'");
     match search {
         Some(Search::Number(number)) => {
             query.push(" AND o.phone = ").push_bind(digits(*number));

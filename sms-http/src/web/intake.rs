@@ -60,7 +60,8 @@ pub struct IntakeLimits {
     pub handler_timeout_of: Vec<(Method, String, Duration)>,
 }
 
-/// 1 MB in 15 seconds, 64 MB for small bodies and 192 MB for large ones, 30 seconds for the handler.
+/// 1 MB in 15 seconds, 64 MB for small bodies and 192 MB for large ones, 30 seconds for the
+/// handler.
 impl Default for IntakeLimits {
     fn default() -> Self {
         Self {

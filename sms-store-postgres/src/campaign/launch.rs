@@ -156,10 +156,11 @@ async fn pages(
     started: Instant,
 ) -> Result<LaunchPlan, Refused> {
     let declare = concat!(
-        "DECLARE members NO SCROLL CURSOR FOR ",
+        "DECLARE members NO SCROLL CURSOR FOR
+         SELECT c.* FROM contact_list_member m CROSS JOIN LATERAL (",
         select_contacts!(),
-        "JOIN contact_list_member m ON m.account_id = c.account_id AND m.contact_id = c.id
-         WHERE c.account_id = $1 AND m.account_id = $1 AND m.list_id = $2
+        "WHERE c.account_id = $1 AND c.id = m.contact_id LIMIT 1) AS c
+         WHERE m.account_id = $1 AND m.list_id = $2
          ORDER BY m.contact_id"
     );
     let declare = sqlx::query(declare).bind(uuid(plan.account())).bind(uuid(plan.draft.list));

@@ -80,8 +80,9 @@ impl Locked {
                           account_id: uuid = uuid(text.account),
                           phone: bigint = digits(text.to),
                        } "
-                       WHERE EXISTS (SELECT FROM opt_out o WHERE o.account_id = want.account_id
-                                     AND o.phone = want.phone)) AS opted_out
+                       -- Not EXISTS, which the planner may answer by reading all opt-outs.
+                       WHERE (SELECT true FROM opt_out o WHERE o.account_id = want.account_id
+                              AND o.phone = want.phone)) AS opted_out
              FROM account WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE OF account"
         );
         let rows = locked.fetch_all(&mut *connection).await?;

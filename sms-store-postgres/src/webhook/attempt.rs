@@ -56,7 +56,7 @@ impl Found {
     async fn lock(connection: &mut PgConnection, ids: &[Uuid]) -> PgResult<Self> {
         let endpoints = sqlx::query(
             "SELECT * FROM endpoint
-             WHERE id IN (SELECT endpoint_id FROM delivery WHERE id = ANY($1))
+             WHERE id = ANY(ARRAY(SELECT endpoint_id FROM delivery WHERE id = ANY($1)))
              ORDER BY id FOR NO KEY UPDATE",
         )
         .bind(ids)

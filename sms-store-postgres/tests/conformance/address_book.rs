@@ -104,11 +104,10 @@ async fn look_ups_use_indexes(rig: &Rig, url: &str) {
     for (sql, index) in [
         (
             format!(
-                "SELECT * FROM contact c WHERE c.account_id = {own} AND c.id IN (
-                     SELECT UNNEST(ARRAY[]::uuid[])
-                     UNION SELECT p.id FROM contact p
-                         WHERE p.account_id = {own}
-                             AND p.phone = ANY(ARRAY[447700e6::bigint + 7]))"
+                "SELECT c.* FROM UNNEST(ARRAY[447700e6::bigint + 7]) AS wanted (phone)
+                 CROSS JOIN LATERAL (
+                     SELECT * FROM contact
+                     WHERE account_id = {own} AND phone = wanted.phone LIMIT 1) AS c"
             ),
             "contact_by_phone",
         ),
@@ -133,7 +132,8 @@ async fn look_ups_use_indexes(rig: &Rig, url: &str) {
         (
             format!(
                 "SELECT m.list_id FROM contact_list_member m
-                 WHERE m.account_id = {own} AND m.contact_id = {id} ORDER BY m.list_id DESC"
+                 WHERE m.account_id = {own} AND m.contact_id = {id}
+                     AND m.contact_id <> m.list_id ORDER BY m.list_id DESC"
             ),
             "contact_list_member_by_contact",
         ),

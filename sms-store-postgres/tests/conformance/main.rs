@@ -18,6 +18,7 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
 use libtest_mimic::{Arguments, Trial};
+use plans::every;
 use sms_conformance::{Rig, Runner};
 use sms_store_postgres::{PgSettings, PgStore};
 use sms_test_log::{Heard, watch_for};
@@ -176,6 +177,10 @@ fn main() -> ExitCode {
         own!(1, schema::every_migration_declares_which_programs_may_serve),
         own!(8, search::searches_among_many_messages_find_every_match),
         own!(1, plans::hot_queries_use_the_indexes_meant_for_them),
+        own!(1, every::generic_plans_made_when_empty_read_no_more_in_a_large_account),
+        own!(1, every::custom_plans_made_when_empty_read_no_more_in_a_large_account),
+        own!(1, every::generic_plans_made_when_small_read_no_more_in_a_large_account),
+        own!(1, every::custom_plans_made_when_small_read_no_more_in_a_large_account),
     ];
     let trials = everywhere.chain(here).chain(own).collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()

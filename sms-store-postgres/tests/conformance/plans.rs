@@ -15,7 +15,9 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
 mod book;
+mod commands;
 mod counted;
+pub(crate) mod every;
 mod grown;
 mod hot;
 mod reports;
@@ -48,6 +50,9 @@ const LARGE: [&str; 23] = [
     "sent_segment",
     "statistic",
 ];
+
+/// Held by the test whose statements are reported.
+static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
 /// The plans reported since [`Plans::told`] last ran.
 static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());

@@ -45,7 +45,7 @@ macro_rules! judge {
 }
 pub(super) use judge;
 
-async fn connect(url: &str) -> PgConnection {
+pub(super) async fn connect(url: &str) -> PgConnection {
     let options: PgConnectOptions = url.parse().expect("an address");
     // The data is made up, but looks like phone numbers and secrets.
     let options = options.disable_statement_logging();
@@ -53,7 +53,7 @@ async fn connect(url: &str) -> PgConnection {
 }
 
 /// Makes the database report the statements of connections opened from now on.
-async fn explain(url: &str) {
+pub(super) async fn explain(url: &str) {
     let mut connection = connect(url).await;
     let database = url.rsplit_once('/').expect("a database's address").1;
     for setting in [
@@ -82,6 +82,7 @@ fn deep() -> PageRequest {
 
 /// Every hot query uses the index meant for it, and reads little more than it returns.
 pub(crate) async fn hot_queries_use_the_indexes_meant_for_them(own: Own) {
+    let _alone = super::ALONE.lock().await;
     own.store.close().await;
     explain(&own.url).await;
     let connected = async || {
