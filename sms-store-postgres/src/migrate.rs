@@ -73,7 +73,7 @@ macro_rules! file {
     };
 }
 
-const MIGRATIONS: [File; 17] = [
+const MIGRATIONS: [File; 18] = [
     file!(20_261_122_120_000, "account_and_credits", MayNotServe),
     file!(20_261_122_120_100, "message", MayNotServe),
     file!(20_261_122_120_200, "dispatch", MayNotServe),
