@@ -32,7 +32,7 @@ scenarios! { Account;
             ..account
         };
         let new = NewAccount { account: account.clone(), opening: opening.clone() };
-        rig.store().account_create(new).await.expect("written");
+        crate::rig::done(rig.store().account_create(new, None).await).expect("written");
         let kept = rig.store().account_get(account.id).await.expect("read");
         assert_eq!(kept, Some(account.clone()));
         assert_eq!(rig.ledger(account.id).await, [opening.expect("it begins with credits")]);

@@ -25,7 +25,7 @@ fn new_key(rig: &Rig, account: AccountId, mode: Mode) -> KeyRecord {
 
 async fn key(rig: &Rig, account: &Account, mode: Mode) -> KeyRecord {
     let key = new_key(rig, account.id, mode);
-    let created = rig.store().api_key_create(key.clone()).await;
+    let created = crate::rig::done(rig.store().api_key_create(key.clone(), None).await);
     assert_eq!(created.expect("written"), KeyCreated::Created);
     key
 }
@@ -48,7 +48,7 @@ scenarios! { ApiKey;
     /// A key of an account that does not exist is not made.
     async fn a_key_needs_its_account(rig: &Rig) {
         let key = new_key(rig, rig.id(), Mode::Live);
-        let created = rig.store().api_key_create(key.clone()).await.expect("answered");
+        let created = crate::rig::done(rig.store().api_key_create(key.clone(), None).await).expect("answered");
         assert_eq!(created, KeyCreated::NoSuchAccount);
         assert_eq!(find(rig, &key).await, None);
     }

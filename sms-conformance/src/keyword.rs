@@ -99,7 +99,7 @@ scenarios! { Keyword;
         let pizza = rig.keyword(&account, "pizza", None, None).await;
         let pasta = rig.keyword(&account, "pasta", None, None).await;
         rig.keyword(&other, "pizza", None, None).await;
-        let again = rig.store().keyword_save(rig.keyword_plan(&account, "Pizza", None, None)).await;
+        let again = crate::rig::done(rig.store().keyword_save(rig.keyword_plan(&account, "Pizza", None, None), None).await);
         assert_eq!(refusal_of(again), KeywordRefused::KeywordExists);
         let to = |word: &str| patch().keyword(word);
         let taken = rig.change_keyword(&pasta, to("pizza"), None).await;
@@ -121,7 +121,7 @@ scenarios! { Keyword;
         let others = rig.list(&other).await;
         for unknown in [others.id, rig.id()] {
             let plan = rig.keyword_plan(&account, "pizza", None, Some(unknown));
-            let refused = rig.store().keyword_save(plan).await;
+            let refused = crate::rig::done(rig.store().keyword_save(plan, None).await);
             assert_eq!(refusal_of(refused), KeywordRefused::NoSuchList(unknown));
         }
         let pizza = rig.keyword(&account, "pizza", None, Some(list.id)).await;
@@ -146,7 +146,7 @@ scenarios! { Keyword;
         assert_eq!(rig.keyword_now(account.id, keyword.id).await, Some(keyword));
         let nobodys = sms_core::account::Account { id: rig.id(), ..account };
         let plan = rig.keyword_plan(&nobodys, "pizza", None, None);
-        rig.store().keyword_save(plan).await.expect_err("there is no such account");
+        crate::rig::done(rig.store().keyword_save(plan, None).await).expect_err("there is no such account");
     }
 
     /// Of many who ask for one word at once, one gets it.
@@ -157,7 +157,7 @@ scenarios! { Keyword;
             let plans: Vec<_> =
                 (0..6).map(|_| rig.keyword_plan(&account, &word, None, None)).collect();
             let made = rig.race_each(plans, |store, plan| async move {
-                match store.keyword_save(plan).await {
+                match crate::rig::done(store.keyword_save(plan, None).await) {
                     Ok(_) => true,
                     refused => {
                         assert_eq!(refusal_of(refused), KeywordRefused::KeywordExists);
@@ -182,7 +182,7 @@ scenarios! { Keyword;
             let plans: Vec<_> = plans.collect();
             rig.race_each(plans, move |store, plan| async move {
                 match plan {
-                    Some(plan) => drop(store.keyword_save(plan).await),
+                    Some(plan) => drop(crate::rig::done(store.keyword_save(plan, None).await)),
                     None => drop(store.list_delete(owner, id).await.expect("removed")),
                 }
             });

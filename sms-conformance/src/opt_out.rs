@@ -21,7 +21,8 @@ impl Rig {
 
     async fn add_opt_out(&self, account: &Account, opt_out: &OptOut) -> Added {
         let store = self.store();
-        store.opt_out_create(account.id, opt_out.clone()).await.expect("written")
+        crate::rig::done(store.opt_out_create(account.id, opt_out.clone(), None).await)
+            .expect("written")
     }
 
     async fn opt_outs(
@@ -207,7 +208,7 @@ scenarios! { OptOut;
 
     /// An opt-out needs an account that exists.
     async fn an_opt_out_needs_its_account(rig: &Rig) {
-        let added = rig.store().opt_out_create(rig.id(), rig.new_opt_out(1, None)).await;
+        let added = crate::rig::done(rig.store().opt_out_create(rig.id(), rig.new_opt_out(1, None), None).await);
         assert!(added.is_err());
     }
 
@@ -226,7 +227,7 @@ scenarios! { OptOut;
             let news = rig.race_each(acts, move |store, act| async move {
                 match act {
                     Act::ByHand(opt_out) => {
-                        let added = store.opt_out_create(id, opt_out).await.expect("written");
+                        let added = crate::rig::done(store.opt_out_create(id, opt_out, None).await).expect("written");
                         usize::from(matches!(added, Added::New(_)))
                     }
                     Act::Text(plan) => {
@@ -255,7 +256,7 @@ scenarios! { OptOut;
         rig.race_each(acts, move |store, act| async move {
             match act {
                 Act::ByHand(opt_out) => {
-                    store.opt_out_create(id, opt_out).await.expect("written");
+                    crate::rig::done(store.opt_out_create(id, opt_out, None).await).expect("written");
                 }
                 Act::Send(plan) => drop(store.send_accept(vec![*plan]).await),
                 Act::Text(_) => {}

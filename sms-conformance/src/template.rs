@@ -13,7 +13,8 @@ impl Rig {
     async fn template(&self, account: &Account, name: &str, body: &str) -> Template {
         let input = TemplateInput::new(name, body);
         let template = input.into_template(self.id(), account.id, self.now());
-        self.store().template_create(template.clone()).await.expect("written");
+        crate::rig::done(self.store().template_create(template.clone(), None).await)
+            .expect("written");
         template
     }
 
@@ -179,7 +180,7 @@ scenarios! { Template;
         let input = TemplateInput::new("x", "x");
         let template = input.into_template(rig.id(), rig.id(), rig.now());
         let account = template.account;
-        assert!(rig.store().template_create(template).await.is_err());
+        assert!(crate::rig::done(rig.store().template_create(template, None).await).is_err());
         assert_eq!(rig.all_templates(account, None, 5).await, []);
     }
 

@@ -8,11 +8,15 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::account::Settings;
 use crate::credits::Credits;
 use crate::error::FieldError;
+use crate::idempotency::{Answer, Fields};
 use crate::ids::{AccountId, BatchId, CampaignId, ListId};
 use crate::message::Body;
+use crate::sender_name::folded;
 use crate::setters::setters;
 use crate::text::MAX_CHARACTERS;
 use crate::time::Timestamp;
@@ -176,7 +180,50 @@ pub struct CampaignInput {
     pub ignore_quiet_hours: bool,
 }
 
+/// A repetition returns the draft as it was created.
+impl Answer for Campaign {
+    type Kept = KeptDraft;
+
+    fn kept(&self) -> KeptDraft {
+        let Self { id, created_at, sender, track_links, .. } = self;
+        let (sender, track_links) = (sender.clone(), *track_links);
+        KeptDraft { id: *id, at: *created_at, sender, track_links }
+    }
+}
+
+/// What is kept of a new draft: what does not follow from its request alone.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct KeptDraft {
+    id: CampaignId,
+    at: Timestamp,
+    sender: Option<String>,
+    track_links: bool,
+}
+
+impl KeptDraft {
+    /// The draft that this input made.
+    pub fn draft(self, input: CampaignInput, account: AccountId) -> Campaign {
+        let Self { id, at, sender, track_links } = self;
+        let input = CampaignInput { sender, track_links: Some(track_links), ..input };
+        input.into_draft(id, account, &Settings::default(), at)
+    }
+}
+
 impl CampaignInput {
+    /// Adds the meaning of the input to a fingerprint.
+    pub fn meaning(&self, fields: &mut Fields) {
+        let Self { name, body, list, sender, append_opt_out, track_links, ignore_quiet_hours } =
+            self;
+        fields.add("name", [name]);
+        fields.add("body", [body.as_str()]);
+        fields.add("list", [list.to_string()]);
+        // Sender names are compared without case, as everywhere.
+        fields.add("sender", sender.as_deref().map(folded));
+        fields.add("append_opt_out", append_opt_out.then_some(""));
+        fields.add("track_links", track_links.map(|track| track.to_string()));
+        fields.add("ignore_quiet_hours", ignore_quiet_hours.then_some(""));
+    }
+
     /// A campaign with this name and text for this list, with default options.
     pub fn new(name: impl Into<String>, body: impl Into<Arc<str>>, list: ListId) -> Self {
         Self {

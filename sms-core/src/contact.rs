@@ -16,6 +16,7 @@ pub mod book;
 pub mod custom;
 pub mod filter;
 pub mod import;
+pub mod import_kept;
 pub mod input;
 pub mod store;
 
@@ -52,6 +53,14 @@ impl fmt::Debug for Details {
 }
 
 impl Details {
+    /// The details in a form that only equal details have.
+    pub(crate) fn meaning(&self) -> String {
+        let Self { first_name, last_name, email, notes, custom } = self;
+        // Strings and a sorted map of plain values, which JSON can always represent.
+        let whole = (first_name, last_name, email, notes, custom);
+        serde_json::to_string(&whole).unwrap_or_default()
+    }
+
     /// These details, replaced by those of `newer` where `newer` has a value.
     #[must_use]
     pub(crate) fn overlaid_with(mut self, newer: &Self) -> Self {

@@ -1,6 +1,7 @@
 //! Lists: named groups of contacts.
 
 use crate::error::FieldError;
+use crate::idempotency::{Answer, Born, Fields};
 use crate::ids::{AccountId, ListId};
 use crate::setters::setters;
 use crate::text::is_blank;
@@ -54,6 +55,13 @@ impl ListInput {
         check(Some(&self.name), self.description.as_deref())
     }
 
+    /// Adds the meaning of the input to a fingerprint.
+    pub fn meaning(&self, fields: &mut Fields) {
+        let Self { name, description } = self;
+        fields.add("name", [name]);
+        fields.add("description", description.as_deref());
+    }
+
     /// The new list, without contacts.
     pub fn into_list(self, id: ListId, account: AccountId, at: Timestamp) -> ContactList {
         let Self { name, description } = self;
@@ -73,6 +81,15 @@ setters! { ListInput {
     /// Says what the list is for.
     description(text: impl Into<String>) = Some(text.into());
 } }
+
+/// A repetition returns the list as it was created.
+impl Answer for ContactList {
+    type Kept = Born<ListId>;
+
+    fn kept(&self) -> Self::Kept {
+        Born { id: self.id, at: self.created_at }
+    }
+}
 
 /// A change of a list. `None` keeps a value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

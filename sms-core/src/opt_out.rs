@@ -3,8 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
+use crate::idempotency::Answer;
 use crate::message::filter::Search;
 use crate::phone::E164;
 use crate::time::Timestamp;
@@ -101,6 +102,47 @@ pub enum Added {
     New(OptOut),
     /// The number already had this opt-out; nothing was written.
     Existing(OptOut),
+}
+
+/// A repetition returns the opt-out as the first answer showed it.
+impl Answer for Added {
+    type Kept = KeptOptOut;
+
+    fn kept(&self) -> KeptOptOut {
+        let (existing, opt_out) = match self {
+            Self::New(opt_out) => (false, opt_out),
+            Self::Existing(opt_out) => (true, opt_out),
+        };
+        let OptOut { phone: _, source, note, created_at } = opt_out;
+        let (source, note) = (source.as_str().to_owned(), note.clone());
+        KeptOptOut { existing, source, note, created_at: *created_at }
+    }
+}
+
+/// What is kept of an added opt-out besides its number.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct KeptOptOut {
+    existing: bool,
+    source: String,
+    note: Option<String>,
+    created_at: Timestamp,
+}
+
+/// Shows no personal data.
+impl fmt::Debug for KeptOptOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeptOptOut").field("existing", &self.existing).finish_non_exhaustive()
+    }
+}
+
+impl KeptOptOut {
+    /// The answer for the number of the request.
+    pub fn added(self, phone: E164) -> Added {
+        let Self { existing, source, note, created_at } = self;
+        let source = source.parse().unwrap_or(OptOutSource::Api);
+        let opt_out = OptOut { phone, source, note, created_at };
+        if existing { Added::Existing(opt_out) } else { Added::New(opt_out) }
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
+use crate::idempotency::{Answer, Born};
 use crate::ids::{AccountId, SenderNameId};
 use crate::time::Timestamp;
 
@@ -148,6 +149,15 @@ impl SenderName {
     /// Whether it blocks another request for the same name: it is pending or approved.
     pub fn is_live(&self) -> bool {
         self.status != ReviewStatus::Rejected
+    }
+}
+
+/// A repetition returns the name as it was created.
+impl Answer for SenderName {
+    type Kept = Born<SenderNameId>;
+
+    fn kept(&self) -> Self::Kept {
+        Born { id: self.id, at: self.created_at }
     }
 }
 

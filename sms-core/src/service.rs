@@ -63,6 +63,7 @@ pub mod keyed;
 pub mod keyword;
 pub mod link;
 pub mod list;
+pub mod new_account;
 pub mod no_webhooks;
 pub mod number;
 pub mod operator;

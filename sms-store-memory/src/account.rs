@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use sms_core::account::api_key::{KeyHash, KeyRecord};
 use sms_core::account::store::{AccountStore, ApiKeyStore, KeyCreated, NewAccount};
 use sms_core::account::{Account, AccountChange, Settings};
+use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, ApiKeyId};
 use sms_core::page::{Cursor, Page, PageRequest};
 use sms_core::store::StoreError;
@@ -14,12 +15,21 @@ use crate::state::AccountState;
 
 #[async_trait]
 impl AccountStore for MemoryStore {
-    async fn account_create(&self, new: NewAccount) -> Result<(), StoreError> {
+    async fn account_create(
+        &self,
+        new: NewAccount,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Account>, StoreError> {
         let NewAccount { account, opening } = new;
-        let mut room = AccountState::new(account);
+        let mut state = self.state();
+        if let Some(earlier) = state.earlier(claim) {
+            return Ok(Once::Earlier(earlier));
+        }
+        let mut room = AccountState::new(account.clone());
         room.ledger.extend(opening);
-        self.state().accounts.insert(room.account.id, room);
-        Ok(())
+        state.accounts.insert(account.id, room);
+        state.remember(claim, &account);
+        Ok(Once::Done(account))
     }
 
     async fn account_get(&self, id: AccountId) -> Result<Option<Account>, StoreError> {
@@ -53,14 +63,22 @@ impl AccountStore for MemoryStore {
 
 #[async_trait]
 impl ApiKeyStore for MemoryStore {
-    async fn api_key_create(&self, key: KeyRecord) -> Result<KeyCreated, StoreError> {
+    async fn api_key_create(
+        &self,
+        key: KeyRecord,
+        claim: Option<&Claim>,
+    ) -> Result<Once<KeyCreated>, StoreError> {
         let mut state = self.state();
-        if !state.accounts.contains_key(&key.account) {
-            return Ok(KeyCreated::NoSuchAccount);
+        if let Some(earlier) = state.earlier(claim) {
+            return Ok(Once::Earlier(earlier));
         }
+        if !state.accounts.contains_key(&key.account) {
+            return Ok(Once::Done(KeyCreated::NoSuchAccount));
+        }
+        state.remember(claim, &key);
         state.key_hashes.insert((key.account, key.id), key.hash);
         state.keys.insert(key.hash, key);
-        Ok(KeyCreated::Created)
+        Ok(Once::Done(KeyCreated::Created))
     }
 
     async fn api_key_list(&self, account: AccountId) -> Result<Vec<KeyRecord>, StoreError> {

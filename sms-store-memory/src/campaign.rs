@@ -7,6 +7,7 @@ use sms_core::campaign::store::CampaignStore;
 use sms_core::campaign::{Campaign, CampaignChange, EditRefused, editable};
 use sms_core::commit::{Changes, LaunchWrites, LedgerWrites};
 use sms_core::contact::Contact;
+use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, CampaignId, MessageId};
 use sms_core::link::CampaignClicks;
 use sms_core::message::MessageFilter;
@@ -20,13 +21,21 @@ use crate::state::{AccountState, State, StoredMessage};
 
 #[async_trait]
 impl CampaignStore for MemoryStore {
-    async fn campaign_create(&self, draft: Campaign) -> Result<(), StoreError> {
+    async fn campaign_create(
+        &self,
+        draft: Campaign,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Campaign>, StoreError> {
         let mut state = self.state();
+        if let Some(earlier) = state.earlier(claim) {
+            return Ok(Once::Earlier(earlier));
+        }
         let doing = "saving a campaign of an account that does not exist";
         let room = state.accounts.get_mut(&draft.account);
         let room = room.ok_or(StoreError::Internal { doing, source: None })?;
-        room.campaigns.insert(draft.id, draft);
-        Ok(())
+        room.campaigns.insert(draft.id, draft.clone());
+        state.remember(claim, &draft);
+        Ok(Once::Done(draft))
     }
 
     async fn campaign_get(

@@ -7,6 +7,7 @@ use sms_core::contact::book::{BookPlan, BookRefused, CreatePlan, RemovePlan, Upd
 use sms_core::contact::import::{ImportPlan, Imported};
 use sms_core::contact::store::ContactStore;
 use sms_core::contact::{Contact, ContactFilter};
+use sms_core::idempotency::{Answer, Claim, Once};
 use sms_core::ids::{AccountId, ContactId, ListId};
 use sms_core::page::{Cursor, Page, PageRequest};
 use sms_core::phone::E164;
@@ -18,8 +19,12 @@ use crate::state::State;
 
 #[async_trait]
 impl ContactStore for MemoryStore {
-    async fn contact_create(&self, plan: CreatePlan) -> Result<Contact, CommitError<BookRefused>> {
-        self.state().change_book(&plan)
+    async fn contact_create(
+        &self,
+        plan: CreatePlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Contact>, CommitError<BookRefused>> {
+        self.state().change_book_once(&plan, claim)
     }
 
     async fn contact_get(
@@ -57,8 +62,9 @@ impl ContactStore for MemoryStore {
     async fn contacts_import(
         &self,
         plan: ImportPlan,
-    ) -> Result<Imported, CommitError<BookRefused>> {
-        self.state().change_book(&plan)
+        claim: Option<&Claim>,
+    ) -> Result<Once<Imported>, CommitError<BookRefused>> {
+        self.state().change_book_once(&plan, claim)
     }
 
     async fn custom_names(&self, account: AccountId) -> Result<Vec<String>, StoreError> {
@@ -117,6 +123,19 @@ impl State {
         let (change, answer) = plan.settle(&facts).map_err(CommitError::Refused)?;
         room.book.write(change);
         Ok(answer)
+    }
+
+    fn change_book_once<P: BookPlan<Answer: Answer>>(
+        &mut self,
+        plan: &P,
+        claim: Option<&Claim>,
+    ) -> Result<Once<P::Answer>, CommitError<BookRefused>> {
+        if let Some(earlier) = self.earlier(claim) {
+            return Ok(Once::Earlier(earlier));
+        }
+        let answer = self.change_book(plan)?;
+        self.remember(claim, &answer);
+        Ok(Once::Done(answer))
     }
 
     /// The contacts that `pick` selects from an account's address book, with `opted_out` filled in.

@@ -1,6 +1,7 @@
 //! Keywords.
 
 use async_trait::async_trait;
+use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, KeywordId};
 use sms_core::keyword::Keyword;
 use sms_core::keyword::save::{KeywordRefused, SaveFacts, SavePlan};
@@ -13,8 +14,15 @@ use crate::address_book::no_account;
 
 #[async_trait]
 impl KeywordStore for MemoryStore {
-    async fn keyword_save(&self, plan: SavePlan) -> Result<Keyword, CommitError<KeywordRefused>> {
+    async fn keyword_save(
+        &self,
+        plan: SavePlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Keyword>, CommitError<KeywordRefused>> {
         let mut state = self.state();
+        if let Some(earlier) = state.earlier(claim) {
+            return Ok(Once::Earlier(earlier));
+        }
         let room = state.accounts.get_mut(&plan.account).ok_or_else(no_account)?;
         let keywords = &mut room.keywords;
         let facts = SaveFacts {
@@ -24,7 +32,8 @@ impl KeywordStore for MemoryStore {
         };
         let keyword = plan.settle(facts).map_err(CommitError::Refused)?;
         keywords.put(keyword.clone());
-        Ok(keyword)
+        state.remember(claim, &keyword);
+        Ok(Once::Done(keyword))
     }
 
     async fn keyword_get(

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use sms_core::contact::Contact;
 use sms_core::contact::book::BookRefused;
+use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, ContactId, ListId};
 use sms_core::list::join::{JoinPlan, Joined};
 use sms_core::list::store::ListStore;
@@ -16,11 +17,19 @@ use crate::address_book::no_account;
 
 #[async_trait]
 impl ListStore for MemoryStore {
-    async fn list_create(&self, list: ContactList) -> Result<(), StoreError> {
+    async fn list_create(
+        &self,
+        list: ContactList,
+        claim: Option<&Claim>,
+    ) -> Result<Once<ContactList>, StoreError> {
         let mut state = self.state();
+        if let Some(earlier) = state.earlier(claim) {
+            return Ok(Once::Earlier(earlier));
+        }
         let room = state.accounts.get_mut(&list.account).ok_or_else(no_account)?;
-        room.book.lists.insert(list.id, list);
-        Ok(())
+        room.book.lists.insert(list.id, list.clone());
+        state.remember(claim, &list);
+        Ok(Once::Done(list))
     }
 
     async fn list_get(

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
+use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::AccountId;
 use sms_core::message::filter::Search;
 use sms_core::opt_out::store::OptOutStore;
@@ -31,8 +32,12 @@ impl OptOutStore for MemoryStore {
         &self,
         account: AccountId,
         opt_out: OptOut,
-    ) -> Result<Added, StoreError> {
+        claim: Option<&Claim>,
+    ) -> Result<Once<Added>, StoreError> {
         let mut state = self.state();
+        if let Some(earlier) = state.earlier(claim) {
+            return Ok(Once::Earlier(earlier));
+        }
         let doing = "opting out of an account that does not exist";
         let room = state.accounts.get_mut(&account);
         let room = room.ok_or(StoreError::Internal { doing, source: None })?;
@@ -41,7 +46,8 @@ impl OptOutStore for MemoryStore {
         if let Added::New(opt_out) = &added {
             room.opt_outs.insert(opt_out.phone, opt_out.clone());
         }
-        Ok(added)
+        state.remember(claim, &added);
+        Ok(Once::Done(added))
     }
 
     async fn opt_out_list(

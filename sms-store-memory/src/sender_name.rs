@@ -1,6 +1,7 @@
 //! Sender names.
 
 use async_trait::async_trait;
+use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, SenderNameId};
 use sms_core::page::{Cursor, Page, PageRequest};
 use sms_core::sender_name::store::SenderNameStore;
@@ -17,15 +18,20 @@ impl SenderNameStore for MemoryStore {
     async fn sender_name_create(
         &self,
         name: SenderName,
-    ) -> Result<(), CommitError<SenderNameExists>> {
+        claim: Option<&Claim>,
+    ) -> Result<Once<SenderName>, CommitError<SenderNameExists>> {
         let mut state = self.state();
+        if let Some(earlier) = state.earlier(claim) {
+            return Ok(Once::Earlier(earlier));
+        }
         if !state.accounts.contains_key(&name.account) {
             let doing = "saving a sender name of an account that does not exist";
             return Err(StoreError::Internal { doing, source: None }.into());
         }
         settle_request(state.same_names(&name)).map_err(CommitError::Refused)?;
-        state.put_name(name);
-        Ok(())
+        state.put_name(name.clone());
+        state.remember(claim, &name);
+        Ok(Once::Done(name))
     }
 
     async fn sender_name_list(&self, account: AccountId) -> Result<Vec<SenderName>, StoreError> {

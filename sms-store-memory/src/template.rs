@@ -1,6 +1,7 @@
 //! Templates.
 
 use async_trait::async_trait;
+use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, TemplateId};
 use sms_core::page::{Cursor, Page, PageRequest};
 use sms_core::store::StoreError;
@@ -12,13 +13,21 @@ use crate::MemoryStore;
 
 #[async_trait]
 impl TemplateStore for MemoryStore {
-    async fn template_create(&self, template: Template) -> Result<(), StoreError> {
+    async fn template_create(
+        &self,
+        template: Template,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Template>, StoreError> {
         let mut state = self.state();
+        if let Some(earlier) = state.earlier(claim) {
+            return Ok(Once::Earlier(earlier));
+        }
         let doing = "saving a template of an account that does not exist";
         let room = state.accounts.get_mut(&template.account);
         let room = room.ok_or(StoreError::Internal { doing, source: None })?;
-        room.templates.insert(template.id, template);
-        Ok(())
+        room.templates.insert(template.id, template.clone());
+        state.remember(claim, &template);
+        Ok(Once::Done(template))
     }
 
     async fn template_get(

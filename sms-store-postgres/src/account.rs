@@ -5,6 +5,7 @@ use sms_core::account::api_key::{KeyHash, KeyRecord};
 use sms_core::account::store::{AccountStore, ApiKeyStore, KeyCreated, NewAccount};
 use sms_core::account::{Account, AccountChange, LocalTime, QuietHours, Settings};
 use sms_core::commit::LedgerWrites;
+use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, ApiKeyId};
 use sms_core::page::{Page, PageRequest};
 use sms_core::store::StoreError;
@@ -70,7 +71,11 @@ fn minutes(local: LocalTime) -> i16 {
 
 #[async_trait]
 impl AccountStore for PgStore {
-    async fn account_create(&self, new: NewAccount) -> Result<(), StoreError> {
+    async fn account_create(
+        &self,
+        new: NewAccount,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Account>, StoreError> {
         let doing = "creating an account";
         let NewAccount { account, opening } = new;
         let mut tx = begin(&self.pool).await.context(doing)?;
@@ -95,7 +100,7 @@ impl AccountStore for PgStore {
         .context(doing)?;
         let ledger = LedgerWrites::of(account.id, opening, account.balance);
         book(&mut tx, ledger, |_| Some(0)).await.context(doing)?;
-        tx.commit().await.context(doing)
+        self.conclude(tx, claim, account).await.context(doing)
     }
 
     async fn account_get(&self, id: AccountId) -> Result<Option<Account>, StoreError> {
@@ -176,8 +181,13 @@ impl AccountStore for PgStore {
 
 #[async_trait]
 impl ApiKeyStore for PgStore {
-    async fn api_key_create(&self, key: KeyRecord) -> Result<KeyCreated, StoreError> {
+    async fn api_key_create(
+        &self,
+        key: KeyRecord,
+        claim: Option<&Claim>,
+    ) -> Result<Once<KeyCreated>, StoreError> {
         let doing = "creating an API key";
+        let mut tx = begin(&self.pool).await.context(doing)?;
         let made = sqlx::query(
             "INSERT INTO api_key (hash, account_id, id, mode, name, last_four, created_at)
              SELECT $1, account.id, $3, $4, $5, $6, $7 FROM account WHERE account.id = $2",
@@ -189,13 +199,19 @@ impl ApiKeyStore for PgStore {
         .bind(&key.name)
         .bind(&key.last_four)
         .bind(time(key.created_at))
-        .execute(&self.pool)
+        .execute(&mut *tx)
         .await
-        .context(doing);
+        .context(doing)?;
+        if made.rows_affected() == 0 {
+            drop(tx);
+            let earlier = self.earlier(claim).await.context(doing)?;
+            return Ok(earlier.map_or(Once::Done(KeyCreated::NoSuchAccount), Once::Earlier));
+        }
+        let hash = key.hash;
+        let once = self.conclude(tx, claim, key).await.context(doing);
         // Also after an error: the key may have been committed.
-        self.caches.unknown_keys.forget(&key.hash);
-        let created = made?.rows_affected() == 1;
-        Ok(if created { KeyCreated::Created } else { KeyCreated::NoSuchAccount })
+        self.caches.unknown_keys.forget(&hash);
+        Ok(once?.map(|_| KeyCreated::Created))
     }
 
     async fn api_key_list(&self, account: AccountId) -> Result<Vec<KeyRecord>, StoreError> {

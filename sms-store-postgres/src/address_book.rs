@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use sms_core::contact::book::{BookChange, BookFacts, BookPlan, BookQuestion, BookRefused};
 use sms_core::contact::custom::{FieldUses, NamesInUse};
 use sms_core::contact::{Contact, CustomFields, Details};
+use sms_core::idempotency::{Answer, Claim, Once};
 use sms_core::ids::{AccountId, ContactId, ListId};
 use sms_core::phone::E164;
 use sms_core::store::{CommitError, StoreError};
@@ -88,13 +89,32 @@ impl PgStore {
     ) -> Result<P::Answer, CommitError<BookRefused>> {
         let account = plan.account();
         let mut tx = self.begin_book(account).await.context(doing)?;
-        let facts = read_facts(&mut tx, account, &plan.asks()).await.context(doing)?;
-        let (change, answer) = plan.settle(&facts).map_err(CommitError::Refused)?;
-        drop((plan, facts));
-        write(&mut tx, account, change).await.context(doing)?;
+        let answer = write_plan(&mut tx, plan, doing).await?;
         tx.commit().await.context(doing)?;
         self.caches.empty_books.forget(&account);
         Ok(answer)
+    }
+
+    /// Commits a plan, once for its claim.
+    pub(crate) async fn change_book_once<P: BookPlan<Answer: Answer + Sync>>(
+        &self,
+        plan: P,
+        claim: Option<&Claim>,
+        doing: &'static str,
+    ) -> Result<Once<P::Answer>, CommitError<BookRefused>> {
+        let account = plan.account();
+        let mut tx = self.begin_book(account).await.context(doing)?;
+        match write_plan(&mut tx, plan, doing).await {
+            Ok(answer) => {
+                let once = self.conclude(tx, claim, answer).await.context(doing)?;
+                self.caches.empty_books.forget(&account);
+                Ok(once)
+            }
+            Err(refused) => {
+                drop(tx);
+                self.refused(claim, refused).await
+            }
+        }
     }
 
     /// The account's contacts with these ids or numbers.
@@ -108,6 +128,20 @@ impl PgStore {
         let mut connection = self.pool.acquire().await.context(doing)?;
         read_contacts(&mut connection, account, ids, phones).await.context(doing)
     }
+}
+
+/// Writes a plan, whose address book is locked.
+async fn write_plan<P: BookPlan>(
+    connection: &mut PgConnection,
+    plan: P,
+    doing: &'static str,
+) -> Result<P::Answer, CommitError<BookRefused>> {
+    let account = plan.account();
+    let facts = read_facts(connection, account, &plan.asks()).await.context(doing)?;
+    let (change, answer) = plan.settle(&facts).map_err(CommitError::Refused)?;
+    drop((plan, facts));
+    write(connection, account, change).await.context(doing)?;
+    Ok(answer)
 }
 
 pub(crate) async fn read_contacts(

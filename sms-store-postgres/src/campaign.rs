@@ -6,6 +6,7 @@ use sms_core::campaign::launch::{LaunchPlan, LaunchRefused};
 use sms_core::campaign::store::CampaignStore;
 use sms_core::campaign::{Campaign, CampaignChange, EditRefused, editable};
 use sms_core::commit::Changes;
+use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, CampaignId, CampaignKind};
 use sms_core::message::MessageStatus;
 use sms_core::page::{Page, PageRequest};
@@ -31,7 +32,12 @@ use row::{campaign, lock, read, select_campaigns};
 
 #[async_trait]
 impl CampaignStore for PgStore {
-    async fn campaign_create(&self, draft: Campaign) -> Result<(), StoreError> {
+    async fn campaign_create(
+        &self,
+        draft: Campaign,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Campaign>, StoreError> {
+        let doing = "creating a campaign";
         let Campaign {
             id,
             account,
@@ -46,7 +52,7 @@ impl CampaignStore for PgStore {
             links: _,
             created_at,
             updated_at,
-        } = draft;
+        } = draft.clone();
         let insert = sqlx::query(
             "INSERT INTO campaign (account_id, id, name, body, list_id, sender, append_opt_out,
                  track_links, ignore_quiet_hours, created_at, updated_at)
@@ -63,8 +69,9 @@ impl CampaignStore for PgStore {
         .bind(ignore_quiet_hours)
         .bind(time(created_at))
         .bind(time(updated_at));
-        let inserted = insert.execute(&self.pool).await;
-        inserted.map(|_| ()).context("creating a campaign")
+        let mut tx = begin(&self.pool).await.context(doing)?;
+        insert.execute(&mut *tx).await.context(doing)?;
+        self.conclude(tx, claim, draft).await.context(doing)
     }
 
     async fn campaign_get(

@@ -8,6 +8,7 @@ use sms_core::contact::filter::ContactSearch;
 use sms_core::contact::import::{ImportPlan, Imported};
 use sms_core::contact::store::ContactStore;
 use sms_core::contact::{Contact, ContactFilter};
+use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, ContactId, ContactKind, ListId};
 use sms_core::page::{Page, PageRequest};
 use sms_core::phone::E164;
@@ -22,8 +23,12 @@ use crate::row::{digits, uuid};
 
 #[async_trait]
 impl ContactStore for PgStore {
-    async fn contact_create(&self, plan: CreatePlan) -> Result<Contact, CommitError<BookRefused>> {
-        self.change_book(plan, "creating a contact").await
+    async fn contact_create(
+        &self,
+        plan: CreatePlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Contact>, CommitError<BookRefused>> {
+        self.change_book_once(plan, claim, "creating a contact").await
     }
 
     async fn contact_get(
@@ -77,8 +82,9 @@ impl ContactStore for PgStore {
     async fn contacts_import(
         &self,
         plan: ImportPlan,
-    ) -> Result<Imported, CommitError<BookRefused>> {
-        self.change_book(plan, "importing contacts").await
+        claim: Option<&Claim>,
+    ) -> Result<Once<Imported>, CommitError<BookRefused>> {
+        self.change_book_once(plan, claim, "importing contacts").await
     }
 
     async fn custom_names(&self, account: AccountId) -> Result<Vec<String>, StoreError> {

@@ -120,7 +120,15 @@ impl PgStore {
         earlier.context("looking up an idempotency key")?.map(Once::Earlier).ok_or(refused)
     }
 
-    pub(crate) async fn find(
+    /// What is remembered under the key of a claim.
+    pub(crate) async fn earlier(&self, claim: Option<&Claim>) -> PgResult<Option<Earlier>> {
+        match claim {
+            Some(claim) => self.find(claim.owner, &claim.key, claim.at).await,
+            None => Ok(None),
+        }
+    }
+
+    async fn find(
         &self,
         owner: Owner,
         key: &IdempotencyKey,

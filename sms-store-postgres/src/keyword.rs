@@ -1,6 +1,7 @@
 //! Keywords. They name lists, so all their changes lock the account's address book.
 
 use async_trait::async_trait;
+use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, KeywordId, KeywordKind, ListId};
 use sms_core::keyword::save::{KeywordRefused, SaveFacts, SavePlan};
 use sms_core::keyword::store::KeywordStore;
@@ -126,14 +127,23 @@ async fn read_facts(connection: &mut PgConnection, plan: &SavePlan) -> PgResult<
 
 #[async_trait]
 impl KeywordStore for PgStore {
-    async fn keyword_save(&self, plan: SavePlan) -> Result<Keyword, CommitError<KeywordRefused>> {
+    async fn keyword_save(
+        &self,
+        plan: SavePlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Keyword>, CommitError<KeywordRefused>> {
         let doing = "saving a keyword";
         let mut tx = self.begin_book(plan.account).await.context(doing)?;
         let facts = read_facts(&mut tx, &plan).await.context(doing)?;
-        let keyword = plan.settle(facts).map_err(CommitError::Refused)?;
+        let keyword = match plan.settle(facts) {
+            Ok(keyword) => keyword,
+            Err(refused) => {
+                drop(tx);
+                return self.refused(claim, CommitError::Refused(refused)).await;
+            }
+        };
         write(&mut tx, &keyword).await.context(doing)?;
-        tx.commit().await.context(doing)?;
-        Ok(keyword)
+        Ok(self.conclude(tx, claim, keyword).await.context(doing)?)
     }
 
     async fn keyword_get(

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use sms_core::contact::Contact;
 use sms_core::contact::book::BookRefused;
+use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, ContactId, ListId, ListKind};
 use sms_core::list::join::{JoinPlan, Joined};
 use sms_core::list::store::ListStore;
@@ -15,6 +16,7 @@ use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
 use crate::address_book::{contacts, leave, select_contacts};
+use crate::begin::begin;
 use crate::error::{Context, PgError, PgResult};
 use crate::row::{Read, time, uuid};
 use crate::{PgStore, keyword};
@@ -38,7 +40,11 @@ const GET: &str = "SELECT * FROM contact_list WHERE account_id = $1 AND id = $2"
 
 #[async_trait]
 impl ListStore for PgStore {
-    async fn list_create(&self, list: ContactList) -> Result<(), StoreError> {
+    async fn list_create(
+        &self,
+        list: ContactList,
+        claim: Option<&Claim>,
+    ) -> Result<Once<ContactList>, StoreError> {
         let doing = "creating a list";
         let ContactList {
             id,
@@ -48,7 +54,7 @@ impl ListStore for PgStore {
             contact_count: _,
             created_at,
             updated_at,
-        } = list;
+        } = list.clone();
         let insert = sqlx::query(
             "INSERT INTO contact_list (account_id, id, name, description, contact_count,
                  created_at, updated_at)
@@ -60,7 +66,9 @@ impl ListStore for PgStore {
         .bind(description)
         .bind(time(created_at))
         .bind(time(updated_at));
-        insert.execute(&self.pool).await.map(|_| ()).context(doing)
+        let mut tx = begin(&self.pool).await.context(doing)?;
+        insert.execute(&mut *tx).await.context(doing)?;
+        self.conclude(tx, claim, list).await.context(doing)
     }
 
     async fn list_get(

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
+use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::AccountId;
 use sms_core::message::filter::Search;
 use sms_core::opt_out::store::OptOutStore;
@@ -47,7 +48,8 @@ impl OptOutStore for PgStore {
         &self,
         account: AccountId,
         opt_out: OptOut,
-    ) -> Result<Added, StoreError> {
+        claim: Option<&Claim>,
+    ) -> Result<Once<Added>, StoreError> {
         let doing = "opting a number out";
         let mut tx = begin(&self.pool).await.context(doing)?;
         // The lock keeps an opt-out from coming between a send's facts and its commit, and from
@@ -61,8 +63,7 @@ impl OptOutStore for PgStore {
         if let Added::New(opt_out) = &added {
             insert(&mut tx, account, opt_out).await.context(doing)?;
         }
-        tx.commit().await.context(doing)?;
-        Ok(added)
+        self.conclude(tx, claim, added).await.context(doing)
     }
 
     async fn opt_out_list(

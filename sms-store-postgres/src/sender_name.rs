@@ -3,6 +3,7 @@
 //! Requests and decisions lock the account's row, so that each sees the one before.
 
 use async_trait::async_trait;
+use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, SenderNameId, SenderNameKind};
 use sms_core::page::{Page, PageRequest};
 use sms_core::sender_name::store::SenderNameStore;
@@ -44,14 +45,18 @@ impl SenderNameStore for PgStore {
     async fn sender_name_create(
         &self,
         name: SenderName,
-    ) -> Result<(), CommitError<SenderNameExists>> {
+        claim: Option<&Claim>,
+    ) -> Result<Once<SenderName>, CommitError<SenderNameExists>> {
         let doing = "requesting a sender name";
         let mut tx = begin(&self.pool).await.context(doing)?;
         lock_balances(&mut tx, [name.account]).await.context(doing)?;
         let same = same_names(&mut tx, name.account, &name.value.folded()).await.context(doing)?;
-        settle_request(&same).map_err(CommitError::Refused)?;
+        if let Err(refused) = settle_request(&same) {
+            drop(tx);
+            return self.refused(claim, CommitError::Refused(refused)).await;
+        }
         insert(&mut tx, &name).await.context(doing)?;
-        Ok(tx.commit().await.context(doing)?)
+        Ok(self.conclude(tx, claim, name).await.context(doing)?)
     }
 
     async fn sender_name_list(&self, account: AccountId) -> Result<Vec<SenderName>, StoreError> {

@@ -1,6 +1,7 @@
 //! Templates.
 
 use async_trait::async_trait;
+use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, TemplateId, TemplateKind};
 use sms_core::message::Body;
 use sms_core::page::{Page, PageRequest};
@@ -32,8 +33,13 @@ fn template(row: &PgRow) -> PgResult<Template> {
 
 #[async_trait]
 impl TemplateStore for PgStore {
-    async fn template_create(&self, template: Template) -> Result<(), StoreError> {
-        let Template { id, account, name, body, created_at, updated_at } = template;
+    async fn template_create(
+        &self,
+        template: Template,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Template>, StoreError> {
+        let doing = "creating a template";
+        let Template { id, account, name, body, created_at, updated_at } = template.clone();
         let insert = sqlx::query(
             "INSERT INTO template (account_id, id, name, body, created_at, updated_at)
              VALUES ($1, $2, $3, $4, $5, $6)",
@@ -44,8 +50,9 @@ impl TemplateStore for PgStore {
         .bind(body.as_str())
         .bind(time(created_at))
         .bind(time(updated_at));
-        let inserted = insert.execute(&self.pool).await;
-        inserted.map(|_| ()).context("creating a template")
+        let mut tx = begin(&self.pool).await.context(doing)?;
+        insert.execute(&mut *tx).await.context(doing)?;
+        self.conclude(tx, claim, template).await.context(doing)
     }
 
     async fn template_get(

@@ -22,7 +22,7 @@ scenarios! { Campaign;
             note: None,
             created_at: rig.now(),
         };
-        rig.store().opt_out_create(account.id, opt_out).await.expect("opted out");
+        crate::rig::done(rig.store().opt_out_create(account.id, opt_out, None).await).expect("opted out");
         let plan = CancelPlan {
             account: account.id, message: messages[3].id, at: rig.now(), ids: rig.ids(),
         };

@@ -54,7 +54,7 @@ scenarios! { Contact;
     async fn a_number_is_one_contact_of_an_account(rig: &Rig) {
         let (account, other) = (rig.account(0).await, rig.account(0).await);
         let made = rig.contact(&account, &named(1, "Ann")).await;
-        let again = rig.store().contact_create(rig.create_plan(&account, &named(1, "Bea"))).await;
+        let again = crate::rig::done(rig.store().contact_create(rig.create_plan(&account, &named(1, "Bea")), None).await);
         assert_eq!(refusal_of(again), BookRefused::ContactExists(made.id));
         rig.contact(&other, &named(1, "Ann")).await;
         let second = rig.contact(&account, &named(2, "Bea")).await;
@@ -73,7 +73,7 @@ scenarios! { Contact;
         let account = rig.account(0).await;
         let plans: Vec<_> = (0..12).map(|_| rig.create_plan(&account, &named(1, "Ann"))).collect();
         let answers =
-            rig.race_each(plans, |store, plan| async move { store.contact_create(plan).await });
+            rig.race_each(plans, |store, plan| async move { crate::rig::done(store.contact_create(plan, None).await) });
         let (made, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
         assert_eq!((made.len(), refused.len()), (1, 11));
         let made = made.into_iter().next().expect("one").expect("made");

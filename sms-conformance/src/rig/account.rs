@@ -24,7 +24,8 @@ impl Rig {
     pub async fn account_of(&self, status: AccountStatus, credits: u64) -> Account {
         let new = self.new_account(status, credits);
         let account = new.account.clone();
-        self.store().account_create(new).await.expect("the account is written");
+        crate::rig::done(self.store().account_create(new, None).await)
+            .expect("the account is written");
         self.remember(account.id);
         account
     }

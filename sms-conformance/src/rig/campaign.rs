@@ -37,7 +37,8 @@ impl Rig {
     pub async fn draft(&self, account: &Account, list: &ContactList) -> Campaign {
         let input = CampaignInput::new("Spring", "The spring menu is here", list.id);
         let draft = input.into_draft(self.id(), account.id, &account.settings, self.now());
-        self.store().campaign_create(draft.clone()).await.expect("the campaign is made");
+        crate::rig::done(self.store().campaign_create(draft.clone(), None).await)
+            .expect("the campaign is made");
         draft
     }
 

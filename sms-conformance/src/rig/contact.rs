@@ -37,7 +37,8 @@ impl Rig {
     /// Makes a contact.
     pub async fn contact(&self, account: &Account, input: &ContactInput) -> Contact {
         let plan = self.create_plan(account, input);
-        self.store().contact_create(plan).await.expect("the contact is made")
+        crate::rig::done(self.store().contact_create(plan, None).await)
+            .expect("the contact is made")
     }
 
     /// A plan to change a contact.
@@ -94,7 +95,8 @@ impl Rig {
         list: Option<ListId>,
     ) -> Imported {
         let plan = self.import_plan(account, rows, list);
-        self.store().contacts_import(plan).await.expect("the rows are imported")
+        crate::rig::done(self.store().contacts_import(plan, None).await)
+            .expect("the rows are imported")
     }
 
     /// The custom names in use.
@@ -106,7 +108,8 @@ impl Rig {
     pub async fn list(&self, account: &Account) -> ContactList {
         let input = ListInput::new("Regulars");
         let list = input.into_list(self.id(), account.id, self.now());
-        self.store().list_create(list.clone()).await.expect("the list is made");
+        crate::rig::done(self.store().list_create(list.clone(), None).await)
+            .expect("the list is made");
         list
     }
 

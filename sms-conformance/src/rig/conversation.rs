@@ -77,7 +77,7 @@ impl Rig {
         list: Option<ListId>,
     ) -> Keyword {
         let plan = self.keyword_plan(account, word, reply, list);
-        self.store().keyword_save(plan).await.expect("the keyword is made")
+        crate::rig::done(self.store().keyword_save(plan, None).await).expect("the keyword is made")
     }
 
     /// Changes a keyword.
@@ -90,7 +90,7 @@ impl Rig {
         let Keyword { account, id, .. } = *keyword;
         let values = Values::of(patch, list);
         let plan = SavePlan { account, id, save: Save::Change, values, at: self.now() };
-        self.store().keyword_save(plan).await
+        crate::rig::done(self.store().keyword_save(plan, None).await)
     }
 
     /// The keyword as it is now.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::idempotency::Fields;
 use crate::setters::setters;
 use crate::text::{DEFAULT_OPT_OUT_LINE, DEFAULT_OPT_OUT_LINE_SENDER};
 
@@ -71,6 +72,18 @@ pub struct Settings {
     /// The line that `append_opt_out` adds to a message from a sender name; `{number}` stands for
     /// the account's number.
     pub opt_out_line_sender: String,
+}
+
+impl Settings {
+    /// Adds the meaning of the settings to a fingerprint.
+    pub fn meaning(&self, fields: &mut Fields) {
+        let Self { quiet_hours, track_links_default, opt_out_line, opt_out_line_sender } = self;
+        let QuietHours { start, end } = quiet_hours;
+        fields.add("quiet_hours", [start.to_string(), end.to_string()]);
+        fields.add("track_links_default", track_links_default.then_some(""));
+        fields.add("opt_out_line", [opt_out_line]);
+        fields.add("opt_out_line_sender", [opt_out_line_sender]);
+    }
 }
 
 impl Default for Settings {

@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use super::api_key::{KeyHash, KeyRecord};
 use super::{Account, AccountChange, Settings};
 use crate::credits::ledger::Entry;
+use crate::idempotency::{Answer, Born, Claim, Once};
 use crate::ids::{AccountId, ApiKeyId};
 use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
@@ -23,7 +24,12 @@ pub struct NewAccount {
 #[async_trait]
 pub trait AccountStore: Send + Sync {
     /// Writes a new account and its opening entry.
-    async fn account_create(&self, new: NewAccount) -> Result<(), StoreError>;
+    /// A creation with a claim takes effect [once](crate::idempotency::store::IdempotencyStore).
+    async fn account_create(
+        &self,
+        new: NewAccount,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Account>, StoreError>;
 
     /// The account with this id; `None` if there is none.
     async fn account_get(&self, id: AccountId) -> Result<Option<Account>, StoreError>;
@@ -51,7 +57,13 @@ pub trait AccountStore: Send + Sync {
 #[async_trait]
 pub trait ApiKeyStore: Send + Sync {
     /// Writes a new key, unless its account does not exist.
-    async fn api_key_create(&self, key: KeyRecord) -> Result<KeyCreated, StoreError>;
+    /// A creation with a claim takes effect [once](crate::idempotency::store::IdempotencyStore);
+    /// what is remembered does not hold the key.
+    async fn api_key_create(
+        &self,
+        key: KeyRecord,
+        claim: Option<&Claim>,
+    ) -> Result<Once<KeyCreated>, StoreError>;
 
     /// All keys of an account, newest first, including revoked ones.
     async fn api_key_list(&self, account: AccountId) -> Result<Vec<KeyRecord>, StoreError>;
@@ -76,6 +88,24 @@ pub trait ApiKeyStore: Send + Sync {
         id: ApiKeyId,
         at: Timestamp,
     ) -> Result<(), StoreError>;
+}
+
+/// A repetition returns the account as it was created.
+impl Answer for Account {
+    type Kept = Born<AccountId>;
+
+    fn kept(&self) -> Self::Kept {
+        Born { id: self.id, at: self.created_at }
+    }
+}
+
+/// A repetition returns the record without the key, which is not stored.
+impl Answer for KeyRecord {
+    type Kept = Born<ApiKeyId>;
+
+    fn kept(&self) -> Self::Kept {
+        Born { id: self.id, at: self.created_at }
+    }
 }
 
 /// The result of creating a key.

@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use super::cancel::{CancelPlan, CancelRefused, SweepPlan, Swept};
 use super::launch::{LaunchPlan, LaunchRefused};
 use super::{Campaign, CampaignChange, EditRefused};
+use crate::idempotency::{Claim, Once};
 use crate::ids::{AccountId, CampaignId};
 use crate::page::{Page, PageRequest};
 use crate::store::{CommitError, StoreError};
@@ -18,7 +19,12 @@ use crate::time::Timestamp;
 #[async_trait]
 pub trait CampaignStore: Send + Sync {
     /// Writes a new draft. Its account has to exist.
-    async fn campaign_create(&self, draft: Campaign) -> Result<(), StoreError>;
+    /// A creation with a claim takes effect [once](crate::idempotency::store::IdempotencyStore).
+    async fn campaign_create(
+        &self,
+        draft: Campaign,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Campaign>, StoreError>;
 
     /// One campaign; `None` if the account has no such campaign.
     async fn campaign_get(

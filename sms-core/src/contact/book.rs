@@ -4,10 +4,13 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use super::custom::{CustomFields, FieldUses, NamesInUse};
 use super::input::ContactChange;
 use super::{Contact, Details};
 use crate::error::FieldError;
+use crate::idempotency::Answer;
 use crate::ids::{AccountId, ContactId, ListId};
 use crate::phone::E164;
 use crate::time::Timestamp;
@@ -149,6 +152,31 @@ impl BookPlan for CreatePlan {
         let mut change = BookChange::default();
         change.create(contact.clone());
         Ok((change, contact))
+    }
+}
+
+/// A repetition returns the contact as it was created.
+impl Answer for Contact {
+    type Kept = KeptContact;
+
+    fn kept(&self) -> KeptContact {
+        KeptContact { id: self.id, at: self.created_at, opted_out: self.opted_out }
+    }
+}
+
+/// What is kept of a new contact besides its number and details.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct KeptContact {
+    id: ContactId,
+    at: Timestamp,
+    opted_out: bool,
+}
+
+impl KeptContact {
+    /// The contact that the request made.
+    pub fn contact(self, account: AccountId, phone: E164, details: Details) -> Contact {
+        let Self { id, at, opted_out } = self;
+        Contact { id, account, phone, details, opted_out, created_at: at, updated_at: at }
     }
 }
 

@@ -8,6 +8,7 @@ use super::Contact;
 use super::book::{BookRefused, CreatePlan, RemovePlan, UpdatePlan};
 use super::filter::ContactFilter;
 use super::import::{ImportPlan, Imported};
+use crate::idempotency::{Claim, Once};
 use crate::ids::{AccountId, ContactId, ListId};
 use crate::page::{Page, PageRequest};
 use crate::phone::E164;
@@ -20,7 +21,12 @@ use crate::store::{CommitError, StoreError};
 #[async_trait]
 pub trait ContactStore: Send + Sync {
     /// Creates a contact.
-    async fn contact_create(&self, plan: CreatePlan) -> Result<Contact, CommitError<BookRefused>>;
+    /// A creation with a claim takes effect [once](crate::idempotency::store::IdempotencyStore).
+    async fn contact_create(
+        &self,
+        plan: CreatePlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Contact>, CommitError<BookRefused>>;
 
     /// One contact with the lists that it is on, newest list first; `None` if the account has no
     /// such contact.
@@ -46,8 +52,12 @@ pub trait ContactStore: Send + Sync {
     async fn contact_delete(&self, plan: RemovePlan) -> Result<(), CommitError<BookRefused>>;
 
     /// Creates and changes many contacts.
-    async fn contacts_import(&self, plan: ImportPlan)
-    -> Result<Imported, CommitError<BookRefused>>;
+    /// An import with a claim takes effect [once](crate::idempotency::store::IdempotencyStore).
+    async fn contacts_import(
+        &self,
+        plan: ImportPlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Imported>, CommitError<BookRefused>>;
 
     /// The custom names that contacts of the account use, sorted, without reading every contact.
     async fn custom_names(&self, account: AccountId) -> Result<Vec<String>, StoreError>;

@@ -2,6 +2,7 @@
 
 use super::{Keyword, Listening, Word, check_reply, kept_reply};
 use crate::error::FieldError;
+use crate::idempotency::{Answer, Born, Fields};
 use crate::ids::{AccountId, KeywordId, ListId};
 use crate::message::Body;
 use crate::setters::setters;
@@ -122,6 +123,16 @@ impl Values {
         Self { word, reply: reply.map(kept_reply), list, listening }
     }
 
+    /// Adds the meaning of the values to a fingerprint.
+    pub fn meaning(&self, fields: &mut Fields) {
+        let Self { word, reply, list, listening } = self;
+        fields.add("word", word.as_ref().map(Word::as_str));
+        fields.add("reply", reply.iter().flatten().map(Body::as_str));
+        fields.add("list", list.iter().flatten().map(ToString::to_string));
+        let is_off = listening.is_some_and(|listening| listening == Listening::Off);
+        fields.add("off", is_off.then_some(""));
+    }
+
     fn apply(self, keyword: Keyword) -> Keyword {
         let Self { word, reply, list, listening } = self;
         Keyword {
@@ -156,6 +167,15 @@ pub struct SavePlan {
     pub values: Values,
     /// When the keyword is created or changed.
     pub at: Timestamp,
+}
+
+/// A repetition returns the keyword as it was created.
+impl Answer for Keyword {
+    type Kept = Born<KeywordId>;
+
+    fn kept(&self) -> Self::Kept {
+        Born { id: self.id, at: self.created_at }
+    }
 }
 
 /// The facts on which the verdict depends, read with the account's address book locked.
@@ -196,6 +216,12 @@ impl SavePlan {
     /// The list that must exist; `None` if there is none.
     pub fn list(&self) -> Option<ListId> {
         self.values.list.flatten()
+    }
+
+    /// The keyword with this word as the plan made it, when it was accepted.
+    pub(crate) fn made(self, word: Word) -> Keyword {
+        let blank = self.blank(word);
+        self.values.apply(blank)
     }
 
     /// The keyword to store. Lists and keywords of the account must not change between reading the

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 
 use super::Keyword;
 use super::save::{KeywordRefused, SavePlan};
+use crate::idempotency::{Claim, Once};
 use crate::ids::{AccountId, KeywordId};
 use crate::page::{Page, PageRequest};
 use crate::store::{CommitError, StoreError};
@@ -14,7 +15,12 @@ use crate::store::{CommitError, StoreError};
 pub trait KeywordStore: Send + Sync {
     /// Creates or changes a keyword as [`SavePlan::settle`] says, with no change of the account's
     /// lists and keywords in between, and returns the keyword after the change.
-    async fn keyword_save(&self, plan: SavePlan) -> Result<Keyword, CommitError<KeywordRefused>>;
+    /// A creation with a claim takes effect [once](crate::idempotency::store::IdempotencyStore).
+    async fn keyword_save(
+        &self,
+        plan: SavePlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Keyword>, CommitError<KeywordRefused>>;
 
     /// The keyword with this id; `None` if the account has none.
     async fn keyword_get(

@@ -6,6 +6,7 @@ use super::join::{JoinPlan, Joined};
 use super::{ContactList, ListChange};
 use crate::contact::Contact;
 use crate::contact::book::BookRefused;
+use crate::idempotency::{Claim, Once};
 use crate::ids::{AccountId, ContactId, ListId};
 use crate::page::{Page, PageRequest};
 use crate::store::{CommitError, StoreError};
@@ -15,7 +16,12 @@ use crate::time::Timestamp;
 #[async_trait]
 pub trait ListStore: Send + Sync {
     /// Writes a new list, without contacts.
-    async fn list_create(&self, list: ContactList) -> Result<(), StoreError>;
+    /// A creation with a claim takes effect [once](crate::idempotency::store::IdempotencyStore).
+    async fn list_create(
+        &self,
+        list: ContactList,
+        claim: Option<&Claim>,
+    ) -> Result<Once<ContactList>, StoreError>;
 
     /// The list with this id; `None` if the account has none.
     async fn list_get(

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 
 use super::{Added, OptOut};
+use crate::idempotency::{Claim, Once};
 use crate::ids::AccountId;
 use crate::message::filter::Search;
 use crate::page::{OffsetPage, OffsetRequest};
@@ -24,11 +25,13 @@ pub trait OptOutStore: Send + Sync {
 
     /// Writes what [`OptOut::settle`](super::OptOut::settle) says. Between reading and writing, no
     /// send of the account may be accepted and no inbound message taken in. The account must exist.
+    /// A creation with a claim takes effect [once](crate::idempotency::store::IdempotencyStore).
     async fn opt_out_create(
         &self,
         account: AccountId,
         opt_out: OptOut,
-    ) -> Result<Added, StoreError>;
+        claim: Option<&Claim>,
+    ) -> Result<Once<Added>, StoreError>;
 
     /// The account's opt-outs, newest first, and those of the same moment by descending number: all
     /// of them, or those that [`OptOut::is_found_by`] selects. Includes their total number.

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 
 use super::review::{ReviewPlan, ReviewRefused, ReviewStatus};
 use super::{SenderName, SenderNameExists};
+use crate::idempotency::{Claim, Once};
 use crate::ids::AccountId;
 use crate::page::{Page, PageRequest};
 use crate::store::{CommitError, StoreError};
@@ -14,10 +15,12 @@ pub trait SenderNameStore: Send + Sync {
     /// Writes a request for a name if [`settle_request`](super::settle_request) allows it, given
     /// the account's names with the same [folded](super::SenderValue::folded) value. None of these
     /// may be created or decided on in between. The account must exist.
+    /// A creation with a claim takes effect [once](crate::idempotency::store::IdempotencyStore).
     async fn sender_name_create(
         &self,
         name: SenderName,
-    ) -> Result<(), CommitError<SenderNameExists>>;
+        claim: Option<&Claim>,
+    ) -> Result<Once<SenderName>, CommitError<SenderNameExists>>;
 
     /// All names of an account, newest first, including rejected ones.
     async fn sender_name_list(&self, account: AccountId) -> Result<Vec<SenderName>, StoreError>;

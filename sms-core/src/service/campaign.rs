@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use super::keyed::{Keyed, made};
 use super::planning::{Departure, MOST_PLANS, is_large};
 use super::{AccountHandle, Sms, Work};
 use crate::campaign::cancel::{CancelPlan, PORTION, SweepPlan};
 use crate::campaign::launch::{LaunchOptions, LaunchPlan, QuietHoursApplied};
-use crate::campaign::{Campaign, CampaignChange, CampaignInput};
+use crate::campaign::{Campaign, CampaignChange, CampaignInput, KeptDraft};
 use crate::error::{Error, FieldError};
+use crate::idempotency::Made;
 use crate::ids::{AccountId, CampaignId, ListId};
 use crate::list::ContactList;
 use crate::message::MessageStatus;
@@ -46,16 +48,8 @@ impl AccountHandle {
     ///
     /// [`Error::Invalid`] with every bad field; [`Error::UnknownReference`] to a list;
     /// [`Error::SenderNotApproved`].
-    pub async fn campaign_create(&self, mut input: CampaignInput) -> Result<Campaign, Error> {
-        refuse(input.check())?;
-        self.known_list(input.list).await?;
-        input.sender = self.approved(input.sender.as_deref()).await?;
-        let settings = self.sms.store().account_settings(self.id).await?;
-        let settings = settings.ok_or(Error::NotFound("account"))?;
-        let at = self.sms.now();
-        let draft = input.into_draft(self.sms.ids(at).next(), self.id, &settings, at);
-        self.sms.store().campaign_create(draft.clone()).await?;
-        Ok(draft)
+    pub async fn campaign_create(&self, input: CampaignInput) -> Result<Campaign, Error> {
+        Ok(self.keyed(None).campaign_create(input).await?.value)
     }
 
     /// One campaign.
@@ -251,6 +245,29 @@ impl Sms {
 fn cancelled(campaign: &Campaign) -> u64 {
     let launch = campaign.launch.as_ref();
     launch.map_or(0, |launch| launch.counts.of(MessageStatus::Cancelled))
+}
+
+impl Keyed<AccountHandle> {
+    /// [`AccountHandle::campaign_create`], once for the key.
+    pub async fn campaign_create(&self, input: CampaignInput) -> Result<Made<Campaign>, Error> {
+        refuse(input.check())?;
+        let claim = self.claim("campaign_create", |fields| input.meaning(fields));
+        let claim = claim.as_ref();
+        let account = &self.handle;
+        let again = |kept: KeptDraft| kept.draft(input.clone(), account.id);
+        if let Some(kept) = self.earlier::<Campaign>(claim).await? {
+            return Ok(Made::again(again(kept)));
+        }
+        account.known_list(input.list).await?;
+        let sender = account.approved(input.sender.as_deref()).await?;
+        let store = account.sms.store();
+        let settings = store.account_settings(account.id).await?;
+        let settings = settings.ok_or(Error::NotFound("account"))?;
+        let at = account.sms.now();
+        let known = CampaignInput { sender, ..input.clone() };
+        let draft = known.into_draft(account.sms.ids(at).next(), account.id, &settings, at);
+        made(store.campaign_create(draft, claim).await?, claim, again)
+    }
 }
 
 fn refuse(errors: Vec<FieldError>) -> Result<(), Error> {

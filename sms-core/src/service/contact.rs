@@ -1,11 +1,13 @@
 //! An account's contacts.
 
 use super::AccountHandle;
-use crate::contact::book::{CreatePlan, RemovePlan, UpdatePlan};
+use super::keyed::{Keyed, made};
+use crate::contact::book::{CreatePlan, KeptContact, RemovePlan, UpdatePlan};
 use crate::contact::import::{ImportPlan, ImportRow, Imported, MAX_ROWS};
 use crate::contact::input::CheckedContact;
-use crate::contact::{Contact, ContactFilter, ContactInput, ContactPatch};
+use crate::contact::{Contact, ContactFilter, ContactInput, ContactPatch, import_kept};
 use crate::error::Error;
+use crate::idempotency::Made;
 use crate::ids::{ContactId, ListId};
 use crate::page::{Page, PageRequest};
 
@@ -27,11 +29,7 @@ impl AccountHandle {
     /// [`Error::Invalid`] with every bad field; [`Error::ContactExists`] if a contact already has
     /// the number.
     pub async fn contact_create(&self, input: ContactInput) -> Result<Contact, Error> {
-        let CheckedContact { phone, details } = input.checked().map_err(Error::Invalid)?;
-        let at = self.sms.now();
-        let id = self.sms.ids(at).next();
-        let plan = CreatePlan { account: self.id, id, phone, details, at };
-        Ok(self.sms.store().contact_create(plan).await?)
+        Ok(self.keyed(None).contact_create(input).await?.value)
     }
 
     /// One contact, with the lists that it is on, newest list first.
@@ -83,6 +81,41 @@ impl AccountHandle {
         rows: Vec<ContactInput>,
         list: Option<ListId>,
     ) -> Result<Imported, Error> {
+        Ok(self.keyed(None).contacts_import(rows, list).await?.value)
+    }
+
+    /// The names of custom fields that contacts use, sorted.
+    pub async fn contact_fields(&self) -> Result<Vec<String>, Error> {
+        Ok(self.sms.store().custom_names(self.id).await?)
+    }
+}
+
+impl Keyed<AccountHandle> {
+    /// [`AccountHandle::contact_create`], once for the key.
+    pub async fn contact_create(&self, input: ContactInput) -> Result<Made<Contact>, Error> {
+        let CheckedContact { phone, details } = input.checked().map_err(Error::Invalid)?;
+        let claim = self.claim("contact_create", |fields| {
+            fields.add("phone", [phone.to_string()]);
+            fields.add("details", [details.meaning()]);
+        });
+        let claim = claim.as_ref();
+        let AccountHandle { sms, id: account, mode: _ } = &self.handle;
+        let again = |kept: KeptContact| kept.contact(*account, phone, details.clone());
+        if let Some(kept) = self.earlier::<Contact>(claim).await? {
+            return Ok(Made::again(again(kept)));
+        }
+        let at = sms.now();
+        let id = sms.ids(at).next();
+        let plan = CreatePlan { account: *account, id, phone, details: details.clone(), at };
+        made(sms.store().contact_create(plan, claim).await?, claim, again)
+    }
+
+    /// [`AccountHandle::contacts_import`], once for the key.
+    pub async fn contacts_import(
+        &self,
+        rows: Vec<ContactInput>,
+        list: Option<ListId>,
+    ) -> Result<Made<Imported>, Error> {
         if rows.len() > MAX_ROWS {
             return Err(Error::invalid(
                 "rows",
@@ -90,14 +123,20 @@ impl AccountHandle {
                 "rows must have at most 20,000 contacts",
             ));
         }
-        let at = self.sms.now();
-        let rows = rows.into_iter().map(ImportRow::of).collect();
-        let plan = ImportPlan { account: self.id, rows, list, ids: self.sms.ids(at), at };
-        Ok(self.sms.store().contacts_import(plan).await?)
-    }
-
-    /// The names of custom fields that contacts use, sorted.
-    pub async fn contact_fields(&self) -> Result<Vec<String>, Error> {
-        Ok(self.sms.store().custom_names(self.id).await?)
+        let rows: Vec<ImportRow> = rows.into_iter().map(ImportRow::of).collect();
+        let claim = self.claim("contact_import", |fields| {
+            import_kept::meaning(&rows, fields);
+            fields.add("list", list.map(|id| id.to_string()));
+        });
+        let claim = claim.as_ref();
+        if let Some(kept) = self.earlier::<Imported>(claim).await? {
+            return Ok(Made::again(kept.imported(&rows)));
+        }
+        let AccountHandle { sms, id: account, mode: _ } = &self.handle;
+        let at = sms.now();
+        // Only a request with a key may need its rows again.
+        let again = claim.map(|_| rows.clone()).unwrap_or_default();
+        let plan = ImportPlan { account: *account, rows, list, ids: sms.ids(at), at };
+        made(sms.store().contacts_import(plan, claim).await?, claim, |kept| kept.imported(&again))
     }
 }

@@ -1,7 +1,9 @@
 //! An account's keywords.
 
 use super::AccountHandle;
+use super::keyed::{Keyed, made};
 use crate::error::Error;
+use crate::idempotency::{Born, Made, Once};
 use crate::ids::{KeywordId, ListId};
 use crate::keyword::Keyword;
 use crate::keyword::save::{KeywordInput, KeywordPatch, Save, SavePlan, Values};
@@ -16,20 +18,7 @@ impl AccountHandle {
     /// [`Error::Invalid`] with every bad field; [`Error::ReservedKeyword`];
     /// [`Error::UnknownReference`] for the list; [`Error::KeywordExists`].
     pub async fn keyword_create(&self, input: KeywordInput) -> Result<Keyword, Error> {
-        let errors = input.check();
-        if !errors.is_empty() {
-            return Err(Error::Invalid(errors));
-        }
-        let KeywordInput { keyword, reply, add_to_list_id, listening } = input;
-        let listening = Some(listening);
-        let add_to_list_id = Some(add_to_list_id);
-        let (keyword, reply) = (Some(keyword), Some(reply));
-        let values = values(KeywordPatch { keyword, reply, add_to_list_id, listening })?;
-        let word = values.word.clone().ok_or(Error::NotFound("keyword"))?;
-        let at = self.sms.now();
-        let id = self.sms.ids(at).next();
-        let plan = SavePlan { account: self.id, id, save: Save::Make(word), values, at };
-        Ok(self.sms.store().keyword_save(plan).await?)
+        Ok(self.keyed(None).keyword_create(input).await?.value)
     }
 
     /// One keyword.
@@ -60,13 +49,45 @@ impl AccountHandle {
         let values = values(patch)?;
         let at = self.sms.now();
         let plan = SavePlan { account: self.id, id, save: Save::Change, values, at };
-        Ok(self.sms.store().keyword_save(plan).await?)
+        match self.sms.store().keyword_save(plan, None).await? {
+            Once::Done(keyword) => Ok(keyword),
+            Once::Earlier(_) => Err(Error::IdempotencyConflict),
+        }
     }
 
     /// Deletes a keyword. Its effects stay.
     pub async fn keyword_delete(&self, id: KeywordId) -> Result<(), Error> {
         let deleted = self.sms.store().keyword_delete(self.id, id).await?;
         if deleted { Ok(()) } else { Err(Error::NotFound("keyword")) }
+    }
+}
+
+impl Keyed<AccountHandle> {
+    /// [`AccountHandle::keyword_create`], once for the key.
+    pub async fn keyword_create(&self, input: KeywordInput) -> Result<Made<Keyword>, Error> {
+        let errors = input.check();
+        if !errors.is_empty() {
+            return Err(Error::Invalid(errors));
+        }
+        let KeywordInput { keyword, reply, add_to_list_id, listening } = input;
+        let listening = Some(listening);
+        let add_to_list_id = Some(add_to_list_id);
+        let (keyword, reply) = (Some(keyword), Some(reply));
+        let values = values(KeywordPatch { keyword, reply, add_to_list_id, listening })?;
+        let word = values.word.clone().ok_or(Error::NotFound("keyword"))?;
+        let claim = self.claim("keyword_create", |fields| values.meaning(fields));
+        let claim = claim.as_ref();
+        let AccountHandle { sms, id: account, mode: _ } = &self.handle;
+        let plan = |born: Born<_>| {
+            let (save, values) = (Save::Make(word.clone()), values.clone());
+            SavePlan { account: *account, id: born.id, save, values, at: born.at }
+        };
+        if let Some(born) = self.earlier::<Keyword>(claim).await? {
+            return Ok(Made::again(plan(born).made(word.clone())));
+        }
+        let at = sms.now();
+        let once = sms.store().keyword_save(plan(Born { id: sms.ids(at).next(), at }), claim);
+        made(once.await?, claim, |born| plan(born).made(word.clone()))
     }
 }
 

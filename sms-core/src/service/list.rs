@@ -1,8 +1,10 @@
 //! An account's lists of contacts.
 
 use super::AccountHandle;
+use super::keyed::{Keyed, made};
 use crate::contact::{Contact, ContactFilter};
 use crate::error::{Error, FieldError};
+use crate::idempotency::{Born, Made};
 use crate::ids::{ContactId, ListId};
 use crate::list::join::{JoinInput, JoinPlan};
 use crate::list::{ContactList, ListChange, ListInput};
@@ -26,11 +28,7 @@ impl AccountHandle {
     ///
     /// [`Error::Invalid`] with every bad field.
     pub async fn list_create(&self, input: ListInput) -> Result<ContactList, Error> {
-        valid(input.check())?;
-        let at = self.sms.now();
-        let list = input.into_list(self.sms.ids(at).next(), self.id, at);
-        self.sms.store().list_create(list.clone()).await?;
-        Ok(list)
+        Ok(self.keyed(None).list_create(input).await?.value)
     }
 
     /// One list.
@@ -98,6 +96,23 @@ impl AccountHandle {
         self.contact_get(contact).await?;
         self.sms.store().list_leave(self.id, id, contact).await?;
         Ok(())
+    }
+}
+
+impl Keyed<AccountHandle> {
+    /// [`AccountHandle::list_create`], once for the key.
+    pub async fn list_create(&self, input: ListInput) -> Result<Made<ContactList>, Error> {
+        valid(input.check())?;
+        let claim = self.claim("list_create", |fields| input.meaning(fields));
+        let claim = claim.as_ref();
+        let AccountHandle { sms, id: account, mode: _ } = &self.handle;
+        let again = |born: Born<_>| input.clone().into_list(born.id, *account, born.at);
+        if let Some(born) = self.earlier::<ContactList>(claim).await? {
+            return Ok(Made::again(again(born)));
+        }
+        let at = sms.now();
+        let list = again(Born { id: sms.ids(at).next(), at });
+        made(sms.store().list_create(list, claim).await?, claim, again)
     }
 }
 

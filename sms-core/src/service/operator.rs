@@ -3,11 +3,10 @@
 
 use super::{Sms, Work};
 use crate::account::api_key::{ApiKey, KeyRecord};
-use crate::account::store::{KeyCreated, NewAccount};
 use crate::account::{Account, AccountChange, AccountStatus, Mode, Settings};
 use crate::credits::Credits;
-use crate::credits::ledger::{Cause, Draft, post};
 use crate::error::{Error, FieldError};
+use crate::idempotency::Once;
 use crate::ids::{AccountId, ApiKeyId, MessageId, NumberId};
 use crate::inbound::{InboundMessage, Origin, TakenIn, Unrouted};
 use crate::message::{Body, Message};
@@ -132,32 +131,7 @@ impl Sms {
 impl Operator {
     /// Creates an account. An opening balance is its first ledger entry.
     pub async fn account_create(&self, input: NewAccountInput) -> Result<Account, Error> {
-        let NewAccountInput { name, status, credits, settings } = input;
-        valid(check_name(&name).into_iter().collect())?;
-        let at = self.sms.now();
-        let mut ids = self.sms.ids(at);
-        let account = Account {
-            id: ids.next(),
-            name,
-            status,
-            balance: credits,
-            settings,
-            created_at: at,
-            updated_at: at,
-        };
-        let draft = Draft {
-            id: ids.next(),
-            cause: Cause::TopUp,
-            amount: credits.gain(),
-            note: Some("opening balance".to_owned()),
-            at,
-        };
-        let opening = if credits == Credits::ZERO { Vec::new() } else { vec![draft] };
-        let (entries, _) = post(Credits::ZERO, opening)
-            .map_err(|reason| Error::BalanceOutOfRange(reason.to_string()))?;
-        let new = NewAccount { account: account.clone(), opening: entries.into_iter().next() };
-        self.sms.store().account_create(new).await?;
-        Ok(account)
+        Ok(self.keyed(None).account_create(input).await?.value)
     }
 
     /// One account.
@@ -189,22 +163,9 @@ impl Operator {
         name: Option<String>,
     ) -> Result<ApiKeyCreated, Error> {
         valid(name.as_deref().and_then(check_name).into_iter().collect())?;
-        let at = self.sms.now();
-        let key = ApiKey::generate(mode, &*self.sms.inner.random);
-        let record = KeyRecord {
-            id: self.sms.ids(at).next(),
-            account,
-            mode,
-            name,
-            hash: key.hash(),
-            last_four: key.last_four().to_owned(),
-            created_at: at,
-            last_used_at: None,
-            revoked_at: None,
-        };
-        match self.sms.store().api_key_create(record.clone()).await? {
-            KeyCreated::Created => Ok(ApiKeyCreated { key, record }),
-            KeyCreated::NoSuchAccount => Err(Error::NotFound("account")),
+        match self.api_key_once(account, mode, name, None).await? {
+            (key, Once::Done(record)) => Ok(ApiKeyCreated { key, record }),
+            (_, Once::Earlier(_)) => Err(Error::IdempotencyConflict),
         }
     }
 
@@ -387,6 +348,6 @@ fn no_number() -> FieldError {
     FieldError::new("phone_number", "invalid_format", "not a phone number")
 }
 
-fn valid(errors: Vec<FieldError>) -> Result<(), Error> {
+pub(super) fn valid(errors: Vec<FieldError>) -> Result<(), Error> {
     if errors.is_empty() { Ok(()) } else { Err(Error::Invalid(errors)) }
 }

@@ -1,9 +1,11 @@
 //! Numbers that have opted out of an account's messages.
 
 use super::AccountHandle;
+use super::keyed::{Keyed, made};
 use crate::error::{Error, FieldError};
+use crate::idempotency::Made;
 use crate::message::filter::Search;
-use crate::opt_out::{Added, MAX_NOTE, OptOut, OptOutSource};
+use crate::opt_out::{Added, KeptOptOut, MAX_NOTE, OptOut, OptOutSource};
 use crate::page::{OffsetPage, OffsetRequest};
 use crate::phone::{E164, parse_uk_mobile};
 
@@ -14,21 +16,7 @@ impl AccountHandle {
     ///
     /// [`Error::Invalid`] with every bad field: `phone` has to be a UK mobile number.
     pub async fn opt_out_create(&self, phone: &str, note: Option<String>) -> Result<Added, Error> {
-        let parsed = parse_uk_mobile(phone);
-        let bad_note =
-            note.as_deref().and_then(|text| FieldError::of_text("note", text, 0..=MAX_NOTE));
-        let phone = match (parsed, bad_note) {
-            (Ok(phone), None) => phone,
-            (parsed, bad_note) => {
-                let bad_phone = parsed
-                    .err()
-                    .map(|reason| FieldError::new("phone", "invalid_format", reason.to_string()));
-                return Err(Error::Invalid(bad_phone.into_iter().chain(bad_note).collect()));
-            }
-        };
-        let created_at = self.sms.now();
-        let opt_out = OptOut { phone, source: OptOutSource::Api, note, created_at };
-        Ok(self.sms.store().opt_out_create(self.id, opt_out).await?)
+        Ok(self.keyed(None).opt_out_create(phone, note).await?.value)
     }
 
     /// Opt-outs, newest first: all, or those that `q` finds by a number in any format or by words
@@ -46,5 +34,40 @@ impl AccountHandle {
     pub async fn opt_out_delete(&self, phone: E164) -> Result<(), Error> {
         let deleted = self.sms.store().opt_out_delete(self.id, phone).await?;
         if deleted { Ok(()) } else { Err(Error::NotFound("opt_out")) }
+    }
+}
+
+impl Keyed<AccountHandle> {
+    /// [`AccountHandle::opt_out_create`], once for the key.
+    pub async fn opt_out_create(
+        &self,
+        phone: &str,
+        note: Option<String>,
+    ) -> Result<Made<Added>, Error> {
+        let parsed = parse_uk_mobile(phone);
+        let bad_note =
+            note.as_deref().and_then(|text| FieldError::of_text("note", text, 0..=MAX_NOTE));
+        let phone = match (parsed, bad_note) {
+            (Ok(phone), None) => phone,
+            (parsed, bad_note) => {
+                let bad_phone = parsed
+                    .err()
+                    .map(|reason| FieldError::new("phone", "invalid_format", reason.to_string()));
+                return Err(Error::Invalid(bad_phone.into_iter().chain(bad_note).collect()));
+            }
+        };
+        let claim = self.claim("opt_out_create", |fields| {
+            fields.add("phone", [phone.to_string()]);
+            fields.add("note", note.as_deref());
+        });
+        let claim = claim.as_ref();
+        let again = |kept: KeptOptOut| kept.added(phone);
+        if let Some(kept) = self.earlier::<Added>(claim).await? {
+            return Ok(Made::again(again(kept)));
+        }
+        let AccountHandle { sms, id: account, mode: _ } = &self.handle;
+        let created_at = sms.now();
+        let opt_out = OptOut { phone, source: OptOutSource::Api, note, created_at };
+        made(sms.store().opt_out_create(*account, opt_out, claim).await?, claim, again)
     }
 }

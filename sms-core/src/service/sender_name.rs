@@ -1,7 +1,9 @@
 //! An account's sender names, and the operator's review of them.
 
+use super::keyed::{Keyed, made};
 use super::{AccountHandle, Operator};
 use crate::error::{Error, FieldError};
+use crate::idempotency::{Born, Made};
 use crate::ids::SenderNameId;
 use crate::page::{Page, PageRequest};
 use crate::sender_name::{
@@ -20,22 +22,7 @@ impl AccountHandle {
         value: &str,
         purpose: Option<String>,
     ) -> Result<SenderName, Error> {
-        let parsed = value.parse::<SenderValue>();
-        let bad_purpose = purpose.as_deref().and_then(|text| remark_error("purpose", text));
-        let value = match (parsed, bad_purpose) {
-            (Ok(value), None) => value,
-            (parsed, bad_purpose) => {
-                let bad_value = parsed
-                    .err()
-                    .map(|reason| FieldError::new("value", reason.code(), reason.to_string()));
-                return Err(Error::Invalid(bad_value.into_iter().chain(bad_purpose).collect()));
-            }
-        };
-        let at = self.sms.now();
-        let id = self.sms.ids(at).next();
-        let name = SenderName::requested(id, self.id, value, purpose, at);
-        self.sms.store().sender_name_create(name.clone()).await?;
-        Ok(name)
+        Ok(self.keyed(None).sender_name_create(value, purpose).await?.value)
     }
 
     /// All of the account's sender names, newest first, including rejected ones.
@@ -51,6 +38,43 @@ impl AccountHandle {
         let Some(wanted) = wanted else { return Ok(None) };
         let names = self.sms.store().sender_names_approved(self.id).await?;
         approved(&names, wanted).cloned().map(Some).ok_or(Error::SenderNotApproved)
+    }
+}
+
+impl Keyed<AccountHandle> {
+    /// [`AccountHandle::sender_name_create`], once for the key.
+    pub async fn sender_name_create(
+        &self,
+        value: &str,
+        purpose: Option<String>,
+    ) -> Result<Made<SenderName>, Error> {
+        let parsed = value.parse::<SenderValue>();
+        let bad_purpose = purpose.as_deref().and_then(|text| remark_error("purpose", text));
+        let value = match (parsed, bad_purpose) {
+            (Ok(value), None) => value,
+            (parsed, bad_purpose) => {
+                let bad_value = parsed
+                    .err()
+                    .map(|reason| FieldError::new("value", reason.code(), reason.to_string()));
+                return Err(Error::Invalid(bad_value.into_iter().chain(bad_purpose).collect()));
+            }
+        };
+        let claim = self.claim("sender_name_create", |fields| {
+            // In the case in which it was asked for: that is how it is shown.
+            fields.add("value", [value.as_str()]);
+            fields.add("purpose", purpose.as_deref());
+        });
+        let claim = claim.as_ref();
+        let AccountHandle { sms, id: account, mode: _ } = &self.handle;
+        let again = |born: Born<_>| {
+            SenderName::requested(born.id, *account, value.clone(), purpose.clone(), born.at)
+        };
+        if let Some(born) = self.earlier::<SenderName>(claim).await? {
+            return Ok(Made::again(again(born)));
+        }
+        let at = sms.now();
+        let name = again(Born { id: sms.ids(at).next(), at });
+        made(sms.store().sender_name_create(name, claim).await?, claim, again)
     }
 }
 

@@ -1,7 +1,9 @@
 //! An account's templates.
 
 use super::AccountHandle;
+use super::keyed::{Keyed, made};
 use crate::error::{Error, FieldError};
+use crate::idempotency::{Born, Made};
 use crate::ids::TemplateId;
 use crate::page::{Page, PageRequest};
 use crate::template::{Template, TemplateChange, TemplateInput, TemplateSearch};
@@ -13,11 +15,7 @@ impl AccountHandle {
     ///
     /// [`Error::Invalid`] with every bad field.
     pub async fn template_create(&self, input: TemplateInput) -> Result<Template, Error> {
-        refuse(input.check())?;
-        let at = self.sms.now();
-        let template = input.into_template(self.sms.ids(at).next(), self.id, at);
-        self.sms.store().template_create(template.clone()).await?;
-        Ok(template)
+        Ok(self.keyed(None).template_create(input).await?.value)
     }
 
     /// One template.
@@ -57,6 +55,23 @@ impl AccountHandle {
     pub async fn template_delete(&self, id: TemplateId) -> Result<(), Error> {
         let deleted = self.sms.store().template_delete(self.id, id).await?;
         if deleted { Ok(()) } else { Err(Error::NotFound("template")) }
+    }
+}
+
+impl Keyed<AccountHandle> {
+    /// [`AccountHandle::template_create`], once for the key.
+    pub async fn template_create(&self, input: TemplateInput) -> Result<Made<Template>, Error> {
+        refuse(input.check())?;
+        let claim = self.claim("template_create", |fields| input.meaning(fields));
+        let claim = claim.as_ref();
+        let AccountHandle { sms, id: account, mode: _ } = &self.handle;
+        let again = |born: Born<_>| input.clone().into_template(born.id, *account, born.at);
+        if let Some(born) = self.earlier::<Template>(claim).await? {
+            return Ok(Made::again(again(born)));
+        }
+        let at = sms.now();
+        let template = again(Born { id: sms.ids(at).next(), at });
+        made(sms.store().template_create(template, claim).await?, claim, again)
     }
 }
 

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 
 use super::{Template, TemplateChange, TemplateSearch};
+use crate::idempotency::{Claim, Once};
 use crate::ids::{AccountId, TemplateId};
 use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
@@ -12,7 +13,12 @@ use crate::time::Timestamp;
 #[async_trait]
 pub trait TemplateStore: Send + Sync {
     /// Writes a new template. Its account must exist.
-    async fn template_create(&self, template: Template) -> Result<(), StoreError>;
+    /// A creation with a claim takes effect [once](crate::idempotency::store::IdempotencyStore).
+    async fn template_create(
+        &self,
+        template: Template,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Template>, StoreError>;
 
     /// The template with this id; `None` if the account has none.
     async fn template_get(

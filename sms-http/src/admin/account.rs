@@ -10,19 +10,20 @@ use sms_core::service::operator::{NewAccountInput, check_name};
 
 use super::amount::MAX_CREDITS;
 use super::tag::Tag;
+use crate::api::idempotency::{KeyHeader, created};
 use crate::api::page::{CursorText, page_answer, page_request};
 use crate::api::path_id::path_id;
 use crate::failure::Conflict;
 use crate::request_body;
 use crate::web::body::Body;
 use crate::web::choice::Named;
-use crate::web::envelope::{Answer, Created, PageMeta};
+use crate::web::envelope::{Answer, CreatedOrNot, PageMeta, ReplayMeta};
 use crate::web::error::ApiError;
 use crate::web::failing::Failing;
 use crate::web::field_error::{FieldCode, FieldErrors};
 use crate::web::fields::text::{Mistake, Text, text};
 use crate::web::moment::Moment;
-use crate::web::param::{Limit, QueryParam};
+use crate::web::param::{HeaderParam, Limit, QueryParam};
 
 const MAX_NAME: usize = 200;
 const MAX_LINE: usize = 160;
@@ -170,9 +171,13 @@ impl AccountApi {
     #[oai(path = "/", method = "post", operation_id = "account_create")]
     async fn create(
         &self,
+        /// Identifies retries of the same request, for 7 days.
+        #[oai(name = "Idempotency-Key")]
+        key: HeaderParam<KeyHeader>,
         body: Body<AccountInput>,
-    ) -> Result<Created<AccountShape>, Failing<Conflict>> {
+    ) -> Result<CreatedOrNot<AccountShape, Option<ReplayMeta>>, Failing<Conflict>> {
         let mut errors = FieldErrors::new();
+        let KeyHeader(key) = errors.take(key);
         let AccountInput { name, status, credits, settings } = errors.take(body);
         errors.finish_with(|| check_name(&name).into_iter().collect())?;
         let settings = settings.map_or_else(Settings::default, |given| {
@@ -182,8 +187,7 @@ impl AccountApi {
             .status(status.unwrap_or(AccountStatus::Pending))
             .credits(Credits::new(credits.unwrap_or_default()).unwrap_or(Credits::MAX))
             .settings(settings);
-        let account = self.sms.operator().account_create(input).await?;
-        Ok(Created::new(account.into()))
+        Ok(created(self.sms.operator().keyed(key).account_create(input).await?))
     }
 
     /// List accounts

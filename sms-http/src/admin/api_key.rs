@@ -5,17 +5,22 @@ use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::account::Mode;
 use sms_core::account::api_key::{KeyRecord, prefix};
+use sms_core::service::new_account::ApiKeyMade;
 use sms_core::service::operator::check_name;
 
 use super::tag::Tag;
+use crate::api::idempotency::{KeyHeader, created};
 use crate::api::path_id::path_id;
+use crate::failure::Conflict;
 use crate::request_body;
 use crate::web::body::Body;
 use crate::web::choice::Named;
-use crate::web::envelope::{Answer, Created, NoContent};
+use crate::web::envelope::{Answer, CreatedOrNot, NoContent, ReplayMeta};
 use crate::web::error::ApiError;
+use crate::web::failing::Failing;
 use crate::web::field_error::FieldErrors;
 use crate::web::moment::Moment;
+use crate::web::param::HeaderParam;
 
 request_body! {
     /// A new key.
@@ -70,8 +75,22 @@ impl From<KeyRecord> for KeyShape {
 struct KeyCreatedShape {
     #[oai(flatten)]
     record: KeyShape,
-    /// The key itself. It is shown only in this answer; the server keeps only a hash.
-    key: String,
+    /// The key itself. It is shown only in the first answer; the server keeps only a hash. Null if
+    /// this answer repeats the first one for the same `Idempotency-Key`: if the first was lost,
+    /// revoke this key and create another.
+    key: Option<String>,
+}
+
+impl From<ApiKeyMade> for KeyCreatedShape {
+    fn from(made: ApiKeyMade) -> Self {
+        match made {
+            ApiKeyMade::Now(made) => {
+                let key = Some(made.key.reveal().to_owned());
+                Self { record: made.record.into(), key }
+            }
+            ApiKeyMade::Earlier(record) => Self { record: record.into(), key: None },
+        }
+    }
 }
 
 /// The handlers of `/accounts/{id}/keys`.
@@ -94,15 +113,18 @@ impl ApiKeyApi {
         &self,
         /// The account's id.
         id: Path<String>,
+        /// Identifies retries of the same request, for 7 days.
+        #[oai(name = "Idempotency-Key")]
+        key: HeaderParam<KeyHeader>,
         body: Body<KeyInput>,
-    ) -> Result<Created<KeyCreatedShape>, ApiError> {
+    ) -> Result<CreatedOrNot<KeyCreatedShape, Option<ReplayMeta>>, Failing<Conflict>> {
         let account = path_id(&id)?;
         let mut errors = FieldErrors::new();
+        let KeyHeader(idempotency_key) = errors.take(key);
         let KeyInput { kind, name } = errors.take(body);
         errors.finish_with(|| name.as_deref().and_then(check_name).into_iter().collect())?;
-        let made = self.sms.operator().api_key_create(account, kind, name).await?;
-        let key = made.key.reveal().to_owned();
-        Ok(Created::new(KeyCreatedShape { record: made.record.into(), key }))
+        let operator = self.sms.operator().keyed(idempotency_key);
+        Ok(created(operator.api_key_create(account, kind, name).await?))
     }
 
     /// List keys

@@ -14,13 +14,14 @@ use super::campaign_shape::{
 use super::page::{CursorText, page_request};
 use super::path_id::path_id;
 use super::tag::Tag;
+use crate::api::idempotency::{KeyHeader, created};
 use crate::failure::{Conflict, Refused};
 use crate::web::body::{Body, OptionalBody};
-use crate::web::envelope::{Answer, Created, NoContent, PageMeta};
+use crate::web::envelope::{Answer, CreatedOrNot, NoContent, PageMeta, ReplayMeta};
 use crate::web::error::ApiError;
 use crate::web::failing::Failing;
 use crate::web::field_error::{FieldErrors, checked};
-use crate::web::param::{Limit, QueryParam};
+use crate::web::param::{HeaderParam, Limit, QueryParam};
 
 /// The handlers of `/campaigns`.
 #[derive(Debug)]
@@ -72,11 +73,15 @@ impl CampaignApi {
     async fn create(
         &self,
         caller: Data<&Caller>,
+        /// Identifies retries of the same request, for 7 days.
+        #[oai(name = "Idempotency-Key")]
+        key: HeaderParam<KeyHeader>,
         body: Body<CampaignInput>,
-    ) -> Result<Created<CampaignShape>, ApiError> {
-        let input = checked(body)?.into_core()?;
-        let campaign = self.account(&caller).campaign_create(input).await?;
-        Ok(Created::new(self.shown(campaign)))
+    ) -> Result<CreatedOrNot<CampaignShape, Option<ReplayMeta>>, Failing<Conflict>> {
+        let (KeyHeader(key), input) = checked((key, body))?;
+        let input = input.into_core()?;
+        let campaign = self.account(&caller).keyed(key).campaign_create(input).await?;
+        Ok(created(campaign.map(|campaign| self.shown(campaign))))
     }
 
     /// Read a campaign

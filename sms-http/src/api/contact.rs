@@ -12,13 +12,14 @@ use super::contact_shape::{ContactBody, ContactPatchBody, ContactShape, ContactW
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
 use super::tag::Tag;
+use crate::api::idempotency::{KeyHeader, created};
 use crate::failure::Conflict;
 use crate::web::body::Body;
-use crate::web::envelope::{Answer, Created, NoContent, PageMeta};
+use crate::web::envelope::{Answer, CreatedOrNot, NoContent, PageMeta, ReplayMeta};
 use crate::web::error::ApiError;
 use crate::web::failing::Failing;
 use crate::web::field_error::FieldErrors;
-use crate::web::param::{Limit, QueryParam, Text};
+use crate::web::param::{HeaderParam, Limit, QueryParam, Text};
 
 /// The handlers of `/contacts`, except the import.
 #[derive(Debug)]
@@ -76,13 +77,17 @@ impl ContactApi {
     async fn create(
         &self,
         caller: Data<&Caller>,
+        /// Identifies retries of the same request, for 7 days.
+        #[oai(name = "Idempotency-Key")]
+        key: HeaderParam<KeyHeader>,
         body: Body<ContactBody>,
-    ) -> Result<Created<ContactShape>, Failing<Conflict>> {
+    ) -> Result<CreatedOrNot<ContactShape, Option<ReplayMeta>>, Failing<Conflict>> {
         let mut errors = FieldErrors::new();
+        let KeyHeader(key) = errors.take(key);
         let input = ContactInput::from(errors.take(body));
         errors.extend(input.checked().err().unwrap_or_default());
         errors.finish()?;
-        Ok(Created::new(self.account(&caller).contact_create(input).await?.into()))
+        Ok(created(self.account(&caller).keyed(key).contact_create(input).await?))
     }
 
     /// List custom fields

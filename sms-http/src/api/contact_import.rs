@@ -8,12 +8,15 @@ use sms_core::{Error, Sms};
 
 use super::contact_shape::ContactBody;
 use super::tag::Tag;
+use crate::api::idempotency::{KeyHeader, answered};
+use crate::failure::Conflict;
 use crate::request_body;
 use crate::web::body::Body;
 use crate::web::choice::Named;
-use crate::web::envelope::Answer;
-use crate::web::error::ApiError;
+use crate::web::envelope::{Answer, ReplayMeta};
+use crate::web::failing::Failing;
 use crate::web::field_error::checked;
+use crate::web::param::HeaderParam;
 
 request_body! {
     /// Contacts to create or update.
@@ -109,15 +112,18 @@ impl ContactImportApi {
     async fn import(
         &self,
         caller: Data<&Caller>,
+        /// Identifies retries of the same request, for 7 days.
+        #[oai(name = "Idempotency-Key")]
+        key: HeaderParam<KeyHeader>,
         body: Body<ContactImport>,
-    ) -> Result<Answer<ImportResult>, ApiError> {
-        let ContactImport { rows, list_id } = checked(body)?;
+    ) -> Result<Answer<ImportResult, Option<ReplayMeta>>, Failing<Conflict>> {
+        let (KeyHeader(key), ContactImport { rows, list_id }) = checked((key, body))?;
         let list = list_id.map(|id| {
             id.parse().map_err(|_| Error::UnknownReference { resource: "list", id: id.clone() })
         });
         let rows = rows.into_iter().map(Into::into).collect();
-        let account = self.sms.account(caller.account, caller.mode);
+        let account = self.sms.account(caller.account, caller.mode).keyed(key);
         let imported = account.contacts_import(rows, list.transpose()?).await?;
-        Ok(Answer::new(imported.into()))
+        Ok(answered(imported))
     }
 }

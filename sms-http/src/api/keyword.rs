@@ -12,16 +12,17 @@ use sms_core::service::{AccountHandle, Caller};
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
 use super::tag::Tag;
+use crate::api::idempotency::{KeyHeader, created};
 use crate::failure::Conflict;
 use crate::request_body;
 use crate::web::body::Body;
-use crate::web::envelope::{Answer, Created, NoContent, PageMeta};
+use crate::web::envelope::{Answer, CreatedOrNot, NoContent, PageMeta, ReplayMeta};
 use crate::web::error::ApiError;
 use crate::web::failing::Failing;
 use crate::web::field_error::{FieldCode, FieldErrors, checked};
 use crate::web::fields::text::{Mistake, Text, text};
 use crate::web::moment::Moment;
-use crate::web::param::{Limit, QueryParam};
+use crate::web::param::{HeaderParam, Limit, QueryParam};
 
 fn word() -> Text {
     text().min(1).max(MAX_WORD).pattern("^[A-Za-z0-9]*$").checked(check_word)
@@ -149,13 +150,17 @@ impl KeywordApi {
     async fn create(
         &self,
         caller: Data<&Caller>,
+        /// Identifies retries of the same request, for 7 days.
+        #[oai(name = "Idempotency-Key")]
+        key: HeaderParam<KeyHeader>,
         body: Body<KeywordInput>,
-    ) -> Result<Created<KeywordShape>, Failing<Conflict>> {
-        let KeywordInput { keyword, reply, add_to_list_id, enabled } = checked(body)?;
+    ) -> Result<CreatedOrNot<KeywordShape, Option<ReplayMeta>>, Failing<Conflict>> {
+        let (KeyHeader(key), body) = checked((key, body))?;
+        let KeywordInput { keyword, reply, add_to_list_id, enabled } = body;
         let listening = enabled.map_or(Listening::On, listening);
         let mut input = CoreInput::new(keyword).listening(listening);
         (input.reply, input.add_to_list_id) = (reply, add_to_list_id);
-        Ok(Created::new(self.account(&caller).keyword_create(input).await?.into()))
+        Ok(created(self.account(&caller).keyed(key).keyword_create(input).await?))
     }
 
     /// Read a keyword

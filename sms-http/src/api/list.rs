@@ -12,13 +12,16 @@ use super::contact_shape::ContactShape;
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
 use super::tag::Tag;
+use crate::api::idempotency::{KeyHeader, created};
+use crate::failure::Conflict;
 use crate::request_body;
 use crate::web::body::Body;
-use crate::web::envelope::{Answer, Created, NoContent, PageMeta};
+use crate::web::envelope::{Answer, CreatedOrNot, NoContent, PageMeta, ReplayMeta};
 use crate::web::error::ApiError;
+use crate::web::failing::Failing;
 use crate::web::field_error::{FieldErrors, checked};
 use crate::web::moment::Moment;
-use crate::web::param::{Limit, QueryParam};
+use crate::web::param::{HeaderParam, Limit, QueryParam};
 
 request_body! {
     /// A new list.
@@ -134,14 +137,18 @@ impl ListApi {
     async fn create(
         &self,
         caller: Data<&Caller>,
+        /// Identifies retries of the same request, for 7 days.
+        #[oai(name = "Idempotency-Key")]
+        key: HeaderParam<KeyHeader>,
         body: Body<ListBody>,
-    ) -> Result<Created<ListShape>, ApiError> {
+    ) -> Result<CreatedOrNot<ListShape, Option<ReplayMeta>>, Failing<Conflict>> {
         let mut errors = FieldErrors::new();
+        let KeyHeader(key) = errors.take(key);
         let ListBody { name, description } = errors.take(body);
         let mut input = ListInput::new(name);
         input.description = description;
         errors.finish_with(|| input.check())?;
-        Ok(Created::new(self.account(&caller).list_create(input).await?.into()))
+        Ok(created(self.account(&caller).keyed(key).list_create(input).await?))
     }
 
     /// Read a list

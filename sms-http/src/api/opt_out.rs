@@ -4,21 +4,25 @@ use poem::web::Data;
 use poem_openapi::param::Path;
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
+use sms_core::idempotency::Made;
 use sms_core::opt_out::{Added, MAX_NOTE, OptOut, OptOutSource};
 use sms_core::page::{Limit as PageLimit, OffsetPage, OffsetRequest};
 use sms_core::phone::{parse_any, parse_uk_mobile};
 use sms_core::service::{AccountHandle, Caller};
 
 use super::tag::Tag;
+use crate::api::idempotency::{KeyHeader, answered, created};
+use crate::failure::Conflict;
 use crate::request_body;
 use crate::web::body::Body;
 use crate::web::choice::Named;
-use crate::web::envelope::{Answer, CreatedOrNot, Meta, NoContent, NoMeta};
+use crate::web::envelope::{Answer, CreatedOrNot, Meta, NoContent, ReplayMeta};
 use crate::web::error::ApiError;
+use crate::web::failing::Failing;
 use crate::web::field_error::{FieldCode, FieldErrors, checked};
 use crate::web::fields::text::Mistake;
 use crate::web::moment::Moment;
-use crate::web::param::{Limit, QueryParam, Text, Whole};
+use crate::web::param::{HeaderParam, Limit, QueryParam, Text, Whole};
 
 /// How many characters a number may be written with.
 const MAX_PHONE: usize = 40;
@@ -129,12 +133,20 @@ impl OptOutApi {
     async fn create(
         &self,
         caller: Data<&Caller>,
+        /// Identifies retries of the same request, for 7 days.
+        #[oai(name = "Idempotency-Key")]
+        key: HeaderParam<KeyHeader>,
         body: Body<OptOutInput>,
-    ) -> Result<CreatedOrNot<OptOutShape>, ApiError> {
-        let OptOutInput { phone, note } = checked(body)?;
-        Ok(match self.account(&caller).opt_out_create(&phone, note).await? {
-            Added::New(opt_out) => CreatedOrNot::Created(opt_out.into(), NoMeta),
-            Added::Existing(opt_out) => CreatedOrNot::Existing(opt_out.into(), NoMeta),
+    ) -> Result<CreatedOrNot<OptOutShape, Option<ReplayMeta>>, Failing<Conflict>> {
+        let (KeyHeader(key), OptOutInput { phone, note }) = checked((key, body))?;
+        let Made { value, replay } =
+            self.account(&caller).keyed(key).opt_out_create(&phone, note).await?;
+        Ok(match value {
+            Added::New(opt_out) => created(Made { value: opt_out, replay }),
+            Added::Existing(opt_out) => {
+                let Answer { data, meta } = answered(Made { value: opt_out, replay });
+                CreatedOrNot::Existing(data, meta)
+            }
         })
     }
 

@@ -7,16 +7,18 @@ use sms_core::sender_name::{MAX_REMARK, ReviewStatus, SenderName, SenderValue, V
 use sms_core::service::{AccountHandle, Caller};
 
 use super::tag::Tag;
+use crate::api::idempotency::{KeyHeader, created};
 use crate::failure::Conflict;
 use crate::request_body;
 use crate::web::body::Body;
 use crate::web::choice::Named;
-use crate::web::envelope::{Answer, Created};
+use crate::web::envelope::{Answer, CreatedOrNot, ReplayMeta};
 use crate::web::error::ApiError;
 use crate::web::failing::Failing;
 use crate::web::field_error::checked;
 use crate::web::fields::text::{Mistake, Text, text};
 use crate::web::moment::Moment;
+use crate::web::param::HeaderParam;
 
 const VALUE_PATTERN: &str =
     "^([A-Za-z0-9&._-][A-Za-z0-9 &._-]*)?[A-Za-z]([A-Za-z0-9 &._-]*[A-Za-z0-9&._-])?$";
@@ -111,11 +113,14 @@ impl SenderNameApi {
     async fn create(
         &self,
         caller: Data<&Caller>,
+        /// Identifies retries of the same request, for 7 days.
+        #[oai(name = "Idempotency-Key")]
+        key: HeaderParam<KeyHeader>,
         body: Body<SenderNameInput>,
-    ) -> Result<Created<SenderNameShape>, Failing<Conflict>> {
-        let input = checked(body)?;
-        let account = self.account(&caller);
+    ) -> Result<CreatedOrNot<SenderNameShape, Option<ReplayMeta>>, Failing<Conflict>> {
+        let (KeyHeader(key), input) = checked((key, body))?;
+        let account = self.account(&caller).keyed(key);
         let name = account.sender_name_create(&input.value, input.purpose).await?;
-        Ok(Created::new(name.into()))
+        Ok(created(name))
     }
 }

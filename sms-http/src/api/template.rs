@@ -13,14 +13,17 @@ use sms_core::template::{
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
 use super::tag::Tag;
+use crate::api::idempotency::{KeyHeader, created};
+use crate::failure::Conflict;
 use crate::request_body;
 use crate::web::body::Body;
-use crate::web::envelope::{Answer, Created, NoContent, PageMeta};
+use crate::web::envelope::{Answer, CreatedOrNot, NoContent, PageMeta, ReplayMeta};
 use crate::web::error::ApiError;
+use crate::web::failing::Failing;
 use crate::web::field_error::{FieldErrors, checked};
 use crate::web::fields;
 use crate::web::moment::Moment;
-use crate::web::param::{Limit, QueryParam, Text};
+use crate::web::param::{HeaderParam, Limit, QueryParam, Text};
 
 fn name() -> fields::text::Text {
     fields::text().min(*NAME_CHARACTERS.start()).max(*NAME_CHARACTERS.end())
@@ -122,11 +125,14 @@ impl TemplateApi {
     async fn create(
         &self,
         caller: Data<&Caller>,
+        /// Identifies retries of the same request, for 7 days.
+        #[oai(name = "Idempotency-Key")]
+        key: HeaderParam<KeyHeader>,
         body: Body<TemplateInput>,
-    ) -> Result<Created<TemplateShape>, ApiError> {
-        let TemplateInput { name, body } = checked(body)?;
+    ) -> Result<CreatedOrNot<TemplateShape, Option<ReplayMeta>>, Failing<Conflict>> {
+        let (KeyHeader(key), TemplateInput { name, body }) = checked((key, body))?;
         let input = CoreInput::new(name, body);
-        Ok(Created::new(self.account(&caller).template_create(input).await?.into()))
+        Ok(created(self.account(&caller).keyed(key).template_create(input).await?))
     }
 
     /// Read a template

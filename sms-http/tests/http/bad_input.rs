@@ -3,6 +3,7 @@
 //! What there is to send to comes from the documents, so a new operation is tried as well. That
 //! every answer is one that the document describes is checked by the rig.
 
+mod once;
 mod stage;
 
 use poem::http::Method;

@@ -7,6 +7,7 @@ use sms_core::Sms;
 use sms_core::account::Mode;
 use sms_core::account::api_key::{ApiKey, KeyRecord};
 use sms_core::account::store::{ApiKeyStore, KeyCreated};
+use sms_core::idempotency::Once;
 use sms_core::ids::IdSource;
 use sms_core::random::SeededRandom;
 use sms_core::service::operator::NewAccountInput;
@@ -85,7 +86,10 @@ async fn a_key_that_was_unknown_works_at_once_where_it_is_created_and_within_5_s
         last_used_at: None,
         revoked_at: None,
     };
-    assert_eq!(store.api_key_create(record).await.expect("written"), KeyCreated::Created);
+    assert_eq!(
+        store.api_key_create(record, None).await.expect("written"),
+        Once::Done(KeyCreated::Created)
+    );
     let known = timeout(WITHIN, async {
         while there.authenticate(key.reveal()).await.expect("read").is_none() {
             tokio::time::sleep(Duration::from_millis(50)).await;

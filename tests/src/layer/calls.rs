@@ -6,7 +6,8 @@ macro_rules! store_calls {
     ($write:ident) => {
         $write! {
             AccountStore as AccountLayer {
-                account_create(new: NewAccount) -> Result<(), StoreError>;
+                account_create(new: NewAccount, claim: Option<&Claim>)
+                    -> Result<Once<Account>, StoreError>;
                 account_get(id: AccountId) -> Result<Option<Account>, StoreError>;
                 account_settings(id: AccountId) -> Result<Option<Settings>, StoreError>;
                 account_list(page: PageRequest) -> Result<Page<Account>, StoreError>;
@@ -14,7 +15,8 @@ macro_rules! store_calls {
                     -> Result<Option<Account>, StoreError>;
             }
             ApiKeyStore as ApiKeyLayer {
-                api_key_create(key: KeyRecord) -> Result<KeyCreated, StoreError>;
+                api_key_create(key: KeyRecord, claim: Option<&Claim>)
+                    -> Result<Once<KeyCreated>, StoreError>;
                 api_key_list(account: AccountId) -> Result<Vec<KeyRecord>, StoreError>;
                 api_key_find(hash: KeyHash) -> Result<Option<KeyRecord>, StoreError>;
                 api_key_revoke(account: AccountId, id: ApiKeyId, at: Timestamp)
@@ -23,7 +25,8 @@ macro_rules! store_calls {
                     -> Result<(), StoreError>;
             }
             CampaignStore as CampaignLayer {
-                campaign_create(draft: Campaign) -> Result<(), StoreError>;
+                campaign_create(draft: Campaign, claim: Option<&Claim>)
+                    -> Result<Once<Campaign>, StoreError>;
                 campaign_get(account: AccountId, id: CampaignId)
                     -> Result<Option<Campaign>, StoreError>;
                 campaign_list(account: AccountId, page: PageRequest)
@@ -42,14 +45,16 @@ macro_rules! store_calls {
                 campaign_counts_tidy(limit: usize) -> Result<usize, StoreError>;
             }
             ContactStore as ContactLayer {
-                contact_create(plan: CreatePlan) -> Result<Contact, CommitError<BookRefused>>;
+                contact_create(plan: CreatePlan, claim: Option<&Claim>)
+                    -> Result<Once<Contact>, CommitError<BookRefused>>;
                 contact_get(account: AccountId, id: ContactId)
                     -> Result<Option<(Contact, Vec<ListId>)>, StoreError>;
                 contact_list(account: AccountId, filter: &ContactFilter, page: PageRequest)
                     -> Result<Page<Contact>, StoreError>;
                 contact_update(plan: UpdatePlan) -> Result<Contact, CommitError<BookRefused>>;
                 contact_delete(plan: RemovePlan) -> Result<(), CommitError<BookRefused>>;
-                contacts_import(plan: ImportPlan) -> Result<Imported, CommitError<BookRefused>>;
+                contacts_import(plan: ImportPlan, claim: Option<&Claim>)
+                    -> Result<Once<Imported>, CommitError<BookRefused>>;
                 custom_names(account: AccountId) -> Result<Vec<String>, StoreError>;
                 custom_names_among(account: AccountId, names: &[String])
                     -> Result<BTreeSet<String>, StoreError>;
@@ -106,7 +111,8 @@ macro_rules! store_calls {
                     -> Vec<Result<Option<Link>, StoreError>>, of plans;
             }
             KeywordStore as KeywordLayer {
-                keyword_save(plan: SavePlan) -> Result<Keyword, CommitError<KeywordRefused>>;
+                keyword_save(plan: SavePlan, claim: Option<&Claim>)
+                    -> Result<Once<Keyword>, CommitError<KeywordRefused>>;
                 keyword_get(account: AccountId, id: KeywordId)
                     -> Result<Option<Keyword>, StoreError>;
                 keyword_list(account: AccountId, page: PageRequest)
@@ -114,7 +120,8 @@ macro_rules! store_calls {
                 keyword_delete(account: AccountId, id: KeywordId) -> Result<bool, StoreError>;
             }
             ListStore as ListLayer {
-                list_create(list: ContactList) -> Result<(), StoreError>;
+                list_create(list: ContactList, claim: Option<&Claim>)
+                    -> Result<Once<ContactList>, StoreError>;
                 list_get(account: AccountId, id: ListId)
                     -> Result<Option<ContactList>, StoreError>;
                 list_list(account: AccountId, page: PageRequest)
@@ -153,7 +160,8 @@ macro_rules! store_calls {
             OptOutStore as OptOutLayer {
                 opt_outs_among(account: AccountId, numbers: &[E164])
                     -> Result<BTreeSet<E164>, StoreError>;
-                opt_out_create(account: AccountId, opt_out: OptOut) -> Result<Added, StoreError>;
+                opt_out_create(account: AccountId, opt_out: OptOut, claim: Option<&Claim>)
+                    -> Result<Once<Added>, StoreError>;
                 opt_out_list(account: AccountId, search: Option<&Search>, wanted: OffsetRequest)
                     -> Result<OffsetPage<OptOut>, StoreError>;
                 opt_out_delete(account: AccountId, phone: E164) -> Result<bool, StoreError>;
@@ -166,8 +174,8 @@ macro_rules! store_calls {
                 reports_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
             }
             SenderNameStore as SenderNameLayer {
-                sender_name_create(name: SenderName)
-                    -> Result<(), CommitError<SenderNameExists>>;
+                sender_name_create(name: SenderName, claim: Option<&Claim>)
+                    -> Result<Once<SenderName>, CommitError<SenderNameExists>>;
                 sender_name_list(account: AccountId) -> Result<Vec<SenderName>, StoreError>;
                 sender_names_approved(account: AccountId) -> Result<Vec<SenderName>, StoreError>;
                 sender_names_for_review(status: Option<ReviewStatus>, page: PageRequest)
@@ -189,7 +197,8 @@ macro_rules! store_calls {
                 statistics_fold(limit: usize) -> Result<usize, StoreError>;
             }
             TemplateStore as TemplateLayer {
-                template_create(template: Template) -> Result<(), StoreError>;
+                template_create(template: Template, claim: Option<&Claim>)
+                    -> Result<Once<Template>, StoreError>;
                 template_get(account: AccountId, id: TemplateId)
                     -> Result<Option<Template>, StoreError>;
                 template_list(

@@ -70,11 +70,25 @@ impl Layer for Stage {
 
 passes_on! { Stage: HealthLayer StatisticsLayer TemplateLayer }
 
+/// The answer of a command that took effect or failed, apart from that to a repetition, which
+/// changed nothing.
+fn first<T, E>(answer: Result<Once<T>, E>) -> Result<Result<T, E>, Earlier> {
+    match answer {
+        Ok(Once::Done(done)) => Ok(Ok(done)),
+        Ok(Once::Earlier(earlier)) => Err(earlier),
+        Err(error) => Ok(Err(error)),
+    }
+}
+
 impl AccountLayer for Stage {
-    async fn account_create(&self, new: NewAccount) -> Result<(), StoreError> {
+    async fn account_create(
+        &self,
+        new: NewAccount,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Account>, StoreError> {
         self.before("account_create").await;
         let account = new.account.clone();
-        let answer = self.inner.account_create(new).await;
+        let answer = self.inner.account_create(new, claim).await;
         self.after(|model, moment| model.saw_account(moment, &account)).await;
         answer
     }
@@ -97,11 +111,17 @@ impl AccountLayer for Stage {
 }
 
 impl ApiKeyLayer for Stage {
-    async fn api_key_create(&self, key: KeyRecord) -> Result<KeyCreated, StoreError> {
+    async fn api_key_create(
+        &self,
+        key: KeyRecord,
+        claim: Option<&Claim>,
+    ) -> Result<Once<KeyCreated>, StoreError> {
         self.before("api_key_create").await;
         let made = key.clone();
-        let answer = self.inner.api_key_create(key).await?;
-        self.after(|model, _| model.saw_key(&made, answer)).await;
+        let answer = self.inner.api_key_create(key, claim).await?;
+        if let Once::Done(created) = answer {
+            self.after(|model, _| model.saw_key(&made, created)).await;
+        }
         Ok(answer)
     }
 

@@ -1,16 +1,24 @@
 //! The address book on the stage: contacts, lists, opt-outs.
 
-use super::Stage;
+use super::{Stage, first};
 use crate::layer::prelude::*;
 use crate::layer::{ContactLayer, Layer, ListLayer, OptOutLayer};
 
 impl ContactLayer for Stage {
-    async fn contact_create(&self, plan: CreatePlan) -> Result<Contact, CommitError<BookRefused>> {
+    async fn contact_create(
+        &self,
+        plan: CreatePlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Contact>, CommitError<BookRefused>> {
         self.before("contact_create").await;
         let seen = plan.clone();
-        let answer = self.inner.contact_create(plan).await;
+        let answer = self.inner.contact_create(plan, claim).await;
+        let answer = match first(answer) {
+            Ok(answer) => answer,
+            Err(earlier) => return Ok(Once::Earlier(earlier)),
+        };
         self.after(|model, _| model.saw_contact(&seen, &answer)).await;
-        answer
+        answer.map(Once::Done)
     }
 
     async fn contact_update(&self, plan: UpdatePlan) -> Result<Contact, CommitError<BookRefused>> {
@@ -41,12 +49,18 @@ impl ContactLayer for Stage {
 }
 
 impl ListLayer for Stage {
-    async fn list_create(&self, list: ContactList) -> Result<(), StoreError> {
+    async fn list_create(
+        &self,
+        list: ContactList,
+        claim: Option<&Claim>,
+    ) -> Result<Once<ContactList>, StoreError> {
         self.before("list_create").await;
-        let made = list.clone();
-        self.inner.list_create(list).await?;
-        self.after(|model, _| model.saw_list(made)).await;
-        Ok(())
+        let answer = self.inner.list_create(list, claim).await?;
+        if let Once::Done(made) = &answer {
+            let made = made.clone();
+            self.after(|model, _| model.saw_list(made)).await;
+        }
+        Ok(answer)
     }
 
     async fn list_update(
@@ -107,11 +121,14 @@ impl OptOutLayer for Stage {
         &self,
         account: AccountId,
         opt_out: OptOut,
-    ) -> Result<Added, StoreError> {
+        claim: Option<&Claim>,
+    ) -> Result<Once<Added>, StoreError> {
         self.before("opt_out_create").await;
         let asked = opt_out.clone();
-        let answer = self.inner.opt_out_create(account, opt_out).await?;
-        self.after(|model, moment| model.saw_opt_out(moment, account, &asked, &answer)).await;
+        let answer = self.inner.opt_out_create(account, opt_out, claim).await?;
+        if let Once::Done(added) = &answer {
+            self.after(|model, moment| model.saw_opt_out(moment, account, &asked, added)).await;
+        }
         Ok(answer)
     }
 

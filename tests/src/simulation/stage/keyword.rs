@@ -1,16 +1,24 @@
 //! Keywords on the stage.
 
-use super::Stage;
+use super::{Stage, first};
 use crate::layer::prelude::*;
 use crate::layer::{KeywordLayer, Layer};
 
 impl KeywordLayer for Stage {
-    async fn keyword_save(&self, plan: SavePlan) -> Result<Keyword, CommitError<KeywordRefused>> {
+    async fn keyword_save(
+        &self,
+        plan: SavePlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Keyword>, CommitError<KeywordRefused>> {
         self.before("keyword_save").await;
         let seen = plan.clone();
-        let answer = self.inner.keyword_save(plan).await;
+        let answer = self.inner.keyword_save(plan, claim).await;
+        let answer = match first(answer) {
+            Ok(answer) => answer,
+            Err(earlier) => return Ok(Once::Earlier(earlier)),
+        };
         self.after(|model, moment| model.saw_keyword(moment, &seen, &answer)).await;
-        answer
+        answer.map(Once::Done)
     }
 
     async fn keyword_delete(&self, account: AccountId, id: KeywordId) -> Result<bool, StoreError> {

@@ -1,6 +1,6 @@
 //! Sender names on the stage.
 
-use super::Stage;
+use super::{Stage, first};
 use crate::layer::prelude::*;
 use crate::layer::{Layer, SenderNameLayer};
 
@@ -8,13 +8,18 @@ impl SenderNameLayer for Stage {
     async fn sender_name_create(
         &self,
         name: SenderName,
-    ) -> Result<(), CommitError<SenderNameExists>> {
+        claim: Option<&Claim>,
+    ) -> Result<Once<SenderName>, CommitError<SenderNameExists>> {
         self.before("sender_name_create").await;
         let asked = name.clone();
-        let answer = self.inner.sender_name_create(name).await;
+        let answer = self.inner.sender_name_create(name, claim).await;
+        let answer = match first(answer) {
+            Ok(answer) => answer,
+            Err(earlier) => return Ok(Once::Earlier(earlier)),
+        };
         let made = answer.is_ok();
         self.after(|model, _| model.saw_sender_name(asked, made)).await;
-        answer
+        answer.map(Once::Done)
     }
 
     async fn sender_names_approved(
