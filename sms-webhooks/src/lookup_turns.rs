@@ -35,8 +35,7 @@ pub(crate) struct LookupTurns {
 /// A turn, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Turn {
-    // In this order: an account's entry goes with its last turn.
-    _total: Option<OwnedSemaphorePermit>,
+    total: Option<OwnedSemaphorePermit>,
     own: Option<OwnedSemaphorePermit>,
     account: AccountId,
     turns: LookupTurns,
@@ -55,10 +54,10 @@ impl LookupTurns {
     /// one of all: so the queue for those holds no more of an account than it may have.
     pub(crate) async fn take(&self, account: AccountId) -> Turn {
         let own = self.of(account);
-        let mut turn = Turn { _total: None, own: None, account, turns: self.clone() };
+        let mut turn = Turn { total: None, own: None, account, turns: self.clone() };
         // No semaphore is ever closed.
         turn.own = own.acquire_owned().await.ok();
-        turn._total = Arc::clone(&self.all).acquire_owned().await.ok();
+        turn.total = Arc::clone(&self.all).acquire_owned().await.ok();
         turn
     }
 
@@ -72,7 +71,7 @@ impl LookupTurns {
 impl Drop for Turn {
     /// Forgets an account that has no turn and waits for none.
     fn drop(&mut self) {
-        self.own = None;
+        (self.total, self.own) = (None, None);
         let mut accounts = self.turns.accounts.lock().unwrap_or_else(PoisonError::into_inner);
         // The map holds one reference, and so does whoever has a turn or waits for one.
         if accounts.get(&self.account).is_some_and(|own| Arc::strong_count(own) == 1) {

@@ -41,7 +41,7 @@ async fn names_that_are_never_answered_delay_no_other_account_and_hold_no_thread
     let receiver = Receiver::start(answer("200 OK", "", "")).await;
     let port = receiver.address.port();
     // Longer than the test: the slow account's attempts are in flight throughout.
-    let client = client(&names, Duration::from_secs(600));
+    let client = client(&names, Duration::from_mins(10));
     let before = threads();
     let mut slow = JoinSet::new();
     for n in 0..200 {
