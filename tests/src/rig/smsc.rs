@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use sms_core::phone::E164;
 use sms_smpp::pdu::{self, BindResp, Body, Pdu, ShortMessage};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -37,7 +38,7 @@ pub(super) struct Counts {
 
 impl Counts {
     fn add(&mut self, message: &ShortMessage) {
-        let to = message.destination.to_number().map_or(0, |number| number.digits());
+        let to = message.destination.to_number().map_or(0, E164::digits);
         let body = String::from_utf8_lossy(message.octets()).into_owned();
         *self.times.entry((to, body)).or_default() += 1;
         self.submits += 1;

@@ -1,5 +1,7 @@
 //! The entries of a journal as lines of text: a checksum, a space, and JSON.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -11,8 +13,8 @@ use crate::receipt::report::NetworkId;
 use crate::route::{HandOver, RouteName};
 use crate::time::Timestamp;
 
-/// How many characters of the checksum a line has.
-const CHECK: usize = 8;
+/// How many octets of the checksum a line has, two characters each.
+const CHECK: usize = 4;
 
 /// The first line of a journal. `run` names what has to be the same for the journal to be whole:
 /// the run of the machine, not of the program.
@@ -46,8 +48,12 @@ fn spelled(value: &Value) -> String {
 }
 
 fn check(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
-    digest.iter().take(CHECK / 2).map(|octet| format!("{octet:02x}")).collect()
+    let mut check = String::with_capacity(2 * CHECK);
+    for octet in Sha256::digest(text.as_bytes()).iter().take(CHECK) {
+        // Writing to a string cannot fail.
+        let _ = write!(check, "{octet:02x}");
+    }
+    check
 }
 
 fn outcome(result: &HandOver) -> Value {
@@ -75,19 +81,15 @@ pub fn read(octets: &[u8], run: &str) -> (Unsettled, Completeness) {
     let mut completeness =
         if first == head(run).as_bytes() { Completeness::Whole } else { Completeness::Doubtful };
     for read in lines {
-        let is_cut_off = !read.ends_with(b"\n");
-        match entry(read) {
-            Some(_) if is_cut_off => {}
-            Some(entry) => {
-                // What the journal does not know as claimed is settled, or was never written.
-                let _ = unsettled.apply(entry);
-            }
-            None if is_cut_off => {}
-            None => {
-                completeness = Completeness::Doubtful;
-                break;
-            }
+        if !read.ends_with(b"\n") {
+            break;
         }
+        let Some(entry) = entry(read) else {
+            completeness = Completeness::Doubtful;
+            break;
+        };
+        // What the journal does not know as claimed is settled, or was never written.
+        let _ = unsettled.apply(entry);
     }
     (unsettled, completeness)
 }

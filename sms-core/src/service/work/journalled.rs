@@ -79,7 +79,9 @@ impl Sms {
                 left[rest..].iter().map(|one| one.clone().outcome(at, self.ids(at))).collect();
             let recorded = self.store().dispatch_record(plans).await?;
             tracing::info!(outcomes = recorded.len(), "recorded what an earlier run had left");
-            recorded.into_iter().for_each(|outcome| done.count(outcome));
+            for outcome in recorded {
+                done.count(outcome);
+            }
             self.note_settled(left[rest..].iter().map(|one| one.message));
             left.truncate(rest);
             self.wake(Work::Webhooks);
