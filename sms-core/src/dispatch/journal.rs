@@ -198,6 +198,10 @@ impl Unsettled {
             }
             Entry::Answered { message, result, at } => {
                 let open = self.0.get_mut(&message).ok_or(NotKept::Unknown)?;
+                // The route may have noted it already.
+                if matches!(&open.stage, Stage::Answered(known, _) if *known == result) {
+                    return Ok(None);
+                }
                 open.stage = Stage::Answered(result.clone(), at);
                 Ok(Some(Entry::Answered { message, result, at }))
             }

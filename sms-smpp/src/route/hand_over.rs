@@ -126,6 +126,21 @@ impl Inner {
         let _ = journal.append(vec![Entry::Submitting { messages: vec![message], unanswered }]);
     }
 
+    /// Notes the outcome in the journal. Once it is there, the message takes no more room.
+    pub(super) fn note_answer(
+        &self,
+        text: &OutboundMessage,
+        result: &HandOver,
+        room: Room,
+    ) -> Room {
+        let Some(journal) = self.journal.get() else { return room };
+        let (message, result, at) = (text.message, result.clone(), self.clock.now());
+        match journal.append(vec![Entry::Answered { message, result, at }]) {
+            Ok(()) => Room::unbounded(),
+            Err(_) => room,
+        }
+    }
+
     /// Waits for a place; `None` when the route closes, because the outcomes that hold places may
     /// not be recorded any more.
     async fn place(&self) -> Option<WindowPlace> {

@@ -83,6 +83,7 @@ fn only_what_changes_something_is_written() {
     assert_eq!(writes(submitting(1)), None, "another segment of the same message");
     assert_eq!(writes(submitting(9)), None, "it was not claimed");
     assert_eq!(writes(answered(1)), Some(answered(1)));
+    assert_eq!(writes(answered(1)), None, "the route noted it before the service does");
     assert_eq!(writes(submitting(1)), None, "its outcome is known");
     assert_eq!(writes(settled(&[1, 9])), Some(settled(&[1])));
     assert_eq!(writes(settled(&[1])), None);
