@@ -13,6 +13,7 @@ use sms_core::clock::ManualClock;
 use sms_core::contact::filter::{ContactFilter, ContactSearch};
 use sms_core::contact::input::{ContactInput, ContactPatch};
 use sms_core::event::EventType;
+use sms_core::ids::AccountId;
 use sms_core::ids::{ContactId, ListId};
 use sms_core::inbound::segment::{InboundSegment, Place};
 use sms_core::keyword::save::KeywordInput;
@@ -34,7 +35,9 @@ use sms_core::store::Store;
 use sms_core::template::TemplateInput;
 use sms_core::webhook::delivery::DeliveryError;
 use sms_core::webhook::endpoint::EndpointInput;
-use sms_core::webhook::sender::{UrlRefused, WebhookAnswer, WebhookRequest, WebhookSender};
+use sms_core::webhook::sender::{
+    UrlCheck, UrlRefused, WebhookAnswer, WebhookRequest, WebhookSender,
+};
 
 /// Endpoints that all take what they get.
 #[derive(Debug)]
@@ -42,7 +45,12 @@ struct Takes;
 
 #[async_trait]
 impl WebhookSender for Takes {
-    async fn check_url(&self, _url: &str) -> Result<(), UrlRefused> {
+    async fn check_url(
+        &self,
+        _account: AccountId,
+        _url: &str,
+        _check: UrlCheck,
+    ) -> Result<(), UrlRefused> {
         Ok(())
     }
 
