@@ -3,7 +3,8 @@
 //! Every error that leaves the API has the form `{ "error": { code, message, details } }`, with
 //! `details` null when there are none. [`ApiError::from_poem`] turns the framework's errors
 //! (unknown path, unknown method, unreadable parameter) into this form. Only the HTTP library
-//! answers without it, with 400 for what is no HTTP. How the domain's errors map to statuses is decided elsewhere.
+//! answers without it, with 400 for what is no HTTP. How the domain's errors map to statuses is
+//! decided elsewhere.
 
 use std::borrow::Cow;
 use std::fmt;

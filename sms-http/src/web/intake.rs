@@ -279,10 +279,10 @@ impl Endpoint for Intake {
 
 /// The answer to a request that no intake gets, because its head is too large. It is logged and
 /// counted as others are.
-pub(crate) fn answer_refused(id: RequestId, method: &Method, error: ApiError) -> Response {
+pub(crate) fn answer_refused(id: &RequestId, method: &Method, error: ApiError) -> Response {
     let record = RequestRecord::start(id.clone(), method, None);
     let mut response = poem::IntoResponse::into_response(error);
-    finish(&mut response, &id);
+    finish(&mut response, id);
     record.answered(response.status());
     response
 }

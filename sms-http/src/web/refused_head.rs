@@ -67,7 +67,7 @@ pub(crate) async fn refuse(
 ) -> std::io::Result<()> {
     let method = start.split(|byte| *byte == b' ').next().unwrap_or_default();
     let method = Method::from_bytes(method).unwrap_or_default();
-    let mut response = answer_refused(new_ids.next_id(), &method, limits.error(start));
+    let mut response = answer_refused(&new_ids.next_id(), &method, limits.error(start));
     if let Some(date) = date_of(withheld) {
         response.headers_mut().insert(DATE, date);
     }

@@ -2,8 +2,9 @@
 //!
 //! The framework's server waits forever for a slow head or a silent connection, so it is not used.
 //! Here every state of a connection has a time limit (see `connection.rs`), heads have size limits
-//! (see `refused_head.rs`), and the number of connections is bounded. When asked to stop, the server accepts no more
-//! connections, finishes the requests in progress, and cuts off what takes too long.
+//! (see `refused_head.rs`), and the number of connections is bounded. When asked to stop, the
+//! server accepts no more connections, finishes the requests in progress, and cuts off what takes
+//! too long.
 //!
 //! The server speaks HTTP/1 only, and no TLS. A proxy in front terminates TLS and speaks whatever
 //! its clients do. Over HTTP/2 a client could hold a connection by granting no window, or by a head
@@ -273,7 +274,7 @@ impl Server {
             }
             Err(too_long) => {
                 let id = RequestId::of_request(request.headers(), &self.new_ids);
-                answer_refused(id, request.method(), too_long)
+                answer_refused(&id, request.method(), too_long)
             }
         }
     }

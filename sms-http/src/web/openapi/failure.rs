@@ -110,8 +110,8 @@ const VALIDATION_FAILED: Failure = Failure {
 const RATE_LIMITED: Failure = Failure {
     name: "RateLimited",
     status: StatusCode::TOO_MANY_REQUESTS,
-    description: "Over the rate limit, or the bodies of requests in progress are too large together: \
-                  retry after `Retry-After` seconds.",
+    description: "Over the rate limit, or the bodies of requests in progress are too large \
+                  together: retry after `Retry-After` seconds.",
     code: "rate_limited",
     message: "too many requests: retry after the number of seconds in Retry-After",
     details: no_details,
