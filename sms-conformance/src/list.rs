@@ -1,7 +1,7 @@
 //! Lists of contacts.
 
 use sms_core::contact::book::BookRefused;
-use sms_core::contact::{Contact, ContactFilter};
+use sms_core::contact::{Contact, ContactFields, ContactFilter, ContactInput, CustomValue};
 use sms_core::ids::ContactId;
 use sms_core::list::{ContactList, ListChange};
 use sms_core::page::{Cursor, Page};
@@ -19,7 +19,19 @@ async fn portion(
     after: Option<ContactId>,
     limit: usize,
 ) -> Vec<Contact> {
-    rig.store().list_portion(list.account, list.id, after, limit).await.expect("read")
+    portion_with(rig, list, (after, limit), "{full_name} {email}").await
+}
+
+/// The same, with the details that a text names.
+async fn portion_with(
+    rig: &Rig,
+    list: &ContactList,
+    (after, limit): (Option<ContactId>, usize),
+    text: &str,
+) -> Vec<Contact> {
+    let fields = ContactFields::named_in(text);
+    let read = rig.store().list_portion(list.account, list.id, after, limit, &fields);
+    read.await.expect("read")
 }
 
 scenarios! { List;
@@ -47,6 +59,32 @@ scenarios! { List;
         let end = page(5, Some(Cursor::after(made[4].id)));
         let nothing = rig.store().list_list(account.id, end).await.expect("read");
         assert_eq!(nothing, Page { items: vec![], next: None });
+    }
+
+    /// The contacts of a list are read with the details that are asked for, and no others.
+    async fn contacts_of_a_list_are_read_with_the_details_asked_for(rig: &Rig) {
+        let account = rig.account(0).await;
+        let list = rig.list(&account).await;
+        let text = |text: &str| Some(CustomValue::Text(text.to_owned()));
+        let custom = [("town".to_owned(), text("Leeds")), ("dish".to_owned(), text("soup"))];
+        let mut input = ContactInput::new("07700 900001").first_name("Ann").custom(custom);
+        input.last_name = Some("Example".to_owned());
+        input.email = Some("ann@example.com".to_owned());
+        input.notes = Some("likes the window".to_owned());
+        let whole = rig.contact(&account, &input).await;
+        rig.join(&list, &[whole.id], &[]).await;
+        for asked in [
+            "",
+            "{phone}",
+            "{first_name}",
+            "{last_name} {unknown}",
+            "{full_name} {email}",
+            "{town}",
+            "{town} {dish} {email}",
+        ] {
+            let expected = ContactFields::named_in(asked).of(&whole);
+            assert_eq!(portion_with(rig, &list, (None, 10), asked).await, [expected], "{asked}");
+        }
     }
 
     /// A change writes what it names and leaves the rest unchanged, including the contacts.

@@ -14,6 +14,7 @@ use crate::time::Timestamp;
 
 pub mod book;
 pub mod custom;
+pub mod fields;
 pub mod filter;
 pub mod import;
 pub mod import_kept;
@@ -21,6 +22,7 @@ pub mod input;
 pub mod store;
 
 pub use custom::{CustomFields, CustomValue};
+pub use fields::{ContactFields, Detail};
 pub use filter::ContactFilter;
 pub use input::{ContactInput, ContactPatch};
 

@@ -32,7 +32,7 @@ pub use length::{
 pub use links::{CODE_LENGTH, CODE_PLACEHOLDER, Destination, LONGEST_URL, ShortText, find_urls};
 pub use merge::{
     LONGEST_CUSTOM, MergeFields, NumberOnly, Template, TooManyCharacters, custom_names,
-    is_custom_name,
+    field_names, is_custom_name,
 };
 pub use opt_out_line::{
     DEFAULT_OPT_OUT_LINE, DEFAULT_OPT_OUT_LINE_SENDER, append_opt_out_line, opt_out_line_for,

@@ -182,7 +182,9 @@ impl State {
         }
         plan.begin(&facts)?;
         let list = plan.draft.list;
-        Ok(Begun::Now(self.read_book(plan.account(), |book| book.on_list_after(list, None))))
+        let members =
+            self.read_named(plan.account(), &plan.fields, |book| book.on_list_after(list, None));
+        Ok(Begun::Now(members))
     }
 
     fn launch(

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use sms_core::contact::book::{BookPlan, BookRefused, CreatePlan, RemovePlan, UpdatePlan};
 use sms_core::contact::import::{ImportPlan, Imported};
 use sms_core::contact::store::ContactStore;
-use sms_core::contact::{Contact, ContactFilter};
+use sms_core::contact::{Contact, ContactFields, ContactFilter};
 use sms_core::idempotency::{Answer, Claim, Once};
 use sms_core::ids::{AccountId, ContactId, ListId};
 use sms_core::page::{Cursor, Page, PageRequest};
@@ -146,5 +146,17 @@ impl State {
     ) -> Vec<Contact> {
         let Some(room) = self.accounts.get(&account) else { return Vec::new() };
         pick(&room.book).map(|contact| read(contact, &room.opt_outs)).collect()
+    }
+
+    /// The same, with these details only.
+    pub(crate) fn read_named<'a, I: Iterator<Item = &'a Contact>>(
+        &'a self,
+        account: AccountId,
+        fields: &ContactFields,
+        pick: impl FnOnce(&'a AddressBook) -> I,
+    ) -> Vec<Contact> {
+        let Some(room) = self.accounts.get(&account) else { return Vec::new() };
+        let narrow = |contact: &Contact| read(&fields.of(contact), &room.opt_outs);
+        pick(&room.book).map(narrow).collect()
     }
 }

@@ -1,8 +1,8 @@
 //! Lists of contacts.
 
 use async_trait::async_trait;
-use sms_core::contact::Contact;
 use sms_core::contact::book::BookRefused;
+use sms_core::contact::{Contact, ContactFields};
 use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, ContactId, ListId};
 use sms_core::list::join::{JoinPlan, Joined};
@@ -100,7 +100,9 @@ impl ListStore for MemoryStore {
         list: ListId,
         after: Option<ContactId>,
         limit: usize,
+        fields: &ContactFields,
     ) -> Result<Vec<Contact>, StoreError> {
-        Ok(self.state().read_book(account, |book| book.on_list_after(list, after).take(limit)))
+        let state = self.state();
+        Ok(state.read_named(account, fields, |book| book.on_list_after(list, after).take(limit)))
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use sms_core::contact::book::{BookChange, BookFacts, BookPlan, BookQuestion, BookRefused};
 use sms_core::contact::custom::{FieldUses, NamesInUse};
-use sms_core::contact::{Contact, CustomFields, Details};
+use sms_core::contact::{Contact, ContactFields, CustomFields, Detail, Details};
 use sms_core::idempotency::{Answer, Claim, Once};
 use sms_core::ids::{AccountId, ContactId, ListId};
 use sms_core::phone::E164;
@@ -33,6 +33,57 @@ macro_rules! select_contacts {
     };
 }
 pub(crate) use select_contacts;
+
+/// Selects contacts with some of their details. The parameters say whether to read the first name,
+/// the last name and the email address, and which custom fields.
+macro_rules! select_named_contacts {
+    ($first_name:literal, $last_name:literal, $email:literal, $custom:literal) => {
+        concat!(
+            "SELECT c.account_id, c.id, c.phone, NULL::text AS notes,
+                 CASE WHEN ",
+            $first_name,
+            "::boolean THEN c.first_name END AS first_name,
+                 CASE WHEN ",
+            $last_name,
+            "::boolean THEN c.last_name END AS last_name,
+                 CASE WHEN ",
+            $email,
+            "::boolean THEN c.email END AS email,
+                 CASE WHEN cardinality(",
+            $custom,
+            "::text[]) = 0 THEN '{}'::json
+                     ELSE (SELECT COALESCE(json_object_agg(f.key, f.value), '{}'::json)
+                           FROM json_each(c.custom) f WHERE f.key = ANY(",
+            $custom,
+            "::text[])) END AS custom,
+                 c.created_at, c.updated_at,
+                 COALESCE((SELECT true FROM opt_out o WHERE o.account_id = c.account_id
+                           AND o.phone = c.phone), false) AS opted_out
+             FROM contact c "
+        )
+    };
+}
+pub(crate) use select_named_contacts;
+
+/// The parameters of `select_named_contacts!`.
+pub(crate) struct NamedContacts {
+    pub(crate) first_name: bool,
+    pub(crate) last_name: bool,
+    pub(crate) email: bool,
+    pub(crate) custom: Vec<String>,
+}
+
+impl NamedContacts {
+    pub(crate) fn of(fields: &ContactFields) -> Self {
+        let ContactFields { details, custom } = fields;
+        Self {
+            first_name: details.contains(&Detail::FirstName),
+            last_name: details.contains(&Detail::LastName),
+            email: details.contains(&Detail::Email),
+            custom: custom.iter().cloned().collect(),
+        }
+    }
+}
 
 pub(crate) fn contact(row: &PgRow) -> PgResult<Contact> {
     row.in_table("contact", || {

@@ -1,8 +1,8 @@
 //! Lists of contacts.
 
 use async_trait::async_trait;
-use sms_core::contact::Contact;
 use sms_core::contact::book::BookRefused;
+use sms_core::contact::{Contact, ContactFields};
 use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, ContactId, ListId, ListKind};
 use sms_core::list::join::{JoinPlan, Joined};
@@ -15,7 +15,7 @@ use sqlx::Row;
 use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
-use crate::address_book::{contacts, leave, select_contacts};
+use crate::address_book::{NamedContacts, contacts, leave, select_named_contacts};
 use crate::begin::begin;
 use crate::error::{Context, PgError, PgResult};
 use crate::row::{Read, time, uuid};
@@ -170,8 +170,10 @@ impl ListStore for PgStore {
         list: ListId,
         after: Option<ContactId>,
         limit: usize,
+        fields: &ContactFields,
     ) -> Result<Vec<Contact>, StoreError> {
         let doing = "reading the contacts of a list";
+        let NamedContacts { first_name, last_name, email, custom } = NamedContacts::of(fields);
         let rows = sqlx::query(concat!(
             "SELECT c.* FROM (
                  SELECT contact_id FROM contact_list_member
@@ -179,7 +181,7 @@ impl ListStore for PgStore {
                  ORDER BY contact_id LIMIT $4) AS m
              -- One by one: otherwise the planner reads the contacts of all accounts.
              CROSS JOIN LATERAL (",
-            select_contacts!(),
+            select_named_contacts!("$5", "$6", "$7", "$8"),
             "WHERE c.account_id = $1 AND c.id = m.contact_id LIMIT 1) AS c
              ORDER BY m.contact_id"
         ))
@@ -187,6 +189,10 @@ impl ListStore for PgStore {
         .bind(uuid(list))
         .bind(after.map_or(Uuid::nil(), uuid))
         .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+        .bind(first_name)
+        .bind(last_name)
+        .bind(email)
+        .bind(custom)
         .fetch_all(&self.pool)
         .await
         .context(doing)?;

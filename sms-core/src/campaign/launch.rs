@@ -10,7 +10,7 @@ use super::quiet_hours::quiet_until;
 use super::{Campaign, Counts, Launch, LinkTotals};
 use crate::account::status::MayNotSend;
 use crate::account::{AccountStatus, Mode, Settings};
-use crate::contact::Contact;
+use crate::contact::{Contact, ContactFields};
 use crate::credits::Credits;
 use crate::credits::ledger::{Cause, Draft, Entry, post};
 use crate::error::FieldError;
@@ -125,6 +125,8 @@ pub struct LaunchPlan {
     pub at: Timestamp,
     /// How many contacts the store reads at a time.
     pub page_size: usize,
+    /// Which details of them it reads.
+    pub fields: ContactFields,
     scheduled_at: Option<Timestamp>,
     entry_id: LedgerEntryId,
     timing: Timing,
@@ -260,6 +262,7 @@ impl LaunchPlan {
             batch,
             at: facts.at,
             page_size,
+            fields: ContactFields::named_in(facts.body),
             scheduled_at,
             entry_id: ids.next(),
             timing: Timing::of(facts, scheduled_at),

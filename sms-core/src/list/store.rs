@@ -4,8 +4,8 @@ use async_trait::async_trait;
 
 use super::join::{JoinPlan, Joined};
 use super::{ContactList, ListChange};
-use crate::contact::Contact;
 use crate::contact::book::BookRefused;
+use crate::contact::{Contact, ContactFields};
 use crate::idempotency::{Claim, Once};
 use crate::ids::{AccountId, ContactId, ListId};
 use crate::page::{Page, PageRequest};
@@ -63,12 +63,13 @@ pub trait ListStore: Send + Sync {
     ) -> Result<bool, StoreError>;
 
     /// Up to `limit` contacts of a list, oldest first, that were created after the contact `after`;
-    /// from the start if `after` is `None`.
+    /// from the start if `after` is `None`. Reads only these details of each.
     async fn list_portion(
         &self,
         account: AccountId,
         list: ListId,
         after: Option<ContactId>,
         limit: usize,
+        fields: &ContactFields,
     ) -> Result<Vec<Contact>, StoreError>;
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::AccountHandle;
-use crate::contact::Contact;
+use crate::contact::{Contact, ContactFields};
 use crate::error::Error;
 use crate::ids::{ContactId, ListId};
 use crate::list::ContactList;
@@ -22,6 +22,7 @@ pub(super) struct Addressees<'r> {
     ids: &'r [ContactId],
     list: Result<Option<Members>, Error>,
     page_size: usize,
+    fields: ContactFields,
 }
 
 /// The contacts of a list.
@@ -43,7 +44,8 @@ impl AccountHandle {
             None => Ok(None),
         };
         let page_size = page_size(words, request.track_links, PAGE);
-        Addressees { ids: &request.contact_ids, list, page_size }
+        let fields = ContactFields::named_in(words);
+        Addressees { ids: &request.contact_ids, list, page_size, fields }
     }
 
     async fn members(&self, id: ListId) -> Result<Members, Error> {
@@ -69,6 +71,7 @@ impl AccountHandle {
     pub(super) async fn know_numbers(
         &self,
         request: &SendRequest,
+        addressees: &Addressees<'_>,
         recipients: &mut Recipients,
     ) -> Result<(), Error> {
         let numbers: Vec<E164> = recipients.numbers().collect();
@@ -79,8 +82,10 @@ impl AccountHandle {
         if numbers.is_empty() || (!may_differ && store.address_book_is_empty(self.id).await?) {
             return Ok(());
         }
-        for contact in store.contacts_by_phone(self.id, &numbers).await? {
-            recipients.know(contact);
+        for page in numbers.chunks(addressees.page_size) {
+            for contact in store.contacts_by_phone(self.id, page).await? {
+                recipients.know(addressees.fields.of(&contact));
+            }
         }
         Ok(())
     }
@@ -110,7 +115,7 @@ impl Addressees<'_> {
         if !self.ids.is_empty() {
             let (page, rest) = self.ids.split_at(self.ids.len().min(self.page_size));
             self.ids = rest;
-            add_contacts(account, page, recipients).await?;
+            add_contacts(account, page, &self.fields, recipients).await?;
         }
         if !self.ids.is_empty() {
             return Ok(());
@@ -119,7 +124,9 @@ impl Addressees<'_> {
             return Ok(());
         };
         let (store, list) = (account.sms.store(), members.list.id);
-        let page = store.list_portion(account.id, list, members.after, self.page_size).await?;
+        let page =
+            store.list_portion(account.id, list, members.after, self.page_size, &self.fields);
+        let page = page.await?;
         if page.len() == self.page_size {
             members.after = page.last().map(|contact| contact.id);
             self.list = Ok(Some(members));
@@ -134,6 +141,7 @@ impl Addressees<'_> {
 async fn add_contacts(
     account: &AccountHandle,
     ids: &[ContactId],
+    fields: &ContactFields,
     recipients: &mut Recipients,
 ) -> Result<(), Error> {
     let found = account.sms.store().contacts_by_id(account.id, ids).await?;
@@ -143,7 +151,7 @@ async fn add_contacts(
         let contact = found
             .get(id)
             .ok_or_else(|| Error::UnknownReference { resource: "contact", id: id.to_string() })?;
-        recipients.add(contact.clone());
+        recipients.add(fields.of(contact));
     }
     Ok(())
 }

@@ -87,7 +87,7 @@ impl AccountHandle {
             *turn = Some(self.turn(&self.sms.inner.turns).await?);
         }
         let mut recipients = Recipients::of(asked.request);
-        self.know_numbers(asked.request, &mut recipients).await?;
+        self.know_numbers(asked.request, &addressees, &mut recipients).await?;
         addressees.read_page(self, &mut recipients).await?;
         self.check_distinct(&recipients)?;
         let mut planner = self.planner(asked, &mut recipients).await?;

@@ -180,6 +180,11 @@ pub fn custom_names(body: &str) -> Vec<&str> {
     names.filter(|name| built_in(name).is_none() && seen.insert(*name)).collect()
 }
 
+/// Every name in braces, built-in or not, as often as it occurs.
+pub fn field_names(body: &str) -> impl Iterator<Item = &str> {
+    Names::of(body).map(|(_, name)| name)
+}
+
 /// Whether a custom field may have this name: `[a-z][a-z0-9_]{0,39}`. A built-in name is allowed,
 /// but its merge field shows the built-in value.
 pub fn is_custom_name(name: &str) -> bool {

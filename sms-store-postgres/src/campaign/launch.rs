@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use super::row::lock;
 use crate::PgStore;
-use crate::address_book::{contacts, select_contacts};
+use crate::address_book::{NamedContacts, contacts, select_named_contacts};
 use crate::conversation;
 use crate::credits::book;
 use crate::error::{PgError, PgResult, is_conflict, is_gone};
@@ -158,12 +158,19 @@ async fn pages(
     let declare = concat!(
         "DECLARE members NO SCROLL CURSOR FOR
          SELECT c.* FROM contact_list_member m CROSS JOIN LATERAL (",
-        select_contacts!(),
+        select_named_contacts!("$3", "$4", "$5", "$6"),
         "WHERE c.account_id = $1 AND c.id = m.contact_id LIMIT 1) AS c
          WHERE m.account_id = $1 AND m.list_id = $2
          ORDER BY m.contact_id"
     );
-    let declare = sqlx::query(declare).bind(uuid(plan.account())).bind(uuid(plan.draft.list));
+    let NamedContacts { first_name, last_name, email, custom } = NamedContacts::of(&plan.fields);
+    let declare = sqlx::query(declare)
+        .bind(uuid(plan.account()))
+        .bind(uuid(plan.draft.list))
+        .bind(first_name)
+        .bind(last_name)
+        .bind(email)
+        .bind(custom);
     declare.persistent(false).execute(&mut *connection).await.map_err(store_error)?;
     let fetch = format!("FETCH {} FROM members", plan.page_size.max(1));
     loop {

@@ -133,7 +133,8 @@ macro_rules! store_calls {
                 list_leave(account: AccountId, list: ListId, contact: ContactId)
                     -> Result<bool, StoreError>;
                 list_portion(
-                    account: AccountId, list: ListId, after: Option<ContactId>, limit: usize
+                    account: AccountId, list: ListId, after: Option<ContactId>, limit: usize,
+                    fields: &ContactFields
                 ) -> Result<Vec<Contact>, StoreError>;
             }
             MessageStore as MessageLayer {

@@ -12,7 +12,7 @@ pub(crate) use sms_core::campaign::{self, Campaign, CampaignChange, EditRefused}
 pub(crate) use sms_core::contact::book::{BookRefused, CreatePlan, RemovePlan, UpdatePlan};
 pub(crate) use sms_core::contact::import::{ImportPlan, Imported};
 pub(crate) use sms_core::contact::store::ContactStore;
-pub(crate) use sms_core::contact::{Contact, ContactFilter};
+pub(crate) use sms_core::contact::{Contact, ContactFields, ContactFilter};
 pub(crate) use sms_core::conversation::store::ConversationStore;
 pub(crate) use sms_core::conversation::{Conversation, ConversationFilter};
 pub(crate) use sms_core::credits::adjust::{AdjustPlan, AdjustRefused, Adjusted};

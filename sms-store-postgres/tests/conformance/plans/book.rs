@@ -1,6 +1,7 @@
 //! Contacts and lists: the largest account has a hundred thousand contacts, all of them on three
 //! lists.
 
+use sms_core::contact::ContactFields;
 use sms_core::contact::filter::ContactFilter;
 use sms_core::ids::{AccountId, ContactId, ListId};
 use sms_core::page::{Cursor, PageRequest};
@@ -42,7 +43,10 @@ pub(super) async fn contacts_and_lists(store: &dyn Store, account: AccountId) {
             "a portion of a list",
             ["contact_list_member_pkey"],
             1_000.0,
-            store.list_portion(account, list, after, A_PORTION).await.expect("read")
+            store
+                .list_portion(account, list, after, A_PORTION, &ContactFields::default())
+                .await
+                .expect("read")
         );
     }
 }
