@@ -196,7 +196,7 @@ scenarios! { Conversation;
                 match n % 3 {
                     0 => store.conversation_read(owner, person(1), at).await.expect("marked"),
                     1 => {
-                        store.inbound_take(talk).await.expect("taken in");
+                        crate::rig::done(store.inbound_take(talk, None).await).expect("taken in");
                         None
                     }
                     _ => {
@@ -222,7 +222,7 @@ scenarios! { Conversation;
             all.push((Some(first), rig.plan(&account, &request([n]))));
             rig.race_each(all, |store, (talk, send)| async move {
                 match talk {
-                    Some(talk) => drop(store.inbound_take(talk).await.expect("taken in")),
+                    Some(talk) => drop(crate::rig::done(store.inbound_take(talk, None).await).expect("taken in")),
                     None => drop(store.send_accept(vec![send]).await.remove(0).expect("accepted")),
                 }
             });

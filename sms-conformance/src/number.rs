@@ -15,7 +15,8 @@ pub(crate) mod release;
 pub(crate) mod rent;
 
 async fn create(rig: &Rig, number: &Number) -> NumberCreated {
-    rig.store().number_create(AddPlan::new(number.clone())).await.expect("answered")
+    crate::rig::done(rig.store().number_create(AddPlan::new(number.clone()), None).await)
+        .expect("answered")
 }
 
 async fn list(rig: &Rig) -> Vec<Number> {
@@ -77,7 +78,7 @@ scenarios! { Number;
         let numbers: Vec<_> =
             (0..10).map(|_| rig.new_number(our_number(), Holder::Shared)).collect();
         let answers = rig.race_each(numbers, |store, number| async move {
-            store.number_create(AddPlan::new(number)).await.expect("answered")
+            crate::rig::done(store.number_create(AddPlan::new(number), None).await).expect("answered")
         });
         let made = answers.iter().filter(|answer| **answer == NumberCreated::Created).count();
         assert_eq!((made, list(rig).await.len()), (1, 1));

@@ -231,7 +231,7 @@ scenarios! { OptOut;
                         usize::from(matches!(added, Added::New(_)))
                     }
                     Act::Text(plan) => {
-                        store.inbound_take(*plan).await.expect("taken in");
+                        crate::rig::done(store.inbound_take(*plan, None).await).expect("taken in");
                         0
                     }
                     Act::Send(_) => 0,

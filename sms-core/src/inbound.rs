@@ -7,11 +7,14 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::account::Mode;
 use crate::contact::Contact;
 use crate::credits::Credits;
 use crate::dispatch::VALIDITY;
 use crate::event::{Event, EventData, Raised};
+use crate::idempotency::Answer;
 use crate::ids::{AccountId, ContactId, FollowUpId, Ids, MessageId};
 use crate::keyword::Word;
 use crate::keyword::reply::{self, MatchFacts, Matched, Occasion};
@@ -310,6 +313,29 @@ pub enum TakenIn {
     Unrouted(Unrouted),
     /// The simulated follow-up was fulfilled before; nothing was written.
     AlreadyDone,
+}
+
+/// A repetition returns the message, if it belonged to an account.
+impl Answer for TakenIn {
+    type Kept = KeptInbound;
+
+    fn kept(&self) -> KeptInbound {
+        KeptInbound {
+            message: match self {
+                Self::Routed(message) | Self::Answered(message, _) => {
+                    Some((message.account, message.id))
+                }
+                Self::Unrouted(_) | Self::AlreadyDone => None,
+            },
+        }
+    }
+}
+
+/// What is kept of an inbound message that was recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptInbound {
+    /// The message and its account; `None` if it belonged to no account.
+    pub message: Option<(AccountId, MessageId)>,
 }
 
 impl TakenIn {

@@ -64,6 +64,7 @@ pub mod keyword;
 pub mod link;
 pub mod list;
 pub mod new_account;
+mod new_number;
 pub mod no_webhooks;
 pub mod number;
 pub mod operator;

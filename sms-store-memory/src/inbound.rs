@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use sms_core::account::Mode;
+use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, MessageId};
 use sms_core::inbound::segment::{GaveUp, GiveUpPlan, SegmentPlan, SegmentTaken, SegmentVerdict};
 use sms_core::inbound::store::InboundStore;
@@ -21,14 +22,23 @@ use crate::state::{AccountState, State};
 
 #[async_trait]
 impl InboundStore for MemoryStore {
-    async fn inbound_take(&self, plan: InboundPlan) -> Result<TakenIn, StoreError> {
+    async fn inbound_take(
+        &self,
+        plan: InboundPlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<TakenIn>, StoreError> {
         let mut state = self.state();
+        if let Some(earlier) = state.earlier(claim) {
+            return Ok(Once::Earlier(earlier));
+        }
         if let Origin::Answer { follow_up, .. } = plan.origin
             && !state.follow_ups.remove(follow_up)
         {
-            return Ok(TakenIn::AlreadyDone);
+            return Ok(Once::Done(TakenIn::AlreadyDone));
         }
-        Ok(state.take(plan))
+        let taken = state.take(plan);
+        state.remember(claim, &taken);
+        Ok(Once::Done(taken))
     }
 
     async fn inbound_segment_take(&self, plan: SegmentPlan) -> Result<SegmentTaken, StoreError> {

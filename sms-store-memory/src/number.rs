@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use sms_core::commit::LedgerWrites;
+use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, NumberId};
 use sms_core::number::release::{AddPlan, Release};
 use sms_core::number::rent::{RentPlan, RentScope, RentVerdict, RentsCharged};
@@ -17,23 +18,31 @@ use crate::state::State;
 
 #[async_trait]
 impl NumberStore for MemoryStore {
-    async fn number_create(&self, plan: AddPlan) -> Result<NumberCreated, StoreError> {
+    async fn number_create(
+        &self,
+        plan: AddPlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<NumberCreated>, StoreError> {
         let mut state = self.state();
+        if let Some(earlier) = state.earlier(claim) {
+            return Ok(Once::Earlier(earlier));
+        }
         let verdict = plan.settle(state.releases.get(&plan.number.phone));
         let AddPlan { number, quarantine: _ } = plan;
         if state.number_ids.contains_key(&number.phone) {
-            return Ok(NumberCreated::NumberExists);
+            return Ok(Once::Done(NumberCreated::NumberExists));
         }
         if number.holder.account().is_some_and(|id| !state.accounts.contains_key(&id)) {
-            return Ok(NumberCreated::NoSuchAccount);
+            return Ok(Once::Done(NumberCreated::NoSuchAccount));
         }
         if let Err(until) = verdict {
-            return Ok(NumberCreated::Quarantined(until));
+            return Ok(Once::Done(NumberCreated::Quarantined(until)));
         }
         state.number_ids.insert(number.phone, number.id);
         state.rents.extend(number.next_rent_at.map(|at| (at, number.id)));
+        state.remember(claim, &number);
         state.numbers.insert(number.id, number);
-        Ok(NumberCreated::Created)
+        Ok(Once::Done(NumberCreated::Created))
     }
 
     async fn number_list(&self) -> Result<Vec<Number>, StoreError> {

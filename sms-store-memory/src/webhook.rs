@@ -1,6 +1,7 @@
 //! Webhook endpoints and attempts to deliver to them.
 
 use async_trait::async_trait;
+use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, DeliveryId, EndpointId};
 use sms_core::page::{Cursor, Page, PageRequest};
 use sms_core::store::{CommitError, StoreError};
@@ -21,12 +22,17 @@ impl WebhookStore for MemoryStore {
     async fn endpoint_create(
         &self,
         endpoint: Endpoint,
-    ) -> Result<(), CommitError<EndpointRefused>> {
+        claim: Option<&Claim>,
+    ) -> Result<Once<Endpoint>, CommitError<EndpointRefused>> {
         let mut state = self.state();
+        if let Some(earlier) = state.earlier(claim) {
+            return Ok(Once::Earlier(earlier));
+        }
         let room = state.accounts.get_mut(&endpoint.account).ok_or_else(no_account)?;
         settle_creation(room.endpoints.len()).map_err(CommitError::Refused)?;
-        room.endpoints.insert(endpoint.id, endpoint);
-        Ok(())
+        room.endpoints.insert(endpoint.id, endpoint.clone());
+        state.remember(claim, &endpoint);
+        Ok(Once::Done(endpoint))
     }
 
     async fn endpoint_get(

@@ -1,6 +1,7 @@
 //! Inbound messages.
 
 use async_trait::async_trait;
+use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::MessageKind;
 use sms_core::inbound::segment::{GaveUp, GiveUpPlan, SegmentPlan, SegmentTaken};
 use sms_core::inbound::store::InboundStore;
@@ -26,8 +27,12 @@ pub(crate) use take::take;
 
 #[async_trait]
 impl InboundStore for PgStore {
-    async fn inbound_take(&self, plan: InboundPlan) -> Result<TakenIn, StoreError> {
-        again_on_conflict!(self.take_in_once(plan.clone()))
+    async fn inbound_take(
+        &self,
+        plan: InboundPlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<TakenIn>, StoreError> {
+        again_on_conflict!(self.take_in_once(plan.clone(), claim))
     }
 
     async fn inbound_segment_take(&self, plan: SegmentPlan) -> Result<SegmentTaken, StoreError> {
@@ -71,17 +76,20 @@ impl InboundStore for PgStore {
 }
 
 impl PgStore {
-    async fn take_in_once(&self, plan: InboundPlan) -> Result<TakenIn, StoreError> {
+    async fn take_in_once(
+        &self,
+        plan: InboundPlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<TakenIn>, StoreError> {
         let doing = "accepting an inbound message";
         let mut tx = begin(&self.pool).await.context(doing)?;
         if let Origin::Answer { follow_up, .. } = plan.origin
             && !take_follow_up(&mut tx, uuid(follow_up)).await.context(doing)?
         {
-            return Ok(TakenIn::AlreadyDone);
+            return Ok(Once::Done(TakenIn::AlreadyDone));
         }
         let taken = take(&mut tx, plan).await.context(doing)?;
-        tx.commit().await.context(doing)?;
-        Ok(taken)
+        self.conclude(tx, claim, taken).await.context(doing)
     }
 }
 

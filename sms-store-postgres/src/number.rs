@@ -1,6 +1,7 @@
 //! The operator's numbers.
 
 use async_trait::async_trait;
+use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, NumberId};
 use sms_core::number::Number;
 use sms_core::number::release::{AddPlan, Release};
@@ -28,8 +29,12 @@ pub(crate) use to_send::NumbersToSend;
 
 #[async_trait]
 impl NumberStore for PgStore {
-    async fn number_create(&self, plan: AddPlan) -> Result<NumberCreated, StoreError> {
-        let created = self.create_number(&plan).await;
+    async fn number_create(
+        &self,
+        plan: AddPlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<NumberCreated>, StoreError> {
+        let created = self.create_number(plan, claim).await;
         self.caches.numbers.forget_where(|_| true);
         created.map_err(|error| error.during("adding a number"))
     }
@@ -144,25 +149,35 @@ impl NumberStore for PgStore {
 }
 
 impl PgStore {
-    async fn create_number(&self, plan: &AddPlan) -> PgResult<NumberCreated> {
+    async fn create_number(
+        &self,
+        plan: AddPlan,
+        claim: Option<&Claim>,
+    ) -> PgResult<Once<NumberCreated>> {
         let mut tx = begin(&self.pool).await?;
-        match insert(&mut tx, &plan.number).await {
-            Ok(_) => {}
+        let refused = match insert(&mut tx, &plan.number).await {
+            Ok(()) => {
+                // The insert has waited for a release that ran at the same time.
+                let released = released(&mut tx, plan.number.phone).await?;
+                match plan.settle(released.as_ref()) {
+                    Ok(()) => {
+                        let once = self.conclude(tx, claim, plan.number).await?;
+                        return Ok(once.map(|_| NumberCreated::Created));
+                    }
+                    Err(until) => NumberCreated::Quarantined(until),
+                }
+            }
             Err(sqlx::Error::Database(error)) if error.is_unique_violation() => {
-                return Ok(NumberCreated::NumberExists);
+                NumberCreated::NumberExists
             }
             Err(sqlx::Error::Database(error)) if error.is_foreign_key_violation() => {
-                return Ok(NumberCreated::NoSuchAccount);
+                NumberCreated::NoSuchAccount
             }
             Err(error) => return Err(error.into()),
-        }
-        // The insert has waited for a release that ran at the same time.
-        let released = released(&mut tx, plan.number.phone).await?;
-        if let Err(until) = plan.settle(released.as_ref()) {
-            return Ok(NumberCreated::Quarantined(until));
-        }
-        tx.commit().await?;
-        Ok(NumberCreated::Created)
+        };
+        tx.rollback().await?;
+        let earlier = self.earlier(claim).await?;
+        Ok(earlier.map_or(Once::Done(refused), Once::Earlier))
     }
 
     async fn delete_number(&self, id: NumberId, at: Timestamp) -> PgResult<bool> {

@@ -4,6 +4,7 @@
 //! its deliveries, however many. See [`power`] and [`tidy`].
 
 use async_trait::async_trait;
+use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, DeliveryId, DeliveryKind, EndpointId};
 use sms_core::page::{Page, PageRequest};
 use sms_core::store::{CommitError, StoreError};
@@ -36,7 +37,8 @@ impl WebhookStore for PgStore {
     async fn endpoint_create(
         &self,
         endpoint: Endpoint,
-    ) -> Result<(), CommitError<EndpointRefused>> {
+        claim: Option<&Claim>,
+    ) -> Result<Once<Endpoint>, CommitError<EndpointRefused>> {
         let doing = "creating a webhook endpoint";
         let mut tx = begin(&self.pool).await.context(doing)?;
         // The lock on the account's row makes two creations count each other.
@@ -48,7 +50,10 @@ impl WebhookStore for PgStore {
                 .await
                 .context(doing)?;
         let existing = usize::try_from(existing).unwrap_or(usize::MAX);
-        settle_creation(existing).map_err(CommitError::Refused)?;
+        if let Err(refused) = settle_creation(existing) {
+            tx.rollback().await.context(doing)?;
+            return self.refused(claim, CommitError::Refused(refused)).await;
+        }
         sqlx::query(
             "INSERT INTO endpoint (account_id, id, url, events, description, disabled_reason,
                  secret, consecutive_failures, last_delivered_at, created_at, updated_at,
@@ -73,7 +78,7 @@ impl WebhookStore for PgStore {
         .execute(&mut *tx)
         .await
         .context(doing)?;
-        Ok(tx.commit().await.context(doing)?)
+        Ok(self.conclude(tx, claim, endpoint).await.context(doing)?)
     }
 
     async fn endpoint_get(

@@ -17,7 +17,7 @@ use crate::rig::{credits, days, minutes, named, person, refusal_of, request, sec
 async fn stop(rig: &Rig, account: &Account, who: u16) {
     let number = rig.dedicated_number(person(900 + who), account).await;
     let plan = rig.inbound_plan(who, number.phone, "STOP", Origin::Network);
-    rig.store().inbound_take(plan).await.expect("taken in");
+    crate::rig::done(rig.store().inbound_take(plan, None).await).expect("taken in");
 }
 
 /// Launching is refused with `reason`, and changes nothing.

@@ -147,7 +147,7 @@ scenarios! { Contact;
         let before = rig.contact(&account, &named(1, "Ann")).await;
         for n in [1, 2] {
             let stop = rig.inbound_plan(n, ours, "STOP", Origin::Network);
-            rig.store().inbound_take(stop).await.expect("taken in");
+            crate::rig::done(rig.store().inbound_take(stop, None).await).expect("taken in");
         }
         let after = rig.contact(&account, &named(2, "Bea")).await;
         let third = rig.contact(&account, &named(3, "Cem")).await;

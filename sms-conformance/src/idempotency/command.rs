@@ -8,10 +8,16 @@ use sms_core::account::api_key::{ApiKey, KeyRecord};
 use sms_core::account::{Account, AccountStatus, Mode};
 use sms_core::campaign::CampaignInput;
 use sms_core::contact::ContactFilter;
+use sms_core::event::EventType;
 use sms_core::idempotency::Claim;
+use sms_core::inbound::Origin;
 use sms_core::list::ListInput;
+use sms_core::message::filter::MessageFilter;
+use sms_core::number::Holder;
+use sms_core::number::release::AddPlan;
 use sms_core::opt_out::{OptOut, OptOutSource};
 use sms_core::page::{Limit, OffsetRequest, PageRequest};
+use sms_core::phone::E164;
 use sms_core::sender_name::SenderName;
 use sms_core::store::Store;
 use sms_core::template::TemplateInput;
@@ -48,8 +54,11 @@ pub(crate) fn commands() -> Vec<Command> {
         campaign_create(),
         contact_create(),
         contacts_import(),
+        endpoint_create(),
+        inbound_take(),
         keyword_save(),
         list_create(),
+        number_create(),
         opt_out_create(),
         sender_name_create(),
         template_create(),
@@ -173,6 +182,67 @@ fn contacts(store: Arc<dyn Store>, account: Account) -> BoxFuture<'static, usize
         store.contact_list(account.id, &all, first_page()).await.expect("read").items.len()
     }
     .boxed()
+}
+
+fn endpoint_create() -> Command {
+    Command {
+        name: "endpoint_create",
+        owner: Whose::Account,
+        plan: |rig, account| {
+            let endpoint = rig.new_endpoint(account, &[EventType::MessageSent]);
+            planned!(|store, claim| store.endpoint_create(endpoint, claim))
+        },
+        effects: |store, account| {
+            async move { store.endpoint_list(account.id).await.expect("read").len() }.boxed()
+        },
+    }
+}
+
+/// A phone number that no other account of the rig has.
+fn phone_of(rig: &Rig, account: &Account) -> E164 {
+    let place = rig.accounts().iter().position(|id| *id == account.id).expect("it is the rig's");
+    person(u16::try_from(place).expect("the rig has few accounts") + 100)
+}
+
+fn inbound_take() -> Command {
+    Command {
+        name: "inbound_take",
+        owner: Whose::Operator,
+        plan: |rig, account| {
+            let ours = phone_of(rig, account);
+            let plan = AddPlan::new(rig.new_number(ours, Holder::Dedicated(account.id)));
+            let text = rig.inbound_plan(900, ours, "Thank you", Origin::Network);
+            Box::new(move |store: Arc<dyn Store>, claim: Option<Claim>| {
+                async move {
+                    // The number may be there already.
+                    drop(store.number_create(plan, None).await.expect("answered"));
+                    Said::of(store.inbound_take(text, claim.as_ref()).await)
+                }
+                .boxed()
+            })
+        },
+        effects: |store, account| {
+            async move {
+                let all = MessageFilter::default();
+                store.message_list(account.id, &all, first_page()).await.expect("read").items.len()
+            }
+            .boxed()
+        },
+    }
+}
+
+fn number_create() -> Command {
+    Command {
+        name: "number_create",
+        owner: Whose::Operator,
+        plan: |rig, account| {
+            let number = rig.new_number(phone_of(rig, account), Holder::Dedicated(account.id));
+            planned!(|store, claim| store.number_create(AddPlan::new(number), claim))
+        },
+        effects: |store, account| {
+            async move { store.numbers_held(account.id).await.expect("read").len() }.boxed()
+        },
+    }
 }
 
 fn keyword_save() -> Command {

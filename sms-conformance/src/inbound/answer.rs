@@ -95,7 +95,7 @@ scenarios! { Inbound;
         let due = rig.follow_ups().await;
         let plans: Vec<_> = due.iter().cycle().take(30).map(|row| plan(rig, row.clone())).collect();
         let taken = rig.race_each(plans, |store, plan| async move {
-            store.inbound_take(plan).await.expect("taken in")
+            crate::rig::done(store.inbound_take(plan, None).await).expect("taken in")
         });
         let routed = taken.iter().filter(|one| matches!(one, TakenIn::Routed(_))).count();
         let done = taken.iter().filter(|one| matches!(one, TakenIn::AlreadyDone)).count();

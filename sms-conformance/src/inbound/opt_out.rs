@@ -109,7 +109,7 @@ scenarios! { Inbound;
         let plan = |_| rig.inbound_plan(1, number.phone, "STOP", Origin::Network);
         let plans: Vec<_> = (0..10).map(plan).collect();
         let taken = rig.race_each(plans, |store, plan| async move {
-            store.inbound_take(plan).await.expect("taken in")
+            crate::rig::done(store.inbound_take(plan, None).await).expect("taken in")
         });
         assert!(taken.iter().all(|one| matches!(one, TakenIn::Routed(_))));
         assert_eq!(received(rig, account.id).await, 10);

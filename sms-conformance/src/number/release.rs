@@ -9,7 +9,7 @@ use crate::rig::{millis, person};
 
 async fn add(rig: &Rig, number: &Number) -> NumberCreated {
     let number = Number { id: rig.id(), assigned_at: rig.now(), ..number.clone() };
-    rig.store().number_create(AddPlan::new(number)).await.expect("answered")
+    crate::rig::done(rig.store().number_create(AddPlan::new(number), None).await).expect("answered")
 }
 
 scenarios! { Number;
@@ -54,7 +54,7 @@ scenarios! { Number;
         rig.release(&number).await;
         let others = rig.new_number(number.phone, Holder::Dedicated(other.id));
         let plan = AddPlan { number: others.clone(), quarantine: Quarantine::Override };
-        let created = rig.store().number_create(plan).await.expect("answered");
+        let created = crate::rig::done(rig.store().number_create(plan, None).await).expect("answered");
         assert_eq!(created, NumberCreated::Created);
         assert_eq!(rig.store().number_by_phone(number.phone).await.expect("read"), Some(others));
     }
@@ -77,7 +77,7 @@ scenarios! { Number;
                     assert!(store.number_delete(id, at).await.expect("removed"));
                     return None;
                 }
-                Some(store.number_create(plan).await.expect("answered"))
+                Some(crate::rig::done(store.number_create(plan, None).await).expect("answered"))
             });
             let made = answers.iter().flatten().filter(|made| **made == NumberCreated::Created);
             assert_eq!(made.count(), 0, "{answers:?}");

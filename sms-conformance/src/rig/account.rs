@@ -146,7 +146,7 @@ impl Rig {
     /// Makes a number, also one that another account has just released.
     pub async fn create_number(&self, number: Number) -> Number {
         let plan = AddPlan { number: number.clone(), quarantine: Quarantine::Override };
-        let created = self.store().number_create(plan).await;
+        let created = crate::rig::done(self.store().number_create(plan, None).await);
         assert_eq!(created.expect("the number is written"), NumberCreated::Created);
         number
     }

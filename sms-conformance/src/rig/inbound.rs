@@ -22,7 +22,7 @@ impl Rig {
 
     /// Takes in a planned message.
     pub async fn take_in(&self, plan: InboundPlan) -> TakenIn {
-        self.store().inbound_take(plan).await.expect("the text is taken in")
+        crate::rig::done(self.store().inbound_take(plan, None).await).expect("the text is taken in")
     }
 
     /// Someone sends a message to one of our numbers.

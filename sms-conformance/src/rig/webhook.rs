@@ -40,7 +40,8 @@ impl Rig {
     /// Makes an endpoint that wants these events.
     pub async fn endpoint(&self, account: &Account, events: &[EventType]) -> Endpoint {
         let endpoint = self.new_endpoint(account, events);
-        self.store().endpoint_create(endpoint.clone()).await.expect("the endpoint is written");
+        crate::rig::done(self.store().endpoint_create(endpoint.clone(), None).await)
+            .expect("the endpoint is written");
         endpoint
     }
 

@@ -121,7 +121,7 @@ scenarios! { Sending;
                 let store = rig.store().clone();
                 let stop = rig.inbound_plan(1, number.phone, "STOP", Origin::Network);
                 let take = async move {
-                    store.inbound_take(stop).await.expect("taken in");
+                    crate::rig::done(store.inbound_take(stop, None).await).expect("taken in");
                     None
                 };
                 futures.push(take.boxed());

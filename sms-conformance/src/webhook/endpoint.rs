@@ -34,7 +34,7 @@ scenarios! { Webhook;
                 power,
                 ..rig.new_endpoint(&account, &EventType::SUBSCRIBABLE)
             };
-            rig.store().endpoint_create(endpoint.clone()).await.expect("written");
+            crate::rig::done(rig.store().endpoint_create(endpoint.clone(), None).await).expect("written");
             assert_eq!(get(rig, account.id, &endpoint).await, Some(endpoint));
         }
     }
@@ -61,12 +61,12 @@ scenarios! { Webhook;
             last = rig.endpoint(&account, &[EventType::MessageSent]).await;
         }
         let eleventh = rig.new_endpoint(&account, &[EventType::MessageSent]);
-        let refused = refusal_of(rig.store().endpoint_create(eleventh.clone()).await);
+        let refused = refusal_of(crate::rig::done(rig.store().endpoint_create(eleventh.clone(), None).await));
         assert_eq!(refused, EndpointRefused::LimitReached);
         assert_eq!(get(rig, account.id, &eleventh).await, None);
         rig.endpoint(&other, &[EventType::MessageSent]).await;
         assert!(rig.store().endpoint_delete(account.id, last.id).await.expect("removed"));
-        rig.store().endpoint_create(eleventh).await.expect("there is room");
+        crate::rig::done(rig.store().endpoint_create(eleventh, None).await).expect("there is room");
         assert_eq!(list(rig, account.id).await.len(), MAX_PER_ACCOUNT);
     }
 
@@ -76,7 +76,7 @@ scenarios! { Webhook;
         let endpoint = |_| rig.new_endpoint(&account, &[EventType::MessageSent]);
         let endpoints: Vec<_> = (0..16).map(endpoint).collect();
         let answers = rig.race_each(endpoints, |store, endpoint| async move {
-            store.endpoint_create(endpoint).await
+            crate::rig::done(store.endpoint_create(endpoint, None).await)
         });
         assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), MAX_PER_ACCOUNT);
         assert_eq!(list(rig, account.id).await.len(), MAX_PER_ACCOUNT);
@@ -189,7 +189,7 @@ scenarios! { Webhook;
         let id = endpoint.id;
         rig.race_each(acts, move |store, act| async move {
             match act {
-                Some(plan) => drop(store.inbound_take(plan).await.expect("taken in")),
+                Some(plan) => drop(crate::rig::done(store.inbound_take(plan, None).await).expect("taken in")),
                 None => {
                     assert!(store.endpoint_delete(account.id, id).await.expect("removed"));
                 }

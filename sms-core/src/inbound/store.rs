@@ -4,6 +4,7 @@ use async_trait::async_trait;
 
 use super::segment::{GaveUp, GiveUpPlan, SegmentPlan, SegmentTaken};
 use super::{InboundPlan, TakenIn, Unrouted};
+use crate::idempotency::{Claim, Once};
 use crate::page::{Page, PageRequest};
 use crate::store::StoreError;
 use crate::time::Timestamp;
@@ -21,7 +22,13 @@ pub trait InboundStore: Send + Sync {
     /// [`SendPlan::settle`](crate::sending::plan::SendPlan::settle) after everything else is
     /// written, in the same commit. A refused answer changes nothing. The conversation is updated
     /// too (see [`ConversationStore`](crate::conversation::store::ConversationStore)).
-    async fn inbound_take(&self, plan: InboundPlan) -> Result<TakenIn, StoreError>;
+    ///
+    /// A message with a claim is recorded [once](crate::idempotency::store::IdempotencyStore).
+    async fn inbound_take(
+        &self,
+        plan: InboundPlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<TakenIn>, StoreError>;
 
     /// Stores a segment of a long message as [`SegmentPlan::settle`] decides. No other segment of
     /// that message may be processed in between. The last missing segment records the joined

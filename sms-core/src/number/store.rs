@@ -1,10 +1,12 @@
 //! What a store does with numbers.
 
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 
 use super::Number;
 use super::release::AddPlan;
 use super::rent::{RentPlan, RentsCharged};
+use crate::idempotency::{Answer, Claim, Once};
 use crate::ids::{AccountId, NumberId};
 use crate::phone::E164;
 use crate::route::RouteName;
@@ -25,13 +27,39 @@ pub enum NumberCreated {
     Quarantined(Timestamp),
 }
 
+/// A repetition returns the number as it was added.
+impl Answer for Number {
+    type Kept = KeptNumber;
+
+    fn kept(&self) -> KeptNumber {
+        KeptNumber { id: self.id, at: self.assigned_at, checked_in_at: self.checked_in_at }
+    }
+}
+
+/// What is kept of a new number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptNumber {
+    /// Its id.
+    pub id: NumberId,
+    /// When it was added.
+    pub at: Timestamp,
+    /// When its gateway had checked in by then.
+    pub checked_in_at: Option<Timestamp>,
+}
+
 /// Keeps the operator's numbers.
 #[async_trait]
 pub trait NumberStore: Send + Sync {
     /// Writes a new number if [`AddPlan::settle`] allows it, given the last release of its phone
     /// number. A release that runs at the same time is either not yet committed, so that the number
     /// still exists, or taken into account.
-    async fn number_create(&self, plan: AddPlan) -> Result<NumberCreated, StoreError>;
+    ///
+    /// A creation with a claim takes effect [once](crate::idempotency::store::IdempotencyStore).
+    async fn number_create(
+        &self,
+        plan: AddPlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<NumberCreated>, StoreError>;
 
     /// All numbers, newest first.
     async fn number_list(&self) -> Result<Vec<Number>, StoreError>;

@@ -1,12 +1,16 @@
 //! Inbound messages, whole or in segments.
 
-use super::{Sms, Work};
+use super::keyed::Keyed;
+use super::{Operator, Sms, Work};
 use crate::error::Error;
+use crate::idempotency::{Claim, Made, Once, Settled};
 use crate::ids::Ids;
 use crate::inbound::segment::{
     GaveUp, GiveUpPlan, InboundSegment, KEPT_FOR, SegmentPlan, SegmentTaken,
 };
-use crate::inbound::{InboundMessage, InboundPlan, Origin, TakenIn};
+use crate::inbound::{InboundMessage, InboundPlan, KeptInbound, Origin, TakenIn};
+use crate::message::{Body, Message};
+use crate::phone::E164;
 use crate::time::Timestamp;
 
 impl Sms {
@@ -28,12 +32,34 @@ impl Sms {
         text: InboundMessage,
         origin: Origin,
     ) -> Result<TakenIn, Error> {
+        match self.take_in_once(text, origin, None).await? {
+            Once::Done(taken) => Ok(taken),
+            Once::Earlier(_) => Err(Error::IdempotencyConflict),
+        }
+    }
+
+    async fn take_in_once(
+        &self,
+        text: InboundMessage,
+        origin: Origin,
+        claim: Option<&Claim>,
+    ) -> Result<Once<TakenIn>, Error> {
         let (at, ids) = self.moment();
         let plan = InboundPlan::new(text, origin, at, ids);
         let plan = InboundPlan { validity: self.inner.validity, ..plan };
-        let taken = self.store().inbound_take(plan).await?;
-        self.wake_for(&taken);
-        Ok(taken)
+        let once = self.store().inbound_take(plan, claim).await?;
+        if let Once::Done(taken) = &once {
+            self.wake_for(taken);
+        }
+        Ok(once)
+    }
+
+    /// The message that an earlier request recorded.
+    async fn taken_before(&self, kept: KeptInbound) -> Result<Made<Option<Message>>, Error> {
+        let Some((account, id)) = kept.message else { return Ok(Made::again(None)) };
+        let found = self.store().message_get(account, id).await?;
+        let (message, _) = found.ok_or(Error::NotFound("message"))?;
+        Ok(Made::again(Some(message)))
     }
 
     /// Gives up on up to `limit` messages whose first segment is a day old. Returns how many.
@@ -60,6 +86,39 @@ impl Sms {
         self.wake(Work::Webhooks);
         if matches!(taken, TakenIn::Answered(..)) {
             self.wake(Work::Dispatch);
+        }
+    }
+}
+
+impl Keyed<Operator> {
+    /// [`Operator::inbound`], once for the key. A repetition returns the message, which does not
+    /// change once it is recorded.
+    pub async fn inbound(
+        &self,
+        from: E164,
+        to: E164,
+        body: String,
+    ) -> Result<Made<Option<Message>>, Error> {
+        let claim = self.claim("inbound_take", |fields| {
+            fields.add("from", [from.to_string()]);
+            fields.add("to", [to.to_string()]);
+            fields.add("body", [&body]);
+        });
+        let claim = claim.as_ref();
+        let sms = &self.handle.sms;
+        if let Some(kept) = self.earlier::<TakenIn>(claim).await? {
+            return sms.taken_before(kept).await;
+        }
+        let number = sms.store().number_by_phone(to).await?;
+        let route = number.and_then(|number| number.route);
+        let route = route.unwrap_or_else(|| sms.default_route().clone());
+        let text = InboundMessage { from, to, body: Body::new(body), route };
+        match sms.take_in_once(text, Origin::Network, claim).await?.settle(claim)? {
+            Settled::First(TakenIn::Routed(message) | TakenIn::Answered(message, _)) => {
+                Ok(Made::first(Some(message)))
+            }
+            Settled::First(TakenIn::Unrouted(_) | TakenIn::AlreadyDone) => Ok(Made::first(None)),
+            Settled::Again(kept) => sms.taken_before(kept).await,
         }
     }
 }

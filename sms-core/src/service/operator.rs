@@ -8,11 +8,10 @@ use crate::credits::Credits;
 use crate::error::{Error, FieldError};
 use crate::idempotency::Once;
 use crate::ids::{AccountId, ApiKeyId, MessageId, NumberId};
-use crate::inbound::{InboundMessage, Origin, TakenIn, Unrouted};
-use crate::message::{Body, Message};
-use crate::number::release::{AddPlan, Quarantine};
-use crate::number::store::NumberCreated;
-use crate::number::{Holder, Number};
+use crate::inbound::Unrouted;
+use crate::message::Message;
+use crate::number::Number;
+use crate::number::release::Quarantine;
 use crate::page::{Page, PageRequest};
 use crate::phone::{E164, parse_any};
 use crate::receipt::{Receipt, ReceiptPlan, ReceiptStatus, Recorded};
@@ -184,42 +183,7 @@ impl Operator {
     /// Adds a number, shared or for one account. The first rent of an account's number is taken at
     /// once if the balance covers it.
     pub async fn number_create(&self, input: NumberInput) -> Result<Number, Error> {
-        valid(self.number_check(&input))?;
-        let NumberInput {
-            phone_number,
-            account,
-            route,
-            rental_credits,
-            monthly_credits,
-            quarantine,
-        } = input;
-        let phone = parse_any(&phone_number).map_err(|_| Error::Invalid(vec![no_number()]))?;
-        let at = self.sms.now();
-        let is_connected = self.is_connected(route.as_ref());
-        let mut number = Number {
-            id: self.sms.ids(at).next(),
-            phone,
-            holder: account.map_or(Holder::Shared, Holder::Dedicated),
-            route,
-            rental_credits,
-            monthly_credits,
-            rental_charged_at: None,
-            next_rent_at: None,
-            assigned_at: at,
-            // The next check-in of its route may be a minute away.
-            checked_in_at: is_connected.then_some(at),
-        };
-        number.next_rent_at = number.rent_due_at();
-        let plan = AddPlan { number: number.clone(), quarantine };
-        match self.sms.store().number_create(plan).await? {
-            NumberCreated::Created => self.first_rent(number).await,
-            NumberCreated::NumberExists => Err(Error::NumberExists),
-            NumberCreated::Quarantined(until) => Err(Error::NumberQuarantined { until }),
-            NumberCreated::NoSuchAccount => {
-                let id = account.map(|id| id.to_string()).unwrap_or_default();
-                Err(Error::UnknownReference { resource: "account", id })
-            }
-        }
+        Ok(self.keyed(None).number_create(input).await?.value)
     }
 
     /// The routes that a number may have: all except the one for test keys.
@@ -229,7 +193,7 @@ impl Operator {
     }
 
     /// Whether the route of a number is connected now.
-    fn is_connected(&self, route: Option<&RouteName>) -> bool {
+    pub(super) fn is_connected(&self, route: Option<&RouteName>) -> bool {
         let name = route.unwrap_or(self.sms.default_route());
         let route = self.sms.routes().iter().find(|route| route.name() == name);
         let connections = route.and_then(|route| route.connections());
@@ -249,16 +213,6 @@ impl Operator {
         let names = names.join(", ");
         let message = format!("no route of this name is configured; choose one of: {names}");
         FieldError::new("route", "unknown_value", message)
-    }
-
-    /// Takes the first rent of a number that was just assigned. Returns the number afterwards.
-    async fn first_rent(&self, number: Number) -> Result<Number, Error> {
-        let (Some(account), Some(_)) = (number.holder.account(), number.next_rent_at) else {
-            return Ok(number);
-        };
-        self.sms.charge_account(account).await;
-        let held = self.sms.store().numbers_held(account).await?;
-        Ok(held.into_iter().find(|held| held.id == number.id).unwrap_or(number))
     }
 
     /// All numbers, newest first.
@@ -288,14 +242,7 @@ impl Operator {
         to: E164,
         body: impl Into<String>,
     ) -> Result<Option<Message>, Error> {
-        let number = self.sms.store().number_by_phone(to).await?;
-        let route = number.and_then(|number| number.route);
-        let route = route.unwrap_or_else(|| self.sms.default_route().clone());
-        let text = InboundMessage { from, to, body: Body::new(body.into()), route };
-        match self.sms.take_in(text, Origin::Network).await? {
-            TakenIn::Routed(message) | TakenIn::Answered(message, _) => Ok(Some(message)),
-            TakenIn::Unrouted(_) | TakenIn::AlreadyDone => Ok(None),
-        }
+        Ok(self.keyed(None).inbound(from, to, body.into()).await?.value)
     }
 
     /// A page of the messages that belong to no account, newest first.
@@ -344,7 +291,7 @@ pub fn check_name(name: &str) -> Option<FieldError> {
     })
 }
 
-fn no_number() -> FieldError {
+pub(super) fn no_number() -> FieldError {
     FieldError::new("phone_number", "invalid_format", "not a phone number")
 }
 

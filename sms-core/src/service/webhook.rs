@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use super::keyed::Keyed;
 use super::{AccountHandle, Sms, Work};
 use crate::dispatch::Lease;
 use crate::error::{Error, FieldError};
 use crate::event::{Event, EventData, EventType, TestPing};
+use crate::idempotency::{Born, Made, Settled};
 use crate::ids::{DeliveryId, EndpointId};
 use crate::page::{Page, PageRequest};
 use crate::webhook::attempt::{
@@ -48,16 +50,7 @@ impl AccountHandle {
     /// [`Error::Invalid`] with every bad field, such as a `url` that cannot or must not be called;
     /// [`Error::WebhookLimitReached`] for an eleventh endpoint.
     pub async fn webhook_create(&self, input: EndpointInput) -> Result<Endpoint, Error> {
-        let existing = self.sms.store().endpoint_list(self.id).await?.len();
-        let has_room = settle_creation(existing);
-        let check = url_check(has_room);
-        valid(self.check_fields(Some(&input.url), Some(&input.events), check).await)?;
-        has_room.map_err(|EndpointRefused::LimitReached| Error::WebhookLimitReached)?;
-        let at = self.sms.now();
-        let secret = Secret::generate(&*self.sms.inner.random);
-        let endpoint = input.into_endpoint(self.sms.ids(at).next(), self.id, secret, at);
-        self.sms.store().endpoint_create(endpoint.clone()).await?;
-        Ok(endpoint)
+        Ok(self.keyed(None).webhook_create(input).await?.value)
     }
 
     /// All endpoints, newest first.
@@ -198,6 +191,56 @@ impl AccountHandle {
 /// An account without room for another endpoint does not resolve its host.
 fn url_check(has_room: Result<(), EndpointRefused>) -> UrlCheck {
     if has_room.is_ok() { UrlCheck::Address } else { UrlCheck::Form }
+}
+
+impl Keyed<AccountHandle> {
+    /// [`AccountHandle::webhook_create`], once for the key. A repetition returns the endpoint as it
+    /// was created, but with the secret that it has now.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`AccountHandle::webhook_create`]; [`Error::NotFound`] for a repetition if the
+    /// endpoint was deleted.
+    pub async fn webhook_create(&self, input: EndpointInput) -> Result<Made<Endpoint>, Error> {
+        let claim = self.claim("webhook_create", |fields| input.meaning(fields));
+        let claim = claim.as_ref();
+        let account = &self.handle;
+        if let Some(born) = self.earlier::<Endpoint>(claim).await? {
+            return account.webhook_again(input, born).await;
+        }
+        let store = account.sms.store();
+        let has_room = settle_creation(store.endpoint_list(account.id).await?.len());
+        let check = url_check(has_room);
+        valid(account.check_fields(Some(&input.url), Some(&input.events), check).await)?;
+        if let Err(EndpointRefused::LimitReached) = has_room {
+            // The same request may have made the last one meanwhile.
+            return match self.earlier::<Endpoint>(claim).await? {
+                Some(born) => account.webhook_again(input, born).await,
+                None => Err(Error::WebhookLimitReached),
+            };
+        }
+        let at = account.sms.now();
+        let secret = Secret::generate(&*account.sms.inner.random);
+        let id = account.sms.ids(at).next();
+        let endpoint = input.clone().into_endpoint(id, account.id, secret, at);
+        match store.endpoint_create(endpoint, claim).await?.settle(claim)? {
+            Settled::First(endpoint) => Ok(Made::first(endpoint)),
+            Settled::Again(born) => account.webhook_again(input, born).await,
+        }
+    }
+}
+
+impl AccountHandle {
+    /// The endpoint as it was created. Its secret is read from the endpoint, because no other place
+    /// keeps it.
+    async fn webhook_again(
+        &self,
+        input: EndpointInput,
+        born: Born<EndpointId>,
+    ) -> Result<Made<Endpoint>, Error> {
+        let secret = self.webhook_get(born.id).await?.secret;
+        Ok(Made::again(input.into_endpoint(born.id, self.id, secret, born.at)))
+    }
 }
 
 fn valid(errors: Vec<FieldError>) -> Result<(), Error> {

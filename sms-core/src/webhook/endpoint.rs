@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::event::EventType;
+use crate::idempotency::{Answer, Born, Fields};
 use crate::ids::{AccountId, EndpointId};
 use crate::setters::setters;
 use crate::time::Timestamp;
@@ -101,6 +102,15 @@ impl Endpoint {
     }
 }
 
+/// A repetition returns the endpoint as it was created. Its secret is not kept.
+impl Answer for Endpoint {
+    type Kept = Born<EndpointId>;
+
+    fn kept(&self) -> Self::Kept {
+        Born { id: self.id, at: self.created_at }
+    }
+}
+
 /// The fields of a new endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -124,6 +134,15 @@ impl EndpointInput {
             description: None,
             power: Power::On,
         }
+    }
+
+    /// Adds the meaning of the input to a fingerprint.
+    pub fn meaning(&self, fields: &mut Fields) {
+        let Self { url, events, description, power } = self;
+        fields.add("url", [url]);
+        fields.add("events", events.iter().map(|event| event.as_str()));
+        fields.add("description", description.as_deref());
+        fields.add("off", (!power.is_on()).then_some(""));
     }
 
     /// The new endpoint.

@@ -8,6 +8,7 @@ use super::attempt::{
 };
 use super::delivery::Delivery;
 use super::endpoint::{Endpoint, EndpointChange, EndpointRefused};
+use crate::idempotency::{Claim, Once};
 use crate::ids::{AccountId, DeliveryId, EndpointId};
 use crate::page::{Page, PageRequest};
 use crate::store::{CommitError, StoreError};
@@ -19,8 +20,14 @@ pub trait WebhookStore: Send + Sync {
     /// Writes a new endpoint, if [`settle_creation`](super::endpoint::settle_creation) allows it
     /// for the number of the account's endpoints. No other endpoint of the account may be created
     /// in between.
-    async fn endpoint_create(&self, endpoint: Endpoint)
-    -> Result<(), CommitError<EndpointRefused>>;
+    ///
+    /// A creation with a claim takes effect [once](crate::idempotency::store::IdempotencyStore);
+    /// what is remembered does not hold the secret.
+    async fn endpoint_create(
+        &self,
+        endpoint: Endpoint,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Endpoint>, CommitError<EndpointRefused>>;
 
     /// One endpoint; `None` if the account has no such endpoint.
     async fn endpoint_get(

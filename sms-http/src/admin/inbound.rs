@@ -9,17 +9,20 @@ use sms_core::receipt::ReceiptStatus;
 use sms_core::text::Encoding;
 
 use super::tag::Tag;
+use crate::api::idempotency::{KeyHeader, created};
 use crate::api::message_shape::MessageShape;
 use crate::api::page::{CursorText, page_answer, page_request};
+use crate::failure::Conflict;
 use crate::request_body;
 use crate::web::body::Body;
 use crate::web::choice::{Choices, Named};
-use crate::web::envelope::{Answer, Created, PageMeta};
+use crate::web::envelope::{Answer, CreatedOrNot, PageMeta, ReplayMeta};
 use crate::web::error::ApiError;
+use crate::web::failing::Failing;
 use crate::web::field_error::{FieldCode, FieldErrors, checked};
 use crate::web::fields::text::Mistake;
 use crate::web::moment::Moment;
-use crate::web::param::{Limit, QueryParam};
+use crate::web::param::{HeaderParam, Limit, QueryParam};
 
 /// The longest inbound text: 255 segments of 153 septets.
 const MAX_BODY: usize = 39_015;
@@ -126,16 +129,20 @@ impl InboundApi {
 impl InboundApi {
     /// Record an inbound message
     ///
-    /// Treated as if a network had delivered it. `data` is null if it belongs to no account.
+    /// Treated as if a network had delivered it. `data` is null if it belongs to no account. With an
+    /// `Idempotency-Key`, a retry returns the same message and records nothing.
     #[oai(path = "/inbound", method = "post", operation_id = "inbound_take")]
     async fn inbound(
         &self,
+        /// Identifies retries of the same request, for 7 days.
+        #[oai(name = "Idempotency-Key")]
+        key: HeaderParam<KeyHeader>,
         body: Body<InboundInput>,
-    ) -> Result<Created<Option<MessageShape>>, ApiError> {
-        let InboundInput { from, to, body } = checked(body)?;
+    ) -> Result<CreatedOrNot<Option<MessageShape>, Option<ReplayMeta>>, Failing<Conflict>> {
+        let (KeyHeader(key), InboundInput { from, to, body }) = checked((key, body))?;
         let (from, to) = (number("from", &from)?, number("to", &to)?);
-        let message = self.sms.operator().inbound(from, to, body).await?;
-        Ok(Created::new(message.map(MessageShape)))
+        let message = self.sms.operator().keyed(key).inbound(from, to, body).await?;
+        Ok(created(message.map(|message| message.map(MessageShape))))
     }
 
     /// List messages that belong to no account

@@ -12,15 +12,17 @@ use sms_core::{Error, Sms};
 
 use super::amount::MAX_CREDITS;
 use super::tag::Tag;
+use crate::api::idempotency::{KeyHeader, created};
 use crate::api::path_id::path_id;
 use crate::failure::Conflict;
 use crate::request_body;
 use crate::web::body::Body;
-use crate::web::envelope::{Answer, Created, NoContent};
+use crate::web::envelope::{Answer, CreatedOrNot, NoContent, ReplayMeta};
 use crate::web::error::ApiError;
 use crate::web::failing::Failing;
 use crate::web::field_error::FieldErrors;
 use crate::web::moment::Moment;
+use crate::web::param::HeaderParam;
 
 request_body! {
     /// A new number.
@@ -121,14 +123,19 @@ impl NumberApi {
     /// Add a number
     ///
     /// A number that another holder released less than 30 days ago is 409 `number_quarantined`,
-    /// unless `force` is true. `details.until` says when it is free.
+    /// unless `force` is true. `details.until` says when it is free. With an `Idempotency-Key`, a
+    /// retry returns the number as it was added, with its rent as it is now.
     #[oai(path = "/", method = "post", operation_id = "number_create")]
     async fn create(
         &self,
+        /// Identifies retries of the same request, for 7 days.
+        #[oai(name = "Idempotency-Key")]
+        key: HeaderParam<KeyHeader>,
         body: Body<NumberInput>,
-    ) -> Result<Created<NumberShape>, Failing<Conflict>> {
+    ) -> Result<CreatedOrNot<NumberShape, Option<ReplayMeta>>, Failing<Conflict>> {
         let operator = self.sms.operator();
         let mut errors = FieldErrors::new();
+        let KeyHeader(key) = errors.take(key);
         let mut body = errors.take(body);
         let account_id = body.account_id.take();
         let mut input = CoreInput::from(body);
@@ -139,8 +146,8 @@ impl NumberApi {
             };
             input.account = Some(account);
         }
-        let number = operator.number_create(input).await?;
-        Ok(Created::new(NumberShape::of(number, self.sms.now())))
+        let number = operator.keyed(key).number_create(input).await?;
+        Ok(created(number.map(|number| NumberShape::of(number, self.sms.now()))))
     }
 
     /// List numbers

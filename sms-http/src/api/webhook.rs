@@ -13,6 +13,7 @@ use sms_core::webhook::delivery::{Delivery, DeliveryStatus};
 use sms_core::webhook::endpoint::{DisabledReason, Endpoint, EndpointChange, EndpointInput, Power};
 use sms_core::webhook::sender::WebhookAnswer;
 
+use super::idempotency::{KeyHeader, created};
 use super::page::{CursorText, page_answer, page_request};
 use super::path_id::path_id;
 use super::tag::Tag;
@@ -20,12 +21,12 @@ use crate::failure::Conflict;
 use crate::request_body;
 use crate::web::body::Body;
 use crate::web::choice::Named;
-use crate::web::envelope::{Answer, Created, NoContent, PageMeta};
+use crate::web::envelope::{Answer, CreatedOrNot, NoContent, PageMeta, ReplayMeta};
 use crate::web::error::ApiError;
 use crate::web::failing::Failing;
 use crate::web::field_error::FieldErrors;
 use crate::web::moment::Moment;
-use crate::web::param::{Limit, QueryParam};
+use crate::web::param::{HeaderParam, Limit, QueryParam};
 
 /// The most characters of a URL.
 const MAX_URL: usize = 2_048;
@@ -173,6 +174,13 @@ struct WebhookCreated {
     secret: String,
 }
 
+impl From<Endpoint> for WebhookCreated {
+    fn from(endpoint: Endpoint) -> Self {
+        let secret = endpoint.secret.reveal().to_owned();
+        Self { webhook: endpoint.into(), secret }
+    }
+}
+
 /// A changed webhook endpoint, with its secret if that was rotated.
 #[derive(Debug, Object)]
 struct WebhookUpdated {
@@ -285,20 +293,23 @@ impl WebhookApi {
 
     /// Create an endpoint
     ///
-    /// The `secret` signs deliveries. It is shown only in this answer.
+    /// The `secret` signs deliveries. It is shown only in this answer, and in its repetitions as
+    /// long as the endpoint exists: then it is the secret that the endpoint has now.
     #[oai(path = "/", method = "post", operation_id = "webhook_create")]
     async fn create(
         &self,
         caller: Data<&Caller>,
+        /// Identifies retries of the same request, for 7 days.
+        #[oai(name = "Idempotency-Key")]
+        key: HeaderParam<KeyHeader>,
         body: Body<WebhookInput>,
-    ) -> Result<Created<WebhookCreated>, Failing<Conflict>> {
+    ) -> Result<CreatedOrNot<WebhookCreated, Option<ReplayMeta>>, Failing<Conflict>> {
         let account = self.account(&caller);
         let mut errors = FieldErrors::new();
+        let KeyHeader(key) = errors.take(key);
         let input = EndpointInput::from(errors.take(body));
         finish_new(errors, &account, &input).await?;
-        let endpoint = account.webhook_create(input).await?;
-        let secret = endpoint.secret.reveal().to_owned();
-        Ok(Created::new(WebhookCreated { webhook: endpoint.into(), secret }))
+        Ok(created(account.keyed(key).webhook_create(input).await?))
     }
 
     /// Change an endpoint

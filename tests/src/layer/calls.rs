@@ -96,7 +96,8 @@ macro_rules! store_calls {
                 idempotency_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
             }
             InboundStore as InboundLayer {
-                inbound_take(plan: InboundPlan) -> Result<TakenIn, StoreError>;
+                inbound_take(plan: InboundPlan, claim: Option<&Claim>)
+                    -> Result<Once<TakenIn>, StoreError>;
                 inbound_segment_take(plan: SegmentPlan) -> Result<SegmentTaken, StoreError>;
                 inbound_segment_give_up(plan: GiveUpPlan) -> Result<GaveUp, StoreError>;
                 last_contacted_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
@@ -146,7 +147,8 @@ macro_rules! store_calls {
                 search_prepare(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
             }
             NumberStore as NumberLayer {
-                number_create(plan: AddPlan) -> Result<NumberCreated, StoreError>;
+                number_create(plan: AddPlan, claim: Option<&Claim>)
+                    -> Result<Once<NumberCreated>, StoreError>;
                 number_list() -> Result<Vec<Number>, StoreError>;
                 number_by_phone(phone: E164) -> Result<Option<Number>, StoreError>;
                 numbers_for(account: AccountId) -> Result<Vec<Number>, StoreError>;
@@ -211,7 +213,8 @@ macro_rules! store_calls {
                 template_delete(account: AccountId, id: TemplateId) -> Result<bool, StoreError>;
             }
             WebhookStore as WebhookLayer {
-                endpoint_create(endpoint: Endpoint) -> Result<(), CommitError<EndpointRefused>>;
+                endpoint_create(endpoint: Endpoint, claim: Option<&Claim>)
+                    -> Result<Once<Endpoint>, CommitError<EndpointRefused>>;
                 endpoint_get(account: AccountId, id: EndpointId)
                     -> Result<Option<Endpoint>, StoreError>;
                 endpoint_list(account: AccountId) -> Result<Vec<Endpoint>, StoreError>;

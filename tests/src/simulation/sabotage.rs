@@ -170,13 +170,18 @@ passes_on! {
 }
 
 impl InboundLayer for Saboteur {
-    async fn inbound_take(&self, mut plan: InboundPlan) -> Result<TakenIn, StoreError> {
+    async fn inbound_take(
+        &self,
+        mut plan: InboundPlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<TakenIn>, StoreError> {
         if self.does(Sabotage::MixesUpRoutes) && self.one_in(10) {
             plan.text.route = RouteName::new("another");
         }
         let again = plan.clone();
-        let taken = self.inner.inbound_take(plan.clone()).await?;
-        match &taken {
+        let once = self.inner.inbound_take(plan.clone(), claim).await?;
+        let Once::Done(taken) = &once else { return Ok(once) };
+        match taken {
             TakenIn::Answered(_, reply) if self.does(Sabotage::AnswersTwice) && self.one_in(3) => {
                 let message = Message {
                     id: plan.ids.next(),
@@ -190,7 +195,7 @@ impl InboundLayer for Saboteur {
             }
             _ => {}
         }
-        Ok(taken)
+        Ok(once)
     }
 
     async fn inbound_segment_take(&self, plan: SegmentPlan) -> Result<SegmentTaken, StoreError> {
@@ -204,7 +209,7 @@ impl InboundLayer for Saboteur {
             let (from, to, body) = (text.from, text.to, text.body.clone());
             let text = InboundMessage { from, to, body, route };
             let plan = InboundPlan::new(text, Origin::Network, at, ids);
-            self.inner.inbound_take(plan).await?;
+            drop(self.inner.inbound_take(plan, None).await?);
         }
         Ok(taken)
     }

@@ -250,11 +250,17 @@ impl MessageLayer for Stage {
 }
 
 impl NumberLayer for Stage {
-    async fn number_create(&self, plan: AddPlan) -> Result<NumberCreated, StoreError> {
+    async fn number_create(
+        &self,
+        plan: AddPlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<NumberCreated>, StoreError> {
         self.before("number_create").await;
         let made = plan.clone();
-        let answer = self.inner.number_create(plan).await?;
-        self.after(|model, _| model.saw_number(&made, answer)).await;
+        let answer = self.inner.number_create(plan, claim).await?;
+        if let Once::Done(created) = answer {
+            self.after(|model, _| model.saw_number(&made, created)).await;
+        }
         Ok(answer)
     }
 

@@ -5,11 +5,17 @@ use crate::layer::prelude::*;
 use crate::layer::{InboundLayer, Layer};
 
 impl InboundLayer for Stage {
-    async fn inbound_take(&self, plan: InboundPlan) -> Result<TakenIn, StoreError> {
+    async fn inbound_take(
+        &self,
+        plan: InboundPlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<TakenIn>, StoreError> {
         self.before("inbound_take").await;
         let seen = plan.clone();
-        let answer = self.inner.inbound_take(plan).await?;
-        self.after(|model, moment| model.saw_inbound(moment, &seen, &answer)).await;
+        let answer = self.inner.inbound_take(plan, claim).await?;
+        if let Once::Done(taken) = &answer {
+            self.after(|model, moment| model.saw_inbound(moment, &seen, taken)).await;
+        }
         Ok(answer)
     }
 

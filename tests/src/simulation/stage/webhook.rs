@@ -1,6 +1,6 @@
 //! The webhook side of the stage.
 
-use super::{Stage, done};
+use super::{Stage, done, first};
 use crate::layer::prelude::*;
 use crate::layer::{Layer, WebhookLayer};
 use crate::simulation::trace::Detail;
@@ -9,13 +9,17 @@ impl WebhookLayer for Stage {
     async fn endpoint_create(
         &self,
         endpoint: Endpoint,
-    ) -> Result<(), CommitError<EndpointRefused>> {
+        claim: Option<&Claim>,
+    ) -> Result<Once<Endpoint>, CommitError<EndpointRefused>> {
         self.before("endpoint_create").await;
         let made = endpoint.clone();
-        let answer = self.inner.endpoint_create(endpoint).await;
+        let answer = match first(self.inner.endpoint_create(endpoint, claim).await) {
+            Ok(answer) => answer,
+            Err(earlier) => return Ok(Once::Earlier(earlier)),
+        };
         let kept = answer.is_ok();
         self.after(|model, _| model.saw_endpoint(made, kept)).await;
-        answer
+        answer.map(Once::Done)
     }
 
     async fn endpoint_update(
