@@ -9,6 +9,7 @@ use crate::number::release::{AddPlan, Quarantine};
 use crate::number::store::{KeptNumber, NumberCreated};
 use crate::number::{Holder, Number};
 use crate::phone::{E164, parse_any};
+use crate::route::RouteName;
 
 impl Keyed<Operator> {
     /// [`Operator::number_create`], once for the key. A repetition returns the number as it was
@@ -29,7 +30,7 @@ impl Keyed<Operator> {
             } = &input;
             fields.add("phone", [phone.to_string()]);
             fields.add("account", account.map(|id| id.to_string()));
-            fields.add("route", route.as_ref().map(|route| route.as_str()));
+            fields.add("route", route.as_ref().map(RouteName::as_str));
             fields.add("rental_credits", [rental_credits.get().to_string()]);
             fields.add("monthly_credits", [monthly_credits.get().to_string()]);
             fields.add("force", (*quarantine == Quarantine::Override).then_some(""));
