@@ -1,0 +1,75 @@
+//! Attacks a real server, and measures what other customers see before, during and after.
+//!
+//! `scripts/hostile` builds the server and runs every attack on both stores. Each attack is bounded,
+//! talks to loopback only, and stops by itself.
+
+mod attack;
+mod client;
+mod failed;
+mod receiver;
+mod report;
+mod run;
+mod server;
+mod site;
+mod usage;
+mod witness;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+
+use attack::Kind;
+use failed::Failed;
+use run::run;
+use server::StoreKind;
+
+/// Attacks a server and prints what other customers saw.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// The server to attack
+    #[arg(long, default_value = "target/release/sms-server")]
+    server: PathBuf,
+    /// The attacks; all by default
+    #[arg(long, value_enum, value_delimiter = ',')]
+    attack: Vec<Kind>,
+    /// The stores
+    #[arg(long, value_enum, value_delimiter = ',', default_values = ["memory", "postgres"])]
+    store: Vec<StoreKind>,
+    /// Seconds to watch before and after each attack
+    #[arg(long, default_value_t = 5)]
+    quiet: u64,
+    /// Seconds that each attack lasts; by default each has its own
+    #[arg(long)]
+    lasts: Option<u64>,
+    /// How large the attackers' lists and exports are, in rows
+    #[arg(long, default_value_t = 20_000)]
+    rows: usize,
+}
+
+fn main() -> ExitCode {
+    let Arguments { server, attack, store, quiet, lasts, rows } = Arguments::parse();
+    let attacks = if attack.is_empty() { Kind::all() } else { attack };
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(&error.into()),
+    };
+    let plan = run::Plan {
+        server,
+        quiet: Duration::from_secs(quiet),
+        lasts: lasts.map(Duration::from_secs),
+        rows,
+    };
+    match runtime.block_on(run(&plan, &attacks, &store)) {
+        Ok(report::Verdict::Held) => ExitCode::SUCCESS,
+        Ok(report::Verdict::GaveWay) => ExitCode::FAILURE,
+        Err(error) => failed(&error),
+    }
+}
+
+/// The rig itself failed, so the run proves nothing.
+fn failed(error: &Failed) -> ExitCode {
+    eprintln!("hostile: {error}");
+    ExitCode::from(2)
+}
