@@ -12,6 +12,9 @@ pub(crate) enum Failed {
     /// There is no server to attack.
     #[error("there is no server at {}: build it with cargo build --release", .0.display())]
     NoServer(PathBuf),
+    /// The settings in the environment are no settings.
+    #[error("{0}")]
+    Settings(#[from] clap::Error),
     /// The server did not answer after its start.
     #[error("the server did not start within {0} s")]
     NotStarted(u64),

@@ -18,7 +18,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
+use sms_http::server::cli::Cli;
+use sms_http::server::run as serve;
 
 use attack::Kind;
 use failed::Failed;
@@ -28,9 +30,9 @@ use server::StoreKind;
 /// Attacks a server and prints what other customers saw.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// The server to attack
-    #[arg(long, default_value = "target/release/sms-server")]
-    server: PathBuf,
+    /// The server to attack; by default this program serves, as it was built
+    #[arg(long)]
+    server: Option<PathBuf>,
     /// The attacks; all by default
     #[arg(long, value_enum, value_delimiter = ',')]
     attack: Vec<Kind>,
@@ -46,15 +48,28 @@ struct Arguments {
     /// How large the attackers' lists and exports are, in rows
     #[arg(long, default_value_t = 20_000)]
     rows: usize,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+enum Command {
+    /// Serves; started by this program itself
+    #[command(hide = true)]
+    Serve,
 }
 
 fn main() -> ExitCode {
-    let Arguments { server, attack, store, quiet, lasts, rows } = Arguments::parse();
+    let arguments = Arguments::parse();
+    let Arguments { server, attack, store, quiet, lasts, rows, command } = arguments;
     let attacks = if attack.is_empty() { Kind::all() } else { attack };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return failed(&error.into()),
     };
+    if let Some(Command::Serve) = command {
+        return runtime.block_on(be_attacked());
+    }
     let plan = run::Plan {
         server,
         quiet: Duration::from_secs(quiet),
@@ -65,6 +80,21 @@ fn main() -> ExitCode {
         Ok(report::Verdict::Held) => ExitCode::SUCCESS,
         Ok(report::Verdict::GaveWay) => ExitCode::FAILURE,
         Err(error) => failed(&error),
+    }
+}
+
+/// Serves as `sms-server` does, with the settings of the environment, until it is killed.
+async fn be_attacked() -> ExitCode {
+    let settings = match Cli::try_parse_from(["sms-server"]) {
+        Ok(cli) => cli.settings,
+        Err(error) => return failed(&Failed::Settings(error)),
+    };
+    match serve(settings, std::future::pending()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("hostile: {error}");
+            ExitCode::FAILURE
+        }
     }
 }
 

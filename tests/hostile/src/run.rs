@@ -15,7 +15,8 @@ use crate::witness::Witness;
 /// What to run.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    pub(crate) server: PathBuf,
+    /// The server's program; `None` is this one.
+    pub(crate) server: Option<PathBuf>,
     /// How long to watch before and after.
     pub(crate) quiet: Duration,
     /// How long every attack lasts, in place of its own time.
@@ -44,7 +45,7 @@ pub(crate) async fn run(
 
 async fn attack(plan: &Plan, kind: Kind, store: StoreKind) -> Result<Outcome, Failed> {
     let attack = kind.attack();
-    let site = Site::start(&plan.server, store, &attack.options(), plan.rows).await?;
+    let site = Site::start(plan.server.as_deref(), store, &attack.options(), plan.rows).await?;
     let witness = Witness::new(&site).await?;
     let prepared = attack.prepare(&site).await?;
     let before = witness.watch(&site, plan.quiet).await;

@@ -54,22 +54,29 @@ pub(crate) struct Server {
 impl Server {
     /// Starts a server and waits until it is ready.
     pub(crate) async fn start(
-        program: &Path,
+        program: Option<&Path>,
         database: Option<&str>,
         options: &Options,
     ) -> Result<Self, Failed> {
-        let program = program.canonicalize().map_err(|_| Failed::NoServer(program.into()))?;
+        let (program, argument) = match program {
+            Some(path) => (path.canonicalize().map_err(|_| Failed::NoServer(path.into()))?, None),
+            None => (std::env::current_exe()?, Some("serve")),
+        };
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let addr = SocketAddr::from(([127, 0, 0, 1], port));
         let mut command = match options.handles {
             Some(handles) => {
                 let mut shell = Command::new("sh");
-                shell.arg("-c").arg(format!("ulimit -n {handles}; exec \"$0\"")).arg(program);
+                shell
+                    .arg("-c")
+                    .arg(format!("ulimit -n {handles}; exec \"$0\" \"$@\""))
+                    .arg(program);
                 shell
             }
             None => Command::new(program),
         };
         command
+            .args(argument)
             .env("SMS_ADDR", addr.to_string())
             .env("SMS_ADMIN_TOKEN", OPERATOR)
             .env("SMS_DEMO", "false")

@@ -47,7 +47,7 @@ pub(crate) struct Account {
 impl Site {
     /// Starts a server on a store of its own.
     pub(crate) async fn start(
-        program: &Path,
+        program: Option<&Path>,
         store: StoreKind,
         options: &Options,
         rows: usize,

@@ -42,6 +42,7 @@ pub(crate) struct Watched {
 #[derive(Debug, Default)]
 pub(crate) struct Figures {
     times: Vec<Duration>,
+    answered: u64,
     pub(crate) errors: u64,
     /// The first wrong answer.
     pub(crate) first_error: Option<String>,
@@ -57,11 +58,12 @@ impl Figures {
 
     /// How many requests had the answer that they should have.
     pub(crate) fn answered(&self) -> u64 {
-        self.times.len() as u64
+        self.answered
     }
 
     fn add(&mut self, other: Self) {
         self.times.extend(other.times);
+        self.answered += other.answered;
         self.errors += other.errors;
         self.first_error = self.first_error.take().or(other.first_error);
     }
@@ -116,8 +118,9 @@ impl Witness {
     }
 }
 
-/// Asks the same at fixed moments. An answer's time counts from the moment at which it was due to
-/// be asked, so a server that stands still is late for every request of that time.
+/// Asks the same at fixed moments, one request at a time. While a request waits, others fall due
+/// that are not asked: each counts as if it had waited from then on, so a server that stands still
+/// is late for all requests of that time.
 async fn repeat(
     addr: SocketAddr,
     bytes: Vec<u8>,
@@ -127,7 +130,7 @@ async fn repeat(
 ) -> Figures {
     let mut figures = Figures::default();
     let mut ticks = interval(every);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let mut connection = None;
     loop {
         let due = ticks.tick().await;
@@ -146,7 +149,13 @@ async fn repeat(
         };
         match open.ask(&bytes).await {
             Ok(answer) if answer.status == right => {
-                figures.times.push(due.elapsed());
+                let mut waited = due.elapsed();
+                figures.answered += 1;
+                figures.times.push(waited);
+                while waited > every {
+                    waited -= every;
+                    figures.times.push(waited);
+                }
                 connection = Some(open);
             }
             Ok(answer) => {

@@ -15,7 +15,8 @@ use crate::site::{Site, Standing, person};
 
 /// How many imports are under way at once.
 const IMPORTS: usize = 64;
-const LENGTH: usize = 8_000_000;
+/// The most that an import may have.
+const LENGTH: usize = 8 * 1024 * 1024;
 
 pub(super) struct Bodies;
 
@@ -85,7 +86,7 @@ impl Ready {
 /// Sends most of an import, and then a byte now and then; begins again when it is cut off.
 async fn half_send(addr: SocketAddr, key: String) {
     let head = head("POST", "/api/v1/contacts/import", &key, LENGTH);
-    let most = vec![b' '; LENGTH - 1_000];
+    let most = vec![b' '; LENGTH - 100];
     loop {
         if let Ok(mut connection) = Connection::open(addr).await
             && connection.write(&head).await.is_ok()
