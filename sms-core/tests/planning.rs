@@ -26,7 +26,7 @@ use sms_core::service::{AccountHandle, SmsBuilder};
 use sms_core::time::Timestamp;
 use sms_store_memory::MemoryStore;
 
-const LISTED: u64 = 20_000;
+const LISTED: u32 = 20_000;
 
 /// A body that no send to the list is small with.
 const BODY: &str = "Hi {first_name} {last_name}";
@@ -47,7 +47,7 @@ fn account_with_list_of(sms: &Sms, details: impl Fn(&mut ContactInput)) -> (Acco
     let account = block_on(sms.operator().account_create(input)).unwrap();
     let account = sms.account(account.id, Mode::Live);
     let list = block_on(account.list_create(ListInput::new("Guests"))).unwrap().id;
-    let number = |n| E164::from_digits(447_700_000_000 + n).unwrap();
+    let number = |n| E164::from_digits(447_700_000_000 + u64::from(n)).unwrap();
     let row = |n| {
         let mut input = ContactInput::new(number(n).to_string());
         details(&mut input);
@@ -55,7 +55,7 @@ fn account_with_list_of(sms: &Sms, details: impl Fn(&mut ContactInput)) -> (Acco
     };
     let rows = (0..LISTED).map(row).collect();
     let imported = block_on(account.contacts_import(rows, Some(list))).unwrap();
-    assert_eq!(imported.added_to_list as u64, LISTED);
+    assert_eq!(imported.added_to_list, LISTED as usize);
     (account, list)
 }
 
@@ -125,7 +125,7 @@ fn other_tasks_of_a_thread_run_between_the_portions_of_a_plan() {
     let sms = service(|builder| builder);
     let (account, list) = account_with_list(&sms);
     let (paused, quote) = pauses(account.quote(to_list(list)));
-    assert_eq!(quote.unwrap().recipients as u64, LISTED);
+    assert_eq!(quote.unwrap().recipients, LISTED as usize);
     let least = LISTED as usize / 256;
     assert!(paused >= least, "{paused} times, not {least}");
 }
@@ -195,8 +195,8 @@ fn a_send_whose_messages_take_too_much_memory_is_refused() {
         input.custom.insert("page".to_owned(), Some(page.clone()));
     });
     // 15 links for each contact.
-    let links: String = (0..15).map(|n| format!("http://a.b/{n}/{{page}}{{page}} ")).collect();
-    let request = SendRequest::new(links).to_list(list).track_links();
+    let links = (0..15).map(|n| format!("http://a.b/{n}/{{page}}{{page}}"));
+    let request = SendRequest::new(links.collect::<Vec<_>>().join(" ")).to_list(list).track_links();
     let refused = block_on(account.quote(request));
     let Err(Error::Invalid(fields)) = refused else { panic!("{refused:?}") };
     assert_eq!((fields[0].field.as_str(), fields[0].code), ("list_id", "too_large"));
@@ -234,7 +234,7 @@ fn launches_to_long_lists_let_others_run_and_are_made_one_after_another_for_an_a
     };
     let [first, second] = [campaign(), campaign()];
     let (paused, launched) = pauses(account.campaign_launch(first, LaunchOptions::default()));
-    assert_eq!(launched.unwrap().campaign.launch.unwrap().recipients, LISTED);
+    assert_eq!(launched.unwrap().campaign.launch.unwrap().recipients, u64::from(LISTED));
     assert!(paused >= 4, "{paused} times");
     let third = campaign();
     let mut runs = Box::pin(account.campaign_launch(second, LaunchOptions::default()));

@@ -61,9 +61,10 @@ impl AccountState {
         let Some(name) = name else { return NameStanding::NotUsed };
         let is_approved =
             |own: &SenderName| own.status == ReviewStatus::Approved && own.value.same_as(name);
-        match self.sender_names.values().any(is_approved) {
-            true => NameStanding::Approved,
-            false => NameStanding::NotApproved,
+        if self.sender_names.values().any(is_approved) {
+            NameStanding::Approved
+        } else {
+            NameStanding::NotApproved
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What is kept of an import, so that a repetition can be answered row by row.
 
+use std::fmt::Write;
+
 use serde::{Deserialize, Serialize};
 
 use super::import::{ImportRow, Imported, ImportedRow, RowOutcome};
@@ -24,9 +26,14 @@ impl Answer for Imported {
     fn kept(&self) -> KeptImport {
         let Self { rows, added_to_list } = self;
         let ids = rows.iter().filter_map(|row| row.contact);
+        let mut contacts = String::new();
+        for id in ids {
+            // Writing to a string cannot fail.
+            let _ = write!(contacts, "{:032x}", id.as_u128());
+        }
         KeptImport {
             outcomes: rows.iter().map(|row| letter(row.outcome)).collect(),
-            contacts: ids.map(|id| format!("{:032x}", id.as_u128())).collect(),
+            contacts,
             added_to_list: *added_to_list,
         }
     }

@@ -52,13 +52,12 @@ impl Keyed<Operator> {
         });
         let claim = claim.as_ref();
         let sms = &self.handle.sms;
-        let adjusted = match self.earlier::<Adjusted>(claim).await? {
-            Some(kept) => Made::again(kept.into()),
-            None => {
-                let at = sms.now();
-                let plan = AdjustPlan::new(id, amount, note, at, &mut sms.ids(at));
-                made(sms.store().credits_adjust(plan, claim).await?, claim, Adjusted::from)?
-            }
+        let adjusted = if let Some(kept) = self.earlier::<Adjusted>(claim).await? {
+            Made::again(kept.into())
+        } else {
+            let at = sms.now();
+            let plan = AdjustPlan::new(id, amount, note, at, &mut sms.ids(at));
+            made(sms.store().credits_adjust(plan, claim).await?, claim, Adjusted::from)?
         };
         // Also on a repetition: the first request may have been cut off here.
         if amount.get() > 0 {

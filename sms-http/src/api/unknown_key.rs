@@ -97,9 +97,10 @@ impl KnownKeys {
     }
 
     fn place(&self, hash: KeyHash) -> (&AtomicU64, u64) {
-        let [a, b, c, d, e, f, g, h, i, j, ..] = *hash.as_bytes();
-        let place = usize::from(u16::from_le_bytes([a, b])) % KNOWN_KEYS;
-        (&self.0[place], u64::from_le_bytes([c, d, e, f, g, h, i, j]))
+        let (place, rest) = hash.as_bytes().split_first_chunk::<2>().unwrap_or((&[0; 2], &[]));
+        let mark = rest.first_chunk::<8>().unwrap_or(&[0; 8]);
+        let place = usize::from(u16::from_le_bytes(*place)) % KNOWN_KEYS;
+        (&self.0[place], u64::from_le_bytes(*mark))
     }
 }
 

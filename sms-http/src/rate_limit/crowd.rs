@@ -73,8 +73,7 @@ impl<K: Hash> CrowdLimiter<K> {
     }
 
     /// Takes a request back, as if it had not been made.
-    pub fn refund(&self, charge: Charge) {
-        let Charge { added } = charge;
+    pub fn refund(&self, Charge { added }: Charge) {
         let mut arrivals = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
         for (place, by) in added {
             arrivals[place] = arrivals[place].saturating_sub(by);
@@ -120,7 +119,7 @@ mod tests {
         assert_eq!(limiter.admit(&7).unwrap_err(), 1);
         *passed.lock().unwrap() += Duration::from_secs(2);
         assert_eq!(admitted(&limiter, 7, 100), 10);
-        *passed.lock().unwrap() += Duration::from_secs(3_600);
+        *passed.lock().unwrap() += Duration::from_hours(1);
         assert_eq!(admitted(&limiter, 7, 100), 20);
     }
 

@@ -76,14 +76,12 @@ async fn admitted(server: &Process, key: &str) -> usize {
     let mut admitted = 0;
     for _ in 0..80 {
         let answer = server.call("GET", "/api/v1/balance", key, &Value::Null).await;
-        match answer.status {
-            200 => admitted += 1,
-            _ => {
-                let wait = answer.header("retry-after").expect("says when");
-                assert!(wait.parse::<u32>().unwrap() <= 2, "{wait}");
-                break;
-            }
+        if answer.status != 200 {
+            let wait = answer.header("retry-after").expect("says when");
+            assert!(wait.parse::<u32>().unwrap() <= 2, "{wait}");
+            break;
         }
+        admitted += 1;
     }
     admitted
 }

@@ -194,13 +194,12 @@ impl Stage {
         let log = self.folder.join(format!("log-{}", self.lives));
         let replica = self.lives;
         self.lives += 1;
-        let mut command = match &self.settings.server {
-            Some(program) => Command::new(program),
-            None => {
-                let mut own = Command::new(std::env::current_exe()?);
-                own.arg("server");
-                own
-            }
+        let mut command = if let Some(program) = &self.settings.server {
+            Command::new(program)
+        } else {
+            let mut own = Command::new(std::env::current_exe()?);
+            own.arg("server");
+            own
         };
         let level = std::env::var("SMS_LOG").unwrap_or_else(|_| "warn".to_owned());
         let (window, binds) = (self.settings.window.to_string(), self.settings.binds.to_string());

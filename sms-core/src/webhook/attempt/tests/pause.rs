@@ -13,15 +13,15 @@ fn too_many(retry_after: u64, began: Timestamp, at: Timestamp) -> AttemptPlan {
     }
 }
 
-fn paused(since: i64, until: i64) -> Option<Pause> {
-    Some(Pause { since: seconds(since), until: seconds(until) })
+fn a_pause(since: i64, until: i64) -> Pause {
+    Pause { since: seconds(since), until: seconds(until) }
 }
 
 #[test]
 fn a_429_pauses_the_endpoint_and_counts_as_one_failure() {
     let (delivery, after, switched_off) =
         recorded(&too_many(120, now(), now()), &held(), &endpoint());
-    let expected = Endpoint { consecutive_failures: 1, pause: paused(0, 120), ..endpoint() };
+    let expected = Endpoint { consecutive_failures: 1, pause: Some(a_pause(0, 120)), ..endpoint() };
     assert_eq!((after, switched_off), (expected, false));
     assert_eq!((delivery.attempts, delivery.status), (1, DeliveryStatus::Pending));
     assert_eq!(delivery.last_status_code, Some(429));
@@ -47,11 +47,11 @@ fn a_retry_follows_after_the_pause_or_its_own_delay_whichever_is_later() {
 fn attempts_in_flight_when_a_pause_began_add_no_failure() {
     let mut endpoint = endpoint();
     for (began, at, failures, pause) in [
-        (0, 1, 1, paused(1, 11)),
-        (0, 2, 1, paused(1, 12)),
-        (0, 30, 1, paused(1, 40)),
-        (40, 41, 2, paused(41, 51)),
-        (40, 45, 2, paused(41, 55)),
+        (0, 1, 1, Some(a_pause(1, 11))),
+        (0, 2, 1, Some(a_pause(1, 12))),
+        (0, 30, 1, Some(a_pause(1, 40))),
+        (40, 41, 2, Some(a_pause(41, 51))),
+        (40, 45, 2, Some(a_pause(41, 55))),
     ] {
         let plan = too_many(10, seconds(began), seconds(at));
         (_, endpoint, _) = recorded(&plan, &held(), &endpoint);
@@ -60,10 +60,10 @@ fn attempts_in_flight_when_a_pause_began_add_no_failure() {
     // Another failure in a pause counts as ever.
     let failed = attempt(Err(DeliveryError::Timeout), seconds(46));
     (_, endpoint, _) = recorded(&failed, &held(), &endpoint);
-    assert_eq!((endpoint.consecutive_failures, endpoint.pause), (3, paused(41, 55)));
+    assert_eq!((endpoint.consecutive_failures, endpoint.pause), (3, Some(a_pause(41, 55))));
     // A success, too; the pause goes on.
     (_, endpoint, _) = recorded(&attempt(Ok(()), seconds(47)), &held(), &endpoint);
-    assert_eq!((endpoint.consecutive_failures, endpoint.pause), (0, paused(41, 55)));
+    assert_eq!((endpoint.consecutive_failures, endpoint.pause), (0, Some(a_pause(41, 55))));
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn an_answer_to_a_test_pauses_nothing() {
 
 #[test]
 fn there_is_no_room_for_a_paused_endpoint_until_its_pause_ends() {
-    let endpoint = Endpoint { pause: paused(0, 5), ..endpoint() };
+    let endpoint = Endpoint { pause: Some(a_pause(0, 5)), ..endpoint() };
     for (at, room) in [(0, 0), (4, 0), (5, 7), (6, 7)] {
         assert_eq!(Room::any(7).of(&endpoint, seconds(at)), room, "{at}");
     }
