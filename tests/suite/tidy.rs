@@ -89,16 +89,25 @@ fn the_web_framework_knows_nothing_of_messages() {
 }
 
 #[test]
-fn every_test_that_the_limits_name_exists() {
-    let limits = fs::read_to_string(root().join("docs/limits.md")).unwrap();
+fn every_test_that_the_limits_and_the_defences_name_exists() {
     let mut sources = String::new();
     for path in rust_files() {
         sources.push_str(&fs::read_to_string(&path).unwrap());
     }
-    let (_, table) = limits.split_once("|---|").expect("the table is there");
-    let named: Vec<&str> = table.split('`').filter(|text| text.matches('_').count() > 3).collect();
-    assert!(named.len() > 20, "the table is read");
-    for test in named {
-        assert!(sources.contains(&format!("fn {test}(")), "docs/limits.md names {test}");
+    for page in ["docs/limits.md", "docs/security.md"] {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        let named: Vec<&str> = text
+            .lines()
+            .filter(|line| line.starts_with('|'))
+            .flat_map(|line| line.split('`').skip(1).step_by(2))
+            .filter(|word| word.matches('_').count() > 3)
+            .filter(|word| {
+                word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+            })
+            .collect();
+        assert!(named.len() > 20, "the tables of {page} are read");
+        for test in named {
+            assert!(sources.contains(&format!("fn {test}(")), "{page} names {test}");
+        }
     }
 }
