@@ -97,10 +97,11 @@ impl KnownKeys {
     }
 
     fn place(&self, hash: KeyHash) -> (&AtomicU64, u64) {
-        let (place, rest) = hash.as_bytes().split_first_chunk::<2>().unwrap_or((&[0; 2], &[]));
-        let mark = rest.first_chunk::<8>().unwrap_or(&[0; 8]);
-        let place = usize::from(u16::from_le_bytes(*place)) % KNOWN_KEYS;
-        (&self.0[place], u64::from_le_bytes(*mark))
+        let (words, _) = hash.as_bytes().as_chunks::<8>();
+        let [place, mark] = [0, 1].map(|word| u64::from_le_bytes(words[word]));
+        // A remainder below the number of places fits.
+        let place = usize::try_from(place % KNOWN_KEYS as u64).unwrap_or_default();
+        (&self.0[place], mark)
     }
 }
 
