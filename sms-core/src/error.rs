@@ -20,6 +20,7 @@ use crate::sending::settle::{SendRefused, TEST_MESSAGES_PER_HOUR, TEST_NUMBERS_P
 use crate::store::{CommitError, StoreError};
 use crate::time::Timestamp;
 use crate::webhook::endpoint::{EndpointRefused, MAX_PER_ACCOUNT};
+use crate::webhook::sealing::SealError;
 
 mod causes;
 
@@ -139,6 +140,9 @@ pub enum Error {
     /// Concurrent requests changed the account in every attempt; a retry may succeed.
     #[error("the account is being changed by other requests; retry")]
     Busy,
+    /// A webhook secret could not be sealed or opened.
+    #[error(transparent)]
+    Seal(#[from] SealError),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -179,7 +183,7 @@ impl Error {
             Self::TooManyPlansInAll | Self::Busy | Self::Store(StoreError::Unavailable { .. }) => {
                 "unavailable"
             }
-            Self::Store(StoreError::Internal { .. }) => "internal_error",
+            Self::Seal(_) | Self::Store(StoreError::Internal { .. }) => "internal_error",
         }
     }
 

@@ -148,5 +148,7 @@ pub mod webhook {
     pub use crate::webhook::attempt::{
         AttemptPlan, AttemptVerdict, DeliveryClaim, DeliveryClaimPlan, RetryPlan, RetryVerdict,
     };
+    pub use crate::webhook::reseal::{EndpointSecrets, ResealPlan};
+    pub use crate::webhook::sealing::{SecretPlace, StoredSecret};
     pub use crate::webhook::store::WebhookStore;
 }

@@ -182,7 +182,7 @@ pub(crate) fn endpoint() -> Endpoint {
         description: None,
         power: Power::On,
     };
-    let secret = Secret::generate(&SeededRandom::new(8));
+    let secret = Secret::generate(&SeededRandom::new(8)).into();
     input.into_endpoint(EndpointId::from_u128(1), account_id(), secret, seconds(-1_000))
 }
 

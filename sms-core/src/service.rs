@@ -48,6 +48,7 @@ use crate::store::{IntoStore, Store};
 use crate::time::Timestamp;
 use crate::webhook::RetrySchedule;
 use crate::webhook::attempt::ATTEMPT_LEASE;
+use crate::webhook::sealing::{PlainSecrets, SecretSealer};
 use crate::webhook::sender::WebhookSender;
 
 pub mod account;
@@ -71,6 +72,7 @@ pub mod operator;
 pub mod opt_out;
 mod planning;
 pub mod sandbox;
+mod sealing;
 pub mod sender_name;
 pub mod sending;
 pub mod statistics;
@@ -102,6 +104,7 @@ struct Inner {
     ids: IdSource,
     routes: Vec<Arc<dyn Route>>,
     webhooks: Arc<dyn WebhookSender>,
+    sealer: Arc<dyn SecretSealer>,
     compute: Arc<dyn Compute>,
     turns: turns::Turns,
     launches: turns::Turns,
@@ -143,6 +146,7 @@ impl Sms {
             random: Arc::new(SystemRandom),
             routes: Vec::new(),
             webhooks: Arc::new(no_webhooks::NoWebhooks),
+            sealer: Arc::new(PlainSecrets),
             compute: Arc::new(compute::InPlace),
             others: Arc::new(wake::NoOthers),
             link_base: LinkBase::default(),
@@ -196,6 +200,7 @@ pub struct SmsBuilder {
     random: Arc<dyn Random>,
     routes: Vec<Arc<dyn Route>>,
     webhooks: Arc<dyn WebhookSender>,
+    sealer: Arc<dyn SecretSealer>,
     compute: Arc<dyn Compute>,
     others: Arc<dyn WakeOthers>,
     link_base: LinkBase,
@@ -229,6 +234,14 @@ impl SmsBuilder {
     /// Calls webhook endpoints through this sender. Without one, endpoints cannot be saved.
     pub fn webhooks(mut self, sender: Arc<dyn WebhookSender>) -> Self {
         self.webhooks = sender;
+        self
+    }
+
+    /// Seals webhook secrets before the store gets them: `SecretKeys` of `sms-webhooks`, for
+    /// example. Call [`Sms::seal_secrets`] before the service is used. Without it, secrets are
+    /// stored in plain text.
+    pub fn seal_secrets_with(mut self, sealer: Arc<dyn SecretSealer>) -> Self {
+        self.sealer = sealer;
         self
     }
 
@@ -298,6 +311,7 @@ impl SmsBuilder {
             random,
             mut routes,
             webhooks,
+            sealer,
             compute,
             others,
             link_base,
@@ -321,6 +335,7 @@ impl SmsBuilder {
             ids: IdSource::default(),
             routes,
             webhooks,
+            sealer,
             turns: turns::Turns::new(compute.at_once()),
             launches: turns::Turns::new(LAUNCHES_AT_ONCE),
             compute,

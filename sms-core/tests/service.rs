@@ -268,7 +268,7 @@ fn no_endpoint_is_saved_that_would_hear_of_nothing_or_that_nothing_can_reach() {
 fn deliveries_that_failed_together_are_tried_again_one_after_the_other() {
     let refusal = Answer(Err(DeliveryError::Timeout), None);
     let stage = Stage::of(|builder| builder.webhooks(Arc::new(refusal)));
-    let made = block_on(stage.account.webhook_create(endpoint())).unwrap();
+    let (made, _) = block_on(stage.account.webhook_create(endpoint())).unwrap();
     for words in ["one", "two", "three"] {
         stage.send(SendRequest::new(words));
     }
@@ -292,7 +292,7 @@ fn an_attempt_and_a_test_tell_how_the_endpoint_answered() {
     ] {
         let answer = Answer(result, Some(status_code));
         let stage = Stage::of(|builder| builder.webhooks(Arc::new(answer)));
-        let made = block_on(stage.account.webhook_create(endpoint())).unwrap();
+        let (made, _) = block_on(stage.account.webhook_create(endpoint())).unwrap();
         stage.send(SendRequest::new("hello"));
         block_on(stage.sms.dispatch_due(10)).unwrap();
         let claimed = block_on(stage.sms.deliveries_claim(Room::any(10))).unwrap().pop().unwrap();

@@ -12,6 +12,8 @@ use sms_core::webhook::attempt::{
 };
 use sms_core::webhook::delivery::Delivery;
 use sms_core::webhook::endpoint::{Endpoint, EndpointChange, EndpointRefused, settle_creation};
+use sms_core::webhook::reseal::{EndpointSecrets, ResealPlan};
+use sms_core::webhook::sealing::SecretPlace;
 use sms_core::webhook::store::WebhookStore;
 
 use crate::MemoryStore;
@@ -47,6 +49,36 @@ impl WebhookStore for MemoryStore {
         let state = self.state();
         let endpoints = state.accounts.get(&account).into_iter();
         Ok(endpoints.flat_map(|room| room.endpoints.values().rev().cloned()).collect())
+    }
+
+    async fn endpoints_after(
+        &self,
+        after: Option<SecretPlace>,
+        limit: usize,
+    ) -> Result<Vec<Endpoint>, StoreError> {
+        let state = self.state();
+        let all = state.accounts.values().flat_map(|room| room.endpoints.values());
+        let mut rest: Vec<_> =
+            all.filter(|endpoint| Some(endpoint.secret_place()) > after).cloned().collect();
+        rest.sort_unstable_by_key(Endpoint::secret_place);
+        rest.truncate(limit);
+        Ok(rest)
+    }
+
+    async fn endpoints_reseal(&self, plans: Vec<ResealPlan>) -> Result<usize, StoreError> {
+        let mut state = self.state();
+        let mut replaced = 0;
+        for plan in plans {
+            let SecretPlace { account, endpoint } = plan.place;
+            let room = state.accounts.get_mut(&account);
+            let found = room.and_then(|room| room.endpoints.get_mut(&endpoint));
+            let Some(found) = found else { continue };
+            let Some(after) = plan.settle(&EndpointSecrets::of(found)) else { continue };
+            let EndpointSecrets { secret, old } = after;
+            (found.secret, found.old_secret) = (secret, old);
+            replaced += 1;
+        }
+        Ok(replaced)
     }
 
     async fn endpoint_update(

@@ -14,6 +14,8 @@ use sms_core::webhook::attempt::{
 };
 use sms_core::webhook::delivery::Delivery;
 use sms_core::webhook::endpoint::{Endpoint, EndpointChange, EndpointRefused, settle_creation};
+use sms_core::webhook::reseal::ResealPlan;
+use sms_core::webhook::sealing::SecretPlace;
 use sms_core::webhook::store::WebhookStore;
 use uuid::Uuid;
 
@@ -66,14 +68,14 @@ impl WebhookStore for PgStore {
         .bind(event_names(&endpoint))
         .bind(&endpoint.description)
         .bind(reason(endpoint.power))
-        .bind(endpoint.secret.reveal())
+        .bind(endpoint.secret.to_stored())
         .bind(i32::try_from(endpoint.consecutive_failures).unwrap_or(i32::MAX))
         .bind(endpoint.last_delivered_at.map(time))
         .bind(time(endpoint.created_at))
         .bind(time(endpoint.updated_at))
         .bind(endpoint.pause.map(|pause| time(pause.since)))
         .bind(endpoint.pause.map(|pause| time(pause.until)))
-        .bind(endpoint.old_secret.as_ref().map(|old| old.secret.reveal()))
+        .bind(endpoint.old_secret.as_ref().map(|old| old.secret.to_stored()))
         .bind(endpoint.old_secret.as_ref().map(|old| time(old.until)))
         .execute(&mut *tx)
         .await
@@ -104,6 +106,20 @@ impl WebhookStore for PgStore {
             .await
             .context(doing)?;
         rows.iter().map(read_endpoint).collect::<PgResult<_>>().context(doing)
+    }
+
+    async fn endpoints_after(
+        &self,
+        after: Option<SecretPlace>,
+        limit: usize,
+    ) -> Result<Vec<Endpoint>, StoreError> {
+        endpoint::after(&self.pool, after, limit).await.context("reading webhook endpoints")
+    }
+
+    async fn endpoints_reseal(&self, plans: Vec<ResealPlan>) -> Result<usize, StoreError> {
+        let reseal =
+            async || endpoint::reseal(&self.pool, &plans).await.context("sealing webhook secrets");
+        again_on_conflict!(reseal())
     }
 
     async fn endpoint_update(

@@ -45,6 +45,7 @@
 //! | [`client`] | one attempt over HTTP |
 //! | [`slots`] | how many attempts each endpoint may have in flight |
 //! | [`http_sender`] | the core's `WebhookSender`, with the client |
+//! | [`secret_keys`] | seals the secrets of endpoints for the store |
 //! | [`courier`] | claims due deliveries and attempts them |
 
 #![deny(missing_docs)]
@@ -59,6 +60,7 @@ pub mod http_sender;
 pub mod lookup_turns;
 pub mod resolver;
 mod retry_after;
+pub mod secret_keys;
 pub mod signature;
 pub mod slots;
 
@@ -71,6 +73,7 @@ pub use endpoint_url::EndpointUrl;
 pub use http_sender::HttpSender;
 pub use lookup_turns::LookupLimits;
 pub use resolver::{Guard, GuardError, Resolve};
+pub use secret_keys::{KeysRefused, SecretKeys};
 pub use signature::{DELIVERY_HEADER, EVENT_HEADER, SIGNATURE_HEADER};
 pub use signature::{TOLERANCE_SECONDS, VerifyError, sign, sign_with_each, verify};
 pub use slots::{NoSlot, Outcome, SlotLimits, Slots};

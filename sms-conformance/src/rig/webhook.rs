@@ -15,13 +15,14 @@ use sms_core::webhook::attempt::{
 use sms_core::webhook::delivery::{Delivery, DeliveryError};
 use sms_core::webhook::endpoint::{Endpoint, EndpointChange, EndpointInput, Power};
 use sms_core::webhook::retry::{Jitter, RetrySchedule};
+use sms_core::webhook::sealing::StoredSecret;
 use sms_core::webhook::secret::Secret;
 
 use super::{Rig, all_recorded, read_all};
 
 /// A secret for an endpoint.
-pub fn secret(rig: &Rig) -> Secret {
-    Secret::generate(rig.random())
+pub fn secret(rig: &Rig) -> StoredSecret {
+    Secret::generate(rig.random()).into()
 }
 
 /// The JSON that a delivery carries.

@@ -10,10 +10,12 @@ use sms_core::webhook::endpoint::{
     DisabledReason, Endpoint, EndpointChange, EndpointRefused, MAX_PER_ACCOUNT, Power,
 };
 
-use sms_core::webhook::secret::SecretChange;
+use sms_core::webhook::reseal::{EndpointSecrets, ResealPlan};
+use sms_core::webhook::rotation::{OLD_SECRET_VALID_FOR, OldSecret, SecretChange};
+use sms_core::webhook::sealing::{SealingKeyId, StoredSecret};
 
 use crate::Rig;
-use crate::rig::{millis, person, refusal_of, secret};
+use crate::rig::{done, millis, person, refusal_of, secret};
 
 async fn list(rig: &Rig, account: AccountId) -> Vec<Endpoint> {
     rig.store().endpoint_list(account).await.expect("read")
@@ -21,6 +23,11 @@ async fn list(rig: &Rig, account: AccountId) -> Vec<Endpoint> {
 
 async fn get(rig: &Rig, account: AccountId, endpoint: &Endpoint) -> Option<Endpoint> {
     rig.store().endpoint_get(account, endpoint.id).await.expect("read")
+}
+
+fn sealed(key: &str, bytes: &[u8]) -> StoredSecret {
+    let key = SealingKeyId::new(key).expect("a key's id");
+    StoredSecret::Sealed { key, bytes: bytes.to_vec() }
 }
 
 scenarios! { Webhook;
@@ -34,7 +41,7 @@ scenarios! { Webhook;
                 power,
                 ..rig.new_endpoint(&account, &EventType::SUBSCRIBABLE)
             };
-            crate::rig::done(rig.store().endpoint_create(endpoint.clone(), None).await).expect("written");
+            done(rig.store().endpoint_create(endpoint.clone(), None).await).expect("written");
             assert_eq!(get(rig, account.id, &endpoint).await, Some(endpoint));
         }
     }
@@ -61,12 +68,12 @@ scenarios! { Webhook;
             last = rig.endpoint(&account, &[EventType::MessageSent]).await;
         }
         let eleventh = rig.new_endpoint(&account, &[EventType::MessageSent]);
-        let refused = refusal_of(crate::rig::done(rig.store().endpoint_create(eleventh.clone(), None).await));
+        let refused = refusal_of(done(rig.store().endpoint_create(eleventh.clone(), None).await));
         assert_eq!(refused, EndpointRefused::LimitReached);
         assert_eq!(get(rig, account.id, &eleventh).await, None);
         rig.endpoint(&other, &[EventType::MessageSent]).await;
         assert!(rig.store().endpoint_delete(account.id, last.id).await.expect("removed"));
-        crate::rig::done(rig.store().endpoint_create(eleventh, None).await).expect("there is room");
+        done(rig.store().endpoint_create(eleventh, None).await).expect("there is room");
         assert_eq!(list(rig, account.id).await.len(), MAX_PER_ACCOUNT);
     }
 
@@ -76,7 +83,7 @@ scenarios! { Webhook;
         let endpoint = |_| rig.new_endpoint(&account, &[EventType::MessageSent]);
         let endpoints: Vec<_> = (0..16).map(endpoint).collect();
         let answers = rig.race_each(endpoints, |store, endpoint| async move {
-            crate::rig::done(store.endpoint_create(endpoint, None).await)
+            done(store.endpoint_create(endpoint, None).await)
         });
         assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), MAX_PER_ACCOUNT);
         assert_eq!(list(rig, account.id).await.len(), MAX_PER_ACCOUNT);
@@ -189,7 +196,7 @@ scenarios! { Webhook;
         let id = endpoint.id;
         rig.race_each(acts, move |store, act| async move {
             match act {
-                Some(plan) => drop(crate::rig::done(store.inbound_take(plan, None).await).expect("taken in")),
+                Some(plan) => drop(done(store.inbound_take(plan, None).await).expect("taken in")),
                 None => {
                     assert!(store.endpoint_delete(account.id, id).await.expect("removed"));
                 }
@@ -198,6 +205,102 @@ scenarios! { Webhook;
         assert_eq!(rig.deliveries(&endpoint).await, []);
         assert_eq!(rig.claim_any(10).await, []);
         assert_eq!(rig.store().deliveries_next().await.expect("read"), None);
+    }
+
+    /// A sealed secret is kept as it is given, byte by byte.
+    async fn a_sealed_secret_is_kept_as_it_was_given(rig: &Rig) {
+        let account = rig.account(0).await;
+        let until = rig.now().plus(OLD_SECRET_VALID_FOR);
+        let endpoint = Endpoint {
+            secret: sealed("new", &[0, 255, b':', b'\'']),
+            old_secret: Some(OldSecret { secret: sealed("old", &[7; 80]), until }),
+            ..rig.new_endpoint(&account, &EventType::SUBSCRIBABLE)
+        };
+        done(rig.store().endpoint_create(endpoint.clone(), None).await).expect("written");
+        assert_eq!(get(rig, account.id, &endpoint).await, Some(endpoint));
+    }
+
+    /// All endpoints of all accounts are read in portions, each once.
+    async fn all_endpoints_are_read_in_portions(rig: &Rig) {
+        let mut expected = Vec::new();
+        for count in [2, 0, 3] {
+            let account = rig.account(0).await;
+            for _ in 0..count {
+                expected.push(rig.endpoint(&account, &[EventType::MessageSent]).await);
+            }
+        }
+        expected.sort_unstable_by_key(Endpoint::secret_place);
+        for limit in [1, 2, 5, 6] {
+            let (mut after, mut read) = (None, Vec::new());
+            loop {
+                let portion = rig.store().endpoints_after(after, limit).await.expect("read");
+                assert!(portion.len() <= limit, "{limit}");
+                let Some(last) = portion.last() else { break };
+                after = Some(last.secret_place());
+                read.extend(portion);
+            }
+            assert_eq!(read, expected, "{limit}");
+        }
+    }
+
+    /// Secrets are replaced where they are as they were read, and nothing else of an endpoint is.
+    async fn secrets_are_replaced_only_where_they_have_not_changed(rig: &Rig) {
+        let account = rig.account(0).await;
+        let kinds = [EventType::MessageSent];
+        let change = |secret| EndpointChange { secret: Some(secret), ..Default::default() };
+        let rotate = || change(SecretChange::Replace(secret(rig)));
+        let mut endpoints = Vec::new();
+        for _ in 0..5 {
+            let made = rig.endpoint(&account, &kinds).await;
+            endpoints.push(rig.update_endpoint(&made, rotate()).await);
+        }
+        let plan = |endpoint: &Endpoint, key: &str| {
+            let before = EndpointSecrets::of(endpoint);
+            let old = before.old.clone().map(|old| OldSecret { secret: sealed(key, b"2"), ..old });
+            let after = EndpointSecrets { secret: sealed(key, b"1"), old };
+            ResealPlan { place: endpoint.secret_place(), before, after }
+        };
+        let mut plans: Vec<_> = endpoints.iter().map(|endpoint| plan(endpoint, "a")).collect();
+        plans[1].after.old = None;
+        let rotated = rig.update_endpoint(&endpoints[2], rotate()).await;
+        let ended = rig.update_endpoint(&endpoints[3], change(SecretChange::EndOld)).await;
+        assert!(rig.store().endpoint_delete(account.id, endpoints[4].id).await.expect("deleted"));
+        let replaced = rig.store().endpoints_reseal(plans.clone()).await.expect("replaced");
+        assert_eq!(replaced, 2);
+        let after = |place: usize| {
+            let EndpointSecrets { secret, old } = plans[place].after.clone();
+            Endpoint { secret, old_secret: old, ..endpoints[place].clone() }
+        };
+        assert_eq!(list(rig, account.id).await, [ended, rotated, after(1), after(0)]);
+        let again = rig.store().endpoints_reseal(plans.clone()).await.expect("replaced");
+        assert_eq!(again, 0);
+        assert_eq!(rig.store().endpoints_reseal(Vec::new()).await.expect("replaced"), 0);
+    }
+
+    /// Programs with the same plans race: each endpoint is replaced once.
+    async fn racing_programs_replace_each_secret_once(rig: &Rig) {
+        let account = rig.account(0).await;
+        let mut endpoints = Vec::new();
+        for _ in 0..8 {
+            endpoints.push(rig.endpoint(&account, &[EventType::MessageSent]).await);
+        }
+        let plans = |key: &str| -> Vec<ResealPlan> {
+            let plan = |endpoint: &Endpoint| {
+                let after = EndpointSecrets { secret: sealed(key, b"1"), old: None };
+                let before = EndpointSecrets::of(endpoint);
+                ResealPlan { place: endpoint.secret_place(), before, after }
+            };
+            endpoints.iter().map(plan).collect()
+        };
+        let (forward, mut backward) = (plans("a"), plans("b"));
+        backward.reverse();
+        let replaced = rig.race_each([forward, backward], |store, plans| async move {
+            store.endpoints_reseal(plans).await.expect("replaced")
+        });
+        assert_eq!(replaced.iter().sum::<usize>(), endpoints.len());
+        for endpoint in list(rig, account.id).await {
+            assert!(matches!(endpoint.secret, StoredSecret::Sealed { .. }), "{endpoint:?}");
+        }
     }
 
     /// Changes of different things race: none is lost.

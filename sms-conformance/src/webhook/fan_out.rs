@@ -6,7 +6,7 @@ use sms_core::event::EventType;
 use sms_core::webhook::attempt::Room;
 use sms_core::webhook::delivery::{Delivery, DeliveryStatus};
 use sms_core::webhook::endpoint::{DisabledReason, EndpointChange, Power};
-use sms_core::webhook::secret::{OLD_SECRET_VALID_FOR, SecretChange, SigningSecrets};
+use sms_core::webhook::rotation::{OLD_SECRET_VALID_FOR, SecretChange, SigningSecrets};
 
 use crate::Rig;
 use crate::rig::{event_of, millis, person};

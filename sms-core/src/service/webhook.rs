@@ -18,7 +18,9 @@ use crate::webhook::endpoint::{
     Endpoint, EndpointChange, EndpointInput, EndpointRefused, settle_creation,
 };
 use crate::webhook::retry::Jitter;
-use crate::webhook::secret::{Secret, SecretChange};
+use crate::webhook::rotation::SecretChange;
+use crate::webhook::sealing::SecretPlace;
+use crate::webhook::secret::Secret;
 use crate::webhook::sender::{UrlCheck, WebhookAnswer, WebhookRequest};
 
 /// What an update does to the secrets of an endpoint.
@@ -43,13 +45,13 @@ impl Rotation {
 }
 
 impl AccountHandle {
-    /// Creates an endpoint. Its secret is in [`Endpoint::secret`]; show it only this once.
+    /// Creates an endpoint, and returns it with its secret; show that only this once.
     ///
     /// # Errors
     ///
     /// [`Error::Invalid`] with every bad field, such as a `url` that cannot or must not be called;
     /// [`Error::WebhookLimitReached`] for an eleventh endpoint.
-    pub async fn webhook_create(&self, input: EndpointInput) -> Result<Endpoint, Error> {
+    pub async fn webhook_create(&self, input: EndpointInput) -> Result<(Endpoint, Secret), Error> {
         Ok(self.keyed(None).webhook_create(input).await?.value)
     }
 
@@ -64,25 +66,27 @@ impl AccountHandle {
         found.ok_or(Error::NotFound("webhook"))
     }
 
-    /// Changes an endpoint. A new secret is in [`Endpoint::secret`].
+    /// Changes an endpoint, and returns it with the new secret if one was drawn.
     pub async fn webhook_update(
         &self,
         id: EndpointId,
         mut change: EndpointChange,
         rotation: Rotation,
-    ) -> Result<Endpoint, Error> {
+    ) -> Result<(Endpoint, Option<Secret>), Error> {
         self.webhook_get(id).await?;
         valid(self.webhook_check(change.url.as_deref(), change.events.as_ref()).await)?;
-        let draw = || Secret::generate(&*self.sms.inner.random);
-        change.secret = match rotation {
-            Rotation::Keep => None,
-            Rotation::Rotate => Some(SecretChange::Replace(draw())),
-            Rotation::RotateAtOnce => Some(SecretChange::ReplaceAtOnce(draw())),
-            Rotation::EndOld => Some(SecretChange::EndOld),
+        let place = SecretPlace { account: self.id, endpoint: id };
+        let drawn = rotation.draws().then(|| self.sms.draw_secret(place)).transpose()?;
+        let (secret, stored) = drawn.unzip();
+        change.secret = match (rotation, stored) {
+            (Rotation::RotateAtOnce, Some(new)) => Some(SecretChange::ReplaceAtOnce(new)),
+            (_, Some(new)) => Some(SecretChange::Replace(new)),
+            (Rotation::EndOld, None) => Some(SecretChange::EndOld),
+            (_, None) => None,
         };
         let at = self.sms.now();
         let updated = self.sms.store().endpoint_update(self.id, id, change, at).await?;
-        updated.ok_or(Error::NotFound("webhook"))
+        Ok((updated.ok_or(Error::NotFound("webhook"))?, secret))
     }
 
     /// Deletes an endpoint and its deliveries.
@@ -108,6 +112,7 @@ impl AccountHandle {
             event_type: delivery.event_type,
             body: delivery.body.clone(),
         };
+        let request = self.sms.open_secrets(id, request)?;
         let answer = self.sms.inner.webhooks.send(request).await;
         self.sms.store().delivery_log(tested(delivery, &answer, self.sms.now())).await?;
         Ok(answer)
@@ -201,7 +206,10 @@ impl Keyed<AccountHandle> {
     ///
     /// Those of [`AccountHandle::webhook_create`]; [`Error::NotFound`] for a repetition if the
     /// endpoint was deleted.
-    pub async fn webhook_create(&self, input: EndpointInput) -> Result<Made<Endpoint>, Error> {
+    pub async fn webhook_create(
+        &self,
+        input: EndpointInput,
+    ) -> Result<Made<(Endpoint, Secret)>, Error> {
         let claim = self.claim("webhook_create", |fields| input.meaning(fields));
         let claim = claim.as_ref();
         let account = &self.handle;
@@ -220,11 +228,12 @@ impl Keyed<AccountHandle> {
             };
         }
         let at = account.sms.now();
-        let secret = Secret::generate(&*account.sms.inner.random);
         let id = account.sms.ids(at).next();
-        let endpoint = input.clone().into_endpoint(id, account.id, secret, at);
+        let place = SecretPlace { account: account.id, endpoint: id };
+        let (secret, stored) = account.sms.draw_secret(place)?;
+        let endpoint = input.clone().into_endpoint(id, account.id, stored, at);
         match store.endpoint_create(endpoint, claim).await?.settle(claim)? {
-            Settled::First(endpoint) => Ok(Made::first(endpoint)),
+            Settled::First(endpoint) => Ok(Made::first((endpoint, secret))),
             Settled::Again(born) => account.webhook_again(input, born).await,
         }
     }
@@ -237,9 +246,11 @@ impl AccountHandle {
         &self,
         input: EndpointInput,
         born: Born<EndpointId>,
-    ) -> Result<Made<Endpoint>, Error> {
-        let secret = self.webhook_get(born.id).await?.secret;
-        Ok(Made::again(input.into_endpoint(born.id, self.id, secret, born.at)))
+    ) -> Result<Made<(Endpoint, Secret)>, Error> {
+        let stored = self.webhook_get(born.id).await?.secret;
+        let place = SecretPlace { account: self.id, endpoint: born.id };
+        let secret = self.sms.open_secret(place, &stored)?;
+        Ok(Made::again((input.into_endpoint(born.id, self.id, stored, born.at), secret)))
     }
 }
 
@@ -272,9 +283,15 @@ impl Sms {
     }
 
     /// Makes one attempt and records its result.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Seal`] if the secrets cannot be opened: nothing is sent, and the delivery is due
+    /// again when its lease expires.
     pub async fn delivery_attempt(&self, claimed: ClaimedDelivery) -> Result<Attempted, Error> {
-        let ClaimedDelivery { account, endpoint: _, token, request } = claimed;
+        let ClaimedDelivery { account, endpoint, token, request } = claimed;
         let delivery = request.delivery;
+        let request = self.open_secrets(endpoint, request)?;
         let began = self.now();
         let answer = self.inner.webhooks.send(request).await;
         let plan = AttemptPlan {

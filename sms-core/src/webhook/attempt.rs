@@ -11,6 +11,7 @@ use super::delivery::{Delivery, DeliveryError, DeliveryStatus};
 use super::endpoint::{DisabledReason, Endpoint, FAILURES_TO_SWITCH_OFF, Power};
 use super::pause::{Asked, Paused, length_asked};
 use super::retry::{Jitter, RetrySchedule};
+use super::sealing::StoredSecret;
 use super::sender::WebhookRequest;
 use crate::dispatch::{Lease, LeaseToken};
 use crate::event::EventType;
@@ -80,8 +81,8 @@ pub struct ClaimedDelivery {
     pub endpoint: EndpointId,
     /// The lease under which the attempt is made.
     pub token: LeaseToken,
-    /// The request to send.
-    pub request: WebhookRequest,
+    /// The request to send, once its secrets are opened.
+    pub request: WebhookRequest<StoredSecret>,
 }
 
 /// The verdict on a due delivery.

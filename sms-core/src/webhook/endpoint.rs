@@ -8,7 +8,8 @@ use crate::ids::{AccountId, EndpointId};
 use crate::setters::setters;
 use crate::time::Timestamp;
 use crate::webhook::pause::Pause;
-use crate::webhook::secret::{OldSecret, Secret, SecretChange, SigningSecrets};
+use crate::webhook::rotation::{OldSecret, SecretChange, SigningSecrets};
+use crate::webhook::sealing::{SecretPlace, StoredSecret};
 
 /// The most endpoints of an account.
 pub const MAX_PER_ACCOUNT: usize = 10;
@@ -69,7 +70,7 @@ pub struct Endpoint {
     /// Whether it is enabled.
     pub power: Power,
     /// The secret that signs its deliveries.
-    pub secret: Secret,
+    pub secret: StoredSecret,
     /// The secret before the last rotation; `None` if there was none or it was ended at once.
     pub old_secret: Option<OldSecret>,
     /// The number of failed attempts since the last success.
@@ -91,8 +92,13 @@ impl Endpoint {
         self.power.is_on() && self.events.contains(&kind)
     }
 
+    /// The place that its secrets are sealed for.
+    pub fn secret_place(&self) -> SecretPlace {
+        SecretPlace { account: self.account, endpoint: self.id }
+    }
+
     /// The secrets that sign a delivery at `at`.
-    pub fn signing_secrets(&self, at: Timestamp) -> SigningSecrets {
+    pub fn signing_secrets(&self, at: Timestamp) -> SigningSecrets<StoredSecret> {
         SigningSecrets::at(&self.secret, self.old_secret.as_ref(), at)
     }
 
@@ -150,7 +156,7 @@ impl EndpointInput {
         self,
         id: EndpointId,
         account: AccountId,
-        secret: Secret,
+        secret: StoredSecret,
         at: Timestamp,
     ) -> Endpoint {
         let Self { url, events, description, power } = self;
@@ -257,6 +263,7 @@ pub fn settle_creation(existing: usize) -> Result<(), EndpointRefused> {
 mod tests {
     use super::*;
     use crate::random::SeededRandom;
+    use crate::webhook::Secret;
 
     fn endpoint(power: Power) -> Endpoint {
         let input = EndpointInput {
@@ -265,7 +272,7 @@ mod tests {
             description: None,
             power,
         };
-        let secret = Secret::generate(&SeededRandom::new(1));
+        let secret = Secret::generate(&SeededRandom::new(1)).into();
         let at = Timestamp::from_millis(0);
         let made =
             input.into_endpoint(EndpointId::from_u128(1), AccountId::from_u128(1), secret, at);
@@ -355,7 +362,7 @@ mod tests {
         let before = || Endpoint { description: named.clone(), ..endpoint(Power::On) };
         let nothing = EndpointChange::default().apply(before(), at);
         assert_eq!(nothing, Endpoint { updated_at: at, ..before() });
-        let secret = Secret::generate(&SeededRandom::new(2));
+        let secret = StoredSecret::from(Secret::generate(&SeededRandom::new(2)));
         assert_ne!(secret, before().secret);
         let everything = EndpointChange {
             url: Some("https://example.com/other".to_owned()),

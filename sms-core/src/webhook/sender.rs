@@ -7,19 +7,20 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::delivery::DeliveryError;
-use super::secret::SigningSecrets;
+use super::rotation::SigningSecrets;
+use super::secret::Secret;
 use crate::event::{EventBody, EventType};
 use crate::ids::{AccountId, DeliveryId};
 
 /// One attempt to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WebhookRequest {
+pub struct WebhookRequest<S = Secret> {
     /// The account of the endpoint.
     pub account: AccountId,
     /// The URL to call.
     pub url: String,
     /// The secrets that sign the request.
-    pub secrets: SigningSecrets,
+    pub secrets: SigningSecrets<S>,
     /// The id of the delivery, the same in every attempt.
     pub delivery: DeliveryId,
     /// The kind of event that it carries.

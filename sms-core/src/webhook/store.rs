@@ -8,6 +8,8 @@ use super::attempt::{
 };
 use super::delivery::Delivery;
 use super::endpoint::{Endpoint, EndpointChange, EndpointRefused};
+use super::reseal::ResealPlan;
+use super::sealing::SecretPlace;
 use crate::idempotency::{Claim, Once};
 use crate::ids::{AccountId, DeliveryId, EndpointId};
 use crate::page::{Page, PageRequest};
@@ -38,6 +40,18 @@ pub trait WebhookStore: Send + Sync {
 
     /// All of an account's endpoints, newest first.
     async fn endpoint_list(&self, account: AccountId) -> Result<Vec<Endpoint>, StoreError>;
+
+    /// Up to `limit` endpoints of all accounts, by account and then by id, those that come after
+    /// `after`.
+    async fn endpoints_after(
+        &self,
+        after: Option<SecretPlace>,
+        limit: usize,
+    ) -> Result<Vec<Endpoint>, StoreError>;
+
+    /// Replaces the secrets of endpoints, each as [`ResealPlan::settle`] decides, and nothing else
+    /// of them. Returns how many it replaced. No plan may run over another change.
+    async fn endpoints_reseal(&self, plans: Vec<ResealPlan>) -> Result<usize, StoreError>;
 
     /// Applies [`EndpointChange::apply`] to the stored endpoint. No other change of it may run in
     /// between. If the change disables it, its [waiting](Delivery::is_waiting) deliveries are

@@ -11,6 +11,7 @@ use sms_core::service::webhook::Rotation;
 use sms_core::service::{AccountHandle, Caller};
 use sms_core::webhook::delivery::{Delivery, DeliveryStatus};
 use sms_core::webhook::endpoint::{DisabledReason, Endpoint, EndpointChange, EndpointInput, Power};
+use sms_core::webhook::secret::Secret;
 use sms_core::webhook::sender::WebhookAnswer;
 
 use super::idempotency::{KeyHeader, created};
@@ -174,9 +175,9 @@ struct WebhookCreated {
     secret: String,
 }
 
-impl From<Endpoint> for WebhookCreated {
-    fn from(endpoint: Endpoint) -> Self {
-        let secret = endpoint.secret.reveal().to_owned();
+impl From<(Endpoint, Secret)> for WebhookCreated {
+    fn from((endpoint, secret): (Endpoint, Secret)) -> Self {
+        let secret = secret.reveal().to_owned();
         Self { webhook: endpoint.into(), secret }
     }
 }
@@ -336,9 +337,8 @@ impl WebhookApi {
         };
         let change = EndpointChange::from(patch);
         finish_change(errors, &account, &change).await?;
-        let endpoint = account.webhook_update(id, change, rotation).await?;
-        let secret = endpoint.secret.reveal().to_owned();
-        let secret = rotation.draws().then_some(secret);
+        let (endpoint, secret) = account.webhook_update(id, change, rotation).await?;
+        let secret = secret.map(|secret| secret.reveal().to_owned());
         Ok(Answer::new(WebhookUpdated { webhook: endpoint.into(), secret }))
     }
 

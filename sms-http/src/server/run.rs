@@ -72,6 +72,9 @@ pub enum StartFailed {
     /// The journal could not be opened.
     #[error("SMS_JOURNAL_DIR: {0}")]
     Journal(#[from] JournalRefused),
+    /// The stored webhook secrets cannot be opened or sealed.
+    #[error("the stored webhook secrets cannot be used, check SMS_SECRET_KEY: {0}")]
+    Secrets(sms_core::Error),
     /// The demo account could not be created.
     #[error("the demo account could not be created")]
     Demo(#[from] sms_core::Error),
@@ -129,7 +132,7 @@ pub async fn run_with(
     let public_url = settings.public_url(addr);
     let movable = settings.sandbox.then(|| Arc::new(MovableClock::new(backing.clock.clone())));
     let clock = movable.clone().map_or(backing.clock.clone(), |clock| clock as Arc<dyn Clock>);
-    let sms = build(&settings, additions, plans, &backing, &clock, &public_url)?;
+    let sms = build(&settings, additions, plans, &backing, &clock, &public_url).await?;
     let sandbox = movable.map(|clock| Sandbox::new(sms.clone(), clock));
     let (token, made_token) = operator_token(&settings);
     let parts = AppParts {
@@ -201,7 +204,7 @@ async fn a_task_panics(tasks: &mut JoinSet<()>) {
     }
 }
 
-fn build(
+async fn build(
     settings: &Settings,
     additions: Additions,
     plans: Vec<RoutePlan>,
@@ -224,6 +227,10 @@ fn build(
         .attempt_lease(attempt_lease.unwrap_or(ATTEMPT_LEASE))
         .webhooks(Arc::new(sender))
         .webhook_retries(RetrySchedule::new(settings.webhook_retries.clone()));
+    let builder = match settings.secret_keys().map_err(SettingsRefused::from)? {
+        Some(keys) => builder.seal_secrets_with(Arc::new(keys)),
+        None => builder,
+    };
     let journal = open_journal(settings)?;
     let builder = match &journal {
         Some(journal) => builder.journal(journal.clone()),
@@ -231,7 +238,26 @@ fn build(
     };
     let planned =
         plans.into_iter().map(|plan| plan.build(clock.clone(), &random, journal.as_ref()));
-    Ok(routes.into_iter().chain(planned).fold(builder, SmsBuilder::route).build())
+    let sms = routes.into_iter().chain(planned).fold(builder, SmsBuilder::route).build();
+    seal_secrets(&sms, settings).await?;
+    Ok(sms)
+}
+
+/// Seals the webhook secrets that are stored with the current key, and makes sure that all of them
+/// can be opened.
+async fn seal_secrets(sms: &Sms, settings: &Settings) -> Result<(), StartFailed> {
+    let sealed = sms.seal_secrets().await.map_err(StartFailed::Secrets)?;
+    match settings.secret_keys().map_err(SettingsRefused::from)? {
+        Some(keys) => {
+            let key = keys.current();
+            tracing::info!(%key, endpoints = sealed, "webhook secrets are sealed");
+        }
+        None if settings.database().is_some() => {
+            tracing::warn!("webhook secrets are stored in plain text: SMS_SECRET_KEY is not set");
+        }
+        None => {}
+    }
+    Ok(())
 }
 
 /// The journal of hand-overs, if the settings name a folder for it.

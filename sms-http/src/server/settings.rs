@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use sms_core::link::LinkBase;
+use sms_webhooks::{KeysRefused, SecretKeys};
 
 use super::routes::{self, RoutesRefused, SIMULATOR};
 use crate::web::client_address::TrustedProxies;
@@ -80,6 +81,11 @@ pub struct Settings {
     /// How long a webhook endpoint may take to answer, 100ms to 25s
     #[arg(long, env = "SMS_WEBHOOK_TIMEOUT", default_value = "8s", value_parser = duration)]
     pub webhook_timeout: Duration,
+    /// Keys that seal webhook secrets in the database, as id:BASE64 with commas between keys: the
+    /// first one seals, all of them open. A key is 32 bytes, as `openssl rand -base64 32` prints
+    /// [default: secrets are stored in plain text]
+    #[arg(long, env = "SMS_SECRET_KEY", hide_env_values = true)]
+    pub secret_key: Option<Hidden>,
     /// Names of the routes for live messages. The first is the default; while a route is down, the
     /// next one carries its messages. `simulator` is built in. Any other name is an SMPP route with
     /// settings of its own, such as SMS_ROUTE_MAIN_URL and SMS_ROUTE_MAIN_PASSWORD for `main`
@@ -150,6 +156,9 @@ pub enum SettingsRefused {
     /// The timeout of webhooks is out of range: it must be shorter than the lease of a delivery.
     #[error("SMS_WEBHOOK_TIMEOUT must be 100ms to 25s")]
     WebhookTimeout,
+    /// The keys for webhook secrets cannot be used.
+    #[error("SMS_SECRET_KEY: {0}")]
+    SecretKey(#[from] KeysRefused),
     /// The public base URL is invalid.
     #[error("SMS_PUBLIC_URL must begin with http:// or https:// and must not end with a slash")]
     PublicUrl,
@@ -183,7 +192,14 @@ impl Settings {
         if self.public_url.as_ref().is_some_and(|url| LinkBase::new(url).is_err()) {
             return Err(SettingsRefused::PublicUrl);
         }
+        self.secret_keys()?;
         Ok(())
+    }
+
+    /// The keys that seal webhook secrets; `None` to store these in plain text.
+    pub fn secret_keys(&self) -> Result<Option<SecretKeys>, KeysRefused> {
+        let keys = self.secret_key.as_ref().map(|keys| keys.0.as_str());
+        keys.filter(|keys| !keys.is_empty()).map(str::parse).transpose()
     }
 
     /// The URL of the database; `None` to keep everything in memory.
@@ -275,6 +291,7 @@ mod tests {
             (vec!["--routes", ""], RoutesRefused::Name.into()),
             (vec!["--admin-token", "short"], SettingsRefused::WeakToken),
             (vec!["--public-url", "example.com"], SettingsRefused::PublicUrl),
+            (vec!["--secret-key", "abc"], KeysRefused::Form.into()),
             (vec!["--webhook-timeout", "0s"], SettingsRefused::WebhookTimeout),
             (vec!["--webhook-timeout", "26s"], SettingsRefused::WebhookTimeout),
         ] {

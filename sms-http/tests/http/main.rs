@@ -61,6 +61,7 @@ mod rolling_deploy;
 mod sample;
 mod sandbox;
 mod sandbox_months;
+mod secret_key;
 mod sender_name;
 mod server;
 mod server_command;

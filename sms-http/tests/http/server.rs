@@ -185,6 +185,7 @@ fn help_lists_every_variable_with_its_default() {
         ("SMS_WEBHOOK_ALLOW_PRIVATE", "false"),
         ("SMS_WEBHOOK_RETRIES", "1m,5m,30m,2h,6h,12h"),
         ("SMS_WEBHOOK_TIMEOUT", "8s"),
+        ("SMS_SECRET_KEY", "in plain text"),
         ("SMS_ROUTES", "simulator"),
     ] {
         let flag = variable.strip_prefix("SMS_").unwrap_or(variable).to_lowercase();
@@ -211,6 +212,8 @@ fn invalid_settings_are_refused_with_the_reason() {
         ("SMS_ROUTES", "test", "test keys"),
         ("SMS_ADMIN_TOKEN", "short", "at least 16"),
         ("SMS_PUBLIC_URL", "example.com", "SMS_PUBLIC_URL must begin with http"),
+        ("SMS_SECRET_KEY", "password", "SMS_SECRET_KEY: write each key as id:BASE64"),
+        ("SMS_SECRET_KEY", "main:password", "key `main` must be 32 bytes"),
         ("SMS_ADDR", "nonsense", "--addr"),
         ("SMS_ADMIN_ADDR", "nonsense", "--admin-addr"),
         ("SMS_RATE_PER_SECOND", "0", "--rate-per-second"),

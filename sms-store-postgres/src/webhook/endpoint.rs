@@ -3,9 +3,11 @@
 use sms_core::ids::{AccountId, EndpointId};
 use sms_core::webhook::endpoint::{DisabledReason, Endpoint, Power};
 use sms_core::webhook::pause::Pause;
-use sms_core::webhook::secret::{OldSecret, Secret};
+use sms_core::webhook::reseal::ResealPlan;
+use sms_core::webhook::rotation::OldSecret;
+use sms_core::webhook::sealing::{SecretPlace, StoredSecret};
 use sqlx::postgres::PgRow;
-use sqlx::{PgConnection, Row};
+use sqlx::{PgConnection, PgPool, Row};
 
 use crate::error::{PgError, PgResult};
 use crate::row::{Read, integer, time, uuid};
@@ -22,7 +24,8 @@ pub(crate) fn endpoint(row: &PgRow) -> PgResult<Endpoint> {
             Some(_) => return Err(PgError::invalid("disabled_reason")),
         };
         let pause = row.maybe_at("paused_since")?.zip(row.maybe_at("paused_until")?);
-        let old_secret = row.try_get::<Option<String>, _>("old_secret")?.map(Secret::from_stored);
+        let old_secret = row.try_get::<Option<String>, _>("old_secret")?;
+        let old_secret = old_secret.map(|text| secret(text, "old_secret")).transpose()?;
         let old_secret = old_secret.zip(row.maybe_at("old_secret_until")?);
         Ok(Endpoint {
             id: row.id("id")?,
@@ -31,7 +34,7 @@ pub(crate) fn endpoint(row: &PgRow) -> PgResult<Endpoint> {
             events: events.map_err(|_| PgError::invalid("events"))?,
             description: row.try_get("description")?,
             power,
-            secret: Secret::from_stored(row.try_get("secret")?),
+            secret: secret(row.try_get("secret")?, "secret")?,
             old_secret: old_secret.map(|(secret, until)| OldSecret { secret, until }),
             consecutive_failures: row.count("consecutive_failures")?,
             pause: pause.map(|(since, until)| Pause { since, until }),
@@ -40,6 +43,10 @@ pub(crate) fn endpoint(row: &PgRow) -> PgResult<Endpoint> {
             updated_at: row.at("updated_at")?,
         })
     })
+}
+
+fn secret(text: String, column: &'static str) -> PgResult<StoredSecret> {
+    StoredSecret::from_stored(text).ok_or_else(|| PgError::invalid(column))
 }
 
 pub(super) fn reason(power: Power) -> Option<&'static str> {
@@ -68,13 +75,13 @@ pub(super) async fn update(connection: &mut PgConnection, endpoint: &Endpoint) -
     .bind(event_names(endpoint))
     .bind(&endpoint.description)
     .bind(reason(endpoint.power))
-    .bind(endpoint.secret.reveal())
+    .bind(endpoint.secret.to_stored())
     .bind(i32::try_from(endpoint.consecutive_failures).unwrap_or(i32::MAX))
     .bind(endpoint.last_delivered_at.map(time))
     .bind(time(endpoint.updated_at))
     .bind(endpoint.pause.map(|pause| time(pause.since)))
     .bind(endpoint.pause.map(|pause| time(pause.until)))
-    .bind(endpoint.old_secret.as_ref().map(|old| old.secret.reveal()))
+    .bind(endpoint.old_secret.as_ref().map(|old| old.secret.to_stored()))
     .bind(endpoint.old_secret.as_ref().map(|old| time(old.until)));
     update.execute(connection).await?;
     Ok(())
@@ -122,4 +129,54 @@ pub(super) async fn lock(
             .fetch_optional(connection)
             .await?;
     row.as_ref().map(endpoint).transpose()
+}
+
+/// A portion of all endpoints, in the order of their key.
+pub(super) async fn after(
+    pool: &PgPool,
+    after: Option<SecretPlace>,
+    limit: usize,
+) -> PgResult<Vec<Endpoint>> {
+    // No id is nil.
+    let (account, id) =
+        after.map_or_else(Default::default, |place| (uuid(place.account), uuid(place.endpoint)));
+    let rows = sqlx::query(
+        "SELECT * FROM endpoint WHERE (account_id, id) > ($1, $2)
+         ORDER BY account_id, id LIMIT $3",
+    )
+    .bind(account)
+    .bind(id)
+    .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+    .fetch_all(pool)
+    .await?;
+    rows.iter().map(endpoint).collect()
+}
+
+/// Replaces secrets that are still as the plans found them: one statement for any number of them.
+pub(super) async fn reseal(pool: &PgPool, plans: &[ResealPlan]) -> PgResult<usize> {
+    if plans.is_empty() {
+        return Ok(0);
+    }
+    let text = |old: &Option<OldSecret>| old.as_ref().map(|old| old.secret.to_stored());
+    let until = |old: &Option<OldSecret>| old.as_ref().map(|old| time(old.until));
+    let update = rows_query!(
+        "UPDATE endpoint e
+         SET secret = new.secret, old_secret = new.old_secret,
+             old_secret_until = new.old_secret_until
+         FROM " rows(ResealPlan { place, before, after } in plans) as new {
+            account_id: uuid = uuid(place.account),
+            id: uuid = uuid(place.endpoint),
+            read_secret: text = before.secret.to_stored(),
+            read_old_secret: text = text(&before.old),
+            read_old_secret_until: timestamptz = until(&before.old),
+            secret: text = after.secret.to_stored(),
+            old_secret: text = text(&after.old),
+            old_secret_until: timestamptz = until(&after.old),
+         } "
+         WHERE e.account_id = new.account_id AND e.id = new.id AND e.secret = new.read_secret
+             AND e.old_secret IS NOT DISTINCT FROM new.read_old_secret
+             AND e.old_secret_until IS NOT DISTINCT FROM new.read_old_secret_until"
+    );
+    let updated = update.execute(pool).await?;
+    Ok(usize::try_from(updated.rows_affected()).unwrap_or(usize::MAX))
 }

@@ -33,7 +33,7 @@ async fn service() -> (Sms, AccountHandle) {
 }
 
 async fn endpoint(account: &AccountHandle, url: String) -> Endpoint {
-    account.webhook_create(EndpointInput::new(url, [EventType::MessageSent])).await.unwrap()
+    account.webhook_create(EndpointInput::new(url, [EventType::MessageSent])).await.unwrap().0
 }
 
 /// Sends `count` messages, each of which raises one event.

@@ -12,6 +12,7 @@ mod proxy;
 mod rebinding;
 mod receiver;
 mod request;
+mod sealing;
 mod tls;
 
 use std::io;

@@ -48,7 +48,7 @@ async fn beside_reqwest(on: &str, store: Arc<dyn Store>) -> Result<(), Failed> {
     let (account, _) = people(&sms, 1).await?.remove(0);
     let handle = sms.account(account, Mode::Live);
     let input = EndpointInput::new(url.clone(), [EventType::MessageSent]);
-    let endpoint = handle.webhook_create(input).await?.id;
+    let endpoint = handle.webhook_create(input).await?.0.id;
     let mut courier = Courier::new(sms.clone());
     // The endpoint earns its slots, and shows what a body is.
     raise(&sms, account).await?;

@@ -218,6 +218,9 @@ macro_rules! store_calls {
                 endpoint_get(account: AccountId, id: EndpointId)
                     -> Result<Option<Endpoint>, StoreError>;
                 endpoint_list(account: AccountId) -> Result<Vec<Endpoint>, StoreError>;
+                endpoints_after(after: Option<SecretPlace>, limit: usize)
+                    -> Result<Vec<Endpoint>, StoreError>;
+                endpoints_reseal(plans: Vec<ResealPlan>) -> Result<usize, StoreError>;
                 endpoint_update(
                     account: AccountId, id: EndpointId, change: EndpointChange, at: Timestamp
                 ) -> Result<Option<Endpoint>, StoreError>;

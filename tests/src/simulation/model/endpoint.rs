@@ -7,7 +7,7 @@ use sms_core::ids::{AccountId, EndpointId};
 use sms_core::time::Timestamp;
 use sms_core::webhook::DeliveryStatus;
 use sms_core::webhook::endpoint::{Endpoint, EndpointChange, Power};
-use sms_core::webhook::secret::{OldSecret, SecretChange};
+use sms_core::webhook::rotation::{OldSecret, SecretChange};
 
 use super::{Check, EndpointModel, Model, Moment, read};
 
