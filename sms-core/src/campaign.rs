@@ -15,7 +15,7 @@ use crate::credits::Credits;
 use crate::error::FieldError;
 use crate::idempotency::{Answer, Fields};
 use crate::ids::{AccountId, BatchId, CampaignId, ListId};
-use crate::message::Body;
+use crate::message::{Body, MessageStatus};
 use crate::sender_name::folded;
 use crate::setters::setters;
 use crate::text::MAX_CHARACTERS;
@@ -139,6 +139,19 @@ pub struct LinkTotals {
 }
 
 impl Campaign {
+    /// The campaign as its launch left it, without what happened since. A campaign that was
+    /// launched is not edited any more, so the rest of it is as it was.
+    #[must_use]
+    pub fn as_launched(self) -> Self {
+        let Some(launch) = self.launch else { return self };
+        let status = MessageStatus::on_acceptance(launch.scheduled_at);
+        let counts = Counts::only(status, launch.recipients);
+        let links = LinkTotals { links: self.links.links, ..LinkTotals::default() };
+        let at = launch.at;
+        let launch = Launch { cancelled_at: None, counts, last_settled_at: None, ..launch };
+        Self { launch: Some(launch), links, updated_at: at, ..self }
+    }
+
     /// Its state at `now`.
     pub fn status(&self, now: Timestamp) -> CampaignStatus {
         let Some(launch) = &self.launch else { return CampaignStatus::Draft };
@@ -180,7 +193,8 @@ pub struct CampaignInput {
     pub ignore_quiet_hours: bool,
 }
 
-/// A repetition returns the draft as it was created.
+/// A repetition of its creation returns the draft as it was created. A repetition of its launch
+/// reads the campaign.
 impl Answer for Campaign {
     type Kept = KeptDraft;
 

@@ -92,10 +92,17 @@ impl CampaignStore for MemoryStore {
     async fn campaign_launch(
         &self,
         mut plan: LaunchPlan,
-    ) -> Result<Campaign, CommitError<LaunchRefused>> {
-        let contacts = match self.state().begin_launch(&plan)? {
-            Begun::Before(campaign) => return Ok(*campaign),
-            Begun::Now(contacts) => contacts,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Campaign>, CommitError<LaunchRefused>> {
+        let contacts = {
+            let state = self.state();
+            if let Some(earlier) = state.earlier(claim) {
+                return Ok(Once::Earlier(earlier));
+            }
+            match state.begin_launch(&plan)? {
+                Begun::Before(campaign) => return Ok(Once::Done(*campaign)),
+                Begun::Now(contacts) => contacts,
+            }
         };
         // Planned without the lock, so that a long list holds up nothing else.
         let mut written = Vec::new();
@@ -105,7 +112,13 @@ impl CampaignStore for MemoryStore {
             }
             written.push(plan.page(page));
         }
-        self.state().launch(&plan, &written)
+        let mut state = self.state();
+        if let Some(earlier) = state.earlier(claim) {
+            return Ok(Once::Earlier(earlier));
+        }
+        let campaign = state.launch(&plan, &written)?;
+        state.remember(claim, &campaign);
+        Ok(Once::Done(campaign))
     }
 
     async fn campaign_cancel(

@@ -155,8 +155,9 @@ impl CampaignStore for PgStore {
     async fn campaign_launch(
         &self,
         plan: LaunchPlan,
-    ) -> Result<Campaign, CommitError<LaunchRefused>> {
-        launch::launch(self, plan).await
+        claim: Option<&Claim>,
+    ) -> Result<Once<Campaign>, CommitError<LaunchRefused>> {
+        launch::launch(self, plan, claim).await
     }
 
     async fn campaign_cancel(

@@ -44,15 +44,22 @@ fn earlier(row: &PgRow) -> PgResult<Earlier> {
 
 /// Whether a command may remember its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Taken {
+pub(crate) enum Taken {
     /// It has remembered it.
     Now,
     /// An earlier request has the key.
     Before,
 }
 
-async fn remember(connection: &mut PgConnection, claim: &Claim, what: &Earlier) -> PgResult<Taken> {
-    let Earlier { fingerprint, accepted_at, kept } = what;
+/// Remembers the answer to a command, as the last statement of its transaction. Without a claim
+/// there is nothing to remember.
+pub(crate) async fn remember(
+    connection: &mut PgConnection,
+    claim: Option<&Claim>,
+    answer: &impl Answer,
+) -> PgResult<Taken> {
+    let Some(claim) = claim else { return Ok(Taken::Now) };
+    let Earlier { fingerprint, accepted_at, kept } = claim.remembered(answer);
     let answer = match kept {
         Kept::Answer(bytes) => Some(bytes),
         Kept::Send => None,
@@ -71,7 +78,7 @@ async fn remember(connection: &mut PgConnection, claim: &Claim, what: &Earlier) 
     .bind(owner_id(claim.owner))
     .bind(claim.key.as_str())
     .bind(fingerprint.0.as_slice())
-    .bind(time(*accepted_at))
+    .bind(time(accepted_at))
     .bind(answer)
     .bind(time(claim.expired()))
     .execute(connection)
@@ -88,20 +95,15 @@ impl PgStore {
         claim: Option<&Claim>,
         done: T,
     ) -> PgResult<Once<T>> {
-        let Some(claim) = claim else {
-            tx.commit().await?;
-            return Ok(Once::Done(done));
-        };
-        match remember(&mut tx, claim, &claim.remembered(&done)).await? {
+        match remember(&mut tx, claim, &done).await? {
             Taken::Now => {
                 tx.commit().await?;
                 Ok(Once::Done(done))
             }
             Taken::Before => {
                 tx.rollback().await?;
-                let earlier = self.find(claim.owner, &claim.key, claim.at).await?;
                 // It can only be missing if it was tidied away this moment.
-                earlier.map(Once::Earlier).ok_or(PgError::Overtaken)
+                self.earlier(claim).await?.map(Once::Earlier).ok_or(PgError::Overtaken)
             }
         }
     }

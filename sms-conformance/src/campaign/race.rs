@@ -6,6 +6,7 @@ use sms_core::account::Mode;
 use sms_core::campaign::cancel::CancelRefused;
 use sms_core::campaign::launch::LaunchRefused;
 use sms_core::campaign::{Campaign, CampaignChange, CampaignStatus, EditRefused};
+use sms_core::idempotency::{Once, Owner};
 use sms_core::message::{Body, MessageStatus};
 use sms_core::receipt::ReceiptStatus;
 use sms_core::store::CommitError;
@@ -20,13 +21,30 @@ scenarios! { Campaign;
         let draft = rig.draft(&account, &rig.list_of(&account, 1..=9).await).await;
         let plans = (0..6).map(|_| rig.launch_plan(&account, &draft, Mode::Live, None));
         let answers = rig.race_each(plans.collect::<Vec<_>>(), |store, plan| async move {
-            store.campaign_launch(plan).await
+            crate::rig::done(store.campaign_launch(plan, None).await)
         });
         let (won, lost): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
         assert_eq!((won.len(), lost.len()), (1, 5));
         for answer in lost {
             assert_eq!(refusal_of(answer), LaunchRefused::AlreadyLaunched);
         }
+        assert_eq!((rig.balance(&account).await, rig.messages_of(&draft).await.len()), (91, 9));
+    }
+
+    /// Copies of one launch race with one idempotency key: one launches the campaign, and the others
+    /// find it.
+    async fn racing_copies_of_a_launch_launch_once(rig: &Rig) {
+        let account = rig.account(100).await;
+        let draft = rig.draft(&account, &rig.list_of(&account, 1..=9).await).await;
+        let claim = rig.key_claim(Owner::Account(account.id), "k", "this");
+        let plans = (0..6).map(|_| rig.launch_plan(&account, &draft, Mode::Live, None));
+        let answers = rig.race_each(plans.collect::<Vec<_>>(), |store, plan| {
+            let claim = claim.clone();
+            async move { store.campaign_launch(plan, Some(&claim)).await }
+        });
+        let once = answers.into_iter().map(|answer| answer.expect("launched once"));
+        let (won, again): (Vec<_>, Vec<_>) = once.partition(|one| matches!(one, Once::Done(_)));
+        assert_eq!((won.len(), again.len()), (1, 5));
         assert_eq!((rig.balance(&account).await, rig.messages_of(&draft).await.len()), (91, 9));
     }
 
@@ -41,7 +59,7 @@ scenarios! { Campaign;
             let (store, plan) =
                 (rig.store().clone(), rig.launch_plan(&account, &draft, Mode::Live, None));
             let launch = async move {
-                let answer = store.campaign_launch(plan).await;
+                let answer = crate::rig::done(store.campaign_launch(plan, None).await);
                 answer.map_or(0, |campaign| campaign.launch.expect("launched").credits.get())
             };
             let (store, plan) =
@@ -66,7 +84,7 @@ scenarios! { Campaign;
             let (one, two) = (rig.store().clone(), rig.store().clone());
             let (account_id, id, at) = (account.id, draft.id, rig.now());
             let launch = async move {
-                match one.campaign_launch(plan).await {
+                match crate::rig::done(one.campaign_launch(plan, None).await) {
                     Ok(_) => None,
                     Err(CommitError::Stale) => Some(LaunchRefused::AlreadyLaunched),
                     Err(CommitError::Refused(reason)) => Some(reason),
@@ -104,7 +122,7 @@ scenarios! { Campaign;
             let plan = rig.launch_plan(&account, &draft, Mode::Live, None);
             let (one, two) = (rig.store().clone(), rig.store().clone());
             let launch = async move {
-                match one.campaign_launch(plan).await {
+                match crate::rig::done(one.campaign_launch(plan, None).await) {
                     Ok(_) => true,
                     Err(CommitError::Refused(LaunchRefused::NoSuchList(_))) => false,
                     Err(error) => panic!("{error:?}"),

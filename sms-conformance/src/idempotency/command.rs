@@ -52,6 +52,7 @@ pub(crate) fn commands() -> Vec<Command> {
         account_create(),
         api_key_create(),
         campaign_create(),
+        campaign_launch(),
         contact_create(),
         contacts_import(),
         endpoint_create(),
@@ -148,6 +149,38 @@ fn campaign_create() -> Command {
             planned!(|store, claim| store.campaign_create(draft, claim))
         },
         effects: counted!(|store, account| store.campaign_list(account.id, first_page())),
+    }
+}
+
+fn campaign_launch() -> Command {
+    Command {
+        name: "campaign_launch",
+        owner: Whose::Account,
+        plan: |rig, account| {
+            let (id, at) = (account.id, rig.now());
+            let list = ListInput::new("Regulars").into_list(rig.id(), id, at);
+            let join = rig.join_plan(&list, &[], &[903]);
+            let input = CampaignInput::new("Spring", "The spring menu is here", list.id);
+            let draft = input.into_draft(rig.id(), id, &account.settings, at);
+            // A test costs nothing, so the balance shows whether a send was accepted.
+            let plan = rig.launch_plan(account, &draft, Mode::Test, None);
+            Box::new(move |store: Arc<dyn Store>, claim: Option<Claim>| {
+                async move {
+                    drop(store.list_create(list, None).await.expect("made"));
+                    store.list_join(join).await.expect("joined");
+                    drop(store.campaign_create(draft, None).await.expect("made"));
+                    Said::of(store.campaign_launch(plan, claim.as_ref()).await)
+                }
+                .boxed()
+            })
+        },
+        effects: |store, account| {
+            async move {
+                let all = store.campaign_list(account.id, first_page()).await.expect("read");
+                all.items.iter().filter(|campaign| campaign.launch.is_some()).count()
+            }
+            .boxed()
+        },
     }
 }
 

@@ -82,7 +82,9 @@ impl Rig {
         draft: &Campaign,
         mode: Mode,
     ) -> Result<Campaign, CommitError<LaunchRefused>> {
-        self.store().campaign_launch(self.launch_plan(account, draft, mode, None)).await
+        crate::rig::done(
+            self.store().campaign_launch(self.launch_plan(account, draft, mode, None), None).await,
+        )
     }
 
     /// Launches a draft now.

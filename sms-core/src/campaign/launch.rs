@@ -81,10 +81,24 @@ impl LaunchOptions {
         }
     }
 
+    /// Whether quiet hours delayed this launch, which had these options.
+    pub fn quiet_hours_of(&self, launch: &Launch) -> QuietHoursApplied {
+        if launch.scheduled_at == self.wanted(launch.at) {
+            QuietHoursApplied::No
+        } else {
+            QuietHoursApplied::Yes
+        }
+    }
+
+    /// The time that they ask for; `None` for now.
+    fn wanted(&self, now: Timestamp) -> Option<Timestamp> {
+        // As in a send, a time that has just passed means now.
+        self.schedule_at.filter(|at| *at > now)
+    }
+
     /// When to send the messages of `campaign`, to which [`LaunchOptions::apply`] was applied.
     pub fn departure(&self, campaign: &Campaign, settings: &Settings, now: Timestamp) -> Departure {
-        // As in a send, a time that has just passed means now.
-        let wanted = self.schedule_at.filter(|at| *at > now);
+        let wanted = self.wanted(now);
         let until = if campaign.ignore_quiet_hours {
             None
         } else {

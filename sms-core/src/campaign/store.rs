@@ -66,10 +66,13 @@ pub trait CampaignStore: Send + Sync {
     /// Between reading the campaign and the commit, nothing else may change the campaign. Between
     /// reading the account and the commit, which has to be short, no other commit of the account
     /// may run. Returns the campaign after the launch.
+    ///
+    /// A launch with a claim takes effect [once](crate::idempotency::store::IdempotencyStore).
     async fn campaign_launch(
         &self,
         plan: LaunchPlan,
-    ) -> Result<Campaign, CommitError<LaunchRefused>>;
+        claim: Option<&Claim>,
+    ) -> Result<Once<Campaign>, CommitError<LaunchRefused>>;
 
     /// Marks a campaign as cancelled, as [`CancelPlan::settle`] decides. From then on a claim
     /// [cancels](crate::dispatch::ClaimVerdict::Cancel) the due messages of the campaign that no

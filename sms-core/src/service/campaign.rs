@@ -9,7 +9,7 @@ use crate::campaign::cancel::{CancelPlan, PORTION, SweepPlan};
 use crate::campaign::launch::{LaunchOptions, LaunchPlan, QuietHoursApplied};
 use crate::campaign::{Campaign, CampaignChange, CampaignInput, KeptDraft};
 use crate::error::{Error, FieldError};
-use crate::idempotency::Made;
+use crate::idempotency::{Claim, Made, Once};
 use crate::ids::{AccountId, CampaignId, ListId};
 use crate::list::ContactList;
 use crate::message::MessageStatus;
@@ -110,6 +110,15 @@ impl AccountHandle {
         id: CampaignId,
         options: LaunchOptions,
     ) -> Result<CampaignLaunched, Error> {
+        Ok(self.keyed(None).campaign_launch(id, options).await?.value)
+    }
+
+    async fn launch_once(
+        &self,
+        id: CampaignId,
+        options: LaunchOptions,
+        claim: Option<&Claim>,
+    ) -> Result<Once<CampaignLaunched>, Error> {
         refuse(options.check(self.sms.now()).into_iter().collect())?;
         // Held until the commit, during which the store plans the messages page by page.
         let mut turn = None;
@@ -124,19 +133,33 @@ impl AccountHandle {
                 turn = Some(self.turn(&self.sms.inner.launches).await?);
             }
             let (plan, quiet_hours) = self.launch_plan(draft, options).await?;
-            match self.sms.store().campaign_launch(plan).await {
-                Ok(campaign) => {
+            match self.sms.store().campaign_launch(plan, claim).await {
+                Ok(Once::Done(campaign)) => {
                     if campaign.launch.as_ref().is_some_and(|it| it.scheduled_at.is_none()) {
                         self.sms.wake(Work::Dispatch);
                     }
-                    return Ok(CampaignLaunched { campaign, quiet_hours });
+                    return Ok(Once::Done(CampaignLaunched { campaign, quiet_hours }));
                 }
+                Ok(Once::Earlier(earlier)) => return Ok(Once::Earlier(earlier)),
                 // The draft was edited in between.
                 Err(CommitError::Stale) => {}
                 Err(error) => return Err(error.into()),
             }
         }
         Err(Error::Busy)
+    }
+
+    /// The answer of the request that launched the campaign with these options.
+    async fn launched_before(
+        &self,
+        id: CampaignId,
+        options: LaunchOptions,
+    ) -> Result<Made<CampaignLaunched>, Error> {
+        let campaign = self.campaign_get(id).await?.as_launched();
+        let launch = campaign.launch.as_ref();
+        let quiet_hours = launch.map(|launch| options.quiet_hours_of(launch));
+        let quiet_hours = quiet_hours.unwrap_or(QuietHoursApplied::No);
+        Ok(Made::again(CampaignLaunched { campaign, quiet_hours }))
     }
 
     async fn launch_plan(
@@ -267,6 +290,41 @@ impl Keyed<AccountHandle> {
         let known = CampaignInput { sender, ..input.clone() };
         let draft = known.into_draft(account.sms.ids(at).next(), account.id, &settings, at);
         made(store.campaign_create(draft, claim).await?, claim, again)
+    }
+}
+
+impl Keyed<AccountHandle> {
+    /// [`AccountHandle::campaign_launch`], once for the key. A repetition returns the campaign as
+    /// its launch left it.
+    pub async fn campaign_launch(
+        &self,
+        id: CampaignId,
+        options: LaunchOptions,
+    ) -> Result<Made<CampaignLaunched>, Error> {
+        let claim = self.claim("campaign_send", |fields| {
+            let LaunchOptions { schedule_at, track_links, ignore_quiet_hours } = options;
+            fields.add("campaign", [id.to_string()]);
+            fields.add("schedule_at", schedule_at.map(|at| at.to_string()));
+            fields.add("track_links", track_links.map(|track| track.to_string()));
+            fields.add("ignore_quiet_hours", ignore_quiet_hours.map(|ignore| ignore.to_string()));
+        });
+        let claim = claim.as_ref();
+        let account = &self.handle;
+        if self.earlier::<Campaign>(claim).await?.is_some() {
+            return account.launched_before(id, options).await;
+        }
+        let earlier = match account.launch_once(id, options, claim).await {
+            Ok(Once::Done(launched)) => return Ok(Made::first(launched)),
+            Ok(Once::Earlier(earlier)) => earlier,
+            // Another request with the key may be why.
+            Err(error) => match (&error, claim) {
+                (Error::Invalid(_), _) | (_, None) => return Err(error),
+                (_, Some(claim)) => self.found(claim).await.ok().flatten().ok_or(error)?,
+            },
+        };
+        let claim = claim.ok_or(Error::IdempotencyConflict)?;
+        claim.answer::<Campaign>(&earlier)?;
+        account.launched_before(id, options).await
     }
 }
 

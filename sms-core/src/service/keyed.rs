@@ -3,7 +3,9 @@
 use super::{AccountHandle, Operator, Sms};
 use crate::account::Mode;
 use crate::error::Error;
-use crate::idempotency::{Answer, Claim, Fields, Fingerprint, IdempotencyKey, Made, Once, Owner};
+use crate::idempotency::{
+    Answer, Claim, Earlier, Fields, Fingerprint, IdempotencyKey, Made, Once, Owner,
+};
 
 /// A handle whose calls make something once for their idempotency key. Without a key, every call
 /// makes something.
@@ -59,6 +61,11 @@ impl<H> Keyed<H> {
         Some(Claim { owner: self.owner, key, fingerprint, at: self.sms.now() })
     }
 
+    /// What is remembered under the key, of this request or of another.
+    pub(super) async fn found(&self, claim: &Claim) -> Result<Option<Earlier>, Error> {
+        Ok(self.sms.store().idempotency_find(claim.owner, &claim.key, claim.at).await?)
+    }
+
     /// What was kept of the first answer, if the request is a repetition. The commit finds a key
     /// that was used for another request, once the request is known to be valid.
     pub(super) async fn earlier<T: Answer>(
@@ -66,9 +73,8 @@ impl<H> Keyed<H> {
         claim: Option<&Claim>,
     ) -> Result<Option<T::Kept>, Error> {
         let Some(claim) = claim else { return Ok(None) };
-        let store = self.sms.store();
-        let earlier = store.idempotency_find(claim.owner, &claim.key, claim.at).await?;
-        let same = earlier.filter(|earlier| earlier.fingerprint == claim.fingerprint);
+        let same =
+            self.found(claim).await?.filter(|earlier| earlier.fingerprint == claim.fingerprint);
         Ok(same.map(|earlier| claim.answer::<T>(&earlier)).transpose()?)
     }
 }

@@ -6,6 +6,8 @@ use poem_openapi::param::Path;
 use sms_core::Sms;
 use sms_core::campaign::Campaign;
 use sms_core::campaign::launch::QuietHoursApplied;
+use sms_core::idempotency::{Made, Replay};
+use sms_core::service::campaign::CampaignLaunched;
 use sms_core::service::{AccountHandle, Caller};
 
 use super::campaign_shape::{
@@ -134,23 +136,31 @@ impl CampaignApi {
     ///
     /// Now or at a given time. The credits for all its messages are charged at once, or nothing
     /// happens. During the account's quiet hours it waits for their end, unless
-    /// `ignore_quiet_hours` is true. Fields of the body override the draft.
+    /// `ignore_quiet_hours` is true. Fields of the body override the draft. With an
+    /// `Idempotency-Key`, a retry returns the campaign as its launch left it and launches nothing.
     #[oai(path = "/:id/send", method = "post", operation_id = "campaign_send")]
     async fn send(
         &self,
         caller: Data<&Caller>,
         /// The campaign's id.
         id: Path<String>,
+        /// Identifies retries of the same request, for 7 days.
+        #[oai(name = "Idempotency-Key")]
+        key: HeaderParam<KeyHeader>,
         body: OptionalBody<LaunchBody>,
     ) -> Result<Answer<CampaignShape, LaunchMeta>, Failing<Refused>> {
         let id = path_id(&id)?;
         let mut errors = FieldErrors::new();
+        let KeyHeader(key) = errors.take(key);
         let options = errors.take(body).map(LaunchBody::into_core).unwrap_or_default();
         errors.finish_with(|| options.check(self.sms.now()).into_iter().collect())?;
-        let launched = self.account(&caller).campaign_launch(id, options).await?;
-        let quiet_hours_applied = launched.quiet_hours == QuietHoursApplied::Yes;
-        let meta = LaunchMeta { quiet_hours_applied };
-        Ok(Answer { data: self.shown(launched.campaign), meta })
+        let Made { value, replay } =
+            self.account(&caller).keyed(key).campaign_launch(id, options).await?;
+        let CampaignLaunched { campaign, quiet_hours, .. } = value;
+        let quiet_hours_applied = quiet_hours == QuietHoursApplied::Yes;
+        let meta = LaunchMeta { quiet_hours_applied, replayed: replay == Replay::Repeated };
+        let at = campaign.launch.as_ref().map_or_else(|| self.sms.now(), |launch| launch.at);
+        Ok(Answer { data: shape(campaign, at), meta })
     }
 
     /// Cancel a campaign

@@ -259,6 +259,8 @@ pub(super) fn shape(campaign: Campaign, now: Timestamp) -> CampaignShape {
 pub(super) struct LaunchMeta {
     /// Whether it waits for the end of the account's quiet hours.
     pub(super) quiet_hours_applied: bool,
+    /// Whether this answer repeats the first one for the same `Idempotency-Key`.
+    pub(super) replayed: bool,
 }
 
 impl Meta for LaunchMeta {

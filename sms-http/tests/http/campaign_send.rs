@@ -40,7 +40,7 @@ async fn a_launch_messages_the_list_and_takes_its_credits() {
     rig.clock.advance(Duration::from_secs(5));
     let at = format!("{}/send", path(&made));
     let reply = account.live.call(&at).await.assert(200);
-    assert_eq!(reply.json["meta"], json!({ "quiet_hours_applied": false }));
+    assert_eq!(reply.json["meta"], json!({ "quiet_hours_applied": false, "replayed": false }));
     let launched = &reply.json["data"];
     let mut expected = made.clone();
     for (field, value) in [
@@ -117,7 +117,7 @@ async fn quiet_hours_put_a_launch_off_to_their_end() {
     // 07:07 in London, within 21:00 to 09:00.
     let made = draft(&account.live, &list, json!({})).await;
     let reply = launch(&account.live, &made, json!({})).await.assert(200);
-    assert_eq!(reply.json["meta"], json!({ "quiet_hours_applied": true }));
+    assert_eq!(reply.json["meta"], json!({ "quiet_hours_applied": true, "replayed": false }));
     let launched = &reply.json["data"];
     assert_eq!(launched["status"], "scheduled");
     assert_eq!(launched["scheduled_at"], "2026-11-21T09:00:00.000Z");

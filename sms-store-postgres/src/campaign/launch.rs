@@ -8,6 +8,7 @@ use sms_core::campaign::Campaign;
 use sms_core::campaign::launch::{LaunchFacts, LaunchPlan, LaunchRefused, Written};
 use sms_core::commit::{LaunchWrites, LedgerWrites, NewMessages};
 use sms_core::contact::Contact;
+use sms_core::idempotency::{Claim, Once};
 use sms_core::sending::settle::TEST_WINDOW;
 use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
@@ -22,6 +23,7 @@ use crate::address_book::{NamedContacts, contacts, select_named_contacts};
 use crate::conversation;
 use crate::credits::book;
 use crate::error::{PgError, PgResult, is_conflict, is_gone};
+use crate::idempotency::{Taken, remember};
 use crate::link;
 use crate::new_message::insert_queued;
 use crate::row::{Read, amount, time, uuid};
@@ -54,7 +56,15 @@ fn too_long() -> Refused {
 
 /// Launches a campaign. If an earlier commit succeeded and only its answer was lost, a retry
 /// recognises its batch.
-pub(super) async fn launch(store: &PgStore, plan: LaunchPlan) -> Result<Campaign, Refused> {
+pub(super) async fn launch(
+    store: &PgStore,
+    plan: LaunchPlan,
+    claim: Option<&Claim>,
+) -> Result<Once<Campaign>, Refused> {
+    // Looked up first too, so that a key that is taken plans no list.
+    if let Some(earlier) = store.earlier(claim).await.map_err(store_error)? {
+        return Ok(Once::Earlier(earlier));
+    }
     let started = Instant::now();
     let turn = tokio::time::timeout(LONGEST, store.launches.acquire()).await;
     let _turn = turn.map_err(|_| too_long())?.map_err(|_| too_long())?;
@@ -63,17 +73,24 @@ pub(super) async fn launch(store: &PgStore, plan: LaunchPlan) -> Result<Campaign
     let mut tries = 0;
     loop {
         tries += 1;
-        match once(&mut wire, plan.clone(), started).await {
+        match once(&mut wire, plan.clone(), claim, started).await {
             Err(CommitError::Store(error))
                 if tries < MOST_TRIES
                     && started.elapsed() < LONGEST
                     && (is_conflict(&error) || is_gone(&error)) => {}
             answer => {
-                if let Ok(campaign) = &answer {
+                if let Ok(Some(campaign)) = &answer {
                     tell_the_planner(&mut wire, campaign).await;
                 }
                 wire.close().await;
-                return answer;
+                return match answer {
+                    Ok(Some(campaign)) => Ok(Once::Done(campaign)),
+                    Ok(None) => {
+                        let earlier = store.earlier(claim).await.map_err(store_error)?;
+                        earlier.map(Once::Earlier).ok_or_else(|| store_error(PgError::Overtaken))
+                    }
+                    Err(refused) => store.refused(claim, refused).await,
+                };
             }
         }
     }
@@ -97,10 +114,29 @@ async fn tell_the_planner(wire: &mut Wire, campaign: &Campaign) {
     }
 }
 
-async fn once(wire: &mut Wire, plan: LaunchPlan, started: Instant) -> Result<Campaign, Refused> {
+/// `None` if an earlier request has the key of the claim. Then nothing was written.
+async fn once(
+    wire: &mut Wire,
+    plan: LaunchPlan,
+    claim: Option<&Claim>,
+    started: Instant,
+) -> Result<Option<Campaign>, Refused> {
     let connection = wire.begin().await.map_err(store_error)?;
-    match settle(connection, plan, started).await {
-        Ok(campaign) => wire.commit().await.map(|()| campaign).map_err(store_error),
+    let settled = match settle(&mut *connection, plan, started).await {
+        Ok(campaign) => match remember(connection, claim, &campaign).await {
+            Ok(taken) => Ok((campaign, taken)),
+            Err(error) => Err(store_error(error)),
+        },
+        Err(refused) => Err(refused),
+    };
+    match settled {
+        Ok((campaign, Taken::Now)) => {
+            wire.commit().await.map(|()| Some(campaign)).map_err(store_error)
+        }
+        Ok((_, Taken::Before)) => {
+            wire.roll_back().await;
+            Ok(None)
+        }
         Err(refused) => {
             wire.roll_back().await;
             Err(refused)

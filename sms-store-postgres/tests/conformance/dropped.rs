@@ -58,7 +58,7 @@ fn commands<'a>(
     vec![
         ("send", Box::pin(async { drop(rig.send(account, &request([1, 2])).await) })),
         ("adjust", Box::pin(async { drop(store.credits_adjust(adjust, None).await) })),
-        ("launch", Box::pin(async { drop(store.campaign_launch(launch).await) })),
+        ("launch", Box::pin(async { drop(store.campaign_launch(launch, None).await) })),
         ("claim", Box::pin(async { drop(store.dispatch_claim(claim).await) })),
         (
             "claim and record",

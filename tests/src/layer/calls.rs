@@ -36,7 +36,8 @@ macro_rules! store_calls {
                 ) -> Result<Campaign, CommitError<EditRefused>>;
                 campaign_delete(account: AccountId, id: CampaignId)
                     -> Result<(), CommitError<EditRefused>>;
-                campaign_launch(plan: LaunchPlan) -> Result<Campaign, CommitError<LaunchRefused>>;
+                campaign_launch(plan: LaunchPlan, claim: Option<&Claim>)
+                    -> Result<Once<Campaign>, CommitError<LaunchRefused>>;
                 campaign_cancel(plan: campaign::cancel::CancelPlan)
                     -> Result<Campaign, CommitError<campaign::cancel::CancelRefused>>;
                 campaign_sweep(plan: SweepPlan) -> Result<Swept, StoreError>;

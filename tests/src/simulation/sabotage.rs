@@ -286,7 +286,8 @@ impl CampaignLayer for Saboteur {
     async fn campaign_launch(
         &self,
         plan: LaunchPlan,
-    ) -> Result<Campaign, CommitError<LaunchRefused>> {
+        claim: Option<&Claim>,
+    ) -> Result<Once<Campaign>, CommitError<LaunchRefused>> {
         let (account, list, at) = (plan.account(), plan.draft.list, plan.at);
         let mut left_out = None;
         if self.does(Sabotage::LeavesSomebodyOut) {
@@ -297,7 +298,7 @@ impl CampaignLayer for Saboteur {
         if let Some(contact) = left_out {
             self.inner.list_leave(account, list, contact).await?;
         }
-        let launched = self.inner.campaign_launch(plan).await;
+        let launched = self.inner.campaign_launch(plan, claim).await;
         let contacts: Vec<ContactId> = left_out.into_iter().collect();
         if !contacts.is_empty() {
             let ids = IdSource::default().draw(at, &SeededRandom::new(0));

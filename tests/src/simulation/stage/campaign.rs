@@ -3,7 +3,7 @@
 
 use sms_core::campaign::cancel::{CancelPlan, CancelRefused};
 
-use super::Stage;
+use super::{Stage, first};
 use crate::layer::prelude::*;
 use crate::layer::{CampaignLayer, Layer};
 use crate::simulation::model::LaunchSeen;
@@ -12,12 +12,16 @@ impl CampaignLayer for Stage {
     async fn campaign_launch(
         &self,
         plan: LaunchPlan,
-    ) -> Result<Campaign, CommitError<LaunchRefused>> {
+        claim: Option<&Claim>,
+    ) -> Result<Once<Campaign>, CommitError<LaunchRefused>> {
         self.before("campaign_launch").await;
         let seen = LaunchSeen::of(&plan);
-        let answer = self.inner.campaign_launch(plan).await;
+        let answer = match first(self.inner.campaign_launch(plan, claim).await) {
+            Ok(answer) => answer,
+            Err(earlier) => return Ok(Once::Earlier(earlier)),
+        };
         self.after(|model, moment| model.saw_launch(moment, &seen, &answer)).await;
-        answer
+        answer.map(Once::Done)
     }
 
     async fn campaign_cancel(
