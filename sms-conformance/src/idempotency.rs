@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use sms_core::account::Account;
-use sms_core::idempotency::{Claim, Earlier, KEPT_FOR, Kept, Once, Owner};
+use sms_core::idempotency::{Claim, Earlier, KEPT_FOR, Kept, Owner};
 use sms_core::sending::idempotency::IdempotencyKey;
 use sms_core::sending::settle::SendRefused;
 use sms_core::store::Store;
@@ -14,36 +14,10 @@ use crate::Rig;
 use crate::rig::{key, millis, refusal_of, request_with_key};
 
 mod command;
+mod said;
 
 use command::{Command, commands};
-
-/// What a command said.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Said {
-    /// It took effect.
-    Done,
-    /// An earlier request has the key.
-    Earlier(Earlier),
-}
-
-impl Said {
-    pub(crate) fn of<T, E: std::fmt::Debug>(answer: Result<Once<T>, E>) -> Self {
-        match answer.expect("the command is valid") {
-            Once::Done(_) => Self::Done,
-            Once::Earlier(earlier) => Self::Earlier(earlier),
-        }
-    }
-
-    fn earlier(self) -> Earlier {
-        match self {
-            Self::Earlier(earlier) => earlier,
-            Self::Done => panic!("the command took effect again"),
-        }
-    }
-}
-
-/// A command under way.
-pub(crate) type Run = BoxFuture<'static, Said>;
+use said::Said;
 
 impl Rig {
     async fn remembered(&self, owner: Owner, key: &IdempotencyKey) -> Option<Earlier> {

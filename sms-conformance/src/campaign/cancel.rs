@@ -9,7 +9,7 @@ use sms_core::message::MessageStatus;
 use sms_core::time::Timestamp;
 
 use crate::Rig;
-use crate::rig::{credits, days, refusal_of, refused, seconds, taken};
+use crate::rig::{credits, days, done, refusal_of, refused, seconds, taken};
 
 async fn status(rig: &Rig, campaign: &Campaign) -> CampaignStatus {
     rig.campaign_now(campaign).await.expect("there").status(rig.now())
@@ -34,7 +34,7 @@ scenarios! { Campaign;
         let draft = rig.draft(&account, &rig.list_of(&account, 1..=5).await).await;
         let due = rig.now().plus(days(1));
         let plan = rig.launch_plan(&account, &draft, Mode::Live, Some(due));
-        let campaign = crate::rig::done(rig.store().campaign_launch(plan, None).await).expect("launched");
+        let campaign = done(rig.store().campaign_launch(plan, None).await).expect("launched");
         let now = rig.advance(seconds(9));
         let marked = rig.mark_cancelled(&campaign).await.expect("cancelled");
         let launch = marked.launch.clone().expect("launched");

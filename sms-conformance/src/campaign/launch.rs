@@ -11,7 +11,7 @@ use sms_core::message::{Body, MessageFilter, MessageStatus};
 use sms_core::store::CommitError;
 
 use crate::Rig;
-use crate::rig::{credits, days, minutes, named, person, refusal_of, request, seconds};
+use crate::rig::{credits, days, done, minutes, named, person, refusal_of, request, seconds};
 
 /// A person sends STOP.
 async fn stop(rig: &Rig, account: &Account, who: u16) {
@@ -105,7 +105,7 @@ scenarios! { Campaign;
         let draft = rig.draft(&account, &rig.list_of(&account, [1, 2, 3]).await).await;
         let due = rig.now().plus(days(2));
         let plan = rig.launch_plan(&account, &draft, Mode::Live, Some(due));
-        let campaign = crate::rig::done(rig.store().campaign_launch(plan, None).await).expect("launched");
+        let campaign = done(rig.store().campaign_launch(plan, None).await).expect("launched");
         assert_eq!(rig.balance(&account).await, 7);
         assert_eq!(rig.counts(&campaign).await, Counts::only(MessageStatus::Scheduled, 3));
         assert_eq!(campaign.status(rig.now()), CampaignStatus::Scheduled);
@@ -156,8 +156,8 @@ scenarios! { Campaign;
         let account = rig.account(10).await;
         let draft = rig.draft(&account, &rig.list_of(&account, [1, 2]).await).await;
         let plan = rig.launch_plan(&account, &draft, Mode::Live, None);
-        let first = crate::rig::done(rig.store().campaign_launch(plan.clone(), None).await).expect("launched");
-        let again = crate::rig::done(rig.store().campaign_launch(plan, None).await).expect("repeated");
+        let first = done(rig.store().campaign_launch(plan.clone(), None).await).expect("launched");
+        let again = done(rig.store().campaign_launch(plan, None).await).expect("repeated");
         assert_eq!((&again, rig.balance(&account).await), (&first, 8));
     }
 

@@ -31,8 +31,8 @@ scenarios! { Campaign;
         assert_eq!((rig.balance(&account).await, rig.messages_of(&draft).await.len()), (91, 9));
     }
 
-    /// Copies of one launch race with one idempotency key: one launches the campaign, and the others
-    /// find it.
+    /// Copies of one launch race with one idempotency key: one launches the campaign, and the
+    /// others find it.
     async fn racing_copies_of_a_launch_launch_once(rig: &Rig) {
         let account = rig.account(100).await;
         let draft = rig.draft(&account, &rig.list_of(&account, 1..=9).await).await;

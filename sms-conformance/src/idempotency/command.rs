@@ -22,7 +22,7 @@ use sms_core::sender_name::SenderName;
 use sms_core::store::Store;
 use sms_core::template::TemplateInput;
 
-use super::{Run, Said};
+use super::said::{Run, Said};
 use crate::Rig;
 use crate::rig::{named, person};
 

@@ -54,7 +54,8 @@ impl Operator {
 }
 
 impl<H> Keyed<H> {
-    /// The claim of a call on the key; `None` without a key. `write` adds the fields of the request.
+    /// The claim of a call on the key; `None` without a key. `write` adds the fields of the
+    /// request.
     pub(super) fn claim(&self, operation: &str, write: impl FnOnce(&mut Fields)) -> Option<Claim> {
         let key = self.key.clone()?;
         let fingerprint = Fingerprint::of_call(operation, self.mode, write);
