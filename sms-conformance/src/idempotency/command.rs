@@ -10,6 +10,7 @@ use sms_core::campaign::CampaignInput;
 use sms_core::contact::ContactFilter;
 use sms_core::event::EventType;
 use sms_core::idempotency::Claim;
+use sms_core::ids::AccountId;
 use sms_core::inbound::Origin;
 use sms_core::list::ListInput;
 use sms_core::message::filter::MessageFilter;
@@ -192,7 +193,7 @@ fn contact_create() -> Command {
             let plan = rig.create_plan(account, &named(900, "Ann"));
             planned!(|store, claim| store.contact_create(plan, claim))
         },
-        effects: contacts,
+        effects: |store, account| contacts(store, account.id),
     }
 }
 
@@ -205,14 +206,14 @@ fn contacts_import() -> Command {
             let plan = rig.import_plan(account, vec![named(901, "Bea")], None);
             planned!(|store, claim| store.contacts_import(plan, claim))
         },
-        effects: contacts,
+        effects: |store, account| contacts(store, account.id),
     }
 }
 
-fn contacts(store: Arc<dyn Store>, account: Account) -> BoxFuture<'static, usize> {
+fn contacts(store: Arc<dyn Store>, account: AccountId) -> BoxFuture<'static, usize> {
     async move {
         let all = ContactFilter::default();
-        store.contact_list(account.id, &all, first_page()).await.expect("read").items.len()
+        store.contact_list(account, &all, first_page()).await.expect("read").items.len()
     }
     .boxed()
 }
