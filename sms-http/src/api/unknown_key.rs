@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sms_core::account::api_key::KeyHash;
 use sms_core::service::Caller;
 use sms_core::{Error, Sms};
+use tokio::sync::Semaphore;
 
 use crate::rate_limit::crowd::CrowdLimiter;
 use crate::rate_limit::{Gcra, Stopwatch};
@@ -19,6 +20,9 @@ use crate::web::error::ApiError;
 /// How often an address may come with keys that no account has: a second, and at once.
 const PER_SECOND: u32 = 5;
 const AT_ONCE: u32 = 20;
+/// How many keys are looked up at once that were not admitted before: fewer than an address may have
+/// in vain, so that customers who all come at once, after a restart, are not taken for strangers.
+const LOOK_UPS: usize = 16;
 /// How many keys are recognised. A key that another one displaces is looked up as if it were new.
 const KNOWN_KEYS: usize = 16_384;
 
@@ -27,12 +31,13 @@ const KNOWN_KEYS: usize = 16_384;
 pub(super) struct KeyLookUps {
     in_vain: CrowdLimiter<AddressBlock>,
     known: KnownKeys,
+    turns: Semaphore,
 }
 
 impl KeyLookUps {
     pub(super) fn new(stopwatch: Stopwatch) -> Self {
         let in_vain = CrowdLimiter::new(Gcra::new(PER_SECOND, AT_ONCE), stopwatch);
-        Self { in_vain, known: KnownKeys::new() }
+        Self { in_vain, known: KnownKeys::new(), turns: Semaphore::new(LOOK_UPS) }
     }
 
     /// The caller with this key, if there is one. `from` is `None` for a request that came over no
@@ -44,12 +49,16 @@ impl KeyLookUps {
         hash: KeyHash,
         from: Option<AddressBlock>,
     ) -> Result<Option<Caller>, ApiError> {
+        let counted = from.filter(|_| !self.known.has(hash));
+        // Its error is that of a closed semaphore, and this one is never closed.
+        let _turn = match counted {
+            Some(_) => self.turns.acquire().await.ok(),
+            None => None,
+        };
         // Counted before the look-up, so that many at once are bounded, too.
-        let charge = match from {
-            Some(block) if !self.known.has(hash) => {
-                Some(self.in_vain.admit(&block).map_err(ApiError::rate_limited)?)
-            }
-            _ => None,
+        let charge = match counted {
+            Some(block) => Some(self.in_vain.admit(&block).map_err(ApiError::rate_limited)?),
+            None => None,
         };
         let found: Result<Option<Caller>, Error> = sms.authenticate(token).await;
         match &found {

@@ -1,16 +1,18 @@
 //! An HTTP client whose every byte the rig chooses.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
 /// How long a client waits for an answer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+/// Where strangers come from: all of 127.0.0.0/8 is loopback.
+const STRANGER: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::new(127, 0, 0, 2), 0));
 
 /// A keep-alive connection.
 #[derive(Debug)]
@@ -46,6 +48,15 @@ impl Connection {
     /// Connects.
     pub(crate) async fn open(addr: SocketAddr) -> io::Result<Self> {
         let stream = within(TcpStream::connect(addr)).await?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, buffer: Vec::new() })
+    }
+
+    /// Connects from another address than customers do.
+    pub(crate) async fn open_as_stranger(addr: SocketAddr) -> io::Result<Self> {
+        let socket = TcpSocket::new_v4()?;
+        socket.bind(STRANGER)?;
+        let stream = within(socket.connect(addr)).await?;
         stream.set_nodelay(true)?;
         Ok(Self { stream, buffer: Vec::new() })
     }

@@ -120,7 +120,7 @@ async fn follow(
     while Instant::now() < until {
         let mut open = match connection.take() {
             Some(open) => open,
-            None => match Connection::open(addr).await {
+            None => match Connection::open_as_stranger(addr).await {
                 Ok(open) => open,
                 Err(_) => continue,
             },

@@ -49,7 +49,7 @@ impl Prepared for Ready {
 /// Holds a connection open and says nothing; opens it again when the server ends it.
 async fn keep_silent(addr: SocketAddr, until: Instant, closed: Arc<AtomicU64>) {
     while Instant::now() < until {
-        let Ok(mut connection) = Connection::open(addr).await else {
+        let Ok(mut connection) = Connection::open_as_stranger(addr).await else {
             sleep(Duration::from_millis(100)).await;
             continue;
         };

@@ -49,7 +49,7 @@ async fn guess(addr: SocketAddr, until: Instant, [unknown, turned_away]: [Arc<At
     while Instant::now() < until {
         let mut open = match connection.take() {
             Some(open) => open,
-            None => match Connection::open(addr).await {
+            None => match Connection::open_as_stranger(addr).await {
                 Ok(open) => open,
                 Err(_) => continue,
             },
