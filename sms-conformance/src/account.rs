@@ -7,7 +7,7 @@ use sms_core::credits::Credits;
 use sms_core::credits::ledger::Kind;
 
 use crate::Rig;
-use crate::rig::{millis, page, read_all, request};
+use crate::rig::{done, millis, page, read_all, request};
 
 scenarios! { Account;
     /// A healthy store reports that it is healthy.
@@ -32,7 +32,7 @@ scenarios! { Account;
             ..account
         };
         let new = NewAccount { account: account.clone(), opening: opening.clone() };
-        crate::rig::done(rig.store().account_create(new, None).await).expect("written");
+        done(rig.store().account_create(new, None).await).expect("written");
         let kept = rig.store().account_get(account.id).await.expect("read");
         assert_eq!(kept, Some(account.clone()));
         assert_eq!(rig.ledger(account.id).await, [opening.expect("it begins with credits")]);

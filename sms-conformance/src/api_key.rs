@@ -6,7 +6,7 @@ use sms_core::account::{Account, Mode};
 use sms_core::ids::AccountId;
 
 use crate::Rig;
-use crate::rig::millis;
+use crate::rig::{done, millis};
 
 fn new_key(rig: &Rig, account: AccountId, mode: Mode) -> KeyRecord {
     let key = ApiKey::generate(mode, rig.random());
@@ -25,7 +25,7 @@ fn new_key(rig: &Rig, account: AccountId, mode: Mode) -> KeyRecord {
 
 async fn key(rig: &Rig, account: &Account, mode: Mode) -> KeyRecord {
     let key = new_key(rig, account.id, mode);
-    let created = crate::rig::done(rig.store().api_key_create(key.clone(), None).await);
+    let created = done(rig.store().api_key_create(key.clone(), None).await);
     assert_eq!(created.expect("written"), KeyCreated::Created);
     key
 }
@@ -48,7 +48,7 @@ scenarios! { ApiKey;
     /// A key of an account that does not exist is not made.
     async fn a_key_needs_its_account(rig: &Rig) {
         let key = new_key(rig, rig.id(), Mode::Live);
-        let created = crate::rig::done(rig.store().api_key_create(key.clone(), None).await).expect("answered");
+        let created = done(rig.store().api_key_create(key.clone(), None).await).expect("answered");
         assert_eq!(created, KeyCreated::NoSuchAccount);
         assert_eq!(find(rig, &key).await, None);
     }

@@ -8,7 +8,7 @@ use sms_core::message::Message;
 use sms_core::phone::E164;
 
 use crate::Rig;
-use crate::rig::{millis, named, page, person, read_all, request, seconds};
+use crate::rig::{done, millis, named, page, person, read_all, request, seconds};
 
 fn people(numbers: &[u16]) -> Vec<E164> {
     numbers.iter().map(|n| person(*n)).collect()
@@ -196,7 +196,7 @@ scenarios! { Conversation;
                 match n % 3 {
                     0 => store.conversation_read(owner, person(1), at).await.expect("marked"),
                     1 => {
-                        crate::rig::done(store.inbound_take(talk, None).await).expect("taken in");
+                        done(store.inbound_take(talk, None).await).expect("taken in");
                         None
                     }
                     _ => {
@@ -222,7 +222,9 @@ scenarios! { Conversation;
             all.push((Some(first), rig.plan(&account, &request([n]))));
             rig.race_each(all, |store, (talk, send)| async move {
                 match talk {
-                    Some(talk) => drop(crate::rig::done(store.inbound_take(talk, None).await).expect("taken in")),
+                    Some(talk) => {
+                        drop(done(store.inbound_take(talk, None).await).expect("taken in"));
+                    }
                     None => drop(store.send_accept(vec![send]).await.remove(0).expect("accepted")),
                 }
             });

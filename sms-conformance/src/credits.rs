@@ -121,7 +121,9 @@ scenarios! { Credits;
         let account = rig.account(10).await;
         let plans: Vec<_> = (0..20).map(|_| rig.adjust_plan(account.id, -1)).collect();
         let answers =
-            rig.race_each(plans, |store, plan| async move { store.credits_adjust(plan, None).await });
+            rig.race_each(plans, |store, plan| async move {
+                store.credits_adjust(plan, None).await
+            });
         assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 10);
         assert_eq!((rig.balance(&account).await, rig.ledger(account.id).await.len()), (0, 11));
     }

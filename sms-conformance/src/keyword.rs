@@ -7,7 +7,7 @@ use sms_core::message::Body;
 use sms_core::page::Cursor;
 
 use crate::Rig;
-use crate::rig::{millis, page, read_all, refusal_of};
+use crate::rig::{done, millis, page, read_all, refusal_of};
 
 pub(crate) mod matching;
 
@@ -99,7 +99,8 @@ scenarios! { Keyword;
         let pizza = rig.keyword(&account, "pizza", None, None).await;
         let pasta = rig.keyword(&account, "pasta", None, None).await;
         rig.keyword(&other, "pizza", None, None).await;
-        let again = crate::rig::done(rig.store().keyword_save(rig.keyword_plan(&account, "Pizza", None, None), None).await);
+        let plan = rig.keyword_plan(&account, "Pizza", None, None);
+        let again = done(rig.store().keyword_save(plan, None).await);
         assert_eq!(refusal_of(again), KeywordRefused::KeywordExists);
         let to = |word: &str| patch().keyword(word);
         let taken = rig.change_keyword(&pasta, to("pizza"), None).await;
@@ -121,7 +122,7 @@ scenarios! { Keyword;
         let others = rig.list(&other).await;
         for unknown in [others.id, rig.id()] {
             let plan = rig.keyword_plan(&account, "pizza", None, Some(unknown));
-            let refused = crate::rig::done(rig.store().keyword_save(plan, None).await);
+            let refused = done(rig.store().keyword_save(plan, None).await);
             assert_eq!(refusal_of(refused), KeywordRefused::NoSuchList(unknown));
         }
         let pizza = rig.keyword(&account, "pizza", None, Some(list.id)).await;
@@ -146,7 +147,7 @@ scenarios! { Keyword;
         assert_eq!(rig.keyword_now(account.id, keyword.id).await, Some(keyword));
         let nobodys = sms_core::account::Account { id: rig.id(), ..account };
         let plan = rig.keyword_plan(&nobodys, "pizza", None, None);
-        crate::rig::done(rig.store().keyword_save(plan, None).await).expect_err("there is no such account");
+        done(rig.store().keyword_save(plan, None).await).expect_err("there is no such account");
     }
 
     /// Of many who ask for one word at once, one gets it.
@@ -157,7 +158,7 @@ scenarios! { Keyword;
             let plans: Vec<_> =
                 (0..6).map(|_| rig.keyword_plan(&account, &word, None, None)).collect();
             let made = rig.race_each(plans, |store, plan| async move {
-                match crate::rig::done(store.keyword_save(plan, None).await) {
+                match done(store.keyword_save(plan, None).await) {
                     Ok(_) => true,
                     refused => {
                         assert_eq!(refusal_of(refused), KeywordRefused::KeywordExists);
@@ -182,7 +183,7 @@ scenarios! { Keyword;
             let plans: Vec<_> = plans.collect();
             rig.race_each(plans, move |store, plan| async move {
                 match plan {
-                    Some(plan) => drop(crate::rig::done(store.keyword_save(plan, None).await)),
+                    Some(plan) => drop(done(store.keyword_save(plan, None).await)),
                     None => drop(store.list_delete(owner, id).await.expect("removed")),
                 }
             });

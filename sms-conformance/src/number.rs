@@ -9,14 +9,13 @@ use sms_core::number::{Holder, Number};
 use sms_core::route::RouteName;
 
 use crate::Rig;
-use crate::rig::{credits, millis, our_number, person};
+use crate::rig::{credits, done, millis, our_number, person};
 
 pub(crate) mod release;
 pub(crate) mod rent;
 
 async fn create(rig: &Rig, number: &Number) -> NumberCreated {
-    crate::rig::done(rig.store().number_create(AddPlan::new(number.clone()), None).await)
-        .expect("answered")
+    done(rig.store().number_create(AddPlan::new(number.clone()), None).await).expect("answered")
 }
 
 async fn list(rig: &Rig) -> Vec<Number> {
@@ -78,7 +77,7 @@ scenarios! { Number;
         let numbers: Vec<_> =
             (0..10).map(|_| rig.new_number(our_number(), Holder::Shared)).collect();
         let answers = rig.race_each(numbers, |store, number| async move {
-            crate::rig::done(store.number_create(AddPlan::new(number), None).await).expect("answered")
+            done(store.number_create(AddPlan::new(number), None).await).expect("answered")
         });
         let made = answers.iter().filter(|answer| **answer == NumberCreated::Created).count();
         assert_eq!((made, list(rig).await.len()), (1, 1));

@@ -11,7 +11,7 @@ use sms_core::page::{Limit, OffsetPage, OffsetRequest};
 use sms_core::sending::SendPlan;
 
 use crate::Rig;
-use crate::rig::{millis, person, request};
+use crate::rig::{done, millis, person, request};
 
 impl Rig {
     fn new_opt_out(&self, n: u16, note: Option<&str>) -> OptOut {
@@ -21,8 +21,7 @@ impl Rig {
 
     async fn add_opt_out(&self, account: &Account, opt_out: &OptOut) -> Added {
         let store = self.store();
-        crate::rig::done(store.opt_out_create(account.id, opt_out.clone(), None).await)
-            .expect("written")
+        done(store.opt_out_create(account.id, opt_out.clone(), None).await).expect("written")
     }
 
     async fn opt_outs(
@@ -208,7 +207,8 @@ scenarios! { OptOut;
 
     /// An opt-out needs an account that exists.
     async fn an_opt_out_needs_its_account(rig: &Rig) {
-        let added = crate::rig::done(rig.store().opt_out_create(rig.id(), rig.new_opt_out(1, None), None).await);
+        let opt_out = rig.new_opt_out(1, None);
+        let added = done(rig.store().opt_out_create(rig.id(), opt_out, None).await);
         assert!(added.is_err());
     }
 
@@ -227,11 +227,12 @@ scenarios! { OptOut;
             let news = rig.race_each(acts, move |store, act| async move {
                 match act {
                     Act::ByHand(opt_out) => {
-                        let added = crate::rig::done(store.opt_out_create(id, opt_out, None).await).expect("written");
+                        let added = done(store.opt_out_create(id, opt_out, None).await);
+                        let added = added.expect("written");
                         usize::from(matches!(added, Added::New(_)))
                     }
                     Act::Text(plan) => {
-                        crate::rig::done(store.inbound_take(*plan, None).await).expect("taken in");
+                        done(store.inbound_take(*plan, None).await).expect("taken in");
                         0
                     }
                     Act::Send(_) => 0,
@@ -256,7 +257,7 @@ scenarios! { OptOut;
         rig.race_each(acts, move |store, act| async move {
             match act {
                 Act::ByHand(opt_out) => {
-                    crate::rig::done(store.opt_out_create(id, opt_out, None).await).expect("written");
+                    done(store.opt_out_create(id, opt_out, None).await).expect("written");
                 }
                 Act::Send(plan) => drop(store.send_accept(vec![*plan]).await),
                 Act::Text(_) => {}

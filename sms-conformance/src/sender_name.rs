@@ -9,7 +9,7 @@ use sms_core::sender_name::{
 use sms_core::store::CommitError;
 
 use crate::Rig;
-use crate::rig::{millis, page, read_all, refusal_of};
+use crate::rig::{done, millis, page, read_all, refusal_of};
 
 impl Rig {
     fn requested(&self, account: AccountId, value: &str) -> SenderName {
@@ -21,8 +21,7 @@ impl Rig {
     /// Requests a name.
     pub(crate) async fn sender_name(&self, account: &Account, value: &str) -> SenderName {
         let name = self.requested(account.id, value);
-        crate::rig::done(self.store().sender_name_create(name.clone(), None).await)
-            .expect("the name is free");
+        done(self.store().sender_name_create(name.clone(), None).await).expect("the name is free");
         name
     }
 
@@ -89,7 +88,7 @@ scenarios! { SenderName;
         let (account, other) = (rig.account(0).await, rig.account(0).await);
         let ask = async |value: &str| {
             let name = rig.requested(account.id, value);
-            crate::rig::done(rig.store().sender_name_create(name, None).await)
+            done(rig.store().sender_name_create(name, None).await)
         };
         let first = rig.sender_name(&account, "Bistro").await;
         assert_eq!(refusal_of(ask("Bistro").await), SenderNameExists);
@@ -112,7 +111,7 @@ scenarios! { SenderName;
             let spelt = ["Bistro", "BISTRO", "bistro", "bIstro"].into_iter().cycle().take(12);
             let names = spelt.map(|value| rig.requested(account.id, &format!("{value}-{round}")));
             let answers = rig.race_each(names.collect::<Vec<_>>(), |store, name| async move {
-                crate::rig::done(store.sender_name_create(name, None).await)
+                done(store.sender_name_create(name, None).await)
             });
             assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 1);
             for answer in answers.into_iter().filter(Result::is_err) {
@@ -184,7 +183,7 @@ scenarios! { SenderName;
             let plan = rig.review_plan(&first, Decision::Approve);
             let done = rig.race_each([Act::Ask(again), Act::Decide(plan)], |store, act| async move {
                 match act {
-                    Act::Ask(name) => match crate::rig::done(store.sender_name_create(name, None).await) {
+                    Act::Ask(name) => match done(store.sender_name_create(name, None).await) {
                         Ok(_) => true,
                         Err(CommitError::Refused(SenderNameExists)) => false,
                         other => panic!("{other:?}"),
@@ -242,7 +241,7 @@ scenarios! { SenderName;
     /// A name needs an account that exists.
     async fn a_name_needs_its_account(rig: &Rig) {
         let name = rig.requested(rig.id(), "Bistro");
-        assert!(crate::rig::done(rig.store().sender_name_create(name, None).await).is_err());
+        assert!(done(rig.store().sender_name_create(name, None).await).is_err());
         assert_eq!(rig.for_review(None, PageRequest::default()).await.items, []);
     }
 }

@@ -7,14 +7,13 @@ use sms_core::page::{Page, PageRequest};
 use sms_core::template::{Template, TemplateChange, TemplateInput, TemplateSearch};
 
 use crate::Rig;
-use crate::rig::{millis, page, read_all};
+use crate::rig::{done, millis, page, read_all};
 
 impl Rig {
     async fn template(&self, account: &Account, name: &str, body: &str) -> Template {
         let input = TemplateInput::new(name, body);
         let template = input.into_template(self.id(), account.id, self.now());
-        crate::rig::done(self.store().template_create(template.clone(), None).await)
-            .expect("written");
+        done(self.store().template_create(template.clone(), None).await).expect("written");
         template
     }
 
@@ -180,7 +179,7 @@ scenarios! { Template;
         let input = TemplateInput::new("x", "x");
         let template = input.into_template(rig.id(), rig.id(), rig.now());
         let account = template.account;
-        assert!(crate::rig::done(rig.store().template_create(template, None).await).is_err());
+        assert!(done(rig.store().template_create(template, None).await).is_err());
         assert_eq!(rig.all_templates(account, None, 5).await, []);
     }
 

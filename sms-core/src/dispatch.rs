@@ -2,9 +2,9 @@
 //! the outcomes.
 //!
 //! A claim checks again what may have changed since acceptance: the recipient opted out, the
-//! account was suspended, the message expired, its number was released, its sender name rejected. When a worker dies, its lease runs out and another
-//! worker claims its messages. A worker that was only slow carries a token that no longer matches,
-//! and changes nothing.
+//! account was suspended, the message expired, its number was released, its sender name rejected.
+//! When a worker dies, its lease runs out and another worker claims its messages. A worker that was
+//! only slow carries a token that no longer matches, and changes nothing.
 //!
 //! After a hand-over without an answer, the message may have been sent. From then on it is not
 //! refunded, however it ends.

@@ -1,8 +1,9 @@
 //! Sending: from a request to accepted messages.
 //!
 //! [`request`] holds the request and its rules, [`recipients`] decides who receives a message,
-//! [`plan`] computes every message ([`writer`]) and the price, in portions, [`quote`] shows that price,
-//! [`settle`] decides with the account locked, and [`idempotency`] recognises a repeated request.
+//! [`plan`] computes every message ([`writer`]) and the price, in portions, [`quote`] shows that
+//! price, [`settle`] decides with the account locked, and [`idempotency`] recognises a repeated
+//! request.
 
 pub mod facts;
 pub mod idempotency;

@@ -208,8 +208,8 @@ impl WebhookClient {
         EndpointUrl::parse(url, self.guard.reach()).map(drop)
     }
 
-    /// Checks whether `url` may be registered as an endpoint of `account`: the URL itself, and every
-    /// address that its host name resolves to now.
+    /// Checks whether `url` may be registered as an endpoint of `account`: the URL itself, and
+    /// every address that its host name resolves to now.
     ///
     /// # Errors
     ///

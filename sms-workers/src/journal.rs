@@ -17,11 +17,11 @@ const LARGEST: u64 = 64 << 20;
 
 /// The journal of hand-overs in a file, for one running program.
 ///
-/// An entry is one `write` to the file, without `fsync`. It survives the end of the program, however
-/// that ends, because the system has the data then. It may not survive the end of the machine.
-/// Linux tells one run of the machine from another. After a crash of the machine, and on other
-/// systems always, only the answers in the journal count: what was submitted without one is handed
-/// over again once its lease runs out.
+/// An entry is one `write` to the file, without `fsync`. It survives the end of the program,
+/// however that ends, because the system has the data then. It may not survive the end of the
+/// machine. Linux tells one run of the machine from another. After a crash of the machine, and on
+/// other systems always, only the answers in the journal count: what was submitted without one is
+/// handed over again once its lease runs out.
 ///
 /// The file has mode 600 and holds ids, lease tokens, networks' ids and codes. It is written anew
 /// when it has grown to 1 MiB, so it is about as large as that.

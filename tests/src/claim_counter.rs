@@ -46,7 +46,7 @@ impl Layer for Claims {
 passes_on! {
     Claims:
     AccountLayer ApiKeyLayer CampaignLayer ContactLayer ConversationLayer CreditLayer
-    DispatchLayer HealthLayer IdempotencyLayer InboundLayer LinkLayer KeywordLayer ListLayer MessageLayer
-    NumberLayer OptOutLayer ReceiptLayer SenderNameLayer SendingLayer StatisticsLayer
+    DispatchLayer HealthLayer IdempotencyLayer InboundLayer LinkLayer KeywordLayer ListLayer
+    MessageLayer NumberLayer OptOutLayer ReceiptLayer SenderNameLayer SendingLayer StatisticsLayer
     TemplateLayer WebhookLayer
 }

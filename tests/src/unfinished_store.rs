@@ -40,7 +40,7 @@ impl Layer for Unfinished {
 passes_on! {
     Unfinished:
     AccountLayer ApiKeyLayer CampaignLayer ContactLayer ConversationLayer CreditLayer
-    DispatchLayer HealthLayer IdempotencyLayer InboundLayer LinkLayer KeywordLayer ListLayer MessageLayer
-    NumberLayer OptOutLayer ReceiptLayer SenderNameLayer SendingLayer StatisticsLayer
+    DispatchLayer HealthLayer IdempotencyLayer InboundLayer LinkLayer KeywordLayer ListLayer
+    MessageLayer NumberLayer OptOutLayer ReceiptLayer SenderNameLayer SendingLayer StatisticsLayer
     TemplateLayer WebhookLayer
 }

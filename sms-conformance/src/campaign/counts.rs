@@ -7,7 +7,7 @@ use sms_core::opt_out::{OptOut, OptOutSource};
 use sms_core::random::Random;
 
 use crate::Rig;
-use crate::rig::{refused, seconds, taken, try_later};
+use crate::rig::{done, refused, seconds, taken, try_later};
 
 scenarios! { Campaign;
     /// Counts follow every step of every message, and the campaign is complete when the last one
@@ -22,7 +22,7 @@ scenarios! { Campaign;
             note: None,
             created_at: rig.now(),
         };
-        crate::rig::done(rig.store().opt_out_create(account.id, opt_out, None).await).expect("opted out");
+        done(rig.store().opt_out_create(account.id, opt_out, None).await).expect("opted out");
         let plan = CancelPlan {
             account: account.id, message: messages[3].id, at: rig.now(), ids: rig.ids(),
         };

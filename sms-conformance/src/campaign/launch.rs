@@ -17,7 +17,7 @@ use crate::rig::{credits, days, done, minutes, named, person, refusal_of, reques
 async fn stop(rig: &Rig, account: &Account, who: u16) {
     let number = rig.dedicated_number(person(900 + who), account).await;
     let plan = rig.inbound_plan(who, number.phone, "STOP", Origin::Network);
-    crate::rig::done(rig.store().inbound_take(plan, None).await).expect("taken in");
+    done(rig.store().inbound_take(plan, None).await).expect("taken in");
 }
 
 /// Launching is refused with `reason`, and changes nothing.

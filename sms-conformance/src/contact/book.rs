@@ -8,7 +8,7 @@ use sms_core::contact::{Contact, ContactFilter, ContactInput, ContactPatch, Cust
 use sms_core::inbound::Origin;
 
 use crate::Rig;
-use crate::rig::{millis, named, person, refusal_of, with_fields};
+use crate::rig::{done, millis, named, person, refusal_of, with_fields};
 
 fn number(phone: u16) -> ContactPatch {
     ContactPatch::default().phone(person(phone).to_string())
@@ -54,7 +54,8 @@ scenarios! { Contact;
     async fn a_number_is_one_contact_of_an_account(rig: &Rig) {
         let (account, other) = (rig.account(0).await, rig.account(0).await);
         let made = rig.contact(&account, &named(1, "Ann")).await;
-        let again = crate::rig::done(rig.store().contact_create(rig.create_plan(&account, &named(1, "Bea")), None).await);
+        let plan = rig.create_plan(&account, &named(1, "Bea"));
+        let again = done(rig.store().contact_create(plan, None).await);
         assert_eq!(refusal_of(again), BookRefused::ContactExists(made.id));
         rig.contact(&other, &named(1, "Ann")).await;
         let second = rig.contact(&account, &named(2, "Bea")).await;
@@ -73,7 +74,9 @@ scenarios! { Contact;
         let account = rig.account(0).await;
         let plans: Vec<_> = (0..12).map(|_| rig.create_plan(&account, &named(1, "Ann"))).collect();
         let answers =
-            rig.race_each(plans, |store, plan| async move { crate::rig::done(store.contact_create(plan, None).await) });
+            rig.race_each(plans, |store, plan| async move {
+                done(store.contact_create(plan, None).await)
+            });
         let (made, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
         assert_eq!((made.len(), refused.len()), (1, 11));
         let made = made.into_iter().next().expect("one").expect("made");
@@ -147,7 +150,7 @@ scenarios! { Contact;
         let before = rig.contact(&account, &named(1, "Ann")).await;
         for n in [1, 2] {
             let stop = rig.inbound_plan(n, ours, "STOP", Origin::Network);
-            crate::rig::done(rig.store().inbound_take(stop, None).await).expect("taken in");
+            done(rig.store().inbound_take(stop, None).await).expect("taken in");
         }
         let after = rig.contact(&account, &named(2, "Bea")).await;
         let third = rig.contact(&account, &named(3, "Cem")).await;

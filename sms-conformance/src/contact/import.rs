@@ -6,7 +6,7 @@ use sms_core::contact::import::{Imported, RowOutcome};
 use sms_core::contact::{ContactFilter, ContactInput};
 
 use crate::Rig;
-use crate::rig::{millis, named, person, refusal_of, with_fields};
+use crate::rig::{done, millis, named, person, refusal_of, with_fields};
 
 fn outcomes(imported: &Imported) -> Vec<RowOutcome> {
     imported.rows.iter().map(|row| row.outcome).collect()
@@ -71,7 +71,7 @@ scenarios! { Contact;
         let theirs = rig.list(&other).await;
         for list in [theirs.id, rig.id()] {
             let plan = rig.import_plan(&account, vec![with_fields(1, &["a"])], Some(list));
-            let refused = refusal_of(crate::rig::done(rig.store().contacts_import(plan, None).await));
+            let refused = refusal_of(done(rig.store().contacts_import(plan, None).await));
             assert_eq!(refused, BookRefused::NoSuchList(list));
         }
         assert_eq!(rig.contacts(account.id, &ContactFilter::default()).await, []);
@@ -91,7 +91,7 @@ scenarios! { Contact;
             })
             .collect();
         let answers = rig.race_each(plans, |store, plan| async move {
-            crate::rig::done(store.contacts_import(plan, None).await).expect("imported")
+            done(store.contacts_import(plan, None).await).expect("imported")
         });
         let made: usize = answers.iter().map(|one| one.count(RowOutcome::Created)).sum();
         let joined: usize = answers.iter().map(|one| one.added_to_list).sum();
@@ -125,11 +125,15 @@ scenarios! { Contact;
             rig.create_plan(&account, &with_fields(n, &["f0", &format!("new{n}")]))
         });
         let answers =
-            rig.race_each(plans, |store, plan| async move { crate::rig::done(store.contact_create(plan, None).await) });
+            rig.race_each(plans, |store, plan| async move {
+                done(store.contact_create(plan, None).await)
+            });
         let (made, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
         assert_eq!((made.len(), refused.len()), (1, 7));
         for answer in refused {
-            let BookRefused::Invalid(errors) = refusal_of(answer) else { panic!("another refusal") };
+            let BookRefused::Invalid(errors) = refusal_of(answer) else {
+                panic!("another refusal")
+            };
             let errors: Vec<_> = errors.iter().map(|error| (&*error.field, error.code)).collect();
             assert_eq!(errors, [("custom", "too_many")]);
         }

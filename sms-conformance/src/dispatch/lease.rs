@@ -108,7 +108,8 @@ scenarios! { Dispatch;
         }
         let statuses = rig.statuses(&account, message.id).await;
         let sending = MessageStatus::Sending;
-        assert_eq!(statuses, [MessageStatus::Queued, sending, sending], "as the other claim left it");
+        let left = [MessageStatus::Queued, sending, sending];
+        assert_eq!(statuses, left, "as the other claim left it");
         assert_eq!(rig.balance(&account).await, 9);
         let recorded = rig.record(message.id, other.token, refused()).await;
         assert_eq!(recorded, OutcomeRecorded::Done(MessageStatus::Failed));

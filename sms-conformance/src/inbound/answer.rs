@@ -8,7 +8,7 @@ use sms_core::message::{Body, Direction, MessageFilter};
 use sms_core::route::{Comeback, Simulated};
 
 use crate::Rig;
-use crate::rig::{millis, our_number, person, request, seconds, taken_with};
+use crate::rig::{done, millis, our_number, person, request, seconds, taken_with};
 
 fn owed(words: &str) -> Simulated {
     Simulated { after: seconds(3), what: Comeback::Reply(Body::new(words)) }
@@ -95,7 +95,7 @@ scenarios! { Inbound;
         let due = rig.follow_ups().await;
         let plans: Vec<_> = due.iter().cycle().take(30).map(|row| plan(rig, row.clone())).collect();
         let taken = rig.race_each(plans, |store, plan| async move {
-            crate::rig::done(store.inbound_take(plan, None).await).expect("taken in")
+            done(store.inbound_take(plan, None).await).expect("taken in")
         });
         let routed = taken.iter().filter(|one| matches!(one, TakenIn::Routed(_))).count();
         let done = taken.iter().filter(|one| matches!(one, TakenIn::AlreadyDone)).count();

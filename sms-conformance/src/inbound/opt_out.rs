@@ -7,7 +7,7 @@ use sms_core::inbound::{Origin, TakenIn};
 use sms_core::message::{Direction, MessageFilter};
 
 use crate::Rig;
-use crate::rig::{event_of, our_number, person, request};
+use crate::rig::{done, event_of, our_number, person, request};
 
 async fn received(rig: &Rig, account: sms_core::ids::AccountId) -> usize {
     let direction = Some(Direction::Inbound);
@@ -109,7 +109,7 @@ scenarios! { Inbound;
         let plan = |_| rig.inbound_plan(1, number.phone, "STOP", Origin::Network);
         let plans: Vec<_> = (0..10).map(plan).collect();
         let taken = rig.race_each(plans, |store, plan| async move {
-            crate::rig::done(store.inbound_take(plan, None).await).expect("taken in")
+            done(store.inbound_take(plan, None).await).expect("taken in")
         });
         assert!(taken.iter().all(|one| matches!(one, TakenIn::Routed(_))));
         assert_eq!(received(rig, account.id).await, 10);

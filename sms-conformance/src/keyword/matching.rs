@@ -14,7 +14,7 @@ use sms_core::route::{Comeback, Simulated};
 
 use crate::Rig;
 use crate::rig::{
-    event_of, millis, named, our_number, person, refused, request, seconds, taken_with,
+    done, event_of, millis, named, our_number, person, refused, request, seconds, taken_with,
 };
 
 /// An account with a dedicated number.
@@ -253,7 +253,7 @@ scenarios! { Keyword;
         let plans: Vec<_> =
             (0..12).map(|n| rig.inbound_plan(1 + n % 4, ours, "pizza", Origin::Network)).collect();
         let taken = rig.race_each(plans, |store, plan| async move {
-            crate::rig::done(store.inbound_take(plan, None).await).expect("taken in")
+            done(store.inbound_take(plan, None).await).expect("taken in")
         });
         let answered = taken.iter().filter(|one| matches!(one, TakenIn::Answered(..))).count();
         assert_eq!((answered, rig.balance(&account).await), (5, 0));
@@ -284,7 +284,7 @@ scenarios! { Keyword;
                     0 => drop(store.list_join(joined).await),
                     1 => drop(store.send_accept(vec![send]).await.remove(0).expect("accepted")),
                     2 if n == 2 => drop(store.list_delete(owner, id).await.expect("removed")),
-                    _ => drop(crate::rig::done(store.inbound_take(text, None).await).expect("taken in")),
+                    _ => drop(done(store.inbound_take(text, None).await).expect("taken in")),
                 }
             });
             let now = rig.keyword_now(owner, keyword.id).await.expect("there");

@@ -5,11 +5,11 @@ use sms_core::number::store::NumberCreated;
 use sms_core::number::{Holder, Number};
 
 use crate::Rig;
-use crate::rig::{millis, person};
+use crate::rig::{done, millis, person};
 
 async fn add(rig: &Rig, number: &Number) -> NumberCreated {
     let number = Number { id: rig.id(), assigned_at: rig.now(), ..number.clone() };
-    crate::rig::done(rig.store().number_create(AddPlan::new(number), None).await).expect("answered")
+    done(rig.store().number_create(AddPlan::new(number), None).await).expect("answered")
 }
 
 scenarios! { Number;
@@ -54,7 +54,7 @@ scenarios! { Number;
         rig.release(&number).await;
         let others = rig.new_number(number.phone, Holder::Dedicated(other.id));
         let plan = AddPlan { number: others.clone(), quarantine: Quarantine::Override };
-        let created = crate::rig::done(rig.store().number_create(plan, None).await).expect("answered");
+        let created = done(rig.store().number_create(plan, None).await).expect("answered");
         assert_eq!(created, NumberCreated::Created);
         assert_eq!(rig.store().number_by_phone(number.phone).await.expect("read"), Some(others));
     }
@@ -77,7 +77,7 @@ scenarios! { Number;
                     assert!(store.number_delete(id, at).await.expect("removed"));
                     return None;
                 }
-                Some(crate::rig::done(store.number_create(plan, None).await).expect("answered"))
+                Some(done(store.number_create(plan, None).await).expect("answered"))
             });
             let made = answers.iter().flatten().filter(|made| **made == NumberCreated::Created);
             assert_eq!(made.count(), 0, "{answers:?}");

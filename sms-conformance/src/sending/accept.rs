@@ -59,7 +59,8 @@ scenarios! { Sending;
     async fn rejected_recipients_are_named_and_cost_nothing(rig: &Rig) {
         let account = rig.account(10).await;
         let long = "nonsense".repeat(100);
-        let request = request([1]).to(long.clone() + ", 07700 900001, 020 7946 0000, +33 6 12 34 56 78");
+        let others = ", 07700 900001, 020 7946 0000, +33 6 12 34 56 78";
+        let request = request([1]).to(long.clone() + others);
         let sent = rig.send(&account, &request.clone().idempotency_key(key("k"))).await;
         let expected = [
             (&long[..100], RejectionReason::InvalidNumber),

@@ -11,7 +11,7 @@ use sms_core::sending::settle::{Replay, SendRefused, Sent};
 use sms_core::store::CommitError;
 
 use crate::Rig;
-use crate::rig::{key, person, refusal_of, request, request_with_key};
+use crate::rig::{done, key, person, refusal_of, request, request_with_key};
 
 type Answer = Result<Sent, CommitError<SendRefused>>;
 
@@ -121,7 +121,7 @@ scenarios! { Sending;
                 let store = rig.store().clone();
                 let stop = rig.inbound_plan(1, number.phone, "STOP", Origin::Network);
                 let take = async move {
-                    crate::rig::done(store.inbound_take(stop, None).await).expect("taken in");
+                    done(store.inbound_take(stop, None).await).expect("taken in");
                     None
                 };
                 futures.push(take.boxed());

@@ -311,7 +311,10 @@ scenarios! { Webhook;
         let changes = [
             EndpointChange { url: Some("https://example.com/b".to_owned()), ..Default::default() },
             EndpointChange { description: Some(None), ..Default::default() },
-            EndpointChange { secret: Some(SecretChange::Replace(new_secret)), ..Default::default() },
+            EndpointChange {
+                secret: Some(SecretChange::Replace(new_secret)),
+                ..EndpointChange::default()
+            },
             EndpointChange {
                 events: Some(BTreeSet::from([EventType::LinkClicked])),
                 ..Default::default()

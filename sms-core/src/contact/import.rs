@@ -167,7 +167,10 @@ impl BookPlan for ImportPlan {
             ImportRow::Invalid { .. } => None,
         });
         let phones = numbers.collect::<BTreeSet<_>>().into_iter().collect();
-        let adds = |row: &ImportRow| matches!(row, ImportRow::Contact(_, details) if !details.custom.is_empty());
+        let adds = |row: &ImportRow| match row {
+            ImportRow::Contact(_, details) => !details.custom.is_empty(),
+            _ => false,
+        };
         let names_in_use = self.rows.iter().any(adds);
         BookQuestion { phones, ids: Vec::new(), list: self.list, names_in_use }
     }

@@ -202,7 +202,8 @@ pub struct EndpointChange {
 
 impl EndpointChange {
     /// The endpoint after the change. Enabling it resets the count of failures. Enabling it and
-    /// moving it to another URL end its pause. Disabling an endpoint that failures have disabled keeps that reason.
+    /// moving it to another URL end its pause. Disabling an endpoint that failures have disabled
+    /// keeps that reason.
     #[must_use]
     pub fn apply(self, endpoint: Endpoint, at: Timestamp) -> Endpoint {
         let Self { url, events, description, power, secret } = self;

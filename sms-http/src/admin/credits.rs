@@ -114,8 +114,8 @@ impl CreditsApi {
     /// Add credits, or take credits back
     ///
     /// The balance cannot go below zero: the answer is 409 `balance_out_of_range`, and nothing
-    /// changes. With an `Idempotency-Key`, a retry returns the first answer with `meta.replayed` and
-    /// changes nothing.
+    /// changes. With an `Idempotency-Key`, a retry returns the first answer with `meta.replayed`
+    /// and changes nothing.
     #[oai(path = "/:id/credits", method = "post", operation_id = "credits_adjust")]
     async fn adjust(
         &self,

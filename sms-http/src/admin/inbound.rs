@@ -129,8 +129,8 @@ impl InboundApi {
 impl InboundApi {
     /// Record an inbound message
     ///
-    /// Treated as if a network had delivered it. `data` is null if it belongs to no account. With an
-    /// `Idempotency-Key`, a retry returns the same message and records nothing.
+    /// Treated as if a network had delivered it. `data` is null if it belongs to no account. With
+    /// an `Idempotency-Key`, a retry returns the same message and records nothing.
     #[oai(path = "/inbound", method = "post", operation_id = "inbound_take")]
     async fn inbound(
         &self,

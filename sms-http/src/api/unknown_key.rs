@@ -20,8 +20,9 @@ use crate::web::error::ApiError;
 /// How often an address may come with keys that no account has: a second, and at once.
 const PER_SECOND: u32 = 5;
 const AT_ONCE: u32 = 20;
-/// How many keys are looked up at once that were not admitted before: fewer than an address may have
-/// in vain, so that customers who all come at once, after a restart, are not taken for strangers.
+/// How many keys are looked up at once that were not admitted before: fewer than an address may
+/// have in vain, so that customers who all come at once, after a restart, are not taken for
+/// strangers.
 const LOOK_UPS: usize = 16;
 /// How many keys are recognised. A key that another one displaces is looked up as if it were new.
 const KNOWN_KEYS: usize = 16_384;

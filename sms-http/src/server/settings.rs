@@ -91,8 +91,8 @@ pub struct Settings {
     /// settings of its own, such as SMS_ROUTE_MAIN_URL and SMS_ROUTE_MAIN_PASSWORD for `main`
     #[arg(long, env = "SMS_ROUTES", default_value = "simulator", value_delimiter = ',')]
     pub routes: Vec<String>,
-    /// Folder for the journal of hand-overs, one for each server, so that a server that is killed and
-    /// started again sends fewer messages twice [default: no journal]
+    /// Folder for the journal of hand-overs, one for each server, so that a server that is killed
+    /// and started again sends fewer messages twice [default: no journal]
     #[arg(long, env = "SMS_JOURNAL_DIR")]
     pub journal_dir: Option<PathBuf>,
     /// Log filter, such as `info` or `sms_http=debug,warn`

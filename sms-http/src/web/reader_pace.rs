@@ -1,7 +1,7 @@
 //! How fast a client has to read its answer.
 //!
-//! Without a least pace, a client that reads a few bytes now and then holds its connection, and what
-//! its answer is made of, for as long as it likes.
+//! Without a least pace, a client that reads a few bytes now and then holds its connection, and
+//! what its answer is made of, for as long as it likes.
 
 use std::time::Duration;
 

@@ -47,8 +47,8 @@ macro_rules! waiting {
 pub(super) use waiting;
 
 /// Of the endpoints in `waiting` that are not paused, those that have due deliveries and room for
-/// them, the longest due first, each with the number that it has room for. Failing endpoints have a separate share, so
-/// that they do not crowd out the others.
+/// them, the longest due first, each with the number that it has room for. Failing endpoints have a
+/// separate share, so that they do not crowd out the others.
 macro_rules! endpoints_due {
     () => {
         "SELECT * FROM (
@@ -233,8 +233,8 @@ pub(super) async fn next(pool: &PgPool) -> PgResult<Option<Timestamp>> {
     if is_all || (next.is_some() && next <= last) {
         return Ok(next);
     }
-    // The first deliveries belong to runs that are over, until they are tidied, or to endpoints that
-    // are paused.
+    // The first deliveries belong to runs that are over, until they are tidied, or to endpoints
+    // that are paused.
     let row = sqlx::query(concat!(
         waiting!(),
         "SELECT min(greatest(own.claimable_at, e.paused_until)) AS next

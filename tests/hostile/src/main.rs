@@ -1,7 +1,7 @@
 //! Attacks a real server, and measures what other customers see before, during and after.
 //!
-//! `scripts/hostile` builds the server and runs every attack on both stores. Each attack is bounded,
-//! talks to loopback only, and stops by itself.
+//! `scripts/hostile` builds the server and runs every attack on both stores. Each attack is
+//! bounded, talks to loopback only, and stops by itself.
 
 mod attack;
 mod client;

@@ -1,4 +1,5 @@
-//! An SMSC in the rig's own process: it accepts everything, after a set time, and counts what it got.
+//! An SMSC in the rig's own process: it accepts everything, after a set time, and counts what it
+//! got.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;

@@ -67,8 +67,8 @@ pub struct Settings {
     /// Only measure how fast messages are submitted: kill nothing
     #[arg(long)]
     pub speed: bool,
-    /// Another program to run in place of this one's own server, such as an older `sms-server`; what
-    /// it sends twice is counted and breaks no rule
+    /// Another program to run in place of this one's own server, such as an older `sms-server`;
+    /// what it sends twice is counted and breaks no rule
     #[arg(long)]
     pub server: Option<PathBuf>,
 }

@@ -1,8 +1,8 @@
 //! What a program writes to its journal while it hands messages over, and what it records of an
 //! earlier run.
 //!
-//! The program goes on if the journal cannot be written: then its messages take room in their routes
-//! until they are recorded.
+//! The program goes on if the journal cannot be written: then its messages take room in their
+//! routes until they are recorded.
 
 use super::held::{Hold, Known};
 use super::{Dispatched, Group, Work};
