@@ -169,7 +169,7 @@ impl BookPlan for ImportPlan {
         let phones = numbers.collect::<BTreeSet<_>>().into_iter().collect();
         let adds = |row: &ImportRow| match row {
             ImportRow::Contact(_, details) => !details.custom.is_empty(),
-            _ => false,
+            ImportRow::Invalid { .. } => false,
         };
         let names_in_use = self.rows.iter().any(adds);
         BookQuestion { phones, ids: Vec::new(), list: self.list, names_in_use }
