@@ -2,48 +2,13 @@
 
 use async_trait::async_trait;
 use sms_core::idempotency::store::IdempotencyStore;
-use sms_core::idempotency::{Answer, Claim, Earlier, IdempotencyKey, Kept, Owner};
-use sms_core::sending::idempotency::{EarlierSend, KeyUse};
+use sms_core::idempotency::{Answer, Claim, Earlier, IdempotencyKey, Owner};
 use sms_core::store::StoreError;
 use sms_core::time::Timestamp;
 
 use crate::MemoryStore;
+use crate::remembered::Remembered;
 use crate::state::State;
-
-/// What is remembered under a key.
-pub(crate) enum Remembered {
-    /// A send.
-    Send(EarlierSend),
-    /// Any other command.
-    Command(Earlier),
-}
-
-impl Remembered {
-    fn accepted_at(&self) -> Timestamp {
-        match self {
-            Self::Send(earlier) => earlier.accepted_at,
-            Self::Command(earlier) => earlier.accepted_at,
-        }
-    }
-
-    /// As a send finds it.
-    pub(crate) fn key_use(&self) -> KeyUse {
-        match self {
-            Self::Send(earlier) => KeyUse::Send(earlier.clone()),
-            Self::Command(earlier) => KeyUse::Other { accepted_at: earlier.accepted_at },
-        }
-    }
-
-    /// As every other command finds it.
-    fn earlier(&self) -> Earlier {
-        match self {
-            Self::Command(earlier) => earlier.clone(),
-            Self::Send(EarlierSend { fingerprint, accepted_at, .. }) => {
-                Earlier { fingerprint: *fingerprint, accepted_at: *accepted_at, kept: Kept::Send }
-            }
-        }
-    }
-}
 
 impl State {
     /// What is remembered under the key of a claim. A command that finds something writes nothing.

@@ -35,6 +35,7 @@ mod number;
 mod opt_out;
 mod queue;
 mod receipt;
+mod remembered;
 mod sender_name;
 mod sending;
 mod sent_segment;

@@ -17,7 +17,7 @@ use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
 
 use crate::MemoryStore;
-use crate::idempotency::Remembered;
+use crate::remembered::Remembered;
 use crate::state::State;
 
 #[async_trait]

@@ -30,13 +30,13 @@ use sms_core::webhook::endpoint::Endpoint;
 
 use crate::address_book::AddressBook;
 use crate::delivery::Deliveries;
-use crate::idempotency::Remembered;
 use crate::inbound_segment::Parts;
 use crate::inbox::Inbox;
 use crate::keyword_index::Keywords;
 use crate::link_index::Links;
 use crate::message_index::MessageIndex;
 use crate::queue::{FollowUps, Queue};
+use crate::remembered::Remembered;
 use crate::sent_segment::SentSegments;
 
 /// Everything the store keeps.
