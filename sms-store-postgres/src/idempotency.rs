@@ -5,9 +5,7 @@
 
 use async_trait::async_trait;
 use sms_core::idempotency::store::IdempotencyStore;
-use sms_core::idempotency::{
-    Answer, Claim, Earlier, Fingerprint, IdempotencyKey, Kept, Once, Owner,
-};
+use sms_core::idempotency::{Answer, Claim, Earlier, IdempotencyKey, Kept, Once, Owner};
 use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
 use sqlx::postgres::PgRow;
@@ -16,6 +14,7 @@ use uuid::Uuid;
 
 use crate::PgStore;
 use crate::error::{Context, PgError, PgResult};
+use crate::fingerprint::fingerprint;
 use crate::row::{Read, time, uuid};
 
 /// What the column `account_id` holds.
@@ -24,11 +23,6 @@ fn owner_id(owner: Owner) -> Uuid {
         Owner::Account(account) => uuid(account),
         Owner::Operator => Uuid::nil(),
     }
-}
-
-pub(crate) fn fingerprint(row: &PgRow) -> PgResult<Fingerprint> {
-    let bytes = row.try_get::<Vec<u8>, _>("fingerprint")?.try_into();
-    bytes.map(Fingerprint).map_err(|_| PgError::invalid("fingerprint"))
 }
 
 fn earlier(row: &PgRow) -> PgResult<Earlier> {

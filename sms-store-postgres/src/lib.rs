@@ -33,6 +33,7 @@ mod delivery;
 mod dispatch;
 mod error;
 mod event;
+mod fingerprint;
 mod group_commit;
 mod idempotency;
 mod inbound;

@@ -25,7 +25,7 @@ use sqlx::{PgConnection, Row};
 use crate::conversation::{Moved, shift};
 use crate::credits::book;
 use crate::error::{PgError, PgResult};
-use crate::idempotency::fingerprint;
+use crate::fingerprint::fingerprint;
 use crate::row::{Read, amount, digits, integer, time, uuid, uuids};
 use crate::rows_query::rows_query;
 
