@@ -6,9 +6,9 @@
 //! which records it before it claims anything. An answer in the journal is safe, so a route need
 //! not wait for the store before it submits the next message.
 //!
-//! This module decides what the entries mean ([`Unsettled`]) and how they are spelled ([`line`]).
-//! It writes no files: `FileJournal` of `sms-workers` does. Entries hold ids, lease tokens,
-//! networks' ids and codes, and never a number or a body.
+//! This module decides what the entries mean ([`Unsettled`]) and how they are spelled
+//! ([`mod@line`]). It writes no files: `FileJournal` of `sms-workers` does. Entries hold ids, lease
+//! tokens, networks' ids and codes, and never a number or a body.
 
 use std::collections::BTreeMap;
 use std::fmt;

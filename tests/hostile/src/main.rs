@@ -11,6 +11,7 @@ mod report;
 mod run;
 mod server;
 mod site;
+mod storm;
 mod usage;
 mod witness;
 

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use crate::attack::{Finding, Held, Kind};
+use crate::attack::Kind;
 use crate::server::StoreKind;
+use crate::storm::{Finding, Held};
 use crate::witness::{Figures, Watched};
 
 /// Whether the server's defences held.

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::attack::{Finding, Kind};
+use crate::attack::Kind;
 use crate::failed::Failed;
 use crate::report::{Outcome, Verdict, print, print_head};
 use crate::server::StoreKind;
 use crate::site::Site;
+use crate::storm::Finding;
 use crate::witness::Witness;
 
 /// What to run.

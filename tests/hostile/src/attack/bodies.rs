@@ -8,10 +8,10 @@ use futures_util::future::join_all;
 use serde_json::json;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::{Attack, Finding, Prepared};
 use crate::client::{Connection, head, request};
 use crate::failed::Failed;
 use crate::site::{Site, Standing, person};
+use crate::storm::{Attack, Finding, Prepared};
 
 /// How many imports are under way at once.
 const IMPORTS: usize = 64;

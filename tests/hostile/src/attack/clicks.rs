@@ -11,11 +11,11 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::{Attack, Finding, Prepared};
 use crate::client::{Connection, request};
 use crate::failed::Failed;
 use crate::receiver::{Receiver, Refuses};
 use crate::site::{Account, Site, Standing, word};
+use crate::storm::{Attack, Finding, Prepared};
 
 const STRANGERS: usize = 16;
 /// A delivery that was refused is tried again after a minute.

@@ -10,10 +10,10 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::{Attack, Finding, Prepared};
 use crate::client::{Connection, request};
 use crate::failed::Failed;
 use crate::site::{Site, Standing, person};
+use crate::storm::{Attack, Finding, Prepared};
 
 const EXPORTS: usize = 60;
 /// Recipients of each send that makes the messages.

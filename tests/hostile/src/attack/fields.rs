@@ -5,10 +5,10 @@ use async_trait::async_trait;
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::{Attack, Finding, Prepared};
 use crate::client::{Connection, request};
 use crate::failed::Failed;
 use crate::site::{Site, Standing, person};
+use crate::storm::{Attack, Finding, Prepared};
 
 /// The most names of custom fields that an account may have.
 const MOST_NAMES: usize = 1_000;

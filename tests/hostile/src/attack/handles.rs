@@ -9,11 +9,11 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::{Attack, Finding, Prepared};
 use crate::client::Connection;
 use crate::failed::Failed;
 use crate::server::Options;
 use crate::site::Site;
+use crate::storm::{Attack, Finding, Prepared};
 
 const CONNECTIONS: usize = 1_100;
 

@@ -12,9 +12,9 @@ use futures_util::future::try_join_all;
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::{Attack, Finding, Prepared};
 use crate::failed::Failed;
 use crate::site::{Site, Standing, person};
+use crate::storm::{Attack, Finding, Prepared};
 
 const CALLERS: usize = 16;
 const SMALL: usize = 300;

@@ -12,10 +12,10 @@ use sms_core::account::api_key::ApiKey;
 use sms_core::random::SystemRandom;
 use tokio::time::Instant;
 
-use super::{Attack, Finding, Prepared};
 use crate::client::{Connection, request};
 use crate::failed::Failed;
 use crate::site::Site;
+use crate::storm::{Attack, Finding, Prepared};
 
 const STRANGERS: usize = 16;
 

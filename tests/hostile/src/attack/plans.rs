@@ -12,10 +12,10 @@ use futures_util::future::join_all;
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 
-use super::{Attack, Finding, Prepared};
 use crate::client::{Connection, request};
 use crate::failed::Failed;
 use crate::site::{Site, Standing, person};
+use crate::storm::{Attack, Finding, Prepared};
 
 /// How many accounts attack.
 const ACCOUNTS: usize = 10;
