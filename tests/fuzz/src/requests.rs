@@ -165,12 +165,17 @@ impl Visitor {
     }
 
     async fn ask(&self, path: &str, body: &[u8]) -> Answer {
+        self.ask_under("again", path, body).await
+    }
+
+    /// Asks under this idempotency key.
+    async fn ask_under(&self, key: &str, path: &str, body: &[u8]) -> Answer {
         let request = Request::builder()
             .method(Method::POST)
             .uri(format!("/api/v1{path}").parse().expect("a path"))
             .header("Authorization", &self.authorization)
             .header("Content-Type", "application/json")
-            .header("Idempotency-Key", "again")
+            .header("Idempotency-Key", key)
             .body(body.to_vec());
         let answer = self.app.call(request).await.expect("the intake answers");
         let (parts, body) = answer.into_parts();
@@ -257,7 +262,8 @@ impl Visitor {
             return;
         }
         let id = draft.json["data"]["id"].as_str().expect("its id");
-        let launched = self.ask(&format!("/campaigns/{id}/send"), &body).await;
+        let launch = format!("/campaigns/{id}/send");
+        let launched = self.ask_under("launch", &launch, &body).await;
         let taken = u64::from(CREDITS) - self.balance().await;
         if launched.status != 200 {
             assert_eq!((taken, self.messages().await), (0, 0));
@@ -265,8 +271,10 @@ impl Visitor {
         }
         assert_eq!(launched.number("/data/credits"), taken);
         assert_eq!(launched.number("/data/recipients"), self.messages().await as u64);
-        let again = self.ask(&format!("/campaigns/{id}/send"), b"").await;
-        assert_eq!(again.status, 409, "{}", again.json);
+        let again = self.ask_under("launch", &launch, &body).await;
+        assert_eq!((again.status, &again.json["meta"]["replayed"]), (200, &Value::Bool(true)));
+        let another = self.ask_under("another", &launch, b"").await;
+        assert_eq!(another.status, 409, "{}", another.json);
         assert_eq!(u64::from(CREDITS) - self.balance().await, taken);
     }
 
@@ -294,12 +302,14 @@ impl Visitor {
         }
         let created = usize::try_from(imported.number("/data/created")).unwrap_or_default();
         assert_eq!(self.contacts().await, before + created);
-        // The same again changes nothing.
+        // A repetition has the first answer, and the same rows again change nothing.
         let again = self.ask("/contacts/import", &body).await;
-        assert_eq!(again.status, 200);
+        assert_eq!((again.status, &again.json["data"]), (200, &imported.json["data"]));
+        let anew = self.ask_under("anew", "/contacts/import", &body).await;
+        assert_eq!(anew.status, 200);
         let figures = ["created", "updated", "added_to_list"];
-        let changes = figures.map(|figure| again.number(&format!("/data/{figure}")));
-        assert_eq!(changes, [0; 3], "{}", again.json);
+        let changes = figures.map(|figure| anew.number(&format!("/data/{figure}")));
+        assert_eq!(changes, [0; 3], "{}", anew.json);
     }
 
     async fn contacts(&self) -> usize {
