@@ -26,8 +26,20 @@ impl SendingStore for MemoryStore {
         &self,
         plans: Vec<SendPlan>,
     ) -> Vec<Result<Sent, CommitError<SendRefused>>> {
+        let mut refused = Vec::new();
         let mut state = self.state();
-        plans.into_iter().map(|plan| state.accept(plan)).collect()
+        let settled = plans.into_iter().map(|plan| match state.judge(&plan) {
+            Ok(verdict) => Ok(state.write_verdict(plan, verdict)),
+            Err(error) => {
+                refused.push(plan);
+                Err(error)
+            }
+        });
+        let answers = settled.collect();
+        drop(state);
+        // To free a large plan takes a while, and nobody should wait for the lock meanwhile.
+        drop(refused);
+        answers
     }
 
     async fn send_earlier(
@@ -69,15 +81,24 @@ impl SendingStore for MemoryStore {
 
 impl State {
     pub(crate) fn accept(&mut self, plan: SendPlan) -> Result<Sent, CommitError<SendRefused>> {
-        let facts = self.send_facts(&plan)?;
-        match plan.settle(&facts)? {
-            SendVerdict::Replay(earlier) => Ok(self.replay(plan.account, earlier)),
+        let verdict = self.judge(&plan)?;
+        Ok(self.write_verdict(plan, verdict))
+    }
+
+    fn judge(&self, plan: &SendPlan) -> Result<SendVerdict, CommitError<SendRefused>> {
+        let facts = self.send_facts(plan)?;
+        plan.settle(&facts)
+    }
+
+    /// Nothing here can fail: every check is in `settle`.
+    fn write_verdict(&mut self, plan: SendPlan, verdict: SendVerdict) -> Sent {
+        match verdict {
+            SendVerdict::Replay(earlier) => self.replay(plan.account, earlier),
             SendVerdict::Accept(writes) => {
-                // Nothing below can fail: every check is in `settle`.
                 self.insert_new(new_messages([&plan]));
                 let balance = writes.balance;
                 self.write_send(plan.account, writes);
-                Ok(plan.sent(balance))
+                plan.sent(balance)
             }
         }
     }

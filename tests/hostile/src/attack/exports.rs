@@ -16,6 +16,8 @@ use crate::site::{Site, Standing, person};
 use crate::storm::{Attack, Finding, Prepared};
 
 const EXPORTS: usize = 60;
+/// How many an account may have.
+const AT_ONCE: u64 = 3;
 /// Recipients of each send that makes the messages.
 const SEND: usize = 1_000;
 
@@ -59,7 +61,8 @@ impl Prepared for Ready {
         join_all(readers).await;
         let (begun, alive) = (begun.load(Ordering::Relaxed), alive.load(Ordering::Relaxed));
         let told = format!("of {EXPORTS} exports {begun} began, and {alive} are alive at the end");
-        Ok(vec![Finding::judged(|| alive == 0, told)])
+        // What is alive then may be read from the machine's own buffers.
+        Ok(vec![Finding::judged(|| begun <= AT_ONCE, told)])
     }
 }
 
