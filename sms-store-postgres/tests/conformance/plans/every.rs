@@ -14,7 +14,7 @@ use sms_store_postgres::{PgSettings, PgStore};
 use sqlx::{AssertSqlSafe, Executor, PgConnection};
 
 use super::commands::Commands;
-use super::hot::{connect, explain};
+use super::hot::{connect, explain, stop_autovacuum};
 use super::{Plans, each_node, rows_touched};
 use crate::Own;
 
@@ -168,12 +168,7 @@ async fn prepare(own: &Own, mode: &str) {
     let database = own.url.rsplit_once('/').expect("a database's address").1;
     let sql = format!("ALTER DATABASE {database} SET plan_cache_mode = {mode}");
     connection.execute(AssertSqlSafe(sql)).await.expect("set");
-    let quiet = "DO $$ DECLARE one text; BEGIN
-        FOR one IN SELECT oid::regclass::text FROM pg_class
-            WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
-        LOOP EXECUTE 'ALTER TABLE ' || one || ' SET (autovacuum_enabled = off)'; END LOOP;
-    END $$";
-    connection.execute(quiet).await.expect("set");
+    stop_autovacuum(&mut connection).await;
 }
 
 /// Fails with the outline of every plan that is wrong.
