@@ -15,6 +15,7 @@ use uuid::Uuid;
 use crate::PgStore;
 use crate::error::{Context, PgError, PgResult};
 use crate::fingerprint::fingerprint;
+use crate::retention::{self, delete_older};
 use crate::row::{Read, time, uuid};
 
 /// What the column `account_id` holds.
@@ -155,17 +156,8 @@ impl IdempotencyStore for PgStore {
     }
 
     async fn idempotency_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
-        let doing = "tidying idempotency keys";
-        let deleted = sqlx::query(
-            "DELETE FROM idempotency_key WHERE (account_id, key) IN (
-                 SELECT account_id, key FROM idempotency_key WHERE accepted_at < $1
-                 ORDER BY accepted_at LIMIT $2 FOR UPDATE SKIP LOCKED)",
-        )
-        .bind(time(before))
-        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-        .execute(&self.pool)
-        .await
-        .context(doing)?;
-        Ok(usize::try_from(deleted.rows_affected()).unwrap_or(usize::MAX))
+        let old = delete_older!("idempotency_key", key: "account_id, key", age: "accepted_at");
+        let deleted = retention::delete(&self.pool, old, before, limit).await;
+        deleted.context("tidying idempotency keys")
     }
 }

@@ -18,7 +18,8 @@ use uuid::Uuid;
 use crate::begin::{again_on_conflict, begin};
 use crate::error::{Context, PgResult};
 use crate::receipt::take_follow_up;
-use crate::row::{Read, time, uuid};
+use crate::retention::{self, delete_older};
+use crate::row::{Read, uuid};
 use crate::{PgStore, inbound_segment};
 
 mod take;
@@ -61,17 +62,9 @@ impl InboundStore for PgStore {
         before: Timestamp,
         limit: usize,
     ) -> Result<usize, StoreError> {
-        let deleted = sqlx::query(
-            "DELETE FROM last_contacted WHERE (number, person) IN (
-                 SELECT number, person FROM last_contacted WHERE at < $1
-                 ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED)",
-        )
-        .bind(time(before))
-        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-        .execute(&self.pool)
-        .await
-        .context("tidying records of last contact")?;
-        Ok(usize::try_from(deleted.rows_affected()).unwrap_or(usize::MAX))
+        let old = delete_older!("last_contacted", key: "number, person", age: "at");
+        let deleted = retention::delete(&self.pool, old, before, limit).await;
+        deleted.context("tidying records of last contact")
     }
 }
 

@@ -50,6 +50,7 @@ mod pool;
 mod primary;
 mod rate_limit;
 mod receipt;
+mod retention;
 mod retired;
 mod row;
 mod rows_query;

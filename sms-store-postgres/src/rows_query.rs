@@ -31,9 +31,9 @@
 //!   in a last column.
 //! - `insert(pattern in rows) { … }` is what follows the name of the table in an `INSERT`: its
 //!   columns, and a `SELECT` of the rows.
-//! - A macro that is a text, such as `delivery_columns!()`, may stand between the messages.
+//! - A macro that is a text, such as `delivery_columns!()`, may stand between the texts.
 
-/// Makes a query from messages and rows: see the [module](self).
+/// Makes a query from texts and rows: see the [module](self).
 macro_rules! rows_query {
     // The first values, each with the next number.
     (@first [$_number:literal $($numbers:literal)*] {$($bind:tt)*}

@@ -16,7 +16,8 @@ use sqlx::PgConnection;
 
 use crate::PgStore;
 use crate::error::{Context, PgResult};
-use crate::row::{time, uuid};
+use crate::retention::{self, delete_older};
+use crate::row::uuid;
 
 mod commit;
 mod doubtful;
@@ -80,17 +81,8 @@ impl SendingStore for PgStore {
     }
 
     async fn test_sends_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
-        let doing = "tidying test sends";
-        let deleted = sqlx::query(
-            "DELETE FROM test_send WHERE (account_id, batch_id) IN (
-                 SELECT account_id, batch_id FROM test_send WHERE made_at < $1
-                 ORDER BY made_at LIMIT $2 FOR UPDATE SKIP LOCKED)",
-        )
-        .bind(time(before))
-        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-        .execute(&self.pool)
-        .await
-        .context(doing)?;
-        Ok(usize::try_from(deleted.rows_affected()).unwrap_or(usize::MAX))
+        let old = delete_older!("test_send", key: "account_id, batch_id", age: "made_at");
+        let deleted = retention::delete(&self.pool, old, before, limit).await;
+        deleted.context("tidying test sends")
     }
 }

@@ -20,6 +20,7 @@ use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, PgPool, Row};
 
 use crate::error::{PgError, PgResult};
+use crate::retention::{self, delete_older};
 use crate::row::{Read, time, uuid, uuids};
 use crate::rows_query::rows_query;
 
@@ -230,16 +231,8 @@ pub(crate) async fn write_reports(
 
 /// Deletes up to `limit` segments and early reports from before `before`. Returns how many.
 pub(crate) async fn tidy(pool: &PgPool, before: Timestamp, limit: usize) -> PgResult<usize> {
-    let deleted = sqlx::query(
-        "DELETE FROM sent_segment WHERE (route, network_id) IN (
-             SELECT route, network_id FROM sent_segment WHERE at < $1
-             ORDER BY at LIMIT $2 FOR UPDATE SKIP LOCKED)",
-    )
-    .bind(time(before))
-    .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-    .execute(pool)
-    .await?;
-    Ok(usize::try_from(deleted.rows_affected()).unwrap_or(usize::MAX))
+    let old = delete_older!("sent_segment", key: "route, network_id", age: "at");
+    retention::delete(pool, old, before, limit).await
 }
 
 /// A report as its column stores it. No error has the code `delivered`.
