@@ -23,7 +23,7 @@
 //! | [`Sms::listen_to_others`] | always, as a task | passes on wake-ups of other programs |
 //! | [`Route::run`] with [`Sms::sink`] | always, as a task for each of [`Sms::routes`] | connects |
 //! | [`Route::close`] | once, at the end, while `run` still runs | answers what is under way |
-//! | [`Sms::record_kept`] | last, until it succeeds | records outcomes that the store missed |
+//! | [`Sms::record_kept`] | every second; last, until it succeeds | records what the store missed |
 //!
 //! [`Sms::next_work`] returns the time at which work of a [`Work`] kind is due. A commit may create
 //! earlier work; register with [`Sms::wake_with`] to be woken then. [`Sms::do_work`] does work of

@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use sms_core::Sms;
-use sms_core::error::causes;
+use sms_core::error::{Error, causes};
 use sms_core::route::RouteName;
 use sms_core::service::Work;
 use sms_core::service::work::{DispatchFailed, Dispatched};
@@ -40,12 +40,8 @@ pub(crate) fn default_loops(sms: &Sms) -> usize {
 
 pub(crate) async fn run(mut worker: Worker) {
     while !worker.is_stopping() {
-        let (done, error) = match worker.sms.dispatch_due(BATCH).await {
-            Ok(done) => (done, None),
-            Err(DispatchFailed { done, error, .. }) => (done, Some(error)),
-        };
-        count(&done);
-        if let Some(error) = error {
+        let (done, failed) = counted(worker.sms.dispatch_due(BATCH).await);
+        if let Err(error) = failed {
             worker.failed("dispatching messages", &error).await;
             continue;
         }
@@ -77,11 +73,19 @@ pub(crate) async fn run(mut worker: Worker) {
     record_the_rest(&worker.sms, &worker.stopping).await;
 }
 
-fn count(done: &Dispatched) {
+/// Counts what was done, and says why that is not all.
+pub(crate) fn counted(
+    result: Result<Dispatched, DispatchFailed>,
+) -> (Dispatched, Result<(), Error>) {
+    let (done, failed) = match result {
+        Ok(done) => (done, Ok(())),
+        Err(DispatchFailed { done, error, .. }) => (done, Err(error)),
+    };
     metrics::counter!("sms_messages_sent_total").increment(done.sent as u64);
     metrics::counter!("sms_messages_failed_total").increment(done.failed as u64);
     metrics::counter!("sms_hand_overs_retried_total").increment(done.retried as u64);
     metrics::counter!("sms_hand_overs_lost_total").increment(done.lost as u64);
+    (done, failed)
 }
 
 /// Resolves when fewer routes leave their messages in the queue than did.
@@ -96,7 +100,7 @@ async fn room(sms: &Sms, before: usize) {
 /// Records outcomes that the store could not record when they came: only this program knows them.
 async fn record_the_rest(sms: &Sms, stopping: &Stopping) {
     let until = Instant::now() + RECORD_FOR.min(stopping.time_left().saturating_sub(RECORD_EVERY));
-    while let Err(error) = sms.record_kept().await {
+    while let (_, Err(error)) = counted(sms.record_kept().await) {
         if Instant::now() >= until {
             tracing::error!(
                 error = %causes(&error),

@@ -1,10 +1,12 @@
 //! What the service does while its store fails.
 
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures_util::{FutureExt, StreamExt};
+use futures_util::future::try_join_all;
+use futures_util::{FutureExt, StreamExt, stream};
 use sms_core::clock::ManualClock;
 use sms_core::prelude::*;
 use sms_core::random::SeededRandom;
@@ -17,6 +19,9 @@ use sms_core::service::work::DispatchFailed;
 use sms_core::time::Timestamp;
 use sms_store_memory::MemoryStore;
 use sms_tests::failing_store::FailingStore;
+use sms_workers::{WorkerOptions, Workers};
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
 
 /// A route that accepts every message, and counts them and the rooms that they take.
 #[derive(Debug)]
@@ -133,6 +138,62 @@ fn a_message_takes_room_in_its_route_until_its_outcome_is_recorded() {
     now(stage.sms.record_kept()).unwrap();
     assert_eq!(stage.route.rooms_taken(), 0);
     stage.assert_sent_once();
+}
+
+/// A route that has room for one message, until its outcome is safe.
+#[derive(Debug)]
+struct OneAtATime {
+    name: RouteName,
+    room: Arc<Semaphore>,
+}
+
+#[async_trait]
+impl Route for OneAtATime {
+    fn name(&self) -> &RouteName {
+        &self.name
+    }
+
+    fn kind(&self) -> RouteKind {
+        RouteKind::Real
+    }
+
+    fn hand_over<'a>(
+        &'a self,
+        messages: &'a [OutboundMessage],
+        _sink: &'a dyn RouteSink,
+    ) -> HandOvers<'a> {
+        let places = stream::iter(0..messages.len());
+        let one = async |place| {
+            let room = Arc::clone(&self.room).acquire_owned().await.unwrap();
+            let result = HandOver::Taken { simulated: Vec::new() };
+            HandedOver { place, result, room: Room::held_by(room) }
+        };
+        places.then(one).boxed()
+    }
+
+    async fn run(&self, _sink: Arc<dyn RouteSink>) {}
+}
+
+#[tokio::test(start_paused = true)]
+async fn messages_that_wait_for_room_leave_once_the_store_records_again() {
+    let Stage { clock, store, account, sent, .. } = Stage::new();
+    let (name, room) = (RouteName::new("counting"), Arc::new(Semaphore::new(1)));
+    let route = Arc::new(OneAtATime { name, room });
+    let sms = Sms::builder(store.clone()).clock(clock).route(route).build();
+    store.refuse_outcomes(2);
+    let workers = Workers::start(&sms, WorkerOptions::new().dispatch_loops(NonZeroUsize::MIN));
+    let all_sent = async || {
+        let found = sent.messages.iter().map(|message| account.message_get(message.id));
+        let found = try_join_all(found).await.unwrap();
+        found.iter().all(|found| found.message.status == MessageStatus::Sent)
+    };
+    let waiting = async {
+        while !all_sent().await {
+            sleep(Duration::from_millis(100)).await;
+        }
+    };
+    timeout(Duration::from_mins(1), waiting).await.expect("both messages leave");
+    workers.stop(Duration::from_secs(10)).await.unwrap();
 }
 
 #[test]

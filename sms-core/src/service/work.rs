@@ -10,7 +10,7 @@ use futures_util::future::{BoxFuture, join_all};
 use futures_util::{FutureExt, StreamExt};
 
 pub(super) use self::held::{ExpiredLook, HeldLeases, Unrecorded};
-use self::held::{Held, Hold, Known};
+use self::held::{Held, Hold, Known, Recording};
 use super::Sms;
 use crate::dispatch::{ClaimPlan, Claimed, FollowUp, OutcomePlan, OutcomeRecorded, Wanted};
 use crate::error::Error;
@@ -35,7 +35,7 @@ pub use super::wake::{Wake, Work};
 mod held;
 mod journalled;
 
-/// What one call of [`Sms::dispatch_due`] did.
+/// What one call of [`Sms::dispatch_due`] or [`Sms::record_kept`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Dispatched {
@@ -72,7 +72,7 @@ impl Dispatched {
     }
 }
 
-/// [`Sms::dispatch_due`] could not do everything.
+/// [`Sms::dispatch_due`] or [`Sms::record_kept`] could not do everything.
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
 #[non_exhaustive]
@@ -240,24 +240,26 @@ impl Sms {
     /// Records outcomes. If the store fails, keeps them, the hold on their messages, and the room
     /// that these take.
     async fn record(&self, known: Known) -> Result<Vec<OutcomeRecorded>, Error> {
-        let recorded = match self.store().dispatch_record(known.plans.clone()).await {
-            Ok(recorded) => recorded,
-            Err(error) => {
-                self.inner.unrecorded.with(|kept| kept.push(known));
-                return Err(error.into());
-            }
-        };
-        self.note_settled(known.plans.iter().map(|plan| plan.message));
+        let recording = Recording::of(known, &self.inner.unrecorded);
+        let recorded = self.store().dispatch_record(recording.plans().to_vec()).await?;
+        self.note_settled(recording.plans().iter().map(|plan| plan.message));
+        recording.succeeded();
         self.wake(Work::Webhooks);
         self.wake(Work::FollowUps);
         Ok(recorded)
     }
 
     /// Records outcomes that could not be recorded when they arrived, and keeps those that still
-    /// cannot. [`dispatch_due`](Sms::dispatch_due) starts with this. A program that stops calls it
-    /// last, until it succeeds: other programs send again what it does not record.
-    pub async fn record_kept(&self) -> Result<(), Error> {
-        self.record_kept_into(&mut Dispatched::default()).await
+    /// cannot. [`dispatch_due`](Sms::dispatch_due) starts with this, but until they are recorded,
+    /// one under way may wait for the room that they take in their routes. So call it every second.
+    /// A program that stops calls it last, until it succeeds: other programs send again what it
+    /// does not record.
+    pub async fn record_kept(&self) -> Result<Dispatched, DispatchFailed> {
+        let mut done = Dispatched::default();
+        match self.record_kept_into(&mut done).await {
+            Ok(()) => Ok(done),
+            Err(error) => Err(DispatchFailed { done, error }),
+        }
     }
 
     async fn record_kept_into(&self, done: &mut Dispatched) -> Result<(), Error> {

@@ -38,6 +38,36 @@ impl Unrecorded {
     }
 }
 
+/// Outcomes that are being recorded. Unless they were, they are kept for the next try, also when
+/// the caller stops waiting.
+pub(super) struct Recording<'a> {
+    kept: &'a Unrecorded,
+    known: Option<Known>,
+}
+
+impl<'a> Recording<'a> {
+    pub(super) fn of(known: Known, kept: &'a Unrecorded) -> Self {
+        Self { kept, known: Some(known) }
+    }
+
+    pub(super) fn plans(&self) -> &[OutcomePlan] {
+        self.known.as_ref().map_or(&[], |known| &known.plans)
+    }
+
+    /// They were recorded. Frees their rooms.
+    pub(super) fn succeeded(mut self) {
+        self.known = None;
+    }
+}
+
+impl Drop for Recording<'_> {
+    fn drop(&mut self) {
+        if let Some(known) = self.known.take() {
+            self.kept.with(|kept| kept.push(known));
+        }
+    }
+}
+
 /// When this program last looked for expired messages whose routes have no room.
 #[derive(Debug, Default)]
 pub(in crate::service) struct ExpiredLook(Mutex<Option<Timestamp>>);
@@ -82,6 +112,16 @@ impl Drop for Held<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn outcomes_are_kept_until_they_are_recorded() {
+        let kept = Unrecorded::default();
+        drop(Recording::of(Known::default(), &kept));
+        assert_eq!(kept.with(|kept| kept.len()), 1, "the caller stopped waiting");
+        let known = kept.with(Vec::pop).unwrap();
+        Recording::of(known, &kept).succeeded();
+        assert!(kept.with(|kept| kept.is_empty()));
+    }
 
     #[test]
     fn a_lease_is_forgotten_when_the_work_under_it_ends() {
