@@ -199,7 +199,7 @@ pub(super) fn too_many_fields() -> FieldError {
     FieldError::new("custom", "too_many", message)
 }
 
-fn too_many_names() -> FieldError {
+pub(super) fn too_many_names() -> FieldError {
     let message = format!(
         "the contacts of an account may use at most {MAX_NAMES} different names; use one that \
          GET /contacts/fields lists, or remove a name from all contacts"

@@ -55,7 +55,8 @@ impl ImportRow {
     }
 }
 
-fn told(errors: &[FieldError]) -> String {
+/// What is wrong with a row, as text for people.
+pub(super) fn told(errors: &[FieldError]) -> String {
     let told: Vec<String> =
         errors.iter().map(|error| format!("{}: {}", error.field, error.message)).collect();
     told.join("; ")

@@ -4,15 +4,17 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
-use super::import::{ImportRow, Imported, ImportedRow, RowOutcome};
+use super::custom::{too_many_fields, too_many_names};
+use super::import::{ImportRow, Imported, ImportedRow, RowOutcome, told};
 use crate::idempotency::{Answer, Fields};
 use crate::ids::ContactId;
 
-/// The outcomes and the contacts of the rows. Numbers and errors follow from the request. At most
-/// 33 bytes a row: 660 kB for 20,000 rows.
+/// The outcomes and the contacts of the rows. Numbers follow from the request, and so do errors,
+/// but for those that a row has because of what was stored. At most 33 bytes a row: 660 kB for
+/// 20,000 rows.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct KeptImport {
-    /// One letter for each row: see [`letter`].
+    /// One letter for each row: see [`Letters`].
     outcomes: String,
     /// 32 hexadecimal digits for each row that has a contact.
     contacts: String,
@@ -31,8 +33,9 @@ impl Answer for Imported {
             // Writing to a string cannot fail.
             let _ = write!(contacts, "{:032x}", id.as_u128());
         }
+        let letters = Letters::new();
         KeptImport {
-            outcomes: rows.iter().map(|row| letter(row.outcome)).collect(),
+            outcomes: rows.iter().map(|row| letters.of(row)).collect(),
             contacts,
             added_to_list: *added_to_list,
         }
@@ -44,13 +47,16 @@ impl KeptImport {
     pub fn imported(&self, rows: &[ImportRow]) -> Imported {
         let Self { outcomes, contacts, added_to_list } = self;
         let mut ids = contacts.as_bytes().chunks(32).map(id);
+        let letters = Letters::new();
         let rows = rows.iter().zip(outcomes.chars()).map(|(row, letter)| {
+            let outcome = outcome(letter);
             let (phone, error) = match row {
-                ImportRow::Contact(phone, _) => (phone.to_string(), None),
+                ImportRow::Contact(phone, _) => (phone.to_string(), letters.error(letter)),
                 ImportRow::Invalid { phone, error } => (phone.clone(), Some(error.clone())),
             };
-            let contact = if error.is_none() { ids.next().flatten() } else { None };
-            ImportedRow { phone, outcome: outcome(letter), contact, error }
+            let has_contact = outcome != RowOutcome::Invalid;
+            let contact = if has_contact { ids.next().flatten() } else { None };
+            ImportedRow { phone, outcome, contact, error }
         });
         Imported { rows: rows.collect(), added_to_list: *added_to_list }
     }
@@ -67,12 +73,46 @@ pub(crate) fn meaning(rows: &[ImportRow], fields: &mut Fields) {
     );
 }
 
+/// The letters of rows. A row that is invalid because of what was stored has the letter of its
+/// error, which no request shows.
+struct Letters {
+    too_many_fields: String,
+    too_many_names: String,
+}
+
+const INVALID: char = 'x';
+const TOO_MANY_FIELDS: char = 'f';
+const TOO_MANY_NAMES: char = 'n';
+
+impl Letters {
+    fn new() -> Self {
+        let told = |error| told(&[error]);
+        Self { too_many_fields: told(too_many_fields()), too_many_names: told(too_many_names()) }
+    }
+
+    fn of(&self, row: &ImportedRow) -> char {
+        match row.error.as_ref() {
+            Some(error) if *error == self.too_many_fields => TOO_MANY_FIELDS,
+            Some(error) if *error == self.too_many_names => TOO_MANY_NAMES,
+            _ => letter(row.outcome),
+        }
+    }
+
+    fn error(&self, letter: char) -> Option<String> {
+        match letter {
+            TOO_MANY_FIELDS => Some(self.too_many_fields.clone()),
+            TOO_MANY_NAMES => Some(self.too_many_names.clone()),
+            _ => None,
+        }
+    }
+}
+
 fn letter(outcome: RowOutcome) -> char {
     match outcome {
         RowOutcome::Created => 'c',
         RowOutcome::Updated => 'u',
         RowOutcome::Unchanged => '=',
-        RowOutcome::Invalid => 'x',
+        RowOutcome::Invalid => INVALID,
         RowOutcome::Duplicate => 'd',
     }
 }
@@ -90,8 +130,11 @@ fn id(digits: &[u8]) -> Option<ContactId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contact::{ContactInput, Details};
-    use crate::samples::person;
+    use crate::contact::book::{BookFacts, BookPlan};
+    use crate::contact::custom::{MAX_FIELDS, MAX_NAMES, NamesInUse};
+    use crate::contact::import::ImportPlan;
+    use crate::contact::{Contact, ContactInput, CustomValue, Details};
+    use crate::samples::{account_id, contact, ids, mobile, now, person};
 
     #[test]
     fn an_import_is_rebuilt_row_by_row() {
@@ -116,6 +159,34 @@ mod tests {
             added_to_list: 1,
         };
         assert_eq!(imported.kept().imported(&rows), imported);
+    }
+
+    #[test]
+    fn rows_that_were_refused_for_what_was_stored_are_rebuilt_too() {
+        let fields = |names: Vec<String>| Details {
+            custom: names.into_iter().map(|name| (name, CustomValue::Boolean(true))).collect(),
+            ..Details::default()
+        };
+        let known = |count: usize| (0..count).map(|n| format!("f{n}"));
+        let one = |name: &str| fields(vec![name.to_owned()]);
+        let rows = vec![
+            ImportRow::Contact(mobile(1), one("f99")),
+            ImportRow::Contact(mobile(2), one("new")),
+            ImportRow::Contact(mobile(3), one("f99")),
+        ];
+        let details = fields(known(MAX_FIELDS).collect());
+        let facts = BookFacts {
+            contacts: vec![Contact { phone: mobile(1), details, ..contact() }],
+            names_in_use: NamesInUse::new(known(MAX_NAMES).map(|name| (name, 1))),
+            ..BookFacts::default()
+        };
+        let (account, ids, at) = (account_id(), ids(), now());
+        let plan = ImportPlan { account, rows: rows.clone(), list: None, ids, at };
+        let (_, imported) = plan.settle(&facts).unwrap();
+        let outcomes: Vec<_> = imported.rows.iter().map(|row| row.outcome).collect();
+        assert_eq!(outcomes, [RowOutcome::Invalid, RowOutcome::Invalid, RowOutcome::Created]);
+        assert!(imported.rows[0].error != imported.rows[1].error);
+        assert!(imported.kept().imported(&rows) == imported);
     }
 
     #[test]
