@@ -7,9 +7,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use sms_core::Error;
 use sms_core::account::api_key::KeyHash;
-use sms_core::service::Caller;
-use sms_core::{Error, Sms};
 use tokio::sync::Semaphore;
 
 use crate::rate_limit::crowd::CrowdLimiter;
@@ -27,7 +26,7 @@ const LOOK_UPS: usize = 16;
 /// How many keys are recognised. A key that another one displaces is looked up as if it were new.
 const KNOWN_KEYS: usize = 16_384;
 
-/// Looks keys up, and bounds how often an address does so in vain.
+/// Bounds how often an address looks up keys in vain.
 #[derive(Debug)]
 pub(super) struct KeyLookUps {
     in_vain: CrowdLimiter<AddressBlock>,
@@ -41,15 +40,14 @@ impl KeyLookUps {
         Self { in_vain, known: KnownKeys::new(), turns: Semaphore::new(LOOK_UPS) }
     }
 
-    /// The caller with this key, if there is one. `from` is `None` for a request that came over no
-    /// socket, which is not counted.
-    pub(super) async fn caller(
+    /// Looks up the key with this hash. `from` is the address of the client; `None` for a request
+    /// that came over no socket, which is not counted.
+    pub(super) async fn look_up<T>(
         &self,
-        sms: &Sms,
-        token: &str,
         hash: KeyHash,
         from: Option<AddressBlock>,
-    ) -> Result<Option<Caller>, ApiError> {
+        looking_up: impl Future<Output = Result<Option<T>, Error>>,
+    ) -> Result<Option<T>, ApiError> {
         let counted = from.filter(|_| !self.known.has(hash));
         // Its error is that of a closed semaphore, and this one is never closed.
         let _turn = match counted {
@@ -61,17 +59,14 @@ impl KeyLookUps {
             Some(block) => Some(self.in_vain.admit(&block).map_err(ApiError::rate_limited)?),
             None => None,
         };
-        let found: Result<Option<Caller>, Error> = sms.authenticate(token).await;
+        let found = looking_up.await;
         match &found {
+            Ok(Some(_)) => self.known.add(hash),
             Ok(None) => self.known.forget(hash),
-            Ok(Some(_)) | Err(_) => {
-                if let Some(charge) = charge {
-                    self.in_vain.refund(charge);
-                }
-            }
+            Err(_) => {}
         }
-        if let Ok(Some(_)) = &found {
-            self.known.add(hash);
+        if let (Ok(Some(_)) | Err(_), Some(charge)) = (&found, charge) {
+            self.in_vain.refund(charge);
         }
         Ok(found?)
     }
@@ -117,7 +112,34 @@ impl KnownKeys {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt as _;
+    use futures_util::future::join_all;
+    use tokio::sync::watch;
+
     use super::*;
+
+    #[tokio::test]
+    async fn customers_who_all_come_at_once_take_turns_and_none_is_refused() {
+        let look_ups = KeyLookUps::new(Stopwatch::default());
+        let one_address = Some(AddressBlock::of("203.0.113.9".parse().unwrap()));
+        let (answer, answered) = watch::channel(false);
+        let looking_up = async || {
+            answered.clone().wait_for(|answered| *answered).await.unwrap();
+            Ok(Some(()))
+        };
+        let customers = (0..3 * AT_ONCE).map(|n| {
+            let hash = KeyHash::from_bytes([u8::try_from(n).unwrap(); 32]);
+            Box::pin(look_ups.look_up(hash, one_address, looking_up()))
+        });
+        let mut customers: Vec<_> = customers.collect();
+        for customer in &mut customers {
+            assert!(customer.now_or_never().is_none(), "refused before the store has answered");
+        }
+        answer.send_replace(true);
+        for found in join_all(customers).await {
+            assert!(found.unwrap().is_some());
+        }
+    }
 
     #[test]
     fn a_known_key_is_recognised_until_it_is_forgotten_or_displaced() {
