@@ -18,6 +18,7 @@ mod body_room;
 mod campaign;
 mod campaign_send;
 mod client_address;
+#[cfg(target_os = "linux")]
 mod clock_step;
 mod connection;
 mod contact;
@@ -70,6 +71,7 @@ mod server_outage;
 mod server_postgres;
 mod short_link;
 mod short_link_postgres;
+mod slow_reader;
 mod smpp_failover;
 mod smpp_fault;
 mod smpp_inbound;
