@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_has_its_message_its_sender_and_its_destination() {
+    fn a_message_has_its_text_its_sender_and_its_destination() {
         let Incoming::Text(text) = Incoming::read(&deliver(b"Hello \x00"), Septets::Unpacked)
         else {
             panic!("not a message")
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn debug_output_of_a_message_shows_no_message_and_no_number() {
+    fn debug_output_of_a_message_shows_no_text_and_no_number() {
         let text = Incoming::read(&deliver(b"secret"), Septets::Unpacked);
         let shown = format!("{text:?}{:?}", deliver(b"secret"));
         assert!(!shown.contains("secret") && !shown.contains("900123"), "{shown}");

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn without_the_udh_bit_or_a_complete_header_everything_is_message() {
+    fn without_the_udh_bit_or_a_complete_header_everything_is_text() {
         for (class, octets) in [(0, &[5, 0, 3, 1, 2, 1][..]), (0x40, &[5, 0, 3]), (0x40, &[])] {
             let data = user_data(&message(class, octets));
             assert_eq!((data.place, &data.words[..]), (None, octets));

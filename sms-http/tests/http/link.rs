@@ -153,7 +153,7 @@ async fn a_quote_makes_no_links() {
 }
 
 #[tokio::test]
-async fn a_test_key_sends_and_quotes_the_long_message() {
+async fn a_test_key_sends_and_quotes_the_long_text() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let body = format!("https://example.com/{}", "a".repeat(200));

@@ -54,7 +54,7 @@ async fn a_list_is_made_read_changed_and_deleted() {
 }
 
 #[tokio::test]
-async fn a_lists_messages_have_limits() {
+async fn a_lists_texts_have_limits() {
     let rig = Rig::new().await;
     let account = rig.account(0).await;
     let long = |count: usize| json!("é".repeat(count));
