@@ -88,8 +88,8 @@ impl Operator {
         Ok(self.sms.store().sender_names_for_review(status, page).await?)
     }
 
-    /// Approves or rejects a sender name; the last decision counts. Messages that were accepted
-    /// before keep their sender.
+    /// Approves or rejects a sender name; the last decision counts. Messages that still wait with a
+    /// rejected name fail when a worker claims them, and are refunded.
     ///
     /// # Errors
     ///

@@ -105,7 +105,7 @@ impl SenderNameApi {
     /// Reject a sender name
     ///
     /// The last decision counts: an approved name can be rejected and is then no longer usable.
-    /// Messages accepted before keep it.
+    /// Messages that still wait with it fail with `sender_not_approved` and are refunded.
     #[oai(path = "/:id/reject", method = "post", operation_id = "sender_name_reject")]
     async fn reject(
         &self,
