@@ -160,9 +160,8 @@ impl Sms {
         let lease = self.lease(at, self.inner.lease);
         let default_route = self.default_route().clone();
         let plan = ClaimPlan { at, limit, lease, wanted, default_route, ids: self.ids(at) };
-        let leases = &self.inner.leases;
-        leases.with(|tokens| tokens.insert(lease.token));
-        let held = Held { leases, hold: Hold { token: lease.token, since: at } };
+        let hold = Hold { token: lease.token, since: at };
+        let held = Held::of(hold, &self.inner.leases);
         let claimed = self.store().dispatch_claim(plan).await?;
         if claimed.failed + claimed.given_up > 0 {
             self.wake(Work::Webhooks);
@@ -240,7 +239,7 @@ impl Sms {
     /// Records outcomes. If the store fails, keeps them, the hold on their messages, and the room
     /// that these take.
     async fn record(&self, known: Known) -> Result<Vec<OutcomeRecorded>, Error> {
-        let recording = Recording::of(known, &self.inner.unrecorded);
+        let recording = Recording::of(known, &self.inner.unrecorded, &self.inner.leases);
         let recorded = self.store().dispatch_record(recording.plans().to_vec()).await?;
         self.note_settled(recording.plans().iter().map(|plan| plan.message));
         recording.succeeded();
@@ -274,7 +273,7 @@ impl Sms {
     /// stops calling it loses its messages to other programs.
     pub async fn renew_leases(&self) -> Result<(), Error> {
         let until = self.now().plus(self.inner.lease);
-        let mut tokens = self.inner.leases.with(|tokens| tokens.clone());
+        let mut tokens = self.inner.leases.tokens();
         self.inner.unrecorded.with(|kept| {
             let plans = kept.iter().flat_map(|known| &known.plans);
             tokens.extend(plans.map(|plan| plan.token));

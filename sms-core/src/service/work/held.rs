@@ -1,19 +1,25 @@
 //! What a program remembers of its own work between two calls: its leases, its outcomes that could
 //! not be recorded, and when it last looked for expired messages.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use crate::dispatch::{LOOK_FOR_EXPIRED_EVERY, LeaseToken, OutcomePlan};
 use crate::route::Room;
 use crate::time::Timestamp;
 
-/// The leases of claims whose messages this program is handing over.
+/// The leases of claims whose messages this program is handing over or recording, each with the
+/// number of holders.
 #[derive(Debug, Default)]
-pub(in crate::service) struct HeldLeases(Mutex<BTreeSet<LeaseToken>>);
+pub(in crate::service) struct HeldLeases(Mutex<BTreeMap<LeaseToken, usize>>);
 
 impl HeldLeases {
-    pub(super) fn with<T>(&self, act: impl FnOnce(&mut BTreeSet<LeaseToken>) -> T) -> T {
+    /// The tokens of all of them.
+    pub(super) fn tokens(&self) -> BTreeSet<LeaseToken> {
+        self.with(|held| held.keys().copied().collect())
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut BTreeMap<LeaseToken, usize>) -> T) -> T {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -38,16 +44,20 @@ impl Unrecorded {
     }
 }
 
-/// Outcomes that are being recorded. Unless they were, they are kept for the next try, also when
-/// the caller stops waiting.
+/// Outcomes that are being recorded. Their leases are held meanwhile, however long the store takes.
+/// Unless they were recorded, they are kept for the next try, also when the caller stops waiting.
 pub(super) struct Recording<'a> {
     kept: &'a Unrecorded,
     known: Option<Known>,
+    _held: Vec<Held<'a>>,
 }
 
 impl<'a> Recording<'a> {
-    pub(super) fn of(known: Known, kept: &'a Unrecorded) -> Self {
-        Self { kept, known: Some(known) }
+    pub(super) fn of(known: Known, kept: &'a Unrecorded, leases: &'a HeldLeases) -> Self {
+        let holds: BTreeMap<_, _> =
+            known.plans.iter().map(|plan| (plan.token, plan.claimed_at)).collect();
+        let held = |(token, since)| Held::of(Hold { token, since }, leases);
+        Self { kept, _held: holds.into_iter().map(held).collect(), known: Some(known) }
     }
 
     pub(super) fn plans(&self) -> &[OutcomePlan] {
@@ -97,38 +107,64 @@ pub(super) struct Hold {
     pub(super) since: Timestamp,
 }
 
-/// Forgets a lease when the work under it ends, or when it is dropped.
+/// Holds a lease until the work under it ends, or until this is dropped.
 pub(super) struct Held<'a> {
-    pub(super) leases: &'a HeldLeases,
+    leases: &'a HeldLeases,
     pub(super) hold: Hold,
+}
+
+impl<'a> Held<'a> {
+    pub(super) fn of(hold: Hold, leases: &'a HeldLeases) -> Self {
+        leases.with(|held| *held.entry(hold.token).or_default() += 1);
+        Self { leases, hold }
+    }
 }
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        self.leases.with(|tokens| tokens.remove(&self.hold.token));
+        self.leases.with(|held| {
+            let count = held.entry(self.hold.token).or_default();
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                held.remove(&self.hold.token);
+            }
+        });
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::MessageId;
+    use crate::route::HandOver;
+    use crate::samples::{ids, now};
 
     #[test]
-    fn outcomes_are_kept_until_they_are_recorded() {
-        let kept = Unrecorded::default();
-        drop(Recording::of(Known::default(), &kept));
+    fn outcomes_are_kept_and_their_leases_held_until_they_are_recorded() {
+        let (kept, leases, token) = (Unrecorded::default(), HeldLeases::default(), LeaseToken(1));
+        let (message, at) = (MessageId::from_u128(1), now());
+        let result = HandOver::Taken { simulated: Vec::new() };
+        let plan = OutcomePlan { message, token, claimed_at: at, result, at, ids: ids() };
+        let known = Known { plans: vec![plan], rooms: Vec::new() };
+        let recording = Recording::of(known, &kept, &leases);
+        assert_eq!(leases.tokens(), [token].into());
+        drop(recording);
         assert_eq!(kept.with(|kept| kept.len()), 1, "the caller stopped waiting");
         let known = kept.with(Vec::pop).unwrap();
-        Recording::of(known, &kept).succeeded();
+        Recording::of(known, &kept, &leases).succeeded();
         assert!(kept.with(|kept| kept.is_empty()));
+        assert_eq!(leases.tokens(), [].into());
     }
 
     #[test]
-    fn a_lease_is_forgotten_when_the_work_under_it_ends() {
-        let (leases, since) = (HeldLeases::default(), Timestamp::from_millis(7));
+    fn a_lease_is_forgotten_when_all_work_under_it_ends() {
+        let (leases, since) = (HeldLeases::default(), now());
+        let held = |token| Held::of(Hold { token, since }, &leases);
         let (ends, stays) = (LeaseToken(1), LeaseToken(2));
-        leases.with(|tokens| tokens.extend([ends, stays]));
-        drop(Held { leases: &leases, hold: Hold { token: ends, since } });
-        assert_eq!(leases.with(|tokens| tokens.clone()), [stays].into());
+        let (first, second, _stays) = (held(ends), held(ends), held(stays));
+        drop(first);
+        assert_eq!(leases.tokens(), [ends, stays].into());
+        drop(second);
+        assert_eq!(leases.tokens(), [stays].into());
     }
 }
