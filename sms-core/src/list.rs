@@ -126,7 +126,7 @@ setters! { ListChange {
     description(text: Option<&str>) = Some(text.map(str::to_owned));
 } }
 
-/// The rules of a list's messages, of those that are given.
+/// The rules of a list's name and description, of those that are given.
 fn check(name: Option<&str>, description: Option<&str>) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if name.is_some_and(is_blank) {
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lists_messages_have_limits() {
+    fn the_name_and_the_description_of_a_list_have_limits() {
         let codes = |name: &str, description: &str| -> Vec<&str> {
             check(Some(name), Some(description)).into_iter().map(|error| error.code).collect()
         };
