@@ -32,6 +32,8 @@ pub mod pdu;
 pub mod report;
 pub mod route;
 #[cfg(test)]
+mod samples;
+#[cfg(test)]
 mod scripted_peer;
 pub mod session;
 pub mod settings;

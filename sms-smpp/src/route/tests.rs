@@ -10,7 +10,7 @@ use sms_core::clock::SystemClock;
 use sms_core::ids::MessageId;
 use sms_core::inbound::InboundMessage;
 use sms_core::inbound::segment::InboundSegment;
-use sms_core::message::{Body, ErrorCode, Message, MessageFilter, MessageStatus};
+use sms_core::message::{ErrorCode, Message, MessageFilter, MessageStatus};
 use sms_core::page::PageRequest;
 use sms_core::phone::parse_any;
 use sms_core::random::SystemRandom;
@@ -26,6 +26,7 @@ use tokio::task::JoinHandle;
 use super::*;
 use crate::address::Address;
 use crate::pdu::{ShortMessage, Status};
+use crate::samples;
 use crate::scripted_peer::{Peer, Say, settings_of, until};
 use crate::settings::{Binds, Unanswered};
 
@@ -253,20 +254,7 @@ async fn messages_without_an_id_or_with_a_repeated_one_are_sent_all_the_same() {
 
 /// A message to submit.
 fn outbound(body: &str, number: u128) -> OutboundMessage {
-    let measured = sms_core::text::measure(body);
-    OutboundMessage {
-        message: MessageId::from_u128(number),
-        to: parse_any("07700 900123").unwrap(),
-        from: parse_any("07700 900001").unwrap(),
-        sender: None,
-        body: Body::new(body),
-        encoding: measured.encoding,
-        segments: measured.segments,
-        route: RouteName::new("main"),
-        mode: Mode::Live,
-        attempt: 0,
-        expires_at: SystemClock.now().plus(Duration::from_hours(1)),
-    }
+    samples::outbound(body, number, SystemClock.now().plus(Duration::from_hours(1)))
 }
 
 #[tokio::test]

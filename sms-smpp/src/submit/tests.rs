@@ -1,32 +1,15 @@
 use proptest::prelude::*;
-use sms_core::account::Mode;
-use sms_core::ids::MessageId;
-use sms_core::message::Body;
-use sms_core::phone::parse_any;
-use sms_core::route::RouteName;
 use sms_core::text::measure;
 
 use super::*;
 use crate::coding::decode;
 use crate::joining::{Place, user_data};
+use crate::samples;
 
 const NOW: i64 = 1_795_244_830_123;
 
 fn text(body: &str) -> OutboundMessage {
-    let measured = measure(body);
-    OutboundMessage {
-        message: MessageId::from_u128(1),
-        to: parse_any("07700 900123").unwrap(),
-        from: parse_any("07700 900001").unwrap(),
-        sender: None,
-        body: Body::new(body),
-        encoding: measured.encoding,
-        segments: measured.segments,
-        route: RouteName::new("main"),
-        mode: Mode::Live,
-        attempt: 0,
-        expires_at: Timestamp::from_millis(NOW + 3_600_000),
-    }
+    samples::outbound(body, 1, Timestamp::from_millis(NOW + 3_600_000))
 }
 
 fn made(body: &str, style: Style) -> Vec<ShortMessage> {
