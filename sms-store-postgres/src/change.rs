@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use sms_core::commit::{ChangeWrites, LedgerWrites, MessageWrite};
 use sms_core::credits::ledger::Draft;
 use sms_core::ids::AccountId;
-use sms_core::message::ErrorCode;
 use sms_core::message::change::Contacted;
+use sms_core::message::{ErrorCode, Message};
 use sms_core::statistics::Tally;
 use sqlx::PgConnection;
-use sqlx::types::Json;
 
 use crate::error::{PgError, PgResult};
-use crate::row::{digits, stored_lines, time, uuid, uuids};
+use crate::message::timeline::Lines;
+use crate::row::{digits, time, uuid, uuids};
 use crate::rows_query::rows_query;
 use crate::{campaign, credits, event};
 
@@ -45,6 +45,10 @@ async fn update_messages(
     if messages.is_empty() {
         return Ok(());
     }
+    let changed: Vec<(&Message, Lines)> = messages
+        .iter()
+        .map(|MessageWrite { message, lines }| (message, Lines::of(message, lines)))
+        .collect();
     let update = rows_query!(
         "WITH counted AS (INSERT INTO statistic_change " insert(count in tally.counts()) {
             account_id: uuid = uuid(count.account),
@@ -55,8 +59,11 @@ async fn update_messages(
          UPDATE message m
          SET status = new.status, error_code = new.error_code, sent_at = new.sent_at,
              delivered_at = new.delivered_at, failed_at = new.failed_at,
-             cancelled_at = new.cancelled_at, timeline = m.timeline || new.timeline
-         FROM " rows(MessageWrite { message, lines } in messages) as new {
+             cancelled_at = new.cancelled_at,
+             sending_at = COALESCE(m.sending_at, new.sending_at),
+             timeline = CASE WHEN new.lines IS NULL THEN m.timeline
+                        ELSE m.timeline || new.lines END
+         FROM " rows((message, lines) in &changed) as new {
             account_id: uuid = uuid(message.account),
             id: uuid = uuid(message.id),
             status: text = message.status.as_str(),
@@ -65,7 +72,8 @@ async fn update_messages(
             delivered_at: timestamptz = message.times.delivered_at.map(time),
             failed_at: timestamptz = message.times.failed_at.map(time),
             cancelled_at: timestamptz = message.times.cancelled_at.map(time),
-            timeline: jsonb = Json(stored_lines(lines.clone())),
+            sending_at: timestamptz = lines.sending_at.map(time),
+            lines: jsonb = lines.stored.clone(),
          } "
          WHERE m.account_id = new.account_id AND m.id = new.id"
     );

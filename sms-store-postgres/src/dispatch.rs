@@ -314,7 +314,8 @@ async fn locked(
     rows.iter().map(read).collect()
 }
 
-/// Replaces queue entries, whose rows this transaction has locked. Each is looked up by itself: a
+/// Replaces the queue entries of messages that a worker has claimed, so that they are `sending` now
+/// or were before. Their rows are locked by this transaction. Each is looked up by itself: a
 /// plan that was made while little waited may read the whole queue for a join.
 async fn put_entries(connection: &mut PgConnection, entries: Vec<QueueEntry>) -> PgResult<()> {
     if entries.is_empty() {
@@ -323,7 +324,7 @@ async fn put_entries(connection: &mut PgConnection, entries: Vec<QueueEntry>) ->
     let update = rows_query!(
         "UPDATE queue q
          SET claimable_at = new.claimable_at, attempt = new.attempt, lease = new.lease,
-             unanswered = new.unanswered
+             unanswered = new.unanswered, status = 'sending'
          FROM " rows(entry in &entries) as new {
             message_id: uuid = uuid(entry.message),
             claimable_at: timestamptz = time(entry.claimable_at),

@@ -7,7 +7,7 @@ use sms_core::message::cancel::{CancelPlan, CancelRefused};
 use sms_core::message::filter::Search;
 use sms_core::message::store::MessageStore;
 use sms_core::message::{Message, MessageFilter, TimelineEntry};
-use sms_core::page::{Page, PageRequest};
+use sms_core::page::{Cursor, Page, PageRequest};
 use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
 
@@ -17,8 +17,11 @@ use crate::row::{self, uuid};
 use crate::{PgStore, change, message_columns, search};
 
 pub(crate) mod list;
+pub(crate) mod timeline;
+mod walk;
 
-use list::{Window, list_query};
+use list::{Window, is_walked, list_query};
+use walk::walk;
 
 #[async_trait]
 impl MessageStore for PgStore {
@@ -34,7 +37,11 @@ impl MessageStore for PgStore {
             .fetch_optional(&self.pool)
             .await
             .context(doing)?;
-        let read = row.map(|row| PgResult::Ok((row::message(&row)?, row::timeline(&row)?)));
+        let read = row.map(|row| {
+            let message = row::message(&row)?;
+            let timeline = timeline::read(&row, &message)?;
+            PgResult::Ok((message, timeline))
+        });
         read.transpose().context(doing)
     }
 
@@ -53,12 +60,21 @@ impl MessageStore for PgStore {
             return found.context(doing);
         }
         let window = Window::of(filter, page);
-        let mut query = list_query(message_columns!(), account, filter, window);
-        // Planned for each call: which index is best depends on the filter.
-        let query = query.build().persistent(false);
-        let rows = query.fetch_all(&self.pool).await.context(doing)?;
-        let rows: PgResult<Vec<Message>> = rows.iter().map(row::message).collect();
-        Ok(Page::of(rows.context(doing)?, page.limit, |message: &Message| message.id))
+        let (rows, end) = if is_walked(filter) {
+            walk(&self.pool, account, filter, window).await.context(doing)?
+        } else {
+            let mut query = list_query(message_columns!(), account, filter, window);
+            // Planned for each call: which index is best depends on the filter.
+            let query = query.build().persistent(false);
+            (query.fetch_all(&self.pool).await.context(doing)?, None)
+        };
+        let items: PgResult<Vec<Message>> = rows.iter().map(row::message).collect();
+        let items = items.context(doing)?;
+        if let Some(end) = end {
+            let next = Some(Cursor::after(MessageId::from_u128(end.as_u128())));
+            return Ok(Page { items, next });
+        }
+        Ok(Page::of(items, page.limit, |message: &Message| message.id))
     }
 
     async fn message_cancel(

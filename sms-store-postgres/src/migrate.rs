@@ -73,7 +73,7 @@ macro_rules! file {
     };
 }
 
-const MIGRATIONS: [File; 18] = [
+const MIGRATIONS: [File; 19] = [
     file!(20_261_122_120_000, "account_and_credits", MayNotServe),
     file!(20_261_122_120_100, "message", MayNotServe),
     file!(20_261_122_120_200, "dispatch", MayNotServe),
@@ -94,6 +94,9 @@ const MIGRATIONS: [File; 18] = [
     file!(20_261_122_133_000, "schema_compatibility", MayServeFrom(20_261_122_121_100)),
     // Older programs find the same rows, some of them more slowly.
     file!(20_261_122_134_000, "look_up_indexes", MayServeFrom(20_261_122_121_100)),
+    // Older programs find the same messages, pages by status more slowly. They show no times in
+    // the timelines of messages that newer ones write.
+    file!(20_261_123_010_000, "message_in_place", MayServeFrom(20_261_122_121_100)),
 ];
 
 /// The schema of this program.

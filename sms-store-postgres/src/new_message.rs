@@ -1,13 +1,16 @@
 //! Inserts messages, with one statement for any number of them.
 
+use std::slice::from_ref;
+
+use serde_json::json;
 use sms_core::commit::NewMessage;
 use sms_core::dispatch::QueueEntry;
 use sms_core::message::{Message, TimelineEntry};
 use sqlx::PgConnection;
-use sqlx::types::Json;
 
 use crate::error::PgResult;
-use crate::row::{amount, digits, integer, stored_lines, time, uuid};
+use crate::message::timeline::Lines;
+use crate::row::{amount, digits, integer, time, uuid};
 use crate::rows_query::rows_query;
 
 /// Inserts an inbound message, which has no queue entry.
@@ -32,17 +35,19 @@ pub(crate) async fn insert_queued(
     insert(connection, lines, places).await
 }
 
-async fn insert<'a, Lines, Places>(
+async fn insert<'a, New, Places>(
     connection: &mut PgConnection,
-    lines: impl Fn() -> Lines,
+    lines: impl Fn() -> New,
     places: impl Fn() -> Places,
 ) -> PgResult<()>
 where
-    Lines: Iterator<Item = (&'a Message, &'a TimelineEntry)>,
+    New: Iterator<Item = (&'a Message, &'a TimelineEntry)>,
     Places: Iterator<Item = (&'a Message, &'a QueueEntry)>,
 {
+    let messages: Vec<(&Message, Lines)> =
+        lines().map(|(message, line)| (message, Lines::of(message, from_ref(line)))).collect();
     let both = rows_query!(
-        "WITH messages AS (INSERT INTO message " insert((message, line) in lines()) {
+        "WITH messages AS (INSERT INTO message " insert((message, lines) in &messages) {
             account_id: uuid = uuid(message.account),
             id: uuid = uuid(message.id),
             direction: text = message.direction.as_str(),
@@ -63,7 +68,8 @@ where
             contact_id: uuid = message.contact_id.map(uuid),
             scheduled_at: timestamptz = message.scheduled_at.map(time),
             received_at: timestamptz = message.times.received_at.map(time),
-            timeline: jsonb = Json(stored_lines(vec![line.clone()])),
+            sending_at: timestamptz = lines.sending_at.map(time),
+            timeline: jsonb = lines.stored.clone().unwrap_or_else(|| json!([])),
         } ")
         INSERT INTO queue " insert((message, entry) in places()) {
             message_id: uuid = uuid(entry.message),
@@ -71,6 +77,7 @@ where
             claimable_at: timestamptz = time(entry.claimable_at),
             expires_at: timestamptz = time(entry.expires_at),
             route: text = message.route.as_str(),
+            status: text = message.status.as_str(),
         }
     );
     both.execute(connection).await?;

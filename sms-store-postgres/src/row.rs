@@ -1,19 +1,17 @@
 //! Converts between columns and values. The error for an invalid value names the column.
 
 use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
 use sms_core::account::Mode;
 use sms_core::credits::Credits;
 use sms_core::dispatch::{LeaseToken, QueueEntry};
 use sms_core::ids::{Id, Kind};
-use sms_core::message::{Body, Message, TimelineEntry, Times};
+use sms_core::message::{Body, Message, Times};
 use sms_core::phone::E164;
 use sms_core::route::RouteName;
 use sms_core::text::Segments;
 use sms_core::time::Timestamp;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
-use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::error::{PgError, PgResult};
@@ -123,39 +121,6 @@ impl Read for PgRow {
     fn in_table<T>(&self, table: &'static str, read: impl FnOnce() -> PgResult<T>) -> PgResult<T> {
         read().map_err(|error| error.in_row(table, self.try_get("id").ok()))
     }
-}
-
-/// A line of a message's history as the column stores it.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct StoredLine {
-    status: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    detail: Option<String>,
-    at: i64,
-}
-
-impl From<TimelineEntry> for StoredLine {
-    fn from(entry: TimelineEntry) -> Self {
-        let status = entry.status.as_str().to_owned();
-        Self { status, detail: entry.detail, at: entry.at.as_millis() }
-    }
-}
-
-/// The JSON of new lines of a history, to be stored or appended.
-pub(crate) fn stored_lines(lines: Vec<TimelineEntry>) -> serde_json::Value {
-    let stored = lines.into_iter().map(StoredLine::from);
-    serde_json::to_value(stored.collect::<Vec<_>>()).unwrap_or_default()
-}
-
-pub(crate) fn timeline(row: &PgRow) -> PgResult<Vec<TimelineEntry>> {
-    row.in_table("message", || {
-        let Json(stored) = row.try_get::<Json<Vec<StoredLine>>, _>("timeline")?;
-        let read = |line: StoredLine| {
-            let status = line.status.parse().map_err(|_| PgError::invalid("timeline"))?;
-            Ok(TimelineEntry { status, detail: line.detail, at: Timestamp::from_millis(line.at) })
-        };
-        stored.into_iter().map(read).collect()
-    })
 }
 
 /// The columns of a message, for a table with the alias `m`.

@@ -21,7 +21,8 @@ pub trait MessageStore: Send + Sync {
     ) -> Result<Option<(Message, Vec<TimelineEntry>)>, StoreError>;
 
     /// A page of the account's messages that the filter accepts, newest first. A page deep in the
-    /// list costs as much as the first.
+    /// list costs as much as the first. Where the messages are few among many others, a page may
+    /// end early, even without a message: it then says where the next one begins.
     async fn message_list(
         &self,
         account: AccountId,

@@ -31,6 +31,39 @@ impl Window {
     }
 }
 
+/// Where the messages of a list are found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// In a range of an index that has no others.
+    Indexed,
+    /// Among the messages that wait, by this status.
+    Waiting(MessageStatus),
+    /// In a range of an index that has others, too: see [`super::walk`].
+    Walked,
+}
+
+fn found(filter: &MessageFilter) -> Found {
+    use MessageStatus as S;
+    let is_narrow = filter.campaign_id.is_some()
+        || filter.batch_id.is_some()
+        || filter.client_ref.is_some()
+        || matches!(filter.search, Some(Search::Number(_)));
+    match (filter.status, filter.direction) {
+        (Some(status @ (S::Scheduled | S::Queued | S::Sending)), _) if !is_narrow => {
+            Found::Waiting(status)
+        }
+        (Some(S::Undelivered | S::Failed | S::Cancelled | S::Received), _)
+        | (None, None | Some(Direction::Inbound)) => Found::Indexed,
+        (Some(S::Scheduled | S::Queued | S::Sending | S::Sent | S::Delivered), _)
+        | (None, Some(Direction::Outbound)) => Found::Walked,
+    }
+}
+
+/// Whether the messages of the list have to be looked for among others.
+pub(super) fn is_walked(filter: &MessageFilter) -> bool {
+    found(filter) == Found::Walked
+}
+
 /// The query for a list, without its search words. It reads a range of an index that starts with
 /// the account and ends with the id.
 ///
@@ -42,44 +75,101 @@ pub(crate) fn list_query(
     filter: &MessageFilter,
     window: Window,
 ) -> QueryBuilder<Postgres> {
-    let Window { after, before, limit } = window;
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let is_outbound = wants_all_outbound(filter);
     let mut query = QueryBuilder::new("SELECT ");
     query.push(columns);
-    if is_outbound {
-        // Outbound messages may be few among the received ones. The index by status finds them, one
-        // status at a time.
-        let outbound = MessageStatus::ALL.iter().filter(|one| **one != MessageStatus::Received);
-        query.push(" FROM UNNEST(");
-        query.push_bind(outbound.map(|status| status.as_str()).collect::<Vec<_>>());
-        query.push("::text[]) AS outbound (status) CROSS JOIN LATERAL (SELECT * FROM message m");
-        query.push(" WHERE m.status = outbound.status AND");
+    if let Found::Waiting(status) = found(filter) {
+        push_waiting(&mut query, account, status, window);
     } else {
-        query.push(" FROM message m WHERE");
+        query.push(" FROM message m");
+        push_range(&mut query, account, window);
+        push_filter(&mut query, filter);
+        query.push(IN_ORDER);
     }
-    query.push(" m.account_id = ANY(").push_bind(vec![uuid(account)]).push(")");
-    query.push(" AND m.id > ").push_bind(after).push(" AND m.id < ").push_bind(before);
-    push_filter(&mut query, filter);
-    query.push(" ORDER BY m.account_id DESC, m.id DESC LIMIT ").push_bind(limit);
-    if is_outbound {
-        query.push(") AS m ORDER BY m.id DESC LIMIT ").push_bind(limit);
-    }
+    query.push(" LIMIT ").push_bind(limit(window.limit));
     query
 }
 
-/// Whether the direction alone narrows the list to outbound messages.
-fn wants_all_outbound(filter: &MessageFilter) -> bool {
-    filter.direction == Some(Direction::Outbound)
-        && filter.status.is_none()
-        && filter.campaign_id.is_none()
-        && filter.batch_id.is_none()
-        && filter.client_ref.is_none()
-        && !matches!(filter.search, Some(Search::Number(_)))
+/// The query for the messages of a list among the next `portion` of the range.
+pub(super) fn portion_query(
+    columns: &'static str,
+    account: AccountId,
+    filter: &MessageFilter,
+    window: Window,
+    portion: usize,
+) -> QueryBuilder<Postgres> {
+    let mut query = QueryBuilder::new("SELECT ");
+    query.push(columns).push(" FROM (SELECT * FROM message m");
+    push_range(&mut query, account, window);
+    push_indexed(&mut query, filter);
+    query.push(IN_ORDER).push(" LIMIT ").push_bind(limit(portion)).push(") AS m WHERE true");
+    push_walked(&mut query, filter);
+    // The order of the portion, so that nothing is sorted.
+    query.push(IN_ORDER).push(" LIMIT ").push_bind(limit(window.limit));
+    query
+}
+
+/// The query for the last message of the next `portion` of the range, if it has so many.
+pub(super) fn portion_end(
+    account: AccountId,
+    filter: &MessageFilter,
+    window: Window,
+    portion: usize,
+) -> QueryBuilder<Postgres> {
+    let mut query = QueryBuilder::new("SELECT m.id FROM message m");
+    push_range(&mut query, account, window);
+    push_indexed(&mut query, filter);
+    query.push(IN_ORDER).push(" OFFSET ").push_bind(limit(portion.saturating_sub(1)));
+    query.push(" LIMIT 1");
+    query
+}
+
+const IN_ORDER: &str = " ORDER BY m.account_id DESC, m.id DESC";
+
+fn limit(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+fn push_range(
+    query: &mut QueryBuilder<Postgres>,
+    account: AccountId,
+    Window { after, before, limit: _ }: Window,
+) {
+    query.push(" WHERE m.account_id = ANY(").push_bind(vec![uuid(account)]).push(")");
+    query.push(" AND m.id > ").push_bind(after).push(" AND m.id < ").push_bind(before);
+}
+
+/// Adds the messages of the account that wait in this status.
+fn push_waiting(
+    query: &mut QueryBuilder<Postgres>,
+    account: AccountId,
+    status: MessageStatus,
+    Window { after, before, limit: most }: Window,
+) {
+    query.push(" FROM UNNEST(").push_bind(vec![status.as_str(), "unknown"]);
+    query.push("::text[]) AS listed (status) CROSS JOIN LATERAL (SELECT m.* FROM queue q");
+    // Each message by its id, whatever the planner expects of the queue.
+    query.push(
+        " CROSS JOIN LATERAL (SELECT * FROM message
+              WHERE account_id = q.account_id AND id = q.message_id AND status = ",
+    );
+    query.push_bind(status.as_str()).push(" OFFSET 0) AS m");
+    query.push(" WHERE q.account_id = ANY(").push_bind(vec![uuid(account)]).push(")");
+    query.push(" AND q.status = listed.status");
+    query.push(" AND q.message_id > ").push_bind(after);
+    query.push(" AND q.message_id < ").push_bind(before);
+    query.push(" ORDER BY q.account_id DESC, q.message_id DESC LIMIT ").push_bind(limit(most));
+    query.push(") AS m ORDER BY m.id DESC");
 }
 
 /// Adds ` AND …` for each condition of the filter, except the search words.
 pub(crate) fn push_filter(query: &mut QueryBuilder<Postgres>, filter: &MessageFilter) {
+    push_indexed(query, filter);
+    push_walked(query, filter);
+}
+
+/// The conditions that an index has.
+fn push_indexed(query: &mut QueryBuilder<Postgres>, filter: &MessageFilter) {
+    use MessageStatus as S;
     let MessageFilter {
         direction,
         status,
@@ -91,15 +181,14 @@ pub(crate) fn push_filter(query: &mut QueryBuilder<Postgres>, filter: &MessageFi
         since: _,
         until: _,
     } = filter;
-    if let Some(direction) = direction {
-        query.push(" AND m.direction = ").push_bind(direction.as_str());
-        // Inbound messages are few among many: the index by status finds them.
-        if *direction == Direction::Inbound && status.is_none() {
-            query.push(" AND m.status = ").push_bind(MessageStatus::Received.as_str());
+    match (status, direction) {
+        (Some(S::Received), _) | (None, Some(Direction::Inbound)) => {
+            query.push(" AND m.direction = 'inbound'");
         }
-    }
-    if let Some(status) = status {
-        query.push(" AND m.status = ").push_bind(status.as_str());
+        (Some(S::Undelivered | S::Failed | S::Cancelled), _) => {
+            query.push(" AND m.resting = ").push_bind(status.map(S::as_str));
+        }
+        _ => {}
     }
     if let Some(Search::Number(number)) = search {
         query.push(" AND m.contact_number = ").push_bind(digits(*number));
@@ -112,5 +201,19 @@ pub(crate) fn push_filter(query: &mut QueryBuilder<Postgres>, filter: &MessageFi
     }
     if let Some(client_ref) = client_ref {
         query.push(" AND m.client_ref = ").push_bind(client_ref.clone());
+    }
+}
+
+/// The conditions that no index has.
+fn push_walked(query: &mut QueryBuilder<Postgres>, filter: &MessageFilter) {
+    use MessageStatus as S;
+    match (filter.status, filter.direction) {
+        (Some(status @ (S::Scheduled | S::Queued | S::Sending | S::Sent | S::Delivered)), _) => {
+            query.push(" AND m.status = ").push_bind(status.as_str());
+        }
+        (None, Some(Direction::Outbound)) => {
+            query.push(" AND m.direction = 'outbound'");
+        }
+        _ => {}
     }
 }

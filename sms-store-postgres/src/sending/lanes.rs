@@ -6,30 +6,36 @@ use sqlx::PgPool;
 use super::commit::{Answer, MOST_MESSAGES, SendCommitter};
 use crate::group_commit::{Committer, Lane};
 
-/// The number of concurrent commits. One stages while the other waits for the disk.
-const COMMITTERS: usize = 2;
+/// The most messages of a call that counts as small. Writing more of them takes longer than the
+/// commit.
+const MOST_SMALL: usize = 50;
 
-/// The lanes in which sends wait for a commit.
+/// The lanes in which sends wait for a commit, with a committer each. What arrives during a commit
+/// makes up the next one, so a second committer of the same lane would only halve the commits: each
+/// costs the database the same whatever is in it.
 #[derive(Clone)]
 pub(crate) struct Sends {
-    usual: Lane<SendCommitter>,
-    /// For calls of more than [`MOST_MESSAGES`] messages, so that they do not delay the others.
+    small: Lane<SendCommitter>,
+    /// For calls of more than [`MOST_SMALL`] messages.
     large: Lane<SendCommitter>,
+    /// For calls of more than [`MOST_MESSAGES`] messages, so that they do not delay the others.
+    huge: Lane<SendCommitter>,
 }
 
 impl Sends {
     /// Starts the tasks that commit.
     pub(crate) fn start(pool: &PgPool) -> Self {
-        let start = |committers: usize| {
-            let committer = || SendCommitter::new(pool.clone());
-            Lane::start(pool, std::iter::repeat_with(committer).take(committers))
-        };
-        Self { usual: start(COMMITTERS), large: start(1) }
+        let start = || Lane::start(pool, [SendCommitter::new(pool.clone())]);
+        Self { small: start(), large: start(), huge: start() }
     }
 
     pub(super) async fn accept(&self, plans: Vec<SendPlan>) -> Vec<Answer> {
         let messages: usize = plans.iter().map(SendCommitter::weight).sum();
-        let lane = if messages > MOST_MESSAGES { &self.large } else { &self.usual };
+        let lane = match messages {
+            ..=MOST_SMALL => &self.small,
+            ..=MOST_MESSAGES => &self.large,
+            _ => &self.huge,
+        };
         let answers = lane.settle(plans).await.into_iter();
         answers.map(|answer| answer.unwrap_or_else(|error| Err(error.into()))).collect()
     }

@@ -6,6 +6,7 @@
 mod address_book;
 mod campaign;
 mod dropped;
+mod in_place;
 mod number;
 mod plans;
 mod postgres;
@@ -18,7 +19,7 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
 use libtest_mimic::{Arguments, Trial};
-use plans::every;
+use plans::{every, rule};
 use sms_conformance::{Rig, Runner};
 use sms_store_postgres::{PgSettings, PgStore};
 use sms_test_log::{Heard, watch_for};
@@ -152,6 +153,7 @@ fn main() -> ExitCode {
     let own = [
         address_book::TESTS,
         campaign::TESTS,
+        in_place::TESTS,
         number::TESTS,
         postgres::TESTS,
         schema::TESTS,
@@ -171,12 +173,14 @@ fn main() -> ExitCode {
     watch_for(Heard::PassedOn, || Box::new(plans::Notices));
     let own = [
         own!(2, dropped::a_dropped_command_leaves_no_transaction_open),
+        own!(2, in_place::every_change_in_a_message_s_life_is_made_in_place),
         own!(1, schema::a_database_with_unknown_migrations_is_refused_in_plain_words),
         own!(1, schema::an_older_program_refuses_a_newer_schema_that_excludes_it),
         own!(1, schema::an_older_program_serves_a_newer_schema_that_allows_it),
         own!(1, schema::every_migration_declares_which_programs_may_serve),
         own!(8, search::searches_among_many_messages_find_every_match),
         own!(1, plans::hot_queries_use_the_indexes_meant_for_them),
+        own!(1, rule::only_the_primary_key_serves_look_ups_by_account_and_key),
         own!(1, every::generic_plans_made_when_empty_read_no_more_in_a_large_account),
         own!(1, every::custom_plans_made_when_empty_read_no_more_in_a_large_account),
         own!(1, every::generic_plans_made_when_small_read_no_more_in_a_large_account),

@@ -21,6 +21,7 @@ pub(crate) mod every;
 mod grown;
 mod hot;
 mod reports;
+pub(crate) mod rule;
 
 pub(crate) use hot::hot_queries_use_the_indexes_meant_for_them;
 

@@ -20,6 +20,7 @@ mod dispatch;
 mod drive;
 mod failed;
 mod growth;
+mod life;
 mod limit;
 mod memory;
 mod numbers;
@@ -76,6 +77,7 @@ enum Name {
     Campaign,
     Growth,
     Search,
+    Life,
 }
 
 /// What this program is when it runs itself again.
@@ -157,6 +159,9 @@ async fn measure(cli: &Cli) -> Result<(), Failed> {
     }
     if cli.only.contains(&Name::Search) {
         search::search(&postgres, cli.messages.min(search::MOST)).await?;
+    }
+    if cli.only.contains(&Name::Life) {
+        life::life(&postgres).await?;
     }
     Ok(())
 }

@@ -47,7 +47,8 @@ SELECT owner(n), text_id(n), CASE state WHEN 'received' THEN 'inbound' ELSE 'out
     'gsm7', 1, 1, 'simulator', 'live', CASE WHEN n % 4 = 0 THEN 'order-' || n / 12 END,
     nth(4, n / 1000 * 3 + (n % 100 >= 70)::int), CASE WHEN n % 3 = 0 THEN nth(5, n / 50000) END,
     CASE WHEN state IN ('failed', 'undelivered') THEN 'network_error' END, '[]'
-FROM (SELECT n, CASE WHEN n > 900000 THEN 'queued' WHEN n % 1000 = 7 THEN 'failed'
+FROM (SELECT n, CASE WHEN n > 900000 THEN 'queued' WHEN n % 100 = 7 THEN 'failed'
+          WHEN n % 20000 = 13 THEN 'cancelled'
           WHEN n % 50 = 3 THEN 'undelivered' WHEN n % 20 = 1 THEN 'received'
           WHEN n % 500 = 9 THEN 'sent' ELSE 'delivered' END AS state
       FROM generate_series(1, 1000000) n) AS numbered;
@@ -57,8 +58,8 @@ END $$;
 
 -- A hundred thousand wait: a thousand are due, forty thousand are due for a route that is slow, the
 -- others are scheduled for later.
-INSERT INTO queue (message_id, account_id, claimable_at, expires_at, route)
-SELECT text_id(n), owner(n),
+INSERT INTO queue (message_id, account_id, status, claimable_at, expires_at, route)
+SELECT text_id(n), owner(n), 'queued',
     CASE WHEN n > 959000 THEN timestamptz '2026-11-21 07:00Z' ELSE '2027-01-01 00:00Z' END,
     '2027-02-01', CASE WHEN n BETWEEN 959001 AND 999000 THEN 'slow' ELSE 'simulator' END
 FROM generate_series(900001, 1000000) n;

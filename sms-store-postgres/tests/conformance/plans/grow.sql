@@ -18,8 +18,8 @@ SELECT grown(), text_id(n), CASE state WHEN 'received' THEN 'inbound' ELSE 'outb
 FROM (SELECT n, CASE WHEN n > 55000 THEN 'queued' WHEN n % 50 = 3 THEN 'failed'
           WHEN n % 20 = 1 THEN 'received' WHEN n % 10 = 9 THEN 'sent' ELSE 'delivered' END AS state
       FROM generate_series(1, 60000) n) AS numbered;
-INSERT INTO queue (message_id, account_id, claimable_at, expires_at, route)
-SELECT text_id(n), grown(), '2027-01-01', '2027-02-01', 'simulator'
+INSERT INTO queue (message_id, account_id, status, claimable_at, expires_at, route)
+SELECT text_id(n), grown(), 'queued', '2027-01-01', '2027-02-01', 'simulator'
 FROM generate_series(55001, 60000) n;
 INSERT INTO ledger_entry (account_id, seq, id, kind, amount, balance_after, created_at)
 SELECT grown(), ledger_seq + n, nth(6, n), 'adjustment', 1, n, now()

@@ -1,0 +1,261 @@
+//! What a message's life costs PostgreSQL, counted: statements, rows, entries of indexes and bytes
+//! of the log, at each step from the send to the receipt.
+//!
+//! Rows, entries and bytes are read from the log itself (`pg_walinspect`), statements from
+//! `pg_stat_statements`, which counts BEGIN and COMMIT and not sqlx's question whether a connection
+//! lives. So the figures do not depend on the machine's speed.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use sms_core::Sms;
+use sms_core::account::Mode;
+use sms_core::ids::AccountId;
+use sms_core::receipt::ReceiptStatus;
+use sms_core::receipt::report::{NetworkId, NetworkReport};
+use sms_core::route::{
+    HandOver, HandOvers, OutboundMessage, Route, RouteKind, RouteName, RouteSink, all_at_once,
+};
+use sms_core::sending::request::SendRequest;
+use sms_store_postgres::{PgSettings, PgStore};
+use sms_test_postgres::{Server as Postgres, Stop};
+use sqlx::{Connection, Executor, PgConnection, Row};
+use tokio::task::JoinSet;
+
+use crate::Failed;
+use crate::stock::people;
+
+/// Messages that wait at the same time.
+const AT_ONCE: [usize; 3] = [1, 12, 50];
+/// How often each number of them is measured.
+const ROUNDS: usize = 40;
+
+/// A network that accepts each message as one segment, and names the segments.
+#[derive(Debug)]
+struct Namer {
+    name: RouteName,
+    named: Mutex<Vec<NetworkId>>,
+}
+
+impl Namer {
+    fn new() -> Self {
+        Self { name: RouteName::new("simulator"), named: Mutex::default() }
+    }
+
+    fn take(&self) -> Vec<NetworkId> {
+        std::mem::take(&mut *self.named.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[async_trait]
+impl Route for Namer {
+    fn name(&self) -> &RouteName {
+        &self.name
+    }
+
+    fn kind(&self) -> RouteKind {
+        RouteKind::Real
+    }
+
+    fn hand_over<'a>(
+        &'a self,
+        messages: &'a [OutboundMessage],
+        _sink: &'a dyn RouteSink,
+    ) -> HandOvers<'a> {
+        let id = |one: &OutboundMessage| NetworkId::new(self.name.clone(), one.message.to_string());
+        let ids: Vec<_> = messages.iter().map(id).collect();
+        self.named.lock().unwrap_or_else(PoisonError::into_inner).extend(ids.iter().cloned());
+        let submitted = |id: NetworkId| HandOver::Submitted { parts: vec![id] };
+        all_at_once(async move { ids.into_iter().map(submitted).collect() })
+    }
+
+    async fn run(&self, _sink: Arc<dyn RouteSink>) {}
+}
+
+/// What a step wrote.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counted {
+    statements: i64,
+    inserted: i64,
+    updated: i64,
+    hot: i64,
+    deleted: i64,
+    locked: i64,
+    entries: i64,
+    bytes: i64,
+}
+
+impl Counted {
+    fn add(&mut self, more: Self) {
+        let Self { statements, inserted, updated, hot, deleted, locked, entries, bytes } = more;
+        self.statements += statements;
+        self.inserted += inserted;
+        self.updated += updated;
+        self.hot += hot;
+        self.deleted += deleted;
+        self.locked += locked;
+        self.entries += entries;
+        self.bytes += bytes;
+    }
+
+    fn print(&self, step: &str, at_once: usize) {
+        let messages = (at_once * ROUNDS) as f64;
+        let each = |count: i64| format!("{:.2}", count as f64 / messages);
+        println!(
+            "| {step} | {at_once} | {} | {} | {} | {} | {} | {} | {} | {:.0} |",
+            each(self.statements),
+            each(self.inserted),
+            each(self.updated),
+            each(self.hot),
+            each(self.deleted),
+            each(self.locked),
+            each(self.entries),
+            self.bytes as f64 / messages,
+        );
+    }
+}
+
+/// Looks at the log and at the statements.
+struct Watch {
+    connection: PgConnection,
+    since: String,
+}
+
+impl Watch {
+    async fn new(url: &str) -> Result<Self, Failed> {
+        let mut connection = PgConnection::connect(url).await?;
+        connection.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements").await?;
+        connection.execute("CREATE EXTENSION IF NOT EXISTS pg_walinspect").await?;
+        let mut watch = Self { connection, since: String::new() };
+        watch.start().await?;
+        Ok(watch)
+    }
+
+    async fn start(&mut self) -> Result<(), Failed> {
+        self.connection.execute("SELECT pg_stat_statements_reset()").await?;
+        let now = sqlx::query_scalar("SELECT pg_current_wal_insert_lsn()::text");
+        self.since = now.fetch_one(&mut self.connection).await?;
+        Ok(())
+    }
+
+    /// What was written since the last call.
+    async fn counted(&mut self) -> Result<Counted, Failed> {
+        let statements = sqlx::query_scalar(
+            "SELECT coalesce(sum(calls), 0)::bigint FROM pg_stat_statements
+             WHERE query NOT LIKE '%pg_stat_statements%' AND query NOT LIKE '%pg_current_wal%'
+               AND dbid = (SELECT oid FROM pg_database WHERE datname = current_database())",
+        );
+        let statements = statements.fetch_one(&mut self.connection).await?;
+        let end = self.end().await?;
+        // The log can be read up to where it is on the disk.
+        self.connection.execute("CREATE TABLE flushed (); DROP TABLE flushed").await?;
+        let row = sqlx::query(
+            "WITH records AS (
+                 SELECT resource_manager AS of, record_type AS did, record_length AS bytes
+                 FROM pg_get_wal_records_info($1::pg_lsn, $2::pg_lsn))
+             SELECT count(*) FILTER (WHERE of = 'Heap' AND did LIKE 'INSERT%') AS inserted,
+                 count(*) FILTER (WHERE of = 'Heap' AND did LIKE 'UPDATE%') AS updated,
+                 count(*) FILTER (WHERE of = 'Heap' AND did LIKE 'HOT_UPDATE%') AS hot,
+                 count(*) FILTER (WHERE of = 'Heap' AND did LIKE 'DELETE%') AS deleted,
+                 count(*) FILTER (WHERE of = 'Heap' AND did LIKE 'LOCK%') AS locked,
+                 count(*) FILTER (WHERE of = 'Btree' AND did LIKE 'INSERT_%') AS entries,
+                 coalesce(sum(bytes), 0)::bigint AS bytes
+             FROM records",
+        )
+        .bind(&self.since)
+        .bind(end)
+        .fetch_one(&mut self.connection)
+        .await?;
+        let read = |name: &str| row.try_get::<i64, _>(name);
+        let counted = Counted {
+            statements,
+            inserted: read("inserted")?,
+            updated: read("updated")? + read("hot")?,
+            hot: read("hot")?,
+            deleted: read("deleted")?,
+            locked: read("locked")?,
+            entries: read("entries")?,
+            bytes: read("bytes")?,
+        };
+        self.start().await?;
+        Ok(counted)
+    }
+
+    /// Where the log ended before this looked.
+    async fn end(&mut self) -> Result<String, Failed> {
+        let end = sqlx::query_scalar("SELECT pg_current_wal_insert_lsn()::text");
+        Ok(end.fetch_one(&mut self.connection).await?)
+    }
+}
+
+pub(crate) async fn life(postgres: &Postgres) -> Result<(), Failed> {
+    postgres.set("shared_preload_libraries", "pg_stat_statements").await;
+    postgres.set("autovacuum", "off").await;
+    postgres.stop(Stop::Fast);
+    postgres.start_again();
+    postgres.create_database("life").await;
+    let url = postgres.url("life");
+    let store = PgStore::connect(&url, PgSettings::default()).await?;
+    store.migrate().await?;
+    let namer = Arc::new(Namer::new());
+    let sms = Sms::builder(Arc::new(store)).route(Arc::clone(&namer) as Arc<dyn Route>).build();
+    let (account, _) = people(&sms, 1).await?.remove(0);
+    println!(
+        "| step | at once | statements | rows inserted | updated | of these HOT | deleted | \
+         locked | index entries | log, bytes |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+    );
+    let mut watch = Watch::new(&url).await?;
+    for at_once in AT_ONCE {
+        let mut steps = [Counted::default(); 4];
+        // The first rounds prepare the statements.
+        for round in 0..ROUNDS + 10 {
+            let counted = lives(&sms, &namer, account, at_once, &mut watch).await?;
+            if round >= 10 {
+                steps.iter_mut().zip(counted).for_each(|(step, more)| step.add(more));
+            }
+        }
+        let mut sum = Counted::default();
+        for (step, counted) in ["accept", "claim and record", "receipt", "fold"].iter().zip(steps) {
+            counted.print(step, at_once);
+            sum.add(counted);
+        }
+        sum.print("sum", at_once);
+    }
+    Ok(())
+}
+
+/// The lives of some messages, step by step.
+async fn lives(
+    sms: &Sms,
+    namer: &Namer,
+    account: AccountId,
+    at_once: usize,
+    watch: &mut Watch,
+) -> Result<[Counted; 4], Failed> {
+    watch.start().await?;
+    let mut sending: JoinSet<Result<(), Failed>> = JoinSet::new();
+    for index in 0..at_once {
+        let handle = sms.account(account, Mode::Live);
+        let mut request = SendRequest::new("A text of the measurement");
+        request.to = vec![format!("07700900{index:03}")];
+        sending.spawn(async move { Ok(handle.send(request).await.map(drop)?) });
+    }
+    while let Some(done) = sending.join_next().await {
+        done??;
+    }
+    let accepted = watch.counted().await?;
+    let mut left = 0;
+    while left < at_once {
+        left += sms.dispatch_due(500).await?.claimed;
+    }
+    let recorded = watch.counted().await?;
+    let reports = namer.take().into_iter();
+    let status = ReceiptStatus::Delivered;
+    let reports = reports.map(|id| NetworkReport { id, status }).collect();
+    for reported in sms.sink().reports(reports).await {
+        reported?;
+    }
+    let reported = watch.counted().await?;
+    sms.fold_statistics(500).await?;
+    Ok([accepted, recorded, reported, watch.counted().await?])
+}
