@@ -218,10 +218,10 @@ impl PgStore {
         let rows = sqlx::query(concat!(
             "SELECT ",
             message_columns!(),
-            // As for lists, so that it is not the index on all ids that is walked.
+            // Compared like this, so that it is not the index on all ids that is walked.
             " FROM (SELECT id FROM message
-                   WHERE account_id = ANY(ARRAY[$1]) AND campaign_id = $2 AND id > $3
-                       AND status = ANY($4)
+                   WHERE account_id = ANY(ARRAY[$1]) AND campaign_id = $2
+                       AND (campaign_id, id) > ($2, $3) AND status = ANY($4)
                    ORDER BY account_id, id OFFSET 0) AS waiting
              -- Wait for messages that a worker claims: then they are being sent, or can be
              -- cancelled.

