@@ -1,0 +1,216 @@
+//! Contacts.
+
+use std::collections::BTreeSet;
+
+use async_trait::async_trait;
+use rusqlite::params;
+use sms_core::contact::book::{BookRefused, CreatePlan, RemovePlan, UpdatePlan};
+use sms_core::contact::import::{ImportPlan, Imported};
+use sms_core::contact::store::ContactStore;
+use sms_core::contact::{Contact, ContactFilter};
+use sms_core::idempotency::{Claim, Once};
+use sms_core::ids::{AccountId, ContactId, ListId};
+use sms_core::page::{Page, PageRequest};
+use sms_core::phone::E164;
+use sms_core::store::{CommitError, StoreError};
+
+use crate::SqliteStore;
+use crate::address_book::{contact, contact_columns, of_account};
+use crate::db::Db;
+use crate::error::SqlResult;
+use crate::page::raw_before;
+use crate::row::{id, size};
+
+/// How many contacts a search reads at a time.
+const WALK: usize = 1_000;
+
+#[async_trait]
+impl ContactStore for SqliteStore {
+    async fn contact_create(
+        &self,
+        plan: CreatePlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Contact>, CommitError<BookRefused>> {
+        self.once("creating a contact", claim, move |db| db.change_book(&plan)).await
+    }
+
+    async fn contact_get(
+        &self,
+        account: AccountId,
+        of: ContactId,
+    ) -> Result<Option<(Contact, Vec<ListId>)>, StoreError> {
+        self.look("reading a contact", move |db| {
+            of_account(db, account, |no| {
+                let Some(contact) = db.contact(no, of)? else { return Ok(None) };
+                Ok(Some((contact, db.lists_of(no, of)?)))
+            })
+        })
+        .await
+    }
+
+    async fn contact_list(
+        &self,
+        account: AccountId,
+        filter: &ContactFilter,
+        page: PageRequest,
+    ) -> Result<Page<Contact>, StoreError> {
+        let filter = filter.clone();
+        let rows = self.read("listing contacts", move |db| {
+            of_account(db, account, |no| find(db, no, &filter, page))
+        });
+        Ok(Page::of(rows.await?, page.limit, |contact: &Contact| contact.id))
+    }
+
+    async fn contact_update(&self, plan: UpdatePlan) -> Result<Contact, CommitError<BookRefused>> {
+        self.decide("changing a contact", move |db| {
+            Ok(db.change_book(&plan)?.map_err(CommitError::Refused))
+        })
+        .await
+    }
+
+    async fn contact_delete(&self, plan: RemovePlan) -> Result<(), CommitError<BookRefused>> {
+        self.decide("deleting a contact", move |db| {
+            Ok(db.change_book(&plan)?.map_err(CommitError::Refused))
+        })
+        .await
+    }
+
+    async fn contacts_import(
+        &self,
+        plan: ImportPlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<Imported>, CommitError<BookRefused>> {
+        self.once("importing contacts", claim, move |db| db.change_book(&plan)).await
+    }
+
+    async fn custom_names(&self, account: AccountId) -> Result<Vec<String>, StoreError> {
+        self.read("reading custom names", move |db| {
+            of_account(db, account, |no| {
+                let query = "SELECT name FROM custom_name WHERE account = ?1 ORDER BY name";
+                db.all(query, [no], |c| c.get())
+            })
+        })
+        .await
+    }
+
+    async fn custom_names_among(
+        &self,
+        account: AccountId,
+        names: &[String],
+    ) -> Result<BTreeSet<String>, StoreError> {
+        let names = names.to_vec();
+        self.look("looking up custom names", move |db| {
+            of_account(db, account, |no| {
+                let mut found = BTreeSet::new();
+                for name in names {
+                    if db.has_custom_name(no, &name)? {
+                        found.insert(name);
+                    }
+                }
+                Ok(found)
+            })
+        })
+        .await
+    }
+
+    async fn contacts_by_id(
+        &self,
+        account: AccountId,
+        ids: &[ContactId],
+    ) -> Result<Vec<Contact>, StoreError> {
+        let ids: BTreeSet<ContactId> = ids.iter().copied().collect();
+        self.read("reading contacts", move |db| {
+            of_account(db, account, |no| {
+                ids.into_iter().filter_map(|id| db.contact(no, id).transpose()).collect()
+            })
+        })
+        .await
+    }
+
+    async fn contacts_by_phone(
+        &self,
+        account: AccountId,
+        phones: &[E164],
+    ) -> Result<Vec<Contact>, StoreError> {
+        let phones: BTreeSet<E164> = phones.iter().copied().collect();
+        self.look("finding contacts", move |db| {
+            of_account(db, account, |no| {
+                let found = phones.into_iter();
+                found.filter_map(|phone| db.contact_of(no, phone).transpose()).collect()
+            })
+        })
+        .await
+    }
+
+    async fn address_book_is_empty(&self, account: AccountId) -> Result<bool, StoreError> {
+        self.look("looking for contacts", move |db| {
+            let Some(no) = db.account_no(account)? else { return Ok(true) };
+            Ok(!db.has("SELECT 1 FROM contact WHERE account = ?1 LIMIT 1", [no])?)
+        })
+        .await
+    }
+}
+
+/// The contacts that the filter accepts, newest first: one more than the page holds.
+fn find(
+    db: &Db,
+    account: i64,
+    filter: &ContactFilter,
+    page: PageRequest,
+) -> SqlResult<Vec<Contact>> {
+    let ContactFilter { list_id, search } = filter;
+    if let Some(list) = list_id
+        && !db.has_list(account, *list)?
+    {
+        return Ok(Vec::new());
+    }
+    let most = page.limit.get() + 1;
+    let mut before = raw_before(page);
+    let mut found = Vec::new();
+    let limit = if search.is_some() { WALK } else { most };
+    loop {
+        let rows = newest(db, account, *list_id, before, limit)?;
+        let is_last = rows.len() < limit;
+        if let Some(last) = rows.last() {
+            before = last.id.as_u128();
+        }
+        let fits = |contact: &Contact| search.as_ref().is_none_or(|search| search.finds(contact));
+        found.extend(rows.into_iter().filter(fits));
+        if is_last || found.len() >= most {
+            found.truncate(most);
+            return Ok(found);
+        }
+    }
+}
+
+fn newest(
+    db: &Db,
+    account: i64,
+    list: Option<ListId>,
+    before: u128,
+    limit: usize,
+) -> SqlResult<Vec<Contact>> {
+    let before = before.to_be_bytes();
+    match list {
+        Some(list) => db.all(
+            concat!(
+                "SELECT ",
+                contact_columns!(),
+                " FROM list_member m CROSS JOIN contact c
+                     ON c.account = ?1 AND c.id = m.contact_id
+                 WHERE m.list_id = ?2 AND m.contact_id < ?3 ORDER BY m.contact_id DESC LIMIT ?4"
+            ),
+            params![account, id(list), before, size(limit)],
+            |c| contact(db, c),
+        ),
+        None => db.all(
+            concat!(
+                "SELECT ",
+                contact_columns!(),
+                " FROM contact c WHERE c.account = ?1 AND c.id < ?2 ORDER BY c.id DESC LIMIT ?3"
+            ),
+            params![account, before, size(limit)],
+            |c| contact(db, c),
+        ),
+    }
+}

@@ -1,0 +1,333 @@
+//! Inbound messages.
+
+use async_trait::async_trait;
+use rusqlite::params;
+use sms_core::account::Mode;
+use sms_core::idempotency::{Claim, Once};
+use sms_core::ids::AccountId;
+use sms_core::inbound::segment::{
+    Gathered, Gathering, GaveUp, GiveUpPlan, SegmentKey, SegmentPlan, SegmentTaken, SegmentVerdict,
+};
+use sms_core::inbound::store::InboundStore;
+use sms_core::inbound::{
+    InboundFacts, InboundPlan, InboundWrites, OptOutChange, Origin, RoutingFacts, TakenIn, Unrouted,
+};
+use sms_core::keyword::Listening;
+use sms_core::keyword::reply::{MatchFacts, Matched, Reply, Sender, question};
+use sms_core::message::{Body, Message};
+use sms_core::page::{Page, PageRequest};
+use sms_core::phone::E164;
+use sms_core::route::RouteName;
+use sms_core::store::StoreError;
+use sms_core::text::{Encoding, Segments, custom_names};
+use sms_core::time::Timestamp;
+
+use crate::SqliteStore;
+use crate::db::Db;
+use crate::error::SqlResult;
+use crate::page::{before, limit_of};
+use crate::row::{Cols, digits, encoding, id, size, time};
+
+#[async_trait]
+impl InboundStore for SqliteStore {
+    async fn inbound_take(
+        &self,
+        plan: InboundPlan,
+        claim: Option<&Claim>,
+    ) -> Result<Once<TakenIn>, StoreError> {
+        let claim = claim.cloned();
+        self.write("recording an inbound message", move |db| {
+            if let Some(earlier) = db.earlier(claim.as_ref())? {
+                return Ok(Once::Earlier(earlier));
+            }
+            if let Origin::Answer { follow_up, .. } = plan.origin
+                && !db.remove_follow_up(follow_up)?
+            {
+                return Ok(Once::Done(TakenIn::AlreadyDone));
+            }
+            let taken = take(db, plan.clone())?;
+            db.remember(claim.as_ref(), &taken)?;
+            Ok(Once::Done(taken))
+        })
+        .await
+    }
+
+    async fn inbound_segment_take(&self, plan: SegmentPlan) -> Result<SegmentTaken, StoreError> {
+        self.write("recording a segment", move |db| {
+            let key = plan.key();
+            Ok(match plan.clone().settle(gathered(db, key)?) {
+                SegmentVerdict::Repeat => SegmentTaken::Repeat,
+                SegmentVerdict::Keep(gathered) => {
+                    put_gathered(db, key, &gathered)?;
+                    SegmentTaken::Waiting
+                }
+                SegmentVerdict::Join(gathered, text) => {
+                    put_gathered(db, key, &gathered)?;
+                    SegmentTaken::Joined(take(db, *text)?)
+                }
+            })
+        })
+        .await
+    }
+
+    async fn inbound_segment_give_up(&self, plan: GiveUpPlan) -> Result<GaveUp, StoreError> {
+        self.write("giving up on a long message", move |db| {
+            let Some((key, gathered)) = oldest_gathered(db, plan.before)? else {
+                return Ok(GaveUp::Nothing);
+            };
+            remove_gathered(db, key)?;
+            Ok(match plan.clone().settle(key, &gathered) {
+                Some(text) => GaveUp::TakenIn(take(db, text)?),
+                None => GaveUp::Forgotten,
+            })
+        })
+        .await
+    }
+
+    async fn last_contacted_tidy(
+        &self,
+        before: Timestamp,
+        limit: usize,
+    ) -> Result<usize, StoreError> {
+        // Looked for without the writer, as no index has the time: it would change at every send.
+        let doing = "tidying who was contacted";
+        let old = self.read(doing, move |db| {
+            db.all(
+                "SELECT number, person FROM last_contacted WHERE at < ?1 LIMIT ?2",
+                [time(before), size(limit)],
+                |c| Ok((c.get::<i64>()?, c.get::<i64>()?)),
+            )
+        });
+        let old = old.await?;
+        if old.is_empty() {
+            return Ok(0);
+        }
+        self.write(doing, move |db| {
+            let mut count = 0;
+            for (number, person) in &old {
+                count += db.run(
+                    "DELETE FROM last_contacted WHERE number = ?1 AND person = ?2 AND at < ?3",
+                    [*number, *person, time(before)],
+                )?;
+            }
+            Ok(count)
+        })
+        .await
+    }
+
+    async fn unrouted_list(&self, page: PageRequest) -> Result<Page<Unrouted>, StoreError> {
+        let rows = self.read("listing unrouted messages", move |db| {
+            db.all(
+                "SELECT id, from_number, to_number, body, encoding, segments, received_at
+                 FROM unrouted WHERE id < ?1 ORDER BY id DESC LIMIT ?2",
+                params![before(page), limit_of(page)],
+                |c| {
+                    Ok(Unrouted {
+                        id: c.id()?,
+                        from: c.number()?,
+                        to: c.number()?,
+                        body: Body::new(c.get::<String>()?),
+                        encoding: c.among(&Encoding::ALL)?,
+                        segments: Segments::new(c.count()?),
+                        received_at: c.at()?,
+                    })
+                },
+            )
+        });
+        Ok(Page::of(rows.await?, page.limit, |text: &Unrouted| text.id))
+    }
+}
+
+fn take(db: &Db, mut plan: InboundPlan) -> SqlResult<TakenIn> {
+    let owner = plan.owner(routing_facts(db, &plan)?);
+    if let Some((account, mode)) = owner
+        && let Some(no) = db.account_no(account)?
+    {
+        return take_in(db, &mut plan, (account, no), mode);
+    }
+    let unrouted = plan.unrouted();
+    insert_unrouted(db, &unrouted)?;
+    Ok(TakenIn::Unrouted(unrouted))
+}
+
+fn insert_unrouted(db: &Db, unrouted: &Unrouted) -> SqlResult<()> {
+    let Unrouted { id: of, from, to, body, encoding: its_encoding, segments, received_at } =
+        unrouted;
+    db.run(
+        "INSERT INTO unrouted (id, from_number, to_number, body, encoding, segments, received_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        params![
+            id(*of),
+            digits(*from),
+            digits(*to),
+            body.as_str(),
+            encoding(*its_encoding),
+            segments.get(),
+            time(*received_at)
+        ],
+    )?;
+    Ok(())
+}
+
+fn routing_facts(db: &Db, plan: &InboundPlan) -> SqlResult<RoutingFacts> {
+    let (to, from) = (plan.text.to, plan.text.from);
+    let answered = match plan.origin {
+        Origin::Network => None,
+        Origin::Answer { to, .. } => db.message(to)?,
+    };
+    let last_contacted = db.one(
+        "SELECT account, at FROM last_contacted WHERE number = ?1 AND person = ?2",
+        [digits(to), digits(from)],
+        |c| Ok((db.account_id(c.get()?)?, c.at()?)),
+    )?;
+    Ok(RoutingFacts {
+        holder: db.number_of(to)?.map(|number| number.holder),
+        released: db.release_of(to)?,
+        last_contacted,
+        answered: answered.map(|message| (message.account, message.mode)),
+    })
+}
+
+fn take_in(
+    db: &Db,
+    plan: &mut InboundPlan,
+    (account, no): (AccountId, i64),
+    mode: Mode,
+) -> SqlResult<TakenIn> {
+    let facts = InboundFacts {
+        account,
+        mode,
+        opted_out: db.is_opted_out(no, plan.text.from)?,
+        contact: db.contact_of(no, plan.text.from)?,
+        matched: match_facts(db, no, plan)?.map(Box::new),
+    };
+    let writes = plan.settle(facts);
+    write_inbound(db, no, writes)
+}
+
+fn write_inbound(db: &Db, account: i64, writes: InboundWrites) -> SqlResult<TakenIn> {
+    let InboundWrites { message, timeline, tally, conversation, opt_out, matched, raised } = writes;
+    db.insert_message(&message, &timeline)?;
+    db.tally(&tally)?;
+    db.receive(account, conversation, message.id)?;
+    match opt_out {
+        OptOutChange::Keep => {}
+        OptOutChange::Add(opt_out) => db.add_opt_out(account, &opt_out)?,
+        OptOutChange::Remove(phone) => {
+            db.remove_opt_out(account, phone)?;
+        }
+    }
+    let answer = match matched {
+        Some(matched) => write_match(db, account, conversation, *matched)?,
+        None => None,
+    };
+    db.raise(vec![raised])?;
+    Ok(TakenIn::of(message, answer))
+}
+
+/// The facts of a match, if the message matches a keyword of the account.
+fn match_facts(db: &Db, account: i64, plan: &InboundPlan) -> SqlResult<Option<MatchFacts>> {
+    let (from, to) = (plan.text.from, plan.text.to);
+    let Some(word) = plan.word() else { return Ok(None) };
+    let Some(keyword) = db.keyword_with(account, &word)? else { return Ok(None) };
+    if keyword.listening == Listening::Off {
+        return Ok(None);
+    }
+    let words = keyword.reply.as_ref().map_or("", Body::as_str);
+    let mut names = std::collections::BTreeSet::new();
+    for name in custom_names(words) {
+        if db.has_custom_name(account, name)? {
+            names.insert(name.to_owned());
+        }
+    }
+    let is_ours = db.number_of(from)?.is_some();
+    Ok(Some(MatchFacts {
+        book: db.book_facts(account, &question(&keyword, from))?,
+        custom_names: names,
+        route: db.number_of(to)?.and_then(|number| number.route),
+        sender: if is_ours { Sender::OurNumber } else { Sender::Person },
+        replied: db.replied(account, from)?,
+        keyword,
+    }))
+}
+
+/// Writes the effects of a match. Returns the automatic reply, if one is sent.
+fn write_match(db: &Db, account: i64, from: E164, matched: Matched) -> SqlResult<Option<Message>> {
+    let Matched { keyword, book, reply } = matched;
+    db.put_keyword(&keyword)?;
+    db.write_book(account, book)?;
+    let Some(Reply { send, replied }) = reply else { return Ok(None) };
+    let Some(mut sent) = db.accept(send)? else { return Ok(None) };
+    db.set_replied(account, from, &replied)?;
+    Ok(sent.messages.pop())
+}
+
+/// The segments of a long message that have arrived.
+fn gathered(db: &Db, key: SegmentKey) -> SqlResult<Option<Gathered>> {
+    let SegmentKey { to, from, reference, total } = key;
+    db.one(
+        "SELECT is_joined, parts, route, first_at FROM inbound_segment
+         WHERE to_number = ?1 AND from_number = ?2 AND reference = ?3 AND total = ?4",
+        params![digits(to), digits(from), reference, total],
+        read_gathered,
+    )
+}
+
+/// The oldest long message, if its first segment came before `before`.
+fn oldest_gathered(db: &Db, before: Timestamp) -> SqlResult<Option<(SegmentKey, Gathered)>> {
+    db.one(
+        "SELECT to_number, from_number, reference, total, is_joined, parts, route, first_at
+         FROM inbound_segment INDEXED BY inbound_segment_by_age WHERE first_at < ?1
+         ORDER BY first_at, to_number, from_number, reference, total LIMIT 1",
+        [time(before)],
+        |c| {
+            let (to, from, reference, total) = (c.number()?, c.number()?, c.get()?, c.get()?);
+            Ok((SegmentKey { to, from, reference, total }, read_gathered(c)?))
+        },
+    )
+}
+
+fn read_gathered(c: &mut Cols<'_>) -> SqlResult<Gathered> {
+    Ok(Gathered {
+        state: if c.yes()? { Gathering::Joined } else { Gathering::Waiting },
+        parts: c.map(|text: String| {
+            let parts: Vec<(u8, String)> = serde_json::from_str(&text).ok()?;
+            Some(parts.into_iter().map(|(place, body)| (place, Body::new(body))).collect())
+        })?,
+        route: RouteName::new(c.get::<String>()?),
+        first_at: c.at()?,
+    })
+}
+
+fn put_gathered(db: &Db, key: SegmentKey, gathered: &Gathered) -> SqlResult<()> {
+    let SegmentKey { to, from, reference, total } = key;
+    let Gathered { state, parts, route, first_at } = gathered;
+    let parts: Vec<(u8, &str)> =
+        parts.iter().map(|(place, body)| (*place, body.as_str())).collect();
+    db.run(
+        "INSERT OR REPLACE INTO inbound_segment (to_number, from_number, reference, total,
+             is_joined, parts, route, first_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        params![
+            digits(to),
+            digits(from),
+            reference,
+            total,
+            *state == Gathering::Joined,
+            serde_json::to_string(&parts).unwrap_or_default(),
+            route.as_str(),
+            time(*first_at)
+        ],
+    )?;
+    Ok(())
+}
+
+fn remove_gathered(db: &Db, key: SegmentKey) -> SqlResult<()> {
+    let SegmentKey { to, from, reference, total } = key;
+    db.run(
+        "DELETE FROM inbound_segment
+         WHERE to_number = ?1 AND from_number = ?2 AND reference = ?3 AND total = ?4",
+        params![digits(to), digits(from), reference, total],
+    )?;
+    Ok(())
+}

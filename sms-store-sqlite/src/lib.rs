@@ -1,0 +1,65 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # How it works
+//!
+//! One thread writes. It takes all commands that wait, runs each as the memory store does - read
+//! the facts, let the core settle, write - in one transaction, and answers after the commit, which
+//! syncs the log to disk. So a command sees what the ones before it wrote, no row is ever locked,
+//! and many callers share one sync. A refused command writes nothing. If a command fails, the
+//! transaction is rolled back, and each of its commands runs in one of its own.
+//!
+//! Readers have connections of their own and see the last commit. They never wait for the writer,
+//! nor it for them.
+
+#![deny(missing_docs)]
+#![expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "a method of `Cols` named as a function is not general over the lifetime of the row"
+)]
+
+mod account;
+mod address_book;
+mod campaign;
+mod campaign_row;
+mod change;
+mod chores;
+mod contact;
+mod conversation;
+mod credits;
+mod db;
+mod delivery;
+mod dispatch;
+mod endpoint;
+mod error;
+mod idempotency;
+mod inbound;
+mod keyword;
+mod link;
+mod list;
+mod maintenance;
+mod message;
+mod message_list;
+mod message_row;
+mod number;
+mod open;
+mod opt_out;
+mod page;
+mod queue;
+mod readers;
+mod receipt;
+mod row;
+mod search;
+mod sender_name;
+mod sending;
+mod settings;
+mod statistics;
+mod store;
+mod stretch;
+mod template;
+mod webhook;
+mod writer;
+
+pub use error::OpenError;
+pub use maintenance::{FileSizes, Finding, MaintenanceError};
+pub use settings::SqliteSettings;
+pub use store::SqliteStore;

@@ -1,0 +1,211 @@
+//! Lists of messages, newest first. Each is a range of one index that ends with the id, named in
+//! the query, so that no other index is ever walked.
+
+use std::fmt::Write as _;
+
+use rusqlite::params_from_iter;
+use rusqlite::types::Value;
+use sms_core::ids::{MessageId, MessageKind};
+use sms_core::message::{Direction, Message, MessageFilter, MessageStatus};
+use sms_core::page::PageRequest;
+
+use crate::db::Db;
+use crate::error::SqlResult;
+use crate::message_row::{message, message_columns};
+use crate::row::{direction, id, size, status};
+
+/// A range of message ids, newest first. Both ends are exclusive, except that `after: 0` is open.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Window {
+    pub(crate) after: u128,
+    pub(crate) before: u128,
+    pub(crate) limit: usize,
+}
+
+impl Window {
+    /// The range that the filter and the cursor allow. Its limit is one more than the page holds.
+    pub(crate) fn of(filter: &MessageFilter, page: PageRequest) -> Self {
+        let since = filter.since.map_or(0, |at| MessageId::first_at(at).as_u128());
+        let until = filter.until.map_or(u128::MAX, |at| MessageId::first_at(at).as_u128());
+        let cursor = page.after.map_or(u128::MAX, |at| at.id::<MessageKind>().as_u128());
+        Self {
+            after: since.saturating_sub(1),
+            before: until.min(cursor),
+            limit: page.limit.get() + 1,
+        }
+    }
+}
+
+/// A query and its values, under construction.
+pub(crate) struct Query {
+    text: String,
+    values: Vec<Value>,
+}
+
+impl Query {
+    pub(crate) fn new(columns: &str, index: &str) -> Self {
+        let text = format!("SELECT {columns} FROM message m INDEXED BY {index} WHERE 1");
+        Self { text, values: Vec::new() }
+    }
+
+    /// Adds ` AND` a condition on a value.
+    pub(crate) fn and(&mut self, condition: &str, value: impl Into<Value>) {
+        self.values.push(value.into());
+        let _ = write!(self.text, " AND {condition} ?{}", self.values.len());
+    }
+
+    /// Adds the range, the order and the limit.
+    pub(crate) fn within(&mut self, window: Window) {
+        self.and("m.id >", window.after.to_be_bytes().to_vec());
+        self.and("m.id <", window.before.to_be_bytes().to_vec());
+        self.values.push(Value::Integer(size(window.limit)));
+        let _ = write!(self.text, " ORDER BY m.id DESC LIMIT ?{}", self.values.len());
+    }
+
+    /// Adds the conditions of a filter, except the search. The window holds the times.
+    pub(crate) fn filter(&mut self, filter: &MessageFilter) {
+        let MessageFilter {
+            direction: its_direction,
+            status: its_status,
+            search: _,
+            campaign_id,
+            batch_id,
+            client_ref,
+            since: _,
+            until: _,
+        } = filter;
+        if let Some(one) = its_direction {
+            self.and("m.direction =", direction(*one));
+        }
+        if let Some(one) = its_status {
+            self.and("m.status =", status(*one));
+        }
+        if let Some(one) = campaign_id {
+            self.and("m.campaign_id =", id(*one).to_vec());
+        }
+        if let Some(one) = batch_id {
+            self.and("m.batch_id =", id(*one).to_vec());
+        }
+        if let Some(one) = client_ref {
+            self.and("m.client_ref =", one.clone());
+        }
+    }
+
+    pub(crate) fn messages(&self, db: &Db) -> SqlResult<Vec<Message>> {
+        db.all(&self.text, params_from_iter(&self.values), |c| message(db, c))
+    }
+
+    fn ids_and_bodies(&self, db: &Db) -> SqlResult<Vec<(u128, String)>> {
+        db.all(&self.text, params_from_iter(&self.values), |c| Ok((c.raw_id()?, c.get()?)))
+    }
+}
+
+/// The most selective index for this filter.
+fn index_of(filter: &MessageFilter) -> &'static str {
+    if filter.batch_id.is_some() {
+        "message_by_batch"
+    } else if filter.client_ref.is_some() {
+        "message_by_client_ref"
+    } else if filter.campaign_id.is_some() {
+        "message_by_campaign"
+    } else if filter.status.is_some() || filter.direction == Some(Direction::Inbound) {
+        "message_by_status"
+    } else {
+        "message_by_account"
+    }
+}
+
+fn query(account: i64, filter: &MessageFilter, window: Window, columns: &str) -> Query {
+    let mut query = Query::new(columns, index_of(filter));
+    query.and("m.account =", account);
+    if filter.status.is_none() && filter.direction == Some(Direction::Inbound) {
+        query.and("m.status =", status(MessageStatus::Received));
+    }
+    query.filter(filter);
+    query.within(window);
+    query
+}
+
+/// Messages that the filter accepts, search aside.
+pub(crate) fn list(
+    db: &Db,
+    account: i64,
+    filter: &MessageFilter,
+    window: Window,
+) -> SqlResult<Vec<Message>> {
+    if !wants_all_outbound(filter) {
+        return query(account, filter, window, message_columns!()).messages(db);
+    }
+    // Outbound messages may be few among the received ones: one status at a time.
+    let mut found = Vec::new();
+    for one in MessageStatus::ALL.into_iter().filter(|one| *one != MessageStatus::Received) {
+        let filter = MessageFilter { status: Some(one), ..filter.clone() };
+        found.extend(query(account, &filter, window, message_columns!()).messages(db)?);
+    }
+    found.sort_unstable_by_key(|message| std::cmp::Reverse(message.id));
+    found.truncate(window.limit);
+    Ok(found)
+}
+
+/// The same, only the ids and the bodies.
+pub(crate) fn list_ids_and_bodies(
+    db: &Db,
+    account: i64,
+    filter: &MessageFilter,
+    window: Window,
+) -> SqlResult<Vec<(u128, String)>> {
+    if !wants_all_outbound(filter) {
+        return query(account, filter, window, "m.id, m.body").ids_and_bodies(db);
+    }
+    let all = list(db, account, filter, window)?;
+    let pair = |message: Message| (message.id.as_u128(), message.body.as_str().to_owned());
+    Ok(all.into_iter().map(pair).collect())
+}
+
+/// Whether the direction alone narrows the list to outbound messages.
+fn wants_all_outbound(filter: &MessageFilter) -> bool {
+    filter.direction == Some(Direction::Outbound)
+        && filter.status.is_none()
+        && filter.campaign_id.is_none()
+        && filter.batch_id.is_none()
+        && filter.client_ref.is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+    use sms_core::ids::{BatchId, CampaignId};
+
+    use super::*;
+
+    #[test]
+    fn every_page_is_a_range_of_one_index_in_its_order() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(include_str!("../migrations/0001_first.sql")).unwrap();
+        let any = MessageFilter::default;
+        let campaign_id = Some(CampaignId::from_u128(1));
+        let batch_id = Some(BatchId::from_u128(1));
+        let sent = Some(MessageStatus::Sent);
+        for (filter, index) in [
+            (any(), "message_by_account"),
+            (MessageFilter { direction: Some(Direction::Inbound), ..any() }, "message_by_status"),
+            (MessageFilter { status: sent, ..any() }, "message_by_status"),
+            (MessageFilter { campaign_id, ..any() }, "message_by_campaign"),
+            (MessageFilter { campaign_id, status: sent, ..any() }, "message_by_campaign"),
+            (MessageFilter { batch_id, campaign_id, ..any() }, "message_by_batch"),
+            (MessageFilter { client_ref: Some("a".into()), ..any() }, "message_by_client_ref"),
+        ] {
+            let window = Window { after: 0, before: u128::MAX, limit: 26 };
+            let query = query(1, &filter, window, message_columns!());
+            let mut explain =
+                connection.prepare(&format!("EXPLAIN QUERY PLAN {}", query.text)).unwrap();
+            let values = params_from_iter(&query.values);
+            let steps = explain.query_map(values, |row| row.get::<_, String>(3)).unwrap();
+            let steps: Vec<String> = steps.map(Result::unwrap).collect();
+            assert_eq!(steps.len(), 1, "{filter:?}: {steps:?}");
+            let range = format!("SEARCH m USING INDEX {index} (");
+            assert!(steps[0].starts_with(&range), "{filter:?}: {steps:?}");
+            assert!(steps[0].contains("id>? AND id<?"), "{filter:?}: {steps:?}");
+        }
+    }
+}

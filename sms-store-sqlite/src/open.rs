@@ -1,0 +1,168 @@
+//! Opens the file: its folder and lock, its schema, and the settings of its connections.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::db::Db;
+use crate::error::OpenError;
+use crate::settings::SqliteSettings;
+
+/// Marks files of this platform: "sms1".
+const APPLICATION_ID: i64 = 0x736d_7331;
+/// Each brings the schema from one version to the next. They are only added, never changed.
+const MIGRATIONS: [&str; 1] = [include_str!("../migrations/0001_first.sql")];
+/// Earlier versions of SQLite may corrupt a log that two connections restart at once.
+const OLDEST_SQLITE: i32 = 3_051_003;
+
+/// Makes the folder and takes the lock next to the file. It is held until the file is closed, also
+/// if the program is killed.
+pub(crate) fn lock(path: &Path) -> Result<File, OpenError> {
+    let failed = |source| OpenError::Files { path: path.to_owned(), source };
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        make_folder(folder).map_err(failed)?;
+    }
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let file = private().open(PathBuf::from(name)).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(OpenError::InUse(path.to_owned())),
+        Err(TryLockError::Error(source)) => Err(failed(source)),
+    }
+}
+
+/// Makes a folder that only its owner can open.
+fn make_folder(folder: &Path) -> std::io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Opens files that only their owner can read.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// The connection that writes, once the schema is the newest.
+pub(crate) fn writer(path: &Path, settings: &SqliteSettings) -> Result<Db, OpenError> {
+    let failed = |source| OpenError::Files { path: path.to_owned(), source };
+    // SQLite gives its other files the mode of this one.
+    let file = private().open(path).map_err(failed)?;
+    file.sync_all().map_err(failed)?;
+    sync_folder(path).map_err(failed)?;
+    let of_sqlite = |source: rusqlite::Error| explain(path, source);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(of_sqlite)?;
+    if rusqlite::version_number() < OLDEST_SQLITE {
+        let finding = format!("SQLite {} is too old", rusqlite::version());
+        return Err(OpenError::Damaged { path: path.to_owned(), finding });
+    }
+    check_origin(path, &connection)?;
+    let pragmas = format!(
+        "PRAGMA auto_vacuum = INCREMENTAL;
+         PRAGMA journal_mode = WAL;
+         PRAGMA synchronous = FULL;
+         PRAGMA fullfsync = ON;
+         PRAGMA checkpoint_fullfsync = ON;
+         PRAGMA wal_autocheckpoint = {};
+         PRAGMA cache_size = -{};
+         PRAGMA temp_store = MEMORY;
+         PRAGMA busy_timeout = 5000;
+         PRAGMA foreign_keys = OFF;
+         PRAGMA trusted_schema = OFF;",
+        settings.checkpoint_pages,
+        settings.writer_cache >> 10,
+    );
+    connection.execute_batch(&pragmas).map_err(of_sqlite)?;
+    migrate(path, &connection)?;
+    Ok(Db::new(connection))
+}
+
+/// A connection that only reads.
+pub(crate) fn reader(path: &Path, settings: &SqliteSettings) -> Result<Db, OpenError> {
+    let of_sqlite = |source: rusqlite::Error| explain(path, source);
+    // Opened for writing, as the log's index is shared memory; nothing is ever written.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(of_sqlite)?;
+    let pragmas = format!(
+        "PRAGMA query_only = ON;
+         PRAGMA cache_size = -{};
+         PRAGMA temp_store = MEMORY;
+         PRAGMA busy_timeout = 5000;
+         PRAGMA trusted_schema = OFF;",
+        settings.reader_cache >> 10
+    );
+    connection.execute_batch(&pragmas).map_err(of_sqlite)?;
+    Ok(Db::new(connection))
+}
+
+/// A new file is on disk only once its folder is.
+#[cfg(unix)]
+pub(crate) fn sync_folder(path: &Path) -> std::io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+#[cfg(not(unix))]
+pub(crate) fn sync_folder(_: &Path) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Refuses files of other programs, and those of newer versions of this one.
+fn check_origin(path: &Path, connection: &Connection) -> Result<(), OpenError> {
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let read = || Ok((pragma("application_id")?, pragma("user_version")?, pragma("page_count")?));
+    let (application, version, pages) = read().map_err(|source| explain(path, source))?;
+    if pages > 0 && application != APPLICATION_ID {
+        return Err(OpenError::NotOurs(path.to_owned()));
+    }
+    let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    if version > known {
+        return Err(OpenError::Newer { path: path.to_owned(), found: version, known });
+    }
+    Ok(())
+}
+
+/// Brings the schema to the newest version, each step in one transaction.
+fn migrate(path: &Path, connection: &Connection) -> Result<(), OpenError> {
+    let of_sqlite = |source: rusqlite::Error| explain(path, source);
+    let version: i64 =
+        connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(of_sqlite)?;
+    for (step, migration) in MIGRATIONS.iter().enumerate() {
+        let step = i64::try_from(step + 1).unwrap_or(i64::MAX);
+        if step > version {
+            let whole = format!(
+                "BEGIN IMMEDIATE;
+                 {migration}
+                 PRAGMA application_id = {APPLICATION_ID};
+                 PRAGMA user_version = {step};
+                 COMMIT;"
+            );
+            connection.execute_batch(&whole).map_err(of_sqlite)?;
+        }
+    }
+    Ok(())
+}
+
+/// What an error means for the file.
+fn explain(path: &Path, source: rusqlite::Error) -> OpenError {
+    let path = path.to_owned();
+    match source.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt) => {
+            OpenError::Damaged { path, finding: source.to_string() }
+        }
+        Some(ErrorCode::NotADatabase) => OpenError::NotOurs(path),
+        _ => OpenError::Sqlite { path, source },
+    }
+}

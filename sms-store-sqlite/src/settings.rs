@@ -1,0 +1,22 @@
+//! How a store uses its file and the machine.
+
+/// How a store uses its file and the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SqliteSettings {
+    /// How many threads read pages and search, at least 1. Default 4.
+    pub readers: usize,
+    /// The memory that the writer keeps pages in, in bytes. Default 32 MiB.
+    pub writer_cache: usize,
+    /// The memory that each reader keeps pages in, in bytes. Default 4 MiB.
+    pub reader_cache: usize,
+    /// After how many pages of 4 KiB the log is written back to the file. Default 1,000. 0 leaves it
+    /// to another program, such as Litestream.
+    pub checkpoint_pages: u32,
+}
+
+impl Default for SqliteSettings {
+    fn default() -> Self {
+        Self { readers: 4, writer_cache: 32 << 20, reader_cache: 4 << 20, checkpoint_pages: 1_000 }
+    }
+}

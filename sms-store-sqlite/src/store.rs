@@ -1,0 +1,136 @@
+//! The store: a writer and readers of one file.
+
+use std::fmt;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use sms_core::store::{CommitError, Health, StoreError};
+
+use crate::db::Db;
+use crate::error::{OpenError, SqlResult, Trouble};
+use crate::open;
+use crate::readers::Readers;
+use crate::settings::SqliteSettings;
+use crate::writer::{Size, Writer};
+
+/// A store in one file. Clones share it; the file is closed when the last one is dropped.
+#[derive(Clone)]
+pub struct SqliteStore {
+    inner: Arc<Inner>,
+}
+
+/// Fields are dropped in this order: the file is unlocked last.
+struct Inner {
+    writer: Writer,
+    readers: Readers,
+    path: PathBuf,
+    _lock: File,
+}
+
+impl SqliteStore {
+    /// Opens the file, or makes it, with its folder.
+    ///
+    /// # Errors
+    ///
+    /// If another program has opened it, if it is damaged or of a newer version, or if it cannot be
+    /// made.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
+        Self::open_with(path, SqliteSettings::default())
+    }
+
+    /// Opens the file with these settings.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Self::open).
+    pub fn open_with(path: impl AsRef<Path>, settings: SqliteSettings) -> Result<Self, OpenError> {
+        let path = path.as_ref().to_owned();
+        let lock = open::lock(&path)?;
+        let writer = open::writer(&path, &settings)?;
+        let reader = || open::reader(&path, &settings);
+        let own = (0..settings.readers.max(1)).map(|_| reader()).collect::<Result<_, _>>()?;
+        let spare = (0..settings.readers.max(1)).map(|_| reader()).collect::<Result<_, _>>()?;
+        let failed = |source| OpenError::Files { path: path.clone(), source };
+        let readers = Readers::start(own, spare).map_err(failed)?;
+        let writer = Writer::start(writer).map_err(failed)?;
+        Ok(Self { inner: Arc::new(Inner { writer, readers, path, _lock: lock }) })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.inner.path
+    }
+
+    /// Runs a command in a commit that it may share with others.
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        doing: &'static str,
+        command: impl FnMut(&Db) -> SqlResult<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.write_sized(doing, Size::Small(1), command).await
+    }
+
+    /// Runs a command of this size.
+    pub(crate) async fn write_sized<T: Send + 'static>(
+        &self,
+        doing: &'static str,
+        size: Size,
+        command: impl FnMut(&Db) -> SqlResult<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let answer = self.inner.writer.submit(size, command).await;
+        answer.map_err(|_| gone(doing))?.map_err(|trouble| trouble.during(doing))
+    }
+
+    /// Runs a command that may be refused. A refusal writes nothing.
+    pub(crate) async fn decide<T: Send + 'static, R: Send + 'static>(
+        &self,
+        doing: &'static str,
+        command: impl FnMut(&Db) -> SqlResult<Result<T, CommitError<R>>> + Send + 'static,
+    ) -> Result<T, CommitError<R>> {
+        self.write(doing, command).await?
+    }
+
+    /// Reads on a reader's thread.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        doing: &'static str,
+        read: impl FnOnce(&Db) -> SqlResult<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let answer = self.inner.readers.submit(read).await;
+        answer.map_err(|_| gone(doing))?.map_err(|trouble| trouble.during(doing))
+    }
+
+    /// Looks up a few rows by their keys.
+    pub(crate) async fn look<T: Send + 'static>(
+        &self,
+        doing: &'static str,
+        read: impl FnOnce(&Db) -> SqlResult<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        match self.inner.readers.try_now(read) {
+            Ok(result) => result.map_err(|trouble| trouble.during(doing)),
+            Err(read) => self.read(doing, read).await,
+        }
+    }
+}
+
+/// The thread that was to answer is gone.
+fn gone(doing: &'static str) -> StoreError {
+    Trouble::Down("a thread of the store has ended".to_owned()).during(doing)
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteStore").field("path", &self.inner.path).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl Health for SqliteStore {
+    async fn health_check(&self) -> Result<(), StoreError> {
+        // It writes, so that it notices a full disk.
+        let write = |db: &Db| db.run("UPDATE health SET checks = checks + 1", []).map(drop);
+        self.write("checking that the store takes writes", write).await
+    }
+}

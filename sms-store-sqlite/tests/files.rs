@@ -1,0 +1,235 @@
+//! What a file promises: who may open it, what survives a kill, and what a copy holds.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use futures_executor::block_on;
+use sms_core::prelude::*;
+use sms_store_sqlite::{Finding, MaintenanceError, OpenError, SqliteStore};
+
+static FOLDERS: AtomicU32 = AtomicU32::new(0);
+
+/// Where the child of a test keeps its file.
+const CHILD: &str = "SMS_STORE_SQLITE_CHILD";
+
+/// A folder that is removed in the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("sms-sqlite-files-{}-{number}", std::process::id());
+        Self(std::env::temp_dir().join(name))
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("sms.db")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A service over a file, with an account that has credits and a number.
+fn service(store: SqliteStore) -> (Sms, sms_core::ids::AccountId) {
+    let sms = Sms::builder(store).build();
+    let account = block_on(async {
+        let new = NewAccountInput::active("Bistro", 1_000_000);
+        let account = sms.operator().account_create(new).await.expect("the store serves");
+        sms.operator()
+            .number_create(NumberInput::shared("07700 900001"))
+            .await
+            .expect("the store serves");
+        account.id
+    });
+    (sms, account)
+}
+
+fn send(sms: &Sms, account: sms_core::ids::AccountId, body: &str) -> String {
+    let request = SendRequest::new(body).to("07700 900123");
+    let sent = block_on(sms.account(account, Mode::Live).send(request)).expect("the store serves");
+    sent.messages[0].id.to_string()
+}
+
+#[test]
+fn a_second_program_is_refused_until_the_first_has_closed_the_file() {
+    let folder = Folder::new();
+    let first = SqliteStore::open(folder.file()).expect("the store serves");
+    let refused = SqliteStore::open(folder.file()).unwrap_err();
+    assert!(matches!(refused, OpenError::InUse(_)), "{refused}");
+    assert!(refused.to_string().contains("in use by another program"), "{refused}");
+    drop(first);
+    SqliteStore::open(folder.file()).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn only_the_owner_can_read_the_folder_and_the_files() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new();
+    let (_sms, _) = service(SqliteStore::open(folder.file()).unwrap());
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&folder.0), 0o700);
+    let mut files = 0;
+    for entry in std::fs::read_dir(&folder.0).unwrap() {
+        let path = entry.unwrap().path();
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+        files += 1;
+    }
+    assert_eq!(files, 4, "the file, its log, the log's index and the lock");
+}
+
+/// Sends until it is killed, and prints the id of each message that was accepted. Without a parent
+/// it does nothing.
+#[test]
+fn child_that_sends_until_it_is_killed() {
+    let Some(file) = std::env::var_os(CHILD) else { return };
+    let (sms, account) = service(SqliteStore::open(file).unwrap());
+    let mut out = std::io::stdout();
+    for number in 0.. {
+        let id = send(&sms, account, &format!("message {number}"));
+        writeln!(out, "accepted {account} {id}").unwrap();
+        out.flush().unwrap();
+    }
+}
+
+#[test]
+fn what_was_accepted_survives_a_kill() {
+    for wanted in [1, 7, 40, 150] {
+        let folder = Folder::new();
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "child_that_sends_until_it_is_killed", "--nocapture"])
+            .env(CHILD, folder.file())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let accepted = lines.filter_map(|line| {
+            let at = line.find("accepted ")?;
+            let (account, id) = line[at + 9..].split_once(' ')?;
+            Some((account.parse().unwrap(), id.parse().unwrap()))
+        });
+        let accepted: Vec<(sms_core::ids::AccountId, sms_core::ids::MessageId)> =
+            accepted.take(wanted).collect();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let store = SqliteStore::open(folder.file()).unwrap();
+        assert_eq!(block_on(store.check()).unwrap(), []);
+        let sms = Sms::builder(store).build();
+        for (account, id) in accepted {
+            let account = sms.account(account, Mode::Live);
+            let found = block_on(account.message_get(id));
+            found.unwrap_or_else(|error| panic!("{id} is lost: {error}"));
+        }
+    }
+}
+
+/// A power cut leaves the file and a beginning of the log: what was synced, and perhaps some of
+/// what was not. Whatever the beginning, the store opens with a beginning of the commits.
+#[test]
+fn a_log_that_was_cut_off_holds_whole_commits_in_their_order() {
+    let folder = Folder::new();
+    let (sms, account) = service(SqliteStore::open(folder.file()).unwrap());
+    let log = |folder: &Path| folder.join("sms.db-wal");
+    let mut states: Vec<(u64, usize)> = Vec::new();
+    let ids: Vec<String> = (0..40)
+        .map(|number| {
+            let id = send(&sms, account, &format!("message {number}"));
+            states.push((std::fs::metadata(log(&folder.0)).unwrap().len(), number + 1));
+            id
+        })
+        .collect();
+    let whole = std::fs::read(log(&folder.0)).unwrap();
+    for cut in (0..=40).map(|part| whole.len() * part / 40) {
+        let copy = Folder::new();
+        std::fs::create_dir_all(&copy.0).unwrap();
+        std::fs::copy(folder.file(), copy.file()).unwrap();
+        std::fs::write(log(&copy.0), &whole[..cut]).unwrap();
+        // The very first commits make the tables: before them there is no store yet.
+        let Ok(store) = SqliteStore::open(copy.file()) else { continue };
+        assert_eq!(block_on(store.check()).unwrap(), [], "cut at {cut}");
+        let promised =
+            states.iter().filter(|(length, _)| *length <= cut as u64).map(|(_, count)| *count);
+        let promised = promised.max().unwrap_or(0);
+        let sms = Sms::builder(store).build();
+        let found = ids.iter().map(|id| {
+            let account = sms.account(account, Mode::Live);
+            block_on(account.message_get(id.parse().unwrap())).is_ok()
+        });
+        let found: Vec<bool> = found.collect();
+        let count = found.iter().filter(|is_there| **is_there).count();
+        assert!(count >= promised, "cut at {cut}: {count} of {promised}");
+        assert!(found[..count].iter().all(|is_there| *is_there), "cut at {cut}: a gap");
+    }
+}
+
+#[test]
+fn a_backup_is_a_whole_store_and_replaces_nothing() {
+    let folder = Folder::new();
+    let store = SqliteStore::open(folder.file()).unwrap();
+    let (sms, account) = service(store.clone());
+    let id = send(&sms, account, "kept");
+    let copy = folder.0.join("copy.db");
+    block_on(store.backup(&copy)).unwrap();
+    let again = block_on(store.backup(&copy)).unwrap_err();
+    assert!(matches!(again, MaintenanceError::Exists(_)), "{again}");
+    send(&sms, account, "after the copy");
+    let copied = SqliteStore::open(&copy).unwrap();
+    assert_eq!(block_on(copied.check()).unwrap(), []);
+    let copied = Sms::builder(copied).build();
+    let account = copied.account(account, Mode::Live);
+    assert!(block_on(account.message_get(id.parse().unwrap())).is_ok());
+    let page = block_on(account.message_list(&MessageFilter::default(), PageRequest::default()));
+    assert_eq!(page.unwrap().items.len(), 1);
+}
+
+#[test]
+fn other_files_and_damaged_ones_are_refused_with_a_reason() {
+    let folder = Folder::new();
+    std::fs::create_dir_all(&folder.0).unwrap();
+    std::fs::write(folder.file(), "x".repeat(8_192)).unwrap();
+    let refused = SqliteStore::open(folder.file()).unwrap_err();
+    assert!(matches!(refused, OpenError::NotOurs(_)), "{refused}");
+    let other = folder.0.join("other.db");
+    let connection = rusqlite::Connection::open(&other).unwrap();
+    connection.execute_batch("CREATE TABLE theirs (a)").unwrap();
+    let refused = SqliteStore::open(&other).unwrap_err();
+    assert!(matches!(refused, OpenError::NotOurs(_)), "{refused}");
+    let newer = folder.0.join("newer.db");
+    drop(SqliteStore::open(&newer).unwrap());
+    rusqlite::Connection::open(&newer).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    let refused = SqliteStore::open(&newer).unwrap_err();
+    assert!(matches!(refused, OpenError::Newer { found: 99, .. }), "{refused}");
+}
+
+#[test]
+fn a_check_names_damage_and_broken_rules() {
+    let folder = Folder::new();
+    let (sms, account) = service(SqliteStore::open(folder.file()).unwrap());
+    for number in 0..50 {
+        send(&sms, account, &format!("message {number}"));
+    }
+    drop(sms);
+    let connection = rusqlite::Connection::open(folder.file()).unwrap();
+    connection.execute_batch("UPDATE account SET balance = balance + 1").unwrap();
+    drop(connection);
+    let store = SqliteStore::open(folder.file()).unwrap();
+    let rule = "the balance of an account is the sum of its ledger";
+    assert_eq!(block_on(store.check()).unwrap(), [Finding::Broken { rule, rows: 1 }]);
+    drop(store);
+    let mut bytes = std::fs::read(folder.file()).unwrap();
+    let middle = bytes.len() / 2 / 4_096 * 4_096;
+    bytes[middle..middle + 4_096].fill(0xA5);
+    std::fs::write(folder.file(), bytes).unwrap();
+    let findings = match SqliteStore::open(folder.file()) {
+        Ok(store) => block_on(store.check()).unwrap(),
+        Err(OpenError::Damaged { finding, .. }) => vec![Finding::Damage(finding)],
+        Err(error) => panic!("{error}"),
+    };
+    assert!(matches!(findings[..], [Finding::Damage(_), ..]), "{findings:?}");
+}
