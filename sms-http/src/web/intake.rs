@@ -6,9 +6,9 @@
 //! 4. The handler runs. Its error becomes an envelope.
 //! 5. The request is logged in one line and counted.
 //!
-//! Doors and handlers run in separate tasks, so a client that hangs up does not cancel them
-//! halfway. If one takes too long, the client gets a 503 while the task continues. If one panics,
-//! the client gets a 500.
+//! A door or a handler that has to wait continues in a separate task, so a client that hangs up does
+//! not cancel it halfway. If it takes too long, the client gets a 503 while the task continues. If
+//! it panics, the client gets a 500.
 //!
 //! [`crate::web::serve`] limits connections and heads before this. The intake does not wait for the
 //! bodies of *answers*: a stream continues while the client reads.
@@ -18,14 +18,18 @@ pub mod door;
 mod record;
 mod room;
 
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use poem::endpoint::{DynEndpoint, ToDynEndpoint};
 use poem::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
 use poem::http::{HeaderMap, HeaderValue, Method};
 use poem::{Endpoint, EndpointExt, IntoEndpoint, Request, Response};
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tracing::Instrument;
 
 use self::body::{BodyLimit, RETRY_AFTER_SECONDS, UnreadBody, WholeBody};
@@ -107,7 +111,7 @@ impl Intake {
             body_room: Arc::new(body_room),
             limits: Arc::new(limits),
             new_ids: Arc::new(NewRequestIds::new()),
-            running: RunningHandlers::new(),
+            running: RunningHandlers::default(),
         }
     }
 
@@ -210,8 +214,8 @@ impl Intake {
         self.apart(handler, patience).await
     }
 
-    /// Runs `work` in a separate task, which outlives a client that hangs up, and waits at most
-    /// `patience` for its result.
+    /// Runs `work`, which outlives a client that hangs up, and waits at most `patience` for its
+    /// result. Work that has to wait continues in a separate task.
     async fn apart<T: Send + 'static>(
         &self,
         work: impl Future<Output = poem::Result<T>> + Send + 'static,
@@ -223,17 +227,31 @@ impl Intake {
             drop(running);
             result
         };
+        let mut work = Box::pin(AssertUnwindSafe(work).catch_unwind());
+        // Most work never waits: a door knows the key, and some stores answer at once. It needs
+        // neither a task nor a timer. Nothing can cancel it between here and its own task.
+        let ended = match work.as_mut().now_or_never() {
+            Some(ended) => ended,
+            None => self.in_own_task(work, patience).await?,
+        };
+        ended.unwrap_or_else(|_panic| {
+            tracing::error!("a handler panicked");
+            Err(ApiError::internal_error().into())
+        })
+    }
+
+    async fn in_own_task<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+        patience: Duration,
+    ) -> Result<T, ApiError> {
         let task = tokio::spawn(work.instrument(tracing::Span::current()));
         match tokio::time::timeout(patience, task).await {
-            Ok(Ok(result)) => result,
-            Ok(Err(ended)) if ended.is_panic() => {
-                tracing::error!("a handler panicked");
-                Err(ApiError::internal_error().into())
-            }
-            Ok(Err(_shutting_down)) => Err(ApiError::unavailable(RETRY_AFTER_SECONDS).into()),
+            Ok(Ok(ended)) => Ok(ended),
+            Ok(Err(_shutting_down)) => Err(ApiError::unavailable(RETRY_AFTER_SECONDS)),
             Err(_too_slow) => {
                 tracing::warn!("a handler exceeded its time limit and still runs");
-                Err(ApiError::unavailable(RETRY_AFTER_SECONDS).into())
+                Err(ApiError::unavailable(RETRY_AFTER_SECONDS))
             }
         }
     }
@@ -332,40 +350,52 @@ fn limit_of<T: Copy>(
 }
 
 /// The running handlers. A server that stops waits for [`RunningHandlers::ended`].
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct RunningHandlers {
-    count: Arc<watch::Sender<usize>>,
+    running: Arc<Count>,
+}
+
+#[derive(Debug, Default)]
+struct Count {
+    handlers: AtomicUsize,
+    /// Notified when the last handler has ended.
+    none: Notify,
 }
 
 impl RunningHandlers {
     /// The number of running handlers.
     pub fn count(&self) -> usize {
-        *self.count.borrow()
+        self.running.handlers.load(Ordering::Acquire)
     }
 
     /// Waits until no handler runs.
     pub async fn ended(&self) {
-        // The sender lives in `self`, so waiting cannot fail.
-        let _ = self.count.subscribe().wait_for(|count| *count == 0).await;
-    }
-
-    fn new() -> Self {
-        Self { count: Arc::new(watch::Sender::new(0)) }
+        loop {
+            let mut none = pin!(self.running.none.notified());
+            // From here on no notification is missed.
+            none.as_mut().enable();
+            if self.count() == 0 {
+                return;
+            }
+            none.await;
+        }
     }
 
     fn enter(&self) -> Running {
-        self.count.send_modify(|count| *count += 1);
-        Running { count: Arc::clone(&self.count) }
+        self.running.handlers.fetch_add(1, Ordering::AcqRel);
+        Running { running: Arc::clone(&self.running) }
     }
 }
 
 /// One running handler.
 struct Running {
-    count: Arc<watch::Sender<usize>>,
+    running: Arc<Count>,
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.count.send_modify(|count| *count -= 1);
+        if self.running.handlers.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.running.none.notify_waiters();
+        }
     }
 }
