@@ -44,9 +44,9 @@ pub type Apis = (
     clock::ClockApi,
 );
 
-/// The operator API of a service, and of its sandbox, if it has one.
-pub fn service(sms: &Sms, sandbox: Option<&Sandbox>) -> OpenApiService<Apis, ()> {
-    let apis = (
+/// The handlers of a service, and of its sandbox, if it has one.
+pub fn apis(sms: &Sms, sandbox: Option<&Sandbox>) -> Apis {
+    (
         account::AccountApi::new(sms.clone()),
         api_key::ApiKeyApi::new(sms.clone()),
         credits::CreditsApi::new(sms.clone()),
@@ -55,7 +55,12 @@ pub fn service(sms: &Sms, sandbox: Option<&Sandbox>) -> OpenApiService<Apis, ()>
         inbound::InboundApi::new(sms.clone()),
         route::RouteApi::new(sms.clone()),
         clock::ClockApi::new(sandbox.cloned()),
-    );
+    )
+}
+
+/// The operator API of a service, for its document.
+pub fn service(sms: &Sms, sandbox: Option<&Sandbox>) -> OpenApiService<Apis, ()> {
+    let apis = apis(sms, sandbox);
     OpenApiService::new(apis, "SMS Messaging Service operator API", "1.0.0").server(PREFIX)
 }
 

@@ -70,8 +70,8 @@ pub type Account = (
     webhook::WebhookApi,
 );
 
-/// The API of a service.
-pub fn service(sms: &Sms, public_url: &str) -> OpenApiService<Apis, ()> {
+/// The handlers of a service.
+pub fn apis(sms: &Sms) -> Apis {
     let sending = (
         message::MessageApi::new(sms.clone()),
         send::SendApi::new(sms.clone()),
@@ -94,8 +94,12 @@ pub fn service(sms: &Sms, public_url: &str) -> OpenApiService<Apis, ()> {
         template::TemplateApi::new(sms.clone()),
         webhook::WebhookApi::new(sms.clone()),
     );
-    let apis = (sending, address_book, inbox, account);
-    OpenApiService::new(apis, "SMS Messaging Service API", "1.0.0")
+    (sending, address_book, inbox, account)
+}
+
+/// The API of a service, for its document.
+pub fn service(sms: &Sms, public_url: &str) -> OpenApiService<Apis, ()> {
+    OpenApiService::new(apis(sms), "SMS Messaging Service API", "1.0.0")
         .description(
             "Send and receive SMS with UK mobile numbers. Every answer is `{ data, meta }`, every \
              error `{ error: { code, message, details } }`.",

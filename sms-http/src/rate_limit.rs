@@ -22,7 +22,7 @@
 //! `docs/decisions.md` proves the promise, and says what happens when a server stops and when the
 //! database does not answer.
 
-use poem::http::{HeaderMap, HeaderName, HeaderValue};
+use poem::http::{HeaderName, HeaderValue};
 
 use crate::web::error::ApiError;
 
@@ -102,14 +102,14 @@ impl Gcra {
 
 impl Verdict {
     /// The `RateLimit-*` headers of the response, or the 429 that carries them.
-    pub fn headers(&self) -> Result<HeaderMap, ApiError> {
+    pub fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, ApiError> {
         let header = |name, value: u64| (HeaderName::from_static(name), HeaderValue::from(value));
         let headers = [
             header("ratelimit-limit", self.limit),
             header("ratelimit-remaining", self.remaining),
             header("ratelimit-reset", self.reset),
         ];
-        let Some(seconds) = self.retry_after else { return Ok(headers.into_iter().collect()) };
+        let Some(seconds) = self.retry_after else { return Ok(headers.into()) };
         let mut refused = ApiError::rate_limited(seconds);
         for (name, value) in headers {
             refused = refused.with_header(name, value);

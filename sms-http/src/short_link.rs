@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use poem::http::header::{ACCEPT, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, VARY};
 use poem::http::{HeaderValue, Method, StatusCode};
-use poem::{Endpoint, IntoResponse, Request, Response, RouteMethod};
+use poem::{Endpoint, IntoResponse, Request, Response};
 use sms_core::link::{Link, LinkCode};
 use sms_core::{Error, Sms};
 use tokio::time::timeout;
@@ -22,10 +22,10 @@ use crate::rate_limit::crowd::CrowdLimiter;
 use crate::rate_limit::{Gcra, Stopwatch};
 use crate::web::client_address::{AddressBlock, ClientAddress};
 use crate::web::error::ApiError;
+use crate::web::operation::{Operation, operation};
+use crate::web::path_param::PathParams;
 
-/// The path, in the syntax of the router.
-pub const PATH: &str = "/l/:code";
-/// The path, as logs show it.
+/// The path.
 pub const PATTERN: &str = "/l/{code}";
 
 /// How long a person waits for the click to be counted. A slower count continues in the background.
@@ -45,10 +45,9 @@ const NO_SUCH_LINK: &str = "<!doctype html>\n<html lang=\"en\">\n<meta charset=\
 
 /// Serves short URLs. GET counts a click; HEAD gives the same answer and counts nothing. The
 /// limits go by `stopwatch`.
-pub fn short_links(sms: &Sms, stopwatch: Stopwatch) -> RouteMethod {
+pub fn short_links(sms: &Sms, stopwatch: Stopwatch) -> Operation {
     let limits = Arc::new(Limits::new(stopwatch));
-    let follow = ShortLinks { sms: sms.clone(), limits };
-    RouteMethod::new().get(follow.clone()).head(follow)
+    operation(ShortLinks { sms: sms.clone(), limits })
 }
 
 /// The endpoint behind short URLs.
@@ -91,7 +90,8 @@ impl Endpoint for ShortLinks {
 
     async fn call(&self, request: Request) -> poem::Result<Response> {
         // The format is checked before the store is asked.
-        let code = request.raw_path_param("code").and_then(|code| code.parse().ok());
+        let code = request.data::<PathParams>().and_then(|params| params.get("code"));
+        let code = code.and_then(|code| code.parse().ok());
         let client = request.data::<ClientAddress>().map(|client| client.block());
         self.limits.admit(client, code)?;
         let found = match code {

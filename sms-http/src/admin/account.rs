@@ -1,6 +1,5 @@
 //! `/accounts`: creating, approving, suspending and configuring accounts.
 
-use poem_openapi::param::Path;
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::account::settings::SettingsChange;
@@ -24,6 +23,7 @@ use crate::web::field_error::{FieldCode, FieldErrors};
 use crate::web::fields::text::{Mistake, Text, text};
 use crate::web::moment::Moment;
 use crate::web::param::{HeaderParam, Limit, QueryParam};
+use crate::web::path_param::PathParam;
 
 const MAX_NAME: usize = 200;
 const MAX_LINE: usize = 160;
@@ -210,7 +210,7 @@ impl AccountApi {
     async fn get(
         &self,
         /// The account's id.
-        id: Path<String>,
+        id: PathParam,
     ) -> Result<Answer<AccountShape>, ApiError> {
         let account = self.sms.operator().account_get(path_id(&id)?).await?;
         Ok(Answer::new(account.into()))
@@ -223,7 +223,7 @@ impl AccountApi {
     async fn update(
         &self,
         /// The account's id.
-        id: Path<String>,
+        id: PathParam,
         body: Body<AccountPatch>,
     ) -> Result<Answer<AccountShape>, ApiError> {
         let id = path_id(&id)?;

@@ -1,6 +1,5 @@
 //! `/accounts/{id}/keys`: creating, listing and revoking API keys.
 
-use poem_openapi::param::Path;
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::account::Mode;
@@ -21,6 +20,7 @@ use crate::web::failing::Failing;
 use crate::web::field_error::FieldErrors;
 use crate::web::moment::Moment;
 use crate::web::param::HeaderParam;
+use crate::web::path_param::PathParam;
 
 request_body! {
     /// A new key.
@@ -112,7 +112,7 @@ impl ApiKeyApi {
     async fn create(
         &self,
         /// The account's id.
-        id: Path<String>,
+        id: PathParam,
         /// Identifies retries of the same request, for 7 days.
         #[oai(name = "Idempotency-Key")]
         key: HeaderParam<KeyHeader>,
@@ -132,7 +132,7 @@ impl ApiKeyApi {
     async fn list(
         &self,
         /// The account's id.
-        id: Path<String>,
+        id: PathParam,
     ) -> Result<Answer<Vec<KeyShape>>, ApiError> {
         let keys = self.sms.operator().api_key_list(path_id(&id)?).await?;
         Ok(Answer::new(keys.into_iter().map(Into::into).collect()))
@@ -145,9 +145,9 @@ impl ApiKeyApi {
     async fn revoke(
         &self,
         /// The account's id.
-        id: Path<String>,
+        id: PathParam,
         /// The key's id.
-        key_id: Path<String>,
+        key_id: PathParam,
     ) -> Result<NoContent, ApiError> {
         self.sms.operator().api_key_revoke(path_id(&id)?, path_id(&key_id)?).await?;
         Ok(NoContent)

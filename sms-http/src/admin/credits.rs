@@ -1,6 +1,5 @@
 //! `/accounts/{id}/credits` and `/accounts/{id}/ledger`.
 
-use poem_openapi::param::Path;
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::credits::Change;
@@ -21,6 +20,7 @@ use crate::web::failing::Failing;
 use crate::web::field_error::{FieldErrors, checked};
 use crate::web::moment::Moment;
 use crate::web::param::{HeaderParam, Limit, QueryParam};
+use crate::web::path_param::PathParam;
 
 /// The largest change.
 const MOST: i64 = MAX_CREDITS.cast_signed();
@@ -120,7 +120,7 @@ impl CreditsApi {
     async fn adjust(
         &self,
         /// The account's id.
-        id: Path<String>,
+        id: PathParam,
         /// Identifies retries of the same request, for 7 days.
         #[oai(name = "Idempotency-Key")]
         key: HeaderParam<KeyHeader>,
@@ -141,7 +141,7 @@ impl CreditsApi {
     async fn ledger(
         &self,
         /// The account's id.
-        id: Path<String>,
+        id: PathParam,
         /// The most entries per page.
         limit: QueryParam<Limit>,
         /// `meta.next_cursor` of the previous page.

@@ -1,13 +1,13 @@
 //! Checks the operator's token before the body is read, and again before every handler.
 
 use async_trait::async_trait;
-use poem::http::HeaderMap;
-use poem::{Endpoint, IntoResponse, Middleware, Request, Response};
+use poem::Request;
 use sha2::{Digest, Sha256};
 
 use crate::api::gate::bearer;
 use crate::web::error::ApiError;
 use crate::web::intake::door::{Admitted, Door, Owner};
+use crate::web::operation::{Operation, guarded};
 
 /// The operator's token. `Debug` does not show it.
 #[derive(Clone)]
@@ -27,6 +27,12 @@ impl OperatorToken {
         given == self.hash
     }
 
+    /// Refuses others, in case a request reaches the operation without passing the door.
+    pub fn guard(&self, operation: Operation) -> Operation {
+        let token = self.clone();
+        guarded(operation, move |request| token.check(request))
+    }
+
     fn check(&self, request: &Request) -> Result<(), ApiError> {
         let token = bearer(request).ok_or_else(ApiError::unauthorized)?;
         if self.is(token) { Ok(()) } else { Err(ApiError::unauthorized()) }
@@ -43,30 +49,6 @@ impl std::fmt::Debug for OperatorToken {
 impl Door for OperatorToken {
     async fn admit(&self, request: &mut Request) -> Result<Admitted, ApiError> {
         self.check(request)?;
-        Ok(Admitted { owner: Owner::Only("operator"), headers: HeaderMap::new() })
-    }
-}
-
-impl<E: Endpoint> Middleware<E> for OperatorToken {
-    type Output = OperatorOnly<E>;
-
-    fn transform(&self, inner: E) -> OperatorOnly<E> {
-        OperatorOnly { token: self.clone(), inner }
-    }
-}
-
-/// An endpoint for the operator alone.
-#[derive(Debug)]
-pub struct OperatorOnly<E> {
-    token: OperatorToken,
-    inner: E,
-}
-
-impl<E: Endpoint> Endpoint for OperatorOnly<E> {
-    type Output = Response;
-
-    async fn call(&self, request: Request) -> poem::Result<Response> {
-        self.token.check(&request)?;
-        Ok(self.inner.call(request).await?.into_response())
+        Ok(Admitted { owner: Owner::Only("operator"), headers: Vec::new() })
     }
 }

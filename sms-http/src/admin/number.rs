@@ -1,6 +1,5 @@
 //! `/numbers`: the operator's numbers, shared or dedicated to an account.
 
-use poem_openapi::param::Path;
 use poem_openapi::{Object, OpenApi};
 use sms_core::credits::Credits;
 use sms_core::number::Number;
@@ -23,6 +22,7 @@ use crate::web::failing::Failing;
 use crate::web::field_error::FieldErrors;
 use crate::web::moment::Moment;
 use crate::web::param::HeaderParam;
+use crate::web::path_param::PathParam;
 
 request_body! {
     /// A new number.
@@ -168,7 +168,7 @@ impl NumberApi {
     async fn delete(
         &self,
         /// The number's id.
-        id: Path<String>,
+        id: PathParam,
     ) -> Result<NoContent, ApiError> {
         self.sms.operator().number_delete(path_id(&id)?).await?;
         Ok(NoContent)
@@ -181,7 +181,7 @@ impl NumberApi {
     async fn check_in(
         &self,
         /// The number's id.
-        id: Path<String>,
+        id: PathParam,
     ) -> Result<NoContent, ApiError> {
         self.sms.operator().number_check_in(path_id(&id)?).await?;
         Ok(NoContent)

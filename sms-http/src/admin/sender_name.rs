@@ -1,6 +1,5 @@
 //! `/sender-ids`: the review of sender names.
 
-use poem_openapi::param::Path;
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::sender_name::{Decision, MAX_REMARK, ReviewStatus, SenderName};
@@ -18,6 +17,7 @@ use crate::web::error::ApiError;
 use crate::web::failing::Failing;
 use crate::web::field_error::{FieldErrors, checked};
 use crate::web::param::{Limit, QueryParam};
+use crate::web::path_param::PathParam;
 
 request_body! {
     /// A remark on a decision.
@@ -96,7 +96,7 @@ impl SenderNameApi {
     async fn approve(
         &self,
         /// The sender name's id.
-        id: Path<String>,
+        id: PathParam,
         body: OptionalBody<DecisionInput>,
     ) -> Result<Answer<ReviewedName>, Failing<Conflict>> {
         Ok(self.decide(&id, Decision::Approve, body).await?)
@@ -110,7 +110,7 @@ impl SenderNameApi {
     async fn reject(
         &self,
         /// The sender name's id.
-        id: Path<String>,
+        id: PathParam,
         body: OptionalBody<DecisionInput>,
     ) -> Result<Answer<ReviewedName>, ApiError> {
         self.decide(&id, Decision::Reject, body).await

@@ -2,7 +2,6 @@
 
 use poem::web::Data;
 use poem_openapi::OpenApi;
-use poem_openapi::param::Path;
 use sms_core::Sms;
 use sms_core::campaign::Campaign;
 use sms_core::campaign::launch::QuietHoursApplied;
@@ -24,6 +23,7 @@ use crate::web::error::ApiError;
 use crate::web::failing::Failing;
 use crate::web::field_error::{FieldErrors, checked};
 use crate::web::param::{HeaderParam, Limit, QueryParam};
+use crate::web::path_param::PathParam;
 
 /// The handlers of `/campaigns`.
 #[derive(Debug)]
@@ -92,7 +92,7 @@ impl CampaignApi {
         &self,
         caller: Data<&Caller>,
         /// The campaign's id.
-        id: Path<String>,
+        id: PathParam,
     ) -> Result<Answer<CampaignShape>, ApiError> {
         let campaign = self.account(&caller).campaign_get(path_id(&id)?).await?;
         Ok(Answer::new(self.shown(campaign)))
@@ -106,7 +106,7 @@ impl CampaignApi {
         &self,
         caller: Data<&Caller>,
         /// The campaign's id.
-        id: Path<String>,
+        id: PathParam,
         body: Body<CampaignPatch>,
     ) -> Result<Answer<CampaignShape>, Failing<Conflict>> {
         let id = path_id(&id)?;
@@ -126,7 +126,7 @@ impl CampaignApi {
         &self,
         caller: Data<&Caller>,
         /// The campaign's id.
-        id: Path<String>,
+        id: PathParam,
     ) -> Result<NoContent, Failing<Conflict>> {
         self.account(&caller).campaign_delete(path_id(&id)?).await?;
         Ok(NoContent)
@@ -143,7 +143,7 @@ impl CampaignApi {
         &self,
         caller: Data<&Caller>,
         /// The campaign's id.
-        id: Path<String>,
+        id: PathParam,
         /// Identifies retries of the same request, for 7 days.
         #[oai(name = "Idempotency-Key")]
         key: HeaderParam<KeyHeader>,
@@ -172,7 +172,7 @@ impl CampaignApi {
         &self,
         caller: Data<&Caller>,
         /// The campaign's id.
-        id: Path<String>,
+        id: PathParam,
     ) -> Result<Answer<CampaignShape, CancelMeta>, Failing<Conflict>> {
         let cancelled = self.account(&caller).campaign_cancel(path_id(&id)?).await?;
         let meta = CancelMeta { cancelled_messages: cancelled.messages };

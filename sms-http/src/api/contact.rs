@@ -2,7 +2,6 @@
 
 use poem::web::Data;
 use poem_openapi::OpenApi;
-use poem_openapi::param::Path;
 use sms_core::Sms;
 use sms_core::contact::filter::ContactSearch;
 use sms_core::contact::{ContactFilter, ContactInput, ContactPatch};
@@ -20,6 +19,7 @@ use crate::web::error::ApiError;
 use crate::web::failing::Failing;
 use crate::web::field_error::FieldErrors;
 use crate::web::param::{HeaderParam, Limit, QueryParam, Text};
+use crate::web::path_param::PathParam;
 
 /// The handlers of `/contacts`, except the import.
 #[derive(Debug)]
@@ -106,7 +106,7 @@ impl ContactApi {
         &self,
         caller: Data<&Caller>,
         /// The contact's id.
-        id: Path<String>,
+        id: PathParam,
     ) -> Result<Answer<ContactWithLists>, ApiError> {
         let found = self.account(&caller).contact_get(path_id(&id)?).await?;
         Ok(Answer::new((found.contact, found.lists).into()))
@@ -120,7 +120,7 @@ impl ContactApi {
         &self,
         caller: Data<&Caller>,
         /// The contact's id.
-        id: Path<String>,
+        id: PathParam,
         body: Body<ContactPatchBody>,
     ) -> Result<Answer<ContactShape>, Failing<Conflict>> {
         let id = path_id(&id)?;
@@ -139,7 +139,7 @@ impl ContactApi {
         &self,
         caller: Data<&Caller>,
         /// The contact's id.
-        id: Path<String>,
+        id: PathParam,
     ) -> Result<NoContent, ApiError> {
         self.account(&caller).contact_delete(path_id(&id)?).await?;
         Ok(NoContent)

@@ -2,7 +2,6 @@
 //! message.
 
 use poem::web::Data;
-use poem_openapi::param::Path;
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::conversation::{Conversation, ReadState, Thread};
@@ -17,6 +16,7 @@ use crate::web::envelope::{Answer, Meta};
 use crate::web::error::ApiError;
 use crate::web::field_error::FieldErrors;
 use crate::web::param::{Limit, QueryParam, Text};
+use crate::web::path_param::PathParam;
 
 /// The messages to and from one number.
 #[derive(Debug, Object)]
@@ -161,7 +161,7 @@ impl ConversationApi {
         &self,
         caller: Data<&Caller>,
         /// The number: E.164, URL-encoded, or in any common format.
-        phone: Path<String>,
+        phone: PathParam,
     ) -> Result<Answer<ThreadShape>, ApiError> {
         let thread = self.account(&caller).conversation_get(number(&phone)?).await?;
         Ok(Answer::new(thread.into()))
@@ -175,7 +175,7 @@ impl ConversationApi {
         &self,
         caller: Data<&Caller>,
         /// The number: E.164, URL-encoded, or in any common format.
-        phone: Path<String>,
+        phone: PathParam,
     ) -> Result<Answer<ConversationRead>, ApiError> {
         let marked_read = self.account(&caller).conversation_read(number(&phone)?).await?;
         Ok(Answer::new(ConversationRead { marked_read }))

@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use poem::Request;
 use poem::http::header::AUTHORIZATION;
-use poem::{Endpoint, IntoResponse, Middleware, Request, Response};
 use sms_core::Sms;
 use sms_core::account::api_key::ApiKey;
 use sms_core::service::Caller;
@@ -19,6 +19,7 @@ use crate::rate_limit::{RateLimiter, Stopwatch};
 use crate::web::client_address::ClientAddress;
 use crate::web::error::ApiError;
 use crate::web::intake::door::{Admitted, Door, Owner};
+use crate::web::operation::{Operation, guarded};
 
 /// The gate before the API's handlers. It stores the [`Caller`] in the request's
 /// data.
@@ -52,33 +53,12 @@ impl Door for Gate {
     }
 }
 
-/// Refuses callers that no gate has admitted, in case a request reaches a handler in another way.
-#[derive(Debug, Clone, Copy)]
-pub struct CallersOnly;
-
-impl<E: Endpoint> Middleware<E> for CallersOnly {
-    type Output = ForCallers<E>;
-
-    fn transform(&self, inner: E) -> ForCallers<E> {
-        ForCallers { inner }
-    }
-}
-
-/// An endpoint for callers that a [`Gate`] has admitted.
-#[derive(Debug)]
-pub struct ForCallers<E> {
-    inner: E,
-}
-
-impl<E: Endpoint> Endpoint for ForCallers<E> {
-    type Output = Response;
-
-    async fn call(&self, request: Request) -> poem::Result<Response> {
-        if request.data::<Caller>().is_none() {
-            return Err(ApiError::unauthorized().into());
-        }
-        Ok(self.inner.call(request).await?.into_response())
-    }
+/// Refuses callers that no gate has admitted, in case a request reaches an operation in another way.
+pub fn callers_only(operation: Operation) -> Operation {
+    guarded(operation, |request| match request.data::<Caller>() {
+        Some(_) => Ok(()),
+        None => Err(ApiError::unauthorized()),
+    })
 }
 
 /// The token of `Authorization: Bearer <token>`; the scheme's case does not matter.

@@ -1,7 +1,6 @@
 //! `/keywords`: words that trigger a reply and add the sender to a list.
 
 use poem::web::Data;
-use poem_openapi::param::Path;
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::keyword::save::{KeywordInput as CoreInput, KeywordPatch as CorePatch};
@@ -23,6 +22,7 @@ use crate::web::field_error::{FieldCode, FieldErrors, checked};
 use crate::web::fields::text::{Mistake, Text, text};
 use crate::web::moment::Moment;
 use crate::web::param::{HeaderParam, Limit, QueryParam};
+use crate::web::path_param::PathParam;
 
 fn word() -> Text {
     text().min(1).max(MAX_WORD).pattern("^[A-Za-z0-9]*$").checked(check_word)
@@ -169,7 +169,7 @@ impl KeywordApi {
         &self,
         caller: Data<&Caller>,
         /// The keyword's id.
-        id: Path<String>,
+        id: PathParam,
     ) -> Result<Answer<KeywordShape>, ApiError> {
         Ok(Answer::new(self.account(&caller).keyword_get(path_id(&id)?).await?.into()))
     }
@@ -182,7 +182,7 @@ impl KeywordApi {
         &self,
         caller: Data<&Caller>,
         /// The keyword's id.
-        id: Path<String>,
+        id: PathParam,
         body: Body<KeywordPatch>,
     ) -> Result<Answer<KeywordShape>, Failing<Conflict>> {
         let id = path_id(&id)?;
@@ -201,7 +201,7 @@ impl KeywordApi {
         &self,
         caller: Data<&Caller>,
         /// The keyword's id.
-        id: Path<String>,
+        id: PathParam,
     ) -> Result<NoContent, ApiError> {
         self.account(&caller).keyword_delete(path_id(&id)?).await?;
         Ok(NoContent)

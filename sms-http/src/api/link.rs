@@ -1,7 +1,6 @@
 //! `/links`: tracked links and their clicks. [`crate::short_link`] redirects them.
 
 use poem::web::Data;
-use poem_openapi::param::Path;
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::link::{Link, LinkFilter};
@@ -16,6 +15,7 @@ use crate::web::error::ApiError;
 use crate::web::field_error::FieldErrors;
 use crate::web::moment::Moment;
 use crate::web::param::{Limit, QueryParam, Text};
+use crate::web::path_param::PathParam;
 
 /// A short URL in one message to one recipient.
 #[derive(Debug, Object)]
@@ -113,7 +113,7 @@ impl LinkApi {
         &self,
         caller: Data<&Caller>,
         /// The link's id.
-        id: Path<String>,
+        id: PathParam,
     ) -> Result<Answer<LinkShape>, ApiError> {
         let account = self.sms.account(caller.account, caller.mode);
         let link = account.link_get(path_id(&id)?).await?;

@@ -1,7 +1,6 @@
 //! `/lists`: groups of contacts.
 
 use poem::web::Data;
-use poem_openapi::param::Path;
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::list::join::JoinInput;
@@ -22,6 +21,7 @@ use crate::web::failing::Failing;
 use crate::web::field_error::{FieldErrors, checked};
 use crate::web::moment::Moment;
 use crate::web::param::{HeaderParam, Limit, QueryParam};
+use crate::web::path_param::PathParam;
 
 request_body! {
     /// A new list.
@@ -159,7 +159,7 @@ impl ListApi {
         &self,
         caller: Data<&Caller>,
         /// The list's id.
-        id: Path<String>,
+        id: PathParam,
     ) -> Result<Answer<ListShape>, ApiError> {
         Ok(Answer::new(self.account(&caller).list_get(path_id(&id)?).await?.into()))
     }
@@ -172,7 +172,7 @@ impl ListApi {
         &self,
         caller: Data<&Caller>,
         /// The list's id.
-        id: Path<String>,
+        id: PathParam,
         body: Body<ListPatch>,
     ) -> Result<Answer<ListShape>, ApiError> {
         let id = path_id(&id)?;
@@ -191,7 +191,7 @@ impl ListApi {
         &self,
         caller: Data<&Caller>,
         /// The list's id.
-        id: Path<String>,
+        id: PathParam,
     ) -> Result<NoContent, ApiError> {
         self.account(&caller).list_delete(path_id(&id)?).await?;
         Ok(NoContent)
@@ -205,7 +205,7 @@ impl ListApi {
         &self,
         caller: Data<&Caller>,
         /// The list's id.
-        id: Path<String>,
+        id: PathParam,
         /// The most contacts per page.
         limit: QueryParam<Limit>,
         /// `meta.next_cursor` of the previous page.
@@ -226,7 +226,7 @@ impl ListApi {
         &self,
         caller: Data<&Caller>,
         /// The list's id.
-        id: Path<String>,
+        id: PathParam,
         body: Body<ListContacts>,
     ) -> Result<Answer<ListContactsAdded>, ApiError> {
         let id = path_id(&id)?;
@@ -247,9 +247,9 @@ impl ListApi {
         &self,
         caller: Data<&Caller>,
         /// The list's id.
-        id: Path<String>,
+        id: PathParam,
         /// The contact's id.
-        contact_id: Path<String>,
+        contact_id: PathParam,
     ) -> Result<NoContent, ApiError> {
         let (list, contact) = (path_id(&id)?, path_id(&contact_id)?);
         self.account(&caller).list_remove(list, contact).await?;

@@ -4,7 +4,6 @@
 use chrono::{DateTime, Utc};
 use poem::web::Data;
 use poem_openapi::OpenApi;
-use poem_openapi::param::Path;
 use sms_core::Sms;
 use sms_core::message::filter::Search;
 use sms_core::message::{Direction, MessageFilter, MessageStatus};
@@ -22,6 +21,7 @@ use crate::web::error::ApiError;
 use crate::web::failing::Failing;
 use crate::web::field_error::FieldErrors;
 use crate::web::param::{Limit, QueryParam, Text};
+use crate::web::path_param::PathParam;
 
 /// The handlers of `/messages`, except sending.
 #[derive(Debug)]
@@ -173,7 +173,7 @@ impl MessageApi {
         &self,
         caller: Data<&Caller>,
         /// The message's id.
-        id: Path<String>,
+        id: PathParam,
     ) -> Result<Answer<MessageWithEvents>, ApiError> {
         let found = self.account(&caller).message_get(path_id(&id)?).await?;
         Ok(Answer::new(MessageWithEvents(found.message, found.timeline)))
@@ -187,7 +187,7 @@ impl MessageApi {
         &self,
         caller: Data<&Caller>,
         /// The message's id.
-        id: Path<String>,
+        id: PathParam,
     ) -> Result<Answer<MessageShape>, Failing<Conflict>> {
         let message = self.account(&caller).message_cancel(path_id(&id)?).await?;
         Ok(Answer::new(MessageShape(message)))

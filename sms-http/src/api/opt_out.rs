@@ -1,7 +1,6 @@
 //! `/opt-outs`: numbers that get no messages.
 
 use poem::web::Data;
-use poem_openapi::param::Path;
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::idempotency::Made;
@@ -23,6 +22,7 @@ use crate::web::field_error::{FieldCode, FieldErrors, checked};
 use crate::web::fields::text::Mistake;
 use crate::web::moment::Moment;
 use crate::web::param::{HeaderParam, Limit, QueryParam, Text, Whole};
+use crate::web::path_param::PathParam;
 
 /// How many characters a number may be written with.
 const MAX_PHONE: usize = 40;
@@ -158,7 +158,7 @@ impl OptOutApi {
         &self,
         caller: Data<&Caller>,
         /// The number: E.164, URL-encoded, or in any common format.
-        phone: Path<String>,
+        phone: PathParam,
     ) -> Result<NoContent, ApiError> {
         let phone = parse_any(&phone).map_err(|_| ApiError::not_found())?;
         self.account(&caller).opt_out_delete(phone).await?;

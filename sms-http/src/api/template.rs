@@ -1,7 +1,6 @@
 //! `/templates`: message bodies saved under a name.
 
 use poem::web::Data;
-use poem_openapi::param::Path;
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::message::Body as Words;
@@ -24,6 +23,7 @@ use crate::web::field_error::{FieldErrors, checked};
 use crate::web::fields;
 use crate::web::moment::Moment;
 use crate::web::param::{HeaderParam, Limit, QueryParam, Text};
+use crate::web::path_param::PathParam;
 
 fn name() -> fields::text::Text {
     fields::text().min(*NAME_CHARACTERS.start()).max(*NAME_CHARACTERS.end())
@@ -141,7 +141,7 @@ impl TemplateApi {
         &self,
         caller: Data<&Caller>,
         /// The template's id.
-        id: Path<String>,
+        id: PathParam,
     ) -> Result<Answer<TemplateShape>, ApiError> {
         let template = self.account(&caller).template_get(path_id(&id)?).await?;
         Ok(Answer::new(template.into()))
@@ -155,7 +155,7 @@ impl TemplateApi {
         &self,
         caller: Data<&Caller>,
         /// The template's id.
-        id: Path<String>,
+        id: PathParam,
         body: Body<TemplatePatch>,
     ) -> Result<Answer<TemplateShape>, ApiError> {
         let id = path_id(&id)?;
@@ -171,7 +171,7 @@ impl TemplateApi {
         &self,
         caller: Data<&Caller>,
         /// The template's id.
-        id: Path<String>,
+        id: PathParam,
     ) -> Result<NoContent, ApiError> {
         self.account(&caller).template_delete(path_id(&id)?).await?;
         Ok(NoContent)

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use poem::web::Data;
-use poem_openapi::param::Path;
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::event::EventType;
@@ -28,6 +27,7 @@ use crate::web::failing::Failing;
 use crate::web::field_error::FieldErrors;
 use crate::web::moment::Moment;
 use crate::web::param::{HeaderParam, Limit, QueryParam};
+use crate::web::path_param::PathParam;
 
 /// The most characters of a URL.
 const MAX_URL: usize = 2_048;
@@ -322,7 +322,7 @@ impl WebhookApi {
         &self,
         caller: Data<&Caller>,
         /// The endpoint's id.
-        id: Path<String>,
+        id: PathParam,
         body: Body<WebhookPatch>,
     ) -> Result<Answer<WebhookUpdated>, ApiError> {
         let id = path_id(&id)?;
@@ -350,7 +350,7 @@ impl WebhookApi {
         &self,
         caller: Data<&Caller>,
         /// The endpoint's id.
-        id: Path<String>,
+        id: PathParam,
     ) -> Result<NoContent, ApiError> {
         self.account(&caller).webhook_delete(path_id(&id)?).await?;
         Ok(NoContent)
@@ -365,7 +365,7 @@ impl WebhookApi {
         &self,
         caller: Data<&Caller>,
         /// The endpoint's id.
-        id: Path<String>,
+        id: PathParam,
     ) -> Result<Answer<WebhookTested>, ApiError> {
         let answer = self.account(&caller).webhook_test(path_id(&id)?).await?;
         Ok(Answer::new(answer.into()))
@@ -379,7 +379,7 @@ impl WebhookApi {
         &self,
         caller: Data<&Caller>,
         /// The endpoint's id.
-        id: Path<String>,
+        id: PathParam,
         /// The most deliveries per page.
         limit: QueryParam<Limit>,
         /// `meta.next_cursor` of the previous page.
@@ -405,9 +405,9 @@ impl WebhookApi {
         &self,
         caller: Data<&Caller>,
         /// The endpoint's id.
-        id: Path<String>,
+        id: PathParam,
         /// The delivery's id.
-        delivery_id: Path<String>,
+        delivery_id: PathParam,
     ) -> Result<Answer<DeliveryShape>, ApiError> {
         let (endpoint, delivery) = (path_id(&id)?, path_id(&delivery_id)?);
         let delivery = self.account(&caller).delivery_retry(endpoint, delivery).await?;

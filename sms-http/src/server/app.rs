@@ -5,13 +5,13 @@ use std::sync::Arc;
 use metrics_exporter_prometheus::PrometheusHandle;
 use poem::http::header::CONTENT_TYPE;
 use poem::http::{Method, StatusCode};
-use poem::{Endpoint, EndpointExt, Response, Route, get};
+use poem::{Endpoint, Response};
 use serde_json::Value;
 use sms_core::Sms;
 use sms_core::store::StoreError;
 
 use crate::admin::gate::OperatorToken;
-use crate::api::gate::{CallersOnly, Gate};
+use crate::api::gate::{Gate, callers_only};
 use crate::rate_limit::{Gcra, RateLimiter, SharedArrivals, Stopwatch};
 use crate::sandbox::Sandbox;
 use crate::web::client_address::TrustedProxies;
@@ -20,6 +20,7 @@ use crate::web::error::ApiError;
 use crate::web::intake::door::Doors;
 use crate::web::intake::{Intake, IntakeLimits};
 use crate::web::openapi::DOCUMENT_PATH;
+use crate::web::operation::{Operation, operation};
 use crate::web::path_pattern::PathTable;
 use crate::{admin, api, short_link};
 
@@ -73,9 +74,8 @@ impl std::fmt::Debug for MetricsPage {
     }
 }
 
-/// Paths, the patterns that logs and metrics name them by, and the checks before them.
+/// Paths, and the checks before them.
 struct Routes {
-    route: Route,
     table: PathTable,
     doors: Doors,
 }
@@ -118,19 +118,12 @@ pub fn operator_document(sms: &Sms) -> Value {
 
 impl Routes {
     fn new() -> Self {
-        Self { route: Route::new(), table: PathTable::new(), doors: Doors::new() }
+        Self { table: PathTable::new(), doors: Doors::new() }
     }
 
-    /// Adds an endpoint that answers GET.
-    fn page<E>(self, path: &str, endpoint: E) -> Self
-    where
-        E: Endpoint + 'static,
-    {
-        Self {
-            route: self.route.at(path, get(endpoint)),
-            table: self.table.with(path, &[Method::GET]),
-            doors: self.doors,
-        }
+    /// Adds an operation that answers GET.
+    fn page(self, path: &str, operation: Operation) -> Self {
+        Self { table: self.table.with(path, Method::GET, operation), doors: self.doors }
     }
 }
 
@@ -140,25 +133,31 @@ fn with_public(routes: Routes, parts: &AppParts) -> Routes {
     let (stopwatch, shared) = (parts.stopwatch.clone(), parts.shared_arrivals.clone());
     let limiter = RateLimiter::new(parts.rate, stopwatch.clone(), shared);
     let gate = Gate::new(parts.sms.clone(), limiter, stopwatch.clone());
-    let table = routes.table.with_document(&document, api::PREFIX);
-    let route = routes.route.nest(api::PREFIX, service.with(CallersOnly));
     let open = format!("{}{}", api::PREFIX, DOCUMENT_PATH);
-    let doors = routes.doors.with(api::PREFIX, gate).with_open(&open);
-    let table = table.with(short_link::PATTERN, &[Method::GET]);
-    let route = route.at(short_link::PATH, short_link::short_links(&parts.sms, stopwatch));
-    let routes = Routes { route, table, doors };
-    routes.page(&open, json_page(&document)).page("/docs", docs_page(&document))
+    let Routes { table, doors } = routes;
+    let doors = doors.with(api::PREFIX, gate).with_open(&open);
+    let table = table.with_api(api::PREFIX, api::apis(&parts.sms), callers_only);
+    let links = short_link::short_links(&parts.sms, stopwatch);
+    // They answer HEAD themselves, because GET counts a click.
+    let table = [Method::GET, Method::HEAD]
+        .into_iter()
+        .fold(table, |table, method| table.with(short_link::PATTERN, method, Arc::clone(&links)));
+    Routes { table, doors }
+        .page(&open, operation(json_page(&document)))
+        .page("/docs", operation(docs_page(&document)))
 }
 
 fn with_admin(routes: Routes, parts: &AppParts) -> Routes {
     let service = admin::service(&parts.sms, parts.sandbox.as_ref());
     let document = admin::openapi_document(&service);
-    let table = routes.table.with_document(&document, admin::PREFIX);
-    let route = routes.route.nest(admin::PREFIX, service.with(parts.token.clone()));
+    let apis = admin::apis(&parts.sms, parts.sandbox.as_ref());
+    let token = &parts.token;
+    let Routes { table, doors } = routes;
+    let doors = doors.with(admin::PREFIX, token.clone());
+    let table = table.with_api(admin::PREFIX, apis, |operation| token.guard(operation));
     let own = format!("{}{}", admin::PREFIX, DOCUMENT_PATH);
-    let page = json_page(&document).with(parts.token.clone());
-    let doors = routes.doors.with(admin::PREFIX, parts.token.clone());
-    Routes { route, table, doors }.page(&own, page)
+    let page = token.guard(operation(json_page(&document)));
+    Routes { table, doors }.page(&own, page)
 }
 
 fn with_metrics(
@@ -170,8 +169,9 @@ fn with_metrics(
     let handle = page.handle.clone();
     let page =
         poem::endpoint::make_sync(move |_| text("text/plain; version=0.0.4", handle.render()));
+    let page = operation(page);
     match readers {
-        MetricsReaders::Operator => routes.page("/metrics", page.with(token.clone())),
+        MetricsReaders::Operator => routes.page("/metrics", token.guard(page)),
         MetricsReaders::Anyone => routes.page("/metrics", page),
     }
 }
@@ -183,11 +183,10 @@ fn finish(routes: Routes, parts: &AppParts) -> Intake {
         let sms = sms.clone();
         async move { readiness(&sms.store().health_check().await) }
     });
-    let Routes { route, table, doors } = routes.page("/healthz", alive).page("/readyz", ready);
+    let routes = routes.page("/healthz", operation(alive)).page("/readyz", operation(ready));
+    let Routes { table, doors } = routes;
     let limits = admin::with_path_limits(api::with_path_limits(parts.limits.clone()));
-    Intake::new(route.boxed(), table, limits)
-        .with_doors(doors)
-        .with_trusted_proxies(parts.trusted_proxies.clone())
+    Intake::new(table, limits).with_doors(doors).with_trusted_proxies(parts.trusted_proxies.clone())
 }
 
 /// The answer of `/readyz`, given the result of the store's health check.

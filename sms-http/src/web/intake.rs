@@ -1,4 +1,4 @@
-//! The outermost endpoint, through which every request passes.
+//! The endpoint of a server, through which every request passes.
 //!
 //! 1. The request gets its id, and the address of its client is found.
 //! 2. The door before its path admits or refuses it by its head alone: key and rate limit.
@@ -25,16 +25,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use poem::endpoint::{DynEndpoint, ToDynEndpoint};
 use poem::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
-use poem::http::{HeaderMap, HeaderValue, Method};
-use poem::{Endpoint, EndpointExt, IntoEndpoint, Request, Response};
+use poem::http::{HeaderValue, Method};
+use poem::{Endpoint, Request, Response};
 use tokio::sync::Notify;
 use tracing::Instrument;
 
 use self::body::{BodyLimit, RETRY_AFTER_SECONDS, UnreadBody, WholeBody};
 use self::door::{Admitted, Door, Doors, Owner, Way};
-use self::record::RequestRecord;
+use self::record::{RequestMetrics, RequestRecord};
 use self::room::BodyRoom;
 use crate::web::client_address::{ClientAddress, TrustedProxies};
 use crate::web::error::ApiError;
@@ -81,10 +80,9 @@ impl Default for IntakeLimits {
     }
 }
 
-/// The endpoint around all others; see the module.
+/// The endpoint of a server; see the module.
 #[derive(Clone)]
 pub struct Intake {
-    inner: Arc<dyn DynEndpoint<Output = Response>>,
     routes: Arc<PathTable>,
     /// `None` admits every request, with or without a body.
     doors: Option<Arc<Doors>>,
@@ -93,18 +91,14 @@ pub struct Intake {
     body_room: Arc<BodyRoom>,
     new_ids: Arc<NewRequestIds>,
     running: RunningHandlers,
+    metrics: Arc<RequestMetrics>,
 }
 
 impl Intake {
-    /// Wraps `endpoint`. `routes` are the patterns that it serves.
-    pub fn new<E>(endpoint: E, routes: PathTable, limits: IntakeLimits) -> Self
-    where
-        E: IntoEndpoint,
-        E::Endpoint: 'static,
-    {
+    /// Serves these paths.
+    pub fn new(routes: PathTable, limits: IntakeLimits) -> Self {
         let body_room = BodyRoom::new(limits.small_bodies_in_all, limits.large_bodies_in_all);
         Self {
-            inner: Arc::new(ToDynEndpoint(endpoint.into_endpoint().map_to_response())),
             routes: Arc::new(routes),
             doors: None,
             trusted_proxies: Arc::default(),
@@ -112,6 +106,7 @@ impl Intake {
             limits: Arc::new(limits),
             new_ids: Arc::new(NewRequestIds::new()),
             running: RunningHandlers::default(),
+            metrics: Arc::default(),
         }
     }
 
@@ -145,21 +140,21 @@ impl Intake {
         };
         let patience = self.limits.handler_timeout(request.method(), route);
         let body = UnreadBody::of(&mut request);
-        let mut own_headers = HeaderMap::new();
+        let mut own_headers = Vec::new();
         let way = self.doors.as_deref().map(|doors| doors.before(request.uri().path()));
         let result = match way {
             None => {
                 let owner = Owner::Only("anybody");
-                self.with_body(request, body.read(owner, limit), patience).await
+                self.with_body(request, route, body.read(owner, limit), patience).await
             }
             Some(Way::Open) => {
                 body.put_aside(limit.timeout);
-                self.handle(request, WholeBody::default(), patience).await
+                self.handle(request, route, WholeBody::default(), patience).await
             }
             Some(Way::Door(door)) => match self.admit(door, request, patience).await {
                 Ok((request, Admitted { owner, headers })) => {
                     own_headers = headers;
-                    self.with_body(request, body.read(owner, limit), patience).await
+                    self.with_body(request, route, body.read(owner, limit), patience).await
                 }
                 Err(refused) => {
                     body.put_aside(limit.timeout);
@@ -190,24 +185,31 @@ impl Intake {
     async fn with_body(
         &self,
         request: Request,
+        route: Option<&PathPattern>,
         body: impl Future<Output = Result<WholeBody, ApiError>>,
         patience: Duration,
     ) -> poem::Result<Response> {
         let body = body.await?;
-        self.handle(request, body, patience).await
+        self.handle(request, route, body, patience).await
     }
 
     async fn handle(
         &self,
         mut request: Request,
+        route: Option<&PathPattern>,
         body: WholeBody,
         patience: Duration,
     ) -> poem::Result<Response> {
-        let inner = Arc::clone(&self.inner);
+        let route = route.ok_or_else(ApiError::not_found)?;
+        let operation = route.operation(request.method()).cloned();
+        let operation = operation.ok_or_else(|| ApiError::method_not_allowed(route.methods()))?;
+        if let Some(params) = route.params(request.uri().path()) {
+            request.set_data(params);
+        }
         let WholeBody { bytes, room } = body;
         request.set_body(bytes);
         let handler = async move {
-            let result = inner.call(request).await;
+            let result = operation.call(request).await;
             drop(room);
             result
         };
@@ -286,7 +288,8 @@ impl Endpoint for Intake {
             request.set_data(client);
         }
         let route = self.routes.find(request.uri().path());
-        let record = RequestRecord::start(id.clone(), request.method(), route);
+        let metrics = Arc::clone(&self.metrics);
+        let record = RequestRecord::start(id.clone(), request.method(), route, metrics);
         let span = tracing::info_span!("request", id = id.as_str(), route = record.route());
         let mut response = self.answer(request, route).instrument(span).await;
         finish(&mut response, &id);
@@ -298,7 +301,7 @@ impl Endpoint for Intake {
 /// The answer to a request that no intake gets, because its head is too large. It is logged and
 /// counted as others are.
 pub(crate) fn answer_refused(id: &RequestId, method: &Method, error: ApiError) -> Response {
-    let record = RequestRecord::start(id.clone(), method, None);
+    let record = RequestRecord::start(id.clone(), method, None, Arc::default());
     let mut response = poem::IntoResponse::into_response(error);
     finish(&mut response, id);
     record.answered(response.status());

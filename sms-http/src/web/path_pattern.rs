@@ -1,27 +1,35 @@
-//! The patterns of the API's paths, such as `/api/v1/messages/{id}`.
+//! The patterns of a server's paths, such as `/api/v1/messages/{id}`, and what answers them.
 //!
-//! The framework routes requests. This table answers other questions about a path: the pattern
-//! under which a request is logged and counted (a raw path can hold a phone number), the methods of
-//! the path (`Allow`), and the largest body.
+//! Every request is looked up here once. The pattern it matches has its operations, is what the
+//! request is logged and counted under (a raw path can hold a phone number), and has its methods
+//! (`Allow`) and its limits.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::str::Split;
 use std::sync::Arc;
 
 use poem::http::Method;
-use serde_json::Value;
+use poem_openapi::OpenApi;
+
+use crate::web::operation::{HeadOf, Operation, operations_of};
+use crate::web::path_param::{PathParams, is_parameter};
 
 /// The pattern logged for a request whose path matches no route.
 pub const UNMATCHED: &str = "unmatched";
 
-/// One path pattern and its methods.
-#[derive(Debug, Clone)]
+/// One path pattern and its operations.
+#[derive(Clone)]
 pub struct PathPattern {
     pattern: Arc<str>,
+    has_parameters: bool,
+    /// In alphabetical order.
     methods: Vec<Method>,
+    /// In the order of the methods.
+    operations: Vec<Operation>,
 }
 
-/// All patterns of a server, as a tree of their segments. Every request is looked up here.
+/// All patterns of a server, as a tree of their segments.
 #[derive(Debug, Clone, Default)]
 pub struct PathTable {
     root: Node,
@@ -42,33 +50,30 @@ impl PathTable {
         Self::default()
     }
 
-    /// Adds every path of an OpenAPI document, after `prefix`.
+    /// Adds every operation of an API, with its path after `prefix`. `guard` may put a check before
+    /// it.
     #[must_use]
-    pub fn with_document(mut self, document: &Value, prefix: &str) -> Self {
-        let paths = document["paths"].as_object().into_iter().flatten();
-        for (path, operations) in paths {
-            let methods: Vec<Method> = operations
-                .as_object()
-                .into_iter()
-                .flat_map(|operations| operations.keys())
-                .filter_map(|name| known_method(name))
-                .collect();
-            self = self.with(&format!("{prefix}{path}"), &methods);
-        }
-        self
+    pub fn with_api<A: OpenApi>(
+        self,
+        prefix: &str,
+        api: A,
+        guard: impl Fn(Operation) -> Operation,
+    ) -> Self {
+        operations_of(api).into_iter().fold(self, |table, (path, method, operation)| {
+            table.with(&format!("{prefix}{path}"), method, guard(operation))
+        })
     }
 
-    /// Adds one pattern; `{name}` matches any segment.
+    /// Adds one operation; `{name}` in its pattern matches any segment. HEAD is answered wherever
+    /// GET is.
     #[must_use]
-    pub fn with(mut self, pattern: &str, methods: &[Method]) -> Self {
-        let mut methods = methods.to_vec();
-        // The framework answers HEAD wherever it answers GET.
-        if methods.contains(&Method::GET) && !methods.contains(&Method::HEAD) {
-            methods.push(Method::HEAD);
-        }
-        methods.sort_by(|one, other| one.as_str().cmp(other.as_str()));
+    pub fn with(mut self, pattern: &str, method: Method, operation: Operation) -> Self {
         let end = pattern.split('/').fold(&mut self.root, Node::child);
-        end.route.get_or_insert_with(|| PathPattern { pattern: pattern.into(), methods });
+        let route = end.route.get_or_insert_with(|| PathPattern::new(pattern));
+        if method == Method::GET && route.operation(&Method::HEAD).is_none() {
+            route.add(Method::HEAD, Arc::new(HeadOf(Arc::clone(&operation))));
+        }
+        route.add(method, operation);
         self
     }
 
@@ -81,7 +86,7 @@ impl PathTable {
 impl Node {
     /// The node after one more segment of a pattern.
     fn child(&mut self, segment: &str) -> &mut Self {
-        if segment.starts_with('{') && segment.ends_with('}') {
+        if is_parameter(segment) {
             self.parameter.get_or_insert_default()
         } else {
             self.literals.entry(segment.to_owned()).or_default()
@@ -109,39 +114,65 @@ impl PathPattern {
     pub fn methods(&self) -> &[Method] {
         &self.methods
     }
+
+    /// What answers this method.
+    pub fn operation(&self, method: &Method) -> Option<&Operation> {
+        let index = self.methods.iter().position(|own| own == method)?;
+        self.operations.get(index)
+    }
+
+    /// The parameters in a path that matches; `None` if the pattern has none.
+    pub fn params(&self, path: &str) -> Option<PathParams> {
+        self.has_parameters.then(|| PathParams::new(&self.pattern, path))
+    }
+
+    fn new(pattern: &str) -> Self {
+        Self {
+            pattern: pattern.into(),
+            has_parameters: pattern.split('/').any(is_parameter),
+            methods: Vec::new(),
+            operations: Vec::new(),
+        }
+    }
+
+    /// Adds the operation, or replaces the one of this method.
+    fn add(&mut self, method: Method, operation: Operation) {
+        let place = self.methods.binary_search_by(|own| own.as_str().cmp(method.as_str()));
+        match place {
+            Ok(index) => self.operations[index] = operation,
+            Err(index) => {
+                self.methods.insert(index, method);
+                self.operations.insert(index, operation);
+            }
+        }
+    }
 }
 
-/// The method that a key of an OpenAPI path item names; `None` for other keys.
-fn known_method(name: &str) -> Option<Method> {
-    [
-        Method::GET,
-        Method::HEAD,
-        Method::POST,
-        Method::PUT,
-        Method::PATCH,
-        Method::DELETE,
-        Method::OPTIONS,
-        Method::TRACE,
-        Method::CONNECT,
-    ]
-    .into_iter()
-    .find(|method| method.as_str().eq_ignore_ascii_case(name))
+impl fmt::Debug for PathPattern {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:?} {}", self.methods, self.pattern)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use poem::endpoint::make_sync;
 
     use super::*;
+    use crate::web::operation::operation;
 
     fn table() -> PathTable {
-        let document = json!({ "paths": {
-            "/messages": { "get": {}, "post": {} },
-            "/messages/{id}": { "get": {}, "parameters": [] },
-            "/messages/quote": { "post": {} },
-            "/messages/{id}/cancel": { "post": {} },
-        }});
-        PathTable::new().with_document(&document, "/api/v1").with("/l/{code}", &[Method::GET])
+        let nothing = || operation(make_sync(|_| ()));
+        [
+            ("/api/v1/messages", Method::POST),
+            ("/api/v1/messages", Method::GET),
+            ("/api/v1/messages/{id}", Method::GET),
+            ("/api/v1/messages/quote", Method::POST),
+            ("/api/v1/messages/{id}/cancel", Method::POST),
+            ("/l/{code}", Method::GET),
+        ]
+        .into_iter()
+        .fold(PathTable::new(), |table, (pattern, method)| table.with(pattern, method, nothing()))
     }
 
     fn pattern(path: &str) -> Option<String> {

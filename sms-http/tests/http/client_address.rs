@@ -1,8 +1,10 @@
 //! The client's address, as handlers find it: over real sockets, with and without a proxy.
 
+use poem::http::Method;
 use poem::{Request, endpoint};
 use sms_http::web::client_address::{ClientAddress, TrustedProxies};
 use sms_http::web::intake::Intake;
+use sms_http::web::operation::operation;
 use sms_http::web::path_pattern::PathTable;
 use sms_http::web::serve::ServeLimits;
 
@@ -15,7 +17,8 @@ fn server(trusted: &str) -> Server {
         request.data::<ClientAddress>().map_or("unknown".to_owned(), ToString::to_string)
     });
     let trusted: TrustedProxies = trusted.parse().unwrap();
-    let app = Intake::new(tell, PathTable::new(), limits()).with_trusted_proxies(trusted);
+    let routes = PathTable::new().with("/", Method::GET, operation(tell));
+    let app = Intake::new(routes, limits()).with_trusted_proxies(trusted);
     Server::start(app, ServeLimits::default())
 }
 

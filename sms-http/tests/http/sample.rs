@@ -7,8 +7,6 @@ use chrono::{DateTime, Utc};
 use poem::http::{Method, StatusCode};
 use poem::test::{TestClient, TestResponse};
 use poem::web::Data;
-use poem::{EndpointExt, Route};
-use poem_openapi::param::Path;
 use poem_openapi::{Object, OpenApi, OpenApiService, Tags};
 use serde_json::{Map, Value};
 use sms_http::request_body;
@@ -22,7 +20,9 @@ use sms_http::web::field_error::{FieldErrors, checked};
 use sms_http::web::intake::{Intake, IntakeLimits};
 use sms_http::web::openapi::failure::no_details;
 use sms_http::web::openapi::{DocumentRules, Failure, Failures, Rate, document};
+use sms_http::web::operation::operation;
 use sms_http::web::param::{HeaderParam, Limit, QueryParam, Text, Whole};
+use sms_http::web::path_param::PathParam;
 use sms_http::web::path_pattern::PathTable;
 use sms_http::web::request_id::RequestId;
 use tokio::sync::Notify;
@@ -191,7 +191,7 @@ impl SampleApi {
     #[oai(path = "/:id", method = "get", operation_id = "message_read")]
     async fn read(
         &self,
-        id: Path<String>,
+        id: PathParam,
         request_id: Data<&RequestId>,
     ) -> Result<Answer<Message>, ApiError> {
         match id.0.as_str() {
@@ -205,7 +205,7 @@ impl SampleApi {
     #[oai(path = "/:id", method = "patch", operation_id = "message_update")]
     async fn update(
         &self,
-        id: Path<String>,
+        id: PathParam,
         body: Body<MessagePatch>,
     ) -> Result<Answer<Message>, ApiError> {
         let patch = checked(body)?;
@@ -222,7 +222,7 @@ impl SampleApi {
     #[oai(path = "/:id/cancel", method = "post", operation_id = "message_cancel")]
     async fn cancel(
         &self,
-        id: Path<String>,
+        id: PathParam,
         body: OptionalBody<MessagePatch>,
     ) -> Result<Created<Message>, ApiError> {
         let given = checked(body)?.is_some();
@@ -231,7 +231,7 @@ impl SampleApi {
 
     /// Delete a text
     #[oai(path = "/:id", method = "delete", operation_id = "message_delete")]
-    async fn delete(&self, #[oai(name = "id")] _id: Path<String>) -> Result<NoContent, ApiError> {
+    async fn delete(&self, #[oai(name = "id")] _id: PathParam) -> Result<NoContent, ApiError> {
         Ok(NoContent)
     }
 
@@ -291,13 +291,10 @@ impl Sample {
             failures: &[&CONFLICT],
         };
         let document = document(&service, &rules);
-        let routes =
-            PathTable::new().with_document(&document, "/api/v1").with("/docs", &[Method::GET]);
-        let app = Route::new()
-            .nest("/api/v1", service)
-            .at("/docs", poem::get(docs_page(&document)))
-            .boxed();
-        Self { app: Intake::new(app, routes, limits), document, gate }
+        let routes = PathTable::new()
+            .with_api("/api/v1", SampleApi { gate: Arc::clone(&gate) }, |operation| operation)
+            .with("/docs", Method::GET, operation(docs_page(&document)));
+        Self { app: Intake::new(routes, limits), document, gate }
     }
 
     pub(crate) fn client(&self) -> TestClient<Intake> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use poem::Request;
-use poem::http::HeaderMap;
+use poem::http::{HeaderName, HeaderValue};
 
 use crate::web::error::ApiError;
 
@@ -26,7 +26,7 @@ pub struct Admitted {
     /// Whose request it is.
     pub owner: Owner,
     /// Headers for the answer.
-    pub headers: HeaderMap,
+    pub headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 /// Who shares the room for request bodies with the others: all bodies of one owner together have
