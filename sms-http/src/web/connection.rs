@@ -46,6 +46,8 @@ struct State {
     since: Instant,
     requests: usize,
     reader: ReaderPace,
+    /// When [`Pulse::stopped`] looks at the deadline again; `None` if only when it is notified.
+    looks_at: Option<Instant>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +69,7 @@ impl Pulse {
                 since: Instant::now(),
                 requests: 0,
                 reader: ReaderPace::default(),
+                looks_at: None,
             }),
             sooner: Notify::new(),
         })
@@ -76,7 +79,7 @@ impl Pulse {
     pub(crate) async fn stopped(&self) {
         loop {
             let changed = self.sooner.notified();
-            match self.deadline() {
+            match self.look() {
                 Some(deadline) if deadline <= Instant::now() => return,
                 Some(deadline) => tokio::select! {
                     () = tokio::time::sleep_until(deadline) => {}
@@ -103,19 +106,26 @@ impl Pulse {
         let mut state = self.state();
         state.requests -= 1;
         if state.requests == 0 {
-            state.phase = Phase::Idle;
-            state.since = Instant::now();
-            drop(state);
-            self.sooner.notify_one();
+            self.enter(Phase::Idle, state);
         }
     }
 
     fn bytes_came(&self) {
-        let mut state = self.state();
+        let state = self.state();
         if state.phase == Phase::Idle {
-            state.phase = Phase::Head;
-            state.since = Instant::now();
-            drop(state);
+            self.enter(Phase::Head, state);
+        }
+    }
+
+    /// Enters a phase. Most deadlines are later than the moment at which the connection is looked
+    /// at anyway, so that few requests set a timer.
+    fn enter(&self, phase: Phase, mut state: MutexGuard<'_, State>) {
+        state.phase = phase;
+        state.since = Instant::now();
+        let deadline = self.deadline(&state);
+        let is_sooner = deadline < state.looks_at || state.looks_at.is_none();
+        drop(state);
+        if is_sooner {
             self.sooner.notify_one();
         }
     }
@@ -130,8 +140,14 @@ impl Pulse {
         self.state().reader.wrote(count, Instant::now());
     }
 
-    fn deadline(&self) -> Option<Instant> {
-        let state = self.state();
+    /// The deadline, at which the next look is due.
+    fn look(&self) -> Option<Instant> {
+        let mut state = self.state();
+        state.looks_at = self.deadline(&state);
+        state.looks_at
+    }
+
+    fn deadline(&self, state: &State) -> Option<Instant> {
         let of_phase = match state.phase {
             Phase::Head => Some(state.since + self.patience.head),
             Phase::Idle => Some(state.since + self.patience.idle),

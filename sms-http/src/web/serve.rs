@@ -23,10 +23,9 @@ use std::time::Duration;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use poem::endpoint::{DynEndpoint, ToDynEndpoint};
 use poem::http::uri::Scheme;
 use poem::web::{LocalAddr, RemoteAddr};
-use poem::{Addr, Endpoint, EndpointExt, IntoEndpoint, Response};
+use poem::{Addr, Endpoint, Response};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
@@ -118,13 +117,12 @@ pub async fn serve<E, F>(
     shutdown: F,
 ) -> Stopped
 where
-    E: IntoEndpoint,
-    E::Endpoint: 'static,
+    E: Endpoint<Output = Response> + 'static,
     F: Future<Output = ()> + Send,
 {
     let (stop, stopping) = watch::channel(());
     let server = Arc::new(Server {
-        endpoint: Arc::new(ToDynEndpoint(endpoint.into_endpoint().map_to_response())),
+        endpoint,
         protocol: protocol(&limits),
         head: HeadLimits {
             bytes: limits.head_bytes,
@@ -158,8 +156,8 @@ where
     Stopped::CutOff(left)
 }
 
-struct Server {
-    endpoint: Arc<dyn DynEndpoint<Output = Response>>,
+struct Server<E> {
+    endpoint: E,
     protocol: http1::Builder,
     head: HeadLimits,
     new_ids: NewRequestIds,
@@ -182,9 +180,9 @@ fn protocol(limits: &ServeLimits) -> http1::Builder {
 }
 
 /// Accepts connections forever.
-async fn accept(
+async fn accept<E: Endpoint<Output = Response> + 'static>(
     listener: &TcpListener,
-    server: &Arc<Server>,
+    server: &Arc<Server<E>>,
     most: usize,
     crowd: &Arc<Crowd>,
     connections: &mut JoinSet<()>,
@@ -220,7 +218,7 @@ async fn accept(
     }
 }
 
-impl Server {
+impl<E: Endpoint<Output = Response>> Server<E> {
     /// Serves one connection to its end.
     async fn connection(&self, socket: TcpStream, remote: SocketAddr) {
         // Answers are written in one piece, so Nagle's algorithm would only delay them. An error
@@ -231,7 +229,8 @@ impl Server {
         let remote_addr = RemoteAddr(remote.into());
         let service = hyper::service::service_fn(|request: hyper::Request<Incoming>| {
             let guard = pulse.request_began();
-            let answering = self.answer(request, remote_addr.clone());
+            // In a place of its own, so that the connection does not move it about.
+            let answering = Box::pin(self.answer(request, remote_addr.clone()));
             async move {
                 let response = hyper::Response::from(answering.await);
                 Ok::<_, Infallible>(response.map(|body| GuardedBody { body, _guard: guard }))
@@ -270,7 +269,8 @@ impl Server {
             Ok(()) => {
                 let local = self.local_addr.clone();
                 let request = poem::Request::from((request, local, remote, Scheme::HTTP));
-                self.endpoint.get_response(request).await
+                let answer = self.endpoint.call(request).await;
+                answer.unwrap_or_else(poem::Error::into_response)
             }
             Err(too_long) => {
                 let id = RequestId::of_request(request.headers(), &self.new_ids);

@@ -75,26 +75,26 @@ impl UnreadBody {
         }
         let mut chunks = Box::pin(body.into_bytes_stream());
         let room = limit.room.hold(owner, declared);
-        let read = read_to_end(&mut chunks, &limit, declared.unwrap_or(0), room);
-        match tokio::time::timeout_at(deadline, read).await {
-            Ok(Ok((bytes, room))) => Ok(WholeBody { bytes, room: Some(room) }),
-            Ok(Err(Refused::TooLarge)) => {
+        let pace = Pace::new(deadline, limit.stall);
+        match read_to_end(&mut chunks, &limit, declared.unwrap_or(0), room, pace).await {
+            Ok((bytes, room)) => Ok(WholeBody { bytes, room: Some(room) }),
+            Err(Refused::TooLarge) => {
                 // The answer is the same whether or not the rest arrives in time.
                 let _ = tokio::time::timeout_at(deadline, discard(chunks)).await;
                 Err(ApiError::payload_too_large(limit.bytes))
             }
-            Ok(Err(Refused::NoRoom(whose))) => {
+            Err(Refused::NoRoom(whose)) => {
                 // The rest takes no room, and a client that reads last gets its answer.
                 let rest = async move { discard(chunks).await };
                 tokio::spawn(tokio::time::timeout_at(deadline, rest));
                 Err(no_room(whose, owner))
             }
-            Ok(Err(Refused::BrokenOff)) => Err(ApiError::validation(vec![FieldError::new(
+            Err(Refused::BrokenOff) => Err(ApiError::validation(vec![FieldError::new(
                 "",
                 FieldCode::MalformedJson,
                 "the body is incomplete or violates HTTP framing",
             )])),
-            Ok(Err(Refused::Stalled)) | Err(_) => Err(ApiError::request_timeout()),
+            Err(Refused::TooSlow) => Err(ApiError::request_timeout()),
         }
     }
 
@@ -115,7 +115,7 @@ enum Refused {
     TooLarge,
     NoRoom(NoRoom),
     BrokenOff,
-    Stalled,
+    TooSlow,
 }
 
 fn no_room(whose: NoRoom, owner: Owner) -> ApiError {
@@ -134,13 +134,13 @@ async fn read_to_end(
     limit: &BodyLimit,
     declared: usize,
     mut room: HeldRoom,
+    mut pace: Pace,
 ) -> Result<(Bytes, HeldRoom), Refused> {
     if declared > limit.bytes {
         return Err(Refused::TooLarge);
     }
     // A client may declare much and send little: memory is taken as the bytes arrive.
     let mut whole = BytesMut::new();
-    let mut pace = Pace { stall: limit.stall, until: Instant::now() + limit.stall, bytes: 0 };
     while let Some(chunk) = pace.keep(chunks, &room).await? {
         let chunk = chunk.map_err(|_| Refused::BrokenOff)?;
         if whole.len() + chunk.len() > limit.bytes {
@@ -152,8 +152,9 @@ async fn read_to_end(
     Ok((whole.freeze(), room))
 }
 
-/// The pace of one body, measured in periods of equal length.
+/// The pace of one body, measured in periods of equal length until its deadline.
 struct Pace {
+    deadline: Instant,
     stall: Duration,
     /// The end of the period.
     until: Instant,
@@ -162,21 +163,27 @@ struct Pace {
 }
 
 impl Pace {
-    /// The next chunk, unless the body is large and too slow.
+    fn new(deadline: Instant, stall: Duration) -> Self {
+        Self { deadline, stall, until: Instant::now() + stall, bytes: 0 }
+    }
+
+    /// The next chunk, unless the deadline has passed or the body is large and stalls.
     async fn keep(
         &mut self,
         chunks: &mut (impl Stream<Item = std::io::Result<Bytes>> + Unpin),
         room: &HeldRoom,
     ) -> Result<Option<std::io::Result<Bytes>>, Refused> {
         loop {
-            if let Ok(chunk) = tokio::time::timeout_at(self.until, chunks.next()).await {
+            let until = self.until.min(self.deadline);
+            if let Ok(chunk) = tokio::time::timeout_at(until, chunks.next()).await {
                 if let Some(Ok(chunk)) = &chunk {
                     self.bytes += chunk.len();
                 }
                 return Ok(chunk);
             }
-            if room.is_large() && self.bytes < LEAST_BYTES {
-                return Err(Refused::Stalled);
+            let is_stalled = room.is_large() && self.bytes < LEAST_BYTES;
+            if is_stalled || until == self.deadline {
+                return Err(Refused::TooSlow);
             }
             self.until = Instant::now() + self.stall;
             self.bytes = 0;
