@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Sms;
 use crate::account::Mode;
-use crate::account::api_key::{ApiKey, KeyRecord};
+use crate::account::api_key::{ApiKey, KeyHash, KeyRecord};
 use crate::error::{Error, causes};
 use crate::ids::{AccountId, ApiKeyId};
 use crate::time::Timestamp;
@@ -29,7 +29,12 @@ impl Sms {
     /// cannot tell apart. A malformed key does not reach the store.
     pub async fn authenticate(&self, token: &str) -> Result<Option<Caller>, Error> {
         let Ok(key) = ApiKey::parse(token) else { return Ok(None) };
-        let found = self.store().api_key_find(key.hash()).await?;
+        self.caller_with(key.hash()).await
+    }
+
+    /// The caller whose key has this hash; `None` if the key is unknown or revoked.
+    pub async fn caller_with(&self, hash: KeyHash) -> Result<Option<Caller>, Error> {
+        let found = self.store().api_key_find(hash).await?;
         let Some(record) = found.filter(|record| record.revoked_at.is_none()) else {
             return Ok(None);
         };

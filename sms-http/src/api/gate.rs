@@ -44,8 +44,9 @@ impl Door for Gate {
         let token = bearer(request).ok_or_else(ApiError::unauthorized)?;
         let key = ApiKey::parse(token).map_err(|_| ApiError::unauthorized())?;
         let from = request.data::<ClientAddress>().map(|client| client.block());
-        let looking_up = self.sms.authenticate(token);
-        let caller = self.look_ups.look_up(key.hash(), from, looking_up).await?;
+        let hash = key.hash();
+        let looking_up = self.sms.caller_with(hash);
+        let caller = self.look_ups.look_up(hash, from, looking_up).await?;
         let caller = caller.ok_or_else(ApiError::unauthorized)?;
         let headers = self.limiter.judge(caller.key).await.headers()?;
         request.set_data(caller);
