@@ -115,9 +115,11 @@ impl<K: Kind> std::str::FromStr for Id<K> {
     }
 }
 
+/// Past the formatting machinery: an answer has several ids for each message.
 impl<K: Kind> Serialize for Id<K> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        let text = [K::PREFIX, "_", crockford::encode(self.0).as_str()].concat();
+        serializer.serialize_str(&text)
     }
 }
 

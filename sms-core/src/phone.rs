@@ -221,7 +221,7 @@ impl FromStr for E164 {
 
 impl Serialize for E164 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(&["+", &self.0.to_string()].concat())
     }
 }
 

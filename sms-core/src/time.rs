@@ -73,6 +73,10 @@ impl Timestamp {
     pub fn to_chrono(self) -> DateTime<Utc> {
         DateTime::from_timestamp_millis(self.0).unwrap_or_default()
     }
+
+    fn to_rfc3339(self) -> String {
+        self.to_chrono().to_rfc3339_opts(SecondsFormat::Millis, true)
+    }
 }
 
 impl From<DateTime<Utc>> for Timestamp {
@@ -83,7 +87,7 @@ impl From<DateTime<Utc>> for Timestamp {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.to_chrono().to_rfc3339_opts(SecondsFormat::Millis, true))
+        f.write_str(&self.to_rfc3339())
     }
 }
 
@@ -104,7 +108,7 @@ impl std::str::FromStr for Timestamp {
 
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(&self.to_rfc3339())
     }
 }
 

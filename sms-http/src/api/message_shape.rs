@@ -153,7 +153,7 @@ macro_rules! shown_as {
             }
 
             fn to_json_string(&self) -> String {
-                serde_json::to_string(&$content(self)).unwrap_or_default()
+                $crate::web::json::to_string(&$content(self))
             }
         }
     };

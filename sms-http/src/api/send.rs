@@ -10,6 +10,7 @@ use poem_openapi::{Object, OpenApi};
 use serde::Serialize;
 use serde_json::Value;
 use sms_core::Sms;
+use sms_core::credits::Credits;
 use sms_core::ids::{BatchId, Id, Kind};
 use sms_core::message::Message;
 use sms_core::sending::request::MAX_CLIENT_REF;
@@ -163,7 +164,8 @@ shown_as!(Batch, BatchSchema, content);
 
 /// The cost of a send.
 #[derive(Debug, Object)]
-struct BatchMeta {
+#[oai(rename = "BatchMeta")]
+struct BatchMetaSchema {
     /// Credits charged.
     credits: u64,
     /// The balance after the change.
@@ -173,6 +175,21 @@ struct BatchMeta {
     /// Whether a test key sent it.
     test: bool,
 }
+
+/// The cost of a send, as the API shows it.
+#[derive(Debug, Serialize)]
+struct BatchMeta {
+    credits: Credits,
+    balance: Credits,
+    replayed: bool,
+    test: bool,
+}
+
+fn meta(meta: &BatchMeta) -> &BatchMeta {
+    meta
+}
+
+shown_as!(BatchMeta, BatchMetaSchema, meta);
 
 impl Meta for BatchMeta {
     const NAME_END: &'static str = "Response";
@@ -264,8 +281,8 @@ impl SendApi {
         let Sent { batch, messages, rejected, credits, balance, replay, .. } = sent;
         let data = Batch { id: batch, messages, rejected };
         let meta = BatchMeta {
-            credits: credits.get(),
-            balance: balance.get(),
+            credits,
+            balance,
             replayed: replay == Replay::Repeated,
             test: caller.mode.is_test(),
         };

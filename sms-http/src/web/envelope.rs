@@ -240,7 +240,8 @@ impl ToJSON for NoMeta {
 }
 
 fn enveloped(status: StatusCode, data: &impl ToJSON, meta: &impl Meta) -> Response {
-    let body = format!(r#"{{"data":{},"meta":{}}}"#, data.to_json_string(), meta.to_json_string());
+    let (data, meta) = (data.to_json_string(), meta.to_json_string());
+    let body = [r#"{"data":"#, &data, r#","meta":"#, &meta, "}"].concat();
     let mut response = Response::builder().status(status).body(body);
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, json);

@@ -1,4 +1,4 @@
-//! A strict JSON parser: it turns bytes into a value or a clear error.
+//! JSON: a strict parser, which turns bytes into a value or a clear error, and a writer.
 //!
 //! It refuses an object with a repeated key, because two readers could understand it differently.
 //! `serde_json` does the rest: it limits nesting to 128 levels, and refuses numbers outside `f64`,
@@ -7,6 +7,7 @@
 use std::cell::RefCell;
 use std::fmt;
 
+use serde::Serialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
@@ -80,6 +81,14 @@ pub fn parse(bytes: &[u8]) -> Result<(Value, Vec<FieldError>), FieldError> {
         .and_then(|value| document.end().map(|()| value))
         .map_err(|error| malformed(error.to_string()))?;
     Ok((value, repeated.into_inner()))
+}
+
+/// Writes a value as JSON; the empty text if it cannot be written.
+pub fn to_string(value: &impl Serialize) -> String {
+    // One message has about 600 bytes.
+    let mut json = Vec::with_capacity(1_024);
+    let written = serde_json::to_writer(&mut json, value);
+    written.ok().and_then(|()| String::from_utf8(json).ok()).unwrap_or_default()
 }
 
 fn malformed(reason: impl fmt::Display) -> FieldError {
