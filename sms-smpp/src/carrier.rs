@@ -13,6 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::counts::Counts;
 use crate::link::Link;
 use crate::pace::Pace;
 use crate::pdu::status::Remedy;
@@ -23,7 +24,7 @@ use crate::settings::{Binds, RouteSettings};
 /// The connections of one route.
 #[derive(Debug)]
 pub struct Carrier {
-    name: RouteName,
+    pub(crate) counts: Counts,
     links: Vec<Arc<Link>>,
     pace: Pace,
     turn: AtomicUsize,
@@ -71,7 +72,7 @@ impl Carrier {
         let link = |mode| Arc::new(Link::new(Arc::clone(settings), mode, Arc::clone(random)));
         let senders = modes.iter().filter(|mode| **mode != BindMode::Receiver).count();
         Self {
-            name,
+            counts: Counts::new(name),
             pace: Pace::new(settings.rate),
             links: modes.into_iter().map(link).collect(),
             turn: AtomicUsize::new(0),
@@ -89,7 +90,7 @@ impl Carrier {
         let mut tasks = JoinSet::new();
         for link in &self.links {
             let (link, arrivals) = (Arc::clone(link), arrivals.clone());
-            let name = self.name.clone();
+            let name = self.counts.route().clone();
             tasks.spawn(async move { link.run(name.as_str(), arrivals).await });
         }
         let mut watches: Vec<_> = self.links.iter().map(|link| link.watch()).collect();
@@ -171,22 +172,18 @@ impl Carrier {
     /// Records how long the SMSC took to respond.
     fn time(&self, submitted: &Submitted, took: Duration) {
         if matches!(submitted, Submitted::Accepted { .. } | Submitted::Refused(_)) {
-            let route = self.name.as_str().to_owned();
-            metrics::histogram!("sms_smpp_answer_seconds", "route" => route).record(took);
+            self.counts.answered(took);
         }
     }
 
     fn count(&self, submitted: &Submitted) {
-        let outcome = match submitted {
+        self.counts.submitted(match submitted {
             Submitted::Accepted { .. } => "accepted",
             Submitted::Refused(status) if status.remedy() == Remedy::SlowDown => "throttled",
             Submitted::Refused(_) => "refused",
             Submitted::NotWritten => "not_written",
             Submitted::Unanswered => "unanswered",
-        };
-        let route = self.name.as_str().to_owned();
-        metrics::counter!("sms_smpp_submits_total", "route" => route, "outcome" => outcome)
-            .increment(1);
+        });
     }
 
     /// The state of the connections now.

@@ -24,6 +24,7 @@
 pub mod address;
 pub mod carrier;
 pub mod coding;
+mod counts;
 pub mod incoming;
 pub mod joining;
 pub mod link;

@@ -125,7 +125,6 @@ impl Inner {
     }
 
     fn count(&self, what: &'static str) {
-        let route = self.name.as_str().to_owned();
-        metrics::counter!("sms_smpp_arrivals_total", "route" => route, "what" => what).increment(1);
+        self.carrier.counts.arrived(what);
     }
 }
