@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use poem::EndpointExt;
 use poem::endpoint::make_sync;
 use sms_http::web::serve::{ServeLimits, serve};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -22,7 +23,7 @@ fn start() -> SocketAddr {
     let addr = listener.local_addr().unwrap();
     let limits = ServeLimits { unread_timeout: Duration::from_secs(2), ..ServeLimits::default() };
     let answer = make_sync(|_| vec![b'x'; LENGTH]);
-    tokio::spawn(serve(listener, answer, limits, std::future::pending()));
+    tokio::spawn(serve(listener, answer.map_to_response(), limits, std::future::pending()));
     addr
 }
 
