@@ -84,7 +84,7 @@ impl Report {
         let words = String::from_utf8_lossy(message.octets()).into_owned();
         let id = message.tlvs.text(Tag::RECEIPTED_MESSAGE_ID).map(|id| id.trim().to_owned());
         // An id without printable characters identifies no message.
-        let names_one = |id: &String| !plain(id).is_empty();
+        let names_one = |id: &String| id.trim().chars().any(|character| !character.is_control());
         let id = id.filter(names_one);
         let number = message.tlvs.number(Tag::MESSAGE_STATE);
         if !(message.is_marked_as_receipt() || (id.is_some() && number.is_some())) {
@@ -159,8 +159,7 @@ impl Written {
                     let value = words.get(from..end)?;
                     let value = value.split_whitespace().next().unwrap_or_default();
                     // After an empty value comes the next name.
-                    let is_name =
-                        NAMES.iter().any(|name| value.to_ascii_lowercase().starts_with(name));
+                    let is_name = NAMES.iter().any(|name| begins_with(value, name));
                     return (!value.is_empty() && !is_name).then(|| value.to_owned());
                 }
             }
@@ -168,6 +167,11 @@ impl Written {
         };
         Self { id: value("id:"), state: value("stat:"), error: value("err:") }
     }
+}
+
+/// Whether the value begins with a name, in any case.
+fn begins_with(value: &str, name: &str) -> bool {
+    value.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name))
 }
 
 fn network_error(message: &ShortMessage) -> Option<String> {
