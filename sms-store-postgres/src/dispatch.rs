@@ -26,6 +26,8 @@ use crate::rows_query::rows_query;
 use crate::sent_segment::Staged;
 use crate::{PgStore, change, message_columns};
 
+mod plain;
+
 /// The routes that messages wait for, as `named`. The recursion jumps from route to route through
 /// the index. Its last row is null.
 macro_rules! queue_routes {
@@ -50,8 +52,17 @@ impl DispatchStore for PgStore {
         &self,
         plans: Vec<OutcomePlan>,
     ) -> Result<Vec<OutcomeRecorded>, StoreError> {
-        let mut not_leaving = BTreeSet::new();
-        again_on_conflict!(self.record_outcomes_once(plans.clone(), &mut not_leaving))
+        let mut recorded = plain::record(&self.pool, &plans).await.context(RECORDING)?;
+        let is_left = |(place, _): &(usize, OutcomePlan)| !recorded.contains_key(place);
+        let (left, plans): (Vec<usize>, Vec<OutcomePlan>) =
+            plans.into_iter().enumerate().filter(is_left).unzip();
+        if !plans.is_empty() {
+            let mut not_leaving = BTreeSet::new();
+            let others =
+                again_on_conflict!(self.record_outcomes_once(plans.clone(), &mut not_leaving));
+            recorded.extend(left.into_iter().zip(others?));
+        }
+        Ok(recorded.into_values().collect())
     }
 
     async fn dispatch_renew(

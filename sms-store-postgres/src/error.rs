@@ -181,7 +181,7 @@ impl PgError {
     }
 
     /// Whether the same transaction may succeed if it runs again at once.
-    fn is_conflict(&self) -> bool {
+    pub(crate) fn is_conflict(&self) -> bool {
         match self {
             Self::Refused { state, .. } => state.is_conflict(),
             other => matches!(other, Self::Overtaken),

@@ -35,6 +35,7 @@ mod error;
 mod event;
 mod fingerprint;
 mod group_commit;
+mod guarded;
 mod idempotency;
 mod inbound;
 mod inbound_segment;

@@ -73,7 +73,7 @@ macro_rules! file {
     };
 }
 
-const MIGRATIONS: [File; 19] = [
+const MIGRATIONS: [File; 20] = [
     file!(20_261_122_120_000, "account_and_credits", MayNotServe),
     file!(20_261_122_120_100, "message", MayNotServe),
     file!(20_261_122_120_200, "dispatch", MayNotServe),
@@ -97,6 +97,7 @@ const MIGRATIONS: [File; 19] = [
     // Older programs find the same messages, pages by status more slowly. They show no times in
     // the timelines of messages that newer ones write.
     file!(20_261_123_010_000, "message_in_place", MayServeFrom(20_261_122_121_100)),
+    file!(20_261_123_010_100, "overtaken", MayServeFrom(20_261_122_121_100)),
 ];
 
 /// The schema of this program.

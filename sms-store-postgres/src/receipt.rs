@@ -10,6 +10,7 @@ use sms_core::time::Timestamp;
 use crate::error::Context;
 use crate::{PgStore, sent_segment};
 
+mod plain;
 mod record;
 mod report;
 

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use sms_core::dispatch::OutcomePlan;
 use sms_core::ids::MessageId;
+use sms_core::message::Message;
 use sms_core::receipt::ReceiptStatus;
 use sms_core::receipt::report::{EARLY_FOR, EarlyReport, EarlyReports, NetworkId, SentSegment};
 use sms_core::route::RouteName;
@@ -20,8 +21,10 @@ use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, PgPool, Row};
 
 use crate::error::{PgError, PgResult};
+use crate::guarded::{Endpoints, listens};
+use crate::message_columns;
 use crate::retention::{self, delete_older};
-use crate::row::{Read, time, uuid, uuids};
+use crate::row::{self, Read, time, uuid, uuids};
 use crate::rows_query::rows_query;
 
 /// The message that a segment belongs to.
@@ -147,6 +150,35 @@ pub(crate) async fn places(
     read_places(&rows)
 }
 
+/// Those of these segments that are all of a message which is `sent`, with the message. Nothing is
+/// locked.
+pub(crate) async fn of_sent(
+    connection: &mut PgConnection,
+    ids: &[&NetworkId],
+) -> PgResult<(BTreeMap<NetworkId, (SentSegment, Message)>, Endpoints)> {
+    let query = rows_query!(
+        "SELECT " message_columns!() ", p.total, p.report, p.at AS left_at, wanted.place, " listens!() "
+         FROM " rows(id in ids) with_ordinality(place) as wanted {
+            route: text = id.route.as_str(),
+            network_id: text = &*id.id,
+         } "
+         JOIN sent_segment p ON p.route = wanted.route AND p.network_id = wanted.network_id
+         JOIN message m ON m.id = p.message_id
+         WHERE p.total = 1 AND m.status = 'sent'"
+    );
+    let rows = query.fetch_all(connection).await?;
+    let read = |row: &PgRow| {
+        let place = usize::try_from(row.try_get::<i64, _>("place")?).ok();
+        let id = place.and_then(|place| ids.get(place.checked_sub(1)?));
+        let id = (*id.ok_or_else(|| PgError::invalid("place"))?).clone();
+        let message = row::message(row)?;
+        let (report, at) = (report(row)?, row.at("left_at")?);
+        let part = SentSegment { id: id.clone(), message: message.id, total: 1, report, at };
+        Ok((id, (part, message)))
+    };
+    Ok((rows.iter().map(read).collect::<PgResult<_>>()?, Endpoints::read(&rows)?))
+}
+
 /// Stores reports on unknown segments. Returns the messages of segments that have become known
 /// meanwhile. Waits for segments that are being recorded, so the caller must hold no locks.
 pub(crate) async fn keep_early(
@@ -236,7 +268,7 @@ pub(crate) async fn tidy(pool: &PgPool, before: Timestamp, limit: usize) -> PgRe
 }
 
 /// A report as its column stores it. No error has the code `delivered`.
-fn column(report: ReceiptStatus) -> &'static str {
+pub(crate) fn column(report: ReceiptStatus) -> &'static str {
     match report {
         ReceiptStatus::Delivered => "delivered",
         ReceiptStatus::Undelivered(error) => error.as_str(),

@@ -86,7 +86,7 @@ pub(crate) fn read(row: &PgRow, message: &Message) -> PgResult<Vec<TimelineEntry
             Ok(TimelineEntry { status, detail: line.detail, at: Timestamp::from_millis(line.at) })
         };
         let stored: Vec<TimelineEntry> = stored.into_iter().map(read).collect::<PgResult<_>>()?;
-        Ok(whole(message, row.maybe_at("sending_at")?, stored))
+        Ok(whole(message, row.maybe_at("sending_at")?, &stored))
     })
 }
 
@@ -106,7 +106,7 @@ const IN_ORDER: [MessageStatus; 9] = [
 fn whole(
     message: &Message,
     sending_at: Option<Timestamp>,
-    stored: Vec<TimelineEntry>,
+    stored: &[TimelineEntry],
 ) -> Vec<TimelineEntry> {
     let mut lines = Vec::with_capacity(stored.len() + 4);
     for status in IN_ORDER {

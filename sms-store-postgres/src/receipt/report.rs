@@ -1,6 +1,6 @@
 //! Networks' reports on segments. Reports that arrive at about the same time share a commit.
 //!
-//! A commit first reads, without locks, which messages the reports are about, and stores reports on
+//! Most reports are recorded in one statement (`plain.rs`). For the others, a commit first reads, without locks, which messages the reports are about, and stores reports on
 //! unknown segments. It then locks the messages and reads their segments again. If a segment has
 //! moved to another message meanwhile, the commit starts again.
 
@@ -17,6 +17,7 @@ use sms_core::receipt::report::{
 use sms_core::store::StoreError;
 use sqlx::{PgConnection, PgPool};
 
+use super::plain;
 use super::record::locked;
 use crate::begin::begin;
 use crate::change;
@@ -34,7 +35,21 @@ impl Shared for Reports {
     type Answer = Reported;
     const DOING: &'static str = "recording reports on segments";
 
-    async fn commit(
+    async fn commit(pool: &PgPool, plans: Vec<ReportPlan>) -> Result<Vec<Reported>, StoreError> {
+        let mut answers = plain::report(pool, &plans).await.context(Self::DOING)?;
+        let is_left = |(place, _): &(usize, ReportPlan)| !answers.contains_key(place);
+        let (left, plans): (Vec<usize>, Vec<ReportPlan>) =
+            plans.into_iter().enumerate().filter(is_left).unzip();
+        if !plans.is_empty() {
+            answers.extend(left.into_iter().zip(Self::commit_locked(pool, plans).await?));
+        }
+        Ok(answers.into_values().collect())
+    }
+}
+
+impl Reports {
+    /// Settles plans against what it reads under locks.
+    async fn commit_locked(
         pool: &PgPool,
         mut plans: Vec<ReportPlan>,
     ) -> Result<Vec<Reported>, StoreError> {

@@ -31,10 +31,12 @@ impl Sends {
 
     pub(super) async fn accept(&self, plans: Vec<SendPlan>) -> Vec<Answer> {
         let messages: usize = plans.iter().map(SendCommitter::weight).sum();
-        let lane = match messages {
-            ..=MOST_SMALL => &self.small,
-            ..=MOST_MESSAGES => &self.large,
-            _ => &self.huge,
+        let lane = if messages <= MOST_SMALL {
+            &self.small
+        } else if messages <= MOST_MESSAGES {
+            &self.large
+        } else {
+            &self.huge
         };
         let answers = lane.settle(plans).await.into_iter();
         answers.map(|answer| answer.unwrap_or_else(|error| Err(error.into()))).collect()

@@ -230,6 +230,12 @@ impl Blocker {
         Self(connection)
     }
 
+    /// Keeps what the statement changed, and releases all locks.
+    pub(crate) async fn keep(mut self) {
+        self.0.execute("COMMIT").await.expect("committed");
+        self.0.close().await.expect("the connection ends");
+    }
+
     /// Releases all locks.
     pub(crate) async fn let_go(mut self) {
         self.0.execute("ROLLBACK").await.expect("let go");

@@ -22,6 +22,12 @@ pub(crate) const TESTS: &[(&str, Act)] = &[
     ("sent_segment::a_report_waits_while_its_segment_is_being_recorded", |rig, url| {
         Box::pin(report_waits(rig, url))
     }),
+    ("sent_segment::a_message_that_another_worker_takes_meanwhile_is_left_to_it", |rig, url| {
+        Box::pin(lost_meanwhile(rig, url))
+    }),
+    ("sent_segment::a_report_counts_on_top_of_one_that_came_meanwhile", |rig, url| {
+        Box::pin(undelivered_meanwhile(rig, url))
+    }),
     ("sent_segment::a_recording_waits_while_an_early_report_is_being_stored", |rig, url| {
         Box::pin(record_waits(rig, url))
     }),
@@ -85,7 +91,10 @@ async fn run(url: &str, sql: &'static str) {
 async fn report_waits(rig: &Rig, url: &str) {
     let account = rig.account(10).await;
     let (hand, messages) = in_hand(rig, &account, 1).await;
-    let blocker = Blocker::holding(url, "LOCK TABLE last_contacted IN EXCLUSIVE MODE").await;
+    rig.record_all(vec![submitted(rig, &hand, messages[0], &["before"])]).await;
+    // Another message to the same person.
+    let (hand, messages) = in_hand(rig, &account, 1).await;
+    let blocker = Blocker::holding(url, "SELECT FROM last_contacted FOR UPDATE").await;
     let recorded = recording(rig, vec![submitted(rig, &hand, messages[0], &["a"])]);
     wait_for_locks(url, 1).await;
     let reported = reporting(rig, vec![plan(rig, "a", Delivered), plan(rig, "b", ABSENT)]);
@@ -96,6 +105,47 @@ async fn report_waits(rig: &Rig, url: &str) {
     let reported = reported.await.expect("it finishes in time");
     assert!(matches!(&reported[..], [Reported::Changed(_), Reported::Early]), "{reported:?}");
     assert_eq!(rig.status(&account, messages[0]).await, MessageStatus::Delivered);
+}
+
+/// The recording has read that the worker holds the message, which another worker takes meanwhile.
+async fn lost_meanwhile(rig: &Rig, url: &str) {
+    let account = rig.account(10).await;
+    let (hand, messages) = in_hand(rig, &account, 2).await;
+    let first = uuid::Uuid::from_u128(messages[0].as_u128());
+    let taken = format!("UPDATE queue SET lease = gen_random_uuid() WHERE message_id = '{first}'");
+    let blocker = Blocker::holding(url, taken).await;
+    let plans = vec![
+        submitted(rig, &hand, messages[0], &["a"]),
+        submitted(rig, &hand, messages[1], &["b"]),
+    ];
+    let recorded = recording(rig, plans);
+    wait_for_locks(url, 1).await;
+    blocker.keep().await;
+    let recorded = recorded.await.expect("it finishes in time");
+    let done = OutcomeRecorded::Done(MessageStatus::Sent);
+    assert_eq!(recorded, [OutcomeRecorded::LeaseLost, done]);
+    assert_eq!(rig.status(&account, messages[0]).await, MessageStatus::Sending);
+    assert_eq!(report(rig, "a", Delivered).await, Reported::Early);
+    assert!(matches!(report(rig, "b", Delivered).await, Reported::Changed(_)));
+}
+
+/// The report has read that the message is sent, which another report changes meanwhile.
+async fn undelivered_meanwhile(rig: &Rig, url: &str) {
+    let account = rig.account(10).await;
+    let (hand, messages) = in_hand(rig, &account, 1).await;
+    rig.record_all(vec![submitted(rig, &hand, messages[0], &["a"])]).await;
+    let changed = "UPDATE message
+        SET status = 'undelivered', error_code = 'absent_subscriber', failed_at = sent_at";
+    let blocker = Blocker::holding(url, changed).await;
+    let reported = reporting(rig, vec![plan(rig, "a", Delivered)]);
+    wait_for_locks(url, 1).await;
+    blocker.keep().await;
+    let reported = reported.await.expect("it finishes in time");
+    assert!(matches!(&reported[..], [Reported::Changed(_)]), "{reported:?}");
+    let found = rig.store().message_get(account.id, messages[0]).await.expect("read");
+    let message = found.expect("it is there").0;
+    assert_eq!((message.status, message.error), (MessageStatus::Delivered, None));
+    assert_eq!(message.times.failed_at, None);
 }
 
 /// The report is written, but not committed, when the segment is recorded.

@@ -44,6 +44,7 @@ pub(super) async fn parts(store: &dyn Store, rig: &Rig) {
             all_recorded(store.reports_record(vec![plan(rig, &id)]).await)
         });
     }
+    plain_ones(store, rig).await;
     let before = Timestamp::from_millis(1_795_244_830_123);
     judge!(
         store,
@@ -52,4 +53,35 @@ pub(super) async fn parts(store: &dyn Store, rig: &Rig) {
         100.0,
         store.reports_tidy(before, 10).await.expect("tidied")
     );
+}
+
+/// Plain outcomes and reports take one statement that reads and one that writes, however many, and
+/// two for their webhooks.
+async fn plain_ones(store: &dyn Store, rig: &Rig) {
+    let hand = rig.claim(20).await;
+    let id = |n: usize| format!("plain-{n}");
+    let submitted = |n| HandOver::Submitted { parts: vec![network_id(&id(n))] };
+    let plans: Vec<_> = hand
+        .messages
+        .iter()
+        .enumerate()
+        .map(|(n, text)| rig.outcome(text.message, hand.token, submitted(n)))
+        .collect();
+    let plans_made = plans.len();
+    store.health_check().await.expect("the server answers");
+    let _ = Plans::told();
+    rig.record_all(plans).await;
+    store.health_check().await.expect("the server answers");
+    assert_eq!(statements(), 2);
+    let reports = (0..plans_made).map(|n| plan(rig, &id(n))).collect();
+    all_recorded(store.reports_record(reports).await);
+    store.health_check().await.expect("the server answers");
+    assert_eq!(statements(), 2);
+}
+
+/// How many statements of the last command read or wrote messages.
+fn statements() -> usize {
+    let Plans(plans) = Plans::told();
+    let text = |plan: &serde_json::Value| plan["Query Text"].as_str().unwrap_or("").to_owned();
+    plans.iter().map(text).filter(|text| text.contains("message m")).count()
 }
