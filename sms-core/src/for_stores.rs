@@ -127,7 +127,7 @@ pub mod sender_name {
 pub mod sending {
     pub use crate::commit::{NewMessage, NewMessages, SendWrites};
     pub use crate::sending::idempotency::{EarlierSend, IdempotencyClaim, KeyUse};
-    pub use crate::sending::plan::{SendPlan, new_messages};
+    pub use crate::sending::plan::{Extent, SendPlan, new_messages};
     pub use crate::sending::settle::{SendFacts, SendRefused, SendVerdict};
     pub use crate::sending::store::SendingStore;
 }

@@ -17,6 +17,7 @@ use sms_core::campaign::launch::LaunchOptions;
 use sms_core::clock::ManualClock;
 use sms_core::contact::CustomValue;
 use sms_core::contact::input::ContactInput;
+use sms_core::credits::{Change, Credits};
 use sms_core::ids::ListId;
 use sms_core::list::ListInput;
 use sms_core::phone::E164;
@@ -98,6 +99,10 @@ impl Future for Gate<'_> {
 }
 
 impl Place {
+    fn close(&self) {
+        self.is_open.store(0, Ordering::SeqCst);
+    }
+
     fn open(&self) {
         self.is_open.store(1, Ordering::SeqCst);
         self.gate.lock().unwrap().drain(..).for_each(Waker::wake);
@@ -245,4 +250,43 @@ fn launches_to_long_lists_let_others_run_and_are_made_one_after_another_for_an_a
     }
     assert!(block_on(runs).is_ok());
     assert!(block_on(waits).is_ok());
+}
+
+/// What a send to the list costs, less one credit.
+fn leave_one_too_few(sms: &Sms, account: &AccountHandle, list: ListId) -> Credits {
+    let quote = block_on(account.quote(to_list(list))).unwrap();
+    let excess = quote.balance.get() - quote.credits.get() + 1;
+    let taken = Change::new(-i64::try_from(excess).unwrap()).unwrap();
+    block_on(sms.operator().credits_adjust(account.id(), taken, None)).unwrap();
+    quote.credits
+}
+
+#[test]
+fn a_large_send_that_the_account_cannot_pay_for_is_refused_with_its_whole_price() {
+    let sms = service(|builder| builder);
+    let (account, list) = account_with_list(&sms);
+    let price = leave_one_too_few(&sms, &account, list);
+    match block_on(account.send(to_list(list))) {
+        Err(Error::InsufficientCredit { needed, balance }) => {
+            assert_eq!((needed, balance.get()), (price, price.get() - 1));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_large_send_that_can_be_paid_for_by_the_time_of_its_commit_is_accepted_whole() {
+    let place = Arc::new(Place::default());
+    place.open();
+    let sms = service(|builder| builder.compute(place.clone()));
+    let (account, list) = account_with_list(&sms);
+    let price = leave_one_too_few(&sms, &account, list);
+    place.close();
+    let mut send = Box::pin(account.send(to_list(list)));
+    assert!((&mut send).now_or_never().is_none());
+    let one = Change::new(1).unwrap();
+    block_on(sms.operator().credits_adjust(account.id(), one, None)).unwrap();
+    place.open();
+    let sent = block_on(send).unwrap();
+    assert_eq!((sent.messages.len(), sent.credits, sent.balance), (20_000, price, Credits::ZERO));
 }

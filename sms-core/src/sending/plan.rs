@@ -33,13 +33,15 @@ pub struct SendPlan {
     pub batch: BatchId,
     /// The idempotency key under which the send is remembered; `None` without a key.
     pub idempotency: Option<IdempotencyClaim>,
+    /// Whether the plan holds its messages.
+    pub extent: Extent,
     /// The messages, in the order of the recipients.
     pub messages: Vec<Message>,
     /// The tracked links in them.
     pub links: Vec<Link>,
     /// The recipients that receive no message, each with the reason.
     pub rejected: Vec<Rejection>,
-    /// The price of a live send of these messages.
+    /// The price of a live send of all messages.
     pub price: Credits,
     /// The charge of this send: the price, or zero for a test.
     pub charge: Credits,
@@ -51,6 +53,16 @@ pub struct SendPlan {
     pub expires_at: Timestamp,
     /// When the send was planned.
     pub at: Timestamp,
+}
+
+/// What a plan holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// All messages.
+    Whole,
+    /// Only the price of the messages, because the account could not pay for them when planning
+    /// began. Such a plan is never accepted: if the account can pay now, the plan is stale.
+    PriceOnly,
 }
 
 impl SendPlan {
@@ -83,6 +95,9 @@ pub enum Progress {
     Done,
 }
 
+/// How many messages are freed in a portion. Each has at most some dozens of links.
+const FREED: usize = 64;
+
 /// What recipients receive.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Planned {
@@ -107,6 +122,9 @@ pub struct Planner {
     waiting: VecDeque<Candidate>,
     planned: Planned,
     price: Credits,
+    /// What the account can pay; above it, messages are not kept.
+    means: Credits,
+    extent: Extent,
 }
 
 impl Planner {
@@ -138,7 +156,16 @@ impl Planner {
             waiting: VecDeque::new(),
             planned: Planned::default(),
             price: Credits::ZERO,
+            means: Credits::MAX,
+            extent: Extent::Whole,
         }
+    }
+
+    /// Keeps the messages only while `means` pay for a live send of them. From then on the plan
+    /// has only their price, which is what a refusal names.
+    #[must_use]
+    pub fn within(self, means: Credits) -> Self {
+        Self { means, ..self }
     }
 
     /// Adds the next page of recipients.
@@ -156,10 +183,28 @@ impl Planner {
         for _ in 0..portion.clamp(1, MOST_RECIPIENTS) {
             match self.waiting.pop_front() {
                 Some(candidate) => self.plan(candidate),
-                None => return Progress::Done,
+                None => break,
             }
         }
-        if self.waiting.is_empty() { Progress::Done } else { Progress::More }
+        let is_done = self.waiting.is_empty() && self.free() == Progress::Done;
+        if is_done { Progress::Done } else { Progress::More }
+    }
+
+    /// Keeps no messages, and frees some of those that it has.
+    pub fn next_freed(&mut self) -> Progress {
+        self.extent = Extent::PriceOnly;
+        self.free()
+    }
+
+    fn free(&mut self) -> Progress {
+        let Planned { messages, links, rejected: _ } = &mut self.planned;
+        if self.extent == Extent::Whole || (messages.is_empty() && links.is_empty()) {
+            return Progress::Done;
+        }
+        let each = links.len().div_ceil(messages.len().max(1));
+        messages.truncate(messages.len().saturating_sub(FREED));
+        links.truncate(links.len().saturating_sub(FREED * each));
+        Progress::More
     }
 
     fn plan(&mut self, candidate: Candidate) {
@@ -168,6 +213,7 @@ impl Planner {
             Candidate::Number(number) => (number, None),
             Candidate::Contact(contact) => (contact.phone, Some(contact)),
         };
+        let links = self.planned.links.len();
         let written = if contact.as_ref().is_some_and(|contact| contact.opted_out) {
             Err(RejectionReason::OptedOut)
         } else {
@@ -180,7 +226,14 @@ impl Planner {
                 // segments each: far below the maximum of credits.
                 let more = Credits::for_segments(message.segments);
                 self.price = self.price.checked_add(more).unwrap_or(Credits::MAX);
-                self.planned.messages.push(message);
+                if self.charge() > self.means {
+                    self.extent = Extent::PriceOnly;
+                }
+                if self.extent == Extent::Whole {
+                    self.planned.messages.push(message);
+                } else {
+                    self.planned.links.truncate(links);
+                }
             }
             Err(reason) => self.planned.rejected.push(Rejection::of(number, reason)),
         }
@@ -201,6 +254,11 @@ impl Planner {
         self.price
     }
 
+    /// What a send of all messages so far takes from the balance.
+    fn charge(&self) -> Credits {
+        if self.mode.is_test() { Credits::ZERO } else { self.price }
+    }
+
     /// About how much memory all messages so far take in a send, in bytes.
     pub fn bytes(&self) -> usize {
         self.writer.bytes()
@@ -212,6 +270,7 @@ impl Planner {
     }
 
     fn finish_with_ids(mut self) -> (SendPlan, Ids) {
+        let charge = self.charge();
         let Planned { messages, links, rejected } = self.planned;
         let Timing { at, claimable_at, expires_at } = self.timing;
         let plan = SendPlan {
@@ -219,11 +278,12 @@ impl Planner {
             mode: self.mode,
             batch: self.batch,
             idempotency: self.idempotency,
+            extent: self.extent,
             messages,
             links,
             rejected,
             price: self.price,
-            charge: if self.mode.is_test() { Credits::ZERO } else { self.price },
+            charge,
             entry_id: self.ids.next(),
             claimable_at,
             expires_at,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::idempotency::{EarlierSend, IdempotencyClaim, IdempotencyKey, KeyUse};
-use super::plan::SendPlan;
+use super::plan::{Extent, SendPlan};
 use super::recipients::Rejection;
 use crate::account::status::MayNotSend;
 use crate::account::{AccountStatus, Mode};
@@ -191,6 +191,9 @@ impl SendPlan {
             return Err(CommitError::Refused(SendRefused::TestMessagesUsedUp { retry_after }));
         }
         let (entry, balance) = self.charge(*balance)?;
+        if self.extent == Extent::PriceOnly {
+            return Err(CommitError::Stale);
+        }
         let texted = self.messages.iter().filter(|_| *has_conversations);
         Ok(SendVerdict::Accept(SendWrites {
             entry,

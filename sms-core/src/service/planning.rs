@@ -10,6 +10,7 @@ use super::addressees::Addressees;
 use super::compute::{self, Compute};
 use super::turns::{Turn, Turns};
 use crate::account::Mode;
+use crate::credits::Credits;
 use crate::error::Error;
 use crate::number::sending_number;
 use crate::phone::E164;
@@ -47,6 +48,18 @@ pub(super) enum OptOuts {
     AtTheCommit,
 }
 
+/// Which messages a large plan keeps. The others only count towards its price.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// All, because the caller takes them page by page.
+    All,
+    /// Those that the account can pay for. A send that it cannot pay for is refused, and to keep
+    /// its messages until then takes memory, and time at the commit.
+    WhatItCanPay,
+    /// None, because the send will be refused for another reason.
+    Nothing,
+}
+
 /// What is to be planned.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
@@ -55,6 +68,7 @@ pub(super) struct Asked<'a> {
     pub(super) words: &'a str,
     pub(super) codes: Codes<'a>,
     pub(super) opt_outs: OptOuts,
+    pub(super) kept: Kept,
 }
 
 /// Where messages come from, and by which route they leave.
@@ -91,10 +105,14 @@ impl AccountHandle {
         addressees.read_page(self, &mut recipients).await?;
         self.check_distinct(&recipients)?;
         let mut planner = self.planner(asked, &mut recipients).await?;
+        if size == Size::Large {
+            planner = planner.within(self.means(asked.kept).await?);
+        }
         loop {
             planner.add(recipients.take_page());
-            planner = self.plan_page(planner, size).await?;
+            planner = self.compute(planner, Planner::next_portion, size).await?;
             if planner.bytes() > MOST_BYTES {
+                self.discard(planner, turn.as_ref()).await?;
                 return Err(too_large(asked.request));
             }
             page_done(&mut planner);
@@ -152,8 +170,32 @@ impl AccountHandle {
         Ok(Planner::new(asked.request, &facts, ids))
     }
 
-    /// Plans the page that was added last.
-    async fn plan_page(&self, planner: Planner, size: Size) -> Result<Planner, Error> {
+    /// The price up to which a large plan keeps its messages.
+    async fn means(&self, kept: Kept) -> Result<Credits, Error> {
+        match kept {
+            Kept::All => Ok(Credits::MAX),
+            Kept::Nothing => Ok(Credits::ZERO),
+            Kept::WhatItCanPay => {
+                let account = self.get().await?;
+                let may_send = account.status.may_send(self.mode).is_ok();
+                Ok(if may_send { account.balance } else { Credits::ZERO })
+            }
+        }
+    }
+
+    /// Frees a plan that nobody needs where it was made: for a large one that takes a while.
+    pub(super) async fn discard(&self, plan: Planner, turn: Option<&Turn>) -> Result<(), Error> {
+        let size = if turn.is_some() { Size::Large } else { Size::Small };
+        self.compute(plan, Planner::next_freed, size).await.map(drop)
+    }
+
+    /// Does all portions of a step: plans the page that was added last, or frees the plan.
+    async fn compute(
+        &self,
+        planner: Planner,
+        portion: fn(&mut Planner) -> Progress,
+        size: Size,
+    ) -> Result<Planner, Error> {
         let in_place = compute::InPlace;
         let place: &dyn Compute = match size {
             Size::Small => &in_place,
@@ -165,7 +207,7 @@ impl AccountHandle {
         let next_portion = move || {
             let Some(kept) = seen.upgrade() else { return Progress::Done };
             let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.as_mut().map_or(Progress::Done, Planner::next_portion)
+            kept.as_mut().map_or(Progress::Done, portion)
         };
         place.run(Box::new(next_portion.clone())).await;
         // What is left if the place ended early, as tokio's threads do when the runtime ends.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::planning::OptOuts::{AtTheCommit, Now};
-use super::planning::{Asked, MOST_PLANS};
+use super::planning::{Asked, Kept, MOST_PLANS};
 use super::{AccountHandle, Work};
 use crate::error::Error;
 use crate::sending::facts::Codes;
@@ -30,22 +30,27 @@ impl AccountHandle {
     /// [`Error::IdempotencyConflict`]; [`Error::TooManyPlans`]; [`Error::TooManyPlansInAll`]; for
     /// test keys [`Error::TestLimitExceeded`] and [`Error::TestMessagesUsedUp`].
     pub async fn send(&self, request: SendRequest) -> Result<Sent, Error> {
-        if let Some(sent) = self.replay(&request).await? {
-            return Ok(sent);
-        }
+        let kept = match self.key_use(&request).await? {
+            KeyUse::First => Kept::WhatItCanPay,
+            KeyUse::Again(sent) => return Ok(*sent),
+            KeyUse::OtherRequest => Kept::Nothing,
+        };
         let words = self.words(&request).await?;
         let codes = Codes::Drawn(&self.sms.inner.random);
-        let mut asked = Asked { request: &request, words: &words, codes, opt_outs: AtTheCommit };
+        let opt_outs = AtTheCommit;
+        let mut asked = Asked { request: &request, words: &words, codes, opt_outs, kept };
         // Held until the commit, because the plan takes memory until then.
         let mut turn = None;
         for _ in 0..MOST_PLANS {
-            let plan = self.plan(&asked, &mut turn, |_| {}).await?.finish();
+            let planner = self.plan(&asked, &mut turn, |_| {}).await?;
+            let mut rejected = planner.planned().rejected.iter();
             // As in a quote, an opt-out is reported before other rejections.
-            if asked.opt_outs == AtTheCommit && plan.rejected.iter().any(is_about_the_message) {
+            if asked.opt_outs == AtTheCommit && rejected.any(is_about_the_message) {
+                self.discard(planner, turn.as_ref()).await?;
                 asked.opt_outs = Now;
                 continue;
             }
-            let result = self.sms.store().send_accept(vec![plan]).await.pop();
+            let result = self.sms.store().send_accept(vec![planner.finish()]).await.pop();
             match result.unwrap_or_else(|| Err(no_answer().into())) {
                 Ok(sent) => {
                     if request.schedule_at.is_none() {
@@ -69,7 +74,8 @@ impl AccountHandle {
     pub async fn quote(&self, request: SendRequest) -> Result<Quote, Error> {
         let words = self.words(&request).await?;
         let codes = Codes::Placeholder;
-        let asked = Asked { request: &request, words: &words, codes, opt_outs: Now };
+        let asked =
+            Asked { request: &request, words: &words, codes, opt_outs: Now, kept: Kept::All };
         let (mut tally, mut turn) = (QuoteTally::default(), None);
         let planned = |planner: &mut Planner| tally.add(planner.take_planned());
         let planner = self.plan(&asked, &mut turn, planned).await?;
@@ -77,17 +83,21 @@ impl AccountHandle {
         Ok(tally.finish(planner.price(), balance, measure(&words).encoding))
     }
 
-    /// The first answer to a repeated request. It is looked up before anything else is checked,
-    /// because what was valid then may not be now, such as a scheduled time that has passed. The
-    /// commit finds a key that was used for another request, once the request is known to be valid.
-    async fn replay(&self, request: &SendRequest) -> Result<Option<Sent>, Error> {
-        let Some(key) = &request.idempotency_key else { return Ok(None) };
+    /// What the request's key was used for. It is looked up before anything else is checked,
+    /// because what was valid at the first time may not be now, such as a scheduled time that has
+    /// passed. The commit refuses a key that was used for another request, once the request is
+    /// known to be valid.
+    async fn key_use(&self, request: &SendRequest) -> Result<KeyUse, Error> {
+        let Some(key) = &request.idempotency_key else { return Ok(KeyUse::First) };
         let store = self.sms.store();
         let earlier = store.send_earlier(self.id, key, self.sms.now()).await?;
         let fingerprint = Fingerprint::of(request, self.mode);
-        match earlier.filter(|earlier| earlier.fingerprint == fingerprint) {
-            Some(earlier) => Ok(Some(store.send_replay(self.id, earlier).await?)),
-            None => Ok(None),
+        match earlier {
+            None => Ok(KeyUse::First),
+            Some(earlier) if earlier.fingerprint == fingerprint => {
+                Ok(KeyUse::Again(Box::new(store.send_replay(self.id, earlier).await?)))
+            }
+            Some(_) => Ok(KeyUse::OtherRequest),
         }
     }
 
@@ -108,6 +118,16 @@ impl AccountHandle {
             Cow::Borrowed(&request.body)
         })
     }
+}
+
+/// What a send's idempotency key was used for before.
+enum KeyUse {
+    /// Nothing, or the request has none.
+    First,
+    /// The same request, with this answer.
+    Again(Box<Sent>),
+    /// Another send.
+    OtherRequest,
 }
 
 /// Whether the text could not be sent to a valid number.

@@ -14,6 +14,7 @@ use sms_core::message::{ErrorCode, MessageStatus};
 use sms_core::number::rent;
 use sms_core::random::SeededRandom;
 use sms_core::route::{OutboundMessage, RouteName};
+use sms_core::sending::plan::Extent;
 
 use crate::layer::prelude::*;
 use crate::layer::{
@@ -106,6 +107,7 @@ impl Saboteur {
             idempotency: None,
             price: message.credits,
             charge: message.credits,
+            extent: Extent::Whole,
             messages: vec![message],
             links: Vec::new(),
             rejected: Vec::new(),

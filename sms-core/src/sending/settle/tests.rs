@@ -20,6 +20,7 @@ fn plan(mode: Mode, messages: usize) -> SendPlan {
         mode,
         batch: BatchId::from_u128(9),
         idempotency: None,
+        extent: Extent::Whole,
         messages: vec![message(MessageStatus::Queued); messages],
         links: Vec::new(),
         rejected: Vec::new(),
@@ -207,6 +208,19 @@ fn a_send_may_take_the_whole_balance_and_not_one_credit_more() {
             other => panic!("{other:?}"),
         }
     }
+}
+
+#[test]
+fn a_plan_with_only_a_price_is_refused_as_the_whole_one_and_stale_once_the_account_can_pay() {
+    let whole = claiming(plan(Mode::Live, 3));
+    let price_only = SendPlan { extent: Extent::PriceOnly, messages: Vec::new(), ..whole.clone() };
+    let known =
+        |fingerprint| SendFacts { earlier: Some(KeyUse::Send(earlier(fingerprint))), ..facts() };
+    let poor = SendFacts { balance: credits(5), ..facts() };
+    for facts in [poor, against(), known(MEANT), known(OTHER)] {
+        assert_eq!(verdict(&price_only, &facts), verdict(&whole, &facts));
+    }
+    assert_eq!(verdict(&price_only, &SendFacts { balance: credits(6), ..facts() }), "stale");
 }
 
 #[test]
