@@ -18,7 +18,7 @@ use crate::link::Link;
 use crate::pace::Pace;
 use crate::pdu::status::Remedy;
 use crate::pdu::{BindMode, ShortMessage};
-use crate::session::{Arrival, Session, Submitted};
+use crate::session::{Arrival, Heard, Session, Submitted};
 use crate::settings::{Binds, RouteSettings};
 
 /// The connections of one route.
@@ -129,9 +129,9 @@ impl Carrier {
     }
 
     /// Submits one segment at the route's rate, on the connection with the most free window. Calls
-    /// `note` directly before.
-    pub async fn submit(&self, message: ShortMessage, note: impl Fn()) -> Submitted {
-        let submitted = self.attempt(message, note).await;
+    /// `note` directly before, and `heard` as soon as the response is read.
+    pub async fn submit(&self, message: ShortMessage, note: impl Fn(), heard: Heard) -> Submitted {
+        let submitted = self.attempt(message, note, heard).await;
         if let Submitted::Refused(status) = &submitted
             && status.remedy() == Remedy::SlowDown
         {
@@ -141,7 +141,7 @@ impl Carrier {
         submitted
     }
 
-    async fn attempt(&self, message: ShortMessage, note: impl Fn()) -> Submitted {
+    async fn attempt(&self, message: ShortMessage, note: impl Fn(), heard: Heard) -> Submitted {
         loop {
             // The window before the rate: an SMSC that stalled is not flooded when it recovers.
             let Some(session) = self.next_sender() else { return Submitted::NotWritten };
@@ -150,7 +150,7 @@ impl Carrier {
             if session.is_open() {
                 note();
                 let written = Instant::now();
-                let submitted = slot.submit(message).await;
+                let submitted = slot.submit(message, heard).await;
                 self.time(&submitted, written.elapsed());
                 return submitted;
             }

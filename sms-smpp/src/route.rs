@@ -148,8 +148,6 @@ impl Route for SmppRoute {
             let tell = tell.clone();
             tasks.spawn(async move {
                 let (result, room) = in_hand.0.carry(&text).await;
-                // Here, because the caller may take outcomes only once it has recorded others.
-                let room = in_hand.0.note_answer(&text, &result, room);
                 // The caller has dropped the stream; it treats the outcome as unknown.
                 let _ = tell.send(HandedOver { place, result, room });
             });

@@ -26,7 +26,7 @@ pub use arrival::{Answer, Arrival};
 pub use ended::Ended;
 pub use handshake::BindFailed;
 use request::Request;
-pub use request::Submitted;
+pub use request::{Heard, Submitted};
 pub use settings::Settings;
 
 use crate::pdu::ShortMessage;
@@ -49,13 +49,13 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Submits a message and waits for the response.
+    /// Submits a message and waits for the response, which `heard` learns first.
     ///
     /// Dropping the future does not cancel the submission.
-    pub async fn submit(self, message: ShortMessage) -> Submitted {
+    pub async fn submit(self, message: ShortMessage, heard: Heard) -> Submitted {
         let Self { submits, place } = self;
         let (tell, told) = oneshot::channel();
-        let request = Request { message: Box::new(message), tell, place };
+        let request = Request { message: Box::new(message), tell, heard, place };
         if submits.send(request).is_err() {
             return Submitted::NotWritten;
         }
@@ -81,7 +81,7 @@ impl Session {
     /// Dropping the future does not cancel a submission that has a place.
     pub async fn submit(&self, message: ShortMessage) -> Submitted {
         match self.slot().await {
-            Some(slot) => slot.submit(message).await,
+            Some(slot) => slot.submit(message, Heard::nothing()).await,
             None => Submitted::NotWritten,
         }
     }

@@ -5,6 +5,7 @@
 //! for longer, and the outcome says how many were sent.
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use sms_core::dispatch::journal::{Entry, IfUnanswered};
@@ -19,7 +20,7 @@ use super::patience::Patience;
 use crate::carrier::WindowPlace;
 use crate::pdu::status::Remedy;
 use crate::pdu::{ShortMessage, Status};
-use crate::session::Submitted;
+use crate::session::{Heard, Submitted};
 use crate::settings::Unanswered;
 use crate::submit::submits;
 
@@ -40,64 +41,111 @@ enum Stopped {
     Unanswered,
 }
 
+/// Whether an outcome survives the end of the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Safety {
+    /// It is in the journal.
+    Journalled,
+    /// It will be once it is recorded.
+    Unrecorded,
+}
+
+/// The place of a message in the windows.
+enum Place {
+    /// It has none.
+    None,
+    /// It holds this one until its outcome is recorded.
+    Held(WindowPlace),
+    /// It held one until its outcome was in the journal.
+    Noted,
+}
+
 /// A message that is being submitted.
 struct UnderWay {
     message: MessageId,
-    /// How many of its segments were sent.
-    left: usize,
-    place: Option<WindowPlace>,
+    segments: usize,
+    /// The network's ids of the segments that were sent.
+    ids: Vec<String>,
+    /// Shared with the session, which reads the response.
+    place: Arc<Mutex<Place>>,
+}
+
+impl UnderWay {
+    fn place(&self) -> MutexGuard<'_, Place> {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Inner {
     /// Submits one message. Returns the outcome, and the room that the message takes until that is
     /// safe.
-    pub(super) async fn carry(&self, text: &OutboundMessage) -> (HandOver, Room) {
-        let mut under_way = UnderWay { message: text.message, left: 0, place: None };
-        let result = self.carry_parts(text, &mut under_way).await;
-        (result, under_way.place.map_or_else(Room::unbounded, WindowPlace::into_room))
-    }
-
-    async fn carry_parts(&self, text: &OutboundMessage, under_way: &mut UnderWay) -> HandOver {
+    pub(super) async fn carry(self: &Arc<Self>, text: &OutboundMessage) -> (HandOver, Room) {
         let reference = reference(text.message);
         let parts = submits(text, self.settings.style, reference, self.clock.now());
-        let total = parts.len();
-        let mut ids = Vec::with_capacity(total);
-        for part in parts {
-            match self.carry_part(part, under_way).await {
-                Ok(id) => ids.push(self.settings.ids.of_answer(&id)),
-                Err(stopped) => return self.stopped(&stopped, ids.len(), total),
+        let mut under_way = UnderWay {
+            message: text.message,
+            segments: parts.len(),
+            ids: Vec::with_capacity(parts.len()),
+            place: Arc::new(Mutex::new(Place::None)),
+        };
+        let result = self.carry_parts(parts, &mut under_way).await;
+        let place = std::mem::replace(&mut *under_way.place(), Place::Noted);
+        // Here, because the caller may take outcomes only once it has recorded others.
+        let room = match place {
+            Place::Noted => Room::unbounded(),
+            place if self.note_answer(text.message, &result) == Safety::Journalled => {
+                drop(place);
+                Room::unbounded()
             }
-        }
-        self.submitted(ids)
+            Place::None => Room::unbounded(),
+            Place::Held(place) => place.into_room(),
+        };
+        (result, room)
     }
 
-    /// Submits the next segment. The message holds a place from the moment a segment of it may have
-    /// been sent.
-    async fn carry_part(
-        &self,
-        part: ShortMessage,
+    async fn carry_parts(
+        self: &Arc<Self>,
+        parts: Vec<ShortMessage>,
         under_way: &mut UnderWay,
+    ) -> HandOver {
+        for part in parts {
+            match self.carry_part(part, under_way).await {
+                Ok(id) => under_way.ids.push(id),
+                Err(stopped) => {
+                    return self.stopped(&stopped, under_way.ids.len(), under_way.segments);
+                }
+            }
+        }
+        self.submitted(std::mem::take(&mut under_way.ids))
+    }
+
+    /// Submits the next segment and returns the network's id of it. The message holds a place from
+    /// the moment a segment of it may have been sent.
+    async fn carry_part(
+        self: &Arc<Self>,
+        part: ShortMessage,
+        under_way: &UnderWay,
     ) -> Result<String, Stopped> {
-        let UnderWay { message, left, place } = under_way;
+        let message = under_way.message;
+        let is_first = under_way.ids.is_empty();
         let Patience { first_part, later_part } = self.patience;
-        let patience = if *left == 0 { first_part } else { later_part };
+        let patience = if is_first { first_part } else { later_part };
         let (mut tries, mut until) = (0, None);
         loop {
             tries += 1;
-            if place.is_none() {
-                *place = Some(self.place().await.ok_or(Stopped::NoConnection)?);
+            if matches!(*under_way.place(), Place::None) {
+                let place = self.place().await.ok_or(Stopped::NoConnection)?;
+                *under_way.place() = Place::Held(place);
             }
-            let submitted = self.carrier.submit(part.clone(), || self.note(*message)).await;
+            let heard = self.heard(under_way);
+            let submitted = self.carrier.submit(part.clone(), || self.note(message), heard).await;
             let may_be_sent =
                 matches!(submitted, Submitted::Accepted { .. } | Submitted::Unanswered);
-            if *left == 0 && !may_be_sent {
-                *place = None;
+            if is_first && !may_be_sent {
+                *under_way.place() = Place::None;
             }
             let stopped = match submitted {
-                Submitted::Accepted { id } => {
-                    *left += 1;
-                    return Ok(id);
-                }
+                Submitted::Accepted { id } => return Ok(self.settings.ids.of_answer(&id)),
                 Submitted::Unanswered => return Err(Stopped::Unanswered),
                 Submitted::NotWritten => Stopped::NoConnection,
                 Submitted::Refused(status) => match status.remedy() {
@@ -126,18 +174,34 @@ impl Inner {
         let _ = journal.append(vec![Entry::Submitting { messages: vec![message], unanswered }]);
     }
 
-    /// Notes the outcome in the journal. Once it is there, the message takes no more room.
-    pub(super) fn note_answer(
-        &self,
-        text: &OutboundMessage,
-        result: &HandOver,
-        room: Room,
-    ) -> Room {
-        let Some(journal) = self.journal.get() else { return room };
-        let (message, result, at) = (text.message, result.clone(), self.clock.now());
+    /// With a journal, the outcome is noted as soon as the response to the last segment is read,
+    /// and the place is free for the next message before the task of this one runs again.
+    fn heard(self: &Arc<Self>, under_way: &UnderWay) -> Heard {
+        let UnderWay { message, segments, ids, place } = under_way;
+        if self.journal.get().is_none() || ids.len() + 1 < *segments {
+            return Heard::nothing();
+        }
+        // Weak, because the session must not keep its own route.
+        let inner = Arc::downgrade(self);
+        let (message, mut ids, place) = (*message, ids.clone(), Arc::clone(place));
+        Heard::then(move |submitted| {
+            let (Submitted::Accepted { id }, Some(inner)) = (submitted, inner.upgrade()) else {
+                return;
+            };
+            ids.push(inner.settings.ids.of_answer(id));
+            if inner.note_answer(message, &inner.submitted(ids)) == Safety::Journalled {
+                *place.lock().unwrap_or_else(PoisonError::into_inner) = Place::Noted;
+            }
+        })
+    }
+
+    /// Notes the outcome in the journal.
+    fn note_answer(&self, message: MessageId, result: &HandOver) -> Safety {
+        let Some(journal) = self.journal.get() else { return Safety::Unrecorded };
+        let (result, at) = (result.clone(), self.clock.now());
         match journal.append(vec![Entry::Answered { message, result, at }]) {
-            Ok(()) => Room::unbounded(),
-            Err(_) => room,
+            Ok(()) => Safety::Journalled,
+            Err(_) => Safety::Unrecorded,
         }
     }
 

@@ -1,5 +1,7 @@
 //! An SMPP route under the whole core on the memory store, with a scripted SMSC over real sockets.
 
+mod journal;
+
 use std::collections::VecDeque;
 
 use bytes::Bytes;

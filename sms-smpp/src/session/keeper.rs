@@ -253,11 +253,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Keeper<S> {
 
     fn submit(&mut self, taken: &mut Vec<Request>) {
         let deadline = Instant::now() + self.settings.patience;
-        for Request { message, tell, place } in taken.drain(..) {
+        for Request { message, tell, heard, place } in taken.drain(..) {
             let sequence = self.window.number();
             let begins_at = self.written + self.unwritten.len() as u64;
             self.write(&Pdu::request(sequence, Body::SubmitSm(message)));
-            self.window.wait(sequence, (tell, place), begins_at, deadline);
+            self.window.wait(sequence, (tell, heard, place), begins_at, deadline);
         }
     }
 

@@ -1,5 +1,7 @@
 //! A request to submit, and its outcome.
 
+use std::fmt;
+
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::pdu::{ShortMessage, Status};
@@ -21,9 +23,37 @@ pub enum Submitted {
     Unanswered,
 }
 
+/// What to do with a response as soon as it is read, before the next request is written.
+pub struct Heard(Option<Box<dyn FnOnce(&Submitted) + Send>>);
+
+impl Heard {
+    /// Nothing.
+    pub fn nothing() -> Self {
+        Self(None)
+    }
+
+    /// Calls this, which must not take long, on the task of the session.
+    pub fn then(act: impl FnOnce(&Submitted) + Send + 'static) -> Self {
+        Self(Some(Box::new(act)))
+    }
+
+    pub(super) fn call(self, submitted: &Submitted) {
+        if let Self(Some(act)) = self {
+            act(submitted);
+        }
+    }
+}
+
+impl fmt::Debug for Heard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "something" } else { "nothing" })
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) message: Box<ShortMessage>,
     pub(super) tell: oneshot::Sender<Submitted>,
+    pub(super) heard: Heard,
     pub(super) place: OwnedSemaphorePermit,
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::Instant;
 
-use super::request::Submitted;
+use super::request::{Heard, Submitted};
 
 /// The highest sequence number; 1 follows it (3.2).
 const LAST: u32 = 0x7FFF_FFFF;
@@ -26,6 +26,7 @@ pub(super) struct Window {
 #[derive(Debug)]
 struct Waiting {
     tell: oneshot::Sender<Submitted>,
+    heard: Heard,
     /// The position of its first octet in what the session writes.
     begins_at: u64,
     /// Released with the response.
@@ -58,17 +59,18 @@ impl Window {
     pub(super) fn wait(
         &mut self,
         number: u32,
-        (tell, place): (oneshot::Sender<Submitted>, OwnedSemaphorePermit),
+        (tell, heard, place): (oneshot::Sender<Submitted>, Heard, OwnedSemaphorePermit),
         begins_at: u64,
         deadline: Instant,
     ) {
-        self.waiting.insert(number, Waiting { tell, begins_at, _place: place });
+        self.waiting.insert(number, Waiting { tell, heard, begins_at, _place: place });
         self.deadlines.push_back((deadline, number));
     }
 
     /// Passes on a response. Ignores one that no request waits for.
     pub(super) fn answer(&mut self, number: u32, submitted: Submitted) {
         if let Some(waiting) = self.waiting.remove(&number) {
+            waiting.heard.call(&submitted);
             // The caller may have stopped waiting.
             let _ = waiting.tell.send(submitted);
         }
@@ -124,7 +126,7 @@ mod tests {
         let wait = |window: &mut Window, number| {
             let place = Arc::clone(&places).try_acquire_owned().unwrap();
             let (tell, told) = oneshot::channel();
-            window.wait(number, (tell, place), 0, Instant::now());
+            window.wait(number, (tell, Heard::nothing(), place), 0, Instant::now());
             told
         };
         let _one = wait(&mut window, 1);

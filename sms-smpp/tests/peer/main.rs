@@ -23,7 +23,7 @@ use sms_smpp::incoming::{Incoming, MessageFor};
 use sms_smpp::joining::Place;
 use sms_smpp::pdu::Status;
 use sms_smpp::report::{IdForm, Report};
-use sms_smpp::session::{Arrival, Submitted};
+use sms_smpp::session::{Arrival, Heard, Submitted};
 use sms_smpp::settings::{Binds, RouteSettings};
 use sms_smpp::submit::{LongMessages, submits};
 use sms_test_smsc::{Smsc, password, until};
@@ -87,7 +87,9 @@ impl Route {
         let mut tasks = Vec::new();
         for part in parts {
             let carrier = Arc::clone(&self.carrier);
-            tasks.push(tokio::spawn(async move { carrier.submit(part, || {}).await }));
+            tasks.push(tokio::spawn(
+                async move { carrier.submit(part, || {}, Heard::nothing()).await },
+            ));
         }
         let mut results = Vec::new();
         for task in tasks {
@@ -156,7 +158,10 @@ async fn the_peer_reads_emoji_and_who_it_is_from_and_for() {
     assert_eq!((&seen["from"], &seen["to"]), (&json!("447700900001"), &json!("447700900123")));
     let named = OutboundMessage { sender: Some("Bistro".to_owned()), ..text("x") };
     let submit = submits(&named, route.settings.style(), 1, now()).remove(0);
-    assert!(matches!(route.carrier.submit(submit, || {}).await, Submitted::Accepted { .. }));
+    assert!(matches!(
+        route.carrier.submit(submit, || {}, Heard::nothing()).await,
+        Submitted::Accepted { .. }
+    ));
     let seen = smsc.next("text").await;
     assert_eq!((&seen["from"], &seen["from_ton"]), (&json!("Bistro"), &json!(5)));
 }
@@ -250,7 +255,7 @@ async fn a_connection_cut_within_a_window_leaves_only_written_requests_unanswere
             let (carrier, settings) = (Arc::clone(&route.carrier), Arc::clone(&route.settings));
             tokio::spawn(async move {
                 let submit = submits(&text("x"), settings.style(), 1, now()).remove(0);
-                carrier.submit(submit, || {}).await
+                carrier.submit(submit, || {}, Heard::nothing()).await
             })
         })
         .collect();

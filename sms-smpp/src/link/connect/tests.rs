@@ -14,7 +14,7 @@ use crate::address::Address;
 use crate::carrier::Carrier;
 use crate::pdu::ShortMessage;
 use crate::scripted_peer::{self, until};
-use crate::session::Submitted;
+use crate::session::{Heard, Submitted};
 use crate::settings::RouteSettings;
 
 /// A certificate authority.
@@ -78,7 +78,10 @@ async fn a_message_is_submitted_over_tls_to_a_peer_that_the_given_authority_cert
     let task = tokio::spawn(async move { kept.run(arrivals).await });
     until(|| carrier.standing().bound == 1).await;
     let text = ShortMessage::between(Address::name("a"), Address::name("b"));
-    assert!(matches!(carrier.submit(text, || {}).await, Submitted::Accepted { .. }));
+    assert!(matches!(
+        carrier.submit(text, || {}, Heard::nothing()).await,
+        Submitted::Accepted { .. }
+    ));
     assert_eq!(peer.messages().len(), 1);
     carrier.unbind().await;
     task.abort();
