@@ -24,8 +24,8 @@ use crate::store::PgStore;
 pub struct PgSettings {
     /// The most connections in the store's pool. Outside the pool, up to three more commit sends
     /// and up to two launch campaigns. A program that also exchanges wake-ups and shares the rate
-    /// limit has three more: one that listens, and two for the rate limit. A
-    /// store on several hosts has one more, which asks whether its host still takes writes.
+    /// limit has three more: one that listens, and two for the rate limit. One
+    /// more asks whether the host still answers and takes writes.
     pub connections: u32,
 }
 

@@ -59,6 +59,7 @@ mod search;
 mod sender_name;
 mod sending;
 mod sent_segment;
+mod silence;
 mod statistics;
 mod store;
 mod template;

@@ -5,6 +5,7 @@ mod cache;
 mod clock;
 mod failover;
 mod rate_limit;
+mod silence;
 mod wake;
 
 use std::sync::OnceLock;
