@@ -440,6 +440,17 @@ CREATE INDEX delivery_claimable ON delivery (endpoint_id, claimable_at, id)
     WHERE claimable_at IS NOT NULL;
 CREATE INDEX delivery_by_age ON delivery (created_at);
 
+-- Batches of launches under way: 0 staged, so that nobody sees their messages yet; 1 launched, and
+-- in the queue up to `after_id`; 2 abandoned, and being removed.
+CREATE TABLE launching (
+    batch_id     BLOB PRIMARY KEY,
+    account      INTEGER NOT NULL,
+    state        INTEGER NOT NULL CHECK (state BETWEEN 0 AND 2),
+    after_id     BLOB NOT NULL,
+    claimable_at INTEGER NOT NULL,
+    expires_at   INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- Lists and endpoints that were deleted, whose rows are still to be removed.
 CREATE TABLE gone (
     id BLOB PRIMARY KEY

@@ -100,6 +100,16 @@ impl Db {
         )
     }
 
+    /// How many contacts a list has; `None` if the account has no such list.
+    pub(crate) fn list_size(&self, account: AccountId, list: ListId) -> SqlResult<Option<u64>> {
+        let Some(no) = self.account_no(account)? else { return Ok(None) };
+        self.one(
+            "SELECT contact_count FROM contact_list WHERE account = ?1 AND id = ?2",
+            params![no, id(list)],
+            |c| c.whole(),
+        )
+    }
+
     pub(crate) fn list(&self, account: i64, of: ListId) -> SqlResult<Option<ContactList>> {
         self.one(
             "SELECT id, account, name, description, contact_count, created_at, updated_at

@@ -3,12 +3,12 @@
 use async_trait::async_trait;
 use rusqlite::params;
 use sms_core::campaign::cancel::{CancelPlan, CancelRefused, SweepPlan, Swept};
-use sms_core::campaign::launch::{LaunchFacts, LaunchPlan, LaunchRefused};
+use sms_core::campaign::launch::{LaunchPlan, LaunchRefused};
 use sms_core::campaign::store::CampaignStore;
 use sms_core::campaign::{Campaign, CampaignChange, EditRefused, editable};
-use sms_core::commit::{Changes, LaunchWrites, LedgerWrites};
+use sms_core::commit::Changes;
 use sms_core::idempotency::{Claim, Once};
-use sms_core::ids::{AccountId, BatchId, CampaignId, MessageId};
+use sms_core::ids::{AccountId, CampaignId, MessageId};
 use sms_core::message::MessageStatus;
 use sms_core::page::{Page, PageRequest};
 use sms_core::store::{CommitError, StoreError};
@@ -16,12 +16,13 @@ use sms_core::time::Timestamp;
 
 use crate::SqliteStore;
 use crate::campaign_row::{campaign, campaign_columns};
+use crate::command::Size;
 use crate::db::Db;
 use crate::error::SqlResult;
+use crate::launch;
 use crate::message_row::{message, message_columns};
 use crate::page::{before, limit_of};
 use crate::row::{id, size, status, time};
-use crate::writer::Size;
 
 #[async_trait]
 impl CampaignStore for SqliteStore {
@@ -105,20 +106,7 @@ impl CampaignStore for SqliteStore {
         plan: LaunchPlan,
         claim: Option<&Claim>,
     ) -> Result<Once<Campaign>, CommitError<LaunchRefused>> {
-        let claim = claim.cloned();
-        let launched = self.write_sized("launching a campaign", Size::Portion, move |db| {
-            if let Some(earlier) = db.earlier(claim.as_ref())? {
-                return Ok(Ok(Once::Earlier(earlier)));
-            }
-            match launch(db, plan.clone())? {
-                Ok(campaign) => {
-                    db.remember(claim.as_ref(), &campaign)?;
-                    Ok(Ok(Once::Done(campaign)))
-                }
-                Err(refused) => Ok(Err(refused)),
-            }
-        });
-        launched.await?
+        launch::launch(self, plan, claim.cloned()).await
     }
 
     async fn campaign_cancel(
@@ -172,94 +160,6 @@ fn mark_unswept(db: &Db, account: AccountId, of: CampaignId, is_unswept: bool) -
     Ok(())
 }
 
-type Launched = Result<Campaign, CommitError<LaunchRefused>>;
-
-/// Plans and writes page by page. A refusal that only the last page brings undoes the pages.
-fn launch(db: &Db, mut plan: LaunchPlan) -> SqlResult<Launched> {
-    let Some(facts) = launch_facts(db, &plan)? else {
-        return Ok(Err(CommitError::Refused(LaunchRefused::NoSuchCampaign)));
-    };
-    if let Some(campaign) = plan.launched_before(&facts) {
-        return Ok(Ok(campaign));
-    }
-    if let Err(refused) = plan.begin(&facts) {
-        return Ok(Err(refused));
-    }
-    db.run("SAVEPOINT launch", [])?;
-    let settled = launch_pages(db, &mut plan, &facts)?;
-    if settled.is_err() {
-        db.run("ROLLBACK TO launch", [])?;
-    }
-    db.run("RELEASE launch", [])?;
-    match settled {
-        Ok(writes) => Ok(Ok(write_launch(db, plan.account(), writes)?)),
-        Err(refused) => Ok(Err(refused)),
-    }
-}
-
-fn launch_pages(
-    db: &Db,
-    plan: &mut LaunchPlan,
-    facts: &LaunchFacts,
-) -> SqlResult<Result<LaunchWrites, CommitError<LaunchRefused>>> {
-    let (list, page_size) = (plan.draft.list, plan.page_size.max(1));
-    let account = db.known_account(plan.account())?;
-    let mut after = None;
-    loop {
-        let contacts = db.on_list_after(account, list, after, page_size, &plan.fields)?;
-        let Some(last) = contacts.last() else { break };
-        after = Some(last.id);
-        let written = plan.page(&contacts);
-        if db.has_code_of(&written.links)? {
-            return Ok(Err(CommitError::Stale));
-        }
-        db.insert_new(plan.new_messages(&written))?;
-        if contacts.len() < page_size {
-            break;
-        }
-    }
-    Ok(plan.settle(facts))
-}
-
-fn write_launch(db: &Db, account: AccountId, writes: LaunchWrites) -> SqlResult<Campaign> {
-    let LaunchWrites { campaign, entry, balance, test_messages, conversations } = writes;
-    db.book(LedgerWrites::of(account, entry, balance))?;
-    db.remember_test_messages(test_messages)?;
-    db.put_campaign(&campaign)?;
-    shift_conversations(db, db.known_account(account)?, conversations)?;
-    Ok(campaign)
-}
-
-/// Moves the conversations with the recipients of a batch.
-fn shift_conversations(db: &Db, account: i64, batch: BatchId) -> SqlResult<()> {
-    if !db.has("SELECT 1 FROM conversation WHERE account = ?1 LIMIT 1", [account])? {
-        return Ok(());
-    }
-    let recipients = db.all(
-        "SELECT to_number, id FROM message INDEXED BY message_by_batch
-         WHERE batch_id = ?1 ORDER BY id",
-        [id(batch)],
-        |c| Ok((c.number()?, c.id()?)),
-    )?;
-    for (number, message) in recipients {
-        db.shift(account, number, message)?;
-    }
-    Ok(())
-}
-
-fn launch_facts(db: &Db, plan: &LaunchPlan) -> SqlResult<Option<LaunchFacts>> {
-    let Some((no, status, balance)) = db.standing(plan.account())? else { return Ok(None) };
-    let test_messages =
-        if plan.mode.is_test() { db.recent_test_messages(no, plan.at)? } else { Vec::new() };
-    let list_size = db.one(
-        "SELECT contact_count FROM contact_list WHERE account = ?1 AND id = ?2",
-        params![no, id(plan.draft.list)],
-        |c| c.whole(),
-    )?;
-    let campaign = db.campaign(plan.account(), plan.draft.id)?;
-    Ok(Some(LaunchFacts { campaign, list_size, status, balance, test_messages }))
-}
-
 fn sweep(db: &Db, mut plan: SweepPlan) -> SqlResult<Swept> {
     let after = plan.after.map_or(0, MessageId::as_u128);
     let [one, other] = MessageStatus::CANCELLABLE.map(status);
@@ -269,6 +169,7 @@ fn sweep(db: &Db, mut plan: SweepPlan) -> SqlResult<Swept> {
             message_columns!(),
             " FROM message m INDEXED BY message_by_campaign
              WHERE m.campaign_id = ?1 AND m.id > ?2 AND m.status IN (?3, ?4)
+                 AND m.batch_id NOT IN (SELECT batch_id FROM launching WHERE state <> 1)
              ORDER BY m.id LIMIT ?5"
         ),
         params![id(plan.campaign), after.to_be_bytes(), one, other, size(plan.limit)],

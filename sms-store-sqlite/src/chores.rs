@@ -1,10 +1,11 @@
-//! Work that a command leaves for later: rows of deleted lists and endpoints. The writer does a
-//! portion after a commit, and whenever nothing else waits.
+//! Work that a command leaves for later: rows of deleted lists and endpoints, and what launches did
+//! not finish. The writer does a portion after a commit, and whenever nothing else waits.
 
 use std::time::{Duration, Instant};
 
 use crate::db::Db;
 use crate::error::SqlResult;
+use crate::launching;
 
 /// How long a portion may take; everybody waits for it.
 const PORTION: Duration = Duration::from_millis(3);
@@ -22,6 +23,20 @@ impl Db {
 
 /// Does a portion of what was left, within a transaction. Returns whether there is more.
 pub(crate) fn portion(db: &Db) -> SqlResult<bool> {
+    if remove_gone(db)? {
+        return Ok(true);
+    }
+    let query = "SELECT batch_id, state FROM launching WHERE state <> 0 LIMIT 1";
+    match db.one(query, [], |c| Ok((c.id()?, c.get::<i64>()?)))? {
+        Some((batch, 1)) => launching::enqueue(db, batch)?,
+        Some((batch, _)) => launching::remove(db, batch)?,
+        None => return Ok(false),
+    };
+    Ok(true)
+}
+
+/// Removes rows of deleted lists and endpoints. Returns whether it found any.
+fn remove_gone(db: &Db) -> SqlResult<bool> {
     let began = Instant::now();
     while began.elapsed() < PORTION {
         let gone = db.one("SELECT id FROM gone LIMIT 1", [], |c| c.get::<[u8; 16]>())?;

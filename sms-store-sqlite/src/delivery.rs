@@ -162,7 +162,8 @@ impl Db {
         Ok(all)
     }
 
-    /// Up to `limit` of an endpoint's deliveries that can be claimed at `at`, the longest due first.
+    /// Up to `limit` of an endpoint's deliveries that can be claimed at `at`, the longest due
+    /// first.
     pub(crate) fn claimable_deliveries(
         &self,
         endpoint: EndpointId,

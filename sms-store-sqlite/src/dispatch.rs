@@ -17,10 +17,10 @@ use sms_core::store::StoreError;
 use sms_core::time::Timestamp;
 
 use crate::SqliteStore;
+use crate::command::Size;
 use crate::db::Db;
 use crate::error::SqlResult;
 use crate::row::{Cols, digits, id, receipt, size, time};
-use crate::writer::Size;
 
 #[async_trait]
 impl DispatchStore for SqliteStore {

@@ -11,12 +11,20 @@ use sms_core::store::StoreError;
 
 use crate::SqliteStore;
 use crate::address_book::of_account;
+use crate::command::Size;
 use crate::db::Db;
 use crate::error::SqlResult;
 use crate::page::{before, limit_of};
 use crate::row::{Cols, digits, id, maybe_id, maybe_time, whole};
 use crate::sending::all_failed;
-use crate::writer::Size;
+
+/// Leaves out the links of launches under way.
+macro_rules! visible {
+    () => {
+        "AND NOT EXISTS (SELECT 1 FROM launching h CROSS JOIN message m ON m.id = link.message_id \
+         WHERE h.state <> 1 AND m.batch_id = h.batch_id) "
+    };
+}
 
 /// The columns that [`link`] reads.
 macro_rules! select_links {
@@ -80,8 +88,9 @@ fn newest_first(
                 select_links!(),
                 "INDEXED BY link_by_message
                  WHERE account = ?1 AND message_id = ?2 AND id < ?3
-                     AND (?4 IS NULL OR campaign_id = ?4)
-                 ORDER BY id DESC LIMIT ?5"
+                     AND (?4 IS NULL OR campaign_id = ?4) ",
+                visible!(),
+                "ORDER BY id DESC LIMIT ?5"
             ),
             params![account, id(message), before, maybe_id(campaign), limit],
             |c| link(db, c),
@@ -90,13 +99,20 @@ fn newest_first(
             concat!(
                 select_links!(),
                 "INDEXED BY link_by_campaign
-                 WHERE account = ?1 AND campaign_id = ?2 AND id < ?3 ORDER BY id DESC LIMIT ?4"
+                 WHERE account = ?1 AND campaign_id = ?2 AND id < ?3 ",
+                visible!(),
+                "ORDER BY id DESC LIMIT ?4"
             ),
             params![account, id(campaign), before, limit],
             |c| link(db, c),
         ),
         (None, None) => db.all(
-            concat!(select_links!(), "WHERE account = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3"),
+            concat!(
+                select_links!(),
+                "WHERE account = ?1 AND id < ?2 ",
+                visible!(),
+                "ORDER BY id DESC LIMIT ?3"
+            ),
             params![account, before, limit],
             |c| link(db, c),
         ),

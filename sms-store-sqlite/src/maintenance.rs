@@ -172,7 +172,8 @@ const RULES: [(&str, &str); 8] = [
     (
         "a message that waits is in the queue",
         "SELECT count(*) FROM message m WHERE m.status IN (0, 1, 2)
-             AND NOT EXISTS (SELECT 1 FROM queue q WHERE q.id = m.id)",
+             AND NOT EXISTS (SELECT 1 FROM queue q WHERE q.id = m.id)
+             AND NOT EXISTS (SELECT 1 FROM launching l WHERE l.batch_id = m.batch_id)",
     ),
     (
         "the number of unread messages is that of the conversations",
@@ -187,7 +188,8 @@ const RULES: [(&str, &str); 8] = [
     (
         "the recipients of a campaign are its messages",
         "SELECT count(*) FROM campaign c WHERE launched_at IS NOT NULL AND recipients <>
-             (SELECT count(*) FROM message m WHERE m.campaign_id = c.id)",
+             (SELECT count(*) FROM message m WHERE m.campaign_id = c.id
+                  AND m.batch_id = c.batch_id)",
     ),
 ];
 

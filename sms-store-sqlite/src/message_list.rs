@@ -62,6 +62,16 @@ impl Query {
         let _ = write!(self.text, " ORDER BY m.id DESC LIMIT ?{}", self.values.len());
     }
 
+    /// Leaves out messages that nobody may see yet.
+    pub(crate) fn visible(&mut self, staged: Staged) {
+        if staged == Staged::Some {
+            self.text.push_str(
+                " AND (m.batch_id IS NULL OR m.batch_id NOT IN (
+                     SELECT batch_id FROM launching WHERE state <> 1))",
+            );
+        }
+    }
+
     /// Adds the conditions of a filter, except the search. The window holds the times.
     pub(crate) fn filter(&mut self, filter: &MessageFilter) {
         let MessageFilter {
@@ -100,6 +110,20 @@ impl Query {
     }
 }
 
+/// Whether messages of launches under way have to be left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Staged {
+    None,
+    Some,
+}
+
+impl Db {
+    pub(crate) fn staged(&self) -> SqlResult<Staged> {
+        let any = self.has("SELECT 1 FROM launching WHERE state <> 1 LIMIT 1", [])?;
+        Ok(if any { Staged::Some } else { Staged::None })
+    }
+}
+
 /// The most selective index for this filter.
 fn index_of(filter: &MessageFilter) -> &'static str {
     if filter.batch_id.is_some() {
@@ -115,13 +139,20 @@ fn index_of(filter: &MessageFilter) -> &'static str {
     }
 }
 
-fn query(account: i64, filter: &MessageFilter, window: Window, columns: &str) -> Query {
+fn query(
+    account: i64,
+    filter: &MessageFilter,
+    window: Window,
+    columns: &str,
+    staged: Staged,
+) -> Query {
     let mut query = Query::new(columns, index_of(filter));
     query.and("m.account =", account);
     if filter.status.is_none() && filter.direction == Some(Direction::Inbound) {
         query.and("m.status =", status(MessageStatus::Received));
     }
     query.filter(filter);
+    query.visible(staged);
     query.within(window);
     query
 }
@@ -133,14 +164,15 @@ pub(crate) fn list(
     filter: &MessageFilter,
     window: Window,
 ) -> SqlResult<Vec<Message>> {
+    let staged = db.staged()?;
     if !wants_all_outbound(filter) {
-        return query(account, filter, window, message_columns!()).messages(db);
+        return query(account, filter, window, message_columns!(), staged).messages(db);
     }
     // Outbound messages may be few among the received ones: one status at a time.
     let mut found = Vec::new();
     for one in MessageStatus::ALL.into_iter().filter(|one| *one != MessageStatus::Received) {
         let filter = MessageFilter { status: Some(one), ..filter.clone() };
-        found.extend(query(account, &filter, window, message_columns!()).messages(db)?);
+        found.extend(query(account, &filter, window, message_columns!(), staged).messages(db)?);
     }
     found.sort_unstable_by_key(|message| std::cmp::Reverse(message.id));
     found.truncate(window.limit);
@@ -154,8 +186,9 @@ pub(crate) fn list_ids_and_bodies(
     filter: &MessageFilter,
     window: Window,
 ) -> SqlResult<Vec<(u128, String)>> {
+    let staged = db.staged()?;
     if !wants_all_outbound(filter) {
-        return query(account, filter, window, "m.id, m.body").ids_and_bodies(db);
+        return query(account, filter, window, "m.id, m.body", staged).ids_and_bodies(db);
     }
     let all = list(db, account, filter, window)?;
     let pair = |message: Message| (message.id.as_u128(), message.body.as_str().to_owned());
@@ -196,7 +229,7 @@ mod tests {
             (MessageFilter { client_ref: Some("a".into()), ..any() }, "message_by_client_ref"),
         ] {
             let window = Window { after: 0, before: u128::MAX, limit: 26 };
-            let query = query(1, &filter, window, message_columns!());
+            let query = query(1, &filter, window, message_columns!(), Staged::None);
             let mut explain =
                 connection.prepare(&format!("EXPLAIN QUERY PLAN {}", query.text)).unwrap();
             let values = params_from_iter(&query.values);

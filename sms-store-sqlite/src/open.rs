@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::db::Db;
-use crate::error::OpenError;
+use crate::error::{OpenError, SqlResult};
 use crate::settings::SqliteSettings;
 
 /// Marks files of this platform: "sms1".
@@ -86,15 +86,21 @@ pub(crate) fn writer(path: &Path, settings: &SqliteSettings) -> Result<Db, OpenE
     );
     connection.execute_batch(&pragmas).map_err(of_sqlite)?;
     migrate(path, &connection)?;
+    // What was staged for launches that had no verdict yet.
+    let abandon = "UPDATE launching SET state = 2 WHERE state = 0";
+    connection.execute_batch(abandon).map_err(of_sqlite)?;
     Ok(Db::new(connection))
 }
 
 /// A connection that only reads.
 pub(crate) fn reader(path: &Path, settings: &SqliteSettings) -> Result<Db, OpenError> {
-    let of_sqlite = |source: rusqlite::Error| explain(path, source);
+    connect_reader(path, settings).map_err(|source| explain(path, source))
+}
+
+pub(crate) fn connect_reader(path: &Path, settings: &SqliteSettings) -> SqlResult<Db> {
     // Opened for writing, as the log's index is shared memory; nothing is ever written.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).map_err(of_sqlite)?;
+    let connection = Connection::open_with_flags(path, flags)?;
     let pragmas = format!(
         "PRAGMA query_only = ON;
          PRAGMA cache_size = -{};
@@ -103,7 +109,7 @@ pub(crate) fn reader(path: &Path, settings: &SqliteSettings) -> Result<Db, OpenE
          PRAGMA trusted_schema = OFF;",
         settings.reader_cache >> 10
     );
-    connection.execute_batch(&pragmas).map_err(of_sqlite)?;
+    connection.execute_batch(&pragmas)?;
     Ok(Db::new(connection))
 }
 

@@ -14,11 +14,11 @@ use sms_core::store::StoreError;
 use sms_core::time::Timestamp;
 
 use crate::SqliteStore;
+use crate::command::Size;
 use crate::db::Db;
 use crate::error::SqlResult;
 use crate::row::{Cols, id, receipt, size, time};
 use crate::sending::all_failed;
-use crate::writer::Size;
 
 #[async_trait]
 impl ReceiptStore for SqliteStore {

@@ -20,11 +20,11 @@ use sms_core::store::{CommitError, StoreError};
 use sms_core::time::Timestamp;
 
 use crate::SqliteStore;
+use crate::command::Size;
 use crate::db::Db;
 use crate::error::SqlResult;
 use crate::idempotency::Remembered;
 use crate::row::{digits, id, size, time};
-use crate::writer::Size;
 
 const DOING: &str = "accepting sends";
 

@@ -10,13 +10,22 @@ pub struct SqliteSettings {
     pub writer_cache: usize,
     /// The memory that each reader keeps pages in, in bytes. Default 4 MiB.
     pub reader_cache: usize,
-    /// After how many pages of 4 KiB the log is written back to the file. Default 1,000. 0 leaves it
-    /// to another program, such as Litestream.
+    /// After how many pages of 4 KiB the log is written back to the file. Default 1,000. 0 leaves
+    /// it to another program, such as Litestream.
     pub checkpoint_pages: u32,
+    /// Up to how many contacts a list is launched in one transaction. A longer one is staged in
+    /// portions, so that it holds nobody up. Default 500.
+    pub launch_at_once: u64,
 }
 
 impl Default for SqliteSettings {
     fn default() -> Self {
-        Self { readers: 4, writer_cache: 32 << 20, reader_cache: 4 << 20, checkpoint_pages: 1_000 }
+        Self {
+            readers: 4,
+            writer_cache: 32 << 20,
+            reader_cache: 4 << 20,
+            checkpoint_pages: 1_000,
+            launch_at_once: 500,
+        }
     }
 }

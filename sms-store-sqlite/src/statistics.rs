@@ -38,7 +38,8 @@ fn within(db: &Db, account: i64, period: Period) -> SqlResult<Counts> {
     let mut sum = Counts::default();
     for Piece { span, from, to } in period.pieces() {
         let found = db.one(
-            "SELECT coalesce(sum(sent), 0), coalesce(sum(delivered), 0), coalesce(sum(failed), 0), coalesce(sum(received), 0), coalesce(sum(credits), 0)
+            "SELECT coalesce(sum(sent), 0), coalesce(sum(delivered), 0),
+                 coalesce(sum(failed), 0), coalesce(sum(received), 0), coalesce(sum(credits), 0)
              FROM statistic WHERE account = ?1 AND span = ?2 AND at >= ?3 AND at < ?4",
             [account, span as i64, time(from), time(to)],
             |c| {

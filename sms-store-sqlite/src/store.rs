@@ -8,12 +8,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use sms_core::store::{CommitError, Health, StoreError};
 
+use crate::command::Size;
 use crate::db::Db;
 use crate::error::{OpenError, SqlResult, Trouble};
 use crate::open;
 use crate::readers::Readers;
 use crate::settings::SqliteSettings;
-use crate::writer::{Size, Writer};
+use crate::writer::Writer;
 
 /// A store in one file. Clones share it; the file is closed when the last one is dropped.
 #[derive(Clone)]
@@ -26,6 +27,7 @@ struct Inner {
     writer: Writer,
     readers: Readers,
     path: PathBuf,
+    settings: SqliteSettings,
     _lock: File,
 }
 
@@ -55,12 +57,25 @@ impl SqliteStore {
         let failed = |source| OpenError::Files { path: path.clone(), source };
         let readers = Readers::start(own, spare).map_err(failed)?;
         let writer = Writer::start(writer).map_err(failed)?;
-        Ok(Self { inner: Arc::new(Inner { writer, readers, path, _lock: lock }) })
+        Ok(Self { inner: Arc::new(Inner { writer, readers, path, settings, _lock: lock }) })
     }
 
     /// The file.
     pub fn path(&self) -> &Path {
         &self.inner.path
+    }
+
+    pub(crate) fn settings(&self) -> &SqliteSettings {
+        &self.inner.settings
+    }
+
+    /// A connection that keeps seeing the last commit of this moment.
+    pub(crate) fn snapshot(&self) -> SqlResult<Db> {
+        let db = open::connect_reader(&self.inner.path, &self.inner.settings)?;
+        db.run("BEGIN", [])?;
+        // The snapshot is taken by the first reading.
+        db.has("SELECT 1 FROM health", [])?;
+        Ok(db)
     }
 
     /// Runs a command in a commit that it may share with others.

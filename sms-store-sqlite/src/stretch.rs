@@ -27,6 +27,7 @@ pub(crate) fn list(
     let stretches = db.all("SELECT no, last_id FROM stretch ORDER BY last_id DESC", [], |c| {
         Ok((c.get::<i64>()?, c.raw_id()?))
     })?;
+    let staged = db.staged()?;
     let mut found: Vec<Message> = Vec::new();
     let mut window = window;
     for (stretch, last) in stretches {
@@ -46,6 +47,7 @@ pub(crate) fn list(
         query.and("(m.no >> 16) =", stretch);
         query.and("m.contact_number =", digits(number));
         query.filter(filter);
+        query.visible(staged);
         query.within(window);
         found.extend(query.messages(db)?);
         found.sort_unstable_by_key(|message| std::cmp::Reverse(message.id));

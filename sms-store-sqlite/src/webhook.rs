@@ -18,6 +18,7 @@ use sms_core::webhook::sealing::SecretPlace;
 use sms_core::webhook::store::WebhookStore;
 
 use crate::SqliteStore;
+use crate::command::Size;
 use crate::db::Db;
 use crate::delivery::{delivery, select_deliveries};
 use crate::endpoint::{endpoint, select_endpoints};
@@ -25,7 +26,6 @@ use crate::error::SqlResult;
 use crate::page::{before, limit_of};
 use crate::row::{id, size, time};
 use crate::sending::all_failed;
-use crate::writer::Size;
 
 #[async_trait]
 impl WebhookStore for SqliteStore {

@@ -11,6 +11,7 @@ use futures_channel::oneshot;
 use rusqlite::ErrorCode;
 
 use crate::chores;
+use crate::command::Size;
 use crate::db::Db;
 use crate::error::{SqlResult, Trouble};
 
@@ -18,15 +19,6 @@ use crate::error::{SqlResult, Trouble};
 const GROUP: usize = 500;
 /// A transaction that takes longer is logged: everybody waits for it.
 const LONG: Duration = Duration::from_millis(250);
-
-/// Which commands go first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Size {
-    /// About so many messages' worth of work.
-    Small(usize),
-    /// A portion of long work: at most one in a commit, after the small commands.
-    Portion,
-}
 
 /// A command that waits for its commit.
 trait Job: Send {

@@ -6,8 +6,13 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use futures_executor::block_on;
+use sms_core::campaign::CampaignInput;
+use sms_core::campaign::launch::LaunchOptions;
+use sms_core::contact::ContactInput;
+use sms_core::list::ListInput;
 use sms_core::prelude::*;
-use sms_store_sqlite::{Finding, MaintenanceError, OpenError, SqliteStore};
+use sms_core::store::Health;
+use sms_store_sqlite::{Finding, MaintenanceError, OpenError, SqliteSettings, SqliteStore};
 
 static FOLDERS: AtomicU32 = AtomicU32::new(0);
 
@@ -232,4 +237,57 @@ fn a_check_names_damage_and_broken_rules() {
         Err(error) => panic!("{error}"),
     };
     assert!(matches!(findings[..], [Finding::Damage(_), ..]), "{findings:?}");
+}
+
+/// A launch in stages that a power cut ends anywhere has either not happened, and leaves nothing,
+/// or has happened, and all of its messages leave.
+#[test]
+fn a_staged_launch_that_was_cut_off_is_whole_or_nothing() {
+    const CONTACTS: usize = 120;
+    let folder = Folder::new();
+    let mut settings = SqliteSettings::default();
+    (settings.launch_at_once, settings.checkpoint_pages) = (0, 0);
+    let store = SqliteStore::open_with(folder.file(), settings).unwrap();
+    let (sms, account) = service(store);
+    let handle = sms.account(account, Mode::Live);
+    let list = block_on(handle.list_create(ListInput::new("Regulars"))).unwrap();
+    let contact = |number: usize| ContactInput::new(format!("07700 900{number:03}"));
+    let contacts = (0..CONTACTS).map(contact).collect();
+    block_on(handle.contacts_import(contacts, Some(list.id))).unwrap();
+    let mut input = CampaignInput::new("News", "Open late today", list.id);
+    input.ignore_quiet_hours = true;
+    let draft = block_on(handle.campaign_create(input)).unwrap();
+    let log = |folder: &Path| folder.join("sms.db-wal");
+    let before = std::fs::metadata(log(&folder.0)).unwrap().len() as usize;
+    block_on(handle.campaign_launch(draft.id, LaunchOptions::default())).unwrap();
+    let whole = std::fs::read(log(&folder.0)).unwrap();
+    let mut outcomes = std::collections::BTreeSet::new();
+    let steps = 24;
+    for cut in (0..=steps).map(|step| before + (whole.len() - before) * step / steps) {
+        let copy = Folder::new();
+        std::fs::create_dir_all(&copy.0).unwrap();
+        std::fs::copy(folder.file(), copy.file()).unwrap();
+        std::fs::write(log(&copy.0), &whole[..cut]).unwrap();
+        let store = SqliteStore::open(copy.file()).unwrap();
+        // Each write is followed by a portion of what the cut left to do.
+        let connection = rusqlite::Connection::open(copy.file()).unwrap();
+        let left = || -> i64 {
+            let query = "SELECT count(*) FROM launching";
+            connection.query_row(query, [], |row| row.get(0)).unwrap()
+        };
+        while left() > 0 {
+            block_on(store.health_check()).unwrap();
+        }
+        assert_eq!(block_on(store.check()).unwrap(), [], "cut at {cut}");
+        let sms = Sms::builder(store).build();
+        let handle = sms.account(account, Mode::Live);
+        let is_launched = block_on(handle.campaign_get(draft.id)).unwrap().launch.is_some();
+        let queued = block_on(sms.dispatch_due(1_000)).unwrap().claimed;
+        assert_eq!(queued, if is_launched { CONTACTS } else { 0 }, "cut at {cut}");
+        let rows = "SELECT count(*) FROM message";
+        let rows: i64 = connection.query_row(rows, [], |row| row.get(0)).unwrap();
+        assert_eq!(rows, if is_launched { 120 } else { 0 }, "cut at {cut}");
+        outcomes.insert(is_launched);
+    }
+    assert_eq!(outcomes.len(), 2, "some cuts come before the verdict, some after it");
 }

@@ -8,26 +8,34 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use libtest_mimic::{Arguments, Trial};
-use sms_conformance::{Scenario, ThreadRunner};
-use sms_store_sqlite::SqliteStore;
+use sms_conformance::{Noun, Scenario, ThreadRunner};
+use sms_store_sqlite::{SqliteSettings, SqliteStore};
 
 static FILES: AtomicU32 = AtomicU32::new(0);
 
 fn main() -> ExitCode {
     let base = std::env::temp_dir().join(format!("sms-sqlite-{}", std::process::id()));
     let folder = base.clone();
-    let trial = |scenario: Scenario| {
+    let trial = |name: String, scenario: Scenario, settings: SqliteSettings| {
         let folder = folder.clone();
-        Trial::test(scenario.to_string(), move || {
+        Trial::test(name, move || {
             let number = FILES.fetch_add(1, Ordering::Relaxed);
             let own = folder.join(number.to_string());
-            let store = SqliteStore::open(own.join("sms.db"))?;
+            let store = SqliteStore::open_with(own.join("sms.db"), settings)?;
             scenario.run(Arc::new(store), Arc::new(ThreadRunner));
             std::fs::remove_dir_all(own)?;
             Ok(())
         })
     };
-    let trials = sms_conformance::all().map(trial).collect();
+    let all = sms_conformance::all();
+    let all = all.map(|scenario| trial(scenario.to_string(), scenario, SqliteSettings::default()));
+    // Once more with every launch in stages, as for long lists.
+    let staged = Noun::Campaign.scenarios().chain(Noun::Link.scenarios()).map(|scenario| {
+        let mut settings = SqliteSettings::default();
+        settings.launch_at_once = 0;
+        trial(format!("staged::{scenario}"), scenario, settings)
+    });
+    let trials = all.chain(staged).collect();
     let code = libtest_mimic::run(&Arguments::from_args(), trials).exit_code();
     // What failed scenarios left.
     let _ = std::fs::remove_dir_all(base);
