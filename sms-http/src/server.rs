@@ -6,6 +6,8 @@ pub mod backing;
 pub mod banner;
 pub mod cli;
 pub mod command;
+pub mod data_command;
+pub mod data_dir;
 pub mod demo;
 pub mod handles;
 pub mod logging;

@@ -19,7 +19,7 @@ pub enum OpenError {
     )]
     InUse(PathBuf),
     /// A folder or a file could not be made or opened.
-    #[error("{} could not be made or opened", .path.display())]
+    #[error("{} could not be made or opened: {source}", .path.display())]
     Files {
         /// The folder or file.
         path: PathBuf,
@@ -55,7 +55,7 @@ pub enum OpenError {
         finding: String,
     },
     /// SQLite failed.
-    #[error("SQLite could not open {}", .path.display())]
+    #[error("SQLite could not open {}: {source}", .path.display())]
     Sqlite {
         /// The file.
         path: PathBuf,

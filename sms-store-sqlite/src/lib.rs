@@ -50,6 +50,7 @@ mod page;
 mod queue;
 mod readers;
 mod receipt;
+mod restore;
 mod row;
 mod search;
 mod sender_name;
@@ -63,6 +64,7 @@ mod webhook;
 mod writer;
 
 pub use error::OpenError;
-pub use maintenance::{FileSizes, Finding, MaintenanceError};
+pub use maintenance::{FileSizes, Finding, MaintenanceError, backup_file, check_file, check_pages};
+pub use restore::restore_file;
 pub use settings::SqliteSettings;
 pub use store::SqliteStore;

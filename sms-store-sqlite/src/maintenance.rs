@@ -5,20 +5,24 @@ use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
 use futures_channel::oneshot;
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
 
 use crate::SqliteStore;
+use crate::error::OpenError;
 use crate::open;
 
 /// A copy could not be made, or the file could not be checked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MaintenanceError {
+    /// There is no file.
+    #[error("{} does not exist", .0.display())]
+    Missing(PathBuf),
     /// The copy would replace a file.
-    #[error("{} exists: choose another name, or remove it", .0.display())]
+    #[error("{} exists already: name another file, or move it away", .0.display())]
     Exists(PathBuf),
     /// The copy could not be written.
-    #[error("{} could not be written", .path.display())]
+    #[error("{} could not be written: {source}", .path.display())]
     Files {
         /// The copy.
         path: PathBuf,
@@ -26,8 +30,11 @@ pub enum MaintenanceError {
         #[source]
         source: std::io::Error,
     },
+    /// The file cannot be used.
+    #[error(transparent)]
+    Open(#[from] OpenError),
     /// SQLite failed.
-    #[error("SQLite failed")]
+    #[error("SQLite failed: {0}")]
     Sqlite(#[from] rusqlite::Error),
     /// The thread that did the work is gone.
     #[error("the work was interrupted")]
@@ -75,7 +82,7 @@ impl SqliteStore {
     /// If `to` exists, or cannot be written.
     pub async fn backup(&self, to: impl AsRef<Path>) -> Result<(), MaintenanceError> {
         let (from, to) = (self.path().to_owned(), to.as_ref().to_owned());
-        on_a_thread(move || copy(&from, &to)).await
+        on_a_thread(move || backup_file(&from, &to)).await
     }
 
     /// Checks the file: that SQLite finds it intact, and that balances equal their ledgers, what
@@ -87,7 +94,7 @@ impl SqliteStore {
     /// If the file cannot be read at all.
     pub async fn check(&self) -> Result<Vec<Finding>, MaintenanceError> {
         let path = self.path().to_owned();
-        on_a_thread(move || check(&path)).await
+        on_a_thread(move || check_file(&path)).await
     }
 
     /// The sizes of the files.
@@ -117,7 +124,14 @@ async fn on_a_thread<T: Send + 'static>(
     receiver.await.map_err(|_| MaintenanceError::Interrupted)?
 }
 
-fn copy(from: &Path, to: &Path) -> Result<(), MaintenanceError> {
+/// Writes a consistent copy of the file at `from` to a new file, also while another program serves
+/// from it. The copy is on disk when this returns.
+///
+/// # Errors
+///
+/// If there is no such file, or if `to` exists or cannot be written.
+pub fn backup_file(from: &Path, to: &Path) -> Result<(), MaintenanceError> {
+    let connection = open_to_care(from)?;
     let failed = |source| MaintenanceError::Files { path: to.to_owned(), source };
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -128,8 +142,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), MaintenanceError> {
         _ => failed(source),
     });
     drop(made?);
-    let copied = open_to_care(from)
-        .and_then(|connection| connection.execute("VACUUM INTO ?1", [to.to_string_lossy()]));
+    let copied = connection.execute("VACUUM INTO ?1", [to.to_string_lossy()]);
     if let Err(error) = copied {
         // Half a copy is worse than none.
         let _ = std::fs::remove_file(to);
@@ -139,14 +152,32 @@ fn copy(from: &Path, to: &Path) -> Result<(), MaintenanceError> {
     synced.and_then(|()| open::sync_folder(to)).map_err(failed)
 }
 
-fn open_to_care(path: &Path) -> rusqlite::Result<Connection> {
-    let connection = Connection::open(path)?;
-    connection.execute_batch("PRAGMA busy_timeout = 5000; PRAGMA cache_size = -8192;")?;
+/// A connection to a file that is there and is one of the platform's.
+fn open_to_care(path: &Path) -> Result<Connection, MaintenanceError> {
+    if !path.is_file() {
+        return Err(MaintenanceError::Missing(path.to_owned()));
+    }
+    let of_sqlite = |source| open::explain(path, source);
+    // For writing, because the index of the log is shared memory; nothing is written.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(of_sqlite)?;
+    let pragmas = "PRAGMA busy_timeout = 5000; PRAGMA cache_size = -8192;";
+    connection.execute_batch(pragmas).map_err(of_sqlite)?;
+    open::check_origin(path, &connection)?;
     Ok(connection)
 }
 
+/// Reads all pages of the file at `path`, also while another program serves from it.
+///
+/// # Errors
+///
+/// If a page is damaged, or the file cannot be used.
+pub fn check_pages(path: &Path) -> Result<(), MaintenanceError> {
+    Ok(open::check_pages(path, &open_to_care(path)?)?)
+}
+
 /// Rules of the platform, each with a query that counts the rows that break it.
-const RULES: [(&str, &str); 8] = [
+const RULES: [(&str, &str); 11] = [
     (
         "the balance of an account is the sum of its ledger",
         "SELECT count(*) FROM account a WHERE balance <>
@@ -163,6 +194,21 @@ const RULES: [(&str, &str); 8] = [
         "entries are numbered without gaps",
         "SELECT count(*) FROM account a WHERE ledger_seq <>
              (SELECT count(*) FROM ledger_entry e WHERE e.account = a.no)",
+    ),
+    (
+        "a message is refunded if it failed or was cancelled, and only then",
+        "SELECT count(*) FROM message m WHERE (m.status IN (6, 7) AND m.credits > 0) <>
+             EXISTS (SELECT 1 FROM ledger_entry e WHERE e.message_id = m.id AND e.kind = 1)",
+    ),
+    (
+        "a refund gives back what its message cost",
+        "SELECT count(*) FROM ledger_entry e JOIN message m ON m.id = e.message_id
+             WHERE e.kind = 1 AND e.amount <> m.credits",
+    ),
+    (
+        "a send is charged what its messages cost",
+        "SELECT count(*) FROM ledger_entry e WHERE e.kind = 0 AND -e.amount <>
+             (SELECT coalesce(sum(m.credits), 0) FROM message m WHERE m.batch_id = e.batch_id)",
     ),
     (
         "a place in the queue is that of a message that waits",
@@ -193,7 +239,13 @@ const RULES: [(&str, &str); 8] = [
     ),
 ];
 
-fn check(path: &Path) -> Result<Vec<Finding>, MaintenanceError> {
+/// Checks the file at `path` as [`SqliteStore::check`] does, also while another program serves from
+/// it.
+///
+/// # Errors
+///
+/// If there is no such file, or it cannot be read at all.
+pub fn check_file(path: &Path) -> Result<Vec<Finding>, MaintenanceError> {
     let connection = open_to_care(path)?;
     let mut statement = connection.prepare("PRAGMA integrity_check")?;
     let report = statement.query_map([], |row| row.get::<_, String>(0));

@@ -13,6 +13,9 @@ use crate::settings::SqliteSettings;
 const APPLICATION_ID: i64 = 0x736d_7331;
 /// Each brings the schema from one version to the next. They are only added, never changed.
 const MIGRATIONS: [&str; 1] = [include_str!("../migrations/0001_first.sql")];
+/// Files up to this size, in bytes, are read whole when they are opened, to find damage. That takes
+/// some 50 ms.
+pub(crate) const CHECKED_AT_OPENING: u64 = 16 << 20;
 /// Earlier versions of SQLite may corrupt a log that two connections restart at once.
 const OLDEST_SQLITE: i32 = 3_051_003;
 
@@ -46,7 +49,7 @@ fn make_folder(folder: &Path) -> std::io::Result<()> {
 }
 
 /// Opens files that only their owner can read.
-fn private() -> OpenOptions {
+pub(crate) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     #[cfg(unix)]
@@ -69,6 +72,9 @@ pub(crate) fn writer(path: &Path, settings: &SqliteSettings) -> Result<Db, OpenE
         return Err(OpenError::Damaged { path: path.to_owned(), finding });
     }
     check_origin(path, &connection)?;
+    if file.metadata().map_err(failed)?.len() <= CHECKED_AT_OPENING {
+        check_pages(path, &connection)?;
+    }
     let pragmas = format!(
         "PRAGMA auto_vacuum = INCREMENTAL;
          PRAGMA journal_mode = WAL;
@@ -126,7 +132,7 @@ pub(crate) fn sync_folder(_: &Path) -> std::io::Result<()> {
 }
 
 /// Refuses files of other programs, and those of newer versions of this one.
-fn check_origin(path: &Path, connection: &Connection) -> Result<(), OpenError> {
+pub(crate) fn check_origin(path: &Path, connection: &Connection) -> Result<(), OpenError> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let read = || Ok((pragma("application_id")?, pragma("user_version")?, pragma("page_count")?));
     let (application, version, pages) = read().map_err(|source| explain(path, source))?;
@@ -138,6 +144,17 @@ fn check_origin(path: &Path, connection: &Connection) -> Result<(), OpenError> {
         return Err(OpenError::Newer { path: path.to_owned(), found: version, known });
     }
     Ok(())
+}
+
+/// Has SQLite read all pages.
+pub(crate) fn check_pages(path: &Path, connection: &Connection) -> Result<(), OpenError> {
+    let of_sqlite = |source: rusqlite::Error| explain(path, source);
+    let finding: String =
+        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(of_sqlite)?;
+    if finding == "ok" {
+        return Ok(());
+    }
+    Err(OpenError::Damaged { path: path.to_owned(), finding })
 }
 
 /// Brings the schema to the newest version, each step in one transaction.
@@ -162,7 +179,7 @@ fn migrate(path: &Path, connection: &Connection) -> Result<(), OpenError> {
 }
 
 /// What an error means for the file.
-fn explain(path: &Path, source: rusqlite::Error) -> OpenError {
+pub(crate) fn explain(path: &Path, source: rusqlite::Error) -> OpenError {
     let path = path.to_owned();
     match source.sqlite_error_code() {
         Some(ErrorCode::DatabaseCorrupt) => {

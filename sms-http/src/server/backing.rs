@@ -1,4 +1,5 @@
-//! Where a server keeps its data: in memory, or in PostgreSQL, which several servers can share.
+//! Where a server keeps its data: in memory, in a file, or in PostgreSQL, which several servers can
+//! share.
 
 use std::sync::Arc;
 
@@ -12,10 +13,11 @@ use sms_store_memory::MemoryStore;
 use sms_store_postgres::{
     ConnectFailed, PgClock, PgRateLimit, PgSettings, PgStore, PgWake, RateLot,
 };
+use sms_store_sqlite::SqliteStore;
 use sms_workers::Threads;
 use tokio::sync::watch;
 
-use super::settings::Settings;
+use super::settings::{Keeping, Settings};
 use crate::rate_limit::{Gcra, Lot, SharedArrivals};
 
 /// A store, with the clock and the shared rate limit that belong to it.
@@ -25,22 +27,38 @@ pub struct Backing {
     pub store: Arc<dyn Store>,
     /// A clock that nobody sets: this machine's at the start, or the database's.
     pub clock: Arc<dyn Clock>,
-    /// Where requests are counted together with other servers; `None` in memory.
+    /// Where requests are counted together with other servers; `None` if there can be no other.
     pub arrivals: Option<Arc<dyn SharedArrivals>>,
     wake: Option<Arc<PgWake>>,
 }
 
+/// Why the data could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenFailed {
+    /// The database could not be reached or prepared.
+    #[error("the database of DATABASE_URL cannot be used: {0}")]
+    Database(#[from] ConnectFailed),
+    /// The file could not be opened.
+    #[error("the data in SMS_DATA_DIR cannot be used: {0}")]
+    File(#[from] sms_store_sqlite::OpenError),
+}
+
 impl Backing {
-    /// Opens the database of the settings and migrates it, or a store in memory if they name none.
-    pub async fn open(settings: &Settings) -> Result<Self, ConnectFailed> {
-        let Some(url) = settings.database() else {
-            return Ok(Self {
-                store: Arc::new(MemoryStore::new()),
-                clock: Arc::new(SteadyClock::start()),
-                arrivals: None,
-                wake: None,
-            });
-        };
+    /// Opens the data that the settings name, and migrates it.
+    pub async fn open(settings: &Settings) -> Result<Self, OpenFailed> {
+        match settings.keeping() {
+            Keeping::Memory => Ok(Self::alone(Arc::new(MemoryStore::new()))),
+            Keeping::File(data) => Ok(Self::alone(Arc::new(SqliteStore::open(data.database())?))),
+            Keeping::Postgres(url) => Ok(Self::shared(url).await?),
+        }
+    }
+
+    /// A store that no other server uses.
+    fn alone(store: Arc<dyn Store>) -> Self {
+        Self { store, clock: Arc::new(SteadyClock::start()), arrivals: None, wake: None }
+    }
+
+    async fn shared(url: &str) -> Result<Self, ConnectFailed> {
         let store = PgStore::connect(url, PgSettings::default()).await?;
         store.migrate().await?;
         let clock = Arc::new(PgClock::start(&store).await?);

@@ -1,8 +1,10 @@
 //! The banner that the server prints when it is up: its addresses, and what to do next.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use super::demo::{Demo, Network};
+use super::settings::Keeping;
 
 /// What the banner shows.
 #[derive(Debug)]
@@ -13,10 +15,21 @@ pub struct Banner<'a> {
     pub admin_addr: Option<SocketAddr>,
     /// The routes of live messages, the default one first.
     pub routes: &'a [String],
-    /// The operator's token, if it was generated for this run.
-    pub made_token: Option<&'a str>,
+    /// Where the data is kept.
+    pub keeping: Keeping<'a>,
+    /// The operator's token, if the server generated it.
+    pub made_token: Option<MadeToken>,
     /// The demo account, if one was created.
     pub demo: Option<&'a Demo>,
+}
+
+/// A token that the server generated.
+#[derive(Debug)]
+pub enum MadeToken {
+    /// This token, which ends with the server.
+    ForThisRun(String),
+    /// The token in this file.
+    InFile(PathBuf),
 }
 
 impl Banner<'_> {
@@ -30,15 +43,33 @@ impl Banner<'_> {
             format!("  Documentation   http://{addr}/docs"),
             format!("  Operator API    http://{admin_addr}/admin/v1"),
             format!("  Routes          {}", self.routes.join(", ")),
+            format!("  Data            {}", kept(self.keeping)),
         ];
-        if let Some(token) = self.made_token {
-            lines.push(format!("  Operator token  {token}   (generated for this run)"));
+        match &self.made_token {
+            Some(MadeToken::ForThisRun(token)) => {
+                lines.push(format!("  Operator token  {token}   (generated for this run)"));
+            }
+            Some(MadeToken::InFile(file)) => {
+                lines.push(format!("  Operator token  in {}", file.display()));
+            }
+            None => {}
         }
         if let Some(demo) = self.demo {
             lines.extend(demo_lines(addr, demo));
         }
         lines.push(String::new());
         lines.join("\n")
+    }
+}
+
+/// Which store serves, and what it promises.
+fn kept(keeping: Keeping<'_>) -> String {
+    match keeping {
+        Keeping::Memory => "in memory: lost when the server stops".to_owned(),
+        Keeping::File(data) => {
+            format!("{}: what is answered is on disk", data.database().display())
+        }
+        Keeping::Postgres(_) => "in PostgreSQL: what is answered is on disk".to_owned(),
     }
 }
 

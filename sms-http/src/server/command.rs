@@ -1,15 +1,17 @@
-//! The commands of the server binary. All but `migrate` call the operator API of a running server,
-//! so they do exactly what it does, with any store.
+//! The commands of the server binary. Those on accounts, keys, credits, numbers and senders call the
+//! operator API of a running server, so they do exactly what it does, with any store. The others
+//! work on the stored data themselves ([`super::data_command`]).
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use super::data_command::{self, DataCommand};
 use super::operator_client::{CommandFailed, OperatorClient};
-use super::settings::Settings;
-use sms_store_postgres::{PgSettings, PgStore};
+use super::settings::{Keeping, Settings};
 
 /// What to do instead of serving.
 #[derive(Debug, Subcommand)]
@@ -39,6 +41,18 @@ pub enum Command {
     Clock(ClockCommand),
     /// Apply the pending migrations to DATABASE_URL, then exit
     Migrate,
+    /// Copy the data in SMS_DATA_DIR to a new file, also while a server uses it
+    Backup {
+        /// The file to write; it must not exist
+        file: PathBuf,
+    },
+    /// Put a backup into SMS_DATA_DIR, which must not hold data
+    Restore {
+        /// The backup
+        file: PathBuf,
+    },
+    /// Check the data in SMS_DATA_DIR: damaged pages, and balances, refunds and counts
+    Check,
 }
 
 /// The server that a command calls.
@@ -285,13 +299,25 @@ struct Call {
     patience: Duration,
 }
 
-/// Runs a command, and prints the answer as JSON.
+/// What a command comes to.
+enum Work {
+    Ask(Call),
+    Do(DataCommand),
+}
+
+/// Runs a command. Prints the answer of a server as JSON.
 pub async fn run(command: Command, settings: &Settings) -> Result<(), CommandFailed> {
-    let Some(call) = call_of(command) else { return migrate(settings).await };
-    let token = settings.admin_token.as_ref().ok_or(CommandFailed::NoToken)?;
+    let call = match work_of(command) {
+        Work::Ask(call) => call,
+        Work::Do(command) => {
+            println!("{}", data_command::run(command, settings).await?);
+            return Ok(());
+        }
+    };
+    let token = operator_token(settings)?;
     let local = settings.admin_addr.unwrap_or(settings.addr);
     let base = call.server.unwrap_or_else(|| format!("http://{local}"));
-    let client = OperatorClient::new(&base, &token.0)?;
+    let client = OperatorClient::new(&base, &token)?;
     let data = client.call(call.method, &call.path, call.body, call.patience).await?;
     if !data.is_null() {
         println!("{data:#}");
@@ -299,27 +325,31 @@ pub async fn run(command: Command, settings: &Settings) -> Result<(), CommandFai
     Ok(())
 }
 
-/// The request that a command makes; `None` for a command that needs no server.
-fn call_of(command: Command) -> Option<Call> {
-    match command {
-        Command::Account(command) => Some(account_call(command)),
-        Command::Key(command) => Some(key_call(command)),
-        Command::Credits(command) => Some(credits_call(command)),
-        Command::Number(command) => Some(number_call(command)),
-        Command::Sender(command) => Some(sender_call(command)),
-        Command::Routes { target } => Some(target.call(Method::GET, "/routes".to_owned())),
-        Command::Clock(command) => Some(clock_call(command)),
-        Command::Migrate => None,
+/// The token of the settings, or the one that a server with these settings has kept in its folder.
+fn operator_token(settings: &Settings) -> Result<String, CommandFailed> {
+    if let Some(token) = &settings.admin_token {
+        return Ok(token.0.clone());
     }
+    let Keeping::File(data) = settings.keeping() else { return Err(CommandFailed::NoToken) };
+    let unreadable = |source| CommandFailed::TokenFile { file: data.token_file(), source };
+    data.token().map_err(unreadable)?.ok_or(CommandFailed::NoToken)
 }
 
-async fn migrate(settings: &Settings) -> Result<(), CommandFailed> {
-    let url = settings.database().ok_or(CommandFailed::NoDatabase)?;
-    let store = PgStore::connect(url, PgSettings { connections: 1 }).await?;
-    store.migrate().await?;
-    store.close().await;
-    println!("the database schema is up to date");
-    Ok(())
+fn work_of(command: Command) -> Work {
+    let call = match command {
+        Command::Account(command) => account_call(command),
+        Command::Key(command) => key_call(command),
+        Command::Credits(command) => credits_call(command),
+        Command::Number(command) => number_call(command),
+        Command::Sender(command) => sender_call(command),
+        Command::Routes { target } => target.call(Method::GET, "/routes".to_owned()),
+        Command::Clock(command) => clock_call(command),
+        Command::Migrate => return Work::Do(DataCommand::Migrate),
+        Command::Backup { file } => return Work::Do(DataCommand::Backup(file)),
+        Command::Restore { file } => return Work::Do(DataCommand::Restore(file)),
+        Command::Check => return Work::Do(DataCommand::Check),
+    };
+    Work::Ask(call)
 }
 
 fn account_call(command: AccountCommand) -> Call {

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use sms_core::account::Mode;
 use sms_core::ids::NumberId;
+use sms_core::page::PageRequest;
+use sms_core::phone::parse_uk_mobile;
 use sms_core::service::Operator;
 use sms_core::service::operator::{NewAccountInput, NumberInput};
 use sms_core::{Error, Sms};
@@ -56,6 +58,26 @@ pub async fn make(sms: &Sms, network: Network) -> Result<Demo, Error> {
     }
     let (live_key, test_key) = (live.key.reveal().to_owned(), test.key.reveal().to_owned());
     Ok(Demo { network, live_key, test_key, number })
+}
+
+/// Whether a store is new, so that it gets a demo account unasked: it has no account.
+pub async fn is_new(sms: &Sms) -> Result<bool, Error> {
+    Ok(sms.operator().account_list(PageRequest::default()).await?.items.is_empty())
+}
+
+/// The dedicated number of the demo account that an earlier start on the same store created, to be
+/// kept online; `None` if there is none, or if a real network carries its messages.
+pub async fn number_of_earlier_start(
+    sms: &Sms,
+    network: Network,
+) -> Result<Option<NumberId>, Error> {
+    if network == Network::Real {
+        return Ok(None);
+    }
+    let phone = parse_uk_mobile(DEDICATED_NUMBER).ok();
+    let numbers = sms.operator().number_list().await?;
+    let earlier = numbers.into_iter().find(|number| Some(&number.phone) == phone.as_ref());
+    Ok(earlier.filter(|number| number.holder.account().is_some()).map(|number| number.id))
 }
 
 async fn add_number(operator: &Operator, input: NumberInput) -> Result<Option<NumberId>, Error> {

@@ -1,23 +1,33 @@
 //! A client of the operator API, for the commands of the server binary.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use reqwest::{Client, Method};
 use serde_json::Value;
-use sms_store_postgres::ConnectFailed;
+
+use super::data_command::DataCommandFailed;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandFailed {
     /// The operator's token is missing.
-    #[error("SMS_ADMIN_TOKEN is missing: set it, or give --admin-token")]
+    #[error(
+        "SMS_ADMIN_TOKEN is missing: set it, give --admin-token, or name the folder of a server that \
+         generated one in SMS_DATA_DIR"
+    )]
     NoToken,
-    /// No database is given.
-    #[error("DATABASE_URL is missing: set it, or give --database-url")]
-    NoDatabase,
-    /// The database could not be reached or prepared.
-    #[error("the database of DATABASE_URL cannot be used: {0}")]
-    Database(#[from] ConnectFailed),
+    /// The file with the operator's token cannot be read.
+    #[error("{} cannot be read: {source}", .file.display())]
+    TokenFile {
+        /// The file.
+        file: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// A command on the stored data failed.
+    #[error(transparent)]
+    Data(#[from] DataCommandFailed),
     /// The HTTP client could not be set up.
     #[error("the HTTP client could not be set up: {0}")]
     Client(String),

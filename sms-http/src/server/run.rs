@@ -15,7 +15,6 @@ use sms_core::route::Route;
 use sms_core::service::SmsBuilder;
 use sms_core::webhook::RetrySchedule;
 use sms_core::webhook::attempt::ATTEMPT_LEASE;
-use sms_store_postgres::ConnectFailed;
 use sms_webhooks::{HttpSender, Reach};
 use sms_workers::{FileJournal, JournalRefused, WorkerOptions, WorkerPanicked, Workers};
 use tokio::net::TcpListener;
@@ -24,12 +23,12 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::app::{AppParts, MetricsPage, MetricsReaders, admin_app, public_app, whole_app};
-use super::backing::{Backing, Stopping, rate};
-use super::banner::Banner;
+use super::backing::{Backing, OpenFailed, Stopping, rate};
+use super::banner::{Banner, MadeToken};
 use super::demo::{self, Network};
 use super::handles::{ConnectionPlan, Handles, OPERATOR_CONNECTIONS};
 use super::routes::{self, RoutePlan, SIMULATOR};
-use super::settings::{Settings, SettingsRefused};
+use super::settings::{Keeping, Settings, SettingsRefused};
 use crate::admin::gate::OperatorToken;
 use crate::domain_error::causes;
 use crate::rate_limit::Stopwatch;
@@ -66,9 +65,17 @@ pub enum StartFailed {
     /// The webhook client could not be set up.
     #[error("the webhook client could not be set up")]
     Webhooks(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The database could not be reached or prepared.
-    #[error("the database of DATABASE_URL cannot be used: {0}")]
-    Database(#[from] ConnectFailed),
+    /// The data could not be opened.
+    #[error(transparent)]
+    Data(#[from] OpenFailed),
+    /// The operator's token could not be kept.
+    #[error("the operator's token cannot be kept in {file}: {source}")]
+    Token {
+        /// The file.
+        file: String,
+        /// The cause.
+        source: std::io::Error,
+    },
     /// The journal could not be opened.
     #[error("SMS_JOURNAL_DIR: {0}")]
     Journal(#[from] JournalRefused),
@@ -134,7 +141,7 @@ pub async fn run_with(
     let clock = movable.clone().map_or(backing.clock.clone(), |clock| clock as Arc<dyn Clock>);
     let sms = build(&settings, additions, plans, &backing, &clock, &public_url).await?;
     let sandbox = movable.map(|clock| Sandbox::new(sms.clone(), clock));
-    let (token, made_token) = operator_token(&settings);
+    let (token, made_token) = operator_token(&settings)?;
     let parts = AppParts {
         sms: sms.clone(),
         rate: rate(&settings),
@@ -151,8 +158,15 @@ pub async fn run_with(
         Some(admin_addr) => Some(listen(admin_addr)?),
         None => None,
     };
-    let wants_demo = settings.wants_demo();
-    let demo = if wants_demo { Some(demo::make(&sms, network(&sms)).await?) } else { None };
+    let demo = match wants_demo(&settings, &sms).await? {
+        true => Some(demo::make(&sms, network(&sms)).await?),
+        false => None,
+    };
+    let demo_number = match &demo {
+        Some(demo) => demo.number,
+        None if keeps_demo(&settings) => demo::number_of_earlier_start(&sms, network(&sms)).await?,
+        None => None,
+    };
     warn_of(&settings);
     let (stopper, stopping) = watch::channel(());
     let options = sandbox.as_ref().map_or_else(WorkerOptions::new, Sandbox::worker_options);
@@ -161,7 +175,7 @@ pub async fn run_with(
     if let Some(metrics) = parts.metrics.clone() {
         loops.spawn(keep_metrics_small(metrics, stopping.clone()));
     }
-    if let Some(number) = demo.as_ref().and_then(|demo| demo.number) {
+    if let Some(number) = demo_number {
         if let Some(sandbox) = &sandbox {
             sandbox.keep_online(number);
         }
@@ -171,7 +185,8 @@ pub async fn run_with(
         addr,
         admin_addr: admin.as_ref().and_then(|listener| listener.local_addr().ok()),
         routes: &route_lines,
-        made_token: made_token.then_some(&token),
+        keeping: settings.keeping(),
+        made_token,
         demo: demo.as_ref(),
     };
     println!("{}", banner.text());
@@ -252,7 +267,7 @@ async fn seal_secrets(sms: &Sms, settings: &Settings) -> Result<(), StartFailed>
             let key = keys.current();
             tracing::info!(%key, endpoints = sealed, "webhook secrets are sealed");
         }
-        None if settings.database().is_some() => {
+        None if settings.keeping() != Keeping::Memory => {
             tracing::warn!("webhook secrets are stored in plain text: SMS_SECRET_KEY is not set");
         }
         None => {}
@@ -260,10 +275,10 @@ async fn seal_secrets(sms: &Sms, settings: &Settings) -> Result<(), StartFailed>
     Ok(())
 }
 
-/// The journal of hand-overs, if the settings name a folder for it.
+/// The journal of hand-overs, if the settings want one.
 fn open_journal(settings: &Settings) -> Result<Option<Arc<dyn Journal>>, StartFailed> {
-    let Some(folder) = &settings.journal_dir else { return Ok(None) };
-    let journal: Arc<dyn Journal> = Arc::new(FileJournal::open(folder)?);
+    let Some(folder) = settings.journal() else { return Ok(None) };
+    let journal: Arc<dyn Journal> = Arc::new(FileJournal::open(&folder)?);
     Ok(Some(journal))
 }
 
@@ -272,13 +287,46 @@ fn network(sms: &Sms) -> Network {
     if sms.default_route().as_str() == SIMULATOR { Network::Simulated } else { Network::Real }
 }
 
-/// The operator's token, and whether it was generated now.
-fn operator_token(settings: &Settings) -> (String, bool) {
+/// The operator's token, and what the banner says of it. A generated token stays the same in one
+/// folder.
+fn operator_token(settings: &Settings) -> Result<(String, Option<MadeToken>), StartFailed> {
     if let Some(token) = &settings.admin_token {
-        return (token.0.clone(), false);
+        return Ok((token.0.clone(), None));
     }
-    let words = [(); 3].map(|()| format!("{:016x}", SystemRandom.next_u64()));
-    (words.concat(), true)
+    let Keeping::File(data) = settings.keeping() else {
+        let token = made_token();
+        return Ok((token.clone(), Some(MadeToken::ForThisRun(token))));
+    };
+    let file = data.token_file();
+    let failed = |source| StartFailed::Token { file: file.display().to_string(), source };
+    let token = match data.token().map_err(failed)? {
+        Some(token) => token,
+        None => {
+            let token = made_token();
+            data.keep_token(&token).map_err(failed)?;
+            token
+        }
+    };
+    Ok((token, Some(MadeToken::InFile(file))))
+}
+
+fn made_token() -> String {
+    [(); 3].map(|()| format!("{:016x}", SystemRandom.next_u64())).concat()
+}
+
+/// Whether the demo account of an earlier start may be in the data.
+fn keeps_demo(settings: &Settings) -> bool {
+    settings.demo.unwrap_or(matches!(settings.keeping(), Keeping::File(_)))
+}
+
+/// Whether to create a demo account: by default in memory, and in a folder without any account.
+async fn wants_demo(settings: &Settings, sms: &Sms) -> Result<bool, sms_core::Error> {
+    match (settings.demo, settings.keeping()) {
+        (Some(wanted), _) => Ok(wanted),
+        (None, Keeping::Memory) => Ok(true),
+        (None, Keeping::File(_)) => demo::is_new(sms).await,
+        (None, Keeping::Postgres(_)) => Ok(false),
+    }
 }
 
 fn listen(addr: SocketAddr) -> Result<TcpListener, StartFailed> {
@@ -299,7 +347,7 @@ fn install_metrics(settings: &Settings) -> Result<MetricsPage, StartFailed> {
 }
 
 fn warn_of(settings: &Settings) {
-    if settings.database().is_none() {
+    if settings.keeping() == Keeping::Memory {
         tracing::warn!("serving from memory: all data is lost when the server stops");
     }
     if settings.sandbox {

@@ -10,6 +10,7 @@ use clap::Args;
 use sms_core::link::LinkBase;
 use sms_webhooks::{KeysRefused, SecretKeys};
 
+use super::data_dir::{DataDir, SHORTEST_TOKEN};
 use super::routes::{self, RoutesRefused, SIMULATOR};
 use crate::web::client_address::TrustedProxies;
 
@@ -20,11 +21,17 @@ pub struct Settings {
     #[arg(long, env = "SMS_ADDR", default_value = "127.0.0.1:8080", global = true)]
     pub addr: SocketAddr,
     /// PostgreSQL database, as a postgres:// URL. It may name several hosts, a primary and its
-    /// standbys: postgres://user@one:5432,two:5432/sms [default: keep everything in memory]
+    /// standbys: postgres://user@one:5432,two:5432/sms [default: SMS_STORE decides]
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, global = true)]
     pub database_url: Option<Hidden>,
+    /// Where data is kept without DATABASE_URL [default: file; memory with SMS_SANDBOX]
+    #[arg(long, env = "SMS_STORE", global = true)]
+    pub store: Option<StoreKind>,
+    /// Folder of the file store. Only one server can use it at a time
+    #[arg(long, env = "SMS_DATA_DIR", default_value = "sms-data", global = true)]
+    pub data_dir: PathBuf,
     /// Bearer token of the operator API, at least 16 characters; required with DATABASE_URL
-    /// [default: generated and printed at startup]
+    /// [default: generated; the file store keeps it in SMS_DATA_DIR/admin-token]
     #[arg(long, env = "SMS_ADMIN_TOKEN", hide_env_values = true, global = true)]
     pub admin_token: Option<Hidden>,
     /// Separate address to listen on for /admin/v1 and /metrics, which is readable there without a
@@ -38,7 +45,7 @@ pub struct Settings {
     )]
     pub metrics_public: bool,
     /// Create a demo account with credits, keys and numbers, and print how to use it [default: true
-    /// without DATABASE_URL, else false]
+    /// in memory and in a new SMS_DATA_DIR, else false]
     #[arg(long, env = "SMS_DEMO", num_args = 0..=1, default_missing_value = "true")]
     pub demo: Option<bool>,
     /// Run on a clock that the operator can advance; only in memory, and only with the route
@@ -92,7 +99,8 @@ pub struct Settings {
     #[arg(long, env = "SMS_ROUTES", default_value = "simulator", value_delimiter = ',')]
     pub routes: Vec<String>,
     /// Folder for the journal of hand-overs, one for each server, so that a server that is killed
-    /// and started again sends fewer messages twice [default: no journal]
+    /// and started again sends fewer messages twice [default: SMS_DATA_DIR/journal with the file
+    /// store, else no journal]
     #[arg(long, env = "SMS_JOURNAL_DIR")]
     pub journal_dir: Option<PathBuf>,
     /// Log filter, such as `info` or `sms_http=debug,warn`
@@ -101,6 +109,26 @@ pub struct Settings {
     /// Log format
     #[arg(long, env = "SMS_LOG_FORMAT", default_value = "text", global = true)]
     pub log_format: LogFormat,
+}
+
+/// A store that needs no database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum StoreKind {
+    /// A file in SMS_DATA_DIR: what was answered survives.
+    File,
+    /// Memory: nothing outlives the server.
+    Memory,
+}
+
+/// Where a server keeps its data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keeping<'a> {
+    /// Nowhere: it is gone when the server stops.
+    Memory,
+    /// In this folder.
+    File(DataDir<'a>),
+    /// In the PostgreSQL database of this URL.
+    Postgres(&'a str),
 }
 
 /// The format of log lines.
@@ -134,8 +162,14 @@ impl std::str::FromStr for Hidden {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsRefused {
     /// `DATABASE_URL` names something other than PostgreSQL.
-    #[error("DATABASE_URL must begin with postgres://; unset it to serve from memory")]
+    #[error("DATABASE_URL must begin with postgres://; unset it to keep data in SMS_DATA_DIR")]
     NotPostgres,
+    /// Two places to keep data in.
+    #[error("SMS_STORE and DATABASE_URL are both set: unset SMS_STORE to use the database")]
+    TwoStores,
+    /// A sandbox would move the clock of data that stays.
+    #[error("SMS_SANDBOX is set with SMS_STORE=file: a sandbox runs in memory only; unset one")]
+    SandboxKeepsNothing,
     /// The database outlives the server, and a generated token would not.
     #[error(
         "SMS_ADMIN_TOKEN is missing: with DATABASE_URL it is required, with at least 16 characters"
@@ -178,11 +212,17 @@ impl Settings {
         if self.sandbox && self.database().is_some() {
             return Err(SettingsRefused::SandboxNeedsMemory);
         }
+        if self.store.is_some() && self.database().is_some() {
+            return Err(SettingsRefused::TwoStores);
+        }
+        if self.sandbox && self.store == Some(StoreKind::File) {
+            return Err(SettingsRefused::SandboxKeepsNothing);
+        }
         routes::check_names(&self.routes)?;
         if self.sandbox && self.routes.iter().any(|name| name != SIMULATOR) {
             return Err(SettingsRefused::SandboxNeedsSimulator);
         }
-        if self.admin_token.as_ref().is_some_and(|token| token.0.len() < 16) {
+        if self.admin_token.as_ref().is_some_and(|token| token.0.len() < SHORTEST_TOKEN) {
             return Err(SettingsRefused::WeakToken);
         }
         let bounds = Duration::from_millis(100)..=Duration::from_secs(25);
@@ -202,15 +242,29 @@ impl Settings {
         keys.filter(|keys| !keys.is_empty()).map(str::parse).transpose()
     }
 
-    /// The URL of the database; `None` to keep everything in memory.
+    /// Where the data is kept.
+    pub fn keeping(&self) -> Keeping<'_> {
+        match (self.database(), self.store) {
+            (Some(url), _) => Keeping::Postgres(url),
+            (None, Some(StoreKind::Memory)) => Keeping::Memory,
+            (None, None) if self.sandbox => Keeping::Memory,
+            (None, _) => Keeping::File(DataDir(&self.data_dir)),
+        }
+    }
+
+    /// The URL of the database; `None` to keep data elsewhere.
     pub fn database(&self) -> Option<&str> {
         let url = self.database_url.as_ref().map(|url| url.0.as_str());
         url.filter(|url| !url.is_empty())
     }
 
-    /// Whether to create a demo account: by default only in memory, where there is no other.
-    pub fn wants_demo(&self) -> bool {
-        self.demo.unwrap_or(self.database().is_none())
+    /// The folder of the journal of hand-overs; `None` for no journal.
+    pub fn journal(&self) -> Option<PathBuf> {
+        match (&self.journal_dir, self.keeping()) {
+            (Some(folder), _) => Some(folder.clone()),
+            (None, Keeping::File(data)) => Some(data.journal()),
+            (None, Keeping::Memory | Keeping::Postgres(_)) => None,
+        }
     }
 
     /// The public base URL; by default the address on which the server listens.
@@ -262,13 +316,40 @@ mod tests {
     fn the_defaults_are_those_of_the_decisions_page() {
         let defaults = settings(&[]);
         assert_eq!(defaults.addr.to_string(), "127.0.0.1:8080");
-        assert!(defaults.wants_demo());
+        assert_eq!(defaults.keeping(), Keeping::File(DataDir("sms-data".as_ref())));
+        assert_eq!(defaults.journal().as_deref(), Some("sms-data/journal".as_ref()));
         assert_eq!((defaults.rate_per_second.get(), defaults.rate_burst.get()), (20, 40));
         let minutes: Vec<u64> = defaults.webhook_retries.iter().map(|d| d.as_secs() / 60).collect();
         assert_eq!(minutes, [1, 5, 30, 120, 360, 720]);
         assert_eq!(defaults.webhook_timeout, Duration::from_secs(8));
         assert_eq!(defaults.public_url(defaults.addr), "http://127.0.0.1:8080");
         assert_eq!(defaults.check(), Ok(()));
+    }
+
+    #[test]
+    fn data_is_kept_in_a_folder_unless_the_settings_say_otherwise() {
+        let folder = DataDir("other".as_ref());
+        for (flags, keeping) in [
+            (vec!["--data-dir", "other"], Keeping::File(folder)),
+            (vec!["--store", "file", "--data-dir", "other"], Keeping::File(folder)),
+            (vec!["--store", "memory"], Keeping::Memory),
+            (vec!["--sandbox"], Keeping::Memory),
+            (vec!["--database-url", "postgres://x"], Keeping::Postgres("postgres://x")),
+        ] {
+            assert_eq!(settings(&flags).keeping(), keeping, "{flags:?}");
+        }
+    }
+
+    #[test]
+    fn the_journal_is_on_where_data_is_kept_in_a_folder() {
+        for (flags, folder) in [
+            (vec!["--data-dir", "other"], Some("other/journal")),
+            (vec!["--data-dir", "other", "--journal-dir", "own"], Some("own")),
+            (vec!["--store", "memory"], None),
+            (vec!["--store", "memory", "--journal-dir", "own"], Some("own")),
+        ] {
+            assert_eq!(settings(&flags).journal(), folder.map(PathBuf::from), "{flags:?}");
+        }
     }
 
     #[test]
@@ -286,6 +367,18 @@ mod tests {
                 ],
                 SettingsRefused::SandboxNeedsMemory,
             ),
+            (
+                vec![
+                    "--store",
+                    "memory",
+                    "--database-url",
+                    "postgres://x",
+                    "--admin-token",
+                    "a-very-long-secret-token",
+                ],
+                SettingsRefused::TwoStores,
+            ),
+            (vec!["--sandbox", "--store", "file"], SettingsRefused::SandboxKeepsNothing),
             (vec!["--sandbox", "--routes", "main"], SettingsRefused::SandboxNeedsSimulator),
             (vec!["--routes", "simulator,test"], RoutesRefused::OfTestKeys.into()),
             (vec!["--routes", ""], RoutesRefused::Name.into()),

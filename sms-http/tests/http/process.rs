@@ -19,13 +19,34 @@ pub(crate) const TOKEN: &str = "operator-token-of-a-process";
 /// A command of the binary, with this environment and no other.
 pub(crate) fn command(arguments: &[&str], settings: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sms-server"));
-    command.args(arguments).env_clear().envs(settings.iter().copied()).stdin(Stdio::null());
+    command.args(arguments).env_clear().envs(with_store(settings)).stdin(Stdio::null());
     command
+}
+
+/// The settings, with the memory store unless they say where the data is kept.
+fn with_store<'a>(settings: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+    let mut settings = settings.to_vec();
+    let says = ["DATABASE_URL", "SMS_STORE", "SMS_DATA_DIR"];
+    if settings.iter().all(|(name, _)| !says.contains(name)) {
+        settings.push(("SMS_STORE", "memory"));
+    }
+    settings
 }
 
 /// Runs a command of the binary to its end.
 pub(crate) fn run(arguments: &[&str], settings: &[(&str, &str)]) -> Output {
     command(arguments, settings).output().unwrap()
+}
+
+/// Whether the banner shows a demo account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Demo {
+    Printed,
+    None,
+}
+
+fn wants_demo(settings: &[(&str, &str)]) -> Demo {
+    if settings.contains(&("SMS_DEMO", "false")) { Demo::None } else { Demo::Printed }
 }
 
 /// A server that runs until it is asked to stop, or dropped.
@@ -39,7 +60,12 @@ pub(crate) struct Process {
 impl Process {
     /// Starts a server on a free port with these settings.
     pub(crate) fn start(settings: &[(&str, &str)]) -> Self {
-        Self::start_as(command(&[], settings), settings)
+        Self::start_as(command(&[], settings), settings, wants_demo(settings))
+    }
+
+    /// Starts a server on a free port, on data that an earlier one has left.
+    pub(crate) fn start_again(settings: &[(&str, &str)]) -> Self {
+        Self::start_as(command(&[], settings), settings, Demo::None)
     }
 
     /// Starts a server after this line of the shell, which limits what it may use.
@@ -47,11 +73,11 @@ impl Process {
         let mut shell = Command::new("/bin/sh");
         let line = format!("{limit} && exec \"$0\"");
         shell.args(["-c", &line, env!("CARGO_BIN_EXE_sms-server")]);
-        shell.env_clear().envs(settings.iter().copied()).stdin(Stdio::null());
-        Self::start_as(shell, settings)
+        shell.env_clear().envs(with_store(settings)).stdin(Stdio::null());
+        Self::start_as(shell, settings, wants_demo(settings))
     }
 
-    fn start_as(mut command: Command, settings: &[(&str, &str)]) -> Self {
+    fn start_as(mut command: Command, settings: &[(&str, &str)], demo: Demo) -> Self {
         crate::watched::watch();
         if settings.iter().all(|(name, _)| *name != "SMS_LOG") {
             command.env("SMS_LOG", "trace");
@@ -64,15 +90,13 @@ impl Process {
         // The banner is for the operator's eyes: it shows the demo's keys.
         let printed = lines_of(child.stdout.take().unwrap(), |_| ());
         let mut process = Self { child, banner: String::new(), log };
-        let has_demo = !settings.contains(&("SMS_DEMO", "false"));
         loop {
             let line = printed.recv_timeout(BOUND).expect("a whole banner");
             process.banner.push_str(&line);
             process.banner.push('\n');
-            let is_whole = if has_demo {
-                process.banner.matches("curl ").count() == 2
-            } else {
-                line.is_empty() && process.banner.contains("Operator API")
+            let is_whole = match demo {
+                Demo::Printed => process.banner.matches("curl ").count() == 2,
+                Demo::None => line.is_empty() && process.banner.contains("Operator API"),
             };
             if is_whole {
                 return process;

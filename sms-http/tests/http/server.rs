@@ -173,7 +173,9 @@ fn help_lists_every_variable_with_its_default() {
     let help = String::from_utf8(output.stdout).unwrap();
     for (variable, default) in [
         ("SMS_ADDR", "127.0.0.1:8080"),
-        ("DATABASE_URL", ""),
+        ("DATABASE_URL", "SMS_STORE decides"),
+        ("SMS_STORE", "file; memory with SMS_SANDBOX"),
+        ("SMS_DATA_DIR", "sms-data"),
         ("SMS_ADMIN_TOKEN", ""),
         ("SMS_ADMIN_ADDR", ""),
         ("SMS_METRICS_PUBLIC", "false"),
@@ -196,7 +198,10 @@ fn help_lists_every_variable_with_its_default() {
         assert!(about.contains(&format!("[env: {variable}")), "{about}");
         assert!(about.contains(default), "{about}");
     }
-    for command in ["account", "key", "credits", "number", "routes", "clock", "migrate"] {
+    for command in [
+        "account", "key", "credits", "number", "routes", "clock", "migrate", "backup", "restore",
+        "check",
+    ] {
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
     }
     assert!(!help.contains(TOKEN) && !help.contains("secret-url"));

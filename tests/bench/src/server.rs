@@ -39,7 +39,10 @@ impl Server {
 
     /// Ours, with the store in memory.
     pub(crate) async fn on_memory() -> Result<Self, Failed> {
-        Self::spawn(|child, addr| ours(child, addr).env_remove("DATABASE_URL")).await
+        Self::spawn(|child, addr| {
+            ours(child, addr).env("SMS_STORE", "memory").env_remove("DATABASE_URL")
+        })
+        .await
     }
 
     /// One that reads a body and answers so many bytes.

@@ -1,0 +1,101 @@
+//! The commands of the server binary that work on the stored data themselves, without a server.
+
+use std::path::{Path, PathBuf};
+
+use sms_store_postgres::{ConnectFailed, PgSettings, PgStore};
+use sms_store_sqlite::MaintenanceError;
+
+use super::data_dir::DataDir;
+use super::settings::{Keeping, Settings};
+
+/// A command on the stored data.
+#[derive(Debug)]
+pub enum DataCommand {
+    /// Apply the pending migrations of the database.
+    Migrate,
+    /// Copy the file store to this file.
+    Backup(PathBuf),
+    /// Put this backup into the folder of the file store.
+    Restore(PathBuf),
+    /// Check the file store.
+    Check,
+}
+
+/// Why such a command failed.
+#[derive(Debug, thiserror::Error)]
+pub enum DataCommandFailed {
+    /// No database is given.
+    #[error("DATABASE_URL is missing: set it, or give --database-url")]
+    NoDatabase,
+    /// The data is not in a file.
+    #[error(
+        "this command is for the file store in SMS_DATA_DIR: unset DATABASE_URL and SMS_STORE, or \
+         use PostgreSQL's own tools, such as pg_dump"
+    )]
+    NoFile,
+    /// The database could not be reached or prepared.
+    #[error("the database of DATABASE_URL cannot be used: {0}")]
+    Database(#[from] ConnectFailed),
+    /// The file could not be copied or read.
+    #[error(transparent)]
+    File(#[from] MaintenanceError),
+    /// The check found something.
+    #[error("{} is not in order:\n{}", .file.display(), .findings.join("\n"))]
+    NotInOrder {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong, one line each.
+        findings: Vec<String>,
+    },
+    /// The command panicked.
+    #[error("the command panicked; see the log")]
+    Panicked,
+}
+
+/// Runs the command, and returns what to tell the operator.
+///
+/// # Errors
+///
+/// If the data is somewhere else or cannot be used, or if a check finds something.
+pub async fn run(command: DataCommand, settings: &Settings) -> Result<String, DataCommandFailed> {
+    if let DataCommand::Migrate = command {
+        return migrate(settings).await;
+    }
+    let Keeping::File(DataDir(folder)) = settings.keeping() else {
+        return Err(DataCommandFailed::NoFile);
+    };
+    let file = DataDir(folder).database();
+    let work = tokio::task::spawn_blocking(move || on_file(&command, &file));
+    work.await.map_err(|_| DataCommandFailed::Panicked)?
+}
+
+async fn migrate(settings: &Settings) -> Result<String, DataCommandFailed> {
+    let url = settings.database().ok_or(DataCommandFailed::NoDatabase)?;
+    let store = PgStore::connect(url, PgSettings { connections: 1 }).await?;
+    store.migrate().await?;
+    store.close().await;
+    Ok("the database schema is up to date".to_owned())
+}
+
+fn on_file(command: &DataCommand, file: &Path) -> Result<String, DataCommandFailed> {
+    match command {
+        DataCommand::Migrate => Err(DataCommandFailed::NoDatabase),
+        DataCommand::Backup(copy) => {
+            sms_store_sqlite::backup_file(file, copy)?;
+            Ok(format!("{} is a backup of {}", copy.display(), file.display()))
+        }
+        DataCommand::Restore(backup) => {
+            sms_store_sqlite::restore_file(backup, file)?;
+            Ok(format!("{} is restored from {}", file.display(), backup.display()))
+        }
+        DataCommand::Check => {
+            let findings = sms_store_sqlite::check_file(file)?;
+            if findings.is_empty() {
+                Ok(format!("{} is in order", file.display()))
+            } else {
+                let findings = findings.iter().map(ToString::to_string).collect();
+                Err(DataCommandFailed::NotInOrder { file: file.to_owned(), findings })
+            }
+        }
+    }
+}
