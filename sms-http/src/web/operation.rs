@@ -45,20 +45,17 @@ pub(super) fn operations_of<A: OpenApi>(api: A) -> Vec<(String, Method, Operatio
 /// A path of the document in the form of the framework's router, which numbers the parameters:
 /// `/messages/{id}` is `/messages/:param0`.
 fn numbered(path: &str) -> String {
-    let mut number = 0;
-    let mut form = String::with_capacity(path.len() + 8);
-    for (index, segment) in path.split('/').enumerate() {
-        if index > 0 {
-            form.push('/');
-        }
+    let mut parameters = 0;
+    let mut segments = Vec::new();
+    for segment in path.split('/') {
         if is_parameter(segment) {
-            form += &format!(":param{number}");
-            number += 1;
+            segments.push(format!(":param{parameters}"));
+            parameters += 1;
         } else {
-            form += segment;
+            segments.push(segment.to_owned());
         }
     }
-    form
+    segments.join("/")
 }
 
 /// An operation that runs only for requests that pass a check.

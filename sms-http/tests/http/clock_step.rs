@@ -1,5 +1,5 @@
-//! A server whose machine's clock is set by an hour while it runs. Linux only: it needs libfaketime,
-//! which `scripts/test` installs.
+//! A server whose machine's clock is set by an hour while it runs. Linux only: it needs
+//! libfaketime, which `scripts/test` installs.
 
 use std::fs;
 use std::path::PathBuf;
