@@ -49,17 +49,21 @@ impl DnsResolver {
         Self::build(config, options)
     }
 
-    /// Asks this name server, over UDP and TCP.
+    /// Asks these name servers, over UDP and TCP.
     ///
     /// # Errors
     ///
     /// When the resolver cannot be set up.
-    pub fn asking(name_server: SocketAddr) -> io::Result<Self> {
-        let mut server = NameServerConfig::udp_and_tcp(name_server.ip());
-        for connection in &mut server.connections {
-            connection.port = name_server.port();
-        }
-        let config = ResolverConfig::from_parts(None, Vec::new(), vec![server]);
+    pub fn asking(name_servers: &[SocketAddr]) -> io::Result<Self> {
+        let server = |address: &SocketAddr| {
+            let mut server = NameServerConfig::udp_and_tcp(address.ip());
+            for connection in &mut server.connections {
+                connection.port = address.port();
+            }
+            server
+        };
+        let servers = name_servers.iter().map(server).collect();
+        let config = ResolverConfig::from_parts(None, Vec::new(), servers);
         Self::build(config, ResolverOpts::default())
     }
 
@@ -108,7 +112,7 @@ mod tests {
     async fn a_name_of_the_hosts_file_is_found_without_a_name_server() {
         let hosts = std::fs::read_to_string("/etc/hosts").unwrap();
         let lines = hosts.lines().map(|line| line.split('#').next().unwrap_or_default());
-        let resolver = DnsResolver::asking("127.0.0.1:9".parse().unwrap()).unwrap();
+        let resolver = DnsResolver::asking(&["127.0.0.1:9".parse().unwrap()]).unwrap();
         for line in lines {
             let mut words = line.split_whitespace();
             let Some(Ok(ip)) = words.next().map(str::parse::<IpAddr>) else { continue };

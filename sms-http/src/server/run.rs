@@ -15,7 +15,9 @@ use sms_core::route::Route;
 use sms_core::service::SmsBuilder;
 use sms_core::webhook::RetrySchedule;
 use sms_core::webhook::attempt::ATTEMPT_LEASE;
-use sms_webhooks::{HttpSender, Reach};
+use sms_webhooks::{
+    ClientError, DnsResolver, HttpSender, Reach, Resolve, WebhookClient, WebhookClientConfig,
+};
 use sms_workers::{FileJournal, JournalRefused, WorkerOptions, WorkerPanicked, Workers};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -219,6 +221,18 @@ async fn a_task_panics(tasks: &mut JoinSet<()>) {
     }
 }
 
+fn sender(settings: &Settings, reach: Reach) -> Result<HttpSender, ClientError> {
+    let resolver: Option<Arc<dyn Resolve>> = if settings.dns_servers.is_empty() {
+        None
+    } else {
+        let asked = DnsResolver::asking(&settings.dns_servers).map_err(ClientError::Dns)?;
+        Some(Arc::new(asked))
+    };
+    let timeout = settings.webhook_timeout;
+    let config = WebhookClientConfig { reach, timeout, resolver, ..WebhookClientConfig::default() };
+    Ok(HttpSender::with_client(WebhookClient::new(config)?))
+}
+
 async fn build(
     settings: &Settings,
     additions: Additions,
@@ -229,8 +243,7 @@ async fn build(
 ) -> Result<Sms, StartFailed> {
     let link_base = LinkBase::new(public_url).map_err(|_| SettingsRefused::PublicUrl)?;
     let reach = if settings.webhook_allow_private { Reach::AnyAddress } else { Reach::PublicOnly };
-    let sender = HttpSender::new(reach, settings.webhook_timeout)
-        .map_err(|error| StartFailed::Webhooks(Box::new(error)))?;
+    let sender = sender(settings, reach).map_err(|error| StartFailed::Webhooks(Box::new(error)))?;
     let Additions { routes, lease, attempt_lease } = additions;
     let random: Arc<dyn Random> = Arc::new(SystemRandom);
     let builder = backing

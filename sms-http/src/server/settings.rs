@@ -1,7 +1,7 @@
 //! The settings of the server. Each is a flag and an environment variable.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -88,6 +88,10 @@ pub struct Settings {
     /// How long a webhook endpoint may take to answer, 100ms to 25s
     #[arg(long, env = "SMS_WEBHOOK_TIMEOUT", default_value = "8s", value_parser = duration)]
     pub webhook_timeout: Duration,
+    /// Name servers that resolve the hosts of webhook endpoints: addresses with or without a port,
+    /// and commas between them [default: those of /etc/resolv.conf]
+    #[arg(long, env = "SMS_DNS_SERVERS", value_delimiter = ',', value_parser = name_server)]
+    pub dns_servers: Vec<SocketAddr>,
     /// Keys that seal webhook secrets in the database, as id:BASE64 with commas between keys: the
     /// first one seals, all of them open. A key is 32 bytes, as `openssl rand -base64 32` prints
     /// [default: secrets are stored in plain text]
@@ -290,6 +294,18 @@ fn duration(text: &str) -> Result<Duration, String> {
     Ok(unit * number)
 }
 
+/// The port of name servers.
+const DNS: u16 = 53;
+
+/// Reads the address of a name server, such as `192.0.2.53` or `[2001:db8::53]:5353`.
+fn name_server(text: &str) -> Result<SocketAddr, String> {
+    let text = text.trim();
+    let without_port = text.parse().map(|ip: IpAddr| SocketAddr::new(ip, DNS));
+    without_port
+        .or_else(|_| text.parse())
+        .map_err(|_| format!("{text:?} is not the address of a name server, such as 192.0.2.53"))
+}
+
 #[cfg(test)]
 mod tests {
     use clap::Parser as _;
@@ -400,6 +416,17 @@ mod tests {
         let parsed = Cli::try_parse_from(["sms-server", "--trusted-proxies", "192.0.2.7,proxy"]);
         let message = parsed.unwrap_err().to_string();
         assert!(message.contains("\"proxy\" is not an address"), "{message}");
+    }
+
+    #[test]
+    fn name_servers_are_a_list_of_addresses_with_or_without_a_port() {
+        let all = settings(&["--dns-servers", "192.0.2.53, 127.0.0.1:5353,2001:db8::1,[::1]:54"]);
+        let all: Vec<String> = all.dns_servers.iter().map(SocketAddr::to_string).collect();
+        assert_eq!(all, ["192.0.2.53:53", "127.0.0.1:5353", "[2001:db8::1]:53", "[::1]:54"]);
+        assert!(settings(&[]).dns_servers.is_empty());
+        let parsed = Cli::try_parse_from(["sms-server", "--dns-servers", "dns.example.com"]);
+        let message = parsed.unwrap_err().to_string();
+        assert!(message.contains("is not the address of a name server"), "{message}");
     }
 
     #[test]

@@ -24,7 +24,7 @@ const SLOW: AccountId = AccountId::from_u128(7);
 const QUICK: AccountId = AccountId::from_u128(8);
 
 fn client(names: &NameServer, timeout: Duration) -> WebhookClient {
-    let resolver = Arc::new(DnsResolver::asking(names.address).unwrap());
+    let resolver = Arc::new(DnsResolver::asking(&[names.address]).unwrap());
     let lookups = LookupLimits { each: 4, total: 16 };
     let config =
         WebhookClientConfig { resolver: Some(resolver), lookups, timeout, ..open_config() };
@@ -120,7 +120,7 @@ async fn an_account_looks_up_four_names_at_once_and_all_accounts_as_many_as_are_
 #[tokio::test]
 async fn an_eleventh_endpoint_is_refused_without_a_look_up() {
     let names = NameServer::start(Ipv4Addr::new(8, 8, 8, 8)).await;
-    let resolver = Arc::new(DnsResolver::asking(names.address).unwrap());
+    let resolver = Arc::new(DnsResolver::asking(&[names.address]).unwrap());
     let reach = Reach::PublicOnly;
     let config = WebhookClientConfig { resolver: Some(resolver), reach, ..open_config() };
     let sender = HttpSender::with_client(WebhookClient::new(config).unwrap());
@@ -158,7 +158,7 @@ async fn an_answer_is_remembered() {
 #[tokio::test]
 async fn a_remembered_address_is_judged_like_a_new_one() {
     let names = NameServer::start(Ipv4Addr::LOCALHOST).await;
-    let resolver = Arc::new(DnsResolver::asking(names.address).unwrap());
+    let resolver = Arc::new(DnsResolver::asking(&[names.address]).unwrap());
     let open = WebhookClientConfig { resolver: Some(resolver.clone()), ..open_config() };
     let open = WebhookClient::new(open).unwrap();
     let url = "http://hook.example.com:9/";

@@ -13,6 +13,7 @@ mod fields;
 mod handles;
 mod imports;
 mod keys;
+mod names;
 mod plans;
 
 /// The attacks.
@@ -34,6 +35,8 @@ pub(crate) enum Kind {
     Keys,
     /// Many small imports, and then large ones
     Imports,
+    /// Endpoints whose names are never resolved
+    Names,
 }
 
 impl Kind {
@@ -51,6 +54,7 @@ impl Kind {
             Self::Handles => Box::new(handles::Handles),
             Self::Keys => Box::new(keys::Keys),
             Self::Imports => Box::new(imports::Imports),
+            Self::Names => Box::new(names::Names::default()),
         }
     }
 }

@@ -35,6 +35,11 @@ fn guessing_keys_is_slowed_down() {
 }
 
 #[test]
+fn name_servers_that_never_answer_delay_nobody_else() {
+    held(&["--attack", "names"]);
+}
+
+#[test]
 fn the_worst_plans_of_ten_accounts_turn_nobody_else_away() {
     held(&["--attack", "plans"]);
 }
