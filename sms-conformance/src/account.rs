@@ -2,7 +2,9 @@
 
 use sms_core::account::settings::SettingsChange;
 use sms_core::account::store::NewAccount;
-use sms_core::account::{Account, AccountChange, AccountStatus, LocalTime, QuietHours, Settings};
+use sms_core::account::{
+    Account, AccountChange, AccountStatus, LocalTime, QuietHours, Settings, Share,
+};
 use sms_core::credits::Credits;
 use sms_core::credits::ledger::Kind;
 
@@ -29,6 +31,7 @@ scenarios! { Account;
                 opt_out_line: String::new(),
                 opt_out_line_sender: "Text {number}\nto stop".to_owned(),
             },
+            share: Share::new(100).expect("a share"),
             ..account
         };
         let new = NewAccount { account: account.clone(), opening: opening.clone() };
@@ -109,6 +112,7 @@ scenarios! { Account;
                 opt_out_line: Some("STOP to stop".to_owned()),
                 ..SettingsChange::default()
             },
+            share: Share::new(7).ok(),
         };
         let updated = rig.store().account_update(account.id, change.clone(), now).await;
         let expected = change.apply(account.clone(), now);

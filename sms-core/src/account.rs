@@ -8,11 +8,13 @@ use crate::time::Timestamp;
 pub mod api_key;
 mod mode;
 pub mod settings;
+mod share;
 pub mod status;
 pub mod store;
 
 pub use mode::Mode;
 pub use settings::{LocalTime, QuietHours, Settings};
+pub use share::{NotAShare, Share};
 pub use status::AccountStatus;
 
 /// An account as a store keeps it.
@@ -28,6 +30,8 @@ pub struct Account {
     pub balance: Credits,
     /// The settings that the account can change.
     pub settings: Settings,
+    /// Its weight among accounts whose messages wait for the same route.
+    pub share: Share,
     /// When the operator created the account.
     pub created_at: Timestamp,
     /// When name, status or settings last changed.
@@ -43,17 +47,20 @@ pub struct AccountChange {
     pub status: Option<AccountStatus>,
     /// Changes of single settings.
     pub settings: settings::SettingsChange,
+    /// A new weight among accounts whose messages wait.
+    pub share: Option<Share>,
 }
 
 impl AccountChange {
     /// The account after the change, made at `at`.
     #[must_use]
     pub fn apply(self, account: Account, at: Timestamp) -> Account {
-        let Self { name, status, settings } = self;
+        let Self { name, status, settings, share } = self;
         Account {
             name: name.unwrap_or(account.name),
             status: status.unwrap_or(account.status),
             settings: settings.apply(account.settings),
+            share: share.unwrap_or(account.share),
             updated_at: at,
             ..account
         }
@@ -65,6 +72,8 @@ setters! { AccountChange {
     name(name: impl Into<String>) = Some(name.into());
     /// Replaces the status.
     status(status: AccountStatus) = Some(status);
+    /// Replaces the share.
+    share(share: Share) = Some(share);
     /// Changes single settings.
     settings(change: settings::SettingsChange) = change;
 } }
@@ -83,12 +92,14 @@ mod tests {
             name: Some("Brasserie".to_owned()),
             status: Some(AccountStatus::Suspended),
             settings: SettingsChange { track_links_default: Some(true), ..Default::default() },
+            share: Share::new(3).ok(),
         };
         let changed = change.apply(account(), now());
         let expected = Account {
             name: "Brasserie".to_owned(),
             status: AccountStatus::Suspended,
             settings: Settings { track_links_default: true, ..Settings::default() },
+            share: Share::new(3).unwrap(),
             updated_at: now(),
             ..account()
         };

@@ -25,13 +25,20 @@ use crate::route::{Comeback, HandOver, OutboundMessage, RouteName, Simulated};
 use crate::time::Timestamp;
 
 pub mod journal;
+pub mod lane;
 mod queue;
 mod sender;
 pub mod store;
+mod turns;
+mod wanted;
 
+pub use lane::{Lane, RouteLane};
 pub use queue::{LEASE, Lease, LeaseToken, Left, QueueEntry, TEST_DELAY, VALIDITY};
 use sender::look_again;
 pub use sender::{NameStanding, NewSender, keeps_number};
+pub use turns::Turns;
+pub(crate) use turns::TurnsTaken;
+pub use wanted::Wanted;
 
 /// How often to look for expired messages among those whose routes have no room.
 pub const LOOK_FOR_EXPIRED_EVERY: Duration = Duration::from_secs(10);
@@ -59,38 +66,12 @@ pub struct ClaimPlan {
     pub lease: Lease,
     /// Which of the due messages to claim.
     pub wanted: Wanted,
+    /// Whose turn it is in which lane: the answer to the program's last claim.
+    pub turns: Turns,
     /// The route of numbers that name none, for messages that get another number.
     pub default_route: RouteName,
     /// Ids for the refunds and events of messages that fail.
     pub ids: Ids,
-}
-
-/// Which of the due messages a claim takes. Each kind reads only the messages that it takes,
-/// however many others wait. Only the second kind, which is rare, may read more.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
-    /// Messages of all routes except these, which have no room now.
-    AllBut(Vec<RouteName>),
-    /// Expired messages of these routes, which no other claim takes while the routes have no room.
-    ExpiredOf(Vec<RouteName>),
-}
-
-impl Wanted {
-    /// Whether a message of this route can be among them.
-    pub fn concerns(&self, route: &RouteName) -> bool {
-        match self {
-            Self::AllBut(left) => !left.contains(route),
-            Self::ExpiredOf(of) => of.contains(route),
-        }
-    }
-
-    /// Whether a claim at `at` takes a due message of a route that this [concerns](Self::concerns).
-    pub fn takes(&self, entry: &QueueEntry, at: Timestamp) -> bool {
-        match self {
-            Self::AllBut(_) => true,
-            Self::ExpiredOf(_) => entry.expires_at <= at,
-        }
-    }
 }
 
 /// What the verdict on one message depends on.
@@ -261,6 +242,7 @@ fn outbound(message: &Message, entry: &QueueEntry) -> OutboundMessage {
         segments: message.segments,
         route: message.route.clone(),
         mode: message.mode,
+        lane: entry.lane,
         attempt: entry.attempt,
         expires_at: entry.expires_at,
     }
@@ -269,7 +251,7 @@ fn outbound(message: &Message, entry: &QueueEntry) -> OutboundMessage {
 /// The result of a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Claimed {
-    /// Messages to hand over, the longest due first.
+    /// Messages to hand over, in the order in which they are to leave.
     pub messages: Vec<OutboundMessage>,
     /// How many due messages failed.
     pub failed: u32,
@@ -277,6 +259,8 @@ pub struct Claimed {
     pub given_up: u32,
     /// How many due messages belonged to a cancelled campaign.
     pub cancelled: u32,
+    /// Whose turn it is in the next claim.
+    pub turns: Turns,
 }
 
 impl Claimed {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use crate::dispatch::lane::Lane;
 use crate::inbound::InboundMessage;
 use crate::inbound::segment::InboundSegment;
 use crate::receipt::Receipt;
@@ -123,8 +124,10 @@ pub trait Route: Send + Sync + fmt::Debug {
         sink: &'a dyn RouteSink,
     ) -> HandOvers<'a>;
 
-    /// Whether it accepts messages now.
-    fn fitness(&self) -> Fitness {
+    /// Whether it accepts messages of this lane now. A route that bounds what it has in hand keeps
+    /// room for each lane, so that one that a person waits for is not kept out by many others. If
+    /// it is [down](Fitness::Down), it is so for both lanes.
+    fn fitness(&self, _lane: Lane) -> Fitness {
         Fitness::Ready
     }
 

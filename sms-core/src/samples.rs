@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::account::{Account, AccountStatus, Mode, Settings};
+use crate::account::{Account, AccountStatus, Mode, Settings, Share};
 use crate::contact::{Contact, Details};
 use crate::credits::Credits;
 use crate::event::EventType;
@@ -72,6 +72,7 @@ pub(crate) fn account() -> Account {
         status: AccountStatus::Active,
         balance: credits(100),
         settings: Settings::default(),
+        share: Share::default(),
         created_at: seconds(-1_000),
         updated_at: seconds(-1_000),
     }

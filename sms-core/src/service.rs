@@ -113,6 +113,7 @@ struct Inner {
     /// Locked while messages are claimed.
     claiming: Mutex<()>,
     expired: work::ExpiredLook,
+    claim_turns: work::NextTurns,
     leases: work::HeldLeases,
     unrecorded: work::Unrecorded,
     journal: Option<Arc<dyn Journal>>,
@@ -343,6 +344,7 @@ impl SmsBuilder {
             link_base,
             claiming: Mutex::default(),
             expired: work::ExpiredLook::default(),
+            claim_turns: work::NextTurns::default(),
             leases: work::HeldLeases::default(),
             unrecorded: work::Unrecorded::default(),
             journal,

@@ -14,6 +14,7 @@ use sms_core::campaign::launch::LaunchOptions;
 use sms_core::clock::{Clock, ManualClock, MovableClock};
 use sms_core::contact::input::ContactInput;
 use sms_core::credits::{Change, Credits};
+use sms_core::dispatch::Lane;
 use sms_core::event::EventType;
 use sms_core::ids::AccountId;
 use sms_core::inbound::InboundMessage;
@@ -88,7 +89,7 @@ impl Route for Network {
         panic!("{} messages", messages.len());
     }
 
-    fn fitness(&self) -> Fitness {
+    fn fitness(&self, _lane: Lane) -> Fitness {
         Fitness::Full
     }
 

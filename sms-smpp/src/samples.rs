@@ -21,6 +21,7 @@ pub(crate) fn outbound(body: &str, number: u128, expires_at: Timestamp) -> Outbo
         segments: measured.segments,
         route: RouteName::new("main"),
         mode: Mode::Live,
+        lane: sms_core::dispatch::Lane::Normal,
         attempt: 0,
         expires_at,
     }

@@ -1,6 +1,7 @@
 //! The queue of messages that wait to be handed over.
 
 use async_trait::async_trait;
+use sms_core::account::Share;
 use sms_core::commit::{Claim, ClaimWrites, OutcomeWrites, Outcomes};
 use sms_core::dispatch::store::DispatchStore;
 use sms_core::dispatch::{
@@ -72,7 +73,12 @@ impl AccountState {
 impl State {
     fn claim(&mut self, plan: ClaimPlan) -> Claimed {
         let at = plan.at;
-        let due = self.queue.claimable(at, plan.limit, &plan.wanted);
+        let share = |account| match self.accounts.get(&account) {
+            Some(room) => room.account.share,
+            None => Share::default(),
+        };
+        let which = (&plan.wanted, &plan.turns);
+        let due = self.queue.claimable(at, plan.limit, which, share);
         let mut claim = Claim::new(plan);
         for entry in &due {
             let stored = self.messages.get(&entry.message);

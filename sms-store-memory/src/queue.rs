@@ -1,40 +1,98 @@
 //! Messages that wait to be handed over, and the simulated network's follow-ups, by time.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
-use sms_core::dispatch::{FollowUp, LeaseToken, QueueEntry, Wanted};
-use sms_core::ids::{FollowUpId, MessageId};
+use sms_core::account::Share;
+use sms_core::dispatch::{FollowUp, LeaseToken, QueueEntry, RouteLane, Turns, Wanted};
+use sms_core::ids::{AccountId, FollowUpId, MessageId};
 use sms_core::route::RouteName;
 use sms_core::time::Timestamp;
 
-/// The queue of messages, ordered by time within each route. So a route that accepts nothing does
-/// not delay the others, however many messages wait for it.
+/// The queue of messages, ordered within each lane of each route. So a route that accepts nothing
+/// does not delay the others, however many messages wait for it.
 #[derive(Default)]
 pub(crate) struct Queue {
     entries: BTreeMap<MessageId, Waiting>,
-    routes: Vec<(RouteName, ByTime)>,
+    lanes: Vec<(RouteLane, Line)>,
     by_lease: BTreeSet<(LeaseToken, MessageId)>,
 }
 
 type ByTime = BTreeSet<(Timestamp, MessageId)>;
 
-/// An entry, and the index of its route in `Queue::routes`.
+/// What waits in one lane of one route.
+#[derive(Default)]
+struct Line {
+    by_time: ByTime,
+    by_account: BTreeMap<AccountId, ByTime>,
+}
+
+/// An entry, and the index of its lane in `Queue::lanes`.
 #[derive(Clone, Copy)]
 struct Waiting {
     entry: QueueEntry,
-    route: usize,
+    lane: usize,
+}
+
+impl Line {
+    fn insert(&mut self, entry: &QueueEntry) {
+        let key = (entry.claimable_at, entry.message);
+        self.by_time.insert(key);
+        self.by_account.entry(entry.account).or_default().insert(key);
+    }
+
+    fn remove(&mut self, entry: &QueueEntry) {
+        let key = (entry.claimable_at, entry.message);
+        self.by_time.remove(&key);
+        let Some(own) = self.by_account.get_mut(&entry.account) else { return };
+        own.remove(&key);
+        if own.is_empty() {
+            self.by_account.remove(&entry.account);
+        }
+    }
+
+    /// Up to `limit` messages that are due at `at` in the order of their turns: of each account up
+    /// to its part.
+    fn by_turns(
+        &self,
+        at: Timestamp,
+        limit: usize,
+        after: AccountId,
+        share: impl Fn(AccountId) -> Share,
+    ) -> Vec<MessageId> {
+        let ahead = self.by_account.range((Bound::Excluded(after), Bound::Unbounded));
+        let visited = ahead.chain(self.by_account.range(..=after)).take(limit);
+        let with_due: Vec<(&ByTime, Share)> = visited
+            .filter(|(_, own)| own.first().is_some_and(|(time, _)| *time <= at))
+            .map(|(account, own)| (own, share(*account)))
+            .collect();
+        let all = with_due.iter().map(|(_, share)| u64::from(share.get())).sum();
+        let mut found = Vec::new();
+        for (visit, (own, share)) in with_due.into_iter().enumerate() {
+            let due = due(own, at).take(Turns::most(limit, share, all));
+            let place = |(nth, message)| ((Turns::round(nth, share), visit), message);
+            found.extend(due.enumerate().map(place));
+        }
+        found.sort_unstable();
+        found.into_iter().map(|(_, message)| message).take(limit).collect()
+    }
+}
+
+/// What is due at `at`, the longest due first.
+fn due(by_time: &ByTime, at: Timestamp) -> impl Iterator<Item = MessageId> {
+    by_time.iter().take_while(move |(time, _)| *time <= at).map(|(_, message)| *message)
 }
 
 impl Queue {
     /// Adds a message of this route, or replaces its entry.
     pub(crate) fn insert(&mut self, entry: QueueEntry, route: &RouteName) {
-        let known = self.routes.iter().position(|(name, _)| name == route);
-        let route = known.unwrap_or_else(|| {
-            self.routes.push((route.clone(), ByTime::new()));
-            self.routes.len() - 1
+        let is_its = |(of, _): &(RouteLane, Line)| of.route == *route && of.lane == entry.lane;
+        let lane = self.lanes.iter().position(is_its).unwrap_or_else(|| {
+            self.lanes.push((RouteLane::new(route.clone(), entry.lane), Line::default()));
+            self.lanes.len() - 1
         });
         self.take(entry.message);
-        self.put(Waiting { entry, route });
+        self.put(Waiting { entry, lane });
     }
 
     /// Replaces the entry of a message that waits. Does nothing for other messages.
@@ -45,9 +103,9 @@ impl Queue {
     }
 
     fn put(&mut self, waiting: Waiting) {
-        let Waiting { entry, route } = waiting;
-        if let Some((_, by_time)) = self.routes.get_mut(route) {
-            by_time.insert((entry.claimable_at, entry.message));
+        let Waiting { entry, lane } = waiting;
+        if let Some((_, line)) = self.lanes.get_mut(lane) {
+            line.insert(&entry);
         }
         if let Some(token) = entry.lease {
             self.by_lease.insert((token, entry.message));
@@ -61,8 +119,8 @@ impl Queue {
 
     fn take(&mut self, message: MessageId) -> Option<Waiting> {
         let waiting = self.entries.remove(&message)?;
-        if let Some((_, by_time)) = self.routes.get_mut(waiting.route) {
-            by_time.remove(&(waiting.entry.claimable_at, message));
+        if let Some((_, line)) = self.lanes.get_mut(waiting.lane) {
+            line.remove(&waiting.entry);
         }
         if let Some(token) = waiting.entry.lease {
             self.by_lease.remove(&(token, message));
@@ -74,22 +132,31 @@ impl Queue {
         self.entries.get(&message).map(|waiting| &waiting.entry)
     }
 
-    /// Up to `limit` wanted entries that may be claimed at `at`, the longest due first.
+    /// Up to `limit` wanted entries that may be claimed at `at`, in the order in which they leave.
     pub(crate) fn claimable(
         &self,
         at: Timestamp,
         limit: usize,
-        wanted: &Wanted,
+        (wanted, turns): (&Wanted, &Turns),
+        share: impl Fn(AccountId) -> Share,
     ) -> Vec<QueueEntry> {
         let mut found = Vec::new();
-        for (_, by_time) in self.routes.iter().filter(|(route, _)| wanted.concerns(route)) {
-            let due = by_time.iter().take_while(|(time, _)| *time <= at);
-            let entries = due.filter_map(|(_, message)| self.get(*message));
-            found.extend(entries.filter(|entry| wanted.takes(entry, at)).take(limit).copied());
+        for (of, line) in self.lanes.iter().filter(|(of, _)| wanted.concerns(of)) {
+            let entries: Vec<&QueueEntry> = match turns.after(of) {
+                None => {
+                    let entries = due(&line.by_time, at).filter_map(|message| self.get(message));
+                    entries.filter(|entry| wanted.takes(entry, at)).take(limit).collect()
+                }
+                Some(after) => {
+                    let messages = line.by_turns(at, limit, after, &share);
+                    messages.into_iter().filter_map(|message| self.get(message)).collect()
+                }
+            };
+            let place = |(nth, entry)| (turns.order().place(of.lane, nth), entry);
+            found.extend(entries.into_iter().enumerate().map(place));
         }
-        found.sort_unstable_by_key(|entry| (entry.claimable_at, entry.message));
-        found.truncate(limit);
-        found
+        found.sort_unstable_by_key(|(place, entry)| (*place, entry.claimable_at, entry.message));
+        found.into_iter().map(|(_, entry)| *entry).take(limit).collect()
     }
 
     /// Extends the lease with this token to `until`. Returns the number of its entries.
@@ -107,7 +174,7 @@ impl Queue {
     }
 
     pub(crate) fn next(&self) -> Option<Timestamp> {
-        let firsts = self.routes.iter().filter_map(|(_, by_time)| by_time.first());
+        let firsts = self.lanes.iter().filter_map(|(_, line)| line.by_time.first());
         firsts.map(|(time, _)| *time).min()
     }
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use sms_core::account::api_key::{KeyHash, KeyRecord};
 use sms_core::account::store::{AccountStore, ApiKeyStore, KeyCreated, NewAccount};
-use sms_core::account::{Account, AccountChange, LocalTime, QuietHours, Settings};
+use sms_core::account::{Account, AccountChange, LocalTime, QuietHours, Settings, Share};
 use sms_core::commit::LedgerWrites;
 use sms_core::idempotency::{Claim, Once};
 use sms_core::ids::{AccountId, ApiKeyId};
@@ -38,10 +38,21 @@ pub(crate) fn account(row: &PgRow) -> PgResult<Account> {
                 opt_out_line: row.try_get("opt_out_line")?,
                 opt_out_line_sender: row.try_get("opt_out_line_sender")?,
             },
+            share: share(row)?,
             created_at: row.at("created_at")?,
             updated_at: row.at("updated_at")?,
         })
     })
+}
+
+fn share(row: &PgRow) -> PgResult<Share> {
+    let weight = u16::try_from(row.try_get::<i16, _>("share")?).ok();
+    let share = weight.and_then(|weight| Share::new(weight).ok());
+    share.ok_or_else(|| PgError::invalid("share"))
+}
+
+fn weight(share: Share) -> i16 {
+    i16::try_from(share.get()).unwrap_or(i16::MAX)
 }
 
 fn key_hash(row: &PgRow) -> PgResult<KeyHash> {
@@ -81,8 +92,9 @@ impl AccountStore for PgStore {
         let mut tx = begin(&self.pool).await.context(doing)?;
         sqlx::query(
             "INSERT INTO account (id, name, status, balance, quiet_start, quiet_end,
-                 track_links_default, opt_out_line, opt_out_line_sender, created_at, updated_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+                 track_links_default, opt_out_line, opt_out_line_sender, created_at, updated_at,
+                 share)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
         )
         .bind(uuid(account.id))
         .bind(&account.name)
@@ -95,6 +107,7 @@ impl AccountStore for PgStore {
         .bind(&account.settings.opt_out_line_sender)
         .bind(time(account.created_at))
         .bind(time(account.updated_at))
+        .bind(weight(account.share))
         .execute(&mut *tx)
         .await
         .context(doing)?;
@@ -158,7 +171,7 @@ impl AccountStore for PgStore {
         sqlx::query(
             "UPDATE account SET name = $2, status = $3, quiet_start = $4, quiet_end = $5,
                  track_links_default = $6, opt_out_line = $7, opt_out_line_sender = $8,
-                 updated_at = $9
+                 updated_at = $9, share = $10
              WHERE id = $1",
         )
         .bind(uuid(id))
@@ -170,6 +183,7 @@ impl AccountStore for PgStore {
         .bind(&changed.settings.opt_out_line)
         .bind(&changed.settings.opt_out_line_sender)
         .bind(time(changed.updated_at))
+        .bind(weight(changed.share))
         .execute(&mut *tx)
         .await
         .context(doing)?;

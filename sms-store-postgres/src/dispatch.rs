@@ -1,13 +1,16 @@
 //! The queue of messages that wait to be handed over.
 
+mod claim;
+mod entry;
+mod plain;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use async_trait::async_trait;
-use sms_core::commit::{Claim, ClaimWrites, OutcomeWrites, Outcomes};
+use sms_core::commit::{OutcomeWrites, Outcomes};
 use sms_core::dispatch::store::DispatchStore;
 use sms_core::dispatch::{
-    ClaimFacts, ClaimPlan, Claimed, FollowUp, LeaseToken, NameStanding, NewSender, OutcomePlan,
-    OutcomeRecorded, QueueEntry, Wanted,
+    ClaimPlan, Claimed, FollowUp, LeaseToken, OutcomePlan, OutcomeRecorded, QueueEntry,
 };
 use sms_core::ids::MessageId;
 use sms_core::message::{Body, ErrorCode, Message};
@@ -20,25 +23,10 @@ use sqlx::{PgConnection, Row};
 
 use crate::begin::{again_on_conflict, begin};
 use crate::error::{Context, PgError, PgResult};
-use crate::number::NumbersToSend;
-use crate::row::{self, Read, digits, integer, time, token, uuid, uuids};
+use crate::row::{self, Read, digits, time, token, uuid, uuids};
 use crate::rows_query::rows_query;
 use crate::sent_segment::Staged;
 use crate::{PgStore, change, message_columns};
-
-mod plain;
-
-/// The routes that messages wait for, as `named`. The recursion jumps from route to route through
-/// the index. Its last row is null.
-macro_rules! queue_routes {
-    () => {
-        "WITH RECURSIVE named AS (
-             (SELECT route FROM queue WHERE route >= '' ORDER BY route LIMIT 1)
-             UNION ALL
-             SELECT (SELECT q.route FROM queue q WHERE q.route > n.route ORDER BY q.route LIMIT 1)
-             FROM named n WHERE n.route IS NOT NULL)"
-    };
-}
 
 const RECORDING: &str = "recording outcomes";
 
@@ -86,16 +74,7 @@ impl DispatchStore for PgStore {
 
     async fn dispatch_next(&self) -> Result<Option<Timestamp>, StoreError> {
         let doing = "finding when the next message is due";
-        let row = sqlx::query(concat!(
-            queue_routes!(),
-            " SELECT min((SELECT q.claimable_at FROM queue q WHERE q.route = n.route
-                          ORDER BY q.claimable_at LIMIT 1)) AS next
-              FROM named n"
-        ))
-        .fetch_one(&self.pool)
-        .await
-        .context(doing)?;
-        row.maybe_at("next").context(doing)
+        claim::next(&self.pool).await.context(doing)
     }
 
     async fn follow_ups_due(
@@ -165,7 +144,7 @@ impl PgStore {
     async fn claim_once(&self, plan: ClaimPlan) -> Result<Claimed, StoreError> {
         let doing = "claiming messages";
         let mut tx = begin(&self.pool).await.context(doing)?;
-        match claim(&mut tx, plan).await {
+        match claim::claim(&mut tx, plan).await {
             Ok(claimed) => tx.commit().await.map(|()| claimed).context(doing),
             Err(error) => {
                 // Roll back now: a retry would skip the rows that are still locked.
@@ -176,119 +155,6 @@ impl PgStore {
     }
 }
 
-/// The columns that a claim reads of a message `m` and its queue row `q`.
-macro_rules! claimed_columns {
-    () => {
-        concat!(
-            message_columns!(),
-            ", q.claimable_at, q.expires_at, q.attempt, q.lease, q.unanswered,
-             -- Not a join: a planner that reads the account first may search all of its messages.
-             (SELECT a.status FROM account a WHERE a.id = q.account_id) AS account_status,
-             -- Not EXISTS, which the planner may answer by reading all opt-outs.
-             COALESCE((SELECT true FROM opt_out o
-                       WHERE o.account_id = m.account_id AND o.phone = m.to_number), false)
-                 AS opted_out,
-             CASE WHEN m.campaign_id IS NULL THEN false ELSE
-                 COALESCE((SELECT c.cancelled_at IS NOT NULL FROM campaign c
-                           WHERE c.account_id = m.account_id AND c.id = m.campaign_id),
-                          false) END AS campaign_cancelled,
-             -- Null without a sender name. Names are compared in ASCII lower case.
-             CASE WHEN m.sender IS NOT NULL THEN
-                 COALESCE((SELECT true FROM sender_name s
-                           WHERE s.account_id = m.account_id
-                             AND s.folded = lower(m.sender COLLATE \"C\")
-                             AND s.status <> 'rejected' AND s.status = 'approved'),
-                          false) END AS name_approved"
-        )
-    };
-}
-
-/// The messages of the queue rows `due`, each looked up by its id. With a plain join and outdated
-/// statistics, the planner may read all messages of an account, or the whole table.
-macro_rules! claimed {
-    () => {
-        concat!(
-            " SELECT ",
-            claimed_columns!(),
-            " FROM due q CROSS JOIN LATERAL (
-                  SELECT * FROM message m WHERE m.account_id = q.account_id AND m.id = q.message_id
-                  FOR UPDATE SKIP LOCKED) m
-              ORDER BY q.claimable_at, q.message_id"
-        )
-    };
-}
-
-/// Selects the messages longest due, except those of the listed routes. It reads only the head of
-/// each route's queue, so that it never has to skip the messages of an excluded route.
-const ALL_BUT: &str = concat!(
-    queue_routes!(),
-    ", due AS MATERIALIZED (
-         SELECT q.* FROM named n CROSS JOIN LATERAL (
-             SELECT * FROM queue q
-             WHERE q.route = n.route AND q.claimable_at <= $1
-             ORDER BY q.claimable_at, q.message_id LIMIT $2
-             -- Skip what another worker or a cancel holds.
-             FOR UPDATE SKIP LOCKED) q
-         WHERE n.route IS NOT NULL AND n.route <> ALL($3)
-         ORDER BY q.claimable_at, q.message_id LIMIT $2
-     )",
-    claimed!(),
-);
-
-/// Selects the expired messages of the listed routes. It reads all messages that wait for them.
-const EXPIRED_OF: &str = concat!(
-    "WITH due AS MATERIALIZED (
-         SELECT * FROM queue q
-         WHERE q.route = ANY($3) AND q.claimable_at <= $1 AND q.expires_at <= $1
-         ORDER BY q.claimable_at, q.message_id LIMIT $2
-         FOR UPDATE SKIP LOCKED
-     )",
-    claimed!(),
-);
-
-async fn claim(tx: &mut PgConnection, plan: ClaimPlan) -> Result<Claimed, StoreError> {
-    let doing = "claiming messages";
-    let (sql, routes) = match &plan.wanted {
-        Wanted::AllBut(routes) => (ALL_BUT, routes),
-        Wanted::ExpiredOf(routes) => (EXPIRED_OF, routes),
-    };
-    let rows = sqlx::query(sql)
-        .bind(time(plan.at))
-        .bind(i64::try_from(plan.limit).unwrap_or(i64::MAX))
-        .bind(routes.iter().map(RouteName::as_str).collect::<Vec<_>>())
-        .fetch_all(&mut *tx)
-        .await
-        .context(doing)?;
-    if rows.is_empty() {
-        return Ok(Claimed::default());
-    }
-    let messages: Vec<Message> =
-        rows.iter().map(row::message).collect::<PgResult<_>>().context(doing)?;
-    let at = plan.at;
-    let numbers = NumbersToSend::read(tx, messages.iter(), at).await.context(doing)?;
-    let mut claim = Claim::new(plan);
-    for (row, message) in rows.iter().zip(&messages) {
-        claim.settle(ClaimFacts {
-            message,
-            entry: &row::queue_entry(row).context(doing)?,
-            account_status: row.name("account_status").context(doing)?,
-            opted_out: row.try_get("opted_out").context(doing)?,
-            campaign_cancelled: row.try_get("campaign_cancelled").context(doing)?,
-            name: match row.try_get("name_approved").context(doing)? {
-                None => NameStanding::NotUsed,
-                Some(true) => NameStanding::Approved,
-                Some(false) => NameStanding::NotApproved,
-            },
-            numbers: &numbers.of(message, at),
-        });
-    }
-    let (ClaimWrites { queue, senders, changes }, claimed) = claim.finish();
-    put_entries(tx, queue).await.context(doing)?;
-    put_senders(tx, senders).await.context(doing)?;
-    change::write(tx, changes).await.context(doing)?;
-    Ok(claimed)
-}
-
 async fn write_outcomes(
     connection: &mut PgConnection,
     staged: Staged,
@@ -296,7 +162,7 @@ async fn write_outcomes(
 ) -> PgResult<()> {
     let OutcomeWrites { queue, follow_ups, parts, changes } = writes;
     staged.settle(connection, parts).await?;
-    put_entries(connection, queue).await?;
+    entry::put(connection, queue).await?;
     change::write(connection, changes).await?;
     insert_follow_ups(connection, follow_ups).await
 }
@@ -309,7 +175,7 @@ async fn locked(
     let rows = sqlx::query(concat!(
         "SELECT ",
         message_columns!(),
-        ", q.claimable_at, q.expires_at, q.attempt, q.lease, q.unanswered
+        ", q.lane, q.claimable_at, q.expires_at, q.attempt, q.lease, q.unanswered
          FROM queue q JOIN message m ON m.account_id = q.account_id AND m.id = q.message_id
          WHERE q.message_id = ANY($1)
          ORDER BY q.message_id
@@ -323,55 +189,6 @@ async fn locked(
         Ok((message.id, (message, row::queue_entry(row)?)))
     };
     rows.iter().map(read).collect()
-}
-
-/// Replaces the queue entries of messages that a worker has claimed, so that they are `sending` now
-/// or were before. Their rows are locked by this transaction. Each is looked up by itself: a
-/// plan that was made while little waited may read the whole queue for a join.
-async fn put_entries(connection: &mut PgConnection, entries: Vec<QueueEntry>) -> PgResult<()> {
-    if entries.is_empty() {
-        return Ok(());
-    }
-    let update = rows_query!(
-        "UPDATE queue q
-         SET claimable_at = new.claimable_at, attempt = new.attempt, lease = new.lease,
-             unanswered = new.unanswered, status = 'sending'
-         FROM " rows(entry in &entries) as new {
-            message_id: uuid = uuid(entry.message),
-            claimable_at: timestamptz = time(entry.claimable_at),
-            attempt: integer = integer(entry.attempt),
-            lease: uuid = entry.lease.map(token),
-            unanswered: integer = integer(entry.unanswered),
-         } "
-         CROSS JOIN LATERAL (
-             SELECT ctid AS place FROM queue
-             WHERE message_id = new.message_id LIMIT 1) AS old
-         WHERE q.ctid = old.place"
-    );
-    update.execute(connection).await?;
-    Ok(())
-}
-
-/// Gives messages another number and route.
-async fn put_senders(connection: &mut PgConnection, senders: Vec<NewSender>) -> PgResult<()> {
-    if senders.is_empty() {
-        return Ok(());
-    }
-    let update = rows_query!(
-        "WITH moved AS (
-             UPDATE message m SET from_number = new.from_number, route = new.route
-             FROM " rows(sender in &senders) as new {
-                account_id: uuid = uuid(sender.account),
-                id: uuid = uuid(sender.message),
-                from_number: bigint = digits(sender.from),
-                route: text = sender.route.as_str(),
-             } "
-             WHERE m.account_id = new.account_id AND m.id = new.id
-             RETURNING m.id, m.route)
-         UPDATE queue q SET route = moved.route FROM moved WHERE q.message_id = moved.id"
-    );
-    update.execute(connection).await?;
-    Ok(())
 }
 
 async fn insert_follow_ups(

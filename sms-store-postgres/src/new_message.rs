@@ -78,6 +78,7 @@ where
             expires_at: timestamptz = time(entry.expires_at),
             route: text = message.route.as_str(),
             status: text = message.status.as_str(),
+            lane: text = entry.lane.as_str(),
         }
     );
     both.execute(connection).await?;

@@ -177,6 +177,7 @@ pub(crate) fn queue_entry(row: &PgRow) -> PgResult<QueueEntry> {
         Ok(QueueEntry {
             message: row.id("id")?,
             account: row.id("account_id")?,
+            lane: row.name("lane")?,
             claimable_at: row.at("claimable_at")?,
             expires_at: row.at("expires_at")?,
             attempt: row.count("attempt")?,

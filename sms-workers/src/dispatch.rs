@@ -53,14 +53,14 @@ pub(crate) async fn run(mut worker: Worker) {
         // What is due although some was taken fell due meanwhile.
         let blocked = if done.claimed > 0 { Duration::ZERO } else { BLOCKED_SLEEP };
         let rest = Rest { blocked, ..Rest::default() };
-        if done.routes_left == 0 {
+        if done.lanes_left == 0 {
             worker.rest_for(Work::Dispatch, rest, std::future::pending()).await;
             continue;
         }
         // Messages were left. They are claimed as soon as there is room; until then, a message that
         // is accepted does not cause a claim each time.
         let sms = worker.sms.clone();
-        let mut room = pin!(room(&sms, done.routes_left));
+        let mut room = pin!(room(&sms, done.lanes_left));
         if done.claimed == 0 {
             tokio::select! {
                 () = &mut room => continue,
@@ -91,7 +91,7 @@ pub(crate) fn counted(
 /// Resolves when fewer routes leave their messages in the queue than did.
 async fn room(sms: &Sms, before: usize) {
     let mut looks = 0;
-    while sms.routes_that_wait().len() >= before {
+    while sms.lanes_that_wait().len() >= before {
         sleep(if looks < QUICK_LOOKS { LOOK_FOR_ROOM_EVERY } else { LOOK_LATER_EVERY }).await;
         looks += 1;
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use sms_core::Sms;
+use sms_core::dispatch::Lane;
 use sms_core::route::{Connections, Fitness, Route};
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -23,7 +24,7 @@ pub(crate) async fn run(sms: Sms, mut stopping: Stopping) {
 
 fn measure(route: &dyn Route) {
     let name = route.name().as_str();
-    let ready = if route.fitness() == Fitness::Ready { 1.0 } else { 0.0 };
+    let ready = if route.fitness(Lane::Bulk) == Fitness::Ready { 1.0 } else { 0.0 };
     metrics::gauge!("sms_route_ready", "route" => name.to_owned()).set(ready);
     let Some(connections) = route.connections() else { return };
     let Connections { up, wanted, in_hand, pace_percent, down_for } = connections;

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use futures_util::stream::{self, StreamExt};
 use futures_util::{FutureExt, poll};
 use sms_core::clock::ManualClock;
+use sms_core::dispatch::Lane;
 use sms_core::dispatch::VALIDITY;
 use sms_core::ids::MessageId;
 use sms_core::number::Number;
@@ -61,7 +62,7 @@ impl Route for Told {
         }
     }
 
-    fn fitness(&self) -> Fitness {
+    fn fitness(&self, _lane: Lane) -> Fitness {
         *self.fitness.lock().unwrap()
     }
 
@@ -150,7 +151,7 @@ fn messages_that_expire_while_their_route_is_full_fail_within_seconds() {
     let id = stage.send();
     main.is(Fitness::Full);
     let done = now(stage.sms.dispatch_due(10)).unwrap();
-    assert_eq!((done.claimed, done.routes_left), (0, 1));
+    assert_eq!((done.claimed, done.lanes_left), (0, 2));
     // The last check before the message expires is one second earlier.
     stage.clock.advance(VALIDITY.saturating_sub(Duration::from_secs(1)));
     assert_eq!(stage.dispatch(), 0);

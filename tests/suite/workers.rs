@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use sms_core::dispatch::Lane;
 use sms_core::prelude::*;
 use sms_core::route::{
     Fitness, HandOvers, OutboundMessage, Route, RouteKind, RouteName, RouteSink,
@@ -44,7 +45,7 @@ impl Route for Full {
         panic!("{} messages for a route that is full", messages.len());
     }
 
-    fn fitness(&self) -> Fitness {
+    fn fitness(&self, _lane: Lane) -> Fitness {
         self.looks.fetch_add(1, Ordering::SeqCst);
         Fitness::Full
     }

@@ -2,7 +2,7 @@
 
 use sms_core::account::AccountStatus;
 use sms_core::credits::ledger::Kind;
-use sms_core::dispatch::{ClaimPlan, LEASE, TEST_DELAY, VALIDITY, Wanted};
+use sms_core::dispatch::{ClaimPlan, LEASE, Lane, RouteLane, TEST_DELAY, VALIDITY, Wanted};
 use sms_core::event::EventType;
 use sms_core::message::{ErrorCode, MessageStatus};
 use sms_core::route::{OutboundMessage, RouteName};
@@ -36,7 +36,7 @@ scenarios! { Dispatch;
         rig.advance(TEST_DELAY);
         rig.provide_our_number().await;
         let claim = async |without: &[&RouteName]| {
-            let without = without.iter().map(|&route| route.clone()).collect();
+            let without = without.iter().flat_map(|route| RouteLane::both(route)).collect();
             let plan = ClaimPlan { wanted: Wanted::AllBut(without), ..rig.claim_plan(2) };
             let claimed = rig.store().dispatch_claim(plan).await.expect("messages are claimed");
             let messages = claimed.messages;
@@ -61,11 +61,11 @@ scenarios! { Dispatch;
             let claimed = rig.store().dispatch_claim(plan).await.expect("claimed");
             (claimed.messages.len(), claimed.failed)
         };
-        let of = |route: &RouteName| vec![route.clone()];
+        let of = |route: &RouteName| RouteLane::both(route).to_vec();
         rig.advance(VALIDITY - millis(1));
         assert_eq!(claim(Wanted::ExpiredOf(of(&text.route))).await, (0, 0));
         rig.advance(millis(1));
-        assert_eq!(claim(Wanted::AllBut(vec![text.route.clone(), test.route])).await, (0, 0));
+        assert_eq!(claim(Wanted::AllBut([of(&text.route), of(&test.route)].concat())).await, (0, 0));
         assert_eq!(claim(Wanted::ExpiredOf(of(&RouteName::new("unknown")))).await, (0, 0));
         assert_eq!(claim(Wanted::ExpiredOf(of(&text.route))).await, (0, 1), "and no test text");
         assert_eq!(rig.balance(&account).await, 20);
@@ -121,6 +121,7 @@ scenarios! { Dispatch;
                 segments: message.segments,
                 route: message.route.clone(),
                 mode: message.mode,
+                lane: Lane::Normal,
                 attempt: 0,
                 expires_at: rig.now().plus(VALIDITY),
             }]

@@ -65,7 +65,7 @@ scenarios! { Dispatch;
         assert_eq!((timeline.len(), told), (2, Some(expected)));
         rig.finish(&hand, &try_later()).await;
         rig.advance(millis(10_000));
-        let left = sms_core::dispatch::Wanted::AllBut(vec![backup.clone()]);
+        let left = sms_core::dispatch::Wanted::AllBut(sms_core::dispatch::RouteLane::both(&backup).to_vec());
         let plan = sms_core::dispatch::ClaimPlan { wanted: left, ..rig.claim_plan(10) };
         let claimed = rig.store().dispatch_claim(plan).await.expect("claimed");
         assert_eq!(claimed.messages, [], "it waits for the other route");

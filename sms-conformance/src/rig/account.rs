@@ -1,7 +1,7 @@
 //! Accounts, their credits, and their numbers.
 
 use sms_core::account::store::NewAccount;
-use sms_core::account::{Account, AccountChange, AccountStatus, Settings};
+use sms_core::account::{Account, AccountChange, AccountStatus, Settings, Share};
 use sms_core::credits::adjust::{AdjustPlan, AdjustRefused, Adjusted};
 use sms_core::credits::ledger::{Cause, Draft, Entry, Kind, post};
 use sms_core::credits::{Change, Credits};
@@ -41,6 +41,7 @@ impl Rig {
             status,
             balance,
             settings: Settings::default(),
+            share: Share::default(),
             created_at: at,
             updated_at: at,
         };

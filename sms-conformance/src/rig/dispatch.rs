@@ -2,7 +2,8 @@
 
 use sms_core::account::Account;
 use sms_core::dispatch::{
-    ClaimPlan, Claimed, FollowUp, LEASE, Lease, LeaseToken, OutcomePlan, OutcomeRecorded, Wanted,
+    ClaimPlan, Claimed, FollowUp, LEASE, Lease, LeaseToken, OutcomePlan, OutcomeRecorded, Turns,
+    Wanted,
 };
 use sms_core::ids::MessageId;
 use sms_core::message::{ErrorCode, Message, MessageStatus};
@@ -77,7 +78,8 @@ impl Rig {
         let wanted = Wanted::AllBut(Vec::new());
         let default_route = RouteName::new("simulator");
         let (at, lease, ids) = (self.now(), self.lease(), self.ids());
-        ClaimPlan { at, limit, lease, wanted, default_route, ids }
+        let turns = Turns::default();
+        ClaimPlan { at, limit, lease, wanted, turns, default_route, ids }
     }
 
     /// Claims up to `limit` messages, which come from [`our_number`](super::our_number) unless the
@@ -92,7 +94,7 @@ impl Rig {
         let plan = self.claim_plan(limit);
         let token = plan.lease.token;
         let claimed = self.store().dispatch_claim(plan).await.expect("messages are claimed");
-        let Claimed { messages, failed, given_up, cancelled } = claimed;
+        let Claimed { messages, failed, given_up, cancelled, turns: _ } = claimed;
         let fell_due = messages.len() + (failed + given_up + cancelled) as usize;
         assert!(fell_due <= limit, "a claim takes more than it may");
         Hand { token, messages, failed, given_up }

@@ -13,6 +13,7 @@ use crate::account::{AccountStatus, Mode, Settings};
 use crate::contact::{Contact, ContactFields};
 use crate::credits::Credits;
 use crate::credits::ledger::{Cause, Draft, Entry, post};
+use crate::dispatch::Lane;
 use crate::error::FieldError;
 use crate::ids::{AccountId, BatchId, Ids, LedgerEntryId, ListId};
 use crate::link::Link;
@@ -279,7 +280,7 @@ impl LaunchPlan {
             fields: ContactFields::named_in(facts.body),
             scheduled_at,
             entry_id: ids.next(),
-            timing: Timing::of(facts, scheduled_at),
+            timing: Timing::of(facts, scheduled_at, Lane::Bulk),
             writer: MessageWriter::new(origin, facts),
             ids,
             totals: Totals::default(),

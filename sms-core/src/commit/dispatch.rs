@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::change::{ChangeWrites, Changes};
 use crate::dispatch::{
     ClaimFacts, ClaimPlan, ClaimVerdict, Claimed, FollowUp, NewSender, OutcomePlan,
-    OutcomeRecorded, OutcomeVerdict, QueueEntry,
+    OutcomeRecorded, OutcomeVerdict, QueueEntry, RouteLane, TurnsTaken,
 };
 use crate::event::Event;
 use crate::ids::MessageId;
@@ -37,6 +37,7 @@ pub struct Claim {
     dropped: Vec<MessageId>,
     changes: Changes,
     events: Vec<Event>,
+    turns: TurnsTaken,
 }
 
 impl Claim {
@@ -50,12 +51,15 @@ impl Claim {
             dropped: Vec::new(),
             changes: Changes::default(),
             events: Vec::new(),
+            turns: TurnsTaken::default(),
         }
     }
 
     /// Settles one message that the store found under its lock.
     pub fn settle(&mut self, facts: ClaimFacts<'_>) {
         let (message, before) = (facts.entry.message, facts.message);
+        let lane = RouteLane::new(before.route.clone(), facts.entry.lane);
+        self.turns.note(lane, facts.entry.account);
         match self.plan.settle(facts) {
             ClaimVerdict::Take { changed, text, entry, new_sender, note } => {
                 self.queue.push(entry);
@@ -91,7 +95,8 @@ impl Claim {
 
     /// What the store writes, and what the worker receives once that is committed.
     pub fn finish(self) -> (ClaimWrites, Claimed) {
-        let Self { plan, claimed, queue, senders, dropped, mut changes, events } = self;
+        let Self { plan, mut claimed, queue, senders, dropped, mut changes, events, turns } = self;
+        claimed.turns = turns.next(&plan.turns, plan.limit, |lane| plan.wanted.concerns(lane));
         changes.raise(events, &plan.ids);
         let mut changes = changes.finish();
         changes.unqueued.extend(dropped);

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use super::lane::Lane;
 use crate::ids::{AccountId, MessageId};
 use crate::time::Timestamp;
 
@@ -33,6 +34,8 @@ pub struct QueueEntry {
     pub message: MessageId,
     /// Its account.
     pub account: AccountId,
+    /// The lane that it waits in.
+    pub lane: Lane,
     /// When it may be claimed: when it is due, when it is to be retried, or when its lease runs
     /// out.
     pub claimable_at: Timestamp,

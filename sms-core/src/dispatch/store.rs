@@ -9,10 +9,27 @@ use crate::time::Timestamp;
 /// Keeps the queue.
 #[async_trait]
 pub trait DispatchStore: Send + Sync {
-    /// Claims messages whose `claimable_at` is not after `plan.at`, the longest due first, and
-    /// settles each by [`Claim::settle`](crate::commit::Claim::settle) in one commit.
-    /// [`ClaimPlan::wanted`] says which of them. Two concurrent claims never claim the same
-    /// message.
+    /// Claims up to `plan.limit` messages whose `claimable_at` is not after `plan.at`, and settles
+    /// each by [`Claim::settle`](crate::commit::Claim::settle) in one commit, in the order in which
+    /// they are to leave. [`ClaimPlan::wanted`] says which of them. Two concurrent claims never
+    /// claim the same message.
+    ///
+    /// Each lane of each route is read by itself:
+    ///
+    /// - A lane in which no account takes [turns](ClaimPlan::turns) is read in the order of
+    ///   `claimable_at`, then of the message.
+    /// - Otherwise the claim visits accounts that have messages in the lane, due or not: those with
+    ///   an id above [`Turns::after`](super::Turns::after) in order, then the others in order;
+    ///   `plan.limit` of them at most. From each it reads up to
+    ///   [`Turns::most`](super::Turns::most) due messages, the longest due first, where `all` adds
+    ///   up the shares of the visited accounts that have some. They are ordered by
+    ///   [`Turns::round`](super::Turns::round), then as visited.
+    ///
+    /// The lanes are merged by [`LaneOrder::place`](super::lane::LaneOrder::place), which counts
+    /// each lane of each route from 0, then by `claimable_at`, then by the message. For
+    /// [`Wanted::ExpiredOf`](super::Wanted::ExpiredOf), no account takes turns.
+    ///
+    /// A message that another worker holds locked may be passed over, and counts for nothing.
     async fn dispatch_claim(&self, plan: ClaimPlan) -> Result<Claimed, StoreError>;
 
     /// Records the outcomes of hand-overs. [`Outcomes`](crate::commit::Outcomes) settles each by

@@ -26,6 +26,7 @@ fn entry() -> QueueEntry {
     QueueEntry {
         message: message_id(),
         account: account_id(),
+        lane: Lane::Normal,
         claimable_at: seconds(-1),
         expires_at: seconds(3_600),
         attempt: 0,
@@ -50,7 +51,8 @@ fn claim_plan() -> ClaimPlan {
     let lease = Lease { token: OURS, until: seconds(30) };
     let wanted = Wanted::AllBut(Vec::new());
     let default_route = RouteName::new("default");
-    ClaimPlan { at: now(), limit: 10, lease, wanted, default_route, ids: ids() }
+    let (turns, ids) = (Turns::default(), ids());
+    ClaimPlan { at: now(), limit: 10, lease, wanted, turns, default_route, ids }
 }
 
 fn claim(facts: ClaimFacts<'_>) -> ClaimVerdict {
@@ -205,6 +207,7 @@ fn a_route_gets_what_it_needs_to_send_a_message() {
         segments: message.segments,
         route: RouteName::new("simulator"),
         mode: Mode::Live,
+        lane: Lane::Normal,
         attempt: 2,
         expires_at: before.expires_at,
     };

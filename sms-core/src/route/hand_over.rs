@@ -7,6 +7,7 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 
 use super::name::RouteName;
 use crate::account::Mode;
+use crate::dispatch::lane::Lane;
 use crate::ids::MessageId;
 use crate::message::{Body, ErrorCode};
 use crate::phone::E164;
@@ -36,6 +37,8 @@ pub struct OutboundMessage {
     pub route: RouteName,
     /// Whether it is live or a test.
     pub mode: Mode,
+    /// Whether somebody waits for it.
+    pub lane: Lane,
     /// How many attempts were made before this one.
     pub attempt: u32,
     /// When it expires; the network must not deliver it later.

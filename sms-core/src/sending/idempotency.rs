@@ -9,6 +9,7 @@ use super::recipients::Rejection;
 use super::request::SendRequest;
 use crate::account::Mode;
 use crate::credits::Credits;
+use crate::dispatch::Lane;
 use crate::idempotency::Fields;
 pub use crate::idempotency::{Fingerprint, IdempotencyKey, KEPT_FOR, MAX_KEY, NotAnIdempotencyKey};
 use crate::ids::BatchId;
@@ -87,6 +88,7 @@ impl Fingerprint {
             client_ref,
             append_opt_out,
             track_links,
+            priority,
             idempotency_key: _,
         } = request;
         let mut fields = Fields::new();
@@ -107,6 +109,7 @@ impl Fingerprint {
         fields.add("client_ref", client_ref.as_deref());
         fields.add("append_opt_out", append_opt_out.then_some(""));
         fields.add("track_links", track_links.then_some(""));
+        fields.add("priority", priority.map(Lane::as_str));
         fields.fingerprint()
     }
 }

@@ -14,7 +14,8 @@ use super::request::SendRequest;
 use super::writer::{EACH, MessageWriter, NewMessages, Origin, Timing};
 use crate::account::Mode;
 use crate::credits::Credits;
-use crate::ids::{AccountId, BatchId, Ids, LedgerEntryId};
+use crate::dispatch::lane::{Lane, Reach};
+use crate::ids::{AccountId, BatchId, Ids, LedgerEntryId, ListId};
 use crate::link::Link;
 use crate::message::Message;
 use crate::time::Timestamp;
@@ -47,6 +48,8 @@ pub struct SendPlan {
     pub charge: Credits,
     /// The id of the ledger entry of the charge.
     pub entry_id: LedgerEntryId,
+    /// The lane that the messages wait in.
+    pub lane: Lane,
     /// From when workers may claim the messages.
     pub claimable_at: Timestamp,
     /// When the messages expire.
@@ -67,7 +70,8 @@ pub enum Extent {
 
 impl SendPlan {
     fn timing(&self) -> Timing {
-        Timing { at: self.at, claimable_at: self.claimable_at, expires_at: self.expires_at }
+        let Self { at, claimable_at, expires_at, lane, .. } = *self;
+        Timing { at, claimable_at, expires_at, lane }
     }
 }
 
@@ -117,6 +121,8 @@ pub struct Planner {
     batch: BatchId,
     idempotency: Option<IdempotencyClaim>,
     timing: Timing,
+    priority: Option<Lane>,
+    to_list: Option<ListId>,
     writer: MessageWriter,
     ids: Ids,
     waiting: VecDeque<Candidate>,
@@ -150,7 +156,9 @@ impl Planner {
             mode: facts.mode,
             batch,
             idempotency: key.map(fingerprint),
-            timing: Timing::of(facts, scheduled_at),
+            timing: Timing::of(facts, scheduled_at, Lane::Normal),
+            priority: request.priority,
+            to_list: request.list_id,
             writer: MessageWriter::new(origin, facts),
             ids,
             waiting: VecDeque::new(),
@@ -272,7 +280,11 @@ impl Planner {
     fn finish_with_ids(mut self) -> (SendPlan, Ids) {
         let charge = self.charge();
         let Planned { messages, links, rejected } = self.planned;
-        let Timing { at, claimable_at, expires_at } = self.timing;
+        let Timing { at, claimable_at, expires_at, lane: _ } = self.timing;
+        let reach = match self.to_list {
+            Some(_) => Reach::List,
+            None => Reach::Recipients(messages.len()),
+        };
         let plan = SendPlan {
             account: self.account,
             mode: self.mode,
@@ -285,6 +297,7 @@ impl Planner {
             price: self.price,
             charge,
             entry_id: self.ids.next(),
+            lane: Lane::of_send(self.priority, self.mode, reach),
             claimable_at,
             expires_at,
             at,

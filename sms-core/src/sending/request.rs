@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::idempotency::IdempotencyKey;
+use crate::dispatch::Lane;
 use crate::error::FieldError;
 use crate::ids::{ContactId, ListId, TemplateId};
 use crate::phone::split_recipients;
@@ -67,6 +68,8 @@ pub struct SendRequest {
     pub append_opt_out: bool,
     /// Whether to replace links by tracked short links.
     pub track_links: bool,
+    /// Whether somebody waits for the messages; `None` to tell by the recipients.
+    pub priority: Option<Lane>,
     /// The key by which a repetition of the request is recognised; `None` to send each time.
     pub idempotency_key: Option<IdempotencyKey>,
 }
@@ -128,6 +131,12 @@ impl SendRequest {
     /// Adds the caller's own reference.
     pub fn client_ref(mut self, reference: impl Into<String>) -> Self {
         self.client_ref = Some(reference.into());
+        self
+    }
+
+    /// Sends in this lane, whatever the recipients.
+    pub fn priority(mut self, lane: Lane) -> Self {
+        self.priority = Some(lane);
         self
     }
 

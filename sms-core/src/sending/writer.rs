@@ -12,7 +12,7 @@ use super::recipients::RejectionReason;
 use crate::account::Mode;
 use crate::contact::Contact;
 use crate::credits::Credits;
-use crate::dispatch::{QueueEntry, TEST_DELAY};
+use crate::dispatch::{Lane, QueueEntry, TEST_DELAY};
 use crate::ids::{AccountId, BatchId, CampaignId, Ids, MessageId};
 use crate::link::{Link, LinkBase, LinkCode};
 use crate::message::{Body, Direction, Message, MessageStatus, TimelineEntry, Times};
@@ -43,7 +43,7 @@ pub struct Origin<'a> {
     pub scheduled_at: Option<Timestamp>,
 }
 
-/// From when and until when messages may be claimed.
+/// From when and until when messages may be claimed, and in which lane they wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
     /// When they were planned.
@@ -52,16 +52,20 @@ pub struct Timing {
     pub claimable_at: Timestamp,
     /// When they expire.
     pub expires_at: Timestamp,
+    /// The lane that they wait in.
+    pub lane: Lane,
 }
 
 impl Timing {
-    /// The timing of messages that are due at `scheduled_at`, or now if that is `None`.
-    pub fn of(facts: &PlanFacts<'_>, scheduled_at: Option<Timestamp>) -> Self {
+    /// The timing of messages of this lane that are due at `scheduled_at`, or now if that is
+    /// `None`.
+    pub fn of(facts: &PlanFacts<'_>, scheduled_at: Option<Timestamp>, lane: Lane) -> Self {
         let due = scheduled_at.unwrap_or(facts.at);
         Self {
             at: facts.at,
             claimable_at: if facts.mode.is_test() { due.plus(TEST_DELAY) } else { due },
             expires_at: due.plus(facts.validity),
+            lane,
         }
     }
 
@@ -75,6 +79,7 @@ impl Timing {
         QueueEntry {
             message: message.id,
             account: message.account,
+            lane: self.lane,
             claimable_at: self.claimable_at,
             expires_at: self.expires_at,
             attempt: 0,

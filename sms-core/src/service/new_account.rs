@@ -5,7 +5,7 @@ use super::keyed::{Keyed, made};
 use super::operator::{ApiKeyCreated, NewAccountInput, check_name, valid};
 use crate::account::api_key::{ApiKey, KeyRecord};
 use crate::account::store::{KeyCreated, NewAccount};
-use crate::account::{Account, Mode};
+use crate::account::{Account, Mode, Share};
 use crate::credits::Credits;
 use crate::credits::ledger::{Cause, Draft, post};
 use crate::error::Error;
@@ -37,7 +37,9 @@ impl Keyed<Operator> {
         let sms = &self.handle.sms;
         let again = |Born { id, at }: Born<AccountId>| {
             let NewAccountInput { name, status, credits, settings } = input.clone();
-            Account { id, name, status, balance: credits, settings, created_at: at, updated_at: at }
+            let (share, balance) = (Share::default(), credits);
+            let (created_at, updated_at) = (at, at);
+            Account { id, name, status, balance, settings, share, created_at, updated_at }
         };
         if let Some(born) = self.earlier::<Account>(claim).await? {
             return Ok(Made::again(again(born)));

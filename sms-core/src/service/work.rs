@@ -9,10 +9,12 @@ use async_trait::async_trait;
 use futures_util::future::{BoxFuture, join_all};
 use futures_util::{FutureExt, StreamExt};
 
-pub(super) use self::held::{ExpiredLook, HeldLeases, Unrecorded};
+pub(super) use self::held::{ExpiredLook, HeldLeases, NextTurns, Unrecorded};
 use self::held::{Held, Hold, Known, Recording};
 use super::Sms;
-use crate::dispatch::{ClaimPlan, Claimed, FollowUp, OutcomePlan, OutcomeRecorded, Wanted};
+use crate::dispatch::{
+    ClaimPlan, Claimed, FollowUp, Lane, OutcomePlan, OutcomeRecorded, RouteLane, Turns, Wanted,
+};
 use crate::error::Error;
 use crate::idempotency::KEPT_FOR;
 use crate::inbound::segment::InboundSegment;
@@ -50,8 +52,9 @@ pub struct Dispatched {
     /// Messages whose outcome no longer counted, because a receipt came first or the lease had run
     /// out.
     pub lost: usize,
-    /// Routes whose messages stayed in the queue, because the route that carries them has no room.
-    pub routes_left: usize,
+    /// Lanes whose messages stayed in the queue, because the route that carries them has no room
+    /// for them.
+    pub lanes_left: usize,
 }
 
 impl Dispatched {
@@ -102,23 +105,47 @@ impl Sms {
     /// it claims anything. The first call records what an earlier run left in the
     /// [journal](super::SmsBuilder::journal).
     pub async fn dispatch_due(&self, limit: usize) -> Result<Dispatched, DispatchFailed> {
+        self.dispatch_lanes(&Lane::ALL, limit).await
+    }
+
+    /// [`dispatch_due`](Self::dispatch_due) for nothing but what somebody waits for. A program that
+    /// runs this beside it hands such messages over while its other calls wait for the outcomes of
+    /// many.
+    pub async fn dispatch_normal(&self, limit: usize) -> Result<Dispatched, DispatchFailed> {
+        self.dispatch_lanes(&[Lane::Normal], limit).await
+    }
+
+    async fn dispatch_lanes(
+        &self,
+        lanes: &[Lane],
+        limit: usize,
+    ) -> Result<Dispatched, DispatchFailed> {
         let mut done = Dispatched::default();
-        match self.hand_over_due(limit, &mut done).await {
+        match self.hand_over_due(lanes, limit, &mut done).await {
             Ok(()) => Ok(done),
             Err(error) => Err(DispatchFailed { done, error }),
         }
     }
 
-    async fn hand_over_due(&self, limit: usize, done: &mut Dispatched) -> Result<(), Error> {
+    async fn hand_over_due(
+        &self,
+        lanes: &[Lane],
+        limit: usize,
+        done: &mut Dispatched,
+    ) -> Result<(), Error> {
         self.record_left_over(done).await?;
         self.record_kept_into(done).await?;
         self.fail_expired(limit, done).await?;
         // One claim after the other. Each has to see what the earlier ones hold, or all workers of
         // a program would claim messages of the same slow route.
         let claiming = self.inner.claiming.lock().await;
-        let left = self.routes_that_wait();
-        done.routes_left = left.len();
-        let (claimed, held) = self.claim(Wanted::AllBut(left), limit).await?;
+        let mut left = self.lanes_that_wait();
+        left.retain(|left| lanes.contains(&left.lane));
+        done.lanes_left = left.len();
+        for lane in Lane::ALL.into_iter().filter(|lane| !lanes.contains(lane)) {
+            left.extend(self.routes().iter().map(|it| RouteLane::new(it.name().clone(), lane)));
+        }
+        let (claimed, held) = self.claim_in_turn(left, limit).await?;
         done.count_claimed(&claimed);
         let groups = group_by_route(claimed.messages, |name| self.carrier(name));
         self.note_claim(&groups, held.hold);
@@ -142,11 +169,11 @@ impl Sms {
     /// From time to time, fails messages that expired while their route had no room, because no
     /// other claim takes them.
     async fn fail_expired(&self, limit: usize, done: &mut Dispatched) -> Result<(), Error> {
-        let of = self.routes_that_wait();
+        let of = self.lanes_that_wait();
         if of.is_empty() || !self.inner.expired.is_due(self.now()) {
             return Ok(());
         }
-        let (claimed, _) = self.claim(Wanted::ExpiredOf(of), limit).await?;
+        let (claimed, _) = self.claim(Wanted::ExpiredOf(of), Turns::default(), limit).await?;
         if claimed.count() >= limit {
             self.inner.expired.look_again();
         }
@@ -154,12 +181,36 @@ impl Sms {
         Ok(())
     }
 
+    /// Claims up to `limit` due messages of all lanes but these, and remembers whose turn is next.
+    async fn claim_in_turn(
+        &self,
+        left: Vec<RouteLane>,
+        limit: usize,
+    ) -> Result<(Claimed, Held<'_>), Error> {
+        loop {
+            let turns = self.inner.claim_turns.get();
+            let wanted = Wanted::AllBut(left.clone());
+            let (claimed, held) = self.claim(wanted, turns.clone(), limit).await?;
+            self.inner.claim_turns.set(claimed.turns.clone());
+            // A lane that is no longer crowded may have more, of accounts that were not visited.
+            if claimed.count() > 0 || claimed.turns == turns {
+                return Ok((claimed, held));
+            }
+        }
+    }
+
     /// Claims up to `limit` due messages and holds them until the hold is dropped.
-    async fn claim(&self, wanted: Wanted, limit: usize) -> Result<(Claimed, Held<'_>), Error> {
+    async fn claim(
+        &self,
+        wanted: Wanted,
+        turns: Turns,
+        limit: usize,
+    ) -> Result<(Claimed, Held<'_>), Error> {
         let at = self.now();
         let lease = self.lease(at, self.inner.lease);
         let default_route = self.default_route().clone();
-        let plan = ClaimPlan { at, limit, lease, wanted, default_route, ids: self.ids(at) };
+        let ids = self.ids(at);
+        let plan = ClaimPlan { at, limit, lease, wanted, turns, default_route, ids };
         let hold = Hold { token: lease.token, since: at };
         let held = Held::of(hold, &self.inner.leases);
         let claimed = self.store().dispatch_claim(plan).await?;
@@ -169,14 +220,14 @@ impl Sms {
         Ok((claimed, held))
     }
 
-    /// Routes whose messages have to wait in the queue, because the route that carries them has no
-    /// room or is down.
-    pub fn routes_that_wait(&self) -> Vec<RouteName> {
-        let waits = |route: &&Arc<dyn Route>| {
-            let carrier = self.carrier(route.name());
-            carrier.is_some_and(|carrier| carrier.fitness() != Fitness::Ready)
+    /// Lanes whose messages have to wait in the queue, because the route that carries them has no
+    /// room for them or is down.
+    pub fn lanes_that_wait(&self) -> Vec<RouteLane> {
+        let waits = |of: &RouteLane| {
+            let carrier = self.carrier(&of.route);
+            carrier.is_some_and(|carrier| carrier.fitness(of.lane) != Fitness::Ready)
         };
-        self.routes().iter().filter(waits).map(|route| route.name().clone()).collect()
+        self.routes().iter().flat_map(|route| RouteLane::both(route.name())).filter(waits).collect()
     }
 
     /// The route that carries the messages of the named route. This is the route itself, unless it
@@ -192,7 +243,7 @@ impl Sms {
         let stand_ins = rest.filter(|route| is_live(&*routes[place]) && is_live(&***route));
         std::iter::once(&routes[place])
             .chain(stand_ins)
-            .find(|route| route.fitness() != Fitness::Down)
+            .find(|route| route.fitness(Lane::Normal) != Fitness::Down)
             .or(Some(&routes[place]))
     }
 

@@ -2,6 +2,7 @@
 
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
+use sms_core::dispatch::Lane;
 use sms_core::route::{Connections, Fitness, Route, RouteName};
 
 use super::tag::Tag;
@@ -57,7 +58,7 @@ impl RouteShape {
         Self {
             name: route.name().to_string(),
             default: route.name() == default,
-            state: Named(route.fitness()),
+            state: Named(route.fitness(Lane::Bulk)),
             connections: route.connections().map(Into::into),
         }
     }

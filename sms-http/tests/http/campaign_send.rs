@@ -369,6 +369,7 @@ async fn a_cancel_takes_back_what_has_not_left() {
         limit: 2,
         lease,
         wanted: sms_core::dispatch::Wanted::AllBut(Vec::new()),
+        turns: sms_core::dispatch::Turns::default(),
         default_route: sms_core::route::RouteName::new("simulator"),
         ids,
     };

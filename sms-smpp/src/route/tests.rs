@@ -73,7 +73,7 @@ impl Stage {
     }
 
     async fn ready(self) -> Self {
-        until(|| self.route.fitness() == Fitness::Ready).await;
+        until(|| self.route.fitness(sms_core::dispatch::Lane::Normal) == Fitness::Ready).await;
         self
     }
 
@@ -369,7 +369,7 @@ async fn however_many_messages_arrive_at_once_only_a_few_are_stored_at_a_time() 
     let sink = Arc::new(Slow { in_hand, most, kept, let_in: Semaphore::new(0) });
     let (kept, to) = (Arc::clone(&route), Arc::clone(&sink));
     let task = tokio::spawn(async move { kept.run(to).await });
-    until(|| route.fitness() == Fitness::Ready).await;
+    until(|| route.fitness(sms_core::dispatch::Lane::Normal) == Fitness::Ready).await;
     for sequence in 1..=60 {
         let mut text = between("07700 900123", "07700 900001");
         text.short_message = Bytes::from_static(b"menu");
@@ -424,7 +424,7 @@ async fn without_a_connection_messages_wait_and_the_route_is_down_after_the_fail
     let id = stage.send("hello").await;
     assert_eq!(stage.sms.dispatch_due(10).await.unwrap().claimed, 0);
     assert_eq!(stage.message(id).await.status, MessageStatus::Queued);
-    until(|| stage.route.fitness() == Fitness::Down).await;
+    until(|| stage.route.fitness(sms_core::dispatch::Lane::Normal) == Fitness::Down).await;
     assert_eq!(stage.sms.dispatch_due(10).await.unwrap().claimed, 0, "there is no other route");
     let Some(Connections { up, wanted, down_for, .. }) = stage.route.connections() else {
         panic!("it keeps connections")

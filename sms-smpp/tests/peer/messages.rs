@@ -27,6 +27,7 @@ pub(crate) fn text(body: &str) -> OutboundMessage {
         segments: measured.segments,
         route: RouteName::new("main"),
         mode: Mode::Live,
+        lane: sms_core::dispatch::Lane::Normal,
         attempt: 0,
         expires_at: SystemClock.now().plus(Duration::from_hours(24)),
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use sms_core::Sms;
 use sms_core::account::Mode;
+use sms_core::dispatch::Lane;
 use sms_core::ids::AccountId;
 use sms_core::route::{
     Fitness, HandOver, HandOvers, OutboundMessage, Route, RouteKind, RouteName, RouteSink,
@@ -88,7 +89,7 @@ impl Route for Network {
         })
     }
 
-    fn fitness(&self) -> Fitness {
+    fn fitness(&self, _lane: Lane) -> Fitness {
         let has_room = self.in_hand.load(Ordering::SeqCst) < self.room;
         if has_room { Fitness::Ready } else { Fitness::Full }
     }
@@ -213,7 +214,7 @@ impl Route for FullAtFirst {
         })
     }
 
-    fn fitness(&self) -> Fitness {
+    fn fitness(&self, _lane: Lane) -> Fitness {
         let one_less = |left: usize| left.checked_sub(1);
         match self.asks_left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less) {
             Ok(_) => Fitness::Full,

@@ -136,6 +136,7 @@ fn carried_whole(text: &str) {
         segments: measured.segments,
         route: RouteName::new("main"),
         mode: Mode::Live,
+        lane: sms_core::dispatch::Lane::Normal,
         attempt: 0,
         expires_at: now,
     };

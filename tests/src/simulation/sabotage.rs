@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use sms_core::credits::ledger::{Cause, Draft};
+use sms_core::dispatch::Lane;
 use sms_core::event::EventType;
 use sms_core::ids::{BatchId, IdSource};
 use sms_core::inbound::{InboundMessage, Origin};
@@ -112,6 +113,7 @@ impl Saboteur {
             links: Vec::new(),
             rejected: Vec::new(),
             entry_id: ids.next(),
+            lane: Lane::Normal,
             claimable_at: at,
             expires_at: at.plus(validity),
             at,
@@ -153,6 +155,7 @@ fn outbound(text: Message) -> OutboundMessage {
         segments: text.segments,
         route: text.route,
         mode: text.mode,
+        lane: Lane::Normal,
         attempt: 0,
         expires_at: text.id.timestamp().plus(sms_core::dispatch::VALIDITY),
     }

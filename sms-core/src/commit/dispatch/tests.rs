@@ -1,6 +1,6 @@
 use super::*;
 use crate::account::AccountStatus;
-use crate::dispatch::{Lease, LeaseToken, NameStanding, Wanted};
+use crate::dispatch::{Lane, Lease, LeaseToken, NameStanding, Turns, Wanted};
 use crate::message::{ErrorCode, MessageStatus};
 use crate::receipt::ReceiptStatus;
 use crate::receipt::report::{EarlyReport, NetworkId};
@@ -17,6 +17,7 @@ fn entry(message: &Message, lease: Option<LeaseToken>) -> QueueEntry {
     QueueEntry {
         message: message.id,
         account: account_id(),
+        lane: Lane::Normal,
         claimable_at: seconds(-1),
         expires_at: seconds(3_600),
         attempt: 0,
@@ -30,7 +31,8 @@ fn a_claim_writes_claimed_failed_and_leftover_messages() {
     let lease = Lease { token: OURS, until: seconds(30) };
     let wanted = Wanted::AllBut(Vec::new());
     let default_route = RouteName::new("simulator");
-    let plan = ClaimPlan { at: now(), limit: 10, lease, wanted, default_route, ids: ids() };
+    let (turns, ids) = (Turns::default(), ids());
+    let plan = ClaimPlan { at: now(), limit: 10, lease, wanted, turns, default_route, ids };
     let mut claim = Claim::new(plan);
     let due = [
         (numbered(1, MessageStatus::Queued), false, false),

@@ -60,6 +60,7 @@ fn text(last_digits: u64, attempt: u32) -> OutboundMessage {
         segments: Segments::new(1),
         route: RouteName::test(),
         mode: Mode::Test,
+        lane: crate::dispatch::Lane::Normal,
         attempt,
         expires_at: seconds(3_600),
     }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::account::Account;
-use crate::dispatch::QueueEntry;
+use crate::dispatch::{Lane, QueueEntry};
 use crate::link::LinkBase;
 use crate::message::{Body, Direction, MessageStatus, TimelineEntry, Times};
 use crate::phone::E164;
@@ -380,6 +380,7 @@ fn a_new_message_waits_in_the_queue_untried_and_unclaimed() {
     let entry = QueueEntry {
         message: plan.messages[0].id,
         account: account().id,
+        lane: Lane::Normal,
         claimable_at: seconds(60),
         expires_at: seconds(60 + 24 * 3_600),
         attempt: 0,

@@ -27,6 +27,7 @@ fn plan(mode: Mode, messages: usize) -> SendPlan {
         price,
         charge: if mode.is_test() { Credits::ZERO } else { price },
         entry_id: LedgerEntryId::from_u128(10),
+        lane: crate::dispatch::Lane::Normal,
         claimable_at: now(),
         expires_at: seconds(60),
         at: now(),

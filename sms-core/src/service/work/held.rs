@@ -1,10 +1,10 @@
 //! What a program remembers of its own work between two calls: its leases, its outcomes that could
-//! not be recorded, and when it last looked for expired messages.
+//! not be recorded, whose turn it is, and when it last looked for expired messages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
-use crate::dispatch::{LOOK_FOR_EXPIRED_EVERY, LeaseToken, OutcomePlan};
+use crate::dispatch::{LOOK_FOR_EXPIRED_EVERY, LeaseToken, OutcomePlan, Turns};
 use crate::route::Room;
 use crate::time::Timestamp;
 
@@ -75,6 +75,20 @@ impl Drop for Recording<'_> {
         if let Some(known) = self.known.take() {
             self.kept.with(|kept| kept.push(known));
         }
+    }
+}
+
+/// Whose turn it is in this program's next claim.
+#[derive(Debug, Default)]
+pub(in crate::service) struct NextTurns(Mutex<Turns>);
+
+impl NextTurns {
+    pub(super) fn get(&self) -> Turns {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set(&self, turns: Turns) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = turns;
     }
 }
 

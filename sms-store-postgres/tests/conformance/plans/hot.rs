@@ -4,7 +4,7 @@ use sms_conformance::rig::{key, person, request, request_with_key, taken};
 use sms_core::account::api_key::KeyHash;
 use sms_core::contact::filter::ContactSearch;
 use sms_core::conversation::{ConversationFilter, ReadState};
-use sms_core::dispatch::{ClaimPlan, VALIDITY, Wanted};
+use sms_core::dispatch::{ClaimPlan, RouteLane, VALIDITY, Wanted};
 use sms_core::ids::{AccountId, BatchId, CampaignId, EndpointId, MessageId};
 use sms_core::inbound::segment::GiveUpPlan;
 use sms_core::message::filter::Search;
@@ -443,7 +443,7 @@ async fn workers(store: &dyn Store, rig: &sms_conformance::Rig, account: Account
         }
     );
     judge!(store, "a claim past a route that takes nothing", ["queue_by_route"], 300.0, {
-        let wanted = Wanted::AllBut(vec![RouteName::new("slow")]);
+        let wanted = Wanted::AllBut(RouteLane::both(&RouteName::new("slow")).to_vec());
         let plan = ClaimPlan { wanted, ..rig.claim_plan(100) };
         let claimed = store.dispatch_claim(plan).await.expect("claimed").messages;
         assert_eq!(claimed.len(), 100);
