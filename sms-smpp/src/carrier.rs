@@ -7,19 +7,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::select_all;
+use sms_core::dispatch::Lane;
 use sms_core::random::Random;
 use sms_core::route::{Room, RouteName};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::counts::Counts;
+use crate::gate::{Gate, Pass};
 use crate::link::Link;
 use crate::pace::Pace;
 use crate::pdu::status::Remedy;
 use crate::pdu::{BindMode, ShortMessage};
 use crate::session::{Arrival, Heard, Session, Submitted};
 use crate::settings::{Binds, RouteSettings};
+
+/// Of so many places, bulk leaves one free for what a person waits for, so that it does not wait for
+/// an answer of a slow SMSC. Fewer would slow bulk down where the window is the limit.
+const RESERVED_IN: usize = 20;
 
 /// The connections of one route.
 #[derive(Debug)]
@@ -29,7 +35,7 @@ pub struct Carrier {
     pace: Pace,
     turn: AtomicUsize,
     /// As many as the windows of all connections that submit have places together.
-    places: Arc<Semaphore>,
+    places: Arc<Gate>,
     /// Since when no connection can submit; `None` while one can.
     down_since: Mutex<Option<Instant>>,
 }
@@ -38,12 +44,12 @@ pub struct Carrier {
 /// the windows of all connections have places together, so no more messages than that are sent
 /// twice if the program is killed, however long the outcomes take to record.
 #[derive(Debug)]
-pub struct WindowPlace(Option<OwnedSemaphorePermit>);
+pub struct WindowPlace(Pass);
 
 impl WindowPlace {
     /// The room in the route that this place is.
     pub fn into_room(self) -> Room {
-        self.0.map_or_else(Room::unbounded, Room::held_by)
+        Room::held_by(self.0)
     }
 }
 
@@ -71,12 +77,13 @@ impl Carrier {
         };
         let link = |mode| Arc::new(Link::new(Arc::clone(settings), mode, Arc::clone(random)));
         let senders = modes.iter().filter(|mode| **mode != BindMode::Receiver).count();
+        let places = senders * settings.window;
         Self {
             counts: Counts::new(name),
             pace: Pace::new(settings.rate),
             links: modes.into_iter().map(link).collect(),
             turn: AtomicUsize::new(0),
-            places: Arc::new(Semaphore::new(senders * settings.window)),
+            places: Gate::new(places, places / RESERVED_IN),
             down_since: Mutex::new(Some(Instant::now())),
         }
     }
@@ -122,16 +129,21 @@ impl Carrier {
         self.links.iter().filter(sends).filter_map(|link| link.session())
     }
 
-    /// Waits for a place for a message. Each holds one, however many segments it has.
-    pub async fn place(&self) -> WindowPlace {
-        // It is never closed.
-        WindowPlace(Arc::clone(&self.places).acquire_owned().await.ok())
+    /// Waits for a place for a message of this lane. Each holds one, however many segments it has.
+    pub async fn place(&self, lane: Lane) -> WindowPlace {
+        WindowPlace(self.places.enter(lane).await)
     }
 
     /// Submits one segment at the route's rate, on the connection with the most free window. Calls
     /// `note` directly before, and `heard` as soon as the response is read.
-    pub async fn submit(&self, message: ShortMessage, note: impl Fn(), heard: Heard) -> Submitted {
-        let submitted = self.attempt(message, note, heard).await;
+    pub async fn submit(
+        &self,
+        message: ShortMessage,
+        lane: Lane,
+        note: impl Fn(),
+        heard: Heard,
+    ) -> Submitted {
+        let submitted = self.attempt(message, lane, note, heard).await;
         if let Submitted::Refused(status) = &submitted
             && status.remedy() == Remedy::SlowDown
         {
@@ -141,12 +153,18 @@ impl Carrier {
         submitted
     }
 
-    async fn attempt(&self, message: ShortMessage, note: impl Fn(), heard: Heard) -> Submitted {
+    async fn attempt(
+        &self,
+        message: ShortMessage,
+        lane: Lane,
+        note: impl Fn(),
+        heard: Heard,
+    ) -> Submitted {
         loop {
             // The window before the rate: an SMSC that stalled is not flooded when it recovers.
             let Some(session) = self.next_sender() else { return Submitted::NotWritten };
             let Some(slot) = session.slot().await else { continue };
-            self.pace.next().await;
+            self.pace.next(lane).await;
             if session.is_open() {
                 note();
                 let written = Instant::now();

@@ -25,6 +25,7 @@ pub mod address;
 pub mod carrier;
 pub mod coding;
 mod counts;
+pub mod gate;
 pub mod incoming;
 pub mod joining;
 pub mod link;

@@ -1,9 +1,12 @@
 //! Keeps a route to its rate in messages a second, and below it for a while after throttling.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use sms_core::dispatch::Lane;
 use tokio::time::{Instant, sleep_until};
+
+use crate::gate::Gate;
 
 /// The slowest a route becomes, as a fraction of its configured rate.
 const SLOWEST: f64 = 1.0 / 64.0;
@@ -26,8 +29,8 @@ const BURST: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct Pace {
     agreed: Option<f64>,
-    /// Held by the caller whose turn it is.
-    turn: tokio::sync::Mutex<()>,
+    /// One place, held by the caller whose turn it is.
+    turn: Arc<Gate>,
     state: Mutex<State>,
 }
 
@@ -50,15 +53,16 @@ impl Pace {
         let agreed = texts_per_second.map(|messages| f64::from(messages.max(1)));
         let since = Instant::now();
         let state = State { last: None, pause: None, part: 1.0, since, slowed_at: None };
-        Self { agreed, turn: tokio::sync::Mutex::new(()), state: Mutex::new(state) }
+        Self { agreed, turn: Gate::new(1, 0), state: Mutex::new(state) }
     }
 
-    /// Waits until the next `submit_sm` is due. Dropping the future costs other callers nothing.
-    pub async fn next(&self) {
-        if self.take(Instant::now()).is_ok() {
+    /// Waits until the next `submit_sm` of this lane is due. Of five turns that both lanes wait for,
+    /// bulk gets one. Dropping the future costs other callers nothing.
+    pub async fn next(&self, lane: Lane) {
+        if self.turn.is_idle() && self.take(Instant::now()).is_ok() {
             return;
         }
-        let _turn = self.turn.lock().await;
+        let _turn = self.turn.enter(lane).await;
         // `slow_down` may have moved the time further off in the meantime.
         while let Err(at) = self.take(Instant::now()) {
             sleep_until(at).await;
@@ -116,8 +120,6 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -125,7 +127,7 @@ mod tests {
         let pace = Pace::new(Some(50));
         let start = Instant::now();
         for _ in 0..101 {
-            pace.next().await;
+            pace.next(Lane::Normal).await;
         }
         let took = start.elapsed().as_millis();
         assert!((1_990..=2_210).contains(&took), "101 messages took {took} ms");
@@ -134,11 +136,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn unused_time_is_not_saved_up() {
         let pace = Pace::new(Some(10));
-        pace.next().await;
+        pace.next(Lane::Normal).await;
         tokio::time::advance(Duration::from_mins(1)).await;
         let start = Instant::now();
         for _ in 0..12 {
-            pace.next().await;
+            pace.next(Lane::Normal).await;
         }
         assert!(start.elapsed() >= Duration::from_secs(1));
     }
@@ -149,7 +151,7 @@ mod tests {
         let mut waiting = tokio::task::JoinSet::new();
         for _ in 0..messages {
             let pace = Arc::clone(pace);
-            waiting.spawn(async move { pace.next().await });
+            waiting.spawn(async move { pace.next(Lane::Normal).await });
         }
         waiting.join_all().await;
         start.elapsed()
@@ -185,9 +187,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_caller_that_stops_waiting_uses_up_no_turn() {
         let pace = Arc::new(Pace::new(Some(1)));
-        pace.next().await;
+        pace.next(Lane::Normal).await;
         for _ in 0..100 {
-            let waited = tokio::time::timeout(Duration::from_millis(1), pace.next()).await;
+            let waited =
+                tokio::time::timeout(Duration::from_millis(1), pace.next(Lane::Normal)).await;
             assert!(waited.is_err());
         }
         assert!(together(&pace, 1).await <= Duration::from_secs(1));
@@ -200,5 +203,21 @@ mod tests {
         pace.slow_down();
         let took = together(&pace, 100).await;
         assert!((250..=400).contains(&took.as_millis()), "{took:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_message_that_a_person_waits_for_is_next_while_many_others_wait() {
+        let pace = Arc::new(Pace::new(Some(100)));
+        pace.next(Lane::Bulk).await;
+        let mut bulk = tokio::task::JoinSet::new();
+        for _ in 0..500 {
+            let pace = Arc::clone(&pace);
+            bulk.spawn(async move { pace.next(Lane::Bulk).await });
+        }
+        tokio::time::sleep(Duration::from_millis(55)).await;
+        let start = Instant::now();
+        pace.next(Lane::Normal).await;
+        // The one whose turn it is goes first: two hundredths of a second at most.
+        assert!(start.elapsed() <= Duration::from_millis(21), "{:?}", start.elapsed());
     }
 }

@@ -11,13 +11,14 @@ mod inner;
 mod patience;
 
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::stream::{self, StreamExt};
 use sms_core::clock::Clock;
+use sms_core::dispatch::Lane;
 use sms_core::dispatch::journal::Journal;
 use sms_core::random::Random;
 use sms_core::route::{
@@ -28,12 +29,12 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
-use self::inner::Inner;
+use self::inner::{InHandCounts, Inner};
 use self::patience::Patience;
 use crate::carrier::Carrier;
 use crate::settings::RouteSettings;
 
-/// With this many messages in hand the route claims no more. They keep any window busy during the
+/// With this many messages of a lane in hand the route claims no more of it. They keep any window busy during the
 /// next claim. More would only wait here, and no other server could submit them meanwhile.
 const ENOUGH: usize = 250;
 /// How often the route checks that a connection is bound.
@@ -68,7 +69,7 @@ impl SmppRoute {
     ) -> Self {
         let settings = Arc::new(settings);
         let carrier = Carrier::new(name.clone(), &settings, random);
-        let (in_hand, closing) = (AtomicUsize::new(0), watch::Sender::new(false));
+        let (in_hand, closing) = (InHandCounts::default(), watch::Sender::new(false));
         let keeping = Semaphore::new(arrival::MESSAGES_AT_ONCE);
         let patience = Patience::default();
         let journal = OnceLock::new();
@@ -108,18 +109,18 @@ impl SmppRoute {
 }
 
 /// Counts a message as in hand until dropped.
-struct InHand(Arc<Inner>);
+struct InHand(Arc<Inner>, Lane);
 
 impl InHand {
-    fn new(inner: &Arc<Inner>) -> Self {
-        inner.in_hand.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(inner))
+    fn new(inner: &Arc<Inner>, lane: Lane) -> Self {
+        inner.in_hand.of(lane).fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(inner), lane)
     }
 }
 
 impl Drop for InHand {
     fn drop(&mut self) {
-        self.0.in_hand.fetch_sub(1, Ordering::Relaxed);
+        self.0.in_hand.of(self.1).fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -144,7 +145,7 @@ impl Route for SmppRoute {
         // On tasks, so that submitting continues while the caller records outcomes.
         let mut tasks = JoinSet::new();
         for (place, text) in messages.iter().cloned().enumerate() {
-            let in_hand = InHand::new(&self.inner);
+            let in_hand = InHand::new(&self.inner, text.lane);
             let tell = tell.clone();
             tasks.spawn(async move {
                 let (result, room) = in_hand.0.carry(&text).await;
@@ -162,11 +163,11 @@ impl Route for SmppRoute {
 
     /// While no connection is bound, messages wait in the queue, until the next route takes over
     /// after the `failover` time.
-    fn fitness(&self) -> Fitness {
+    fn fitness(&self, lane: Lane) -> Fitness {
         match self.inner.carrier.standing().down_for {
             Some(time) if time >= self.inner.settings.failover => Fitness::Down,
             Some(_) => Fitness::Full,
-            None if self.inner.in_hand.load(Ordering::Relaxed) >= ENOUGH => Fitness::Full,
+            None if self.inner.in_hand.of(lane).load(Ordering::Relaxed) >= ENOUGH => Fitness::Full,
             None => Fitness::Ready,
         }
     }
@@ -182,7 +183,7 @@ impl Route for SmppRoute {
         Some(Connections {
             up: standing.bound,
             wanted: standing.wanted,
-            in_hand: self.inner.in_hand.load(Ordering::Relaxed),
+            in_hand: self.inner.in_hand.all(),
             pace_percent,
             down_for: standing.down_for,
         })

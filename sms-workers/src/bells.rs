@@ -1,5 +1,7 @@
 //! Wakes a loop when a commit has made work for it.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use sms_core::service::{Wake, Work};
 use tokio::sync::Notify;
 
@@ -7,6 +9,10 @@ use tokio::sync::Notify;
 #[derive(Debug, Default)]
 pub(crate) struct Bells {
     dispatch: Notify,
+    /// For the loops that only hand over what somebody waits for.
+    normal: Notify,
+    /// How many loops wait for `dispatch`.
+    resting: AtomicUsize,
     webhooks: Notify,
     follow_ups: Notify,
     rents: Notify,
@@ -22,10 +28,34 @@ impl Bells {
             Work::Rents => &self.rents,
         }
     }
+
+    /// The bell of the loops that only hand over what somebody waits for. It rings when no other
+    /// loop can take it, because all are busy with what they hold.
+    pub(crate) fn normal(&self) -> &Notify {
+        &self.normal
+    }
+
+    /// Counts a loop as waiting for the bell of dispatching until this is dropped.
+    pub(crate) fn rests(&self) -> Resting<'_> {
+        self.resting.fetch_add(1, Ordering::SeqCst);
+        Resting(self)
+    }
+}
+
+/// A loop that waits for the bell of dispatching.
+pub(crate) struct Resting<'a>(&'a Bells);
+
+impl Drop for Resting<'_> {
+    fn drop(&mut self) {
+        self.0.resting.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl Wake for Bells {
     fn wake(&self, work: Work) {
         self.bell(work).notify_one();
+        if work == Work::Dispatch && self.resting.load(Ordering::SeqCst) == 0 {
+            self.normal.notify_one();
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The loop that hands due messages to their routes.
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sms_core::Sms;
@@ -32,6 +33,11 @@ const QUICK_LOOKS: usize = 100;
 const RECORD_FOR: Duration = Duration::from_secs(5);
 const RECORD_EVERY: Duration = Duration::from_millis(200);
 
+/// How many loops hand over nothing but what somebody waits for.
+pub(crate) const NORMAL_LOOPS: usize = 2;
+/// How often they look although no bell rang, for what falls due meanwhile.
+const LOOK_UNASKED_EVERY: Duration = Duration::from_secs(1);
+
 /// How many of these loops run side by side unless it is set.
 pub(crate) fn default_loops(sms: &Sms) -> usize {
     let live = sms.routes().iter().filter(|route| *route.name() != RouteName::test()).count();
@@ -54,7 +60,7 @@ pub(crate) async fn run(mut worker: Worker) {
         let blocked = if done.claimed > 0 { Duration::ZERO } else { BLOCKED_SLEEP };
         let rest = Rest { blocked, ..Rest::default() };
         if done.lanes_left == 0 {
-            worker.rest_for(Work::Dispatch, rest, std::future::pending()).await;
+            rest_until(&mut worker, rest, std::future::pending()).await;
             continue;
         }
         // Messages were left. They are claimed as soon as there is room; until then, a message that
@@ -68,9 +74,38 @@ pub(crate) async fn run(mut worker: Worker) {
                 () = worker.stopping.requested() => continue,
             }
         }
-        worker.rest_for(Work::Dispatch, rest, room).await;
+        rest_until(&mut worker, rest, room).await;
     }
     record_the_rest(&worker.sms, &worker.stopping).await;
+}
+
+/// Rests as a loop that takes what comes next.
+async fn rest_until(worker: &mut Worker, rest: Rest, sooner: impl Future<Output = ()>) {
+    let bells = Arc::clone(&worker.bells);
+    let _resting = bells.rests();
+    worker.rest_for(Work::Dispatch, rest, sooner).await;
+}
+
+/// Hands over what somebody waits for, while the other loops wait for the outcomes of many.
+pub(crate) async fn run_normal(mut worker: Worker) {
+    while !worker.is_stopping() {
+        let bells = Arc::clone(&worker.bells);
+        tokio::select! {
+            () = bells.normal().notified() => {}
+            () = sleep(LOOK_UNASKED_EVERY) => {}
+            () = worker.stopping.requested() => return,
+        }
+        loop {
+            let (done, failed) = counted(worker.sms.dispatch_normal(BATCH).await);
+            if let Err(error) = failed {
+                worker.failed("dispatching messages", &error).await;
+            }
+            if done.claimed < BATCH || worker.is_stopping() {
+                break;
+            }
+            bells.normal().notify_one();
+        }
+    }
 }
 
 /// Counts what was done, and says why that is not all.

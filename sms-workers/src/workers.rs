@@ -137,6 +137,9 @@ impl Workers {
         for _ in 0..options.dispatch_loops.map_or(default, std::num::NonZero::get) {
             self.spawn(Loop::Dispatch, dispatch::run(worker.clone()));
         }
+        for _ in 0..dispatch::NORMAL_LOOPS {
+            self.spawn(Loop::Dispatch, dispatch::run_normal(worker.clone()));
+        }
         self.spawn(Loop::FollowUps, follow_ups::run(worker.clone()));
         self.spawn(Loop::Webhooks, webhooks::run(worker.clone(), options.webhook_slots));
         self.spawn(Loop::Rents, rents::run(worker.clone()));

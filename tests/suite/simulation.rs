@@ -135,6 +135,12 @@ fn a_message_that_leaves_before_its_time_is_seen() {
 }
 
 #[test]
+fn an_account_that_waits_behind_another_is_seen() {
+    let what = violation(Sabotage::ClaimsByTimeAlone).what;
+    assert!(what.contains("and its turn were") || what.contains("it is not the turn"), "{what}");
+}
+
+#[test]
 fn a_delivery_that_is_never_given_out_is_seen() {
     let what = violation(Sabotage::LosesDeliveries).what;
     // Depends on which is checked first: the claim, or the time of the next one.

@@ -3,7 +3,7 @@
 use poem_openapi::{Object, OpenApi};
 use sms_core::Sms;
 use sms_core::account::settings::SettingsChange;
-use sms_core::account::{Account, AccountChange, AccountStatus, LocalTime, Settings};
+use sms_core::account::{Account, AccountChange, AccountStatus, LocalTime, Settings, Share};
 use sms_core::credits::Credits;
 use sms_core::service::operator::{NewAccountInput, check_name};
 
@@ -27,6 +27,7 @@ use crate::web::path_param::PathParam;
 
 const MAX_NAME: usize = 200;
 const MAX_LINE: usize = 160;
+const MAX_SHARE: u64 = Share::MAX as u64;
 
 fn time_of_day() -> Text {
     let pattern = "^([01][0-9]|2[0-3]):[0-5][0-9]$";
@@ -90,6 +91,9 @@ request_body! {
         given name: String = text().min(1).max(MAX_NAME);
         /// The new status: approves or suspends the account.
         given status: AccountStatus = choice();
+        /// Its new share of what leaves while the messages of several accounts wait: with 3, three
+        /// times what an account with 1 gets.
+        given share: u64 = count(1..=MAX_SHARE);
         /// New settings. Absent settings stay as they are.
         optional settings: SettingsInput = object();
     }
@@ -123,6 +127,8 @@ struct AccountShape {
     status: Named<AccountStatus>,
     /// The balance in credits.
     credits: u64,
+    /// Its weight among accounts whose messages wait: 1 to 100, 1 at first.
+    share: u16,
     /// The settings of the account.
     settings: SettingsShape,
     /// When it was created.
@@ -140,6 +146,7 @@ impl From<Account> for AccountShape {
             name: account.name,
             status: Named(account.status),
             credits: account.balance.get(),
+            share: account.share.get(),
             settings: SettingsShape {
                 quiet_hours_start: quiet_hours.start.to_string(),
                 quiet_hours_end: quiet_hours.end.to_string(),
@@ -228,10 +235,11 @@ impl AccountApi {
     ) -> Result<Answer<AccountShape>, ApiError> {
         let id = path_id(&id)?;
         let mut errors = FieldErrors::new();
-        let AccountPatch { name, status, settings } = errors.take(body);
+        let AccountPatch { name, status, share, settings } = errors.take(body);
         errors.finish_with(|| name.as_deref().and_then(check_name).into_iter().collect())?;
-        let change =
-            AccountChange { name, status, settings: settings.map(Into::into).unwrap_or_default() };
+        let share = share.and_then(|share| Share::new(u16::try_from(share).ok()?).ok());
+        let settings = settings.map(Into::into).unwrap_or_default();
+        let change = AccountChange { name, status, settings, share };
         let account = self.sms.operator().account_update(id, change).await?;
         Ok(Answer::new(account.into()))
     }

@@ -4,6 +4,7 @@ use sms_core::account::{AccountStatus, Mode};
 use sms_core::campaign::CampaignStatus;
 use sms_core::contact::import::RowOutcome;
 use sms_core::credits::ledger;
+use sms_core::dispatch::Lane;
 use sms_core::event::EventType;
 use sms_core::message::{Direction, ErrorCode, MessageStatus};
 use sms_core::opt_out::OptOutSource;
@@ -41,6 +42,7 @@ choices! {
     ErrorCode: "ReceiptErrorCode", OF_RECEIPTS, "Why a message was not delivered.";
     EventType: "EventType", Self::SUBSCRIBABLE, "A kind of event.";
     Fitness: "RouteState", Self::ALL, "Whether a route accepts messages.";
+    Lane: "Priority", Self::ALL, "Whether somebody waits for a message.";
     MessageStatus: "MessageStatus", Self::ALL, "The status of a message.";
     Mode: "KeyKind", Self::ALL, "What a key sends: real messages, or simulated ones.";
     OptOutSource: "OptOutSource", Self::ALL, "How a number was opted out.";

@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 use sms_core::Sms;
 use sms_core::credits::Credits;
+use sms_core::dispatch::Lane;
 use sms_core::ids::{BatchId, Id, Kind};
 use sms_core::message::Message;
 use sms_core::sending::request::MAX_CLIENT_REF;
@@ -64,6 +65,9 @@ request_body! {
         /// Whether to replace each URL with a short tracked link, one per recipient; false by
         /// default. Ignored with a test key.
         optional track_links: bool = boolean(), example false;
+        /// `normal` messages go before `bulk` ones, which keep a fifth of the rate. By default a
+        /// send to a list or to more than 10 recipients is `bulk`. A quote ignores it.
+        optional priority: Lane = choice(), example "normal";
     }
 }
 
@@ -87,6 +91,7 @@ impl SendBody {
         request.client_ref = self.client_ref;
         request.append_opt_out = self.append_opt_out.unwrap_or_default();
         request.track_links = self.track_links.unwrap_or_default();
+        request.priority = self.priority;
         (request, unknown)
     }
 }

@@ -40,7 +40,7 @@ async fn messages_use_all_connections_in_turn() {
     bound(&carrier, 3).await;
     for _ in 0..9 {
         assert!(matches!(
-            carrier.submit(text(), || {}, Heard::nothing()).await,
+            carrier.submit(text(), sms_core::dispatch::Lane::Normal, || {}, Heard::nothing()).await,
             Submitted::Accepted { .. }
         ));
     }
@@ -60,7 +60,7 @@ async fn separate_connections_are_transmitters_and_receivers() {
     let (sends, takes) = (BindMode::Transmitter, BindMode::Receiver);
     assert_eq!(modes, [sends, sends, takes, takes]);
     assert!(matches!(
-        carrier.submit(text(), || {}, Heard::nothing()).await,
+        carrier.submit(text(), sms_core::dispatch::Lane::Normal, || {}, Heard::nothing()).await,
         Submitted::Accepted { .. }
     ));
 }
@@ -71,7 +71,10 @@ async fn without_a_connection_nothing_is_written_and_the_route_is_down() {
     let port = listener.local_addr().unwrap().port();
     drop(listener);
     let (carrier, _task) = route(port, Binds::Transceivers(1));
-    assert_eq!(carrier.submit(text(), || {}, Heard::nothing()).await, Submitted::NotWritten);
+    assert_eq!(
+        carrier.submit(text(), sms_core::dispatch::Lane::Normal, || {}, Heard::nothing()).await,
+        Submitted::NotWritten
+    );
     let standing = carrier.standing();
     assert_eq!((standing.bound, standing.wanted), (0, 1));
     assert!(standing.down_for.is_some());
@@ -83,14 +86,17 @@ async fn a_lost_connection_is_bound_again() {
     let (carrier, _task) = route(peer.port, Binds::Transceivers(1));
     bound(&carrier, 1).await;
     assert!(matches!(
-        carrier.submit(text(), || {}, Heard::nothing()).await,
+        carrier.submit(text(), sms_core::dispatch::Lane::Normal, || {}, Heard::nothing()).await,
         Submitted::Accepted { .. }
     ));
-    assert_eq!(carrier.submit(text(), || {}, Heard::nothing()).await, Submitted::Unanswered);
+    assert_eq!(
+        carrier.submit(text(), sms_core::dispatch::Lane::Normal, || {}, Heard::nothing()).await,
+        Submitted::Unanswered
+    );
     bound(&carrier, 0).await;
     bound(&carrier, 1).await;
     assert!(matches!(
-        carrier.submit(text(), || {}, Heard::nothing()).await,
+        carrier.submit(text(), sms_core::dispatch::Lane::Normal, || {}, Heard::nothing()).await,
         Submitted::Accepted { .. }
     ));
 }
@@ -105,7 +111,9 @@ async fn only_throttling_slows_a_route_down() {
         let mut paces = Vec::new();
         for _ in 0..2 {
             assert!(matches!(
-                carrier.submit(text(), || {}, Heard::nothing()).await,
+                carrier
+                    .submit(text(), sms_core::dispatch::Lane::Normal, || {}, Heard::nothing())
+                    .await,
                 Submitted::Refused(_)
             ));
             paces.push(carrier.standing().pace);
@@ -125,7 +133,10 @@ async fn unbinding_ends_every_session_and_none_binds_again() {
         assert_eq!(session.ended().await, crate::session::Ended::ByUs);
     }
     // Every link has ended; none binds again.
-    assert_eq!(carrier.submit(text(), || {}, Heard::nothing()).await, Submitted::NotWritten);
+    assert_eq!(
+        carrier.submit(text(), sms_core::dispatch::Lane::Normal, || {}, Heard::nothing()).await,
+        Submitted::NotWritten
+    );
     assert_eq!(peer.binds().len(), 2);
     task.abort();
 }
@@ -147,7 +158,10 @@ async fn a_link_that_panics_ends_the_route_with_that_panic() {
     let (carrier, task) = route_with(&random, peer.port, Binds::Transceivers(2));
     bound(&carrier, 2).await;
     // The pause before the reconnect is random, so the link panics.
-    assert_eq!(carrier.submit(text(), || {}, Heard::nothing()).await, Submitted::Unanswered);
+    assert_eq!(
+        carrier.submit(text(), sms_core::dispatch::Lane::Normal, || {}, Heard::nothing()).await,
+        Submitted::Unanswered
+    );
     let reason = timeout(Duration::from_secs(30), task).await.unwrap().unwrap_err().into_panic();
     assert_eq!(reason.downcast_ref(), Some(&"broken on purpose"));
 }
@@ -159,5 +173,8 @@ async fn a_route_that_no_longer_runs_is_no_longer_bound() {
     bound(&carrier, 1).await;
     task.abort();
     bound(&carrier, 0).await;
-    assert_eq!(carrier.submit(text(), || {}, Heard::nothing()).await, Submitted::NotWritten);
+    assert_eq!(
+        carrier.submit(text(), sms_core::dispatch::Lane::Normal, || {}, Heard::nothing()).await,
+        Submitted::NotWritten
+    );
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use sms_core::dispatch::Lane;
 use sms_core::dispatch::journal::{Entry, IfUnanswered};
 use sms_core::ids::MessageId;
 use sms_core::message::ErrorCode;
@@ -63,6 +64,7 @@ enum Place {
 /// A message that is being submitted.
 struct UnderWay {
     message: MessageId,
+    lane: Lane,
     segments: usize,
     /// The network's ids of the segments that were sent.
     ids: Vec<String>,
@@ -84,6 +86,7 @@ impl Inner {
         let parts = submits(text, self.settings.style, reference, self.clock.now());
         let mut under_way = UnderWay {
             message: text.message,
+            lane: text.lane,
             segments: parts.len(),
             ids: Vec::with_capacity(parts.len()),
             place: Arc::new(Mutex::new(Place::None)),
@@ -134,11 +137,13 @@ impl Inner {
         loop {
             tries += 1;
             if matches!(*under_way.place(), Place::None) {
-                let place = self.place().await.ok_or(Stopped::NoConnection)?;
+                let place = self.place(under_way.lane).await.ok_or(Stopped::NoConnection)?;
                 *under_way.place() = Place::Held(place);
             }
             let heard = self.heard(under_way);
-            let submitted = self.carrier.submit(part.clone(), || self.note(message), heard).await;
+            let lane = under_way.lane;
+            let note = || self.note(message);
+            let submitted = self.carrier.submit(part.clone(), lane, note, heard).await;
             let may_be_sent =
                 matches!(submitted, Submitted::Accepted { .. } | Submitted::Unanswered);
             if is_first && !may_be_sent {
@@ -177,7 +182,7 @@ impl Inner {
     /// With a journal, the outcome is noted as soon as the response to the last segment is read,
     /// and the place is free for the next message before the task of this one runs again.
     fn heard(self: &Arc<Self>, under_way: &UnderWay) -> Heard {
-        let UnderWay { message, segments, ids, place } = under_way;
+        let UnderWay { message, lane: _, segments, ids, place } = under_way;
         if self.journal.get().is_none() || ids.len() + 1 < *segments {
             return Heard::nothing();
         }
@@ -207,12 +212,12 @@ impl Inner {
 
     /// Waits for a place; `None` when the route closes, because the outcomes that hold places may
     /// not be recorded any more.
-    async fn place(&self) -> Option<WindowPlace> {
+    async fn place(&self, lane: Lane) -> Option<WindowPlace> {
         let mut closing = self.closing.subscribe();
         tokio::select! {
             biased;
             _ = closing.wait_for(|is_closing| *is_closing) => None,
-            place = self.carrier.place() => Some(place),
+            place = self.carrier.place(lane) => Some(place),
         }
     }
 

@@ -252,7 +252,7 @@ async fn due(tx: &mut PgConnection, plan: &ClaimPlan) -> PgResult<Vec<PgRow>> {
             .bind(crowded.iter().map(|(of, _)| of.lane.as_str()).collect::<Vec<_>>())
             .bind(crowded.iter().map(|(_, stopped)| *stopped).collect::<Vec<_>>());
     }
-    query.fetch_all(tx).await
+    Ok(query.fetch_all(tx).await?)
 }
 
 /// Claims messages in this transaction.

@@ -80,7 +80,7 @@ async fn found(connection: &mut PgConnection, ids: Vec<Uuid>) -> PgResult<(Found
     let rows = sqlx::query(concat!(
         "SELECT ",
         message_columns!(),
-        ", q.claimable_at, q.expires_at, q.attempt, q.lease, q.unanswered, ",
+        ", q.lane, q.claimable_at, q.expires_at, q.attempt, q.lease, q.unanswered, ",
         listens!(),
         " FROM queue q JOIN message m ON m.account_id = q.account_id AND m.id = q.message_id
          WHERE q.message_id = ANY($1)"

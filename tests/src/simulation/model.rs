@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sms_core::account::api_key::KeyHash;
-use sms_core::dispatch::LeaseToken;
+use sms_core::dispatch::{LeaseToken, RouteLane};
 use sms_core::ids::{
     AccountId, ApiKeyId, CampaignId, DeliveryId, EndpointId, FollowUpId, LinkId, MessageId,
     NumberId, SenderNameId,
@@ -52,6 +52,7 @@ mod sender_name;
 mod sending;
 mod statistics;
 mod text;
+mod turns;
 
 pub use campaign::LaunchSeen;
 pub use check::Check;
@@ -216,6 +217,8 @@ pub struct Model {
     pub campaigns: BTreeMap<CampaignId, CampaignModel>,
     /// Claimable messages, by time.
     pub queue: BTreeSet<(Timestamp, MessageId)>,
+    /// By how many claims in a row accounts whose messages were due were passed over.
+    pub passed_over: BTreeMap<(RouteLane, AccountId), usize>,
     /// The messages that workers hold.
     pub claims: BTreeMap<LeaseToken, Claim>,
     /// The claim each task made last.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use sms_core::credits::ledger::{Cause, Draft};
-use sms_core::dispatch::Lane;
+use sms_core::dispatch::{Lane, Turns};
 use sms_core::event::EventType;
 use sms_core::ids::{BatchId, IdSource};
 use sms_core::inbound::{InboundMessage, Origin};
@@ -34,6 +34,8 @@ pub enum Sabotage {
     MixesUpReplays,
     /// The store refunds a cancelled message twice.
     RefundsTwice,
+    /// The store gives accounts no turns: claims go by time alone.
+    ClaimsByTimeAlone,
     /// The store lets workers claim messages before their time.
     ClaimsEarly,
     /// The store never lets workers claim one delivery in fifty.
@@ -248,6 +250,9 @@ impl DispatchLayer for Saboteur {
     async fn dispatch_claim(&self, mut plan: ClaimPlan) -> Result<Claimed, StoreError> {
         if self.does(Sabotage::ClaimsEarly) && self.one_in(20) {
             plan.at = plan.at.plus(Duration::from_mins(10));
+        }
+        if self.does(Sabotage::ClaimsByTimeAlone) {
+            plan.turns = Turns::default();
         }
         let mut claimed = self.inner.dispatch_claim(plan).await?;
         if self.does(Sabotage::MessagesOptedOut) && claimed.failed > 0 {

@@ -171,6 +171,8 @@ impl DispatchLayer for Stage {
         let seen = ClaimSeen {
             at: plan.at,
             limit: plan.limit,
+            wanted: plan.wanted.clone(),
+            turns: plan.turns.clone(),
             token: plan.lease.token,
             until: plan.lease.until,
             ids: plan.ids.clone(),

@@ -79,7 +79,7 @@ async fn a_message_is_submitted_over_tls_to_a_peer_that_the_given_authority_cert
     until(|| carrier.standing().bound == 1).await;
     let text = ShortMessage::between(Address::name("a"), Address::name("b"));
     assert!(matches!(
-        carrier.submit(text, || {}, Heard::nothing()).await,
+        carrier.submit(text, sms_core::dispatch::Lane::Normal, || {}, Heard::nothing()).await,
         Submitted::Accepted { .. }
     ));
     assert_eq!(peer.messages().len(), 1);

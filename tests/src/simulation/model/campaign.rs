@@ -7,6 +7,7 @@ use sms_core::campaign::{Campaign, Counts, Launch, LinkTotals};
 use sms_core::contact::Contact;
 use sms_core::credits::Credits;
 use sms_core::credits::ledger::Cause;
+use sms_core::dispatch::Lane;
 use sms_core::ids::{AccountId, BatchId, ContactId, ListId, MessageId};
 use sms_core::message::{Message, MessageFilter, MessageStatus};
 use sms_core::page::{Limit, PageRequest};
@@ -164,7 +165,7 @@ impl Model {
         let own = CampaignModel { account: owner, messages: own, cancelled: false };
         self.campaigns.insert(id, own);
         for text in messages {
-            self.write_text(moment, text, seen.at)?;
+            self.write_text(moment, text, Lane::Bulk, seen.at)?;
         }
         self.recent_campaigns.push((owner, id));
         self.check_ledger(moment, owner)?;

@@ -1,9 +1,9 @@
 //! Claims: which messages a worker may claim, which must fail at once, and the lease.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sms_core::account::AccountStatus;
-use sms_core::dispatch::{Claimed, LeaseToken};
+use sms_core::dispatch::{Claimed, LeaseToken, Turns, Wanted};
 use sms_core::ids::{Ids, MessageId};
 use sms_core::message::{ErrorCode, MessageStatus, TimelineEntry};
 use sms_core::route::OutboundMessage;
@@ -23,6 +23,10 @@ pub struct ClaimSeen {
     pub at: Timestamp,
     /// The most messages to claim.
     pub limit: usize,
+    /// Which of the due messages.
+    pub wanted: Wanted,
+    /// Whose turn it is.
+    pub turns: Turns,
     /// The lease token.
     pub token: LeaseToken,
     /// The end of the lease.
@@ -40,19 +44,12 @@ impl Model {
             messages.insert(text.message, (text.clone(), 0));
         }
         ensure!(messages.len() == answer.messages.len(), "one claim took a text twice");
-        let due = self.due_messages(seen.at, seen.limit);
-        let ended = answer.failed + answer.given_up + answer.cancelled;
-        let taken = answer.messages.len() + ended as usize;
-        ensure!(
-            taken == seen.limit.min(due.len()),
-            "a claim of {} took {taken} where {} were due",
-            seen.limit,
-            due.len()
-        );
+        let picks = self.picks(&seen);
+        let mut taken: BTreeSet<MessageId> = messages.keys().copied().collect();
         let mut commit = Commit::default();
-        commit.plan(seen.ids);
+        commit.plan(seen.ids.clone());
         let (mut failed, mut given_up, mut cancelled) = (0, 0, 0);
-        for (at, id) in &due {
+        for (_, id) in &picks.may {
             let step = if messages.contains_key(id) {
                 self.taken(moment, &mut commit, *id, seen.at)?;
                 self.requeue(*id, |text| text.lease = Some((seen.token, seen.until)));
@@ -74,6 +71,7 @@ impl Model {
                 let path = [MessageStatus::Failed];
                 let step = MessageStep { path: &path, at: seen.at, errors: &errors, detail: None };
                 self.message_moved(moment, &mut commit, *id, step)?;
+                taken.insert(*id);
                 failed += 1;
             } else if status == Some(MessageStatus::Undelivered) {
                 let errors = self.obstacles(*id, seen.at)?;
@@ -102,18 +100,18 @@ impl Model {
                     detail: Some(detail.as_str()),
                 };
                 self.message_moved(moment, &mut commit, *id, step)?;
+                taken.insert(*id);
                 given_up += 1;
             } else if status == Some(MessageStatus::Cancelled) {
                 ensure!(self.is_called_off(*id), "{id} was cancelled by a worker for no reason");
                 let path = [MessageStatus::Cancelled];
                 let step = MessageStep { path: &path, at: seen.at, errors: &[], detail: None };
                 self.message_moved(moment, &mut commit, *id, step)?;
+                taken.insert(*id);
                 cancelled += 1;
-            } else {
-                let last = due.last().map(|(at, _)| *at);
-                ensure!(last == Some(*at), "{id}, longer due, was passed over");
             }
         }
+        self.check_picks(&seen, &picks, &taken)?;
         ensure!(
             failed == answer.failed,
             "{failed} messages failed and {} were told",
@@ -126,19 +124,6 @@ impl Model {
         self.claims.insert(seen.token, claim);
         self.claim_of.insert(moment.task, seen.token);
         self.close(moment, commit)
-    }
-
-    /// The first `limit` due messages, and those due at the same moment as the last of them.
-    fn due_messages(&self, at: Timestamp, limit: usize) -> Vec<(Timestamp, MessageId)> {
-        let mut due: Vec<(Timestamp, MessageId)> = Vec::new();
-        for (time, id) in self.queue.iter().take_while(|(time, _)| *time <= at) {
-            let tied = due.last().is_some_and(|(last, _)| last == time);
-            if due.len() >= limit && !tied {
-                break;
-            }
-            due.push((*time, *id));
-        }
-        due
     }
 
     /// Why a due message must not be sent, the first reason that applies.
@@ -190,6 +175,7 @@ impl Model {
             segments: last.segments,
             route,
             mode: last.mode,
+            lane: text.lane,
             attempt: text.attempt,
             expires_at: text.expires_at,
         };

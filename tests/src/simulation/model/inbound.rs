@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use sms_core::account::Mode;
+use sms_core::dispatch::Lane;
 use sms_core::event::{EventData, EventType};
 use sms_core::ids::{AccountId, Ids};
 use sms_core::inbound::segment::{GaveUp, GiveUpPlan, SegmentKey, SegmentPlan, SegmentTaken};
@@ -251,6 +252,7 @@ impl Model {
         let made = MessageModel {
             last: message.clone(),
             lines: 1,
+            lane: Lane::Normal,
             ready_at: arrival.at,
             expires_at: arrival.at,
             attempt: 0,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use sms_core::account::Mode;
 use sms_core::credits::ledger::Cause;
+use sms_core::dispatch::Lane;
 use sms_core::ids::{AccountId, ContactId, KeywordId};
 use sms_core::keyword::save::{KeywordRefused, Save, SavePlan};
 use sms_core::keyword::{Keyword, Listening};
@@ -200,6 +201,6 @@ impl Model {
         thread.replied.push(arrival.at);
         self.tally.replies += 1;
         commit.touch(account);
-        self.write_text(moment, reply, arrival.at)
+        self.write_text(moment, reply, Lane::Normal, arrival.at)
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use sms_core::account::Mode;
 use sms_core::credits::Credits;
 use sms_core::credits::ledger::Cause;
+use sms_core::dispatch::Lane;
 use sms_core::ids::{AccountId, BatchId, MessageId};
 use sms_core::message::{Message, MessageStatus};
 use sms_core::phone::E164;
@@ -19,6 +20,7 @@ use sms_core::time::Timestamp;
 use super::message::Draft;
 use super::record::FirstSend;
 use super::record::amount;
+use super::turns::lane_of;
 use super::{Check, MessageModel, Model, Moment, Reading};
 use crate::simulation::wish::Meaning;
 
@@ -230,7 +232,8 @@ impl Model {
             account.tested(seen.at, sent.messages.len());
         }
         for message in &sent.messages {
-            self.write_text(moment, message, seen.at)?;
+            let lane = lane_of(message, sent.messages.len());
+            self.write_text(moment, message, lane, seen.at)?;
         }
         Ok(())
     }
@@ -240,6 +243,7 @@ impl Model {
         &mut self,
         moment: &Moment<'_>,
         message: &Message,
+        lane: Lane,
         at: Timestamp,
     ) -> Check {
         let made_at = message.created_at();
@@ -248,6 +252,7 @@ impl Model {
         let text = MessageModel {
             last: message.clone(),
             lines: 1,
+            lane,
             ready_at: if message.mode.is_test() { due.plus(TEST_DELAY) } else { due },
             expires_at: due.plus(VALIDITY),
             attempt: 0,

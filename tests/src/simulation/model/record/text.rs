@@ -1,6 +1,6 @@
 //! A message.
 
-use sms_core::dispatch::LeaseToken;
+use sms_core::dispatch::{Lane, LeaseToken};
 use sms_core::message::{Message, MessageStatus};
 use sms_core::time::Timestamp;
 
@@ -11,6 +11,8 @@ pub struct MessageModel {
     pub last: Message,
     /// The number of lines of its history.
     pub lines: usize,
+    /// The lane that it waits in.
+    pub lane: Lane,
     /// When it may be claimed, unless a worker has it.
     pub ready_at: Timestamp,
     /// When it is no longer valid.
