@@ -39,6 +39,13 @@ impl Turns {
         self.crowded.iter().map(|(lane, after)| (lane, *after))
     }
 
+    /// The same, but accounts take turns in this lane, and the next claim goes on after `after`.
+    #[must_use]
+    pub fn going_on_after(mut self, lane: RouteLane, after: AccountId) -> Self {
+        self.crowded.insert(lane, after);
+        self
+    }
+
     /// The order of the two lanes.
     pub fn order(&self) -> LaneOrder {
         self.order

@@ -17,6 +17,7 @@ async fn an_account_made_without_more_is_pending_and_empty() {
         "name": "Bookings",
         "status": "pending",
         "credits": 0,
+        "share": 1,
         "settings": {
             "quiet_hours_start": "21:00",
             "quiet_hours_end": "09:00",
@@ -49,6 +50,27 @@ async fn an_account_is_made_as_asked() {
     let ledger = format!("/accounts/{}/ledger", account["id"].as_str().unwrap());
     let entries = rig.operator().get(&ledger).await.ok();
     assert_eq!((&entries[0]["kind"], &entries[0]["amount"]), (&json!("top_up"), &json!(100)));
+}
+
+#[tokio::test]
+async fn an_account_has_a_share_from_1_to_100() {
+    let rig = Rig::new().await;
+    let account = rig.account(10).await;
+    let path = format!("/accounts/{}", account.id);
+    for share in [100, 1, 3] {
+        let changed = rig.operator().patch(&path, json!({ "share": share })).await.ok();
+        assert_eq!(changed["share"], share);
+    }
+    for (share, code) in [
+        (json!(0), "out_of_range"),
+        (json!(101), "out_of_range"),
+        (json!("3"), "wrong_type"),
+        (json!(null), "null"),
+    ] {
+        rig.operator().patch(&path, json!({ "share": share })).await.mistake("share", code);
+    }
+    let renamed = rig.operator().patch(&path, json!({ "name": "Tables" })).await.ok();
+    assert_eq!(renamed["share"], 3);
 }
 
 #[tokio::test]

@@ -76,6 +76,7 @@ async fn requests_are_compared_by_meaning() {
         ("client_ref", json!("b")),
         ("client_ref", Value::Null),
         ("append_opt_out", json!(true)),
+        ("priority", json!("normal")),
         ("schedule_at", json!("2026-12-01T00:00:00Z")),
     ] {
         let mut other = request();

@@ -392,6 +392,23 @@ async fn a_sender_name_must_be_approved() {
 }
 
 #[tokio::test]
+async fn a_priority_is_normal_or_bulk_and_a_quote_ignores_it() {
+    let rig = Rig::new().await;
+    let account = rig.account(10).await;
+    let with =
+        |priority: Value| json!({ "to": "07700 900123", "body": "Hello", "priority": priority });
+    for priority in ["normal", "bulk"] {
+        account.live.post("/messages", with(json!(priority))).await.created();
+        account.live.post("/messages/quote", with(json!(priority))).await.ok();
+    }
+    for path in ["/messages", "/messages/quote"] {
+        let wrong = account.live.post(path, with(json!("Bulk"))).await;
+        wrong.mistake("priority", "unknown_value");
+        account.live.post(path, with(json!(5))).await.mistake("priority", "wrong_type");
+    }
+}
+
+#[tokio::test]
 async fn unknown_fields_are_ignored_and_null_is_the_same_as_absent() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;

@@ -87,9 +87,11 @@ impl Route {
         let mut tasks = Vec::new();
         for part in parts {
             let carrier = Arc::clone(&self.carrier);
-            tasks.push(tokio::spawn(
-                async move { carrier.submit(part, || {}, Heard::nothing()).await },
-            ));
+            tasks.push(tokio::spawn(async move {
+                carrier
+                    .submit(part, sms_core::dispatch::Lane::Normal, || {}, Heard::nothing())
+                    .await
+            }));
         }
         let mut results = Vec::new();
         for task in tasks {
@@ -159,7 +161,10 @@ async fn the_peer_reads_emoji_and_who_it_is_from_and_for() {
     let named = OutboundMessage { sender: Some("Bistro".to_owned()), ..text("x") };
     let submit = submits(&named, route.settings.style(), 1, now()).remove(0);
     assert!(matches!(
-        route.carrier.submit(submit, || {}, Heard::nothing()).await,
+        route
+            .carrier
+            .submit(submit, sms_core::dispatch::Lane::Normal, || {}, Heard::nothing())
+            .await,
         Submitted::Accepted { .. }
     ));
     let seen = smsc.next("text").await;
@@ -255,7 +260,9 @@ async fn a_connection_cut_within_a_window_leaves_only_written_requests_unanswere
             let (carrier, settings) = (Arc::clone(&route.carrier), Arc::clone(&route.settings));
             tokio::spawn(async move {
                 let submit = submits(&text("x"), settings.style(), 1, now()).remove(0);
-                carrier.submit(submit, || {}, Heard::nothing()).await
+                carrier
+                    .submit(submit, sms_core::dispatch::Lane::Normal, || {}, Heard::nothing())
+                    .await
             })
         })
         .collect();

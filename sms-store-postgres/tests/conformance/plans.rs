@@ -22,6 +22,7 @@ mod grown;
 mod hot;
 mod reports;
 pub(crate) mod rule;
+mod waiting;
 
 pub(crate) use hot::hot_queries_use_the_indexes_meant_for_them;
 

@@ -1,0 +1,43 @@
+//! Claims from a lane in which very many messages wait: they read what they claim, and nothing of
+//! what waits besides.
+
+use sms_core::dispatch::{ClaimPlan, Lane, RouteLane, Turns, Wanted};
+use sms_core::ids::AccountId;
+use sms_core::route::RouteName;
+use sms_core::store::Store;
+
+use super::Plans;
+use super::hot::{judge, nth};
+
+const LIMIT: usize = 500;
+/// A step reads the accounts that it visits, twice at most where it goes round, or the rows that it
+/// takes of them.
+const MOST: f64 = 1_250.0;
+
+pub(super) async fn claims(store: &dyn Store, rig: &sms_conformance::Rig) {
+    let others = ["simulator", "slow"].map(RouteName::new);
+    let left: Vec<RouteLane> = others.iter().flat_map(RouteLane::both).collect();
+    let crowded = RouteLane::new(RouteName::new("crowded"), Lane::Bulk);
+    for (what, after) in [("from the first", 0), ("in the middle", nth(1, 700))] {
+        let what = format!("a claim in turns, {what}");
+        judge!(store, &what, ["queue_by_turn"], MOST, {
+            let after = AccountId::from_u128(after);
+            let turns = Turns::default().going_on_after(crowded.clone(), after);
+            let wanted = Wanted::AllBut(left.clone());
+            let plan = ClaimPlan { wanted, turns, ..rig.claim_plan(LIMIT) };
+            store.dispatch_claim(plan).await.expect("claimed");
+        });
+    }
+    judge!(store, "a claim by time among a million", ["queue_by_route"], MOST, {
+        let wanted = Wanted::AllBut(left.clone());
+        let plan = ClaimPlan { wanted, ..rig.claim_plan(LIMIT) };
+        store.dispatch_claim(plan).await.expect("claimed");
+    });
+    judge!(
+        store,
+        "the next of a million",
+        ["queue_by_route"],
+        8.0,
+        store.dispatch_next().await.expect("read")
+    );
+}
