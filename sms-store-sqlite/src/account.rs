@@ -5,7 +5,7 @@ use rusqlite::params;
 use sms_core::account::api_key::{KeyHash, KeyRecord};
 use sms_core::account::store::{AccountStore, ApiKeyStore, KeyCreated, NewAccount};
 use sms_core::account::{
-    Account, AccountChange, AccountStatus, LocalTime, Mode, QuietHours, Settings,
+    Account, AccountChange, AccountStatus, LocalTime, Mode, QuietHours, Settings, Share,
 };
 use sms_core::commit::LedgerWrites;
 use sms_core::idempotency::{Claim, Once};
@@ -21,7 +21,7 @@ use crate::page::{before, limit_of};
 use crate::row::{Cols, amount, id, maybe_time, mode, time};
 
 const ACCOUNT: &str = "id, name, status, balance, quiet_start, quiet_end, track_links, \
-     opt_out_line, opt_out_line_sender, created_at, updated_at";
+     opt_out_line, opt_out_line_sender, share, created_at, updated_at";
 const KEY: &str = "id, account, mode, name, hash, last_four, created_at, last_used_at, revoked_at";
 
 #[async_trait]
@@ -78,7 +78,7 @@ impl Db {
     pub(crate) fn account(&self, of: AccountId) -> SqlResult<Option<Account>> {
         self.one(
             "SELECT id, name, status, balance, quiet_start, quiet_end, track_links,
-                 opt_out_line, opt_out_line_sender, created_at, updated_at
+                 opt_out_line, opt_out_line_sender, share, created_at, updated_at
              FROM account WHERE id = ?1",
             [id(of)],
             account,
@@ -87,12 +87,13 @@ impl Db {
 }
 
 fn insert(db: &Db, account: &Account) -> SqlResult<()> {
-    let Account { id: of, name, status, balance, settings, created_at, updated_at } = account;
+    let Account { id: of, name, status, balance, settings, share, created_at, updated_at } =
+        account;
     let Settings { quiet_hours, track_links_default, opt_out_line, opt_out_line_sender } = settings;
     db.run(
         "INSERT INTO account (id, name, status, balance, quiet_start, quiet_end, track_links,
-             opt_out_line, opt_out_line_sender, created_at, updated_at, ledger_seq)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0)",
+             opt_out_line, opt_out_line_sender, created_at, updated_at, share, ledger_seq)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, 0)",
         params![
             id(*of),
             name,
@@ -104,7 +105,8 @@ fn insert(db: &Db, account: &Account) -> SqlResult<()> {
             opt_out_line,
             opt_out_line_sender,
             time(*created_at),
-            time(*updated_at)
+            time(*updated_at),
+            share.get()
         ],
     )?;
     Ok(())
@@ -112,11 +114,13 @@ fn insert(db: &Db, account: &Account) -> SqlResult<()> {
 
 /// Writes everything but the balance.
 fn update(db: &Db, account: &Account) -> SqlResult<()> {
-    let Account { id: of, name, status, balance: _, settings, created_at: _, updated_at } = account;
+    let Account { id: of, name, status, balance: _, settings, share, created_at: _, updated_at } =
+        account;
     let Settings { quiet_hours, track_links_default, opt_out_line, opt_out_line_sender } = settings;
     db.run(
         "UPDATE account SET name = ?2, status = ?3, quiet_start = ?4, quiet_end = ?5,
-             track_links = ?6, opt_out_line = ?7, opt_out_line_sender = ?8, updated_at = ?9
+             track_links = ?6, opt_out_line = ?7, opt_out_line_sender = ?8, updated_at = ?9,
+             share = ?10
          WHERE id = ?1",
         params![
             id(*of),
@@ -127,7 +131,8 @@ fn update(db: &Db, account: &Account) -> SqlResult<()> {
             track_links_default,
             opt_out_line,
             opt_out_line_sender,
-            time(*updated_at)
+            time(*updated_at),
+            share.get()
         ],
     )?;
     Ok(())
@@ -145,6 +150,7 @@ fn account(c: &mut Cols<'_>) -> SqlResult<Account> {
             opt_out_line: c.get()?,
             opt_out_line_sender: c.get()?,
         },
+        share: c.map(|weight: u16| Share::new(weight).ok())?,
         created_at: c.at()?,
         updated_at: c.at()?,
     })

@@ -76,7 +76,7 @@ impl DispatchStore for SqliteStore {
 
 fn claim(db: &Db, plan: ClaimPlan) -> SqlResult<Claimed> {
     let at = plan.at;
-    let due = db.claimable(at, plan.limit, &plan.wanted)?;
+    let due = db.claimable(&plan)?;
     let mut claim = Claim::new(plan);
     for entry in &due {
         let Some(message) = db.message(entry.message)? else { continue };

@@ -12,7 +12,10 @@ use crate::settings::SqliteSettings;
 /// Marks files of this platform: "sms1".
 const APPLICATION_ID: i64 = 0x736d_7331;
 /// Each brings the schema from one version to the next. They are only added, never changed.
-const MIGRATIONS: [&str; 1] = [include_str!("../migrations/0001_first.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("../migrations/0001_first.sql"),
+    include_str!("../migrations/0002_lane_and_share.sql"),
+];
 /// Files up to this size, in bytes, are read whole when they are opened, to find damage. That takes
 /// some 50 ms.
 pub(crate) const CHECKED_AT_OPENING: u64 = 16 << 20;

@@ -1,9 +1,9 @@
 //! The queue of messages that wait to be handed over, as rows. It is ordered by time within each
-//! route, so that a route that accepts nothing does not delay the others.
+//! lane of each route, so that a route that accepts nothing does not delay the others.
 
 use rusqlite::params;
-use sms_core::dispatch::{LeaseToken, QueueEntry, Wanted};
-use sms_core::ids::MessageId;
+use sms_core::dispatch::{ClaimPlan, LeaseToken, QueueEntry, RouteLane, Turns, Wanted};
+use sms_core::ids::{AccountId, MessageId};
 use sms_core::route::RouteName;
 use sms_core::time::Timestamp;
 
@@ -14,12 +14,20 @@ use crate::row::{Cols, id, size, time, token};
 impl Db {
     /// Adds a message of this route.
     pub(crate) fn enqueue(&self, entry: &QueueEntry, route: &RouteName) -> SqlResult<()> {
-        let QueueEntry { message, account, claimable_at, expires_at, attempt, lease, unanswered } =
-            *entry;
+        let QueueEntry {
+            message,
+            account,
+            lane,
+            claimable_at,
+            expires_at,
+            attempt,
+            lease,
+            unanswered,
+        } = *entry;
         self.run(
             "INSERT INTO queue (id, account, route, claimable_at, expires_at, attempt, lease,
-                 unanswered)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                 unanswered, lane, turn)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
             params![
                 id(message),
                 self.known_account(account)?,
@@ -28,7 +36,9 @@ impl Db {
                 time(expires_at),
                 attempt,
                 lease.map(token),
-                unanswered
+                unanswered,
+                lane.as_str(),
+                id(account)
             ],
         )?;
         Ok(())
@@ -39,6 +49,7 @@ impl Db {
         let QueueEntry {
             message,
             account: _,
+            lane: _,
             claimable_at,
             expires_at,
             attempt,
@@ -68,63 +79,149 @@ impl Db {
 
     pub(crate) fn queued(&self, message: MessageId) -> SqlResult<Option<QueueEntry>> {
         self.one(
-            "SELECT id, account, claimable_at, expires_at, attempt, lease, unanswered
+            "SELECT id, account, lane, claimable_at, expires_at, attempt, lease, unanswered
              FROM queue WHERE id = ?1",
             [id(message)],
             |c| entry(self, c),
         )
     }
 
-    /// Up to `limit` wanted entries that may be claimed at `at`, the longest due first.
-    pub(crate) fn claimable(
-        &self,
-        at: Timestamp,
-        limit: usize,
-        wanted: &Wanted,
-    ) -> SqlResult<Vec<QueueEntry>> {
-        // Only expired entries of some routes may be wanted.
-        let expired = match wanted {
-            Wanted::AllBut(_) => i64::MAX,
-            Wanted::ExpiredOf(_) => time(at),
-        };
+    /// Up to `limit` wanted entries that may be claimed at `at`, in the order in which they leave.
+    pub(crate) fn claimable(&self, plan: &ClaimPlan) -> SqlResult<Vec<QueueEntry>> {
+        let ClaimPlan { at, limit, wanted, turns, .. } = plan;
         let mut found = Vec::new();
-        for route in self.routes()? {
-            if wanted.concerns(&route) {
-                found.extend(self.all(
-                    "SELECT id, account, claimable_at, expires_at, attempt, lease, unanswered
-                     FROM queue WHERE id IN (
-                         SELECT id FROM queue INDEXED BY queue_by_time
-                         WHERE route = ?1 AND claimable_at <= ?2 AND expires_at <= ?3
-                         ORDER BY claimable_at, id LIMIT ?4)",
-                    params![route.as_str(), time(at), expired, size(limit)],
-                    |c| entry(self, c),
-                )?);
+        for lane in self.lanes()? {
+            if !wanted.concerns(&lane) {
+                continue;
             }
+            let entries = match turns.after(&lane) {
+                None => self.longest_due(&lane, plan)?,
+                Some(after) => self.in_turn(&lane, after, *at, *limit)?,
+            };
+            let place = |(nth, entry)| (turns.order().place(lane.lane, nth), entry);
+            found.extend(entries.into_iter().enumerate().map(place));
         }
+        found.sort_unstable_by_key(|(place, entry)| (*place, entry.claimable_at, entry.message));
+        Ok(found.into_iter().map(|(_, entry)| entry).take(*limit).collect())
+    }
+
+    /// What is due in a lane, the longest due first.
+    fn longest_due(&self, lane: &RouteLane, plan: &ClaimPlan) -> SqlResult<Vec<QueueEntry>> {
+        // Only expired entries of some lanes may be wanted.
+        let expired = match plan.wanted {
+            Wanted::AllBut(_) => i64::MAX,
+            Wanted::ExpiredOf(_) => time(plan.at),
+        };
+        let mut found = self.all(
+            "SELECT id, account, lane, claimable_at, expires_at, attempt, lease, unanswered
+             FROM queue WHERE id IN (
+                 SELECT id FROM queue INDEXED BY queue_by_time
+                 WHERE route = ?1 AND lane = ?2 AND claimable_at <= ?3 AND expires_at <= ?4
+                 ORDER BY claimable_at, id LIMIT ?5)",
+            params![
+                lane.route.as_str(),
+                lane.lane.as_str(),
+                time(plan.at),
+                expired,
+                size(plan.limit)
+            ],
+            |c| entry(self, c),
+        )?;
         found.sort_unstable_by_key(|entry| (entry.claimable_at, entry.message));
-        found.truncate(limit);
         Ok(found)
     }
 
-    /// The routes that messages wait for: a leap over the index for each.
-    fn routes(&self) -> SqlResult<Vec<RouteName>> {
-        let mut routes: Vec<RouteName> = Vec::new();
-        loop {
-            let after = routes.last().map_or("", RouteName::as_str);
+    /// What is due in a crowded lane, in the order of the turns: of each account up to its part.
+    fn in_turn(
+        &self,
+        lane: &RouteLane,
+        after: AccountId,
+        at: Timestamp,
+        limit: usize,
+    ) -> SqlResult<Vec<QueueEntry>> {
+        let mut with_due = Vec::new();
+        let mut all = 0;
+        for (account, first) in self.visits(lane, after, limit)? {
+            if first > at {
+                continue;
+            }
+            let share = self.account(account)?.map(|account| account.share).unwrap_or_default();
+            all += u64::from(share.get());
+            with_due.push((account, share));
+        }
+        let mut found = Vec::new();
+        for (visit, (account, share)) in with_due.into_iter().enumerate() {
+            let own = self.all(
+                "SELECT id, account, lane, claimable_at, expires_at, attempt, lease, unanswered
+                 FROM queue WHERE id IN (
+                     SELECT id FROM queue INDEXED BY queue_by_turn
+                     WHERE route = ?1 AND lane = ?2 AND turn = ?3 AND claimable_at <= ?4
+                     ORDER BY claimable_at, id LIMIT ?5)
+                 ORDER BY claimable_at, id",
+                params![
+                    lane.route.as_str(),
+                    lane.lane.as_str(),
+                    id(account),
+                    time(at),
+                    size(Turns::most(limit, share, all))
+                ],
+                |c| entry(self, c),
+            )?;
+            let place = |(nth, entry)| ((Turns::round(nth, share), visit), entry);
+            found.extend(own.into_iter().enumerate().map(place));
+        }
+        found.sort_by_key(|(place, _)| *place);
+        Ok(found.into_iter().map(|(_, entry)| entry).take(limit).collect())
+    }
+
+    /// Accounts that have messages in a lane, each with the time of the first: those after `after`,
+    /// then the others.
+    fn visits(
+        &self,
+        lane: &RouteLane,
+        after: AccountId,
+        limit: usize,
+    ) -> SqlResult<Vec<(AccountId, Timestamp)>> {
+        let mut visited: Vec<(AccountId, Timestamp)> = Vec::new();
+        let (mut last, mut is_second_lap) = (after, false);
+        while visited.len() < limit {
             let next = self.one(
-                if routes.is_empty() {
-                    "SELECT route FROM queue INDEXED BY queue_by_time WHERE route >= ?1
-                     ORDER BY route LIMIT 1"
-                } else {
-                    "SELECT route FROM queue INDEXED BY queue_by_time WHERE route > ?1
-                     ORDER BY route LIMIT 1"
-                },
-                [after],
-                |c| c.get::<String>(),
+                "SELECT turn, claimable_at FROM queue INDEXED BY queue_by_turn
+                 WHERE route = ?1 AND lane = ?2 AND turn > ?3
+                 ORDER BY turn, claimable_at LIMIT 1",
+                params![lane.route.as_str(), lane.lane.as_str(), id(last)],
+                |c| Ok((c.id()?, c.at()?)),
             )?;
             match next {
-                Some(name) => routes.push(RouteName::new(name)),
-                None => return Ok(routes),
+                Some((account, _)) if is_second_lap && account > after => break,
+                Some((account, first)) => {
+                    visited.push((account, first));
+                    last = account;
+                }
+                None if is_second_lap => break,
+                None => (last, is_second_lap) = (AccountId::from_u128(0), true),
+            }
+        }
+        Ok(visited)
+    }
+
+    /// The lanes of routes that messages wait in: a leap over the index for each.
+    fn lanes(&self) -> SqlResult<Vec<RouteLane>> {
+        let mut lanes: Vec<RouteLane> = Vec::new();
+        loop {
+            let (route, lane) = match lanes.last() {
+                Some(last) => (last.route.as_str(), last.lane.as_str()),
+                None => ("", ""),
+            };
+            let next = self.one(
+                "SELECT route, lane FROM queue INDEXED BY queue_by_time
+                 WHERE (route, lane) > (?1, ?2) ORDER BY route, lane LIMIT 1",
+                [route, lane],
+                |c| Ok(RouteLane::new(RouteName::new(c.get::<String>()?), c.name()?)),
+            )?;
+            match next {
+                Some(lane) => lanes.push(lane),
+                None => return Ok(lanes),
             }
         }
     }
@@ -140,11 +237,11 @@ impl Db {
     /// When the first message can be claimed.
     pub(crate) fn queue_next(&self) -> SqlResult<Option<Timestamp>> {
         let mut next: Option<Timestamp> = None;
-        for route in self.routes()? {
+        for RouteLane { route, lane } in self.lanes()? {
             let first = self.one(
-                "SELECT claimable_at FROM queue INDEXED BY queue_by_time WHERE route = ?1
-                 ORDER BY claimable_at LIMIT 1",
-                [route.as_str()],
+                "SELECT claimable_at FROM queue INDEXED BY queue_by_time
+                 WHERE route = ?1 AND lane = ?2 ORDER BY claimable_at LIMIT 1",
+                [route.as_str(), lane.as_str()],
                 |c| c.at(),
             )?;
             next = match (next, first) {
@@ -160,6 +257,7 @@ fn entry(db: &Db, c: &mut Cols<'_>) -> SqlResult<QueueEntry> {
     Ok(QueueEntry {
         message: c.id()?,
         account: db.account_id(c.get()?)?,
+        lane: c.name()?,
         claimable_at: c.at()?,
         expires_at: c.at()?,
         attempt: c.count()?,

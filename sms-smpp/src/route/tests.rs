@@ -3,6 +3,7 @@
 mod journal;
 
 use std::collections::VecDeque;
+use std::sync::atomic::AtomicUsize;
 
 use bytes::Bytes;
 use futures_util::FutureExt;

@@ -450,9 +450,9 @@ async fn workers(store: &dyn Store, rig: &sms_conformance::Rig, account: Account
     );
     judge!(store, "a claim past a route that takes nothing", ["queue_by_route"], 300.0, {
         let wanted = Wanted::AllBut(RouteLane::both(&RouteName::new("slow")).to_vec());
-        let plan = ClaimPlan { wanted, ..rig.claim_plan(100) };
+        let plan = ClaimPlan { wanted, ..rig.claim_plan(50) };
         let claimed = store.dispatch_claim(plan).await.expect("claimed").messages;
-        assert_eq!(claimed.len(), 100);
+        assert_eq!(claimed.len(), 50);
     });
     judge!(
         store,
