@@ -170,7 +170,7 @@ const IN_TURNS: &str = concat!(
                                           ORDER BY own.round, own.visit) - 1 AS nth
          FROM (SELECT q.*, part.visit,
                    (row_number() OVER (PARTITION BY q.route, q.lane, q.account_id
-                                       ORDER BY q.claimable_at) - 1) * 4294967296 / part.share
+                                       ORDER BY q.claimable_at, q.message_id) - 1) * 4294967296 / part.share
                        AS round
                FROM part CROSS JOIN LATERAL (
                    SELECT * FROM queue q

@@ -23,7 +23,8 @@ pub(super) fn lane_of(message: &Message, people: usize) -> Lane {
 /// What a claim cannot tell apart from other messages: any of them may be the one that is taken.
 type Same = (RouteLane, AccountId, Timestamp);
 
-/// The messages that a claim may take, and how many of which kind it must.
+/// The messages that a claim may take, in the order in which they leave, and how many of which kind
+/// it must.
 pub(super) struct Picks {
     pub may: Vec<(Timestamp, MessageId)>,
     kinds: BTreeMap<MessageId, Same>,
@@ -66,20 +67,24 @@ impl Model {
         }
         placed.sort_unstable();
         let mut must = BTreeMap::new();
-        for (_, at, _, account, lane) in placed.into_iter().take(seen.limit) {
+        let mut may = Vec::new();
+        for (_, at, id, account, lane) in placed.into_iter().take(seen.limit) {
+            may.push((at, id));
             *must.entry((lane, account, at)).or_default() += 1;
         }
+        let first: BTreeSet<MessageId> = may.iter().map(|(_, id)| *id).collect();
         let all = lanes.iter().flat_map(|(lane, due)| due.iter().map(move |it| (lane, *it)));
-        let (mut may, mut kinds, mut waiting) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
+        let (mut kinds, mut waiting) = (BTreeMap::new(), BTreeSet::new());
         for (lane, (at, id, account)) in all {
             waiting.insert((lane.clone(), account));
             let kind = (lane.clone(), account, at);
             if must.contains_key(&kind) {
-                may.push((at, id));
+                if !first.contains(&id) {
+                    may.push((at, id));
+                }
                 kinds.insert(id, kind);
             }
         }
-        may.sort_unstable();
         Picks { may, kinds, must, waiting }
     }
 
