@@ -23,8 +23,8 @@ use crate::pdu::{BindMode, ShortMessage};
 use crate::session::{Arrival, Heard, Session, Submitted};
 use crate::settings::{Binds, RouteSettings};
 
-/// Of so many places, bulk leaves one free for what a person waits for, so that it does not wait for
-/// an answer of a slow SMSC. Fewer would slow bulk down where the window is the limit.
+/// Of so many places, bulk leaves one free for what a person waits for, so that it does not wait
+/// for an answer of a slow SMSC. Fewer would slow bulk down where the window is the limit.
 const RESERVED_IN: usize = 20;
 
 /// The connections of one route.

@@ -56,8 +56,8 @@ impl Pace {
         Self { agreed, turn: Gate::new(1, 0), state: Mutex::new(state) }
     }
 
-    /// Waits until the next `submit_sm` of this lane is due. Of five turns that both lanes wait for,
-    /// bulk gets one. Dropping the future costs other callers nothing.
+    /// Waits until the next `submit_sm` of this lane is due. Of five turns that both lanes wait
+    /// for, bulk gets one. Dropping the future costs other callers nothing.
     pub async fn next(&self, lane: Lane) {
         if self.turn.is_idle() && self.take(Instant::now()).is_ok() {
             return;

@@ -34,8 +34,9 @@ use self::patience::Patience;
 use crate::carrier::Carrier;
 use crate::settings::RouteSettings;
 
-/// With this many messages of a lane in hand the route claims no more of it. They keep any window busy during the
-/// next claim. More would only wait here, and no other server could submit them meanwhile.
+/// With this many messages of a lane in hand the route claims no more of it. They keep any window
+/// busy during the next claim. More would only wait here, and no other server could submit them
+/// meanwhile.
 const ENOUGH: usize = 250;
 /// How often the route checks that a connection is bound.
 const LOOK_EVERY: Duration = Duration::from_secs(1);

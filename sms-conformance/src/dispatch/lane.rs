@@ -76,7 +76,7 @@ scenarios! { Dispatch;
         assert_eq!(server.claim(100).await.messages[0].message, late);
     }
 
-    /// While both lanes wait, a fifth of each claim is bulk; over claims that are smaller too. While
+    /// While both lanes wait, a fifth of each claim is bulk; over smaller claims too. While
     /// only one waits, it has all of it.
     async fn bulk_keeps_a_fifth(rig: &Rig) {
         let account = rig.account(500).await;
@@ -112,7 +112,7 @@ scenarios! { Dispatch;
             for _ in 0..3 {
                 assert_eq!(server.claim_of(40, &bodies).await, [20, 20]);
             }
-            assert_eq!(server.claim_of(40, &bodies).await, [40, 0], "who has nothing takes nothing");
+            assert_eq!(server.claim_of(40, &bodies).await, [40, 0], "nobody else waits");
             let third = if lane == Lane::Normal { "e" } else { "f" };
             let other = waiting(rig, lane, third, 12).await;
             assert_eq!(server.claim_of(20, &[bodies[0], third]).await, [10, 10]);
@@ -122,7 +122,7 @@ scenarios! { Dispatch;
         }
     }
 
-    /// Within a claim accounts alternate, so the last of a small number does not wait for the whole.
+    /// Within a claim accounts alternate, so the last of a few does not wait for the whole.
     async fn accounts_alternate_within_a_claim(rig: &Rig) {
         waiting(rig, Lane::Bulk, "a", 100).await;
         waiting(rig, Lane::Bulk, "b", 3).await;
@@ -177,7 +177,7 @@ scenarios! { Dispatch;
         assert_eq!(server.claim_of(40, &["a", "b"]).await, [10, 30]);
     }
 
-    /// Accounts whose messages are due later only are passed over, and do not keep a claim from what
+    /// Accounts whose messages are due later are passed over, and do not keep a claim from what
     /// is due behind them.
     async fn what_is_due_later_takes_no_turn(rig: &Rig) {
         for _ in 0..5 {

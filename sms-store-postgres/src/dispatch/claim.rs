@@ -104,7 +104,8 @@ macro_rules! oldest {
             "        ORDER BY q.claimable_at, q.message_id LIMIT $2
                      -- Skip what another worker or a cancel holds.
                      FOR UPDATE SKIP LOCKED) q
-                 WHERE NOT EXISTS (SELECT FROM UNNEST($3::text[], $4::text[]) AS left_out(route, lane)
+                 WHERE NOT EXISTS (SELECT FROM
+                                   UNNEST($3::text[], $4::text[]) AS left_out(route, lane)
                                    WHERE left_out.route = line.route
                                        AND left_out.lane = line.lane))"
         )
@@ -170,7 +171,8 @@ const IN_TURNS: &str = concat!(
                                           ORDER BY own.round, own.visit) - 1 AS nth
          FROM (SELECT q.*, part.visit,
                    (row_number() OVER (PARTITION BY q.route, q.lane, q.account_id
-                                       ORDER BY q.claimable_at, q.message_id) - 1) * 4294967296 / part.share
+                                       ORDER BY q.claimable_at, q.message_id) - 1)
+                       * 4294967296 / part.share
                        AS round
                FROM part CROSS JOIN LATERAL (
                    SELECT * FROM queue q

@@ -129,9 +129,7 @@ pub(crate) async fn hot_queries_use_the_indexes_meant_for_them(own: Own) {
     super::reports::parts(&store, &rig).await;
     super::book::contacts_and_lists(&store, account).await;
     store.close().await;
-    let mut connection = connect(&own.url).await;
-    connection.execute(include_str!("waiting.sql")).await.expect("they wait");
-    connection.close().await.expect("closed");
+    super::waiting::fill(&own.url).await;
     let store = connected().await;
     super::waiting::claims(&store, &own.rig(&store)).await;
     store.close().await;

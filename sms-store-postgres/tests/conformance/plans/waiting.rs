@@ -5,14 +5,22 @@ use sms_core::dispatch::{ClaimPlan, Lane, RouteLane, Turns, Wanted};
 use sms_core::ids::AccountId;
 use sms_core::route::RouteName;
 use sms_core::store::Store;
+use sqlx::{Connection, Executor};
 
 use super::Plans;
-use super::hot::{judge, nth};
+use super::hot::{connect, judge, nth};
 
 const LIMIT: usize = 500;
 /// A step reads the accounts that it visits, twice at most where it goes round, or the rows that it
 /// takes of them.
 const MOST: f64 = 1_250.0;
+
+/// Adds what waits to the filled tables.
+pub(super) async fn fill(url: &str) {
+    let mut connection = connect(url).await;
+    connection.execute(include_str!("waiting.sql")).await.expect("they wait");
+    connection.close().await.expect("closed");
+}
 
 pub(super) async fn claims(store: &dyn Store, rig: &sms_conformance::Rig) {
     let others = ["simulator", "slow"].map(RouteName::new);
