@@ -4,13 +4,12 @@ use sms_conformance::rig::{key, person, request, request_with_key, taken};
 use sms_core::account::api_key::KeyHash;
 use sms_core::contact::filter::ContactSearch;
 use sms_core::conversation::{ConversationFilter, ReadState};
-use sms_core::dispatch::{ClaimPlan, RouteLane, VALIDITY, Wanted};
+use sms_core::dispatch::VALIDITY;
 use sms_core::ids::{AccountId, BatchId, CampaignId, EndpointId, MessageId};
 use sms_core::inbound::segment::GiveUpPlan;
 use sms_core::message::filter::Search;
 use sms_core::message::{Direction, MessageFilter, MessageStatus};
 use sms_core::page::{Cursor, PageRequest};
-use sms_core::route::RouteName;
 use sms_core::store::Store;
 use sms_core::time::Timestamp;
 use sqlx::postgres::PgConnectOptions;
@@ -446,12 +445,7 @@ async fn workers(store: &dyn Store, rig: &sms_conformance::Rig, account: Account
             rig.finish(&hand, &taken()).await
         }
     );
-    judge!(store, "a claim past a route that takes nothing", ["queue_by_route"], 300.0, {
-        let wanted = Wanted::AllBut(RouteLane::both(&RouteName::new("slow")).to_vec());
-        let plan = ClaimPlan { wanted, ..rig.claim_plan(50) };
-        let claimed = store.dispatch_claim(plan).await.expect("claimed").messages;
-        assert_eq!(claimed.len(), 50);
-    });
+    super::waiting::past_a_full_route(store, rig).await;
     judge!(
         store,
         "receipts",

@@ -15,6 +15,16 @@ const LIMIT: usize = 500;
 /// takes of them.
 const MOST: f64 = 1_250.0;
 
+/// What waits for a route without room is not read.
+pub(super) async fn past_a_full_route(store: &dyn Store, rig: &sms_conformance::Rig) {
+    judge!(store, "a claim past a route that takes nothing", ["queue_by_route"], 300.0, {
+        let wanted = Wanted::AllBut(RouteLane::both(&RouteName::new("slow")).to_vec());
+        let plan = ClaimPlan { wanted, ..rig.claim_plan(50) };
+        let claimed = store.dispatch_claim(plan).await.expect("claimed").messages;
+        assert_eq!(claimed.len(), 50);
+    });
+}
+
 /// Adds what waits to the filled tables.
 pub(super) async fn fill(url: &str) {
     let mut connection = connect(url).await;
