@@ -63,9 +63,15 @@ pub(crate) fn stage_portion(
     if let Some(entry) = &page.entry {
         db.run(
             "INSERT OR IGNORE INTO launching (batch_id, account, state, after_id, claimable_at,
-                 expires_at)
-             VALUES (?1, ?2, 0, zeroblob(16), ?3, ?4)",
-            params![id(batch), account, time(entry.claimable_at), time(entry.expires_at)],
+                 expires_at, lane)
+             VALUES (?1, ?2, 0, zeroblob(16), ?3, ?4, ?5)",
+            params![
+                id(batch),
+                account,
+                time(entry.claimable_at),
+                time(entry.expires_at),
+                entry.lane.as_str()
+            ],
         )?;
     }
     let mut next = from;
@@ -116,12 +122,12 @@ pub(crate) fn places(db: &Db, batch: BatchId, after: u128, limit: i64) -> SqlRes
 pub(crate) fn enqueue(db: &Db, batch: BatchId) -> SqlResult<bool> {
     let began = Instant::now();
     let found = db.one(
-        "SELECT account, after_id, claimable_at, expires_at FROM launching
+        "SELECT account, after_id, claimable_at, expires_at, lane FROM launching
          WHERE batch_id = ?1 AND state = 1",
         [id(batch)],
-        |c| Ok((c.get::<i64>()?, c.raw_id()?, c.at()?, c.at()?)),
+        |c| Ok((c.get::<i64>()?, c.raw_id()?, c.at()?, c.at()?, c.name()?)),
     )?;
-    let Some((no, mut after, claimable_at, expires_at)) = found else { return Ok(false) };
+    let Some((no, mut after, claimable_at, expires_at, lane)) = found else { return Ok(false) };
     let account = db.account_id(no)?;
     let moves = db.has("SELECT 1 FROM conversation WHERE account = ?1 LIMIT 1", [no])?;
     let places = places(db, batch, after, 400)?;
@@ -135,6 +141,7 @@ pub(crate) fn enqueue(db: &Db, batch: BatchId) -> SqlResult<bool> {
             let entry = QueueEntry {
                 message,
                 account,
+                lane,
                 claimable_at,
                 expires_at,
                 attempt: 0,
