@@ -110,12 +110,12 @@ async fn timeline(rig: &Rig, account: &Account) -> Vec<TimelineEntry> {
 }
 
 async fn columns(rig: &Rig, url: &str) {
+    use MessageStatus as S;
     let account = rig.account(10).await;
     let text = rig.text(&account, 1).await;
     leave_and_arrive(rig).await;
     let lines = timeline(rig, &account).await;
     let told: Vec<MessageStatus> = lines.iter().map(|line| line.status).collect();
-    use MessageStatus as S;
     assert_eq!(told, [S::Queued, S::Sending, S::Sent, S::Delivered]);
     assert_eq!(lines[0].at, text.created_at());
     let plain = "DELETE FROM message WHERE timeline = '[]' AND sending_at IS NOT NULL";

@@ -49,6 +49,7 @@ async fn indexes(connection: &mut PgConnection) -> Vec<Index> {
 /// other.
 async fn serves_look_ups(connection: &mut PgConnection, index: &Index) -> bool {
     let Index { name, table, columns } = index;
+    #[expect(clippy::disallowed_methods, reason = "nothing drops what a test does")]
     let mut tx = connection.begin().await.expect("it begins");
     let drop_others = format!(
         "DO $$ DECLARE one text; BEGIN
