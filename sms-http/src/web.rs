@@ -2,13 +2,13 @@
 //! uses the core or a module of this crate outside `web`.
 //!
 //! 1. [`serve`] accepts connections and bounds what a slow or silent client may hold.
-//! 2. [`intake`] is the endpoint of a server: request ids, bodies read whole, handlers that a client
-//!    cannot cancel, the log line and the metrics. It finds the pattern of a path, and the
+//! 2. [`intake`] is the endpoint of a server: request ids, bodies read whole, handlers that a
+//!    client cannot cancel, the log line and the metrics. It finds the pattern of a path, and the
 //!    [`operation`] that answers, in [`path_pattern`].
 //!    [`client_address`] says who sent a request through proxies.
-//! 3. [`body`], [`param`] and [`path_param`] are what handlers take. [`fields`] declares and reads the fields of a
-//!    body, [`choice`] the values of an enum, and [`field_error`] collects every mistake of a
-//!    request before it is answered.
+//! 3. [`body`], [`param`] and [`path_param`] are what handlers take. [`fields`] declares and reads
+//!    the fields of a body, [`choice`] the values of an enum, and [`field_error`] collects every
+//!    mistake of a request before it is answered.
 //! 4. [`envelope`] is what handlers return, [`error`] what they fail with, and [`failing`] says so
 //!    in the document.
 //! 5. [`openapi`] writes the document of an API, and [`docs_page`] the page that shows it.

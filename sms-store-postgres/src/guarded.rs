@@ -22,9 +22,8 @@ use sqlx::{PgConnection, PgPool, Postgres, Row};
 use crate::begin::begin;
 use crate::error::{PgError, PgResult};
 use crate::message::timeline::Lines;
-use crate::row::{bigint, digits, time, token, uuid};
+use crate::row::{bigint, digits, report_code, time, token, uuid};
 use crate::rows_query::rows_query;
-use crate::sent_segment::column;
 use crate::{delivery, event};
 
 /// What is written if it still holds.
@@ -190,8 +189,8 @@ async fn write_or_fail(connection: &mut PgConnection, guarded: Guarded<'_>) -> P
                 route: text = part.id.route.as_str(),
                 network_id: text = &*part.id.id,
                 message_id: uuid = uuid(part.message),
-                report: text = part.report.map(column),
-                was: text = was.map(column),
+                report: text = part.report.map(report_code),
+                was: text = was.map(report_code),
              } "
              CROSS JOIN LATERAL (
                  SELECT ctid AS place FROM sent_segment

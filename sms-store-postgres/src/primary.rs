@@ -155,7 +155,7 @@ impl Primary {
         let (watched, pool) = (Arc::clone(&shared), pool.clone());
         let watch = async move {
             // An error says that the pool is closed.
-            let _ = pool.close_event().do_until(keep(&watched, found)).await;
+            let _ = pool.close_event().do_until(Box::pin(keep(&watched, found))).await;
         };
         let watching = tokio::spawn(watch).abort_handle();
         Self { shared, watching }

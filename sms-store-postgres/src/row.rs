@@ -7,6 +7,7 @@ use sms_core::dispatch::{LeaseToken, QueueEntry};
 use sms_core::ids::{Id, Kind};
 use sms_core::message::{Body, Message, Times};
 use sms_core::phone::E164;
+use sms_core::receipt::ReceiptStatus;
 use sms_core::route::RouteName;
 use sms_core::text::Segments;
 use sms_core::time::Timestamp;
@@ -185,4 +186,12 @@ pub(crate) fn queue_entry(row: &PgRow) -> PgResult<QueueEntry> {
             unanswered: row.count("unanswered")?,
         })
     })
+}
+
+/// A report as its column stores it. No error has the code `delivered`.
+pub(crate) fn report_code(report: ReceiptStatus) -> &'static str {
+    match report {
+        ReceiptStatus::Delivered => "delivered",
+        ReceiptStatus::Undelivered(error) => error.as_str(),
+    }
 }

@@ -24,7 +24,7 @@ use crate::error::{PgError, PgResult};
 use crate::guarded::{Endpoints, listens};
 use crate::message_columns;
 use crate::retention::{self, delete_older};
-use crate::row::{self, Read, time, uuid, uuids};
+use crate::row::{self, Read, report_code, time, uuid, uuids};
 use crate::rows_query::rows_query;
 
 /// The message that a segment belongs to.
@@ -157,7 +157,8 @@ pub(crate) async fn of_sent(
     ids: &[&NetworkId],
 ) -> PgResult<(BTreeMap<NetworkId, (SentSegment, Message)>, Endpoints)> {
     let query = rows_query!(
-        "SELECT " message_columns!() ", p.total, p.report, p.at AS left_at, wanted.place, " listens!() "
+        "SELECT " message_columns!() ", p.total, p.report, p.at AS left_at, wanted.place, "
+         listens!() "
          FROM " rows(id in ids) with_ordinality(place) as wanted {
             route: text = id.route.as_str(),
             network_id: text = &*id.id,
@@ -196,7 +197,7 @@ pub(crate) async fn keep_early(
              INSERT INTO sent_segment AS p " insert((id, report) in reports) {
                 route: text = id.route.as_str(),
                 network_id: text = &*id.id,
-                report: text = column(report.status),
+                report: text = report_code(report.status),
                 at: timestamptz = time(report.at),
              } "
              ON CONFLICT (route, network_id) DO UPDATE
@@ -252,7 +253,7 @@ pub(crate) async fn write_reports(
             route: text = part.id.route.as_str(),
             network_id: text = &*part.id.id,
             message_id: uuid = uuid(part.message),
-            report: text = part.report.map(column),
+            report: text = part.report.map(report_code),
          } "
          WHERE p.route = new.route AND p.network_id = new.network_id
              AND p.message_id = new.message_id"
@@ -267,17 +268,9 @@ pub(crate) async fn tidy(pool: &PgPool, before: Timestamp, limit: usize) -> PgRe
     retention::delete(pool, old, before, limit).await
 }
 
-/// A report as its column stores it. No error has the code `delivered`.
-pub(crate) fn column(report: ReceiptStatus) -> &'static str {
-    match report {
-        ReceiptStatus::Delivered => "delivered",
-        ReceiptStatus::Undelivered(error) => error.as_str(),
-    }
-}
-
 fn report(row: &PgRow) -> PgResult<Option<ReceiptStatus>> {
     let Some(kept) = row.try_get::<Option<&str>, _>("report")? else { return Ok(None) };
-    if kept == column(ReceiptStatus::Delivered) {
+    if kept == report_code(ReceiptStatus::Delivered) {
         return Ok(Some(ReceiptStatus::Delivered));
     }
     let error = kept.parse().map_err(|_| PgError::invalid("report"))?;

@@ -97,7 +97,9 @@ impl TurnsTaken {
         let Self { mut taken, lanes } = self;
         let is_full = lanes.len() >= limit;
         let mut next = before.clone();
-        lanes.into_iter().for_each(|lane| next.order.went(lane));
+        for lane in lanes {
+            next.order.went(lane);
+        }
         for (lane, after) in &before.crowded {
             match taken.remove(lane) {
                 Some(accounts) => {
@@ -139,7 +141,9 @@ mod tests {
     /// The turns after a claim of `limit` that took a bulk message of each of these accounts.
     fn after(before: &Turns, limit: usize, accounts: &[u128]) -> Turns {
         let mut taken = TurnsTaken::default();
-        accounts.iter().for_each(|number| taken.note(lane(Lane::Bulk), account(*number)));
+        for number in accounts {
+            taken.note(lane(Lane::Bulk), account(*number));
+        }
         taken.next(before, limit, |_| true)
     }
 

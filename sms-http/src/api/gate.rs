@@ -54,7 +54,8 @@ impl Door for Gate {
     }
 }
 
-/// Refuses callers that no gate has admitted, in case a request reaches an operation in another way.
+/// Refuses callers that no gate has admitted, in case a request reaches an operation in another
+/// way.
 pub fn callers_only(operation: Operation) -> Operation {
     guarded(operation, |request| match request.data::<Caller>() {
         Some(_) => Ok(()),

@@ -1,6 +1,6 @@
-//! The commands of the server binary. Those on accounts, keys, credits, numbers and senders call the
-//! operator API of a running server, so they do exactly what it does, with any store. The others
-//! work on the stored data themselves ([`super::data_command`]).
+//! The commands of the server binary. Those on accounts, keys, credits, numbers and senders call
+//! the operator API of a running server, so they do exactly what it does, with any store. The
+//! others work on the stored data themselves ([`super::data_command`]).
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -160,9 +160,10 @@ pub async fn run_with(
         Some(admin_addr) => Some(listen(admin_addr)?),
         None => None,
     };
-    let demo = match wants_demo(&settings, &sms).await? {
-        true => Some(demo::make(&sms, network(&sms)).await?),
-        false => None,
+    let demo = if wants_demo(&settings, &sms).await? {
+        Some(demo::make(&sms, network(&sms)).await?)
+    } else {
+        None
     };
     let demo_number = match &demo {
         Some(demo) => demo.number,
@@ -312,13 +313,12 @@ fn operator_token(settings: &Settings) -> Result<(String, Option<MadeToken>), St
     };
     let file = data.token_file();
     let failed = |source| StartFailed::Token { file: file.display().to_string(), source };
-    let token = match data.token().map_err(failed)? {
-        Some(token) => token,
-        None => {
-            let token = made_token();
-            data.keep_token(&token).map_err(failed)?;
-            token
-        }
+    let token = if let Some(token) = data.token().map_err(failed)? {
+        token
+    } else {
+        let token = made_token();
+        data.keep_token(&token).map_err(failed)?;
+        token
     };
     Ok((token, Some(MadeToken::InFile(file))))
 }

@@ -6,9 +6,9 @@
 //! 4. The handler runs. Its error becomes an envelope.
 //! 5. The request is logged in one line and counted.
 //!
-//! A door or a handler that has to wait continues in a separate task, so a client that hangs up does
-//! not cancel it halfway. If it takes too long, the client gets a 503 while the task continues. If
-//! it panics, the client gets a 500.
+//! A door or a handler that has to wait continues in a separate task, so a client that hangs up
+//! does not cancel it halfway. If it takes too long, the client gets a 503 while the task
+//! continues. If it panics, the client gets a 500.
 //!
 //! [`crate::web::serve`] limits connections and heads before this. The intake does not wait for the
 //! bodies of *answers*: a stream continues while the client reads.

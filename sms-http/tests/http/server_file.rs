@@ -1,5 +1,5 @@
-//! The server on its file store, as its operators run it: what it keeps and where, killed and started
-//! again, backed up, restored, checked, damaged.
+//! The server on its file store, as its operators run it: what it keeps and where, killed and
+//! started again, backed up, restored, checked, damaged.
 
 use std::fs;
 use std::io::{Seek as _, SeekFrom, Write as _};

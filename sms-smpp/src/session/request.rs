@@ -23,8 +23,10 @@ pub enum Submitted {
     Unanswered,
 }
 
+type Act = Box<dyn FnOnce(&Submitted) + Send>;
+
 /// What to do with a response as soon as it is read, before the next request is written.
-pub struct Heard(Option<Box<dyn FnOnce(&Submitted) + Send>>);
+pub struct Heard(Option<Act>);
 
 impl Heard {
     /// Nothing.

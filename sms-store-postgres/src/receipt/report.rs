@@ -1,8 +1,9 @@
 //! Networks' reports on segments. Reports that arrive at about the same time share a commit.
 //!
-//! Most reports are recorded in one statement (`plain.rs`). For the others, a commit first reads, without locks, which messages the reports are about, and stores reports on
-//! unknown segments. It then locks the messages and reads their segments again. If a segment has
-//! moved to another message meanwhile, the commit starts again.
+//! Most reports are recorded in one statement (`plain.rs`). For the others, a commit first reads,
+//! without locks, which messages the reports are about, and stores reports on unknown segments. It
+//! then locks the messages and reads their segments again. If a segment has moved to another
+//! message meanwhile, the commit starts again.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};

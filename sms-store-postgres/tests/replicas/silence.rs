@@ -69,6 +69,7 @@ async fn pass(
 
 /// Starts a command that waits at the database, cuts the cable, and says how long the command
 /// waited after that.
+#[expect(clippy::disallowed_methods, reason = "nothing drops what a test does")]
 async fn waited(database: &Server, cable: &Cable, store: &Arc<PgStore>) -> Duration {
     let sms = Sms::builder(Arc::clone(store)).build();
     let account = sms.operator().account_create(NewAccountInput::active("Bistro", 0)).await;

@@ -179,7 +179,7 @@ impl DispatchLayer for Stage {
         };
         let answer = self.inner.dispatch_claim(plan).await?;
         self.world.note("claims", Detail::Count(answer.messages.len()));
-        self.after(|model, moment| model.saw_claim(moment, seen, &answer)).await;
+        self.after(|model, moment| model.saw_claim(moment, &seen, &answer)).await;
         Ok(answer)
     }
 

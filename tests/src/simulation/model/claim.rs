@@ -37,14 +37,14 @@ pub struct ClaimSeen {
 
 impl Model {
     /// A worker claimed messages.
-    pub fn saw_claim(&mut self, moment: &Moment<'_>, seen: ClaimSeen, answer: &Claimed) -> Check {
+    pub fn saw_claim(&mut self, moment: &Moment<'_>, seen: &ClaimSeen, answer: &Claimed) -> Check {
         let mut messages = BTreeMap::new();
         for text in &answer.messages {
             self.may_be_taken(text, seen.at)?;
             messages.insert(text.message, (text.clone(), 0));
         }
         ensure!(messages.len() == answer.messages.len(), "one claim took a text twice");
-        let picks = self.picks(&seen);
+        let picks = self.picks(seen);
         let mut taken: BTreeSet<MessageId> = messages.keys().copied().collect();
         let mut commit = Commit::default();
         commit.plan(seen.ids.clone());
@@ -111,7 +111,7 @@ impl Model {
                 cancelled += 1;
             }
         }
-        self.check_picks(&seen, &picks, &taken)?;
+        self.check_picks(seen, &picks, &taken)?;
         ensure!(
             failed == answer.failed,
             "{failed} messages failed and {} were told",
