@@ -14,10 +14,14 @@ use crate::socket::bounded;
 /// The length of the answer.
 const LENGTH: usize = 256 * 1_024;
 
+/// The system makes it the smallest buffer that it allows. So a client that reads 2 KB a second lets
+/// the server write about once a second, well within the patience.
+const SMALLEST: u32 = 1;
+
 /// A server that can write little before its client reads.
 fn start() -> SocketAddr {
     let socket = TcpSocket::new_v4().unwrap();
-    socket.set_send_buffer_size(4_096).unwrap();
+    socket.set_send_buffer_size(SMALLEST).unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let listener = socket.listen(16).unwrap();
     let addr = listener.local_addr().unwrap();
@@ -30,7 +34,7 @@ fn start() -> SocketAddr {
 /// How many bytes a client gets that reads so many at once, with a pause before each.
 async fn read_of(addr: SocketAddr, bytes: usize, pause: Duration) -> usize {
     let socket = TcpSocket::new_v4().unwrap();
-    socket.set_recv_buffer_size(4_096).unwrap();
+    socket.set_recv_buffer_size(SMALLEST).unwrap();
     let mut socket = socket.connect(addr).await.unwrap();
     let head = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     socket.write_all(head).await.unwrap();
