@@ -65,7 +65,7 @@ async fn an_account_has_a_share_from_1_to_100() {
         (json!(0), "out_of_range"),
         (json!(101), "out_of_range"),
         (json!("3"), "wrong_type"),
-        (json!(null), "null"),
+        (json!(null), "wrong_type"),
     ] {
         rig.operator().patch(&path, json!({ "share": share })).await.mistake("share", code);
     }
