@@ -100,6 +100,14 @@ pub(crate) async fn run_normal(mut worker: Worker) {
             if let Err(error) = failed {
                 worker.failed("dispatching messages", &error).await;
             }
+            if done.claimed == 0 && done.lanes_left > 0 {
+                // What is accepted for a route without room does not cause a claim each time.
+                tokio::select! {
+                    () = room(&worker.sms, done.lanes_left) => {}
+                    () = sleep(BETWEEN_BLOCKED) => {}
+                    () = worker.stopping.requested() => return,
+                }
+            }
             if done.claimed < BATCH || worker.is_stopping() {
                 break;
             }

@@ -14,8 +14,8 @@ use crate::socket::bounded;
 /// The length of the answer.
 const LENGTH: usize = 256 * 1_024;
 
-/// The system makes it the smallest buffer that it allows. So a client that reads 2 KB a second lets
-/// the server write about once a second, well within the patience.
+/// The system makes it the smallest buffer that it allows. So a client that reads 2 KB a second
+/// lets the server write about once a second, well within the patience.
 const SMALLEST: u32 = 1;
 
 /// A server that can write little before its client reads.

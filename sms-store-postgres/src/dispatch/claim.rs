@@ -19,8 +19,8 @@ use crate::row::{self, Read, digits, time, uuid};
 use crate::rows_query::rows_query;
 use crate::{change, message_columns};
 
-/// What every message is above. Statements that compare it with the message of a queue row may use
-/// the index by route; those that compare it with the account, the index by turn.
+/// What every message is above. Statements that name the lane of a queue row and compare this with
+/// its message may use the index by route; those that compare it with the account, that by turn.
 macro_rules! nil {
     () => {
         "'00000000-0000-0000-0000-000000000000'"
@@ -33,13 +33,15 @@ macro_rules! lines {
     () => {
         concat!(
             "WITH RECURSIVE line AS (
-                 (SELECT q.route, q.lane FROM queue q WHERE q.message_id > ",
+                 (SELECT q.route, q.lane FROM queue q
+                  WHERE q.lane IS NOT NULL AND q.message_id > ",
             nil!(),
             " ORDER BY q.route, q.lane LIMIT 1)
                  UNION ALL
                  SELECT next.route, next.lane FROM line CROSS JOIN LATERAL (
                      SELECT q.route, q.lane FROM queue q
-                     WHERE (q.route, q.lane) > (line.route, line.lane) AND q.message_id > ",
+                     WHERE (q.route, q.lane) > (line.route, line.lane)
+                         AND q.lane IS NOT NULL AND q.message_id > ",
             nil!(),
             " ORDER BY q.route, q.lane LIMIT 1) AS next)"
         )
