@@ -13,16 +13,16 @@ COMMENT ON CONSTRAINT queue_lane_check ON queue IS
     'The lanes of the API.';
 
 -- The predicates keep the two apart: in a small table both look as good for either purpose, and a
--- plan that is made then and kept would read all that waits. For the same reason both name the lane:
--- statements that look messages up by their ids compare no lane, so neither index serves them.
+-- plan that is made then and kept would read all that waits. For the same reason neither serves
+-- statements that look messages up by their ids: those say nothing of the expiry or the lane.
 DROP INDEX queue_by_route;
 CREATE INDEX queue_by_route ON queue (route, lane, claimable_at, message_id)
-    WHERE lane IS NOT NULL AND message_id IS NOT NULL;
+    WHERE expires_at IS NOT NULL;
 -- Without the message: the messages of a campaign fall due together, and share their entries.
 CREATE INDEX queue_by_turn ON queue (route, lane, account_id, claimable_at)
     WHERE lane IS NOT NULL AND account_id IS NOT NULL;
 
 COMMENT ON INDEX queue_by_route IS
-    'Claims what is due in each lane of each route, oldest first; finds what is due next. For statements that compare the lane and the message.';
+    'Claims what is due in each lane of each route, oldest first; finds what is due next. For statements that compare the expiry.';
 COMMENT ON INDEX queue_by_turn IS
     'Visits the accounts whose messages wait, and claims what is due of each. For statements that compare the lane and the account.';

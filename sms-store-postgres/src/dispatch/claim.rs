@@ -19,8 +19,10 @@ use crate::row::{self, Read, digits, time, uuid};
 use crate::rows_query::rows_query;
 use crate::{change, message_columns};
 
-/// What every message is above. Statements that name the lane of a queue row and compare this with
-/// its message may use the index by route; those that compare it with the account, that by turn.
+/// What every account is above.
+///
+/// Statements that compare the account of a queue row use the index by turn. Those that say that
+/// `expires_at` is not null, which it never is, use the index by route.
 macro_rules! nil {
     () => {
         "'00000000-0000-0000-0000-000000000000'"
@@ -34,16 +36,12 @@ macro_rules! lines {
         concat!(
             "WITH RECURSIVE line AS (
                  (SELECT q.route, q.lane FROM queue q
-                  WHERE q.lane IS NOT NULL AND q.message_id > ",
-            nil!(),
-            " ORDER BY q.route, q.lane LIMIT 1)
+                  WHERE q.expires_at IS NOT NULL ORDER BY q.route, q.lane LIMIT 1)
                  UNION ALL
                  SELECT next.route, next.lane FROM line CROSS JOIN LATERAL (
                      SELECT q.route, q.lane FROM queue q
                      WHERE (q.route, q.lane) > (line.route, line.lane)
-                         AND q.lane IS NOT NULL AND q.message_id > ",
-            nil!(),
-            " ORDER BY q.route, q.lane LIMIT 1) AS next)"
+                         AND q.expires_at IS NOT NULL ORDER BY q.route, q.lane LIMIT 1) AS next)"
         )
     };
 }
@@ -101,9 +99,8 @@ macro_rules! oldest {
                  FROM line CROSS JOIN LATERAL (
                      SELECT * FROM queue q
                      WHERE q.route = line.route AND q.lane = line.lane AND q.claimable_at <= $1
-                         AND q.message_id > ",
-            nil!(),
-            "        ORDER BY q.claimable_at, q.message_id LIMIT $2
+                         AND q.expires_at IS NOT NULL
+                     ORDER BY q.claimable_at, q.message_id LIMIT $2
                      -- Skip what another worker or a cancel holds.
                      FOR UPDATE SKIP LOCKED) q
                  WHERE NOT EXISTS (SELECT FROM
@@ -202,9 +199,8 @@ const EXPIRED_OF: &str = concat!(
          FROM UNNEST($3::text[], $4::text[]) AS listed(route, lane) CROSS JOIN LATERAL (
              SELECT * FROM queue q
              WHERE q.route = listed.route AND q.lane = listed.lane AND q.claimable_at <= $1
-                 AND q.expires_at <= $1 AND q.message_id > ",
-    nil!(),
-    "        ORDER BY q.claimable_at, q.message_id LIMIT $2
+                 AND q.expires_at <= $1
+             ORDER BY q.claimable_at, q.message_id LIMIT $2
              FOR UPDATE SKIP LOCKED) q
          ORDER BY q.claimable_at, q.message_id LIMIT $2
      )",
@@ -216,9 +212,9 @@ pub(super) async fn next(pool: &PgPool) -> PgResult<Option<Timestamp>> {
     let row = sqlx::query(concat!(
         lines!(),
         " SELECT min((SELECT q.claimable_at FROM queue q
-                      WHERE q.route = line.route AND q.lane = line.lane AND q.message_id > ",
-        nil!(),
-        "             ORDER BY q.claimable_at LIMIT 1)) AS next
+                      WHERE q.route = line.route AND q.lane = line.lane
+                          AND q.expires_at IS NOT NULL
+                      ORDER BY q.claimable_at LIMIT 1)) AS next
           FROM line"
     ))
     .fetch_one(pool)
