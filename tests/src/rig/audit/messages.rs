@@ -38,7 +38,11 @@ impl Text {
 pub(in crate::rig) async fn read(db: &mut PgConnection) -> Result<Vec<Text>, RigFailed> {
     let rows = sqlx::query(
         "SELECT id, account_id, status, batch_id, body, to_number, timeline,
-                floor(extract(epoch FROM scheduled_at) * 1000)::bigint AS scheduled_at
+                floor(extract(epoch FROM scheduled_at) * 1000)::bigint AS scheduled_at,
+                floor(extract(epoch FROM sending_at) * 1000)::bigint AS sending_at,
+                floor(extract(epoch FROM sent_at) * 1000)::bigint AS sent_at,
+                floor(extract(epoch FROM delivered_at) * 1000)::bigint AS delivered_at,
+                floor(extract(epoch FROM cancelled_at) * 1000)::bigint AS cancelled_at
          FROM message WHERE direction = 'outbound' ORDER BY id",
     )
     .fetch_all(db)
@@ -46,26 +50,52 @@ pub(in crate::rig) async fn read(db: &mut PgConnection) -> Result<Vec<Text>, Rig
     let mut messages = Vec::with_capacity(rows.len());
     for row in rows {
         let unknown = || sqlx::Error::Decode("a status has no meaning".into());
-        let mut history: Vec<(MessageStatus, i64)> = Vec::new();
+        let mut told: Vec<(MessageStatus, i64)> = Vec::new();
         for line in row.try_get::<Value, _>("timeline")?.as_array().into_iter().flatten() {
             let status = line["status"].as_str().and_then(|status| status.parse().ok());
             let status = status.ok_or_else(unknown)?;
-            if history.last().is_none_or(|(last, _)| *last != status) {
-                history.push((status, line["at"].as_i64().unwrap_or_default()));
-            }
+            told.push((status, line["at"].as_i64().unwrap_or_default()));
         }
+        let id = MessageId::from_u128(row.try_get::<Uuid, _>("id")?.as_u128());
+        let scheduled_at: Option<i64> = row.try_get("scheduled_at")?;
+        let plain = [
+            (MessageStatus::on_acceptance(None), Some(id.timestamp().as_millis())),
+            (MessageStatus::Sending, row.try_get("sending_at")?),
+            (MessageStatus::Sent, row.try_get("sent_at")?),
+            (MessageStatus::Cancelled, row.try_get("cancelled_at")?),
+            (MessageStatus::Delivered, row.try_get("delivered_at")?),
+        ];
+        let history = history(&plain, &told, scheduled_at.is_some());
         messages.push(Text {
-            id: MessageId::from_u128(row.try_get::<Uuid, _>("id")?.as_u128()),
+            id,
             account: row.try_get("account_id")?,
             status: row.try_get::<&str, _>("status")?.parse().map_err(|_| unknown())?,
             batch: BatchId::from_u128(row.try_get::<Uuid, _>("batch_id")?.as_u128()),
             words: row.try_get("body")?,
             to: row.try_get::<i64, _>("to_number")?.cast_unsigned(),
-            scheduled_at: row.try_get("scheduled_at")?,
+            scheduled_at,
             history,
         });
     }
     Ok(messages)
+}
+
+/// The statuses of a message in order: those that have a column, and those that its timeline tells.
+fn history(
+    plain: &[(MessageStatus, Option<i64>)],
+    told: &[(MessageStatus, i64)],
+    is_scheduled: bool,
+) -> Vec<(MessageStatus, i64)> {
+    use MessageStatus as S;
+    let order = [S::Queued, S::Sending, S::Sent, S::Undelivered, S::Failed, S::Cancelled];
+    let mut history = Vec::new();
+    for status in order.into_iter().chain([S::Delivered]) {
+        let column = plain.iter().find(|(of, _)| *of == status).and_then(|(_, at)| *at);
+        let line = told.iter().find(|(of, _)| *of == status).map(|(_, at)| *at);
+        let shown = if status == S::Queued && is_scheduled { S::Scheduled } else { status };
+        history.extend(column.or(line).map(|at| (shown, at)));
+    }
+    history
 }
 
 /// The messages that failed, and so were refunded.
