@@ -81,7 +81,7 @@ pub(crate) fn list_query(
         push_waiting(&mut query, account, status, window);
     } else {
         query.push(" FROM message m");
-        push_range(&mut query, account, window);
+        push_range(&mut query, account, filter, window);
         push_filter(&mut query, filter);
         query.push(IN_ORDER);
     }
@@ -99,7 +99,7 @@ pub(super) fn portion_query(
 ) -> QueryBuilder<Postgres> {
     let mut query = QueryBuilder::new("SELECT ");
     query.push(columns).push(" FROM (SELECT * FROM message m");
-    push_range(&mut query, account, window);
+    push_range(&mut query, account, filter, window);
     push_indexed(&mut query, filter);
     query.push(IN_ORDER).push(" LIMIT ").push_bind(limit(portion)).push(") AS m WHERE true");
     push_walked(&mut query, filter);
@@ -116,7 +116,7 @@ pub(super) fn portion_end(
     portion: usize,
 ) -> QueryBuilder<Postgres> {
     let mut query = QueryBuilder::new("SELECT m.id FROM message m");
-    push_range(&mut query, account, window);
+    push_range(&mut query, account, filter, window);
     push_indexed(&mut query, filter);
     query.push(IN_ORDER).push(" OFFSET ").push_bind(limit(portion.saturating_sub(1)));
     query.push(" LIMIT 1");
@@ -132,10 +132,43 @@ fn limit(count: usize) -> i64 {
 fn push_range(
     query: &mut QueryBuilder<Postgres>,
     account: AccountId,
+    filter: &MessageFilter,
     Window { after, before, limit: _ }: Window,
 ) {
-    query.push(" WHERE m.account_id = ANY(").push_bind(vec![uuid(account)]).push(")");
-    query.push(" AND m.id > ").push_bind(after).push(" AND m.id < ").push_bind(before);
+    if has_indexed(filter) {
+        query.push(" WHERE m.account_id = ANY(").push_bind(vec![uuid(account)]).push(")");
+        query.push(" AND m.id > ").push_bind(after).push(" AND m.id < ").push_bind(before);
+        return;
+    }
+    // Only the primary key serves these, and it starts at the right place. The index by id alone
+    // would read the messages of all accounts.
+    query.push(" WHERE (m.account_id, m.id) > (").push_bind(uuid(account));
+    query.push(", ").push_bind(after).push(") AND (m.account_id, m.id) < (");
+    query.push_bind(uuid(account)).push(", ").push_bind(before).push(")");
+}
+
+/// Whether the filter has a condition of [`push_indexed`].
+fn has_indexed(filter: &MessageFilter) -> bool {
+    use MessageStatus as S;
+    let MessageFilter {
+        direction,
+        status,
+        search,
+        campaign_id,
+        batch_id,
+        client_ref,
+        since: _,
+        until: _,
+    } = filter;
+    campaign_id.is_some()
+        || batch_id.is_some()
+        || client_ref.is_some()
+        || matches!(search, Some(Search::Number(_)))
+        || matches!(
+            (status, direction),
+            (Some(S::Received | S::Undelivered | S::Failed | S::Cancelled), _)
+                | (None, Some(Direction::Inbound))
+        )
 }
 
 /// Adds the messages of the account that wait in this status.
