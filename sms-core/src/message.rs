@@ -21,6 +21,7 @@ pub mod cancel;
 pub mod change;
 pub mod error_code;
 pub mod filter;
+pub mod signature;
 pub mod status;
 pub mod store;
 

@@ -5,6 +5,7 @@
 
 use sms_core::ids::AccountId;
 use sms_core::message::filter::body_has;
+use sms_core::message::signature::bits_of;
 use sms_core::message::{Message, MessageFilter};
 use sms_core::page::{Page, PageRequest};
 use sqlx::postgres::PgRow;
@@ -18,7 +19,6 @@ use crate::row::{self, uuid};
 use crate::rows_query::rows_query;
 
 mod prepare;
-mod signature;
 
 pub(crate) use prepare::prepare;
 
@@ -145,7 +145,10 @@ impl Searcher<'_> {
 
     /// Reads the messages of the spans that may have the words.
     async fn read_spans(&mut self) -> PgResult<()> {
-        let bits = signature::bits_of(self.words);
+        let bits = bits_of(self.words)
+            .into_iter()
+            .filter_map(|bit| i64::try_from(bit).ok())
+            .collect::<Vec<_>>();
         let mut count = SPANS;
         loop {
             let spans = self.next_spans(&bits, count).await?;

@@ -5,6 +5,7 @@
 use rusqlite::params;
 use sms_core::ids::MessageId;
 use sms_core::message::filter::body_has;
+use sms_core::message::signature::{Signature, bits_of, has_all};
 use sms_core::message::{Message, MessageFilter};
 use sms_core::store::StoreError;
 use sms_core::time::Timestamp;
@@ -14,10 +15,6 @@ use crate::db::Db;
 use crate::error::SqlResult;
 use crate::message_list::{Window, list_ids_and_bodies};
 use crate::row::size;
-
-mod signature;
-
-use signature::Signature;
 
 /// How many messages are read one by one before the spans are used.
 const WALK: usize = 1_000;
@@ -119,7 +116,7 @@ impl Searcher<'_> {
 
     /// Reads the messages of the spans that may have the words, newest first.
     fn read_spans(&mut self) -> SqlResult<()> {
-        let bits = signature::bits_of(self.words);
+        let bits = bits_of(self.words);
         let mut below = u128::MAX;
         loop {
             let span = self.db.one(
@@ -133,7 +130,7 @@ impl Searcher<'_> {
                 return Ok(());
             }
             below = last;
-            if first >= self.window.before || !signature::has_all(&signature, &bits) {
+            if first >= self.window.before || !has_all(&signature, &bits) {
                 continue;
             }
             let window = Window {

@@ -2,12 +2,12 @@
 //! reading them one by one is as fast.
 
 use sms_core::ids::MessageId;
+use sms_core::message::signature::Signature;
 use sms_core::store::StoreError;
 use sms_core::time::Timestamp;
 use sqlx::{PgPool, Row};
 use uuid::Uuid;
 
-use super::signature::Signature;
 use super::{MOST_MESSAGES, WALK};
 use crate::begin::begin;
 use crate::error::{Context, PgResult};

@@ -1,5 +1,13 @@
-//! A Bloom filter over the runs of characters in the bodies of some messages. It may report words
-//! that are absent, but never misses words that are present.
+//! A Bloom filter over the runs of characters in the bodies of some messages, for stores that search
+//! for words. It may report words that are absent, but never misses words that are present.
+//!
+//! ```
+//! use sms_core::message::signature::{Signature, bits_of, has_all};
+//!
+//! let mut signature = Signature::new();
+//! signature.take_in("Your table is ready");
+//! assert!(has_all(&signature.into_bytes(), &bits_of("table")));
+//! ```
 
 /// How many bits a signature has. Stored signatures depend on it and on everything below.
 const BITS: usize = 1_920 * 8;
@@ -10,17 +18,20 @@ const FULL: usize = BITS / 2;
 const RUNS: [usize; 4] = [1, 2, 3, 5];
 
 /// The signature of the bodies taken in so far.
-pub(super) struct Signature {
+#[derive(Debug, Clone)]
+pub struct Signature {
     bytes: Vec<u8>,
     set: usize,
 }
 
 impl Signature {
-    pub(super) fn new() -> Self {
+    /// The signature of no body.
+    pub fn new() -> Self {
         Self { bytes: vec![0; BITS / 8], set: 0 }
     }
 
-    pub(super) fn take_in(&mut self, body: &str) {
+    /// Adds the runs of a body.
+    pub fn take_in(&mut self, body: &str) {
         for bit in bits(&body.to_lowercase()) {
             let (byte, mask) = (bit / 8, 1 << (bit % 8));
             if self.bytes[byte] & mask == 0 {
@@ -30,18 +41,26 @@ impl Signature {
         }
     }
 
-    pub(super) fn is_full(&self) -> bool {
+    /// Whether it should take in no more bodies: it would exclude too little.
+    pub fn is_full(&self) -> bool {
         self.set >= FULL
     }
 
-    pub(super) fn into_bytes(self) -> Vec<u8> {
+    /// The signature as it is stored, 1,920 bytes.
+    pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
+    }
+}
+
+impl Default for Signature {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
 /// The bits that are set wherever a body has these words, which are in lower case. Each bit once,
 /// those of the longest runs first, because they are set the least often.
-pub(super) fn bits_of(words: &str) -> Vec<usize> {
+pub fn bits_of(words: &str) -> Vec<usize> {
     let mut asked = Vec::new();
     for bit in bits(words) {
         if !asked.contains(&bit) {
@@ -52,7 +71,7 @@ pub(super) fn bits_of(words: &str) -> Vec<usize> {
 }
 
 /// Whether a stored signature has all these bits.
-pub(super) fn has_all(signature: &[u8], bits: &[usize]) -> bool {
+pub fn has_all(signature: &[u8], bits: &[usize]) -> bool {
     bits.iter().all(|bit| signature.get(bit / 8).is_some_and(|byte| byte & (1 << (bit % 8)) != 0))
 }
 
