@@ -1,5 +1,5 @@
-//! A Bloom filter over the runs of characters in the bodies of some messages, for stores that search
-//! for words. It may report words that are absent, but never misses words that are present.
+//! A Bloom filter over the runs of characters in the bodies of some messages, for stores that
+//! search for words. It may report words that are absent, but never misses words that are present.
 //!
 //! ```
 //! use sms_core::message::signature::{Signature, bits_of, has_all};
