@@ -25,6 +25,9 @@ use crate::lookup_turns::{LookupLimits, LookupTurns};
 use crate::resolver::{CheckedAddresses, Guard, GuardError, Resolve, connecting_to};
 use crate::retry_after;
 use crate::signature::{DELIVERY_HEADER, EVENT_HEADER, SIGNATURE_HEADER, sign_with_each};
+use crate::standard_signature::{
+    STANDARD_ID_HEADER, STANDARD_SIGNATURE_HEADER, STANDARD_TIMESTAMP_HEADER, sign_standard,
+};
 
 /// How many bytes of an answer's body are read before the connection is closed. The last read may
 /// exceed this by one read buffer.
@@ -313,15 +316,18 @@ impl WebhookClient {
     }
 
     fn request(&self, delivery: &Delivery<'_>, endpoint: &EndpointUrl) -> reqwest::RequestBuilder {
-        let signature =
-            sign_with_each(delivery.secrets, real_unix_seconds(), delivery.body.as_bytes());
+        let Delivery { secrets, delivery_id, .. } = *delivery;
+        let (now, text) = (real_unix_seconds(), delivery.body.as_bytes());
         let body = Bytes::from_owner(SharedText(Arc::clone(&delivery.body)));
         self.http
             .post(endpoint.as_url().clone())
             .header(CONTENT_TYPE, "application/json")
             .header(EVENT_HEADER, delivery.event_type)
-            .header(DELIVERY_HEADER, delivery.delivery_id)
-            .header(SIGNATURE_HEADER, signature)
+            .header(DELIVERY_HEADER, delivery_id)
+            .header(SIGNATURE_HEADER, sign_with_each(secrets, now, text))
+            .header(STANDARD_ID_HEADER, delivery_id)
+            .header(STANDARD_TIMESTAMP_HEADER, now)
+            .header(STANDARD_SIGNATURE_HEADER, sign_standard(secrets, delivery_id, now, text))
             .body(body)
     }
 }

@@ -37,6 +37,7 @@
 //! | Module | What |
 //! |---|---|
 //! | [`signature`] | the signature header, for senders and receivers; the header names |
+//! | [`standard_signature`] | the headers of Standard Webhooks |
 //! | [`address`] | which IP addresses are public |
 //! | [`endpoint_url`] | which URLs may be an endpoint |
 //! | [`resolver`] | refuses names with a forbidden address |
@@ -63,6 +64,7 @@ mod retry_after;
 pub mod secret_keys;
 pub mod signature;
 pub mod slots;
+pub mod standard_signature;
 
 pub use address::Reach;
 pub use client::{Attempt, ClientError, Delivery, UnresolvedNames, WebhookClient};
@@ -77,6 +79,8 @@ pub use secret_keys::{KeysRefused, SecretKeys};
 pub use signature::{DELIVERY_HEADER, EVENT_HEADER, SIGNATURE_HEADER};
 pub use signature::{TOLERANCE_SECONDS, VerifyError, sign, sign_with_each, verify};
 pub use slots::{NoSlot, Outcome, SlotLimits, Slots};
+pub use standard_signature::{STANDARD_ID_HEADER, STANDARD_SIGNATURE_HEADER};
+pub use standard_signature::{STANDARD_TIMESTAMP_HEADER, sign_standard};
 
 /// Why an attempt failed. [`WebhookClient::deliver`] never returns `EndpointOff`.
 pub use sms_core::webhook::delivery::DeliveryError;

@@ -4,24 +4,25 @@ use std::fmt;
 
 use crate::random::Random;
 
-/// The secret that signs an endpoint's deliveries: `whsec_` and 43 base64url characters with 256
-/// random bits. `Debug` does not show it.
+/// The secret that signs an endpoint's deliveries: `whsec_` and 32 random bytes in standard Base64,
+/// as Standard Webhooks asks for. Endpoints that are older keep `whsec_` and 43 base64url
+/// characters. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
-const BASE64URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 impl Secret {
     /// Draws a new secret.
     pub fn generate(random: &dyn Random) -> Self {
         let mut bytes = [0; 33];
         random.fill(&mut bytes[..32]);
-        // 32 bytes are 43 characters of six bits; the 44th would be padding.
+        // 32 bytes are 43 characters of six bits; the 44th is padding.
         let characters = bytes.chunks_exact(3).flat_map(|chunk| {
             let bits = chunk.iter().fold(0u32, |bits, byte| (bits << 8) | u32::from(*byte));
-            [18, 12, 6, 0].map(|shift| char::from(BASE64URL[(bits >> shift) as usize & 63]))
+            [18, 12, 6, 0].map(|shift| char::from(BASE64[(bits >> shift) as usize & 63]))
         });
-        Self("whsec_".chars().chain(characters.take(43)).collect())
+        Self("whsec_".chars().chain(characters.take(43)).chain(['=']).collect())
     }
 
     /// A secret as a store kept it.
@@ -47,11 +48,12 @@ mod tests {
     use crate::random::SeededRandom;
 
     #[test]
-    fn a_secret_is_whsec_and_43_characters_of_base64url_and_debug_hides_it() {
+    fn a_secret_is_whsec_and_32_bytes_of_padded_base64_and_debug_hides_it() {
         let secret = Secret::generate(&SeededRandom::new(9));
         let rest = secret.reveal().strip_prefix("whsec_").unwrap();
-        assert_eq!(rest.len(), 43);
-        assert!(rest.bytes().all(|byte| BASE64URL.contains(&byte)));
+        let characters = rest.strip_suffix('=').unwrap();
+        assert_eq!(characters.len(), 43);
+        assert!(characters.bytes().all(|byte| BASE64.contains(&byte)));
         assert_eq!(format!("{secret:?}"), "Secret(…)");
     }
 
@@ -67,6 +69,6 @@ mod tests {
             }
         }
         let secret = Secret::generate(&Counted);
-        assert_eq!(secret.reveal(), "whsec_4OHi4-Tl5ufo6err7O3u7_Dx8vP09fb3-Pn6-_z9_v8");
+        assert_eq!(secret.reveal(), "whsec_4OHi4+Tl5ufo6err7O3u7/Dx8vP09fb3+Pn6+/z9/v8=");
     }
 }

@@ -87,3 +87,4 @@ mod tenancy;
 mod test_key;
 mod watched;
 mod webhook;
+mod webhook_libraries;

@@ -23,7 +23,7 @@ pub(crate) async fn receiver() -> (Server, UnboundedReceiver<(HeaderMap, Vec<u8>
     (Server::start(endpoint, ServeLimits::default()), received)
 }
 
-fn data(answer: &Answer) -> Value {
+pub(crate) fn data(answer: &Answer) -> Value {
     let mut json: Value = serde_json::from_str(&answer.body).unwrap();
     json["data"].take()
 }

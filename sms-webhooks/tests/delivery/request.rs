@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use sms_webhooks::{Delivery, VerifyError, verify};
+use sms_webhooks::{Delivery, VerifyError, sign_standard, verify};
 
 use crate::receiver::{Behaviour, Receiver, answer};
 use crate::{BODY, SECRET, delivery_to, open_client};
@@ -37,6 +37,9 @@ async fn the_request_has_exactly_these_headers_and_the_body_byte_for_byte() {
     assert_eq!(request_line, "POST /hooks/a%20b?x=1&y=%2F HTTP/1.1");
     let headers: BTreeSet<&str> = headers.lines().filter(|line| !line.is_empty()).collect();
     let signature_line = format!("X-Connect-Signature: {signature}");
+    let standard_time_line = format!("Webhook-Timestamp: {time}");
+    let code = sign_standard(&[SECRET], "whd_1", time.parse().unwrap(), &request.body);
+    let standard_signature_line = format!("Webhook-Signature: {code}");
     let host_line = format!("Host: {}", receiver.address);
     let length_line = format!("Content-Length: {}", BODY.len());
     let agent_line = format!("User-Agent: sms-webhooks/{}", env!("CARGO_PKG_VERSION"));
@@ -45,6 +48,9 @@ async fn the_request_has_exactly_these_headers_and_the_body_byte_for_byte() {
         "X-Connect-Event: message.received",
         "X-Connect-Delivery: whd_1",
         signature_line.as_str(),
+        "Webhook-Id: whd_1",
+        standard_time_line.as_str(),
+        standard_signature_line.as_str(),
         host_line.as_str(),
         length_line.as_str(),
         agent_line.as_str(),

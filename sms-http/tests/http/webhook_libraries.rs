@@ -1,0 +1,116 @@
+//! Deliveries of a real server, verified by the libraries that receivers use: `standardwebhooks`
+//! and Stripe's, of npm and of PyPI (`tests/webhook-libraries`).
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use poem::http::HeaderMap;
+use serde_json::{Map, Value, json};
+
+use crate::process::Process;
+use crate::server::{data, receiver};
+use crate::socket::bounded;
+
+/// A delivery as a receiver has it, and the secret that it knows.
+struct Received {
+    secret: String,
+    headers: Map<String, Value>,
+    body: String,
+}
+
+impl Received {
+    fn new(secret: &str, headers: &HeaderMap, body: &[u8]) -> Self {
+        let text = |value: &[u8]| String::from_utf8(value.to_vec()).unwrap();
+        let headers = headers.iter();
+        Self {
+            secret: secret.to_owned(),
+            headers: headers
+                .map(|(name, value)| (name.to_string(), text(value.as_bytes()).into()))
+                .collect(),
+            body: text(body),
+        }
+    }
+
+    fn to_line(&self) -> String {
+        let Self { secret, headers, body } = self;
+        json!({ "secret": secret, "headers": headers, "body": body }).to_string() + "\n"
+    }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/webhook-libraries")
+}
+
+/// What a program says to each delivery: for each library, null or why it is refused.
+fn verdicts(program: &Path, script: &str, deliveries: &[Received]) -> Vec<Value> {
+    let mut command = Command::new(program);
+    command.arg(script).current_dir(folder()).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let child = command.spawn();
+    let mut child = child.unwrap_or_else(|error| {
+        panic!("{}: {error}: run scripts/test once, which installs it", program.display())
+    });
+    let mut input = child.stdin.take().unwrap();
+    for delivery in deliveries {
+        input.write_all(delivery.to_line().as_bytes()).unwrap();
+    }
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{script} failed: run scripts/test once, which installs it");
+    let lines = String::from_utf8(output.stdout).unwrap();
+    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Panics unless all four libraries accept the delivery, or refuse it.
+fn assert_verdicts(deliveries: &[Received], are_accepted: &[bool]) {
+    let python = folder().join(".venv/bin/python");
+    for (program, script) in [(Path::new("node"), "verify.js"), (&python, "verify.py")] {
+        let verdicts = verdicts(program, script, deliveries);
+        assert_eq!(verdicts.len(), deliveries.len());
+        for (place, (verdict, is_accepted)) in verdicts.iter().zip(are_accepted).enumerate() {
+            for library in ["standardwebhooks", "stripe"] {
+                let accepted = verdict[library].is_null();
+                assert_eq!(accepted, *is_accepted, "{script}, {library}, {place}: {verdict}");
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_libraries_of_npm_and_pypi_verify_every_delivery() {
+    let server = Process::start(&[("SMS_WEBHOOK_ALLOW_PRIVATE", "true")]);
+    let (receiver, mut received) = receiver().await;
+    let key = server.said("Test key");
+    let url = format!("http://{}/hook", receiver.addr);
+    let hook = json!({ "url": url, "events": ["message.sent", "message.delivered"] });
+    let made = data(&server.call("POST", "/api/v1/webhooks", &key, &hook).await);
+    let (path, first) =
+        (format!("/api/v1/webhooks/{}", made["id"].as_str().unwrap()), made["secret"].clone());
+    let first = first.as_str().unwrap();
+    let message = json!({ "to": "07700 900123", "body": "Ångström’s café 👋" });
+
+    let mut deliveries = Vec::new();
+    server.call("POST", "/api/v1/messages", &key, &message).await;
+    for _ in 0..2 {
+        let (headers, body) = bounded(received.recv()).await.unwrap();
+        deliveries.push(Received::new(first, &headers, &body));
+    }
+    let rotated = server.call("PATCH", &path, &key, &json!({ "rotate_secret": true })).await;
+    let second = data(&rotated)["secret"].as_str().unwrap().to_owned();
+    server.call("POST", &format!("{path}/test"), &key, &json!({})).await;
+    let (headers, body) = bounded(received.recv()).await.unwrap();
+    for secret in [first, &second] {
+        deliveries.push(Received::new(secret, &headers, &body));
+    }
+    let mut changed = Received::new(&second, &headers, &body);
+    changed.body.push(' ');
+    deliveries.push(changed);
+    let of_another = made_secret_of_another(&server, &key, &hook).await;
+    deliveries.push(Received::new(&of_another, &headers, &body));
+    assert_verdicts(&deliveries, &[true, true, true, true, false, false]);
+}
+
+async fn made_secret_of_another(server: &Process, key: &str, hook: &Value) -> String {
+    let made = server.call("POST", "/api/v1/webhooks", key, hook).await;
+    data(&made)["secret"].as_str().unwrap().to_owned()
+}
