@@ -45,14 +45,16 @@ pub fn sign_standard(
     body: &[u8],
 ) -> String {
     let head = format!("{delivery_id}.{at_unix_seconds}.");
-    let codes = secrets.iter().map(|secret| {
-        let mut code = Hmac::<Sha256>::new_from_slice(&key_of(secret))
-            .expect("HMAC takes a key of any length");
-        code.update(head.as_bytes());
-        code.update(body);
-        format!("v1,{}", STANDARD.encode(code.finalize().into_bytes()))
-    });
-    codes.collect::<Vec<_>>().join(" ")
+    let signatures = secrets.iter().map(|secret| signature(secret, &head, body));
+    signatures.collect::<Vec<_>>().join(" ")
+}
+
+fn signature(secret: &str, head: &str, body: &[u8]) -> String {
+    let key = key_of(secret);
+    let mut code = Hmac::<Sha256>::new_from_slice(&key).expect("HMAC takes a key of any length");
+    code.update(head.as_bytes());
+    code.update(body);
+    format!("v1,{}", STANDARD.encode(code.finalize().into_bytes()))
 }
 
 /// The key that a secret stands for.
