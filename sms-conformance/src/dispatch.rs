@@ -1,6 +1,7 @@
 //! The queue of messages that wait to leave.
 
 pub(crate) mod claim;
+pub(crate) mod held;
 pub(crate) mod lane;
 pub(crate) mod lease;
 pub(crate) mod outcome;

@@ -61,6 +61,7 @@ pub fn all() -> impl Iterator<Item = Scenario> {
         conversation::SCENARIOS,
         credits::SCENARIOS,
         dispatch::claim::SCENARIOS,
+        dispatch::held::SCENARIOS,
         dispatch::lane::SCENARIOS,
         dispatch::lease::SCENARIOS,
         dispatch::outcome::SCENARIOS,

@@ -1,6 +1,7 @@
 //! What a scenario works with: the store, a clock that stands still, ids, and builders for the
 //! plans that a service would make. Every builder panics when the store fails.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -8,7 +9,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use sms_core::clock::{Clock, ManualClock};
 use sms_core::credits::Credits;
-use sms_core::ids::{AccountId, Id, IdSource, Ids, Kind};
+use sms_core::dispatch::{HeldMessage, LeaseToken};
+use sms_core::ids::{AccountId, Id, IdSource, Ids, Kind, MessageId};
 use sms_core::page::{Cursor, Limit, Page, PageRequest};
 use sms_core::phone::E164;
 use sms_core::random::{Random, SeededRandom};
@@ -84,6 +86,8 @@ pub struct Rig {
     ids: IdSource,
     clock: ManualClock,
     accounts: Mutex<Vec<AccountId>>,
+    /// What workers know of the messages that they hold.
+    held: Mutex<BTreeMap<(LeaseToken, MessageId), Arc<HeldMessage>>>,
 }
 
 impl Rig {
@@ -96,6 +100,7 @@ impl Rig {
             ids: IdSource::default(),
             clock: ManualClock::at(Timestamp::from_millis(START)),
             accounts: Mutex::default(),
+            held: Mutex::default(),
         }
     }
 

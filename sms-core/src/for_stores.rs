@@ -53,8 +53,8 @@ pub mod dispatch {
     pub use crate::commit::{Claim, ClaimWrites, OutcomeWrites, Outcomes};
     pub use crate::dispatch::store::DispatchStore;
     pub use crate::dispatch::{
-        ClaimFacts, ClaimPlan, ClaimVerdict, NameStanding, NewSender, OutcomePlan, OutcomeVerdict,
-        QueueEntry, keeps_number,
+        ClaimFacts, ClaimPlan, ClaimVerdict, HeldMessage, NameStanding, NewSender, OutcomePlan,
+        OutcomeVerdict, QueueEntry, keeps_number,
     };
 }
 
@@ -126,9 +126,10 @@ pub mod sender_name {
 /// Sends: acceptance and replays.
 pub mod sending {
     pub use crate::commit::{NewMessage, NewMessages, SendWrites};
+    pub use crate::sending::guard::Guarded;
     pub use crate::sending::idempotency::{EarlierSend, IdempotencyClaim, KeyUse};
     pub use crate::sending::plan::{Extent, SendPlan, new_messages};
-    pub use crate::sending::settle::{SendFacts, SendRefused, SendVerdict};
+    pub use crate::sending::settle::{DepartureFacts, SendFacts, SendRefused, SendVerdict};
     pub use crate::sending::store::SendingStore;
 }
 

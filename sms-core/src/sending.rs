@@ -2,10 +2,11 @@
 //!
 //! [`request`] holds the request and its rules, [`recipients`] decides who receives a message,
 //! [`plan`] computes every message ([`writer`]) and the price, in portions, [`quote`] shows that
-//! price, [`settle`] decides with the account locked, and [`idempotency`] recognises a repeated
-//! request.
+//! price, [`settle`] decides with the account locked ([`guard`]: or without), and [`idempotency`]
+//! recognises a repeated request.
 
 pub mod facts;
+pub mod guard;
 pub mod idempotency;
 pub mod plan;
 pub mod quote;

@@ -13,6 +13,7 @@
 //! | Call | When | What it does |
 //! |---|---|---|
 //! | [`Sms::dispatch_due`] | [`Work::Dispatch`] | hands due messages to their routes |
+//! | [`Sms::dispatch_held`] | always, as a task, if wanted | new messages leave without a claim |
 //! | [`Sms::simulate_due`] | [`Work::FollowUps`] | brings back what simulated routes owe |
 //! | [`Sms::deliver_webhooks`] | [`Work::Webhooks`] | attempts due webhook deliveries |
 //! | [`Sms::charge_rents`] | [`Work::Rents`] | charges due rent of numbers |
@@ -116,6 +117,7 @@ struct Inner {
     claim_turns: work::NextTurns,
     leases: work::HeldLeases,
     unrecorded: work::Unrecorded,
+    rooms: Arc<work::Rooms>,
     journal: Option<Arc<dyn Journal>>,
     /// What an earlier run of this program left in its journal.
     left_over: Mutex<Vec<LeftOver>>,
@@ -347,6 +349,7 @@ impl SmsBuilder {
             claim_turns: work::NextTurns::default(),
             leases: work::HeldLeases::default(),
             unrecorded: work::Unrecorded::default(),
+            rooms: Arc::default(),
             journal,
             left_over: Mutex::new(left_over),
             validity,

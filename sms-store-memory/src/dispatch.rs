@@ -58,7 +58,7 @@ impl DispatchStore for MemoryStore {
 
 impl AccountState {
     /// Whether the sender name of a message is still approved.
-    fn standing(&self, name: Option<&str>) -> NameStanding {
+    pub(crate) fn standing(&self, name: Option<&str>) -> NameStanding {
         let Some(name) = name else { return NameStanding::NotUsed };
         let is_approved =
             |own: &SenderName| own.status == ReviewStatus::Approved && own.value.same_as(name);

@@ -134,7 +134,7 @@ impl State {
     fn write_inbound(&mut self, account: AccountId, writes: InboundWrites) -> TakenIn {
         let InboundWrites { message, timeline, tally, conversation, opt_out, matched, raised } =
             writes;
-        self.insert_message(message.clone(), timeline);
+        self.insert_message(message.clone(), vec![timeline]);
         self.count(&tally);
         if let Some(room) = self.accounts.get_mut(&account) {
             let newest = room.index.of_number(conversation).next_back();

@@ -10,7 +10,8 @@ use sms_core::message::Message;
 use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey};
 use sms_core::sending::plan::{SendPlan, new_messages};
 use sms_core::sending::settle::{
-    SendFacts, SendRefused, SendVerdict, Sent, TEST_MESSAGES_KEPT, TEST_WINDOW, TestMessages,
+    DepartureFacts, SendFacts, SendRefused, SendVerdict, Sent, TEST_MESSAGES_KEPT, TEST_WINDOW,
+    TestMessages,
 };
 use sms_core::sending::store::SendingStore;
 use sms_core::store::{CommitError, StoreError};
@@ -110,6 +111,7 @@ impl State {
         let earlier = key.and_then(|key| self.remembered.get(&(Owner::Account(plan.account), key)));
         let test_messages =
             if plan.mode.is_test() { recent(&room.test_messages, plan.at) } else { Vec::new() };
+        let of_held = plan.held.and(plan.messages.first());
         Ok(SendFacts {
             status: room.account.status,
             balance: room.account.balance,
@@ -118,6 +120,10 @@ impl State {
             codes_taken: self.links.has_code_of(&plan.links),
             test_messages,
             has_conversations: !room.inbox.is_empty(),
+            departure: of_held.map(|message| DepartureFacts {
+                name: room.standing(message.sender.as_deref()),
+                number: self.number_of(message.from).cloned(),
+            }),
         })
     }
 

@@ -130,19 +130,20 @@ impl State {
     }
 
     /// Inserts a message.
-    pub(crate) fn insert_message(&mut self, message: Message, line: TimelineEntry) {
+    pub(crate) fn insert_message(&mut self, message: Message, timeline: Vec<TimelineEntry>) {
         if let Some(room) = self.accounts.get_mut(&message.account) {
             room.index.insert(&message);
         }
-        self.messages.insert(message.id, StoredMessage { message, timeline: vec![line] });
+        self.messages.insert(message.id, StoredMessage { message, timeline });
     }
 
     /// Inserts messages to be sent, with their queue entries and links.
     pub(crate) fn insert_new(&mut self, new: NewMessages<'_>) {
         let NewMessages { messages, links } = new;
-        for NewMessage { message, line, entry } in messages {
+        for NewMessage { message, line, claimed, entry } in messages {
             self.queue.insert(entry, &message.route);
-            self.insert_message(message.clone(), line);
+            let timeline = std::iter::once(line).chain(claimed).collect();
+            self.insert_message(message.clone(), timeline);
         }
         for link in links {
             self.links.insert(link.clone());

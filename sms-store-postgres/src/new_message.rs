@@ -1,7 +1,5 @@
 //! Inserts messages, with one statement for any number of them.
 
-use std::slice::from_ref;
-
 use serde_json::json;
 use sms_core::commit::NewMessage;
 use sms_core::dispatch::QueueEntry;
@@ -10,7 +8,7 @@ use sqlx::PgConnection;
 
 use crate::error::PgResult;
 use crate::message::timeline::Lines;
-use crate::row::{amount, digits, integer, time, uuid};
+use crate::row::{amount, digits, integer, time, token, uuid};
 use crate::rows_query::rows_query;
 
 /// Inserts an inbound message, which has no queue entry.
@@ -19,7 +17,7 @@ pub(crate) async fn insert_received(
     message: &Message,
     line: &TimelineEntry,
 ) -> PgResult<()> {
-    insert(connection, || [(message, line)].into_iter(), std::iter::empty).await
+    insert(connection, || [(message, vec![line.clone()])].into_iter(), std::iter::empty).await
 }
 
 /// Inserts messages and their queue entries.
@@ -30,8 +28,12 @@ pub(crate) async fn insert_queued(
     if messages.is_empty() {
         return Ok(());
     }
-    let lines = || messages.iter().map(|NewMessage { message, line, entry: _ }| (*message, line));
-    let places = || messages.iter().map(|NewMessage { message, line: _, entry }| (*message, entry));
+    let lines = || {
+        messages.iter().map(|NewMessage { message, line, claimed, entry: _ }| {
+            (*message, std::iter::once(line).chain(claimed).cloned().collect())
+        })
+    };
+    let places = || messages.iter().map(|new| (new.message, &new.entry));
     insert(connection, lines, places).await
 }
 
@@ -41,11 +43,11 @@ async fn insert<'a, New, Places>(
     places: impl Fn() -> Places,
 ) -> PgResult<()>
 where
-    New: Iterator<Item = (&'a Message, &'a TimelineEntry)>,
+    New: Iterator<Item = (&'a Message, Vec<TimelineEntry>)>,
     Places: Iterator<Item = (&'a Message, &'a QueueEntry)>,
 {
     let messages: Vec<(&Message, Lines)> =
-        lines().map(|(message, line)| (message, Lines::of(message, from_ref(line)))).collect();
+        lines().map(|(message, lines)| (message, Lines::of(message, &lines))).collect();
     let both = rows_query!(
         "WITH messages AS (INSERT INTO message " insert((message, lines) in &messages) {
             account_id: uuid = uuid(message.account),
@@ -79,6 +81,7 @@ where
             route: text = message.route.as_str(),
             status: text = message.status.as_str(),
             lane: text = entry.lane.as_str(),
+            lease: uuid = entry.lease.map(token),
         }
     );
     both.execute(connection).await?;

@@ -25,7 +25,7 @@ mod to_send;
 
 pub(crate) use release::released;
 use row::number;
-pub(crate) use to_send::NumbersToSend;
+pub(crate) use to_send::{NumbersToSend, numbers_by_phone};
 
 #[async_trait]
 impl NumberStore for PgStore {

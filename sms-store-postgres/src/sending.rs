@@ -20,6 +20,7 @@ use crate::retention::{self, delete_older};
 use crate::row::uuid;
 
 mod commit;
+mod departure;
 mod doubtful;
 mod facts;
 mod lanes;

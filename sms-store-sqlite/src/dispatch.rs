@@ -120,7 +120,11 @@ fn is_cancelled(db: &Db, account: i64, campaign: CampaignId) -> SqlResult<bool> 
 }
 
 /// Whether the sender name of a message is still approved.
-fn standing_of_name(db: &Db, account: i64, name: Option<&str>) -> SqlResult<NameStanding> {
+pub(crate) fn standing_of_name(
+    db: &Db,
+    account: i64,
+    name: Option<&str>,
+) -> SqlResult<NameStanding> {
     let Some(name) = name else { return Ok(NameStanding::NotUsed) };
     let is_approved = db.is_name_approved(account, &folded(name))?;
     Ok(if is_approved { NameStanding::Approved } else { NameStanding::NotApproved })

@@ -207,7 +207,7 @@ fn take_in(
 
 fn write_inbound(db: &Db, account: i64, writes: InboundWrites) -> SqlResult<TakenIn> {
     let InboundWrites { message, timeline, tally, conversation, opt_out, matched, raised } = writes;
-    db.insert_message(&message, &timeline)?;
+    db.insert_message(&message, std::slice::from_ref(&timeline))?;
     db.tally(&tally)?;
     db.receive(account, conversation, message.id)?;
     match opt_out {

@@ -1,6 +1,7 @@
 //! The rows of launches under way: messages that nobody sees yet, those that enter the queue, and
 //! those of launches that came to nothing. Each step takes a few milliseconds.
 
+use std::slice::from_ref;
 use std::time::{Duration, Instant};
 
 use rusqlite::params;
@@ -39,7 +40,8 @@ impl Page {
         let NewMessages { messages, links } = new;
         // All messages of a launch have the same times.
         let entry = messages.first().map(|new| new.entry);
-        let message = |NewMessage { message, line, entry: _ }: NewMessage<'_>| {
+        let message = |NewMessage { message, line, claimed: _, entry: _ }: NewMessage<'_>| {
+            // Nobody holds messages of a launch from the start.
             Row::Message(Box::new(message.clone()), line)
         };
         let link = |link: &Link| Row::Link(Box::new(link.clone()));
@@ -78,7 +80,7 @@ pub(crate) fn stage_portion(
     while next < page.rows.len() && began.elapsed() < PORTION {
         for row in page.rows.iter().skip(next).take(8) {
             match row {
-                Row::Message(message, line) => db.insert_message(message, line)?,
+                Row::Message(message, line) => db.insert_message(message, from_ref(line))?,
                 Row::Link(link) => {
                     if db.has_code_of(std::slice::from_ref(&**link))? {
                         return Ok(Err(Stale));

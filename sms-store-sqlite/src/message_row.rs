@@ -114,7 +114,11 @@ impl Db {
     }
 
     /// Inserts a message.
-    pub(crate) fn insert_message(&self, message: &Message, line: &TimelineEntry) -> SqlResult<()> {
+    pub(crate) fn insert_message(
+        &self,
+        message: &Message,
+        lines: &[TimelineEntry],
+    ) -> SqlResult<()> {
         let Message {
             id: of,
             account,
@@ -172,7 +176,7 @@ impl Db {
                 maybe_time(*cancelled_at),
                 maybe_time(*received_at),
                 maybe_time(*read_at),
-                stored(std::slice::from_ref(line))
+                stored(lines)
             ],
         )?;
         self.note_stretch(self.sql.last_insert_rowid() >> STRETCH_SHIFT, of.as_u128());
@@ -182,9 +186,10 @@ impl Db {
     /// Inserts messages to be sent, with their places in the queue and their links.
     pub(crate) fn insert_new(&self, new: NewMessages<'_>) -> SqlResult<()> {
         let NewMessages { messages, links } = new;
-        for NewMessage { message, line, entry } in messages {
+        for NewMessage { message, line, claimed, entry } in messages {
             self.enqueue(&entry, &message.route)?;
-            self.insert_message(message, &line)?;
+            let lines: Vec<TimelineEntry> = std::iter::once(line).chain(claimed).collect();
+            self.insert_message(message, &lines)?;
         }
         for link in links {
             self.insert_link(link)?;

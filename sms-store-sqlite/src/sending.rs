@@ -13,7 +13,8 @@ use sms_core::phone::E164;
 use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey};
 use sms_core::sending::plan::{SendPlan, new_messages};
 use sms_core::sending::settle::{
-    SendFacts, SendRefused, SendVerdict, Sent, TEST_MESSAGES_KEPT, TEST_WINDOW, TestMessages,
+    DepartureFacts, SendFacts, SendRefused, SendVerdict, Sent, TEST_MESSAGES_KEPT, TEST_WINDOW,
+    TestMessages,
 };
 use sms_core::sending::store::SendingStore;
 use sms_core::store::{CommitError, StoreError};
@@ -22,6 +23,7 @@ use sms_core::time::Timestamp;
 use crate::SqliteStore;
 use crate::command::Size;
 use crate::db::Db;
+use crate::dispatch::standing_of_name;
 use crate::error::SqlResult;
 use crate::idempotency::Remembered;
 use crate::row::{digits, id, size, time};
@@ -160,8 +162,18 @@ fn send_facts(db: &Db, plan: &SendPlan) -> SqlResult<Option<(i64, SendFacts)>> {
         codes_taken: db.has_code_of(&plan.links)?,
         test_messages,
         has_conversations: db.has("SELECT 1 FROM conversation WHERE account = ?1 LIMIT 1", [no])?,
+        departure: departure(db, no, plan)?,
     };
     Ok(Some((no, facts)))
+}
+
+/// What a claim would look at, of messages that a worker holds from the start.
+fn departure(db: &Db, account: i64, plan: &SendPlan) -> SqlResult<Option<DepartureFacts>> {
+    let Some(message) = plan.held.and(plan.messages.first()) else { return Ok(None) };
+    Ok(Some(DepartureFacts {
+        name: standing_of_name(db, account, message.sender.as_deref())?,
+        number: db.number_of(message.from)?,
+    }))
 }
 
 fn write(db: &Db, no: i64, account: AccountId, writes: SendWrites) -> SqlResult<()> {

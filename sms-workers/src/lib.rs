@@ -5,6 +5,7 @@
 //! | Loop | What it does |
 //! |---|---|
 //! | [`Loop::Dispatch`] | hands due messages to their routes, several loops side by side |
+//! | [`Loop::Held`] | hands new messages over that found room when they were accepted |
 //! | [`Loop::FollowUps`] | brings back receipts and replies of simulated routes |
 //! | [`Loop::Webhooks`] | attempts due webhook deliveries, many side by side |
 //! | [`Loop::Rents`] | charges due rent of numbers, within a minute |
@@ -76,6 +77,7 @@
 mod bells;
 mod dispatch;
 mod follow_ups;
+mod held;
 mod journal;
 mod leases;
 mod options;

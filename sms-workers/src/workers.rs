@@ -19,7 +19,7 @@ use crate::pause::PauseSwitch;
 use crate::stopping::Stopping;
 use crate::upkeep::{FOLD_STATISTICS, PREPARE_SEARCH, TIDY};
 use crate::worker::Worker;
-use crate::{dispatch, follow_ups, leases, pause, rents, route_gauges, routes, webhooks};
+use crate::{dispatch, follow_ups, held, leases, pause, rents, route_gauges, routes, webhooks};
 
 /// One of the loops.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,6 +27,8 @@ use crate::{dispatch, follow_ups, leases, pause, rents, route_gauges, routes, we
 pub enum Loop {
     /// Hands due messages to their routes.
     Dispatch,
+    /// Hands over messages that are held from the start.
+    Held,
     /// Brings back what simulated routes owe.
     FollowUps,
     /// Attempts due webhook deliveries.
@@ -57,6 +59,7 @@ impl fmt::Display for Loop {
             Self::Webhooks => "webhooks",
             Self::Rents => "rents",
             Self::Leases => "leases",
+            Self::Held => "held messages",
             Self::Tidy => "tidy",
             Self::Search => "search",
             Self::Statistics => "statistics",
@@ -133,6 +136,7 @@ impl Workers {
             }
             return;
         }
+        self.spawn(Loop::Held, held::run(worker.clone()));
         let default = dispatch::default_loops(&worker.sms);
         for _ in 0..options.dispatch_loops.map_or(default, std::num::NonZero::get) {
             self.spawn(Loop::Dispatch, dispatch::run(worker.clone()));

@@ -50,7 +50,7 @@ fn all_that_the_simulation_means_to_try_happens() {
         ..
     } = total.tally;
     let Tally { joined, given_up, matches, throttled, replies, links, hits, .. } = total.tally;
-    let Tally { moved, senderless, late_answers, .. } = total.tally;
+    let Tally { moved, senderless, late_answers, held, given_back, .. } = total.tally;
     let Tally { rents, deliveries, attempts, pauses, unanswered, used_up, .. } = total.tally;
     for (count, what) in [
         (sends, "a send"),
@@ -58,6 +58,8 @@ fn all_that_the_simulation_means_to_try_happens() {
         (launches, "a campaign"),
         (messages, "a text"),
         (claims, "a claim"),
+        (held, "a hand-over without a claim"),
+        (given_back, "a message that is given back"),
         (takeovers, "a claim after a lost lease"),
         (moved, "a message that gets another number"),
         (senderless, "a message without a sender"),
@@ -212,4 +214,17 @@ fn a_campaign_that_leaves_somebody_out_is_seen() {
 fn a_message_that_came_by_another_route_than_is_kept_is_seen() {
     let what = violation(Sabotage::MixesUpRoutes).what;
     assert!(what.starts_with("an inbound text became") && what.contains("another"), "{what}");
+}
+
+#[test]
+fn a_held_message_that_others_claim_is_seen() {
+    let what = violation(Sabotage::LetsGoOfHeld).what;
+    let early = what.contains("and can be at") || what.contains("where");
+    assert!(early || what.contains("is due at"), "{what}");
+}
+
+#[test]
+fn a_held_message_that_nobody_claims_when_its_worker_died_is_seen() {
+    let what = violation(Sabotage::KeepsHeldForEver).what;
+    assert!(what.contains("where") || what.contains("is due at"), "{what}");
 }

@@ -1,10 +1,10 @@
 //! How long a worker has what it claimed.
 
-use sms_core::dispatch::{LEASE, OutcomeRecorded, retry_delay};
+use sms_core::dispatch::{AGAIN_UNANSWERED, LEASE, OutcomeRecorded, retry_delay};
 use sms_core::message::MessageStatus;
 
 use crate::Rig;
-use crate::rig::{millis, refused, request, seconds, taken, try_later};
+use crate::rig::{millis, refused, request, seconds, taken, try_later, unanswered};
 
 scenarios! { Dispatch;
     /// What one worker has claimed, no other gets while the lease holds; when it expires, another
@@ -112,11 +112,28 @@ scenarios! { Dispatch;
         assert_eq!(statuses, left, "as the other claim left it");
         assert_eq!(rig.balance(&account).await, 9);
         let recorded = rig.record(message.id, other.token, refused()).await;
-        assert_eq!(recorded, OutcomeRecorded::Done(MessageStatus::Failed));
+        assert_eq!(recorded, OutcomeRecorded::Done(MessageStatus::Undelivered));
         let recorded = rig.record(message.id, slow.token, taken()).await;
         assert_eq!(recorded, OutcomeRecorded::LeaseLost);
-        assert_eq!(rig.status(&account, message.id).await, MessageStatus::Failed);
-        assert_eq!(rig.balance(&account).await, 10);
+        assert_eq!(rig.status(&account, message.id).await, MessageStatus::Undelivered);
+        assert_eq!(rig.balance(&account).await, 9, "the slow worker may have sent it");
+    }
+
+    /// A lease that ran out counts as a hand-over without an answer, because the worker may have
+    /// submitted the message: three in all are retried, the next without an answer ends it.
+    async fn a_lease_that_ran_out_counts_as_a_hand_over_without_an_answer(rig: &Rig) {
+        let account = rig.account(10).await;
+        let message = rig.text(&account, 1).await;
+        rig.claim_all().await;
+        for _ in 1..AGAIN_UNANSWERED {
+            rig.advance(LEASE);
+            rig.claim_all().await;
+        }
+        rig.advance(LEASE);
+        let hand = rig.claim_all().await;
+        let recorded = rig.record(message.id, hand.token, unanswered()).await;
+        assert_eq!(recorded, OutcomeRecorded::Done(MessageStatus::Undelivered));
+        assert_eq!(rig.balance(&account).await, 9);
     }
 
     /// An outcome that comes after its lease expired counts while nobody else has taken the

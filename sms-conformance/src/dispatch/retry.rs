@@ -120,6 +120,6 @@ scenarios! { Dispatch;
         rig.finish(&hand, &refused()).await;
         rig.advance(days(2));
         assert_eq!(rig.claim_all().await.messages, []);
-        assert_eq!(rig.balance(&account).await, 10);
+        assert_eq!(rig.balance(&account).await, 9, "the worker that died may have sent it");
     }
 }

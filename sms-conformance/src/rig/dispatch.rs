@@ -1,14 +1,20 @@
 //! Claims and outcomes, as a worker makes them.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, MutexGuard, PoisonError};
+
 use sms_core::account::Account;
 use sms_core::dispatch::{
-    ClaimPlan, Claimed, FollowUp, LEASE, Lease, LeaseToken, OutcomePlan, OutcomeRecorded, Turns,
-    Wanted,
+    ClaimPlan, Claimed, FollowUp, HeldMessage, LEASE, Lease, LeaseToken, OutcomePlan,
+    OutcomeRecorded, Turns, Wanted,
 };
 use sms_core::ids::MessageId;
 use sms_core::message::{ErrorCode, Message, MessageStatus};
 use sms_core::random::Random;
 use sms_core::route::{HandOver, OutboundMessage, RouteName, Simulated};
+use sms_core::sending::SendPlan;
+use sms_core::sending::request::SendRequest;
+use sms_core::sending::settle::Sent;
 use sms_core::time::Timestamp;
 
 use super::{Rig, person};
@@ -94,10 +100,49 @@ impl Rig {
         let plan = self.claim_plan(limit);
         let token = plan.lease.token;
         let claimed = self.store().dispatch_claim(plan).await.expect("messages are claimed");
-        let Claimed { messages, failed, given_up, cancelled, turns: _ } = claimed;
+        let Claimed { messages, held, failed, given_up, cancelled, turns: _ } = claimed;
+        let outbound: Vec<_> = held.iter().map(HeldMessage::outbound).collect();
+        assert_eq!(messages, outbound, "the worker knows what it claims");
+        self.know(held);
         let fell_due = messages.len() + (failed + given_up + cancelled) as usize;
         assert!(fell_due <= limit, "a claim takes more than it may");
         Hand { token, messages, failed, given_up }
+    }
+
+    /// Commits a send as held by a worker from the start. Returns the answer, and what the worker
+    /// holds.
+    pub async fn send_held(&self, account: &Account, request: &SendRequest) -> (Sent, Hand) {
+        self.provide_our_number().await;
+        let plan = self.held_plan(account, request);
+        let (token, held) = (self.token_of(&plan), plan.held_messages());
+        let sent = self.accept(plan).await.expect("the send is accepted");
+        let messages = held.iter().map(HeldMessage::outbound).collect();
+        self.know(held);
+        (sent, Hand { token, messages, failed: 0, given_up: 0 })
+    }
+
+    /// Plans a live send that a worker holds from the start.
+    pub fn held_plan(&self, account: &Account, request: &SendRequest) -> SendPlan {
+        let mut plan = self.plan(account, request);
+        assert!(plan.is_due(), "only what is due can be held");
+        plan.hold(self.claim_plan(1).lease);
+        plan
+    }
+
+    fn token_of(&self, plan: &SendPlan) -> LeaseToken {
+        plan.held.expect("the plan is held").token
+    }
+
+    /// Remembers what a worker holds, so that its outcomes tell.
+    fn know(&self, held: Vec<HeldMessage>) {
+        let known = held
+            .into_iter()
+            .filter_map(|it| Some(((it.entry.lease?, it.message.id), Arc::new(it))));
+        self.held().extend(known);
+    }
+
+    fn held(&self) -> MutexGuard<'_, BTreeMap<(LeaseToken, MessageId), Arc<HeldMessage>>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Claims every message that is due.
@@ -108,7 +153,8 @@ impl Rig {
     /// The outcome of one submission, of a message claimed at this moment.
     pub fn outcome(&self, message: MessageId, token: LeaseToken, result: HandOver) -> OutcomePlan {
         let (claimed_at, at) = (self.now(), self.now());
-        OutcomePlan { message, token, claimed_at, result, at, ids: self.ids() }
+        let held = self.held().get(&(token, message)).cloned();
+        OutcomePlan { message, token, claimed_at, result, at, held, ids: self.ids() }
     }
 
     /// Records the outcome of one submission.

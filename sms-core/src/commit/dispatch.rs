@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::change::{ChangeWrites, Changes};
 use crate::dispatch::{
-    ClaimFacts, ClaimPlan, ClaimVerdict, Claimed, FollowUp, NewSender, OutcomePlan,
+    ClaimFacts, ClaimPlan, ClaimVerdict, Claimed, FollowUp, HeldMessage, NewSender, OutcomePlan,
     OutcomeRecorded, OutcomeVerdict, QueueEntry, RouteLane, TurnsTaken,
 };
 use crate::event::Event;
@@ -64,10 +64,13 @@ impl Claim {
             ClaimVerdict::Take { changed, text, entry, new_sender, note } => {
                 self.queue.push(entry);
                 self.claimed.messages.push(text);
+                let moved = new_sender.as_ref().map(|sender| sender.put_on(before));
+                let message = moved.unwrap_or_else(|| before.clone());
                 if let Some(line) = note {
-                    let moved = new_sender.as_ref().map(|sender| sender.put_on(before));
-                    self.changes.note(moved.unwrap_or_else(|| before.clone()), line);
+                    self.changes.note(message.clone(), line);
                 }
+                let message = changed.as_ref().map_or(message, |it| it.message().clone());
+                self.claimed.held.push(HeldMessage { message, entry });
                 self.senders.extend(new_sender.map(|sender| *sender));
                 if let Some(changed) = changed {
                     self.change(*changed);

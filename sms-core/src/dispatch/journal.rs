@@ -142,7 +142,7 @@ impl LeftOver {
             }
             Stage::Answered(result, at) => (result, at),
         };
-        OutcomePlan { message, token, claimed_at, result, at, ids }
+        OutcomePlan { message, token, claimed_at, result, at, held: None, ids }
     }
 }
 

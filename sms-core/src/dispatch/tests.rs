@@ -6,11 +6,13 @@ use proptest::prelude::*;
 use super::MessageStatus::{
     Cancelled, Delivered, Failed, Queued, Received, Scheduled, Sending, Sent, Undelivered,
 };
+use super::outcome::*;
 use super::*;
 use crate::account::Mode;
 use crate::message::Body;
 use crate::receipt::ReceiptStatus;
-use crate::route::Simulated;
+use crate::receipt::report::{EarlyReport, EarlyReports, NetworkId};
+use crate::route::{Comeback, HandOver, Simulated};
 use crate::samples::{
     account_id, ids, message, message_id, millis, now, our_number, person, seconds, shared_number,
     test_message,
@@ -237,6 +239,7 @@ fn outcome(result: HandOver) -> OutcomePlan {
         claimed_at: now(),
         result,
         at: now(),
+        held: None,
         ids: ids(),
     }
 }

@@ -72,6 +72,9 @@ pub enum HandOver {
         /// The reason, for people.
         detail: String,
     },
+    /// It was not handed over at all: it may be claimed again at once, and the timeline does not
+    /// tell.
+    GivenBack,
     /// It got no answer, so it, or some of its segments, may have been sent. It is handed over
     /// again, up to [`AGAIN_UNANSWERED`](crate::dispatch::AGAIN_UNANSWERED) times, so the recipient
     /// may get it more than once; then it ends as with [`Abandoned`](Self::Abandoned). From now on

@@ -15,9 +15,10 @@ use super::writer::{EACH, MessageWriter, NewMessages, Origin, Timing};
 use crate::account::Mode;
 use crate::credits::Credits;
 use crate::dispatch::lane::{Lane, Reach};
+use crate::dispatch::{HeldMessage, Lease};
 use crate::ids::{AccountId, BatchId, Ids, LedgerEntryId, ListId};
 use crate::link::Link;
-use crate::message::Message;
+use crate::message::{Message, MessageStatus};
 use crate::time::Timestamp;
 
 pub use super::facts::{Codes, PlanFacts, Shortening};
@@ -56,6 +57,9 @@ pub struct SendPlan {
     pub expires_at: Timestamp,
     /// When the send was planned.
     pub at: Timestamp,
+    /// The lease of the worker that holds the messages from the start; `None` if none does. They
+    /// are `sending` then, and the answer still says `queued`.
+    pub held: Option<Lease>,
 }
 
 /// What a plan holds.
@@ -70,8 +74,37 @@ pub enum Extent {
 
 impl SendPlan {
     fn timing(&self) -> Timing {
-        let Self { at, claimable_at, expires_at, lane, .. } = *self;
-        Timing { at, claimable_at, expires_at, lane }
+        let Self { at, claimable_at, expires_at, lane, held, .. } = *self;
+        Timing { at, claimable_at, expires_at, lane, held }
+    }
+
+    /// Whether the messages are due as soon as they are accepted, so that a worker may hold them
+    /// from the start.
+    pub fn is_due(&self) -> bool {
+        self.claimable_at <= self.at
+    }
+
+    /// Has a worker hold the messages from the start, under this lease. They have to be
+    /// [due](Self::is_due).
+    pub fn hold(&mut self, lease: Lease) {
+        self.held = Some(lease);
+        for message in &mut self.messages {
+            message.status = MessageStatus::Sending;
+        }
+    }
+
+    /// The messages as the worker knows that holds them from the start, once they are accepted.
+    /// None if no worker does.
+    pub fn held_messages(&self) -> Vec<HeldMessage> {
+        if self.held.is_none() {
+            return Vec::new();
+        }
+        let timing = self.timing();
+        let held = |message: &Message| HeldMessage {
+            entry: timing.queue_entry(message),
+            message: message.clone(),
+        };
+        self.messages.iter().map(held).collect()
     }
 }
 
@@ -280,7 +313,7 @@ impl Planner {
     fn finish_with_ids(mut self) -> (SendPlan, Ids) {
         let charge = self.charge();
         let Planned { messages, links, rejected } = self.planned;
-        let Timing { at, claimable_at, expires_at, lane: _ } = self.timing;
+        let Timing { at, claimable_at, expires_at, lane: _, held } = self.timing;
         let reach = match self.to_list {
             Some(_) => Reach::List,
             None => Reach::Recipients(messages.len()),
@@ -301,6 +334,7 @@ impl Planner {
             claimable_at,
             expires_at,
             at,
+            held,
         };
         (plan, self.ids)
     }

@@ -9,9 +9,11 @@ use crate::account::status::MayNotSend;
 use crate::account::{AccountStatus, Mode};
 use crate::credits::Credits;
 use crate::credits::ledger::{Cause, Draft, Entry, post};
+use crate::dispatch::{NameStanding, keeps_number};
 pub use crate::idempotency::Replay;
 use crate::ids::{AccountId, BatchId, MessageId};
 use crate::message::Message;
+use crate::number::Number;
 use crate::phone::E164;
 use crate::store::CommitError;
 use crate::time::Timestamp;
@@ -45,6 +47,18 @@ pub struct SendFacts {
     pub test_messages: Vec<(Timestamp, u32)>,
     /// Whether the account may have conversations.
     pub has_conversations: bool,
+    /// What a claim would look at again, of a plan whose messages a worker
+    /// [holds](SendPlan::held) from the start; `None` for another.
+    pub departure: Option<DepartureFacts>,
+}
+
+/// What messages that a worker holds from the start are sent from. No claim looks at it again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DepartureFacts {
+    /// Whether the sender name that the messages show is still approved.
+    pub name: NameStanding,
+    /// The operator's number that they are sent from, if there still is one.
+    pub number: Option<Number>,
 }
 
 /// What a store does with the plan.
@@ -170,6 +184,7 @@ impl SendPlan {
             codes_taken,
             test_messages,
             has_conversations,
+            departure,
         } = facts;
         if let (Some(claim), Some(earlier)) = (&self.idempotency, earlier) {
             return match earlier {
@@ -182,7 +197,7 @@ impl SendPlan {
             };
         }
         status.may_send(self.mode).map_err(|reason| CommitError::Refused(reason.into()))?;
-        if *opted_out || *codes_taken {
+        if *opted_out || *codes_taken || !self.may_depart(departure.as_ref()) {
             return Err(CommitError::Stale);
         }
         if self.mode.is_test()
@@ -207,6 +222,15 @@ impl SendPlan {
             ),
             conversations: texted.map(|text| (text.to, text.id)).collect(),
         }))
+    }
+
+    /// Whether nothing keeps messages that a worker holds from the start from being sent as they
+    /// are. Others are looked at when they are claimed.
+    fn may_depart(&self, departure: Option<&DepartureFacts>) -> bool {
+        let (Some(_), Some(message)) = (self.held, self.messages.first()) else { return true };
+        departure.is_some_and(|DepartureFacts { name, number }| {
+            *name != NameStanding::NotApproved && keeps_number(message, number.as_ref(), self.at)
+        })
     }
 
     fn remembered(&self, balance: Credits) -> Option<(IdempotencyKey, EarlierSend)> {
@@ -247,7 +271,10 @@ impl SendPlan {
     pub fn sent(self, balance: Credits) -> Sent {
         Sent {
             batch: self.batch,
-            messages: self.messages,
+            messages: match self.held {
+                Some(_) => self.messages.into_iter().map(Message::as_accepted).collect(),
+                None => self.messages,
+            },
             rejected: self.rejected,
             credits: self.charge,
             balance,

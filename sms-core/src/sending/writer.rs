@@ -12,7 +12,7 @@ use super::recipients::RejectionReason;
 use crate::account::Mode;
 use crate::contact::Contact;
 use crate::credits::Credits;
-use crate::dispatch::{Lane, QueueEntry, TEST_DELAY};
+use crate::dispatch::{Lane, Lease, QueueEntry, TEST_DELAY};
 use crate::ids::{AccountId, BatchId, CampaignId, Ids, MessageId};
 use crate::link::{Link, LinkBase, LinkCode};
 use crate::message::{Body, Direction, Message, MessageStatus, TimelineEntry, Times};
@@ -54,6 +54,8 @@ pub struct Timing {
     pub expires_at: Timestamp,
     /// The lane that they wait in.
     pub lane: Lane,
+    /// The lease of the worker that holds them from the start; `None` if none does.
+    pub held: Option<Lease>,
 }
 
 impl Timing {
@@ -66,12 +68,20 @@ impl Timing {
             claimable_at: if facts.mode.is_test() { due.plus(TEST_DELAY) } else { due },
             expires_at: due.plus(facts.validity),
             lane,
+            held: None,
         }
     }
 
     /// The first line of a message's timeline.
     pub fn accepted(&self, message: &Message) -> TimelineEntry {
-        TimelineEntry { status: message.status, detail: None, at: self.at }
+        let status = MessageStatus::on_acceptance(message.scheduled_at);
+        TimelineEntry { status, detail: None, at: self.at }
+    }
+
+    /// The second line of its timeline, if a worker holds it from the start.
+    pub fn claimed(&self) -> Option<TimelineEntry> {
+        let status = MessageStatus::Sending;
+        self.held.map(|_| TimelineEntry { status, detail: None, at: self.at })
     }
 
     /// A message's first place in the queue.
@@ -80,10 +90,10 @@ impl Timing {
             message: message.id,
             account: message.account,
             lane: self.lane,
-            claimable_at: self.claimable_at,
+            claimable_at: self.held.map_or(self.claimable_at, |lease| lease.until),
             expires_at: self.expires_at,
             attempt: 0,
-            lease: None,
+            lease: self.held.map(|lease| lease.token),
             unanswered: 0,
         }
     }
@@ -96,6 +106,9 @@ pub struct NewMessage<'a> {
     pub message: &'a Message,
     /// The first line of its timeline.
     pub line: TimelineEntry,
+    /// The second line, of a message that a worker holds from the start: then the message is
+    /// `sending`, and its place in the queue carries the lease. Else `None`.
+    pub claimed: Option<TimelineEntry>,
     /// Its place in the queue.
     pub entry: QueueEntry,
 }
@@ -118,6 +131,7 @@ impl<'a> NewMessages<'a> {
         self.messages.extend(messages.iter().map(|message| NewMessage {
             message,
             line: timing.accepted(message),
+            claimed: timing.claimed(),
             entry: timing.queue_entry(message),
         }));
         self.links.extend(links);

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::AccountHandle;
 use super::planning::OptOuts::{AtTheCommit, Now};
 use super::planning::{Asked, Kept, MOST_PLANS};
-use super::{AccountHandle, Work};
 use crate::error::Error;
 use crate::sending::facts::Codes;
 use crate::sending::idempotency::Fingerprint;
@@ -50,14 +50,26 @@ impl AccountHandle {
                 asked.opt_outs = Now;
                 continue;
             }
-            let result = self.sms.store().send_accept(vec![planner.finish()]).await.pop();
-            match result.unwrap_or_else(|| Err(no_answer().into())) {
-                Ok(sent) => {
-                    if request.schedule_at.is_none() {
-                        self.sms.wake(Work::Dispatch);
-                    }
-                    return Ok(sent);
+            let mut plan = planner.finish();
+            let reserved = self.sms.hold(&mut plan);
+            let (batch, lane) = (plan.batch, plan.lane);
+            let result = self.sms.store().send_accept(vec![plan]).await.pop();
+            let result = result.unwrap_or_else(|| Err(no_answer().into()));
+            match (reserved, &result) {
+                // Of a repeated request the messages were committed with the first one, which is
+                // this one if only its answer was lost.
+                (Some(reserved), Ok(sent)) if sent.batch == batch => reserved.committed(),
+                (Some(reserved), Ok(_) | Err(CommitError::Stale | CommitError::Refused(_))) => {
+                    reserved.not_committed();
                 }
+                (Some(in_doubt), Err(CommitError::Store(_))) => drop(in_doubt),
+                (None, Ok(sent)) if request.schedule_at.is_none() => {
+                    self.sms.is_queued(sent, lane);
+                }
+                (None, _) => {}
+            }
+            match result {
+                Ok(sent) => return Ok(sent),
                 Err(CommitError::Stale) => asked.opt_outs = Now,
                 Err(error) => return Err(error.into()),
             }

@@ -9,10 +9,13 @@ use async_trait::async_trait;
 use futures_util::future::{BoxFuture, join_all};
 use futures_util::{FutureExt, StreamExt};
 
+use self::group::{Carried, Group, group_by_route};
 pub(super) use self::held::{ExpiredLook, HeldLeases, NextTurns, Unrecorded};
-use self::held::{Hold, Known, Recording};
+use self::held::{Known, Recording};
+use self::hold::Hold;
+pub(super) use self::room::Rooms;
 use super::Sms;
-use crate::dispatch::{Claimed, FollowUp, Lane, OutcomePlan, OutcomeRecorded, RouteLane};
+use crate::dispatch::{Claimed, FollowUp, Lane, OutcomePlan, OutcomeRecorded};
 use crate::error::Error;
 use crate::idempotency::KEPT_FOR;
 use crate::inbound::segment::InboundSegment;
@@ -22,7 +25,7 @@ use crate::message::filter::SETTLED_AFTER;
 use crate::number::rent::RentsCharged;
 use crate::receipt::report::{self, NetworkReport, ReportPlan, Reported};
 use crate::receipt::{Receipt, ReceiptPlan};
-use crate::route::{Comeback, HandOver, HandedOver, OutboundMessage, Route, RouteName, RouteSink};
+use crate::route::{Comeback, HandOver, HandedOver, RouteName, RouteSink};
 use crate::sending::settle::TEST_MESSAGES_KEPT;
 use crate::time::Timestamp;
 use crate::webhook::delivery;
@@ -30,8 +33,13 @@ use crate::webhook::delivery;
 pub use super::wake::{Wake, Work};
 
 mod claim;
+mod from_birth;
+mod group;
 mod held;
+mod hold;
 mod journalled;
+mod reserve;
+mod room;
 
 /// What one call of [`Sms::dispatch_due`] or [`Sms::record_kept`] did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -135,18 +143,18 @@ impl Sms {
         // One claim after the other. Each has to see what the earlier ones hold, or all workers of
         // a program would claim messages of the same slow route.
         let claiming = self.inner.claiming.lock().await;
-        let mut left = self.lanes_that_wait();
-        left.retain(|left| lanes.contains(&left.lane));
-        done.lanes_left = left.len();
-        for lane in Lane::ALL.into_iter().filter(|lane| !lanes.contains(lane)) {
-            left.extend(self.routes().iter().map(|it| RouteLane::new(it.name().clone(), lane)));
-        }
-        let (claimed, held) = self.claim_in_turn(left, limit).await?;
+        let mut waiting = self.lanes_that_wait();
+        waiting.retain(|waiting| lanes.contains(&waiting.lane));
+        done.lanes_left = waiting.len();
+        let (claimed, held) = self.claim_in_turn(lanes, &waiting, limit).await?;
         done.count_claimed(&claimed);
-        let groups = group_by_route(claimed.messages, |name| self.carrier(name));
-        self.note_claim(&groups, held.hold);
-        let hand_overs: Vec<_> =
-            groups.iter().map(|group| self.hand_over(group, held.hold)).collect();
+        let hold = held.hold;
+        let carried =
+            claimed.held.into_iter().map(|it| Carried { held: Arc::new(it), hold, permit: None });
+        let messages = claimed.messages.into_iter().zip(carried);
+        let groups = group_by_route(messages, |name| self.carrier(name));
+        self.note_claim(&groups);
+        let hand_overs: Vec<_> = groups.iter().map(|group| self.hand_over(group)).collect();
         drop(claiming);
         let mut result = Ok(());
         for recorded in join_all(hand_overs).await.into_iter().flatten() {
@@ -167,15 +175,11 @@ impl Sms {
     fn hand_over<'a>(
         &'a self,
         group: &'a Group<'_>,
-        hold: Hold,
     ) -> BoxFuture<'a, Vec<Result<Vec<OutcomeRecorded>, Error>>> {
-        let Group { messages, carrier } = group;
+        let Group { messages, carried, carrier } = group;
         let Some(route) = carrier else {
-            let unknown = messages.iter().map(|text| {
-                let detail = format!("route {} is not configured", text.route);
-                self.outcome(text, hold, HandOver::TryLater { detail })
-            });
-            let unknown = Known { plans: unknown.collect(), rooms: Vec::new() };
+            let plans = carried.iter().map(|text| self.outcome(text, not_configured(text)));
+            let unknown = Known { plans: plans.collect(), ..Known::default() };
             return async move { vec![self.record(unknown).await] }.boxed();
         };
         route
@@ -184,8 +188,8 @@ impl Sms {
             .map(move |outcomes| {
                 let mut known = Known::default();
                 for HandedOver { place, result, room } in outcomes {
-                    let Some(text) = messages.get(place) else { continue };
-                    known.plans.push(self.outcome(text, hold, result));
+                    let Some(text) = carried.get(place) else { continue };
+                    known.plans.push(self.outcome(text, result));
                     known.rooms.push(room);
                 }
                 self.note_outcomes(&mut known);
@@ -196,10 +200,12 @@ impl Sms {
             .boxed()
     }
 
-    fn outcome(&self, text: &OutboundMessage, hold: Hold, result: HandOver) -> OutcomePlan {
-        let (at, message) = (self.now(), text.message);
-        let Hold { token, since: claimed_at } = hold;
-        OutcomePlan { message, token, claimed_at, result, at, ids: self.ids(at) }
+    fn outcome(&self, text: &Carried, result: HandOver) -> OutcomePlan {
+        let at = self.now();
+        let Carried { held, hold: Hold { token, since: claimed_at }, permit: _ } = text;
+        let (message, token, claimed_at) = (held.message.id, *token, *claimed_at);
+        let held = Some(Arc::clone(held));
+        OutcomePlan { message, token, claimed_at, result, at, held, ids: self.ids(at) }
     }
 
     /// Records outcomes. If the store fails, keeps them, the hold on their messages, and the room
@@ -231,7 +237,7 @@ impl Sms {
         while let Some(known) = self.inner.unrecorded.with(Vec::pop) {
             self.record(known).await?.into_iter().for_each(|outcome| done.count(outcome));
         }
-        Ok(())
+        self.give_back_doubtful().await
     }
 
     /// Renews the leases of all messages that this program is handing over, or whose outcome it
@@ -240,6 +246,7 @@ impl Sms {
     pub async fn renew_leases(&self) -> Result<(), Error> {
         let until = self.now().plus(self.inner.lease);
         let mut tokens = self.inner.leases.tokens();
+        tokens.extend(self.inner.rooms.leases());
         self.inner.unrecorded.with(|kept| {
             let plans = kept.iter().flat_map(|known| &known.plans);
             tokens.extend(plans.map(|plan| plan.token));
@@ -368,25 +375,10 @@ impl Sms {
     }
 }
 
-/// Messages of one route, and the route that carries them.
-struct Group<'a> {
-    messages: Vec<OutboundMessage>,
-    carrier: Option<&'a Arc<dyn Route>>,
-}
-
-/// The messages grouped by route, each group in the order in which its messages fell due.
-fn group_by_route<'a>(
-    messages: Vec<OutboundMessage>,
-    carrier: impl Fn(&RouteName) -> Option<&'a Arc<dyn Route>>,
-) -> Vec<Group<'a>> {
-    let mut groups: Vec<Group<'a>> = Vec::new();
-    for text in messages {
-        match groups.iter_mut().find(|group| group.messages[0].route == text.route) {
-            Some(group) => group.messages.push(text),
-            None => groups.push(Group { carrier: carrier(&text.route), messages: vec![text] }),
-        }
-    }
-    groups
+/// The outcome of a message whose route is not configured.
+fn not_configured(text: &Carried) -> HandOver {
+    let detail = format!("route {} is not configured", text.held.message.route);
+    HandOver::TryLater { detail }
 }
 
 #[async_trait]

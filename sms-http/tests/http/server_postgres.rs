@@ -82,8 +82,10 @@ async fn accepted_messages_survive_a_kill_and_are_sent() {
 
     let second = start_unlimited(&url);
     let message = until_status(&second, &key, &id, "delivered").await;
-    let events: Vec<&Value> =
+    let mut events: Vec<&Value> =
         message["events"].as_array().unwrap().iter().map(|event| &event["status"]).collect();
+    // The first server may have held it: then it is told that the second one took it over.
+    events.dedup();
     assert_eq!(events, ["queued", "sending", "sent", "delivered"]);
     let balance = data(&second.call("GET", "/api/v1/balance", &key, &Value::Null).await);
     assert_eq!(balance["credits"], 99);

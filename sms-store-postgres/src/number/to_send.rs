@@ -24,6 +24,22 @@ pub(crate) struct NumbersToSend {
     shared: Vec<Number>,
 }
 
+/// The operator's numbers among these.
+pub(crate) async fn numbers_by_phone(
+    connection: &mut PgConnection,
+    phones: &BTreeSet<E164>,
+) -> PgResult<BTreeMap<E164, Number>> {
+    // Each by the index on phone numbers, which a join might not use.
+    let query = rows_query!(
+        "SELECT n.* FROM " rows(phone in phones) as want {
+            phone: bigint = digits(*phone),
+         } " CROSS JOIN LATERAL (SELECT * FROM number n WHERE n.phone = want.phone LIMIT 1) n"
+    );
+    let rows = query.fetch_all(connection).await?;
+    let numbers = rows.iter().map(number);
+    numbers.map(|number| number.map(|number| (number.phone, number))).collect()
+}
+
 impl NumbersToSend {
     /// Reads them: few rows, and with a second statement only if a message has lost its number.
     pub(crate) async fn read<'a>(
@@ -33,16 +49,7 @@ impl NumbersToSend {
     ) -> PgResult<Self> {
         let mut numbers = Self::default();
         let phones: BTreeSet<E164> = messages.clone().map(|message| message.from).collect();
-        // Each by the index on phone numbers, which a join might not use.
-        let query = rows_query!(
-            "SELECT n.* FROM " rows(phone in &phones) as want {
-                phone: bigint = digits(*phone),
-             } " CROSS JOIN LATERAL (SELECT * FROM number n WHERE n.phone = want.phone LIMIT 1) n"
-        );
-        for row in query.fetch_all(&mut *connection).await? {
-            let number = number(&row)?;
-            numbers.kept.insert(number.phone, number);
-        }
+        numbers.kept = numbers_by_phone(connection, &phones).await?;
         let lost = messages.filter(|message| !numbers.keeps(message, at));
         let lost: BTreeSet<AccountId> = lost.map(|message| message.account).collect();
         if !lost.is_empty() {

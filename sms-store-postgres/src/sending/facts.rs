@@ -22,6 +22,7 @@ use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 use sqlx::{PgConnection, Row};
 
+use super::departure::Departures;
 use crate::conversation::{Moved, shift};
 use crate::credits::book;
 use crate::error::{PgError, PgResult};
@@ -41,6 +42,7 @@ pub(super) struct Locked {
     accounts: BTreeMap<AccountId, LockedAccount>,
     /// The plans that drew a link code that is taken.
     codes_taken: BTreeSet<BatchId>,
+    departures: Departures,
     opted_out: BTreeSet<(AccountId, E164)>,
     earlier: BTreeMap<(AccountId, IdempotencyKey), KeyUse>,
     accepted: Accepted,
@@ -104,8 +106,10 @@ impl Locked {
             accounts.insert(row.id("id")?, account);
         }
         read_test_messages(connection, plans, &mut accounts).await?;
+        let departures = Departures::read(connection, plans, &mut opted_out).await?;
         Ok(Self {
             accounts,
+            departures,
             codes_taken,
             opted_out,
             earlier: read_earlier(connection, plans).await?,
@@ -131,6 +135,7 @@ impl Locked {
             codes_taken: self.codes_taken.contains(&plan.batch),
             test_messages: if plan.mode.is_test() { recent.collect() } else { Vec::new() },
             has_conversations: account.has_conversations,
+            departure: self.departures.of(plan),
         };
         match plan.settle(&facts) {
             Err(refused) => Settled::Refused(refused),

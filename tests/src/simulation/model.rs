@@ -116,6 +116,12 @@ pub struct Tally {
     pub messages: u64,
     /// Messages claimed by a worker, including again after a lost lease.
     pub claims: u64,
+    /// Messages handed over without a claim.
+    pub held: u64,
+    /// Held sends planned again because their sender could no longer be used.
+    pub overtaken: u64,
+    /// Messages given back without a hand-over.
+    pub given_back: u64,
     /// Claims of messages whose earlier worker had lost its lease.
     pub takeovers: u64,
     /// Messages that got another number at a claim.
@@ -171,6 +177,9 @@ impl Tally {
             launches: self.launches + other.launches,
             messages: self.messages + other.messages,
             claims: self.claims + other.claims,
+            held: self.held + other.held,
+            overtaken: self.overtaken + other.overtaken,
+            given_back: self.given_back + other.given_back,
             takeovers: self.takeovers + other.takeovers,
             moved: self.moved + other.moved,
             senderless: self.senderless + other.senderless,

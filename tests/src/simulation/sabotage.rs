@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use sms_core::credits::ledger::{Cause, Draft};
-use sms_core::dispatch::{Lane, Turns};
+use sms_core::dispatch::{Lane, Lease, Turns};
 use sms_core::event::EventType;
 use sms_core::ids::{BatchId, IdSource};
 use sms_core::inbound::{InboundMessage, Origin};
 use sms_core::message::{ErrorCode, MessageStatus};
 use sms_core::number::rent;
 use sms_core::random::SeededRandom;
-use sms_core::route::{OutboundMessage, RouteName};
+use sms_core::route::{HandOver, OutboundMessage, RouteName};
 use sms_core::sending::plan::Extent;
 
 use crate::layer::prelude::*;
@@ -58,6 +58,10 @@ pub enum Sabotage {
     LosesReferences,
     /// The store omits one contact of a campaign's list.
     LeavesSomebodyOut,
+    /// The store lets others claim one in five of the sends that a worker holds from the start.
+    LetsGoOfHeld,
+    /// The store never lets others claim what a worker holds from the start, even if it dies.
+    KeepsHeldForEver,
     /// The store records the wrong route for one inbound message in ten.
     MixesUpRoutes,
 }
@@ -119,8 +123,28 @@ impl Saboteur {
             claimable_at: at,
             expires_at: at.plus(validity),
             at,
+            held: None,
         };
         let _ = self.inner.send_accept(vec![send]).await;
+    }
+
+    async fn mistreat_held(&self, plan: &SendPlan, lease: Lease) {
+        let Lease { token, until } = lease;
+        if self.does(Sabotage::KeepsHeldForEver) {
+            let _ = self.inner.dispatch_renew(token, until.plus(Duration::from_hours(9_000))).await;
+        }
+        if self.does(Sabotage::LetsGoOfHeld) && self.one_in(5) {
+            let let_go = |text: &Message| OutcomePlan {
+                message: text.id,
+                token,
+                claimed_at: plan.at,
+                result: HandOver::GivenBack,
+                at: plan.at,
+                held: None,
+                ids: IdSource::default().draw(plan.at, &SeededRandom::new(0)),
+            };
+            let _ = self.inner.dispatch_record(plan.messages.iter().map(let_go).collect()).await;
+        }
     }
 
     /// Every endpoint of every account.
@@ -329,7 +353,15 @@ impl SendingLayer for Saboteur {
                 text.client_ref = None;
             }
         }
-        self.inner.send_accept(plans).await
+        let held: Vec<_> = plans.iter().map(|plan| (plan.held, plan.clone())).collect();
+        let answers = self.inner.send_accept(plans).await;
+        for ((lease, plan), answer) in held.into_iter().zip(&answers) {
+            let Some(lease) = lease else { continue };
+            if answer.is_ok() {
+                self.mistreat_held(&plan, lease).await;
+            }
+        }
+        answers
     }
 
     async fn send_replay(

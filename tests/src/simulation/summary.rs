@@ -81,8 +81,9 @@ impl fmt::Display for Summary {
         )?;
         writeln!(
             f,
-            "{} claims, {} of them after a lost lease; {handed} hand-overs",
-            tally.claims, tally.takeovers
+            "{} claims, {} of them after a lost lease; {handed} hand-overs, {} of them without a \
+             claim; {} given back",
+            tally.claims, tally.takeovers, tally.held, tally.given_back
         )?;
         write!(
             f,

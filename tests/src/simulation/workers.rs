@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use sms_core::webhook::attempt::Room;
 use sms_core::{Error, Sms};
@@ -14,6 +15,8 @@ use super::world::World;
 pub enum Chore {
     /// Hands over up to this many messages.
     Dispatch(usize),
+    /// Hands over for so long what it holds from the start.
+    Hold(Duration),
     /// Delivers up to this many webhooks at once.
     Deliver(usize),
     /// Claims webhooks by room, and attempts them one after the other.
@@ -31,7 +34,8 @@ pub enum Chore {
 impl Chore {
     /// A chore, with the frequency of a server's loops.
     pub fn draw(dice: &mut Dice) -> Self {
-        let kind = dice.weighted(&[(34, 0), (18, 1), (14, 2), (16, 3), (17, 4), (1, 5), (4, 6)]);
+        let kind =
+            dice.weighted(&[(3, 7), (34, 0), (18, 1), (14, 2), (16, 3), (17, 4), (1, 5), (4, 6)]);
         let most = dice.weighted(&[(3, 1), (3, 5), (3, 20), (1, 60)]);
         match kind {
             0 => Self::Dispatch(most),
@@ -40,6 +44,7 @@ impl Chore {
             3 => Self::Simulate(most),
             4 => Self::Renew,
             5 => Self::Tidy,
+            7 => Self::Hold(Duration::from_secs(dice.between(1, 600))),
             _ => Self::ChargeRents(most),
         }
     }
@@ -48,6 +53,7 @@ impl Chore {
     pub fn name(self) -> &'static str {
         match self {
             Self::Dispatch(_) => "dispatch_due",
+            Self::Hold(_) => "dispatch_held",
             Self::Deliver(_) => "deliver_webhooks",
             Self::DeliverByRoom(_) => "deliveries_claim and attempt",
             Self::Simulate(_) => "simulate_due",
@@ -69,6 +75,18 @@ impl Chore {
     async fn attempt(self, world: &World, sms: &Sms) -> Result<(), Error> {
         match self {
             Self::Dispatch(limit) => sms.dispatch_due(limit).await.map(drop).map_err(Error::from),
+            Self::Hold(length) => {
+                let stop = world.sleep(length);
+                sms.dispatch_held(stop, |recorded| {
+                    if let Err(error) = recorded
+                        && !world.is_shaken()
+                    {
+                        world.check(Err(format!("held messages: {error}")));
+                    }
+                })
+                .await;
+                Ok(())
+            }
             Self::Deliver(limit) => sms.deliver_webhooks(limit).await.map(drop),
             Self::DeliverByRoom(total) => {
                 let (failing, each) = (total.div_ceil(2), total.div_ceil(3));

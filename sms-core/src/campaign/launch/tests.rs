@@ -151,12 +151,14 @@ fn messages_carry_batch_and_campaign_and_their_place_in_the_queue() {
         let mut plan = plan_at(&draft(), mode, Some(due));
         let page = plan.page(&people(1));
         let NewMessages { messages, links } = plan.new_messages(&page);
-        let [NewMessage { message: text, line, entry }] = &messages[..] else { panic!("one") };
+        let [NewMessage { message: text, line, claimed, entry }] = &messages[..] else {
+            panic!("one")
+        };
         assert_eq!((text.campaign_id, text.batch_id), (Some(draft().id), Some(plan.batch)));
         assert_eq!((text.status, text.scheduled_at), (MessageStatus::Scheduled, Some(due)));
         assert_eq!((entry.message, entry.account, links), (text.id, text.account, vec![]));
         assert_eq!(entry.claimable_at, due.plus(Duration::from_secs(waits)));
-        assert_eq!(entry.expires_at, due.plus(Duration::from_hours(1)));
+        assert_eq!((entry.expires_at, claimed), (due.plus(Duration::from_hours(1)), &None));
         assert_eq!((line.status, line.at, entry.attempt), (text.status, now(), 0));
     }
 }

@@ -67,7 +67,8 @@ fn a_claim_writes_claimed_failed_and_leftover_messages() {
 
 fn outcome(message: &Message, result: HandOver) -> OutcomePlan {
     let (message, token) = (message.id, OURS);
-    OutcomePlan { message, token, claimed_at: now(), result, at: now(), ids: ids() }
+    let (claimed_at, at) = (now(), now());
+    OutcomePlan { message, token, claimed_at, result, at, held: None, ids: ids() }
 }
 
 fn submitted(name: &str) -> HandOver {

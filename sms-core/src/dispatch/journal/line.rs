@@ -64,6 +64,7 @@ fn outcome(result: &HandOver) -> Value {
             json!(["submitted", parts.collect::<Vec<_>>()])
         }
         HandOver::Refused { error, detail } => json!(["refused", error.as_str(), detail]),
+        HandOver::GivenBack => json!(["given_back"]),
         HandOver::TryLater { detail } => json!(["later", detail]),
         HandOver::Unanswered { detail } => json!(["unanswered", detail]),
         HandOver::Abandoned { error, detail } => json!(["abandoned", error.as_str(), detail]),
@@ -146,6 +147,7 @@ fn outcome_of(value: &Value) -> Option<HandOver> {
         ("refused", [_, error, detail]) => {
             Some(HandOver::Refused { error: code(error)?, detail: text(detail) })
         }
+        ("given_back", [_]) => Some(HandOver::GivenBack),
         ("later", [_, detail]) => Some(HandOver::TryLater { detail: text(detail)? }),
         ("unanswered", [_, detail]) => Some(HandOver::Unanswered { detail: text(detail)? }),
         ("abandoned", [_, error, detail]) => {

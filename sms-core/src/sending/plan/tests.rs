@@ -390,7 +390,7 @@ fn a_new_message_waits_in_the_queue_untried_and_unclaimed() {
     let message = &plan.messages[0];
     let line = TimelineEntry { status: message.status, detail: None, at: plan.at };
     let NewMessages { messages, links } = new_messages([&plan, &plan]);
-    let expected = NewMessage { message, line, entry };
+    let expected = NewMessage { message, line, claimed: None, entry };
     assert_eq!(messages, [expected.clone(), expected]);
     assert_eq!(links, Vec::<&Link>::new());
 }

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::dispatch::{Lease, LeaseToken};
 use crate::ids::LedgerEntryId;
 use crate::message::MessageStatus;
 use crate::samples::{
@@ -31,6 +32,7 @@ fn plan(mode: Mode, messages: usize) -> SendPlan {
         claimable_at: now(),
         expires_at: seconds(60),
         at: now(),
+        held: None,
     }
 }
 
@@ -61,6 +63,7 @@ fn facts() -> SendFacts {
         codes_taken: false,
         test_messages: Vec::new(),
         has_conversations: false,
+        departure: None,
     }
 }
 
@@ -75,6 +78,7 @@ fn against() -> SendFacts {
         codes_taken: true,
         test_messages: vec![(seconds(-600), TEST_MESSAGES_PER_HOUR)],
         has_conversations: true,
+        departure: None,
     }
 }
 
@@ -406,4 +410,30 @@ proptest! {
             other => prop_assert!(false, "{:?}", other),
         }
     }
+}
+
+#[test]
+fn only_a_plain_live_send_that_is_accepted_may_be_written_under_a_guard() {
+    let plain = plan(Mode::Live, 2);
+    let guarded = plain.settle_guarded(&facts()).unwrap();
+    assert_eq!(guarded.at_least, credits(4));
+    assert_eq!(guarded.entry, accepted(&plain, &facts()).entry);
+    let with = |change: fn(&mut SendFacts)| {
+        let mut facts = facts();
+        change(&mut facts);
+        facts
+    };
+    for (remembered, what) in [
+        (with(|facts| facts.status = AccountStatus::Suspended), "suspended"),
+        (with(|facts| facts.balance = credits(3)), "too few credits"),
+        (with(|facts| facts.opted_out = true), "opted out"),
+        (with(|facts| facts.has_conversations = true), "conversations move"),
+    ] {
+        assert_eq!(plain.settle_guarded(&remembered), None, "{what}");
+    }
+    let mut held = plain.clone();
+    held.hold(Lease { token: LeaseToken(1), until: seconds(30) });
+    assert_eq!(held.settle_guarded(&facts()), None, "nothing is known of the number");
+    assert_eq!(claiming(plain).settle_guarded(&facts()), None, "a key");
+    assert_eq!(plan(Mode::Test, 1).settle_guarded(&facts()), None, "a test");
 }

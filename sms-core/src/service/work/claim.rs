@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use super::held::{Held, Hold};
+use super::held::Held;
+use super::hold::Hold;
+use super::room::After;
 use super::{Dispatched, Work};
 use crate::dispatch::{ClaimPlan, Claimed, Lane, RouteLane, Turns, Wanted};
 use crate::error::Error;
 use crate::route::{Fitness, Route, RouteKind, RouteName};
 use crate::service::Sms;
+use crate::time::Timestamp;
 
 impl Sms {
     /// From time to time, fails messages that expired while their route had no room, because no
@@ -29,21 +32,48 @@ impl Sms {
         Ok(())
     }
 
-    /// Claims up to `limit` due messages of all lanes but these, and remembers whose turn is next.
+    /// Claims up to `limit` due messages of these lanes, except those that wait, remembers whose
+    /// turn is next, and opens the rooms of what is empty now.
     pub(super) async fn claim_in_turn(
         &self,
-        left: Vec<RouteLane>,
+        lanes: &[Lane],
+        waiting: &[RouteLane],
         limit: usize,
     ) -> Result<(Claimed, Held<'_>), Error> {
+        let all = || self.routes().iter().flat_map(|route| RouteLane::both(route.name()));
+        let is_left = |of: &RouteLane| !lanes.contains(&of.lane) || waiting.contains(of);
+        let left: Vec<RouteLane> = all().filter(is_left).collect();
         loop {
             let turns = self.inner.claim_turns.get();
             let wanted = Wanted::AllBut(left.clone());
+            let queued = self.inner.rooms.queued();
             let (claimed, held) = self.claim(wanted, turns.clone(), limit).await?;
             self.inner.claim_turns.set(claimed.turns.clone());
             // A lane that is no longer crowded may have more, of accounts that were not visited.
-            if claimed.count() > 0 || claimed.turns == turns {
-                return Ok((claimed, held));
+            if claimed.count() == 0 && claimed.turns != turns {
+                continue;
             }
+            let is_full = claimed.count() >= limit;
+            // A lane in which accounts took turns may not have been read to its end.
+            let is_crowded = |of: &RouteLane| turns.after(of).is_some();
+            let mut read = all().filter(|of| !left.contains(of));
+            let in_doubt = !is_full && read.any(|of| is_crowded(&of));
+            let left_some = in_doubt && self.may_be_due(held.hold.since).await;
+            let after = |of: &RouteLane| {
+                let some = is_full || waiting.contains(of) || (left_some && is_crowded(of));
+                if some { After::Waits } else { After::Empty }
+            };
+            let concerned = all().filter(|of| lanes.contains(&of.lane));
+            self.inner.rooms.claimed(queued, concerned.map(|of| (after(&of), of)));
+            return Ok((claimed, held));
+        }
+    }
+
+    /// Whether something may still wait that was due at this time.
+    async fn may_be_due(&self, at: Timestamp) -> bool {
+        match self.store().dispatch_next().await {
+            Ok(next) => next.is_some_and(|next| next <= at),
+            Err(_) => true,
         }
     }
 

@@ -2,8 +2,10 @@
 //! not be recorded, whose turn it is, and when it last looked for expired messages.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use super::hold::Hold;
+use super::room::Permit;
 use crate::dispatch::{LOOK_FOR_EXPIRED_EVERY, LeaseToken, OutcomePlan, Turns};
 use crate::route::Room;
 use crate::time::Timestamp;
@@ -34,8 +36,10 @@ pub(in crate::service) struct Unrecorded(Mutex<Vec<Known>>);
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub(super) plans: Vec<OutcomePlan>,
-    /// Dropped with the record.
+    /// Dropped with the record, or once the outcomes are in the journal.
     pub(super) rooms: Vec<Room>,
+    /// Dropped with the record.
+    pub(super) permits: Vec<Arc<Permit>>,
 }
 
 impl Unrecorded {
@@ -113,14 +117,6 @@ impl ExpiredLook {
     }
 }
 
-/// The lease of a claim.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Hold {
-    pub(super) token: LeaseToken,
-    /// When the claim was made.
-    pub(super) since: Timestamp,
-}
-
 /// Holds a lease until the work under it ends, or until this is dropped.
 pub(super) struct Held<'a> {
     leases: &'a HeldLeases,
@@ -158,8 +154,9 @@ mod tests {
         let (kept, leases, token) = (Unrecorded::default(), HeldLeases::default(), LeaseToken(1));
         let (message, at) = (MessageId::from_u128(1), now());
         let result = HandOver::Taken { simulated: Vec::new() };
-        let plan = OutcomePlan { message, token, claimed_at: at, result, at, ids: ids() };
-        let known = Known { plans: vec![plan], rooms: Vec::new() };
+        let plan =
+            OutcomePlan { message, token, claimed_at: at, result, at, held: None, ids: ids() };
+        let known = Known { plans: vec![plan], ..Known::default() };
         let recording = Recording::of(known, &kept, &leases);
         assert_eq!(leases.tokens(), [token].into());
         drop(recording);

@@ -4,8 +4,10 @@
 //! The program goes on if the journal cannot be written: then its messages take room in their
 //! routes until they are recorded.
 
-use super::held::{Hold, Known};
-use super::{Dispatched, Group, Work};
+use super::group::{Carried, Group};
+use super::held::Known;
+use super::hold::Hold;
+use super::{Dispatched, Work};
 use crate::dispatch::journal::{Entry, IfUnanswered};
 use crate::error::Error;
 use crate::ids::MessageId;
@@ -18,24 +20,33 @@ const AT_ONCE: usize = 500;
 impl Sms {
     /// Notes that messages were claimed, before any of them is handed over. Simulated networks send
     /// nothing, so nothing of theirs is noted.
-    pub(super) fn note_claim(&self, groups: &[Group<'_>], hold: Hold) {
+    pub(super) fn note_claim(&self, groups: &[Group<'_>]) {
         let Some(journal) = &self.inner.journal else { return };
-        let (mut messages, mut submitted) = (Vec::new(), Vec::new());
-        for Group { messages: texts, carrier } in groups {
+        let (mut entries, mut submitted) = (Vec::new(), Vec::new());
+        let mut claims: Vec<(Hold, Vec<MessageId>)> = Vec::new();
+        for Group { messages: _, carried, carrier } in groups {
             let Some(carrier) = carrier else { continue };
             if carrier.kind() == RouteKind::Simulated {
                 continue;
             }
-            messages.extend(texts.iter().map(|text| text.message));
-            if !carrier.journals_submissions() {
-                submitted.extend(texts.iter().map(|text| text.message));
+            for Carried { held, hold, permit: _ } in carried {
+                let message = held.message.id;
+                match claims.last_mut() {
+                    Some((last, messages)) if last == hold => messages.push(message),
+                    _ => claims.push((*hold, vec![message])),
+                }
+                if !carrier.journals_submissions() {
+                    submitted.push(message);
+                }
             }
         }
-        let claimed = Entry::Claimed { lease: hold.token, at: hold.since, messages };
+        entries.extend(claims.into_iter().map(|(Hold { token: lease, since: at }, messages)| {
+            Entry::Claimed { lease, at, messages }
+        }));
         let unanswered = IfUnanswered::Again;
+        entries.push(Entry::Submitting { messages: submitted, unanswered });
         // Outcomes of messages that the journal does not know are noted nowhere.
-        let _ =
-            journal.append(vec![claimed, Entry::Submitting { messages: submitted, unanswered }]);
+        let _ = journal.append(entries);
     }
 
     /// Notes outcomes. Once they are in the journal, their messages take no more room.

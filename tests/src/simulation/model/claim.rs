@@ -59,7 +59,7 @@ impl Model {
             };
             let account = step.last.account;
             let status = read(moment.books.message_get(account, *id))?.map(|(text, _)| text.status);
-            let left_perhaps = step.unanswered > 0;
+            let left_perhaps = step.unanswered > 0 || step.lease.is_some();
             if status == Some(MessageStatus::Failed) {
                 let errors = self.obstacles(*id, seen.at)?;
                 ensure!(!errors.is_empty(), "{id} failed for no reason");
@@ -120,7 +120,7 @@ impl Model {
         ensure!(given_up == answer.given_up, "{given_up} were given up: {answer:?}");
         self.tally.doubtful += u64::from(given_up);
         ensure!(cancelled == answer.cancelled, "{cancelled} were cancelled: {answer:?}");
-        let claim = Claim { task: moment.task, step: moment.step, messages };
+        let claim = Claim { task: moment.task, step: moment.step, since: None, messages };
         self.claims.insert(seen.token, claim);
         self.claim_of.insert(moment.task, seen.token);
         self.close(moment, commit)
@@ -202,6 +202,7 @@ impl Model {
         }
         if is_held {
             self.tally.takeovers += 1;
+            self.requeue(id, |text| text.unanswered += 1);
             let detail = std::iter::once(TAKEN_OVER).chain(told.as_deref());
             let detail = Some(detail.collect::<Vec<_>>().join("; "));
             return self.message_told(moment, id, &[TimelineEntry { status, detail, at }]);

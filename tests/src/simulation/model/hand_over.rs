@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use sms_core::dispatch::{OutcomePlan, OutcomeRecorded};
+use sms_core::dispatch::{LeaseToken, OutcomePlan, OutcomeRecorded};
 use sms_core::message::{ErrorCode, MessageStatus, TimelineEntry};
 use sms_core::route::{HandOver, OutboundMessage};
 
@@ -14,6 +14,8 @@ const FIRST_RETRY: Duration = Duration::from_secs(4);
 const LONGEST_RETRY: Duration = Duration::from_mins(5);
 /// How often a message is retried because no answer came.
 const AGAIN_UNANSWERED: u32 = 3;
+/// How long after it was accepted a message may be handed over that no claim has looked at.
+const HELD_FOR: Duration = Duration::from_secs(1);
 /// How many retries a message's history shows.
 const TIMES_TOLD: u32 = 5;
 
@@ -28,9 +30,23 @@ impl Model {
         ensure!(test_route == text.mode.is_test(), "{id} ({}) is on {}", text.mode, text.route);
         let opted_out = self.accounts.get(&last.account).and_then(|own| own.opt_outs.get(&last.to));
         let opted_out = opted_out.copied();
-        let token = self.claim_of.get(&moment.task);
-        let claim = token.and_then(|token| self.claims.get_mut(token));
+        let own = self.claim_of.get(&moment.task).copied();
+        let has_it = |token: &LeaseToken| {
+            self.claims.get(token).is_some_and(|claim| claim.messages.contains_key(&id))
+        };
+        let from_start = self
+            .text(id)?
+            .lease
+            .map(|(token, _)| token)
+            .filter(|token| self.claims.get(token).is_some_and(|claim| claim.since.is_some()));
+        let token = own.filter(has_it).or(from_start).or(own);
+        let claim = token.and_then(|token| self.claims.get_mut(&token));
         let claim = claim.ok_or_else(|| format!("{id} was handed over by no worker"))?;
+        if let Some(since) = claim.since {
+            let held = moment.now.since(since);
+            ensure!(held <= HELD_FOR, "{id} was handed over {held:?} after it was accepted");
+            self.tally.held += 1;
+        }
         // One that came while the worker held the text may cross it.
         ensure!(
             opted_out.is_none_or(|since| since >= claim.step),
@@ -105,6 +121,15 @@ impl Model {
             }
             HandOver::Refused { error, detail } => {
                 (&[MessageStatus::Failed][..], vec![*error], detail.clone())
+            }
+            HandOver::GivenBack => {
+                self.tally.given_back += 1;
+                self.message_told(moment, id, &[])?;
+                self.requeue(id, |text| {
+                    text.ready_at = plan.at;
+                    text.lease = None;
+                });
+                return Ok(OutcomeRecorded::Retry);
             }
             HandOver::TryLater { detail } => {
                 let told = self.text(id)?.attempt < TIMES_TOLD;

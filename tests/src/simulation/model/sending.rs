@@ -5,11 +5,11 @@ use std::time::Duration;
 use sms_core::account::Mode;
 use sms_core::credits::Credits;
 use sms_core::credits::ledger::Cause;
-use sms_core::dispatch::Lane;
+use sms_core::dispatch::{HeldMessage, Lane, Lease};
 use sms_core::ids::{AccountId, BatchId, MessageId};
 use sms_core::message::{Message, MessageStatus};
 use sms_core::phone::E164;
-use sms_core::route::RouteName;
+use sms_core::route::{OutboundMessage, RouteName};
 use sms_core::sending::idempotency::EarlierSend;
 use sms_core::sending::recipients::Rejection;
 use sms_core::sending::settle::{Replay, SendRefused, Sent};
@@ -21,7 +21,7 @@ use super::message::Draft;
 use super::record::FirstSend;
 use super::record::amount;
 use super::turns::lane_of;
-use super::{Check, MessageModel, Model, Moment, Reading};
+use super::{Check, Claim, MessageModel, Model, Moment, Reading};
 use crate::simulation::wish::Meaning;
 
 const KEPT_FOR: Duration = Duration::from_hours(7 * 24);
@@ -37,6 +37,8 @@ pub struct SendSeen {
     key: Option<IdempotencyKey>,
     messages: Vec<(MessageId, E164)>,
     at: Timestamp,
+    held: Option<Lease>,
+    outbound: Vec<OutboundMessage>,
 }
 
 impl SendSeen {
@@ -49,6 +51,8 @@ impl SendSeen {
             key: plan.idempotency.as_ref().map(|claim| claim.key.clone()),
             messages: plan.messages.iter().map(|text| (text.id, text.to)).collect(),
             at: plan.at,
+            held: plan.held,
+            outbound: plan.held_messages().iter().map(HeldMessage::outbound).collect(),
         }
     }
 }
@@ -151,9 +155,19 @@ impl Model {
         made.map_or(Ok(()), |sent| self.accepted(moment, seen, (meaning, wanted), sent))
     }
 
+    /// Whether no claim is needed to find that the sender of the messages can no longer be used.
+    fn may_depart(&self, seen: &SendSeen, wanted: &Wanted) -> bool {
+        let Some((id, to)) = seen.messages.first().copied() else { return true };
+        let (account, mode) = (seen.account, seen.mode);
+        let (from, route) = (wanted.from, &wanted.route);
+        let draft = Draft { id, account, mode, from, to, words: "", route };
+        let message = Message { sender: wanted.sender.clone(), ..draft.outbound() };
+        matches!(self.sender_at(&message, seen.at), Ok(None))
+    }
+
     /// Why a send must be refused: the first of all reasons.
     fn send_obstacle(
-        &self,
+        &mut self,
         moment: &Moment<'_>,
         seen: &SendSeen,
         wanted: &Wanted,
@@ -166,12 +180,17 @@ impl Model {
         if wanted.people.iter().any(|to| account.opt_outs.contains_key(to)) {
             return Some(Obstacle::Stale);
         }
+        if seen.held.is_some() && !self.may_depart(seen, wanted) {
+            self.tally.overtaken += 1;
+            return Some(Obstacle::Stale);
+        }
         let told = match told {
             Some(Obstacle::Refused(SendRefused::TestMessagesUsedUp { retry_after })) => {
                 Some(*retry_after)
             }
             _ => None,
         };
+        let account = &self.accounts[&seen.account];
         let asked = (seen.mode, wanted.people.len());
         if let Some(retry_after) = account.test_wait_at(moment, asked, seen.at, told) {
             return Some(Obstacle::Refused(SendRefused::TestMessagesUsedUp { retry_after }));
@@ -233,7 +252,12 @@ impl Model {
         }
         for message in &sent.messages {
             let lane = lane_of(message, sent.messages.len());
-            self.write_text(moment, message, lane, seen.at)?;
+            self.write_held_text(moment, message, lane, (seen.at, seen.held))?;
+        }
+        if let Some(lease) = seen.held {
+            let held = seen.outbound.iter().map(|text| (text.message, (text.clone(), 0)));
+            let (task, step, since) = (moment.task, moment.step, Some(seen.at));
+            self.claims.insert(lease.token, Claim { task, step, since, messages: held.collect() });
         }
         Ok(())
     }
@@ -246,18 +270,32 @@ impl Model {
         lane: Lane,
         at: Timestamp,
     ) -> Check {
+        self.write_held_text(moment, message, lane, (at, None))
+    }
+
+    /// Adds a message that was accepted at `at`, and that a worker may hold from the start.
+    fn write_held_text(
+        &mut self,
+        moment: &Moment<'_>,
+        message: &Message,
+        lane: Lane,
+        (at, held): (Timestamp, Option<Lease>),
+    ) -> Check {
         let made_at = message.created_at();
         ensure!(made_at == at, "{} was made at {at} and says {made_at}", message.id);
         let due = message.scheduled_at.unwrap_or(at);
         let text = MessageModel {
-            last: message.clone(),
-            lines: 1,
+            last: Message {
+                status: held.map_or(message.status, |_| MessageStatus::Sending),
+                ..message.clone()
+            },
+            lines: held.map_or(1, |_| 2),
             lane,
             ready_at: if message.mode.is_test() { due.plus(TEST_DELAY) } else { due },
             expires_at: due.plus(VALIDITY),
             attempt: 0,
             unanswered: 0,
-            lease: None,
+            lease: held.map(|lease| (lease.token, lease.until)),
             receipts: 0,
         };
         self.message_made(moment, text)

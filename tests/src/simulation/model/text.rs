@@ -108,9 +108,15 @@ impl Model {
         let found = read(moment.books.message_get(text.last.account, id))?;
         let (stored, lines) = found.ok_or_else(|| format!("{id} was made and is not there"))?;
         ensure!(stored == text.last, "{stored:?} is kept for {:?}", text.last);
-        let MessageModel { last: Message { status, .. }, .. } = text;
-        let line = TimelineEntry { status, detail: None, at: text.last.created_at() };
-        ensure!(lines == [line], "{id} is new and tells {lines:?} of itself");
+        let accepted = match text.last.scheduled_at {
+            _ if text.last.status == MessageStatus::Received => MessageStatus::Received,
+            Some(_) => MessageStatus::Scheduled,
+            None => MessageStatus::Queued,
+        };
+        let sending = text.lease.map(|_| MessageStatus::Sending);
+        let line = |status| TimelineEntry { status, detail: None, at: text.last.created_at() };
+        let must: Vec<_> = std::iter::once(accepted).chain(sending).map(line).collect();
+        ensure!(lines == must, "{id} is new and tells {lines:?} of itself");
         if let Some(at) = text.claimable_at() {
             self.queue.insert((at, id));
         }

@@ -1,0 +1,264 @@
+//! Hands over messages that this program holds from the start: they were committed with its lease,
+//! and come through its memory.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::future::{BoxFuture, Fuse, FutureExt};
+use futures_util::stream::FuturesUnordered;
+
+use super::group::{Carried, Group, group_by_route};
+use super::held::Known;
+use super::hold::Hold;
+use super::room::{Born, Offer, Permit};
+use super::{DispatchFailed, Dispatched, RECORDS_AT_ONCE, Work, not_configured};
+use crate::dispatch::{Lane, OutcomePlan, OutcomeRecorded};
+use crate::error::Error;
+use crate::ids::MessageId;
+use crate::route::{Fitness, HandOver, HandedOver, Room, RouteKind};
+use crate::service::Sms;
+
+/// How long after it was planned a message may be handed over without another look at its
+/// recipient, its account and its sender. Later it is given back, and a claim looks.
+const HELD_FOR: Duration = Duration::from_secs(1);
+/// The part of a lease that has to be left at a hand-over: one renewal.
+const LEFT: u32 = 3;
+/// The most outcomes that are recorded together.
+const AT_ONCE: usize = 500;
+
+/// Outcomes that wait to be recorded.
+#[derive(Default)]
+struct Outcomes(Mutex<VecDeque<(OutcomePlan, Room, Option<Arc<Permit>>)>>);
+
+impl Outcomes {
+    fn list(&self) -> MutexGuard<'_, VecDeque<(OutcomePlan, Room, Option<Arc<Permit>>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, plan: OutcomePlan, room: Room, permit: Option<Arc<Permit>>) {
+        self.list().push_back((plan, room, permit));
+    }
+
+    /// Takes the next ones; `None` if there are none.
+    fn take(&self) -> Option<Known> {
+        let mut list = self.list();
+        let count = list.len().min(AT_ONCE);
+        let mut known = Known::default();
+        for (plan, room, permit) in list.drain(..count) {
+            known.plans.push(plan);
+            known.rooms.push(room);
+            known.permits.extend(permit);
+        }
+        (count > 0).then_some(known)
+    }
+}
+
+type Recording<'a> = BoxFuture<'a, Result<Dispatched, DispatchFailed>>;
+
+impl Sms {
+    /// Offers room to new messages that are due when they are accepted, and hands them over without
+    /// a claim: they are committed with this program's lease, and come through its memory. Runs
+    /// until `stop` resolves and all that it took is recorded. Calls `done` after each record.
+    ///
+    /// Beside it, [`dispatch_due`](Sms::dispatch_due) carries what waits in the queue: messages
+    /// that were scheduled, are retried, or found no room. There is room on a route only while
+    /// nothing due waits for it. Without this call, every message goes to the queue.
+    ///
+    /// Dropping it loses nothing: the leases of what it holds run out.
+    pub async fn dispatch_held(
+        &self,
+        stop: impl Future<Output = ()> + Send,
+        mut done: impl FnMut(Result<Dispatched, DispatchFailed>) + Send,
+    ) {
+        let outcomes = Outcomes::default();
+        let mut carrying = HeldLoop {
+            sms: self,
+            outcomes: &outcomes,
+            offer: Some(self.inner.rooms.offer()),
+            under_way: FuturesUnordered::new(),
+            recording: FuturesUnordered::new(),
+        };
+        let mut stop = pin!(stop.fuse());
+        poll_fn(|context| carrying.poll(context, stop.as_mut(), &mut done)).await;
+    }
+
+    /// Gives messages back whose commit as held had no answer, as far as they were committed. They
+    /// were not handed over.
+    pub(super) async fn give_back_doubtful(&self) -> Result<(), Error> {
+        let mut doubtful = self.inner.rooms.doubtful(self.now());
+        while let Some(next) = doubtful.pop() {
+            let (at, Hold { token, since: claimed_at }) = (self.now(), next.hold);
+            let plan = |message: &MessageId| {
+                let (message, result) = (*message, HandOver::GivenBack);
+                OutcomePlan {
+                    message,
+                    token,
+                    claimed_at,
+                    result,
+                    at,
+                    held: None,
+                    ids: self.ids(at),
+                }
+            };
+            let plans = next.messages.iter().map(plan).collect();
+            let recorded = self.store().dispatch_record(plans).await;
+            let are_back = recorded.as_ref().is_ok_and(|all| all.contains(&OutcomeRecorded::Retry));
+            if !are_back && let Some(again) = next.again(at) {
+                self.inner.rooms.doubt(again);
+            }
+            if let Err(error) = recorded {
+                doubtful.into_iter().for_each(|rest| self.inner.rooms.doubt(rest));
+                return Err(error.into());
+            }
+            if are_back {
+                self.wake(Work::Dispatch);
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands messages of one route over, and puts their outcomes on the list as they arrive.
+    async fn carry(&self, mut group: Group<'_>, outcomes: &Outcomes) {
+        self.note_claim(std::slice::from_ref(&group));
+        // Each goes with its own outcome.
+        let permits = group.carried.iter_mut().map(|text| text.permit.take());
+        let mut permits: Vec<_> = permits.collect();
+        let Group { messages, carried, carrier } = &group;
+        let Some(route) = carrier else {
+            for (text, permit) in carried.iter().zip(permits) {
+                outcomes.put(self.outcome(text, not_configured(text)), Room::unbounded(), permit);
+            }
+            return;
+        };
+        let mut hand_overs = route.hand_over(messages, self);
+        while let Some(HandedOver { place, result, room }) = hand_overs.next().await {
+            let Some(text) = carried.get(place) else { continue };
+            let permit = permits.get_mut(place).and_then(Option::take);
+            outcomes.put(self.outcome(text, result), room, permit);
+        }
+        if route.kind() == RouteKind::Real {
+            // What the route said nothing about is claimed when its lease runs out.
+            let silent = carried.iter().zip(&permits).filter(|(_, permit)| permit.is_some());
+            let silent: Vec<MessageId> = silent.map(|(text, _)| text.held.message.id).collect();
+            if !silent.is_empty() {
+                self.note_settled(silent.into_iter());
+            }
+        }
+    }
+
+    async fn record_held(&self, mut known: Known) -> Result<Dispatched, DispatchFailed> {
+        let is_back = |plan: &OutcomePlan| plan.result == HandOver::GivenBack;
+        let given_back = known.plans.iter().any(is_back);
+        self.note_outcomes(&mut known);
+        let recorded = self.record(known).await;
+        if given_back {
+            self.wake(Work::Dispatch);
+        }
+        let mut done = Dispatched::default();
+        match recorded {
+            Ok(outcomes) => outcomes.into_iter().for_each(|outcome| done.count(outcome)),
+            Err(error) => return Err(DispatchFailed { done, error }),
+        }
+        Ok(done)
+    }
+
+    /// Whether the messages may be handed over as they were committed.
+    fn is_fresh(&self, born: &Born) -> bool {
+        let now = self.now();
+        let route = born.messages.first().map(|held| &held.message.route);
+        let is_down = route
+            .and_then(|route| self.carrier(route))
+            .is_some_and(|carrier| carrier.fitness(Lane::Normal) == Fitness::Down);
+        let ends_soon = now.plus(self.inner.lease / LEFT) >= born.until;
+        !is_down && !ends_soon && now.since(born.hold.since) <= HELD_FOR
+    }
+}
+
+/// The state of [`Sms::dispatch_held`].
+struct HeldLoop<'a> {
+    sms: &'a Sms,
+    outcomes: &'a Outcomes,
+    /// `None` once the loop is to stop.
+    offer: Option<Offer<'a>>,
+    under_way: FuturesUnordered<BoxFuture<'a, ()>>,
+    recording: FuturesUnordered<Recording<'a>>,
+}
+
+impl Drop for HeldLoop<'_> {
+    /// Keeps what is known and not recorded.
+    fn drop(&mut self) {
+        while let Some(known) = self.outcomes.take() {
+            self.sms.inner.unrecorded.with(|kept| kept.push(known));
+        }
+    }
+}
+
+impl HeldLoop<'_> {
+    fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+        mut stop: Pin<&mut Fuse<impl Future<Output = ()>>>,
+        done: &mut impl FnMut(Result<Dispatched, DispatchFailed>),
+    ) -> Poll<()> {
+        loop {
+            let mut moves = false;
+            if self.offer.is_some() {
+                self.start(self.sms.inner.rooms.born(context.waker()));
+                if stop.as_mut().poll(context).is_ready() {
+                    // What came in between is in doubt, and given back.
+                    self.offer = None;
+                }
+            }
+            while let Poll::Ready(Some(())) = self.under_way.poll_next_unpin(context) {
+                moves = true;
+            }
+            while self.recording.len() < RECORDS_AT_ONCE
+                && let Some(known) = self.outcomes.take()
+            {
+                self.recording.push(self.sms.record_held(known).boxed());
+            }
+            while let Poll::Ready(Some(recorded)) = self.recording.poll_next_unpin(context) {
+                done(recorded);
+                moves = true;
+            }
+            let is_over = self.offer.is_none()
+                && self.under_way.is_empty()
+                && self.recording.is_empty()
+                && self.outcomes.list().is_empty();
+            if is_over {
+                return Poll::Ready(());
+            }
+            if !moves {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Starts to hand messages over, or to give back those that have to be looked at again.
+    fn start(&mut self, born: VecDeque<Born>) {
+        let mut messages = Vec::new();
+        for born in born {
+            let is_fresh = self.sms.is_fresh(&born);
+            let Born { messages: held, hold, until: _, permit } = born;
+            for held in held {
+                let (text, permit) = (held.outbound(), Some(Arc::clone(&permit)));
+                let carried = Carried { held: Arc::new(held), hold, permit };
+                if is_fresh {
+                    messages.push((text, carried));
+                } else {
+                    let plan = self.sms.outcome(&carried, HandOver::GivenBack);
+                    self.outcomes.put(plan, Room::unbounded(), carried.permit);
+                }
+            }
+        }
+        let (sms, outcomes) = (self.sms, self.outcomes);
+        for group in group_by_route(messages.into_iter(), |name| sms.carrier(name)) {
+            self.under_way.push(sms.carry(group, outcomes).boxed());
+        }
+    }
+}
