@@ -30,7 +30,7 @@ fn the_same_seed_makes_the_same_run_and_another_seed_another() {
 #[test]
 fn all_that_the_simulation_means_to_try_happens() {
     let mut total = Summary::default();
-    for seed in 41..=64 {
+    for seed in 41..=80 {
         match run(&Settings::new(seed, 5_000)) {
             Ok(summary) => total = total.plus(summary),
             Err(violation) => panic!("{violation}"),

@@ -78,10 +78,11 @@ impl Timing {
         TimelineEntry { status, detail: None, at: self.at }
     }
 
-    /// The second line of its timeline, if a worker holds it from the start.
-    pub fn claimed(&self) -> Option<TimelineEntry> {
-        let status = MessageStatus::Sending;
-        self.held.map(|_| TimelineEntry { status, detail: None, at: self.at })
+    /// The second line of its timeline, if a worker holds it from the start. It is not earlier than
+    /// the message, whose id may be of the next millisecond.
+    pub fn claimed(&self, message: &Message) -> Option<TimelineEntry> {
+        let (status, at) = (MessageStatus::Sending, self.at.max(message.created_at()));
+        self.held.map(|_| TimelineEntry { status, detail: None, at })
     }
 
     /// A message's first place in the queue.
@@ -131,7 +132,7 @@ impl<'a> NewMessages<'a> {
         self.messages.extend(messages.iter().map(|message| NewMessage {
             message,
             line: timing.accepted(message),
-            claimed: timing.claimed(),
+            claimed: timing.claimed(message),
             entry: timing.queue_entry(message),
         }));
         self.links.extend(links);
