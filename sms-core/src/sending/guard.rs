@@ -1,10 +1,11 @@
 //! Accepting a send without a lock: on facts that a store remembers, under a guard.
 //!
 //! A store remembers facts of accounts from a plain read or its last commit. It counts up a version
-//! of the account with everything that a verdict depends on, except the balance. A plan that settles
-//! on remembered facts is written only if that still holds: the account has the same version, and
-//! at least the balance that all its plans together need. Otherwise nothing is written, and the
-//! plans are settled with the account locked. So no refusal is ever based on what is remembered.
+//! of the account with everything that a verdict depends on, except the balance. A plan that
+//! settles on remembered facts is written only if that still holds: the account has the same
+//! version, and at least the balance that all its plans together need. Otherwise nothing is
+//! written, and the plans are settled with the account locked. So no refusal is ever based on what
+//! is remembered.
 
 use super::plan::SendPlan;
 use super::settle::{SendFacts, SendVerdict, SendWrites};

@@ -31,12 +31,15 @@ const LEFT: u32 = 3;
 /// The most outcomes that are recorded together.
 const AT_ONCE: usize = 500;
 
+/// An outcome, and the room that its message takes in its route and among what is held.
+type Outcome = (OutcomePlan, Room, Option<Arc<Permit>>);
+
 /// Outcomes that wait to be recorded.
 #[derive(Default)]
-struct Outcomes(Mutex<VecDeque<(OutcomePlan, Room, Option<Arc<Permit>>)>>);
+struct Outcomes(Mutex<VecDeque<Outcome>>);
 
 impl Outcomes {
-    fn list(&self) -> MutexGuard<'_, VecDeque<(OutcomePlan, Room, Option<Arc<Permit>>)>> {
+    fn list(&self) -> MutexGuard<'_, VecDeque<Outcome>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -112,7 +115,9 @@ impl Sms {
                 self.inner.rooms.doubt(again);
             }
             if let Err(error) = recorded {
-                doubtful.into_iter().for_each(|rest| self.inner.rooms.doubt(rest));
+                for rest in doubtful {
+                    self.inner.rooms.doubt(rest);
+                }
                 return Err(error.into());
             }
             if are_back {
