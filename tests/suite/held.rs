@@ -230,7 +230,7 @@ async fn there_is_room_for_500_messages_of_a_route() {
     scene.claim().await;
     let all = |count: u32| {
         let numbers = (0..count).map(|n| format!("+44770090{n:04}"));
-        numbers.fold(SendRequest::new("all"), |request, number| request.to(number))
+        numbers.fold(SendRequest::new("all"), SendRequest::to)
     };
     scene.account.send(all(501)).await.unwrap();
     assert_eq!(scene.claim().await, 10, "more than there is room for goes to the queue");

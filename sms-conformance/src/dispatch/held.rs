@@ -151,15 +151,12 @@ scenarios! { Dispatch;
             for is_back in [true, false] {
                 let account = rig.account(10).await;
                 let (id, hand) = held(rig, &account).await;
-                let error = match obstacle {
-                    "opted out" => {
-                        rig.opt_out(&account, 1).await;
-                        ErrorCode::OptedOut
-                    }
-                    _ => {
-                        rig.set_status(&account, AccountStatus::Suspended).await;
-                        ErrorCode::AccountSuspended
-                    }
+                let error = if obstacle == "opted out" {
+                    rig.opt_out(&account, 1).await;
+                    ErrorCode::OptedOut
+                } else {
+                    rig.set_status(&account, AccountStatus::Suspended).await;
+                    ErrorCode::AccountSuspended
                 };
                 if is_back {
                     give_back(rig, &hand).await;
@@ -188,8 +185,12 @@ scenarios! { Dispatch;
         let plans = vec![rig.receipt(id, ReceiptStatus::Delivered)];
         all_recorded(rig.store().receipts_record(plans).await);
         assert_eq!(rig.finish(&hand, &taken()).await, [OutcomeRecorded::LeaseLost]);
-        use MessageStatus as S;
-        let path = [S::Queued, S::Sending, S::Sent, S::Delivered];
+        let path = [
+            MessageStatus::Queued,
+            MessageStatus::Sending,
+            MessageStatus::Sent,
+            MessageStatus::Delivered,
+        ];
         assert_eq!(rig.statuses(&account, id).await, path);
         assert_eq!(rig.next_dispatch().await, None);
     }

@@ -114,7 +114,8 @@ impl Rig {
     pub async fn send_held(&self, account: &Account, request: &SendRequest) -> (Sent, Hand) {
         self.provide_our_number().await;
         let plan = self.held_plan(account, request);
-        let (token, held) = (self.token_of(&plan), plan.held_messages());
+        let token = plan.held.expect("the plan is held").token;
+        let held = plan.held_messages();
         let sent = self.accept(plan).await.expect("the send is accepted");
         let messages = held.iter().map(HeldMessage::outbound).collect();
         self.know(held);
@@ -127,10 +128,6 @@ impl Rig {
         assert!(plan.is_due(), "only what is due can be held");
         plan.hold(self.claim_plan(1).lease);
         plan
-    }
-
-    fn token_of(&self, plan: &SendPlan) -> LeaseToken {
-        plan.held.expect("the plan is held").token
     }
 
     /// Remembers what a worker holds, so that its outcomes tell.
