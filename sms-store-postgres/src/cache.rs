@@ -31,6 +31,8 @@ pub(crate) struct Caches {
     pub(crate) sender_names: Cache<AccountId, Vec<SenderName>>,
     /// Whether an account has no contacts.
     pub(crate) empty_books: Cache<AccountId, bool>,
+    /// The accounts that have webhook endpoints.
+    pub(crate) listening: Cache<AccountId, ()>,
 }
 
 impl Caches {
@@ -42,6 +44,7 @@ impl Caches {
             numbers: Cache::new(),
             sender_names: Cache::new(),
             empty_books: Cache::new(),
+            listening: Cache::new(),
         }
     }
 }

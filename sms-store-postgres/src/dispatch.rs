@@ -40,7 +40,7 @@ impl DispatchStore for PgStore {
         &self,
         plans: Vec<OutcomePlan>,
     ) -> Result<Vec<OutcomeRecorded>, StoreError> {
-        let mut recorded = plain::record(&self.pool, &plans).await.context(RECORDING)?;
+        let mut recorded = plain::record(self, &plans).await.context(RECORDING)?;
         let is_left = |(place, _): &(usize, OutcomePlan)| !recorded.contains_key(place);
         let (left, plans): (Vec<usize>, Vec<OutcomePlan>) =
             plans.into_iter().enumerate().filter(is_left).unzip();

@@ -18,6 +18,7 @@ use sms_core::receipt::report::SentSegment;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, PgPool, Postgres, Row};
+use uuid::Uuid;
 
 use crate::begin::begin;
 use crate::error::{PgError, PgResult};
@@ -51,6 +52,14 @@ macro_rules! listens {
 pub(crate) use listens;
 
 impl Endpoints {
+    /// The accounts that must still have none.
+    fn assumed_of(self, messages: &[MessageWrite]) -> Vec<Uuid> {
+        match self {
+            Self::Assumed => messages.iter().map(|write| uuid(write.message.account)).collect(),
+            Self::None | Self::Some => Vec::new(),
+        }
+    }
+
     /// Reads [`listens!`].
     pub(crate) fn read(rows: &[PgRow]) -> PgResult<Self> {
         for row in rows {
@@ -94,7 +103,11 @@ pub(crate) fn is_plain(changes: &ChangeWrites) -> bool {
 /// Whether accounts have webhook endpoints.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Endpoints {
+    /// They have none, as far as the caller knows. If they have, nothing is written.
+    Assumed,
+    /// They had none a moment ago.
     None,
+    /// Some of them have.
     Some,
 }
 
@@ -107,17 +120,17 @@ pub(crate) async fn write(
     endpoints: Endpoints,
 ) -> PgResult<bool> {
     let deliveries = match endpoints {
-        Endpoints::None => Vec::new(),
+        Endpoints::Assumed | Endpoints::None => Vec::new(),
         Endpoints::Some => {
             event::deliveries_of(&mut connection, guarded.changes.raised.clone()).await?
         }
     };
     let written = if deliveries.is_empty() {
-        write_or_fail(&mut connection, guarded).await
+        write_or_fail(&mut connection, guarded, endpoints).await
     } else {
         drop(connection);
         let mut tx = begin(pool).await?;
-        let written = match write_or_fail(&mut tx, guarded).await {
+        let written = match write_or_fail(&mut tx, guarded, endpoints).await {
             Ok(()) => delivery::insert(&mut tx, deliveries).await,
             Err(error) => Err(error),
         };
@@ -137,17 +150,22 @@ pub(crate) async fn write(
     }
 }
 
-async fn write_or_fail(connection: &mut PgConnection, guarded: Guarded<'_>) -> PgResult<()> {
+async fn write_or_fail(
+    connection: &mut PgConnection,
+    guarded: Guarded<'_>,
+    endpoints: Endpoints,
+) -> PgResult<()> {
     let Guarded { was, held, parts, reports, changes } = guarded;
     let ChangeWrites { messages, unqueued, contacted, refunds: _, counts, tally, raised: _ } =
         changes;
     let unqueued: Vec<_> = unqueued.iter().map(|id| (*id, held.get(id).copied())).collect();
     let count = |count: usize| bigint(count as u64);
     let counted = (count(held.len()), count(messages.len()), count(parts.len()));
+    let silent = endpoints.assumed_of(messages);
     // The main query reads the parts in the order in which locks are taken. Rows are looked up one
     // by one, and by their places: what another commit changed meanwhile is elsewhere.
     let write = rows_query!(
-        [was.as_str(), counted.0, counted.1, counted.2, count(reports.len())]
+        [was.as_str(), counted.0, counted.1, counted.2, count(reports.len()), silent]
         "WITH gone AS (
              DELETE FROM queue q
              USING " rows((id, lease) in &unqueued) as done {
@@ -155,8 +173,7 @@ async fn write_or_fail(connection: &mut PgConnection, guarded: Guarded<'_>) -> P
                 lease: uuid = lease.map(token),
              } "
              CROSS JOIN LATERAL (
-                 SELECT ctid AS place FROM queue
-                 WHERE message_id = done.message_id LIMIT 1) AS old
+                 SELECT ctid AS place FROM queue WHERE message_id = done.message_id LIMIT 1) AS old
              WHERE q.ctid = old.place AND (done.lease IS NULL OR q.lease = done.lease)
              RETURNING done.lease),
          changed AS (
@@ -230,6 +247,7 @@ async fn write_or_fail(connection: &mut PgConnection, guarded: Guarded<'_>) -> P
                 cancelled: bigint = delta.by[7],
              } ")
          SELECT CASE
+             WHEN EXISTS (SELECT FROM endpoint WHERE account_id = ANY($6)) THEN overtaken()
              WHEN (SELECT count(lease) FROM gone) <> $2 THEN overtaken()
              WHEN (SELECT count(*) FROM changed) <> $3 THEN overtaken()
              WHEN (SELECT count(*) FROM taken) <> $4 THEN overtaken()

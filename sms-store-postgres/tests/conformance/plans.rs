@@ -20,7 +20,7 @@ mod counted;
 pub(crate) mod every;
 mod grown;
 mod hot;
-mod reports;
+pub(crate) mod reports;
 pub(crate) mod rule;
 mod waiting;
 

@@ -1,15 +1,19 @@
 //! Reports on segments, with two hundred thousand rows of segments and early reports.
 
 use sms_conformance::Rig;
-use sms_conformance::rig::all_recorded;
+use sms_conformance::rig::{all_recorded, request};
+use sms_core::dispatch::OutcomeRecorded;
+use sms_core::message::MessageStatus;
 use sms_core::receipt::ReceiptStatus::Delivered;
 use sms_core::receipt::report::{NetworkId, NetworkReport, ReportPlan};
-use sms_core::route::{HandOver, RouteName};
-use sms_core::store::Store;
+use sms_core::route::{HandOver, OutboundMessage, RouteName};
+use sms_core::store::{Health, Store};
 use sms_core::time::Timestamp;
+use sms_store_postgres::{PgSettings, PgStore};
 
 use super::Plans;
-use super::hot::judge;
+use super::hot::{explain, judge};
+use crate::Own;
 
 fn network_id(id: &str) -> NetworkId {
     NetworkId::new(RouteName::new("main"), id)
@@ -77,6 +81,29 @@ async fn plain_ones(store: &dyn Store, rig: &Rig) {
     all_recorded(store.reports_record(reports).await);
     store.health_check().await.expect("the server answers");
     assert_eq!(statements(), 2);
+}
+
+/// Without webhooks, outcomes of messages that the worker knows take one statement.
+pub(crate) async fn what_a_worker_knows_is_recorded_without_reading(own: Own) {
+    let _alone = super::ALONE.lock().await;
+    own.store.close().await;
+    explain(&own.url).await;
+    let store = PgStore::connect(&own.url, PgSettings { connections: 1 }).await;
+    let store = store.expect("it answers");
+    let rig = own.rig(&store);
+    let account = rig.account(100).await;
+    rig.send(&account, &request(0..20)).await;
+    let hand = rig.claim(20).await;
+    let submitted = |n: usize| HandOver::Submitted { parts: vec![network_id(&n.to_string())] };
+    let outcome =
+        |(n, text): (usize, &OutboundMessage)| rig.outcome(text.message, hand.token, submitted(n));
+    let plans: Vec<_> = hand.messages.iter().enumerate().map(outcome).collect();
+    let _ = Plans::told();
+    let recorded = rig.record_all(plans).await;
+    assert_eq!(recorded, [OutcomeRecorded::Done(MessageStatus::Sent); 20]);
+    store.health_check().await.expect("the server answers");
+    assert_eq!(statements(), 1);
+    store.close().await;
 }
 
 /// How many statements of the last command read or wrote messages.
