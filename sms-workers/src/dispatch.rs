@@ -141,7 +141,7 @@ async fn room(sms: &Sms, before: usize) {
 }
 
 /// Records outcomes that the store could not record when they came: only this program knows them.
-async fn record_the_rest(sms: &Sms, stopping: &Stopping) {
+pub(crate) async fn record_the_rest(sms: &Sms, stopping: &Stopping) {
     let until = Instant::now() + RECORD_FOR.min(stopping.time_left().saturating_sub(RECORD_EVERY));
     while let (_, Err(error)) = counted(sms.record_kept().await) {
         if Instant::now() >= until {

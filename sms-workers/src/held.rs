@@ -3,7 +3,7 @@
 
 use sms_core::error::causes;
 
-use crate::dispatch::counted;
+use crate::dispatch::{counted, record_the_rest};
 use crate::worker::Worker;
 
 pub(crate) async fn run(mut worker: Worker) {
@@ -15,4 +15,6 @@ pub(crate) async fn run(mut worker: Worker) {
         }
     };
     sms.dispatch_held(worker.stopping.requested(), done).await;
+    // The other loops may have stopped before the last of these outcomes came.
+    record_the_rest(&worker.sms, &worker.stopping).await;
 }

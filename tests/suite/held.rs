@@ -18,6 +18,7 @@ use sms_core::service::AccountHandle;
 use sms_core::time::Timestamp;
 use sms_store_memory::MemoryStore;
 use sms_tests::claim_counter::ClaimCounter;
+use sms_tests::slow_store::SlowStore;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, yield_now};
 
@@ -62,13 +63,15 @@ struct Scene {
     account: AccountHandle,
     route: Arc<Open>,
     store: Arc<ClaimCounter>,
+    slow: Arc<SlowStore>,
     clock: Arc<ManualClock>,
 }
 
 impl Scene {
     async fn new() -> Self {
         sms_test_log::watch();
-        let store = Arc::new(ClaimCounter::new(Arc::new(MemoryStore::new()), usize::MAX));
+        let slow = Arc::new(SlowStore::new(Arc::new(MemoryStore::new())));
+        let store = Arc::new(ClaimCounter::new(slow.clone(), usize::MAX));
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_795_244_830_123)));
         let (name, taken) = (RouteName::new("main"), Mutex::default());
         let route = Arc::new(Open { name, taken, is_full: AtomicBool::new(false) });
@@ -81,7 +84,7 @@ impl Scene {
         let new = NewAccountInput::active("Bistro", 10_000);
         let account = operator.account_create(new).await.unwrap();
         let account = sms.account(account.id, Mode::Live);
-        Self { sms, account, route, store, clock }
+        Self { sms, account, route, store, slow, clock }
     }
 
     /// Sends a message with these words, and says in which status it is afterwards.
@@ -269,4 +272,30 @@ async fn what_is_held_when_the_worker_stops_is_given_back() {
     assert!(task.await.unwrap_err().is_cancelled());
     scene.sms.record_kept().await.expect("given back");
     assert_eq!((scene.claim().await, scene.taken()), (1, vec!["one".into()]));
+}
+
+#[tokio::test]
+async fn what_is_committed_while_the_worker_stops_is_given_back_before_it_has_stopped() {
+    let scene = Scene::new().await;
+    let (stop, task) = scene.offer().await;
+    scene.claim().await;
+    scene.slow.hold_sends_up();
+    let account = scene.account.clone();
+    let send = async move { account.send(SendRequest::new("one").to("07700 900123")).await };
+    let send = tokio::spawn(send);
+    scene.settle().await;
+    stop.send(()).unwrap();
+    scene.settle().await;
+    assert!(!task.is_finished(), "a commit is under way");
+    scene.slow.let_sends_through();
+    let sent = send.await.unwrap().expect("accepted");
+    task.await.unwrap();
+    assert_eq!(scene.taken(), [""; 0]);
+    let other = Sms::builder(scene.store.clone())
+        .clock(scene.clock.clone())
+        .route(scene.route.clone() as Arc<dyn Route>)
+        .build();
+    assert_eq!(other.dispatch_due(10).await.expect("dispatched").claimed, 1);
+    let history = scene.account.message_get(sent.messages[0].id).await.unwrap();
+    assert!(history.timeline.iter().all(|line| line.detail.is_none()), "{history:?}");
 }

@@ -196,6 +196,32 @@ async fn messages_that_wait_for_room_leave_once_the_store_records_again() {
     workers.stop(Duration::from_secs(10)).await.unwrap();
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_stopping_worker_records_what_it_held_from_the_start() {
+    sms_test_log::watch();
+    let store = Arc::new(FailingStore::new(Arc::new(MemoryStore::new())));
+    let (name, room) = (RouteName::new("counting"), Arc::new(Semaphore::new(0)));
+    let route = Arc::new(OneAtATime { name, room });
+    let sms = Sms::builder(store.clone()).route(route.clone()).build();
+    let operator = sms.operator();
+    operator.number_create(NumberInput::shared("07700 900001")).await.unwrap();
+    let account = operator.account_create(NewAccountInput::active("Bistro", 10)).await.unwrap();
+    let account = sms.account(account.id, Mode::Live);
+    let workers = Workers::start(&sms, WorkerOptions::new());
+    // The workers find that nothing waits.
+    sleep(Duration::from_secs(2)).await;
+    let sent = account.send(SendRequest::new("hello").to("07700 900123")).await.unwrap();
+    let status = async || account.message_get(sent.messages[0].id).await.unwrap().message.status;
+    assert_eq!(status().await, MessageStatus::Sending, "it is held");
+    store.refuse_outcomes(1);
+    let stopping = tokio::spawn(workers.stop(Duration::from_secs(10)));
+    // The loops that hold nothing stop, then the network answers.
+    sleep(Duration::from_secs(1)).await;
+    route.room.add_permits(1);
+    stopping.await.unwrap().expect("workers that stop");
+    assert_eq!(status().await, MessageStatus::Sent, "another program would send it again");
+}
+
 #[test]
 fn outcomes_that_could_not_be_recorded_are_recorded_before_anything_is_handed_over_again() {
     let stage = Stage::new();

@@ -35,7 +35,7 @@ impl Chore {
     /// A chore, with the frequency of a server's loops.
     pub fn draw(dice: &mut Dice) -> Self {
         let kind =
-            dice.weighted(&[(3, 7), (34, 0), (18, 1), (14, 2), (16, 3), (17, 4), (1, 5), (4, 6)]);
+            dice.weighted(&[(1, 7), (34, 0), (18, 1), (14, 2), (16, 3), (17, 4), (1, 5), (4, 6)]);
         let most = dice.weighted(&[(3, 1), (3, 5), (3, 20), (1, 60)]);
         match kind {
             0 => Self::Dispatch(most),

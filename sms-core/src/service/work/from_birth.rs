@@ -66,7 +66,9 @@ type Recording<'a> = BoxFuture<'a, Result<Dispatched, DispatchFailed>>;
 impl Sms {
     /// Offers room to new messages that are due when they are accepted, and hands them over without
     /// a claim: they are committed with this program's lease, and come through its memory. Runs
-    /// until `stop` resolves and all that it took is recorded. Calls `done` after each record.
+    /// until `stop` resolves, no commit of such messages is under way, and all that it took is
+    /// recorded; what was committed after `stop` is given back. Calls `done` after each record.
+    /// What could not be recorded is kept for [`record_kept`](Sms::record_kept).
     ///
     /// Beside it, [`dispatch_due`](Sms::dispatch_due) carries what waits in the queue: messages
     /// that were scheduled, are retried, or found no room. There is room on a route only while
@@ -82,7 +84,8 @@ impl Sms {
         let mut carrying = HeldLoop {
             sms: self,
             outcomes: &outcomes,
-            offer: Some(self.inner.rooms.offer()),
+            offer: self.inner.rooms.offer(),
+            is_stopping: false,
             under_way: FuturesUnordered::new(),
             recording: FuturesUnordered::new(),
         };
@@ -188,8 +191,8 @@ impl Sms {
 struct HeldLoop<'a> {
     sms: &'a Sms,
     outcomes: &'a Outcomes,
-    /// `None` once the loop is to stop.
-    offer: Option<Offer<'a>>,
+    offer: Offer<'a>,
+    is_stopping: bool,
     under_way: FuturesUnordered<BoxFuture<'a, ()>>,
     recording: FuturesUnordered<Recording<'a>>,
 }
@@ -212,12 +215,11 @@ impl HeldLoop<'_> {
     ) -> Poll<()> {
         loop {
             let mut moves = false;
-            if self.offer.is_some() {
-                self.start(self.sms.inner.rooms.born(context.waker()));
-                if stop.as_mut().poll(context).is_ready() {
-                    // What came in between is in doubt, and given back.
-                    self.offer = None;
-                }
+            self.start(self.sms.inner.rooms.born(context.waker()));
+            if !self.is_stopping && stop.as_mut().poll(context).is_ready() {
+                self.is_stopping = true;
+                self.offer.close();
+                moves = true;
             }
             while let Poll::Ready(Some(())) = self.under_way.poll_next_unpin(context) {
                 moves = true;
@@ -231,7 +233,8 @@ impl HeldLoop<'_> {
                 done(recorded);
                 moves = true;
             }
-            let is_over = self.offer.is_none()
+            let is_over = self.is_stopping
+                && self.sms.inner.rooms.are_quiet()
                 && self.under_way.is_empty()
                 && self.recording.is_empty()
                 && self.outcomes.list().is_empty();
@@ -244,11 +247,12 @@ impl HeldLoop<'_> {
         }
     }
 
-    /// Starts to hand messages over, or to give back those that have to be looked at again.
+    /// Starts to hand messages over, or to give back those that have to be looked at again. A worker
+    /// that stops gives all back.
     fn start(&mut self, born: VecDeque<Born>) {
         let mut messages = Vec::new();
         for born in born {
-            let is_fresh = self.sms.is_fresh(&born);
+            let is_fresh = !self.is_stopping && self.sms.is_fresh(&born);
             let Born { messages: held, hold, until: _, permit } = born;
             for held in held {
                 let (text, permit) = (held.outbound(), Some(Arc::clone(&permit)));

@@ -48,6 +48,7 @@ impl Drop for Reserved {
             drop(permit);
             self.doubt(&messages, hold, until);
         }
+        self.sms.inner.rooms.commit_ended();
     }
 }
 

@@ -30,6 +30,11 @@ pub(in crate::service) struct Rooms(Mutex<State>);
 struct State {
     /// How many workers offer room.
     offers: usize,
+    /// How many workers take what is committed: those that offer room, and those that wait for the
+    /// last commits before they stop.
+    workers: usize,
+    /// How many commits are under way.
+    committing: usize,
     /// The lanes of which nothing due waits in the queue, as far as this program knows.
     empty: BTreeSet<RouteLane>,
     /// Counts up whenever a message had to go to the queue.
@@ -43,7 +48,8 @@ struct State {
     born: VecDeque<Born>,
     /// Messages of which nobody knows whether they were committed.
     doubtful: Vec<Doubtful>,
-    waker: Option<Waker>,
+    /// The workers that wait.
+    wakers: Vec<Waker>,
 }
 
 /// Messages of one send that were committed as held.
@@ -94,14 +100,28 @@ impl Drop for Permit {
     }
 }
 
-/// A worker's offer of room, until it is dropped. What nobody took by then is given back.
-pub(super) struct Offer<'a>(&'a Rooms);
+/// A worker's offer of room, until it is closed. What nobody took when it is dropped is in doubt.
+pub(super) struct Offer<'a> {
+    rooms: &'a Rooms,
+    is_open: bool,
+}
+
+impl Offer<'_> {
+    /// Offers no more. The worker still takes what is being committed.
+    pub(super) fn close(&mut self) {
+        if std::mem::take(&mut self.is_open) {
+            let mut state = self.rooms.state();
+            state.offers = state.offers.saturating_sub(1);
+        }
+    }
+}
 
 impl Drop for Offer<'_> {
     fn drop(&mut self) {
-        let mut state = self.0.state();
-        state.offers = state.offers.saturating_sub(1);
-        if state.offers > 0 {
+        self.close();
+        let mut state = self.rooms.state();
+        state.workers = state.workers.saturating_sub(1);
+        if state.workers > 0 {
             return;
         }
         let left = std::mem::take(&mut state.born);
@@ -118,6 +138,10 @@ impl Drop for Offer<'_> {
 }
 
 impl State {
+    fn wake(&mut self) {
+        self.wakers.drain(..).for_each(Waker::wake);
+    }
+
     /// Whether a worker offers room, and a new message of this lane overtakes none.
     fn is_open(&self, of: &RouteLane) -> bool {
         let goes_before = match of.lane {
@@ -146,8 +170,10 @@ impl Rooms {
 
     /// Offers room from now on.
     pub(super) fn offer(&self) -> Offer<'_> {
-        self.state().offers += 1;
-        Offer(self)
+        let mut state = self.state();
+        state.offers += 1;
+        state.workers += 1;
+        Offer { rooms: self, is_open: true }
     }
 
     /// How often a message had to go to the queue until now: to be told when the claim that begins
@@ -207,15 +233,34 @@ impl Rooms {
         is_free
     }
 
-    /// The permit for room that was taken, under a lease that is renewed from now on.
+    /// The permit for room that was taken, under a lease that is renewed from now on. The commit
+    /// begins, and is [ended](Self::commit_ended) later.
     pub(super) fn permit(
         self: &Arc<Self>,
         of: RouteLane,
         count: usize,
         token: LeaseToken,
     ) -> Permit {
-        self.state().leases.insert(token);
+        let mut state = self.state();
+        state.leases.insert(token);
+        state.committing += 1;
         Permit { rooms: Arc::downgrade(self), of, count, token }
+    }
+
+    /// A commit ended, and what it committed was put where it belongs.
+    pub(super) fn commit_ended(&self) {
+        let mut state = self.state();
+        state.committing = state.committing.saturating_sub(1);
+        if state.committing == 0 {
+            state.wake();
+        }
+    }
+
+    /// Whether a worker that offers no more may stop: nothing is being committed that it would have
+    /// to take.
+    pub(super) fn are_quiet(&self) -> bool {
+        let state = self.state();
+        state.committing == 0 && state.born.is_empty()
     }
 
     /// The leases of the messages held.
@@ -226,8 +271,8 @@ impl Rooms {
     /// Takes what was committed; wakes `waker` when there is more.
     pub(super) fn born(&self, waker: &Waker) -> VecDeque<Born> {
         let mut state = self.state();
-        if !state.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
-            state.waker = Some(waker.clone());
+        if !state.wakers.iter().any(|known| known.will_wake(waker)) {
+            state.wakers.push(waker.clone());
         }
         std::mem::take(&mut state.born)
     }
@@ -245,15 +290,11 @@ impl Rooms {
 
     pub(super) fn put_born(&self, born: Born) -> Result<(), Born> {
         let mut state = self.state();
-        if state.offers == 0 {
+        if state.workers == 0 {
             return Err(born);
         }
         state.born.push_back(born);
-        let waker = state.waker.take();
-        drop(state);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        state.wake();
         Ok(())
     }
 }
@@ -329,5 +370,22 @@ mod tests {
         assert!(rooms.take(&lane(Lane::Normal), 1));
         drop(rooms.permit(lane(Lane::Bulk), MOST_HELD, LeaseToken(1)));
         assert!(rooms.take(&lane(Lane::Bulk), 1), "it is free again");
+    }
+
+    #[test]
+    fn a_worker_that_offers_no_more_is_told_when_the_last_commit_has_ended() {
+        let rooms = Arc::new(Rooms::default());
+        let mut offer = rooms.offer();
+        offer.close();
+        assert!(rooms.are_quiet());
+        let permit = rooms.permit(lane(Lane::Normal), 1, LeaseToken(1));
+        assert!(!rooms.are_quiet());
+        let hold = Hold { token: LeaseToken(1), since: crate::samples::now() };
+        let (messages, until, permit) = (Vec::new(), hold.since, Arc::new(permit));
+        assert!(rooms.put_born(Born { messages, hold, until, permit }).is_ok());
+        rooms.commit_ended();
+        assert!(!rooms.are_quiet(), "nobody has taken what was committed");
+        assert_eq!(rooms.born(Waker::noop()).len(), 1);
+        assert!(rooms.are_quiet());
     }
 }
