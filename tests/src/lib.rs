@@ -13,5 +13,5 @@ pub mod failing_store;
 pub mod layer;
 pub mod rig;
 pub mod simulation;
-pub mod slow_store;
 pub mod unfinished_store;
+pub mod unlucky_store;

@@ -18,7 +18,7 @@ use sms_core::service::AccountHandle;
 use sms_core::time::Timestamp;
 use sms_store_memory::MemoryStore;
 use sms_tests::claim_counter::ClaimCounter;
-use sms_tests::slow_store::SlowStore;
+use sms_tests::unlucky_store::UnluckyStore;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, yield_now};
 
@@ -63,15 +63,15 @@ struct Scene {
     account: AccountHandle,
     route: Arc<Open>,
     store: Arc<ClaimCounter>,
-    slow: Arc<SlowStore>,
+    sends: Arc<UnluckyStore>,
     clock: Arc<ManualClock>,
 }
 
 impl Scene {
     async fn new() -> Self {
         sms_test_log::watch();
-        let slow = Arc::new(SlowStore::new(Arc::new(MemoryStore::new())));
-        let store = Arc::new(ClaimCounter::new(slow.clone(), usize::MAX));
+        let sends = Arc::new(UnluckyStore::new(Arc::new(MemoryStore::new())));
+        let store = Arc::new(ClaimCounter::new(sends.clone(), usize::MAX));
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_795_244_830_123)));
         let (name, taken) = (RouteName::new("main"), Mutex::default());
         let route = Arc::new(Open { name, taken, is_full: AtomicBool::new(false) });
@@ -84,7 +84,7 @@ impl Scene {
         let new = NewAccountInput::active("Bistro", 10_000);
         let account = operator.account_create(new).await.unwrap();
         let account = sms.account(account.id, Mode::Live);
-        Self { sms, account, route, store, slow, clock }
+        Self { sms, account, route, store, sends, clock }
     }
 
     /// Sends a message with these words, and says in which status it is afterwards.
@@ -279,7 +279,7 @@ async fn what_is_committed_while_the_worker_stops_is_given_back_before_it_has_st
     let scene = Scene::new().await;
     let (stop, task) = scene.offer().await;
     scene.claim().await;
-    scene.slow.hold_sends_up();
+    scene.sends.hold_sends_up();
     let account = scene.account.clone();
     let send = async move { account.send(SendRequest::new("one").to("07700 900123")).await };
     let send = tokio::spawn(send);
@@ -287,7 +287,7 @@ async fn what_is_committed_while_the_worker_stops_is_given_back_before_it_has_st
     stop.send(()).unwrap();
     scene.settle().await;
     assert!(!task.is_finished(), "a commit is under way");
-    scene.slow.let_sends_through();
+    scene.sends.let_sends_through();
     let sent = send.await.unwrap().expect("accepted");
     task.await.unwrap();
     assert_eq!(scene.taken(), [""; 0]);
@@ -298,4 +298,15 @@ async fn what_is_committed_while_the_worker_stops_is_given_back_before_it_has_st
     assert_eq!(other.dispatch_due(10).await.expect("dispatched").claimed, 1);
     let history = scene.account.message_get(sent.messages[0].id).await.unwrap();
     assert!(history.timeline.iter().all(|line| line.detail.is_none()), "{history:?}");
+}
+
+#[tokio::test]
+async fn a_send_that_is_planned_on_what_is_old_again_and_again_goes_to_the_queue() {
+    let scene = Scene::new().await;
+    let _worker = scene.offer().await;
+    scene.claim().await;
+    // As when another server released a number, and this one still remembers it.
+    scene.sends.find_held_stale();
+    assert_eq!(scene.send("one").await, MessageStatus::Queued);
+    assert_eq!((scene.claim().await, scene.taken()), (1, vec!["one".into()]));
 }

@@ -16,6 +16,11 @@ use crate::sending::settle::Sent;
 use crate::store::{CommitError, StoreError};
 use crate::text::measure;
 
+/// How many plans of a send may have a worker hold their messages. Such a plan is stale if a number
+/// was released or a sender name rejected; what this program remembers of them may be older for
+/// some seconds. A plan for the queue is not: claims look at both.
+const MOST_HELD_PLANS: usize = 2;
+
 impl AccountHandle {
     /// Sends a message to every recipient that the request names: takes the credits and queues the
     /// messages.
@@ -41,7 +46,7 @@ impl AccountHandle {
         let mut asked = Asked { request: &request, words: &words, codes, opt_outs, kept };
         // Held until the commit, because the plan takes memory until then.
         let mut turn = None;
-        for _ in 0..MOST_PLANS {
+        for tried in 0..MOST_PLANS {
             let planner = self.plan(&asked, &mut turn, |_| {}).await?;
             let mut rejected = planner.planned().rejected.iter();
             // As in a quote, an opt-out is reported before other rejections.
@@ -51,7 +56,7 @@ impl AccountHandle {
                 continue;
             }
             let mut plan = planner.finish();
-            let reserved = self.sms.hold(&mut plan);
+            let reserved = if tried < MOST_HELD_PLANS { self.sms.hold(&mut plan) } else { None };
             let (batch, lane) = (plan.batch, plan.lane);
             let result = self.sms.store().send_accept(vec![plan]).await.pop();
             let result = result.unwrap_or_else(|| Err(no_answer().into()));

@@ -1,5 +1,5 @@
-//! Records hand-overs that networks took, in one statement: see [`crate::guarded`]. They are settled
-//! against what the worker knows of the messages that it holds, or against what is read.
+//! Records hand-overs that networks took, in one statement: see [`crate::guarded`]. They are
+//! settled against what the worker knows of the messages that it holds, or against what is read.
 
 use std::collections::{BTreeMap, BTreeSet};
 

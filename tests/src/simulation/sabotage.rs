@@ -58,7 +58,7 @@ pub enum Sabotage {
     LosesReferences,
     /// The store omits one contact of a campaign's list.
     LeavesSomebodyOut,
-    /// The store lets others claim one in five of the sends that a worker holds from the start.
+    /// The store lets others claim what a worker holds from the start.
     LetsGoOfHeld,
     /// The store never lets others claim what a worker holds from the start, even if it dies.
     KeepsHeldForEver,
@@ -133,7 +133,7 @@ impl Saboteur {
         if self.does(Sabotage::KeepsHeldForEver) {
             let _ = self.inner.dispatch_renew(token, until.plus(Duration::from_hours(9_000))).await;
         }
-        if self.does(Sabotage::LetsGoOfHeld) && self.one_in(5) {
+        if self.does(Sabotage::LetsGoOfHeld) {
             let let_go = |text: &Message| OutcomePlan {
                 message: text.id,
                 token,

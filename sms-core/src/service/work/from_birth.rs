@@ -247,8 +247,8 @@ impl HeldLoop<'_> {
         }
     }
 
-    /// Starts to hand messages over, or to give back those that have to be looked at again. A worker
-    /// that stops gives all back.
+    /// Starts to hand messages over, or to give back those that have to be looked at again. A
+    /// worker that stops gives all back.
     fn start(&mut self, born: VecDeque<Born>) {
         let mut messages = Vec::new();
         for born in born {
