@@ -55,16 +55,7 @@ impl DnsResolver {
     ///
     /// When the resolver cannot be set up.
     pub fn asking(name_servers: &[SocketAddr]) -> io::Result<Self> {
-        let server = |address: &SocketAddr| {
-            let mut server = NameServerConfig::udp_and_tcp(address.ip());
-            for connection in &mut server.connections {
-                connection.port = address.port();
-            }
-            server
-        };
-        let servers = name_servers.iter().map(server).collect();
-        let config = ResolverConfig::from_parts(None, Vec::new(), servers);
-        Self::build(config, ResolverOpts::default())
+        Self::build(servers(name_servers), ResolverOpts::default())
     }
 
     fn build(config: ResolverConfig, mut options: ResolverOpts) -> io::Result<Self> {
@@ -79,6 +70,18 @@ impl DnsResolver {
         let builder = TokioResolver::builder_with_config(config, provider).with_options(options);
         Ok(Self { inner: builder.build().map_err(io::Error::other)? })
     }
+}
+
+/// These name servers, over UDP and TCP.
+fn servers(addresses: &[SocketAddr]) -> ResolverConfig {
+    let server = |address: &SocketAddr| {
+        let mut server = NameServerConfig::udp_and_tcp(address.ip());
+        for connection in &mut server.connections {
+            connection.port = address.port();
+        }
+        server
+    };
+    ResolverConfig::from_parts(None, Vec::new(), addresses.iter().map(server).collect())
 }
 
 impl std::fmt::Debug for DnsResolver {
@@ -106,6 +109,38 @@ mod tests {
             assert!(addresses.iter().all(IpAddr::is_loopback), "{addresses:?}");
             assert!(addresses.contains(&IpAddr::V4(Ipv4Addr::LOCALHOST)), "{addresses:?}");
         }
+    }
+
+    /// As a system may have it: a minute for each of ten queries, and answers kept for a day.
+    fn patient() -> ResolverOpts {
+        let mut options = ResolverOpts::default();
+        options.timeout = Duration::from_mins(1);
+        options.attempts = 10;
+        options.cache_size = 1_000_000;
+        options.positive_max_ttl = Some(Duration::from_hours(24));
+        options.negative_max_ttl = Some(Duration::from_hours(24));
+        options
+    }
+
+    #[test]
+    fn so_many_answers_are_remembered_for_so_long_whatever_the_system_says() {
+        let here = servers(&["127.0.0.1:9".parse().unwrap()]);
+        let resolver = DnsResolver::build(here, patient()).unwrap();
+        let options = resolver.inner.options();
+        assert_eq!(options.cache_size, 4_096);
+        assert_eq!(options.positive_max_ttl, Some(Duration::from_mins(5)));
+        assert_eq!(options.negative_max_ttl, Some(Duration::from_secs(10)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_look_up_that_is_never_answered_ends_in_time_whatever_the_system_says() {
+        let silent = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let silent = servers(&[silent.local_addr().unwrap()]);
+        let resolver = DnsResolver::build(silent, patient()).unwrap();
+        let started = tokio::time::Instant::now();
+        assert!(resolver.resolve("hook.example.com").await.is_err());
+        let took = started.elapsed();
+        assert!(took <= Duration::from_secs(12), "{took:?}");
     }
 
     #[tokio::test]
