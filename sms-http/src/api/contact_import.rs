@@ -13,7 +13,7 @@ use crate::failure::Conflict;
 use crate::request_body;
 use crate::web::body::Body;
 use crate::web::choice::Named;
-use crate::web::envelope::{Answer, ReplayMeta};
+use crate::web::envelope::{Answer, Ready, ReplayMeta};
 use crate::web::failing::Failing;
 use crate::web::field_error::checked;
 use crate::web::param::HeaderParam;
@@ -116,7 +116,7 @@ impl ContactImportApi {
         #[oai(name = "Idempotency-Key")]
         key: HeaderParam<KeyHeader>,
         body: Body<ContactImport>,
-    ) -> Result<Answer<ImportResult, Option<ReplayMeta>>, Failing<Conflict>> {
+    ) -> Result<Ready<Answer<ImportResult, Option<ReplayMeta>>>, Failing<Conflict>> {
         let (KeyHeader(key), ContactImport { rows, list_id }) = checked((key, body))?;
         let list = list_id.map(|id| {
             id.parse().map_err(|_| Error::UnknownReference { resource: "list", id: id.clone() })
@@ -124,6 +124,7 @@ impl ContactImportApi {
         let rows = rows.into_iter().map(Into::into).collect();
         let account = self.sms.account(caller.account, caller.mode).keyed(key);
         let imported = account.contacts_import(rows, list.transpose()?).await?;
-        Ok(answered(imported))
+        let items = imported.value.rows.len();
+        Ok(Ready::of(items, || answered(imported)).await)
     }
 }

@@ -28,7 +28,7 @@ use crate::failure::{Conflict, Refused};
 use crate::request_body;
 use crate::web::body::Body;
 use crate::web::choice::Named;
-use crate::web::envelope::{Answer, CreatedOrNot, Meta};
+use crate::web::envelope::{Answer, CreatedOrNot, Meta, Ready};
 use crate::web::error::ApiError;
 use crate::web::failing::Failing;
 use crate::web::field_error::FieldErrors;
@@ -280,7 +280,7 @@ impl SendApi {
         #[oai(name = "Idempotency-Key")]
         key: HeaderParam<KeyHeader>,
         body: Body<SendBody>,
-    ) -> Result<CreatedOrNot<Batch, BatchMeta>, Failing<Refused>> {
+    ) -> Result<Ready<CreatedOrNot<Batch, BatchMeta>>, Failing<Refused>> {
         let request = self.read(body, Some(key))?;
         let sent = self.sms.account(caller.account, caller.mode).send(request).await?;
         let Sent { batch, messages, rejected, credits, balance, replay, .. } = sent;
@@ -291,10 +291,12 @@ impl SendApi {
             replayed: replay == Replay::Repeated,
             test: caller.mode.is_test(),
         };
-        Ok(match replay {
+        let items = data.messages.len() + data.rejected.len();
+        let answer = move || match replay {
             Replay::First => CreatedOrNot::Created(data, meta),
             Replay::Repeated => CreatedOrNot::Existing(data, meta),
-        })
+        };
+        Ok(Ready::of(items, answer).await)
     }
 
     /// Quote a send
@@ -306,9 +308,10 @@ impl SendApi {
         &self,
         caller: Data<&Caller>,
         body: Body<SendBody>,
-    ) -> Result<Answer<QuoteShape>, Failing<Conflict>> {
+    ) -> Result<Ready<Answer<QuoteShape>>, Failing<Conflict>> {
         let request = self.read(body, None)?;
         let quote = self.sms.account(caller.account, caller.mode).quote(request).await?;
-        Ok(Answer::new(quote.into()))
+        let items = quote.rejected.len();
+        Ok(Ready::of(items, || Answer::new(quote.into())).await)
     }
 }

@@ -2,11 +2,13 @@
 //!
 //! Handlers return [`Answer`] (200), [`Created`] (201), [`CreatedOrNot`] (201 or 200) or
 //! [`NoContent`] (204) as the `Ok` of their `Result`; each writes its status and its schema into
-//! the OpenAPI document. Schemas are named after their data: `MessageResponse` for one message,
-//! `MessageListResponse` for an array. A [`Meta`] type can choose another ending. The envelope of
-//! errors is in [`crate::web::error`].
+//! the OpenAPI document. [`Ready`] holds one of them that may be large. Schemas are named after
+//! their data: `MessageResponse` for one message, `MessageListResponse` for an array. A [`Meta`]
+//! type can choose another ending. The envelope of errors is in [`crate::web::error`].
 
 use std::borrow::Cow;
+use std::marker::PhantomData;
+use std::panic::resume_unwind;
 
 use poem::http::header::CONTENT_TYPE;
 use poem::http::{HeaderValue, StatusCode};
@@ -17,6 +19,12 @@ use poem_openapi::registry::{
 use poem_openapi::types::{ToJSON, Type};
 use poem_openapi::{ApiResponse, Object};
 use serde_json::Value;
+use tokio::task::spawn_blocking;
+
+use crate::web::error::ApiError;
+
+/// What `Retry-After` says if the runtime is shutting down.
+const RETRY_AFTER_SECONDS: u64 = 1;
 
 /// The `meta` of an envelope.
 ///
@@ -110,6 +118,40 @@ pub enum CreatedOrNot<T, M = NoMeta> {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoContent;
 
+/// An answer that may list many items, ready to be sent.
+///
+/// Writing the JSON of 100,000 messages takes a good part of a second, and so does freeing them.
+/// [`Ready::of`] does both on a thread for blocking work if the answer is large, so that the
+/// runtime's threads serve other requests meanwhile.
+#[derive(Debug)]
+pub struct Ready<A> {
+    response: Response,
+    answer: PhantomData<fn() -> A>,
+}
+
+/// The most items of an answer whose JSON is written on the runtime's thread: about a millisecond's
+/// work.
+pub const WRITTEN_IN_PLACE: usize = 500;
+
+impl<A: IntoResponse> Ready<A> {
+    /// Makes an answer that lists so many items, and writes it.
+    pub async fn of(items: usize, make: impl FnOnce() -> A + Send + 'static) -> Self {
+        let response = if items <= WRITTEN_IN_PLACE {
+            make().into_response()
+        } else {
+            match spawn_blocking(|| make().into_response()).await {
+                Ok(response) => response,
+                Err(ended) => match ended.try_into_panic() {
+                    Ok(panic) => resume_unwind(panic),
+                    // The runtime is shutting down.
+                    Err(_) => ApiError::unavailable(RETRY_AFTER_SECONDS).into_response(),
+                },
+            }
+        };
+        Self { response, answer: PhantomData }
+    }
+}
+
 impl<T> Answer<T> {
     /// 200 with data and no meta.
     pub fn new(data: T) -> Self {
@@ -153,6 +195,12 @@ impl<T: ToJSON, M: Meta> IntoResponse for CreatedOrNot<T, M> {
     }
 }
 
+impl<A> IntoResponse for Ready<A> {
+    fn into_response(self) -> Response {
+        self.response
+    }
+}
+
 impl IntoResponse for NoContent {
     fn into_response(self) -> Response {
         Response::builder().status(StatusCode::NO_CONTENT).finish()
@@ -191,6 +239,16 @@ impl<T: ToJSON, M: Meta> ApiResponse for CreatedOrNot<T, M> {
 
     fn register(registry: &mut Registry) {
         register_envelope::<T, M>(registry);
+    }
+}
+
+impl<A: ApiResponse> ApiResponse for Ready<A> {
+    fn meta() -> MetaResponses {
+        A::meta()
+    }
+
+    fn register(registry: &mut Registry) {
+        A::register(registry);
     }
 }
 
@@ -322,6 +380,29 @@ mod tests {
         assert_eq!(envelope_name::<Vec<Campaign>, PageMeta>(), "CampaignPage");
         assert_eq!(envelope_name::<Campaign, CancelMeta>(), "CampaignCancelResponse");
         assert_eq!(envelope_name::<Vec<String>, NoMeta>(), "StringListResponse");
+    }
+
+    /// Its JSON names the thread that wrote it.
+    #[derive(Debug)]
+    struct WrittenBy;
+
+    impl IntoResponse for WrittenBy {
+        fn into_response(self) -> Response {
+            format!("{:?}", std::thread::current().id()).into()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_large_answer_is_written_off_the_runtimes_threads_and_a_small_one_in_place() {
+        // The runtime of this test has this thread alone.
+        let here = format!("{:?}", std::thread::current().id());
+        for (items, in_place) in
+            [(0, true), (WRITTEN_IN_PLACE, true), (WRITTEN_IN_PLACE + 1, false)]
+        {
+            let response = Ready::of(items, || WrittenBy).await.into_response();
+            let by = response.into_body().into_string().await.unwrap();
+            assert_eq!(by == here, in_place, "{items} items");
+        }
     }
 
     #[tokio::test]
