@@ -22,6 +22,7 @@ use sms_core::ids::ListId;
 use sms_core::list::ListInput;
 use sms_core::phone::E164;
 use sms_core::prelude::*;
+use sms_core::sending::settle::Replay;
 use sms_core::service::compute::{Compute, Portions, Progress};
 use sms_core::service::{AccountHandle, SmsBuilder};
 use sms_core::time::Timestamp;
@@ -178,6 +179,29 @@ fn large_plans_wait_for_each_other_in_all_and_per_account() {
     let answers = block_on(futures_util::future::join_all(quotes));
     assert!(answers.iter().all(Result::is_ok));
     assert_eq!(place.most.load(Ordering::SeqCst), 2);
+}
+
+#[test]
+fn a_replay_of_a_large_send_waits_for_its_turn_and_a_small_one_does_not() {
+    let place = Arc::new(Place::default());
+    place.open();
+    let sms = service(|builder| builder.compute(place.clone()));
+    let (account, list) = account_with_list(&sms);
+    let large = || to_list(list).idempotency_key("large".parse().unwrap());
+    let small =
+        || SendRequest::new(BODY).to("07700 900123").idempotency_key("small".parse().unwrap());
+    let sent = [large(), small()].map(|request| block_on(account.send(request)).unwrap());
+    place.close();
+    let mut quote = Box::pin(account.quote(to_list(list)));
+    assert!((&mut quote).now_or_never().is_none(), "it has the account's turn");
+    let mut waits = Box::pin(account.send(large()));
+    assert!((&mut waits).now_or_never().is_none());
+    let again = account.send(small()).now_or_never().unwrap().unwrap();
+    assert_eq!((again.batch, again.replay), (sent[1].batch, Replay::Repeated));
+    place.open();
+    assert!(block_on(quote).is_ok());
+    let again = block_on(waits).unwrap();
+    assert_eq!((again.batch, again.messages.len()), (sent[0].batch, LISTED as usize));
 }
 
 #[test]

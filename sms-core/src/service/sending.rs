@@ -21,6 +21,10 @@ use crate::text::measure;
 /// some seconds. A plan for the queue is not: claims look at both.
 const MOST_HELD_PLANS: usize = 2;
 
+/// Up to this price, a send is replayed at once. A dearer one may have as many messages as it cost
+/// credits; to read them takes time and memory, so the replay waits for its turn.
+const SMALL_REPLAY: u64 = 10_000;
+
 impl AccountHandle {
     /// Sends a message to every recipient that the request names: takes the credits and queues the
     /// messages.
@@ -112,6 +116,11 @@ impl AccountHandle {
         match earlier {
             None => Ok(KeyUse::First),
             Some(earlier) if earlier.fingerprint == fingerprint => {
+                let _turn = if earlier.credits.get() > SMALL_REPLAY {
+                    Some(self.turn(&self.sms.inner.turns).await?)
+                } else {
+                    None
+                };
                 Ok(KeyUse::Again(Box::new(store.send_replay(self.id, earlier).await?)))
             }
             Some(_) => Ok(KeyUse::OtherRequest),

@@ -10,7 +10,7 @@ use sms_core::message::Message;
 use sms_core::sending::idempotency::EarlierSend;
 use sms_core::sending::plan::SendPlan;
 use sms_core::sending::settle::{SendRefused, Sent};
-use sms_core::store::{CommitError, StoreError};
+use sms_core::store::{CommitError, StoreError, let_others_run};
 use sqlx::{PgConnection, PgPool};
 
 use super::doubtful::Doubtful;
@@ -18,6 +18,7 @@ use super::facts::{Locked, Settled, read_earlier};
 use super::stage::{is_remembered, stage, unstage};
 use crate::error::{Context, PgError, PgResult};
 use crate::group_commit::{Attempt, Committer, Limits, LostAnswer, Turn};
+use crate::message_columns;
 use crate::row::{self, Read, uuid};
 use crate::wire::{Wire, within};
 
@@ -31,6 +32,8 @@ const WORTH_A_COMMIT: usize = 16;
 /// The most sends that share a commit.
 const MOST_SENDS: usize = 500;
 
+/// How many messages of a replay are decoded before other tasks run.
+const PORTION: usize = 500;
 /// How long a send may wait for its turn: less than a caller waits for an answer.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// After this long without work, a committer closes its connection.
@@ -211,12 +214,19 @@ pub(super) async fn replay(
     account: AccountId,
     earlier: EarlierSend,
 ) -> PgResult<Sent> {
-    let rows =
-        sqlx::query("SELECT * FROM message WHERE account_id = $1 AND batch_id = $2 ORDER BY id")
-            .bind(uuid(account))
-            .bind(uuid(earlier.batch))
-            .fetch_all(connection)
-            .await?;
-    let messages: PgResult<Vec<Message>> = rows.iter().map(row::message).collect();
-    Ok(earlier.sent(messages?))
+    let query = concat!(
+        "SELECT ",
+        message_columns!(),
+        " FROM message m WHERE m.account_id = $1 AND m.batch_id = $2 ORDER BY m.id"
+    );
+    let query = sqlx::query(query).bind(uuid(account)).bind(uuid(earlier.batch));
+    let rows = query.fetch_all(connection).await?;
+    let mut messages: Vec<Message> = Vec::with_capacity(rows.len());
+    for row in rows {
+        messages.push(row::message(&row)?);
+        if messages.len().is_multiple_of(PORTION) {
+            let_others_run().await;
+        }
+    }
+    Ok(earlier.sent(messages))
 }
