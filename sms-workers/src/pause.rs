@@ -27,7 +27,8 @@ pub struct Paused {
 
 impl PauseSwitch {
     /// Waits until every loop has finished what it does, and lets none begin anything until the
-    /// answer is dropped. Routes keep running.
+    /// answer is dropped. Routes keep running, and outcomes that the store missed are still
+    /// recorded.
     pub async fn pause(&self) -> Paused {
         Paused { _held: Arc::clone(&self.0).write_owned().await }
     }

@@ -129,6 +129,7 @@ impl Workers {
     }
 
     fn start_due_work(&mut self, worker: &Worker, options: &WorkerOptions) {
+        self.spawn(Loop::Leases, leases::run(worker.sms.clone(), worker.stopping.clone()));
         if let Some(switch) = &options.pausable {
             for work in Work::ALL {
                 let pausable = pause::run(worker.clone(), work, switch.clone());
@@ -147,7 +148,6 @@ impl Workers {
         self.spawn(Loop::FollowUps, follow_ups::run(worker.clone()));
         self.spawn(Loop::Webhooks, webhooks::run(worker.clone(), options.webhook_slots));
         self.spawn(Loop::Rents, rents::run(worker.clone()));
-        self.spawn(Loop::Leases, leases::run(worker.sms.clone(), worker.stopping.clone()));
     }
 
     fn start_upkeep(&mut self, sms: &Sms, stopping: &Stopping, switch: &PauseSwitch) {

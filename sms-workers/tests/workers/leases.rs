@@ -11,7 +11,7 @@ use sms_core::phone::E164;
 use sms_core::prelude::*;
 use sms_core::service::compute::{Compute, Portions, Progress};
 use sms_store_memory::MemoryStore;
-use sms_workers::{Threads, WorkerOptions, Workers};
+use sms_workers::{PauseSwitch, Threads, WorkerOptions, Workers};
 use tokio::time::{Instant, advance};
 
 use crate::TIME_TO_STOP;
@@ -47,6 +47,41 @@ impl Compute for Endless {
 }
 
 #[tokio::test(start_paused = true)]
+async fn leases_are_renewed_while_loops_can_be_paused() {
+    let store = Arc::new(MemoryStore::new());
+    let clock = Arc::new(TokioClock(Instant::now()));
+    let network = Network::new("main", 10);
+    let sms = Sms::builder(store.clone()).clock(clock.clone()).route(network.clone()).build();
+    let operator = sms.operator();
+    operator.number_create(NumberInput::shared("07700 900001")).await.unwrap();
+    let account = operator.account_create(NewAccountInput::active("Bistro", 100)).await.unwrap();
+    let account = sms.account(account.id, Mode::Live);
+    let switch = PauseSwitch::default();
+    let workers = Workers::start(&sms, WorkerOptions::new().pausable(&switch));
+    account.send(SendRequest::new("Hello").to("07700 900123")).await.unwrap();
+    network.until_in_hand(1).await;
+    pass_three_leases(&sms).await;
+    assert_eq!(taken_by_another(store, clock).await, 0);
+    workers.stop(TIME_TO_STOP).await.unwrap();
+}
+
+/// Lets three times the length of a lease pass, while loops run.
+async fn pass_three_leases(sms: &Sms) {
+    for _ in 0..6 {
+        advance(sms.lease_length() / 2).await;
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// How many messages another program claims, because their leases ran out.
+async fn taken_by_another(store: Arc<MemoryStore>, clock: Arc<TokioClock>) -> usize {
+    let other = Sms::builder(store).clock(clock).route(Network::new("main", 10)).build();
+    other.dispatch_due(10).await.unwrap().claimed
+}
+
+#[tokio::test(start_paused = true)]
 async fn leases_are_renewed_while_the_largest_plan_is_made() {
     let (begun, has_begun) = channel();
     let (let_go, may_go) = channel();
@@ -79,15 +114,8 @@ async fn leases_are_renewed_while_the_largest_plan_is_made() {
     // The plan is under way, and goes on until it is let go.
     let wait = tokio::task::spawn_blocking(move || has_begun.recv().map(|()| has_begun));
     let has_begun = wait.await.unwrap().unwrap();
-    for _ in 0..6 {
-        advance(sms.lease_length() / 2).await;
-        for _ in 0..100 {
-            tokio::task::yield_now().await;
-        }
-    }
-    // Another program would claim the message if its lease had run out.
-    let other = Sms::builder(store).clock(clock).route(Network::new("main", 10)).build();
-    assert_eq!(other.dispatch_due(10).await.unwrap().claimed, 0);
+    pass_three_leases(&sms).await;
+    assert_eq!(taken_by_another(store, clock).await, 0);
     drop(let_go);
     drop(has_begun);
     assert_eq!(quoting.await.unwrap().unwrap(), 20_000);
