@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use sms_core::commit::Changes;
-use sms_core::ids::{AccountId, MessageId, MessageKind};
+use sms_core::ids::{AccountId, MessageId};
 use sms_core::message::cancel::{CancelPlan, CancelRefused};
 use sms_core::message::store::MessageStore;
 use sms_core::message::{Message, MessageFilter, TimelineEntry};
@@ -34,18 +34,9 @@ impl MessageStore for MemoryStore {
         let Some(room) = state.accounts.get(&account) else {
             return Ok(Page { items: Vec::new(), next: None });
         };
-        let oldest = filter.since.map_or(0, |since| MessageId::first_at(since).as_u128());
-        let until = filter.until.map(|until| MessageId::first_at(until).as_u128());
-        let after = page.after.map(|cursor| cursor.id::<MessageKind>().as_u128());
-        // Both upper bounds are exclusive. The smaller one applies.
-        let newest = match until.unwrap_or(u128::MAX).min(after.unwrap_or(u128::MAX)) {
-            0 => return Ok(Page { items: Vec::new(), next: None }),
-            end => end - 1,
-        };
-        let range = MessageId::from_u128(oldest)..=MessageId::from_u128(newest);
         let rows = room
             .index
-            .newest_first(filter, range)
+            .newest_first(filter, filter.ids(page))
             .filter_map(|id| state.messages.get(&id))
             .map(|stored| &stored.message)
             .filter(|message| filter.accepts(message))

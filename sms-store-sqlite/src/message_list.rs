@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 
 use rusqlite::params_from_iter;
 use rusqlite::types::Value;
-use sms_core::ids::{MessageId, MessageKind};
 use sms_core::message::{Direction, Message, MessageFilter, MessageStatus};
 use sms_core::page::PageRequest;
 
@@ -25,12 +24,10 @@ pub(crate) struct Window {
 impl Window {
     /// The range that the filter and the cursor allow. Its limit is one more than the page holds.
     pub(crate) fn of(filter: &MessageFilter, page: PageRequest) -> Self {
-        let since = filter.since.map_or(0, |at| MessageId::first_at(at).as_u128());
-        let until = filter.until.map_or(u128::MAX, |at| MessageId::first_at(at).as_u128());
-        let cursor = page.after.map_or(u128::MAX, |at| at.id::<MessageKind>().as_u128());
+        let ids = filter.ids(page);
         Self {
-            after: since.saturating_sub(1),
-            before: until.min(cursor),
+            after: ids.start().as_u128().saturating_sub(1),
+            before: ids.end().as_u128().saturating_add(1),
             limit: page.limit.get() + 1,
         }
     }

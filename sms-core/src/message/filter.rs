@@ -1,9 +1,11 @@
 //! The filters of a list or an export of messages.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::{Direction, Message, MessageStatus};
-use crate::ids::{BatchId, CampaignId};
+use crate::ids::{BatchId, CampaignId, MessageId, MessageKind};
+use crate::page::PageRequest;
 use crate::phone::{E164, parse_any};
 use crate::setters::setters;
 use crate::time::Timestamp;
@@ -87,6 +89,21 @@ impl MessageFilter {
         }
     }
 
+    /// The ids that messages of this page may have, by the times of the filter and by where the
+    /// page begins. The range is empty if no message can be on it.
+    pub fn ids(&self, page: PageRequest) -> RangeInclusive<MessageId> {
+        let first_at = |at| MessageId::first_at(at).as_u128();
+        let oldest = self.since.map_or(0, first_at);
+        let until = self.until.map_or(u128::MAX, first_at);
+        let cursor = page.after.map_or(u128::MAX, |at| at.id::<MessageKind>().as_u128());
+        // No message has the id 0.
+        let (first, last) = match until.min(cursor) {
+            0 => (1, 0),
+            end => (oldest, end - 1),
+        };
+        MessageId::from_u128(first)..=MessageId::from_u128(last)
+    }
+
     /// Whether the message meets every condition.
     pub fn accepts(&self, message: &Message) -> bool {
         let Self { direction, status, search, campaign_id, batch_id, client_ref, since, until } =
@@ -126,6 +143,7 @@ setters! { MessageFilter {
 mod tests {
     use super::*;
     use crate::message::Body;
+    use crate::page::{Cursor, Limit};
     use crate::samples::{message, millis, our_number, person, seconds};
 
     fn any() -> MessageFilter {
@@ -237,6 +255,30 @@ mod tests {
             }
             assert!(!MessageFilter { direction, ..any() }.is_contradiction());
         }
+    }
+
+    #[test]
+    fn a_page_ends_before_its_cursor_and_both_times_bound_it() {
+        let first_at = |second| MessageId::first_at(seconds(second)).as_u128();
+        let (since, until) = (Some(seconds(1)), Some(seconds(9)));
+        let (none, most) = (1..=0, u128::MAX - 1);
+        for (since, until, after, ids) in [
+            (None, None, None, 0..=most),
+            (since, None, None, first_at(1)..=most),
+            (None, until, None, 0..=first_at(9) - 1),
+            (None, None, Some(7), 0..=6),
+            (None, until, Some(first_at(5)), 0..=first_at(5) - 1),
+            (since, until, Some(u128::MAX), first_at(1)..=first_at(9) - 1),
+            (since, None, Some(0), none.clone()),
+        ] {
+            let filter = MessageFilter { since, until, ..any() };
+            let after = after.map(|id| Cursor::after(MessageId::from_u128(id)));
+            let page = PageRequest { limit: Limit::default(), after };
+            let found = filter.ids(page);
+            assert_eq!(found.start().as_u128()..=found.end().as_u128(), ids, "{filter:?}");
+        }
+        let past = MessageFilter { since: until, until: since, ..any() };
+        assert!(past.ids(PageRequest::default()).is_empty());
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! The query for a list of messages.
 
-use sms_core::ids::{AccountId, MessageId, MessageKind};
+use sms_core::ids::{AccountId, BatchId, CampaignId};
 use sms_core::message::filter::Search;
 use sms_core::message::{Direction, MessageFilter, MessageStatus};
 use sms_core::page::PageRequest;
+use sms_core::phone::E164;
 use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
 
@@ -20,12 +21,10 @@ pub(crate) struct Window {
 impl Window {
     /// The range that the filter and the cursor allow. Its limit is one more than the page holds.
     pub(crate) fn of(filter: &MessageFilter, page: PageRequest) -> Self {
-        let since = filter.since.map_or(0, |at| MessageId::first_at(at).as_u128());
-        let until = filter.until.map_or(u128::MAX, |at| MessageId::first_at(at).as_u128());
-        let cursor = page.after.map_or(u128::MAX, |at| at.id::<MessageKind>().as_u128());
+        let ids = filter.ids(page);
         Self {
-            after: Uuid::from_u128(since.saturating_sub(1)),
-            before: Uuid::from_u128(until.min(cursor)),
+            after: Uuid::from_u128(ids.start().as_u128().saturating_sub(1)),
+            before: Uuid::from_u128(ids.end().as_u128().saturating_add(1)),
             limit: page.limit.get() + 1,
         }
     }
@@ -135,7 +134,7 @@ fn push_range(
     filter: &MessageFilter,
     Window { after, before, limit: _ }: Window,
 ) {
-    if has_indexed(filter) {
+    if indexed(filter).next().is_some() {
         query.push(" WHERE m.account_id = ANY(").push_bind(vec![uuid(account)]).push(")");
         query.push(" AND m.id > ").push_bind(after).push(" AND m.id < ").push_bind(before);
         return;
@@ -145,30 +144,6 @@ fn push_range(
     query.push(" WHERE (m.account_id, m.id) > (").push_bind(uuid(account));
     query.push(", ").push_bind(after).push(") AND (m.account_id, m.id) < (");
     query.push_bind(uuid(account)).push(", ").push_bind(before).push(")");
-}
-
-/// Whether the filter has a condition of [`push_indexed`].
-fn has_indexed(filter: &MessageFilter) -> bool {
-    use MessageStatus as S;
-    let MessageFilter {
-        direction,
-        status,
-        search,
-        campaign_id,
-        batch_id,
-        client_ref,
-        since: _,
-        until: _,
-    } = filter;
-    campaign_id.is_some()
-        || batch_id.is_some()
-        || client_ref.is_some()
-        || matches!(search, Some(Search::Number(_)))
-        || matches!(
-            (status, direction),
-            (Some(S::Received | S::Undelivered | S::Failed | S::Cancelled), _)
-                | (None, Some(Direction::Inbound))
-        )
 }
 
 /// Adds the messages of the account that wait in this status.
@@ -200,8 +175,18 @@ pub(crate) fn push_filter(query: &mut QueryBuilder<Postgres>, filter: &MessageFi
     push_walked(query, filter);
 }
 
-/// The conditions that an index has.
-fn push_indexed(query: &mut QueryBuilder<Postgres>, filter: &MessageFilter) {
+/// A condition that an index has.
+enum Indexed<'a> {
+    Inbound,
+    Resting(MessageStatus),
+    Number(E164),
+    Campaign(CampaignId),
+    Batch(BatchId),
+    ClientRef(&'a str),
+}
+
+/// The conditions of the filter that an index has.
+fn indexed(filter: &MessageFilter) -> impl Iterator<Item = Indexed<'_>> {
     use MessageStatus as S;
     let MessageFilter {
         direction,
@@ -214,26 +199,40 @@ fn push_indexed(query: &mut QueryBuilder<Postgres>, filter: &MessageFilter) {
         since: _,
         until: _,
     } = filter;
-    match (status, direction) {
-        (Some(S::Received), _) | (None, Some(Direction::Inbound)) => {
-            query.push(" AND m.direction = 'inbound'");
+    let kind = match (status, direction) {
+        (Some(S::Received), _) | (None, Some(Direction::Inbound)) => Some(Indexed::Inbound),
+        (Some(status @ (S::Undelivered | S::Failed | S::Cancelled)), _) => {
+            Some(Indexed::Resting(*status))
         }
-        (Some(S::Undelivered | S::Failed | S::Cancelled), _) => {
-            query.push(" AND m.resting = ").push_bind(status.map(S::as_str));
-        }
-        _ => {}
-    }
-    if let Some(Search::Number(number)) = search {
-        query.push(" AND m.contact_number = ").push_bind(digits(*number));
-    }
-    if let Some(campaign) = campaign_id {
-        query.push(" AND m.campaign_id = ").push_bind(uuid(*campaign));
-    }
-    if let Some(batch) = batch_id {
-        query.push(" AND m.batch_id = ").push_bind(uuid(*batch));
-    }
-    if let Some(client_ref) = client_ref {
-        query.push(" AND m.client_ref = ").push_bind(client_ref.clone());
+        _ => None,
+    };
+    let number = match search {
+        Some(Search::Number(number)) => Some(Indexed::Number(*number)),
+        Some(Search::Words(_)) | None => None,
+    };
+    let campaign = campaign_id.map(Indexed::Campaign);
+    let batch = batch_id.map(Indexed::Batch);
+    let client_ref = client_ref.as_deref().map(Indexed::ClientRef);
+    [kind, number, campaign, batch, client_ref].into_iter().flatten()
+}
+
+/// Adds ` AND …` for each condition that an index has.
+fn push_indexed(query: &mut QueryBuilder<Postgres>, filter: &MessageFilter) {
+    for condition in indexed(filter) {
+        match condition {
+            Indexed::Inbound => query.push(" AND m.direction = 'inbound'"),
+            Indexed::Resting(status) => query.push(" AND m.resting = ").push_bind(status.as_str()),
+            Indexed::Number(number) => {
+                query.push(" AND m.contact_number = ").push_bind(digits(number))
+            }
+            Indexed::Campaign(campaign) => {
+                query.push(" AND m.campaign_id = ").push_bind(uuid(campaign))
+            }
+            Indexed::Batch(batch) => query.push(" AND m.batch_id = ").push_bind(uuid(batch)),
+            Indexed::ClientRef(client_ref) => {
+                query.push(" AND m.client_ref = ").push_bind(client_ref.to_owned())
+            }
+        };
     }
 }
 
