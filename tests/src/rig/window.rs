@@ -317,8 +317,10 @@ impl Stage {
     /// Compares what the SMSC got in this round with the messages that exist.
     async fn compare(&mut self, round: usize, totals: &mut Totals) -> Result<(), RigFailed> {
         let rows = sqlx::query(
-            "SELECT to_number, body, timeline::text ILIKE '%twice%'
-                    OR timeline::text LIKE '%may have been sent%' AS named
+            "SELECT to_number, body, EXISTS (
+                 SELECT FROM jsonb_array_elements(timeline) AS line
+                 WHERE line->>'detail' ILIKE '%twice%'
+                     OR line->>'detail' LIKE '%may have been sent%') AS named
              FROM message WHERE body LIKE $1",
         );
         let rows = rows.bind(format!("round {round} %")).fetch_all(&mut self.db).await?;
