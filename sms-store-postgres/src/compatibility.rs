@@ -90,7 +90,7 @@ pub(crate) fn fit(own: i64, unknown: &[Unknown]) -> Result<Fit, Misfit> {
     }
 }
 
-/// The migrations that the database has run besides these.
+/// The migrations that the database has run and this program does not know.
 pub(crate) async fn unknown(
     connection: &mut PgConnection,
     known: &[i64],

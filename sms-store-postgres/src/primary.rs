@@ -1,7 +1,7 @@
 //! Watches the host that takes writes, and finds it when the database has several: a primary and
 //! its standbys.
 //!
-//! A task asks the present host every half second, on a connection of its own. Once that host no
+//! A task asks the present host every half second, on a separate connection. Once that host no
 //! longer takes writes, or no longer answers, the task asks all of them in turn until one does. It
 //! then points the pools there and retires the connections to the old host. Everything else takes
 //! the host from the store's pool when it connects. A single host is only asked for a sign of life.
@@ -51,7 +51,7 @@ struct Follower {
     adapt: Adapt,
 }
 
-/// Adds what one pool's connections have besides.
+/// Adds the settings that only the connections of this pool have.
 pub(crate) type Adapt = fn(PgConnectOptions) -> PgConnectOptions;
 
 /// The host that took writes when it was last asked.

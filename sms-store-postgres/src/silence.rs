@@ -1,9 +1,9 @@
 //! Ends this process's connections to a host that has fallen silent.
 //!
-//! A host that loses its power or its network closes no connection, and the driver waits for an
-//! answer without a bound. It lets nobody bound that at its sockets either. So whoever finds a host
-//! silent ends the connections to it here, and every command under way there fails at once, as if
-//! the host had reset them.
+//! A host that loses its power or its network closes no connection, and the driver waits for its
+//! answer without a timeout. The driver does not give access to its sockets, so no timeout can be
+//! set there. This module ends the connections to a host that was found silent. Every command under
+//! way there fails at once, as if the host had reset its connection.
 
 use std::collections::BTreeSet;
 use std::fs::read_dir;

@@ -50,8 +50,8 @@ impl LookupTurns {
         }
     }
 
-    /// Waits for a turn of `account`. An account waits for its own turns first, and only then for
-    /// one of all: so the queue for those holds no more of an account than it may have.
+    /// Waits for a turn of `account`: first for one of its own, then for one of all. So no account
+    /// has more look-ups in the queue of all than it may run at once.
     pub(crate) async fn take(&self, account: AccountId) -> Turn {
         let own = self.of(account);
         let mut turn = Turn { total: None, own: None, account, turns: self.clone() };

@@ -3,7 +3,7 @@
 //! Quotes and sends both go through one [`Planner`], so a quote cannot differ from the charge. Its
 //! caller adds recipients page by page and calls [`Planner::next_portion`] until the page is done.
 //! Each call does a bounded amount of work, so the caller can let other work run in between, or
-//! make the calls on a thread of their own. [`super::writer`] writes the messages themselves, for
+//! make the calls on a separate thread. [`super::writer`] writes the messages themselves, for
 //! campaigns too.
 
 use std::collections::VecDeque;

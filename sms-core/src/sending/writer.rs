@@ -139,7 +139,7 @@ impl<'a> NewMessages<'a> {
     }
 }
 
-/// The work for a recipient besides rendering, in characters rendered.
+/// The work for a recipient other than rendering, as so many rendered characters.
 pub(crate) const EACH: usize = 100;
 
 /// Writes one message after another.

@@ -13,7 +13,7 @@ pub type Portions = Box<dyn FnMut() -> Progress + Send>;
 
 /// Runs long computations, such as the plan of a send to a long list.
 ///
-/// `sms-workers` has one for tokio, which runs them on threads of their own.
+/// `Threads` of `sms-workers` runs them on tokio's threads for blocking work.
 #[async_trait]
 pub trait Compute: Send + Sync + fmt::Debug {
     /// How many long computations may run at once. The service starts no more.

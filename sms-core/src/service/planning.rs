@@ -183,7 +183,7 @@ impl AccountHandle {
         }
     }
 
-    /// Frees a plan that nobody needs where it was made: for a large one that takes a while.
+    /// Frees a discarded plan where it was made, because freeing a large one takes a while.
     pub(super) async fn discard(&self, plan: Planner, turn: Option<&Turn>) -> Result<(), Error> {
         let size = if turn.is_some() { Size::Large } else { Size::Small };
         self.compute(plan, Planner::next_freed, size).await.map(drop)

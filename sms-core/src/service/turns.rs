@@ -76,7 +76,7 @@ impl Drop for Turn {
     }
 }
 
-/// A place in the line. Whoever stops waiting gives it up.
+/// A place in the queue. Dropping it gives it up.
 struct Place<'a> {
     ticket: u64,
     account: AccountId,
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_stops_waiting_gives_the_place_up() {
+    fn a_place_that_is_dropped_is_given_up() {
         block_on(async {
             let turns = turns(1);
             let first = turns.take(account(1)).await.unwrap();

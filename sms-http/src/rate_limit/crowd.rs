@@ -7,8 +7,7 @@
 //! cell is at least as late as the key alone would have made it, so that no key is admitted more
 //! often than the rate and the burst allow. A key is refused because of others only if others have
 //! used up its cell in every row. With 16,384 cells in each of four rows, that happens to one key
-//! in
-//! 70,000 while a thousand others are at their limit.
+//! in 70,000 while a thousand others are at their limit.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash, RandomState};

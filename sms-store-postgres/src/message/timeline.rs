@@ -3,7 +3,7 @@
 //! A message never goes back to an earlier status, and enters each once. So the columns tell the
 //! plain lines, in the order of the statuses, and the stored lines of a status follow its plain
 //! line. A status that has stored lines has no plain one, except for `sending`, whose notes about
-//! retries are stored and whose first line has a column of its own.
+//! retries are stored and whose first line has a separate column.
 
 use serde::{Deserialize, Serialize};
 use sms_core::message::{Direction, Message, MessageStatus, TimelineEntry};
