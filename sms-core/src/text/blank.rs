@@ -77,6 +77,8 @@ mod tests {
             ("rare format characters", "\u{13430}\u{1d173}\u{1d17a}\u{e0001}\u{e0020}\u{e007f}"),
             ("the blank Braille pattern", "\u{2800}"),
             ("fillers of Hangul", "\u{3164}\u{115f}\u{1160}\u{ffa0}"),
+            ("vowels of Khmer that are not shown", "\u{17b4}\u{17b5}"),
+            ("places kept for more of them", "\u{2065}\u{fff0}\u{fff8}\u{e0002}\u{e0fff}"),
             ("the grapheme joiner", "\u{34f}"),
             ("variation selectors", "\u{180b}\u{180f}\u{fe00}\u{fe0f}\u{e0100}\u{e01ef}"),
         ] {
