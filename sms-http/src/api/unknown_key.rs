@@ -141,6 +141,38 @@ mod tests {
         }
     }
 
+    fn hash(n: u32) -> KeyHash {
+        let mut bytes = [7; 32];
+        bytes[8..12].copy_from_slice(&n.to_le_bytes());
+        KeyHash::from_bytes(bytes)
+    }
+
+    #[tokio::test]
+    async fn a_key_that_was_revoked_is_counted_like_one_that_was_made_up() {
+        let look_ups = KeyLookUps::new(Stopwatch::default());
+        let from = Some(AddressBlock::of("203.0.113.9".parse().unwrap()));
+        let ask = async |found| look_ups.look_up(hash(1), from, async { Ok(found) }).await;
+        for _ in 0..100 {
+            assert_eq!(ask(Some(())).await.unwrap(), Some(()), "a known key is not counted");
+        }
+        // The first look-up finds out that it was revoked.
+        for _ in 0..=AT_ONCE {
+            assert_eq!(ask(None).await.unwrap(), None);
+        }
+        assert!(ask(None).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_look_up_that_failed_is_not_counted() {
+        let look_ups = KeyLookUps::new(Stopwatch::default());
+        let from = Some(AddressBlock::of("203.0.113.9".parse().unwrap()));
+        for n in 0..10 * AT_ONCE {
+            let fails = async { Err::<Option<()>, _>(Error::Busy) };
+            let failed = look_ups.look_up(hash(n), from, fails).await.unwrap_err();
+            assert_eq!(failed.code(), "unavailable", "{n}");
+        }
+    }
+
     #[test]
     fn a_known_key_is_recognised_until_it_is_forgotten_or_displaced() {
         let known = KnownKeys::new();
