@@ -47,7 +47,7 @@ impl Db {
         self.put_counts(&found)
     }
 
-    /// Adds the deliveries of events.
+    /// Adds the deliveries of events. Their ids are drawn in the order of the endpoints' ids.
     pub(crate) fn raise(&self, raised: Vec<Raised>) -> SqlResult<()> {
         let mut accounts: Vec<AccountId> =
             raised.iter().flat_map(|raised| &raised.events).map(|event| event.account).collect();
@@ -57,6 +57,7 @@ impl Db {
         for account in accounts {
             endpoints.extend(self.endpoints(self.known_account(account)?)?);
         }
+        endpoints.sort_unstable_by_key(|endpoint| endpoint.id);
         if endpoints.is_empty() {
             return Ok(());
         }

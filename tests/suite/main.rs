@@ -7,7 +7,7 @@ mod journal;
 mod rig;
 mod route;
 mod simulation;
-mod simulation_postgres;
+mod simulation_beside;
 mod store_failure;
 mod store_guide;
 mod stranger;

@@ -26,6 +26,9 @@ struct Arguments {
     /// Runs PostgreSQL beside the memory store, on a temporary server, and compares every answer.
     #[arg(long)]
     postgres: bool,
+    /// Runs SQLite beside the memory store, on a file for each seed, and compares every answer.
+    #[arg(long, conflicts_with = "postgres")]
+    sqlite: bool,
     /// Introduces this defect on purpose. At least one seed has to detect it.
     #[arg(long, value_enum)]
     sabotage: Option<Sabotage>,
@@ -35,9 +38,13 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let Arguments { seeds, first_seed, steps, seed, postgres, sabotage, every_sabotage } =
+    let Arguments { seeds, first_seed, steps, seed, postgres, sqlite, sabotage, every_sabotage } =
         Arguments::parse();
-    let beside = postgres.then(Beside::start);
+    let beside = match (postgres, sqlite) {
+        (true, _) => Some(Beside::postgres()),
+        (_, true) => Some(Beside::sqlite()),
+        _ => None,
+    };
     let run = |settings: &Settings| match &beside {
         Some(beside) => beside.run(settings),
         None => run(settings),

@@ -57,6 +57,8 @@ pub struct Driver {
     pub(super) store: Arc<dyn Store>,
     /// Both stores, if there is a second one.
     twin: Option<Arc<dyn Store>>,
+    /// The option that puts the second one beside.
+    beside: &'static str,
     difference: Difference,
     chance: Chance,
     replicas: Vec<Sms>,
@@ -73,6 +75,7 @@ impl Driver {
         let books: Arc<dyn Store> = Arc::new(MemoryStore::new());
         // The layers between the stage and the memory store may fail or introduce a defect.
         let (difference, chance) = (Difference::default(), Chance::default());
+        let beside = other.as_ref().map_or("", |other| other.option);
         let twin = other.map(|other| -> Arc<dyn Store> {
             Arc::new(Twin::new(books.clone(), other, difference.clone(), chance.clone()))
         });
@@ -92,6 +95,7 @@ impl Driver {
             dice,
             store,
             twin,
+            beside,
             difference,
             chance,
             replicas: Vec::new(),
@@ -395,7 +399,7 @@ impl Driver {
         let Settings { seed, steps, sabotage, .. } = self.settings;
         let sabotage = sabotage.and_then(|sabotage| sabotage.to_possible_value());
         let sabotage = sabotage.map(|value| format!(" --sabotage {}", value.get_name()));
-        let beside = if self.twin.is_some() { " --postgres" } else { "" };
+        let beside = self.beside;
         let options = format!("{}{beside}", sabotage.unwrap_or_default());
         let at = self.world.now();
         Err(Box::new(Violation { seed, steps, step: self.step, at, what, options, trace }))

@@ -35,6 +35,8 @@ pub struct Other {
     pub store: Arc<dyn Store>,
     /// Where its calls run. No call may be made from within.
     pub runtime: Handle,
+    /// The option that puts it beside in the command of a run.
+    pub option: &'static str,
 }
 
 /// The first difference between the answers.
@@ -102,7 +104,7 @@ macro_rules! twin {
                         let first = self.first.$name($(Clone::clone(&$arg)),*).await;
                         let drawn = self.chance.mark();
                         self.chance.turn_to(&before);
-                        let Other { store, runtime } = &self.other;
+                        let Other { store, runtime, option: _ } = &self.other;
                         let other = runtime.block_on(store.$name($($arg),*));
                         self.chance.turn_to(&drawn);
                         self.difference.note(stringify!($name), &first, &other);
