@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use futures_channel::oneshot;
 use rusqlite::ErrorCode;
+use rusqlite::ffi::SQLITE_IOERR_WRITE;
 
 use crate::chores;
 use crate::command::Size;
@@ -228,8 +229,7 @@ fn commit_group(db: &Db, jobs: &mut [Box<dyn Job>]) -> Option<String> {
         }
         Err(failure) => {
             fail(jobs, &failure);
-            let stops = failure.at_commit
-                && failure.error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure);
+            let stops = failure.at_commit && is_unknown_on_disk(&failure.error);
             (stops || is_fatal(&failure.error)).then(|| failure.error.to_string())
         }
     }
@@ -239,6 +239,13 @@ fn commit_group(db: &Db, jobs: &mut [Box<dyn Job>]) -> Option<String> {
 fn is_fatal(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error_code();
     matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+}
+
+/// What is on disk after this failure of a commit is unknown. After a write that failed it is not,
+/// as with a quota that is used up: the frames that were not written whole are written anew.
+fn is_unknown_on_disk(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure)
+        && error.sqlite_error().is_none_or(|error| error.extended_code != SQLITE_IOERR_WRITE)
 }
 
 fn fail(jobs: &mut [Box<dyn Job>], failure: &Failure) {

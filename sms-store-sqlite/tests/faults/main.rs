@@ -1,0 +1,11 @@
+//! What the machine may do to a file while a program works on it: the power fails, the disk takes
+//! no more, the file may not be written, a page is damaged.
+
+#![cfg(target_os = "linux")]
+
+mod child;
+mod damage;
+mod folder;
+mod power;
+mod read_only;
+mod room;
