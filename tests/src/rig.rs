@@ -1,5 +1,5 @@
-//! Real servers, as separate processes, on a real PostgreSQL that writes to disk, under load and
-//! faults.
+//! Real servers, as separate processes, on a real PostgreSQL that writes to disk, or one on a file,
+//! under load and faults.
 //!
 //! `campaign` kills, stops, restarts and disconnects servers and database, one fault a round, and
 //! audits the database after each round and at the end. `sleeper` stops a server for longer than
@@ -36,6 +36,7 @@ mod world;
 
 pub use fault::Fault;
 pub use report::{Report, Violation};
+pub use site::StoreKind;
 
 /// Why the rig itself failed. This says nothing about the service.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +47,15 @@ pub enum RigFailed {
     /// The rig may not mount a small disk.
     #[error(transparent)]
     Mount(#[from] sms_test_postgres::MountRefused),
+    /// The file could not be read.
+    #[error("the rig could not read the file")]
+    File(#[from] sms_store_sqlite::MaintenanceError),
+    /// A query of the rig on the file failed.
+    #[error("the rig could not query the file")]
+    Query(#[from] rusqlite::Error),
+    /// The scenario was asked for something that servers on a file do not have.
+    #[error("this fault needs PostgreSQL: leave out --on file, or choose other faults")]
+    NeedsPostgres,
     /// A process or file operation failed.
     #[error("a process or file operation failed")]
     Io(#[from] std::io::Error),

@@ -1,4 +1,4 @@
-//! Short runs of the rig: real servers, a real PostgreSQL, each fault once, one failover.
+//! Short runs of the rig: real servers, a real PostgreSQL or a file, each fault once, one failover.
 
 use std::process::Command;
 
@@ -30,6 +30,16 @@ fn nothing_is_lost_or_charged_twice_by_kills_crashes_cuts_and_pauses() {
 }
 
 #[test]
+fn a_file_keeps_everything_through_kills_pauses_and_cuts() {
+    let load = ["--lease", "5", "--rate", "20", "--clients", "8"];
+    let told = rig(&[&["--on", "file", "--rounds", "6"], &load[..]].concat());
+    assert_eq!(figure(&told, "rounds"), 6, "every fault came twice");
+    assert_eq!(figure(&told, "servers killed"), 2);
+    assert!(figure(&told, "messages accepted") > 0, "{told}");
+    assert_eq!(figure(&told, "lost or unasked for"), 0);
+}
+
+#[test]
 fn a_failover_to_a_synchronous_standby_loses_nothing_and_servers_follow_by_themselves() {
     let arguments = ["drill", "--rounds", "1", "--lease", "5", "--rate", "20", "--clients", "8"];
     let told = rig(&arguments);
@@ -50,9 +60,12 @@ fn while_the_databases_disks_are_full_nothing_is_lost_and_servers_go_on_afterwar
         return;
     }
     let load = ["--lease", "5", "--rate", "20", "--clients", "8"];
-    let told = rig(&[&["disk-full", "--hold", "1"], &load[..]].concat());
-    assert!(figure(&told, "messages accepted") > 0, "{told}");
-    assert_eq!(figure(&told, "lost or unasked for"), 0);
+    for store in ["postgres", "file"] {
+        let full = ["disk-full", "--on", store, "--hold", "1"];
+        let told = rig(&[&full, &load[..]].concat());
+        assert!(figure(&told, "messages accepted") > 0, "{told}");
+        assert_eq!(figure(&told, "lost or unasked for"), 0);
+    }
 }
 
 #[test]
@@ -77,7 +90,9 @@ fn a_server_that_slept_over_its_lease_changes_nothing() {
 
 #[test]
 fn clients_that_hang_up_leave_no_transaction_open_and_a_true_ledger() {
-    let told = rig(&["cut-off", "--requests", "300", "--clients", "16"]);
-    assert_eq!(figure(&told, "requests cut off"), 300);
-    assert!(figure(&told, "messages in the database") > 0, "some were whole: {told}");
+    for store in ["postgres", "file"] {
+        let told = rig(&["cut-off", "--on", store, "--requests", "300", "--clients", "16"]);
+        assert_eq!(figure(&told, "requests cut off"), 300);
+        assert!(figure(&told, "messages in the database") > 0, "some were whole: {told}");
+    }
 }

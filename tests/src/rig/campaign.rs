@@ -5,13 +5,13 @@ use std::time::Duration;
 use clap::Args;
 use tokio::time::{Instant, sleep};
 
-use super::audit::rules;
+use super::audit::Books;
 use super::fault::{Fault, Outage};
 use super::fleet::Network;
 use super::http::{ask, request};
 use super::load::Crowd;
 use super::scene::{Load, Scene};
-use super::site::{Site, comes_true};
+use super::site::{Site, StoreKind, comes_true};
 use super::world::stopper;
 use super::{Report, RigFailed, Violation};
 use crate::simulation::dice::Dice;
@@ -25,14 +25,17 @@ pub struct Settings {
     /// Number of rounds, with one fault each
     #[arg(long, default_value_t = 100)]
     pub rounds: usize,
-    /// Number of servers on the database
+    /// The store of the servers
+    #[arg(long, value_enum, default_value_t = StoreKind::Postgres)]
+    pub on: StoreKind,
+    /// Number of servers on the database; a file has one
     #[arg(long, default_value_t = 3)]
     pub replicas: usize,
     /// The load
     #[command(flatten)]
     pub load: Load,
-    /// The faults; each occurs once before any occurs again
-    #[arg(long, value_delimiter = ',', default_values_t = Fault::ALL)]
+    /// The faults; each occurs once before any occurs again [default: all that the store has]
+    #[arg(long, value_delimiter = ',')]
     pub faults: Vec<Fault>,
 }
 
@@ -69,9 +72,14 @@ pub async fn run(settings: &Settings) -> Result<Report, RigFailed> {
     let mut report = Report::default();
     let mut dice = Dice::new(settings.load.seed);
     let lease = settings.load.lease();
-    let mut site = Site::prepare(settings.replicas, lease, Network::Free).await?;
+    let replicas = settings.replicas;
+    let mut site = Site::prepare_store(settings.on, replicas, lease, Network::Free).await?;
     let scene = Scene::begin(&site, &settings.load, &mut dice).await?;
-    let mut deck = Deck { faults: settings.faults.clone(), left: Vec::new() };
+    let faults = match &settings.faults[..] {
+        [] => Fault::of(settings.on),
+        chosen => chosen.to_vec(),
+    };
+    let mut deck = Deck { faults, left: Vec::new() };
     let mut outages: Vec<Outage> = Vec::new();
     let mut rounds = 0;
     while rounds < settings.rounds && report.violations.is_empty() {
@@ -89,11 +97,12 @@ pub async fn run(settings: &Settings) -> Result<Report, RigFailed> {
     }
     report.figure("seed", settings.load.seed);
     report.figure("rounds", rounds);
-    report.figure("servers", settings.replicas);
+    report.figure("servers", site.fleet.len());
     scene.end(&mut site, lease, &outages, &mut report).await?;
     let kills = site.fleet.pauses.iter().filter(|pause| pause.until.is_none()).count();
     report.figure("servers killed", kills);
     report.figure("servers stopped for a while", site.fleet.pauses.len() - kills);
+    report.figure("slowest start", format!("{} ms", site.fleet.slowest_start.as_millis()));
     report.took = started.elapsed();
     Ok(report)
 }
@@ -124,8 +133,8 @@ pub(super) async fn look(site: &mut Site) -> Result<Vec<Violation>, RigFailed> {
             found.push(Violation::new(rule, format!("server {replica}")));
         }
     }
-    let mut db = site.connect().await?;
-    found.extend(rules::always(&mut db).await?);
-    found.extend(rules::stale_under_load(&mut db).await?);
+    let mut books = Books::open(site).await?;
+    found.extend(books.always().await?);
+    found.extend(books.stale_under_load().await?);
     Ok(found)
 }

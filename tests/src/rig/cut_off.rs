@@ -9,14 +9,14 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::audit::rules;
+use super::audit::Books;
 use super::fleet::Network;
 use super::http::{ask, request};
 use super::load::Crowd;
 use super::receiver::Receiver;
 use super::records::Records;
 use super::scene::{audit, drain};
-use super::site::Site;
+use super::site::{Site, StoreKind};
 use super::world::World;
 use super::{Report, RigFailed, Violation};
 use crate::simulation::dice::Dice;
@@ -31,6 +31,9 @@ const AFTERWARDS: usize = 64;
 /// Settings of this scenario.
 #[derive(Debug, Clone, Args)]
 pub struct Settings {
+    /// The store of the servers
+    #[arg(long, value_enum, default_value_t = StoreKind::Postgres)]
+    pub on: StoreKind,
     /// Number of requests to cut off
     #[arg(long, default_value_t = 10_000)]
     pub requests: usize,
@@ -52,7 +55,7 @@ pub async fn run(settings: &Settings) -> Result<Report, RigFailed> {
     let mut report = Report::default();
     let mut dice = Dice::new(settings.seed);
     let lease = sms_core::dispatch::LEASE;
-    let mut site = Site::prepare(REPLICAS, lease, Network::Free).await?;
+    let mut site = Site::prepare_store(settings.on, REPLICAS, lease, Network::Free).await?;
     let receiver = Receiver::start(dice.fork()).await?;
     let records = Records::default();
     let addresses = site.fleet.addresses.clone();
@@ -62,8 +65,8 @@ pub async fn run(settings: &Settings) -> Result<Report, RigFailed> {
     let crowd = Crowd { world: world.clone(), addresses, records: records.clone(), round, pause };
 
     crowd.hang_up(0, settings.requests, settings.clients, &mut dice).await;
-    let mut db = site.connect().await?;
-    report.violations.extend(rules::stale_under_load(&mut db).await?);
+    let mut books = Books::open(&site).await?;
+    report.violations.extend(books.stale_under_load().await?);
     // Asks the same servers, over the connections they have, once they are idle.
     drain(&site, STANDSTILL, &mut report).await?;
     report.violations.extend(unserved(&site, &world).await);
@@ -71,7 +74,7 @@ pub async fn run(settings: &Settings) -> Result<Report, RigFailed> {
     drain(&site, STANDSTILL, &mut report).await?;
     report.violations.extend(site.fleet.end().await?);
     report.figure("seed", settings.seed);
-    audit(&mut db, &site, (&records, &world), &receiver, &mut report).await?;
+    audit(&mut books, &site, (&records, &world), &receiver, &mut report).await?;
     report.violations.extend(site.panics()?);
     report.took = started.elapsed();
     if report.violations.is_empty() {

@@ -106,12 +106,12 @@ async fn fail_over(
 ) -> Result<Round, RigFailed> {
     // Half of the primaries end with all their processes, half leave theirs behind.
     if number.is_multiple_of(2) {
-        site.postgres.stop(Stop::Immediate);
+        site.postgres()?.stop(Stop::Immediate);
     } else {
-        site.postgres.kill();
+        site.postgres()?.kill();
     }
     sleep(Duration::from_millis(dice.between(50, 1_500))).await;
-    pair.promote(site);
+    pair.promote(site)?;
     let recovery = scene.recovery(number, Instant::now(), dice).await;
     let mut db = site.connect().await?;
     let (accepted, lost) = lost(&mut db, &scene.crowd.records).await?;

@@ -8,7 +8,7 @@ use tokio::time::sleep;
 use super::RigFailed;
 use super::fleet::now;
 use super::load::Crowd;
-use super::site::Site;
+use super::site::{Site, StoreKind};
 use crate::simulation::dice::Dice;
 
 /// A kind of fault.
@@ -48,6 +48,18 @@ impl Fault {
         Self::CutRequests,
     ];
 
+    /// Those that servers on this store can have.
+    pub(super) fn of(store: StoreKind) -> Vec<Self> {
+        let all = Self::ALL.into_iter();
+        all.filter(|fault| match fault {
+            Self::KillReplica | Self::SuspendReplica | Self::CutRequests => true,
+            Self::CrashDatabase | Self::RestartDatabase | Self::CutConnections => {
+                store == StoreKind::Postgres
+            }
+        })
+        .collect()
+    }
+
     /// Causes the fault, and then restarts what an operator would restart.
     pub(super) async fn strike(
         self,
@@ -67,16 +79,16 @@ impl Fault {
                 return Ok(None);
             }
             Self::CrashDatabase => {
-                site.postgres.stop(Stop::Immediate);
+                site.postgres()?.stop(Stop::Immediate);
                 sleep(pause / 2).await;
-                site.postgres.start_again();
+                site.postgres()?.start_again();
             }
             Self::RestartDatabase => {
-                site.postgres.stop(Stop::Fast);
-                site.postgres.start_again();
+                site.postgres()?.stop(Stop::Fast);
+                site.postgres()?.start_again();
             }
             Self::CutConnections => {
-                site.postgres.cut_connections().await;
+                site.postgres()?.cut_connections().await;
             }
             Self::SuspendReplica => {
                 let suspended = site.fleet.suspend(replica)?;

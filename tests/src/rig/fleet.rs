@@ -28,10 +28,19 @@ const LOOK: Duration = Duration::from_millis(10);
 pub(super) struct Plan {
     /// The folder for logs and records of hand-overs.
     pub(super) folder: PathBuf,
-    pub(super) database: String,
+    pub(super) store: Stored,
     pub(super) lease: Duration,
     /// Whether a server's network answers only once it is [released](Fleet::release).
     pub(super) network: Network,
+}
+
+/// Where the servers' data is.
+#[derive(Debug, Clone)]
+pub(super) enum Stored {
+    /// In a database.
+    Url(String),
+    /// In the file in this folder.
+    Folder(PathBuf),
 }
 
 /// How the networks behave.
@@ -67,6 +76,8 @@ pub(super) struct Fleet {
     pub(super) addresses: Addresses,
     replicas: Vec<Replica>,
     pub(super) pauses: Vec<Pause>,
+    /// The longest time that a server took from its start after a kill until it served.
+    pub(super) slowest_start: Duration,
 }
 
 #[derive(Debug)]
@@ -91,12 +102,18 @@ impl Fleet {
     /// No servers yet.
     pub(super) fn new(plan: Plan) -> Self {
         let addresses = Addresses::default();
-        Self { plan, addresses, replicas: Vec::new(), pauses: Vec::new() }
+        Self {
+            plan,
+            addresses,
+            replicas: Vec::new(),
+            pauses: Vec::new(),
+            slowest_start: Duration::ZERO,
+        }
     }
 
     /// Servers that start from now on use this database.
     pub(super) fn use_database(&mut self, url: String) {
-        self.plan.database = url;
+        self.plan.store = Stored::Url(url);
     }
 
     pub(super) fn len(&self) -> usize {
@@ -124,7 +141,9 @@ impl Fleet {
     /// Starts a server that was killed.
     pub(super) async fn start_again(&mut self, replica: usize) -> Result<(), RigFailed> {
         let Life { replica, generation } = self.replicas[replica].life;
+        let began = Instant::now();
         self.replicas[replica] = self.start(Life { replica, generation: generation + 1 }).await?;
+        self.slowest_start = self.slowest_start.max(began.elapsed());
         Ok(())
     }
 
@@ -242,7 +261,6 @@ impl Fleet {
             command.arg("--hold").arg(self.hold(replica));
         }
         command.env_clear().envs([
-            ("DATABASE_URL", self.plan.database.as_str()),
             ("SMS_ADDR", "127.0.0.1:0"),
             ("SMS_ADMIN_TOKEN", OPERATOR),
             ("SMS_DEMO", "false"),
@@ -254,6 +272,10 @@ impl Fleet {
             ("SMS_WEBHOOK_TIMEOUT", "1s"),
             ("RUST_BACKTRACE", "1"),
         ]);
+        match &self.plan.store {
+            Stored::Url(url) => command.env("DATABASE_URL", url),
+            Stored::Folder(folder) => command.env("SMS_DATA_DIR", folder),
+        };
         // A separate process group: when the rig ends, the server notices through its input.
         command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.stderr(File::create(&log)?).spawn()?;

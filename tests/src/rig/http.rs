@@ -15,6 +15,8 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(6);
 #[derive(Debug, Clone)]
 pub(super) struct Answer {
     pub(super) status: u16,
+    /// In how many seconds to try again, as the answer says.
+    pub(super) retry_after: Option<u64>,
     pub(super) body: Value,
     /// The body as it came, for what is no JSON.
     pub(super) text: String,
@@ -53,7 +55,9 @@ async fn answered(addr: SocketAddr, request: &[u8]) -> Option<Answer> {
     let is_whole = head.body_length().is_none_or(|length| body.len() == length);
     let status = head.text.split(' ').nth(1)?.parse().ok()?;
     let text = String::from_utf8_lossy(body).into_owned();
-    is_whole.then(|| Answer { status, body: serde_json::from_str(&text).unwrap_or_default(), text })
+    let retry_after = head.header("retry-after").and_then(|seconds| seconds.parse().ok());
+    let body = serde_json::from_str(&text).unwrap_or_default();
+    is_whole.then_some(Answer { status, retry_after, body, text })
 }
 
 /// Sends the first `bytes` of a request, waits a while, and hangs up without reading.

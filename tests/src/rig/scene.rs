@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use super::RigFailed;
 use super::audit::rules::Waiting;
-use super::audit::{messages, rules, webhooks};
+use super::audit::{Books, messages, webhooks};
 use super::fault::Outage;
 use super::hand_overs;
 use super::load::Crowd;
@@ -128,9 +128,9 @@ impl Scene {
         report.violations.extend(site.fleet.renew().await?);
         drain(site, 2 * lease + STANDSTILL, report).await?;
         report.violations.extend(site.fleet.end().await?);
-        let mut db = site.connect().await?;
+        let mut books = Books::open(site).await?;
         let told = (&crowd.records, &crowd.world);
-        let failed = audit(&mut db, site, told, &receiver, report).await?;
+        let failed = audit(&mut books, site, told, &receiver, report).await?;
         let handed = hand_overs::read(&site.folder)?;
         let twice = hand_overs::explain(&handed, &failed, &site.fleet.pauses, outages, lease);
         report.figure("database outages", outages.len());
@@ -154,12 +154,12 @@ pub(super) async fn drain(
     patience: Duration,
     report: &mut Report,
 ) -> Result<(), RigFailed> {
-    let mut db = site.connect().await?;
+    let mut books = Books::open(site).await?;
     let mut least = i64::MAX;
     while least > 0 {
         let mut waiting = Waiting::default();
         let goes_on = comes_true(patience, async || {
-            waiting = rules::waiting(&mut db).await?;
+            waiting = books.waiting().await?;
             Ok(waiting.work() < least)
         });
         if !goes_on.await? {
@@ -169,21 +169,21 @@ pub(super) async fn drain(
         }
         least = waiting.work();
     }
-    report.violations.extend(rules::stale_at_rest(&mut db).await?);
+    report.violations.extend(books.stale_at_rest().await?);
     Ok(())
 }
 
 /// The full audit.
 pub(super) async fn audit(
-    db: &mut sqlx::PgConnection,
+    books: &mut Books,
     site: &Site,
     (records, world): (&Records, &World),
     receiver: &Receiver,
     report: &mut Report,
 ) -> Result<BTreeSet<MessageId>, RigFailed> {
-    report.violations.extend(rules::always(db).await?);
-    report.violations.extend(rules::at_the_end(db).await?);
-    let all = messages::read(db).await?;
+    report.violations.extend(books.always().await?);
+    report.violations.extend(books.at_the_end().await?);
+    let all = books.messages().await?;
     let handed = hand_overs::read(&site.folder)?;
     {
         let known = records.lock();
@@ -193,6 +193,6 @@ pub(super) async fn audit(
         report.figure("answers (0: none)", statuses);
         messages::audit(&all, &known, world, &handed, report);
     }
-    webhooks::audit(db, &all, &receiver.taken(), report).await?;
+    webhooks::audit(&books.webhooks().await?, &all, &receiver.taken(), report);
     Ok(messages::failed(&all))
 }

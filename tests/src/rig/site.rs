@@ -1,4 +1,4 @@
-//! The environment of a scenario: a PostgreSQL server, our servers, a folder.
+//! The environment of a scenario: what keeps the data, our servers, a folder.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use sqlx::{Connection, PgConnection};
 use tokio::time::{Instant, sleep};
 
 use super::RigFailed;
-use super::fleet::{Fleet, Network, Plan, now};
+use super::fleet::{Fleet, Network, Plan, Stored, now};
 use super::report::Violation;
 
 const DATABASE: &str = "sms_rig";
@@ -16,10 +16,27 @@ const DATABASE: &str = "sms_rig";
 const SYNCHRONOUS: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(100);
 
+/// The store of the servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub enum StoreKind {
+    /// PostgreSQL, for any number of servers.
+    Postgres,
+    /// One file, for one server.
+    File,
+}
+
+/// What keeps the data.
+#[derive(Debug)]
+enum Data {
+    Postgres(Box<Server>),
+    /// The file in the servers' folder.
+    File(PathBuf),
+}
+
 /// The environment of a scenario.
 #[derive(Debug)]
 pub(super) struct Site {
-    pub(super) postgres: Server,
+    data: Data,
     pub(super) fleet: Fleet,
     pub(super) folder: PathBuf,
 }
@@ -34,6 +51,53 @@ impl Site {
         let postgres = Server::start(Durability::Full);
         postgres.create_database(DATABASE).await;
         Self::of(postgres, replicas, lease, network).await
+    }
+
+    /// Starts servers on this store: as many as asked for on a durable database, one on a file.
+    pub(super) async fn prepare_store(
+        store: StoreKind,
+        replicas: usize,
+        lease: Duration,
+        network: Network,
+    ) -> Result<Self, RigFailed> {
+        match store {
+            StoreKind::Postgres => Self::prepare(replicas, lease, network).await,
+            StoreKind::File => {
+                let folder = Self::folder()?;
+                let data = folder.join("data");
+                Self::on_file(folder, data, lease, network).await
+            }
+        }
+    }
+
+    /// Starts a server whose file is on a small disk.
+    pub(super) async fn prepare_file_on(
+        disk: &Disk,
+        lease: Duration,
+        network: Network,
+    ) -> Result<Self, RigFailed> {
+        Self::on_file(Self::folder()?, disk.folder().join("data"), lease, network).await
+    }
+
+    async fn on_file(
+        folder: PathBuf,
+        data: PathBuf,
+        lease: Duration,
+        network: Network,
+    ) -> Result<Self, RigFailed> {
+        let file = data.join("sms.db");
+        let store = Stored::Folder(data);
+        let plan = Plan { folder: folder.clone(), store, lease, network };
+        let mut site = Self { data: Data::File(file), fleet: Fleet::new(plan), folder };
+        site.add(1).await?;
+        Ok(site)
+    }
+
+    /// A new folder for a run.
+    fn folder() -> Result<PathBuf, RigFailed> {
+        let folder = std::env::temp_dir().join(format!("sms-rig-{}-{}", std::process::id(), now()));
+        std::fs::create_dir_all(&folder)?;
+        Ok(folder)
     }
 
     /// Starts a durable database, with its tables and its log on small disks, and servers on it.
@@ -56,11 +120,11 @@ impl Site {
         lease: Duration,
         network: Network,
     ) -> Result<Self, RigFailed> {
-        let folder = std::env::temp_dir().join(format!("sms-rig-{}-{}", std::process::id(), now()));
-        std::fs::create_dir_all(&folder)?;
-        let database = postgres.url(DATABASE);
-        let plan = Plan { folder: folder.clone(), database, lease, network };
-        let mut site = Self { postgres, fleet: Fleet::new(plan), folder };
+        let folder = Self::folder()?;
+        let store = Stored::Url(postgres.url(DATABASE));
+        let plan = Plan { folder: folder.clone(), store, lease, network };
+        let data = Data::Postgres(Box::new(postgres));
+        let mut site = Self { data, fleet: Fleet::new(plan), folder };
         site.add(replicas).await?;
         Ok(site)
     }
@@ -72,9 +136,9 @@ impl Site {
         network: Network,
     ) -> Result<(Self, Pair), RigFailed> {
         let mut site = Self::prepare(0, lease, network).await?;
-        let pair = Pair { standby: Some(site.postgres.standby()), gone: None };
+        let pair = Pair { standby: Some(site.postgres()?.standby()), gone: None };
         pair.wait(&site).await?;
-        let ports = [site.postgres.port(), pair.standby.as_ref().map_or(0, Server::port)];
+        let ports = [site.postgres()?.port(), pair.standby.as_ref().map_or(0, Server::port)];
         let hosts = ports.map(|port| format!("127.0.0.1:{port}")).join(",");
         let parameters = "target_session_attrs=read-write";
         site.fleet.use_database(format!("postgres://postgres@{hosts}/{DATABASE}?{parameters}"));
@@ -89,9 +153,25 @@ impl Site {
         Ok(())
     }
 
-    /// Opens a connection for the rig.
+    /// The database server.
+    pub(super) fn postgres(&self) -> Result<&Server, RigFailed> {
+        match &self.data {
+            Data::Postgres(server) => Ok(server),
+            Data::File(_) => Err(RigFailed::NeedsPostgres),
+        }
+    }
+
+    /// Opens a connection to the database for the rig.
     pub(super) async fn connect(&self) -> Result<PgConnection, RigFailed> {
-        Ok(PgConnection::connect(&self.postgres.url(DATABASE)).await?)
+        Ok(PgConnection::connect(&self.postgres()?.url(DATABASE)).await?)
+    }
+
+    /// The file, if the data is in one.
+    pub(super) fn file(&self) -> Option<&Path> {
+        match &self.data {
+            Data::Postgres(_) => None,
+            Data::File(file) => Some(file),
+        }
     }
 
     /// Panics in the servers' logs.
@@ -124,25 +204,26 @@ pub(super) struct Pair {
 
 impl Pair {
     /// Promotes the standby. The primary must be gone, and its folder is removed.
-    pub(super) fn promote(&mut self, site: &mut Site) {
+    pub(super) fn promote(&mut self, site: &mut Site) -> Result<(), RigFailed> {
         if let Some(standby) = self.standby.take() {
             standby.promote();
-            self.gone = Some(site.postgres.port());
-            site.postgres = standby;
+            self.gone = Some(site.postgres()?.port());
+            site.data = Data::Postgres(Box::new(standby));
         }
+        Ok(())
     }
 
     /// Makes a new standby of the present primary.
     pub(super) async fn restore(&mut self, site: &Site) -> Result<(), RigFailed> {
         if let Some(port) = self.gone.take() {
-            self.standby = Some(site.postgres.standby_at(port));
+            self.standby = Some(site.postgres()?.standby_at(port));
         }
         self.wait(site).await
     }
 
     /// From then on every commit waits for the standby.
     async fn wait(&self, site: &Site) -> Result<(), RigFailed> {
-        site.postgres.set("synchronous_standby_names", "*").await;
+        site.postgres()?.set("synchronous_standby_names", "*").await;
         let mut db = site.connect().await?;
         let is_synchronous = comes_true(SYNCHRONOUS, async || {
             let states = sqlx::query_scalar::<_, bool>(

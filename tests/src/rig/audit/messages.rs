@@ -20,14 +20,14 @@ pub(in crate::rig) struct Text {
     pub(in crate::rig) id: MessageId,
     pub(in crate::rig) account: Uuid,
     pub(in crate::rig) status: MessageStatus,
-    batch: BatchId,
-    words: String,
-    to: u64,
-    scheduled_at: Option<i64>,
+    pub(super) batch: BatchId,
+    pub(super) words: String,
+    pub(super) to: u64,
+    pub(super) scheduled_at: Option<i64>,
     /// Its statuses in order with their times, without consecutive repeats.
     pub(in crate::rig) history: Vec<(MessageStatus, i64)>,
     /// Whether its history says that it may have been sent.
-    left_perhaps: bool,
+    pub(super) left_perhaps: bool,
 }
 
 impl Text {
@@ -58,7 +58,7 @@ pub(in crate::rig) async fn read(db: &mut PgConnection) -> Result<Vec<Text>, Rig
             let status = line["status"].as_str().and_then(|status| status.parse().ok());
             let status = status.ok_or_else(unknown)?;
             let words = line["detail"].as_str().unwrap_or_default();
-            left_perhaps |= words.contains("may be sent twice") || words.contains("may have");
+            left_perhaps |= says_perhaps(words);
             told.push((status, line["at"].as_i64().unwrap_or_default()));
         }
         let id = MessageId::from_u128(row.try_get::<Uuid, _>("id")?.as_u128());
@@ -87,7 +87,7 @@ pub(in crate::rig) async fn read(db: &mut PgConnection) -> Result<Vec<Text>, Rig
 }
 
 /// The statuses of a message in order: those that have a column, and those that its timeline tells.
-fn history(
+pub(super) fn history(
     plain: &[(MessageStatus, Option<i64>)],
     told: &[(MessageStatus, i64)],
     is_scheduled: bool,
@@ -102,6 +102,11 @@ fn history(
         history.extend(column.or(line).map(|at| (shown, at)));
     }
     history
+}
+
+/// Whether a detail of a history says that the message may have been sent.
+pub(super) fn says_perhaps(detail: &str) -> bool {
+    detail.contains("may be sent twice") || detail.contains("may have")
 }
 
 /// The messages that failed, and so were refunded.

@@ -207,11 +207,11 @@ async fn ask(db: &mut PgConnection, rules: &[Rule]) -> Result<Vec<Violation>, Ri
 /// The work that is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::rig) struct Waiting {
-    messages: i64,
-    receipts: i64,
-    deliveries: i64,
+    pub(super) messages: i64,
+    pub(super) receipts: i64,
+    pub(super) deliveries: i64,
     /// The attempts made for these deliveries so far.
-    attempts: i64,
+    pub(super) attempts: i64,
 }
 
 /// More attempts than one delivery ever gets.
