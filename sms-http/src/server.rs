@@ -6,6 +6,8 @@ pub mod backing;
 pub mod banner;
 pub mod cli;
 pub mod command;
+pub mod copy_command;
+pub mod copy_progress;
 pub mod data_command;
 pub mod data_dir;
 pub mod demo;

@@ -1,5 +1,6 @@
 //! Connecting to a database, migrating it, and checking that it answers.
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use tokio::sync::Semaphore;
 use crate::address::hosts;
 use crate::cache::Caches;
 use crate::campaign::launch::SIDE_BY_SIDE;
+use crate::copy_journal;
 use crate::error::{ConnectFailed, Context};
 use crate::group_commit::pooled;
 use crate::migrate;
@@ -50,8 +52,16 @@ impl PgStore {
     ///
     /// If the address is invalid, if no server answers there, or if none of several takes writes.
     pub async fn connect(url: &str, settings: PgSettings) -> Result<Self, ConnectFailed> {
+        Self::connect_for(url, settings, Purpose::Serve).await
+    }
+
+    pub(crate) async fn connect_for(
+        url: &str,
+        settings: PgSettings,
+        purpose: Purpose,
+    ) -> Result<Self, ConnectFailed> {
         let hosts = hosts(url).map_err(ConnectFailed::because)?;
-        let hosts: Vec<_> = hosts.into_iter().map(bounded).collect();
+        let hosts: Vec<_> = hosts.into_iter().map(|host| purpose.adapt(bounded(host))).collect();
         let found = primary::first(&hosts).await?;
         let pool = pool(settings.connections, PATIENCE).connect_with(found.options(&hosts)).await;
         let pool = pool.map_err(ConnectFailed::new)?;
@@ -78,9 +88,31 @@ impl PgStore {
     ///
     /// When a migration fails, and is rolled back, or when a newer program has migrated the
     /// database and this one may not serve it any more. If this one may still serve, it logs a
-    /// warning.
+    /// warning. Also when the database holds an unfinished copy.
     pub async fn migrate(&self) -> Result<(), ConnectFailed> {
-        migrate::run(&self.pool).await
+        migrate::run(&self.pool).await?;
+        copy_journal::refuse(&self.pool).await
+    }
+}
+
+/// What a database is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To serve from it.
+    Serve,
+    /// To copy from it or to it.
+    Copy,
+}
+
+impl Purpose {
+    fn adapt(self, host: PgConnectOptions) -> PgConnectOptions {
+        match self {
+            Self::Serve => host,
+            // Each copy has a name of its own, by which it knows its connections from others.
+            Self::Copy => host
+                .application_name(&format!("sms-copy-{:016x}", RandomState::new().hash_one(0)))
+                .options([("statement_timeout", "0")]),
+        }
     }
 }
 

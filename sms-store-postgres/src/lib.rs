@@ -28,6 +28,8 @@ mod compatibility;
 mod connect;
 mod contact;
 mod conversation;
+mod copy;
+mod copy_journal;
 mod credits;
 mod delivery;
 mod dispatch;

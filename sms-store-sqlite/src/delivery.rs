@@ -21,7 +21,8 @@ macro_rules! select_deliveries {
 }
 pub(crate) use select_deliveries;
 
-const ERRORS: [DeliveryError; 7] = [
+/// The errors by their place in the column.
+pub(crate) const ERRORS: [DeliveryError; 7] = [
     DeliveryError::DnsFailed,
     DeliveryError::ForbiddenAddress,
     DeliveryError::ConnectFailed,

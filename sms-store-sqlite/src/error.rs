@@ -18,6 +18,12 @@ pub enum OpenError {
          use PostgreSQL to run several servers", .0.display()
     )]
     InUse(PathBuf),
+    /// A copy into the file was begun and has not ended.
+    #[error(
+        "{} holds a part of a copy: start `sms-server copy` again with the same source and target",
+        .0.display()
+    )]
+    HalfCopied(PathBuf),
     /// A folder or a file could not be made or opened.
     #[error("{} could not be made or opened: {source}", .path.display())]
     Files {

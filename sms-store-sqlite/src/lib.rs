@@ -26,6 +26,7 @@ mod chores;
 mod command;
 mod contact;
 mod conversation;
+mod copy;
 mod credits;
 mod db;
 mod delivery;

@@ -19,7 +19,7 @@ use crate::row::{
 };
 
 /// A stretch of the index by number has 65,536 rows: see `stretch.rs`.
-const STRETCH_SHIFT: u32 = 16;
+pub(crate) const STRETCH_SHIFT: u32 = 16;
 
 /// The columns that [`message`] reads.
 macro_rules! message_columns {
@@ -65,7 +65,7 @@ pub(crate) fn message(db: &Db, c: &mut Cols<'_>) -> SqlResult<Message> {
 }
 
 /// A line of a timeline as it is stored: status, time, and a detail as JSON.
-fn stored(lines: &[TimelineEntry]) -> String {
+pub(crate) fn stored(lines: &[TimelineEntry]) -> String {
     let mut text = String::new();
     for TimelineEntry { status: at_status, detail, at } in lines {
         let _ = write!(text, "{} {}", status(*at_status), time(*at));

@@ -22,6 +22,15 @@ pub(crate) const CHECKED_AT_OPENING: u64 = 16 << 20;
 /// Earlier versions of SQLite may corrupt a log that two connections restart at once.
 const OLDEST_SQLITE: i32 = 3_051_003;
 
+/// What a file is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To serve from it.
+    Serve,
+    /// To copy from it or to it: a copy may be under way.
+    Copy,
+}
+
 /// Makes the folder and takes the lock next to the file. It is held until the file is closed, also
 /// if the program is killed.
 pub(crate) fn lock(path: &Path) -> Result<File, OpenError> {
@@ -61,7 +70,11 @@ pub(crate) fn private() -> OpenOptions {
 }
 
 /// The connection that writes, once the schema is the newest.
-pub(crate) fn writer(path: &Path, settings: &SqliteSettings) -> Result<Db, OpenError> {
+pub(crate) fn writer(
+    path: &Path,
+    settings: &SqliteSettings,
+    purpose: Purpose,
+) -> Result<Db, OpenError> {
     let failed = |source| OpenError::Files { path: path.to_owned(), source };
     // SQLite gives its other files the mode of this one.
     let file = private().open(path).map_err(failed)?;
@@ -75,6 +88,9 @@ pub(crate) fn writer(path: &Path, settings: &SqliteSettings) -> Result<Db, OpenE
         return Err(OpenError::Damaged { path: path.to_owned(), finding });
     }
     check_origin(path, &connection)?;
+    if let Purpose::Serve = purpose {
+        refuse_half_a_copy(path, &connection)?;
+    }
     if file.metadata().map_err(failed)?.len() <= CHECKED_AT_OPENING {
         check_pages(path, &connection)?;
     }
@@ -147,6 +163,15 @@ pub(crate) fn check_origin(path: &Path, connection: &Connection) -> Result<(), O
         return Err(OpenError::Newer { path: path.to_owned(), found: version, known });
     }
     Ok(())
+}
+
+/// Refuses files into which a copy was begun that has not ended.
+fn refuse_half_a_copy(path: &Path, connection: &Connection) -> Result<(), OpenError> {
+    let query = "SELECT count(*) FROM sqlite_schema WHERE name = 'copy_journal'";
+    let found: i64 = connection
+        .query_row(query, [], |row| row.get(0))
+        .map_err(|source| explain(path, source))?;
+    if found > 0 { Err(OpenError::HalfCopied(path.to_owned())) } else { Ok(()) }
 }
 
 /// Has SQLite read all pages.

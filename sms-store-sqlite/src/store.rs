@@ -11,7 +11,7 @@ use sms_core::store::{CommitError, Health, StoreError};
 use crate::command::Size;
 use crate::db::Db;
 use crate::error::{OpenError, SqlResult, Trouble};
-use crate::open;
+use crate::open::{self, Purpose};
 use crate::readers::Readers;
 use crate::settings::SqliteSettings;
 use crate::writer::Writer;
@@ -48,9 +48,17 @@ impl SqliteStore {
     ///
     /// As [`open`](Self::open).
     pub fn open_with(path: impl AsRef<Path>, settings: SqliteSettings) -> Result<Self, OpenError> {
-        let path = path.as_ref().to_owned();
+        Self::open_for(path.as_ref(), settings, Purpose::Serve)
+    }
+
+    pub(crate) fn open_for(
+        path: &Path,
+        settings: SqliteSettings,
+        purpose: Purpose,
+    ) -> Result<Self, OpenError> {
+        let path = path.to_owned();
         let lock = open::lock(&path)?;
-        let writer = open::writer(&path, &settings)?;
+        let writer = open::writer(&path, &settings, purpose)?;
         let reader = || open::reader(&path, &settings);
         let own = (0..settings.readers.max(1)).map(|_| reader()).collect::<Result<_, _>>()?;
         let spare = (0..settings.readers.max(1)).map(|_| reader()).collect::<Result<_, _>>()?;

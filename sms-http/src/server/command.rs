@@ -9,6 +9,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use super::copy_command::StoreAddress;
 use super::data_command::{self, DataCommand};
 use super::operator_client::{CommandFailed, OperatorClient};
 use super::settings::{Keeping, Settings};
@@ -50,6 +51,19 @@ pub enum Command {
     Restore {
         /// The backup
         file: PathBuf,
+    },
+    /// Copy everything from one store to another, verify it, and go on if it was interrupted
+    ///
+    /// Stop all servers on both stores first. The target must be empty, or hold the beginning of
+    /// the same copy. A server does not open a target before its copy is complete and verified.
+    /// Copy the admin-token file too if you set no SMS_ADMIN_TOKEN, and keep SMS_SECRET_KEY.
+    Copy {
+        /// What to copy: sqlite:PATH (a file or a data folder) or postgres://...
+        #[arg(long)]
+        from: StoreAddress,
+        /// Where to: sqlite:PATH or postgres://...
+        #[arg(long)]
+        to: StoreAddress,
     },
     /// Check the data in SMS_DATA_DIR: damaged pages, and balances, refunds and counts
     Check,
@@ -347,6 +361,7 @@ fn work_of(command: Command) -> Work {
         Command::Migrate => return Work::Do(DataCommand::Migrate),
         Command::Backup { file } => return Work::Do(DataCommand::Backup(file)),
         Command::Restore { file } => return Work::Do(DataCommand::Restore(file)),
+        Command::Copy { from, to } => return Work::Do(DataCommand::Copy { from, to }),
         Command::Check => return Work::Do(DataCommand::Check),
     };
     Work::Ask(call)

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use sms_store_postgres::{ConnectFailed, PgSettings, PgStore};
 use sms_store_sqlite::MaintenanceError;
 
+use super::copy_command::{self, CopyCommandFailed, StoreAddress};
 use super::data_dir::DataDir;
 use super::settings::{Keeping, Settings};
 
@@ -17,6 +18,13 @@ pub enum DataCommand {
     Backup(PathBuf),
     /// Put this backup into the folder of the file store.
     Restore(PathBuf),
+    /// Copy everything from one store to another.
+    Copy {
+        /// What to copy.
+        from: StoreAddress,
+        /// Where to.
+        to: StoreAddress,
+    },
     /// Check the file store.
     Check,
 }
@@ -39,6 +47,9 @@ pub enum DataCommandFailed {
     /// The file could not be copied or read.
     #[error(transparent)]
     File(#[from] MaintenanceError),
+    /// The data could not be copied to another store.
+    #[error(transparent)]
+    Copy(#[from] CopyCommandFailed),
     /// The check found something.
     #[error("{} is not in order:\n{}", .file.display(), .findings.join("\n"))]
     NotInOrder {
@@ -58,9 +69,13 @@ pub enum DataCommandFailed {
 ///
 /// If the data is somewhere else or cannot be used, or if a check finds something.
 pub async fn run(command: DataCommand, settings: &Settings) -> Result<String, DataCommandFailed> {
-    if let DataCommand::Migrate = command {
-        return migrate(settings).await;
-    }
+    let command = match command {
+        DataCommand::Migrate => return migrate(settings).await,
+        DataCommand::Copy { from, to } => return Ok(copy_command::run(&from, &to).await?),
+        DataCommand::Backup(copy) => FileCommand::Backup(copy),
+        DataCommand::Restore(backup) => FileCommand::Restore(backup),
+        DataCommand::Check => FileCommand::Check,
+    };
     let Keeping::File(DataDir(folder)) = settings.keeping() else {
         return Err(DataCommandFailed::NoFile);
     };
@@ -77,18 +92,24 @@ async fn migrate(settings: &Settings) -> Result<String, DataCommandFailed> {
     Ok("the database schema is up to date".to_owned())
 }
 
-fn on_file(command: &DataCommand, file: &Path) -> Result<String, DataCommandFailed> {
+/// A command on the file store.
+enum FileCommand {
+    Backup(PathBuf),
+    Restore(PathBuf),
+    Check,
+}
+
+fn on_file(command: &FileCommand, file: &Path) -> Result<String, DataCommandFailed> {
     match command {
-        DataCommand::Migrate => Err(DataCommandFailed::NoDatabase),
-        DataCommand::Backup(copy) => {
+        FileCommand::Backup(copy) => {
             sms_store_sqlite::backup_file(file, copy)?;
             Ok(format!("{} is a backup of {}", copy.display(), file.display()))
         }
-        DataCommand::Restore(backup) => {
+        FileCommand::Restore(backup) => {
             sms_store_sqlite::restore_file(backup, file)?;
             Ok(format!("{} is restored from {}", file.display(), backup.display()))
         }
-        DataCommand::Check => {
+        FileCommand::Check => {
             let findings = sms_store_sqlite::check_file(file)?;
             if findings.is_empty() {
                 Ok(format!("{} is in order", file.display()))

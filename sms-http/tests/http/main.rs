@@ -66,6 +66,7 @@ mod secret_key;
 mod sender_name;
 mod server;
 mod server_command;
+mod server_copy;
 mod server_file;
 mod server_no_writes;
 mod server_outage;

@@ -13,7 +13,7 @@ use crate::server_postgres::{account, cluster, data};
 use crate::socket::{Server, bounded};
 
 // 32 times `A`, `B` and `C`.
-const FIRST: &str = "first:QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE=";
+pub(crate) const FIRST: &str = "first:QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE=";
 const SECOND: &str = "second:QkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkI=";
 const NOT_FIRST: &str = "first:Q0NDQ0NDQ0NDQ0NDQ0NDQ0NDQ0NDQ0NDQ0NDQ0NDQ0M=";
 
@@ -59,8 +59,8 @@ async fn keys_of_stored(url: &str) -> Vec<String> {
 }
 
 /// A customer with an endpoint that receives.
-struct Customer {
-    key: String,
+pub(crate) struct Customer {
+    pub(crate) key: String,
     webhook: String,
     _receiver: Server,
     received: UnboundedReceiver<(HeaderMap, Vec<u8>)>,
@@ -68,7 +68,7 @@ struct Customer {
 
 impl Customer {
     /// The customer and the endpoint's secret.
-    async fn at(server: &Process) -> (Self, String) {
+    pub(crate) async fn at(server: &Process) -> (Self, String) {
         let key = account(server, 100).await;
         let (receiver, received) = receiver().await;
         let url = format!("http://{}/hook", receiver.addr);
@@ -89,7 +89,7 @@ impl Customer {
     }
 
     /// A delivery and a test verify with each of these secrets.
-    async fn verifies(&mut self, server: &Process, secrets: &[&str]) {
+    pub(crate) async fn verifies(&mut self, server: &Process, secrets: &[&str]) {
         let body = json!({ "to": "07700 900123", "body": "Hello" });
         let sent = server.call("POST", "/api/v1/messages", &self.key, &body).await;
         assert_eq!(sent.status, 201, "{}", sent.body);
