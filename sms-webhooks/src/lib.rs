@@ -69,7 +69,7 @@ pub mod standard_signature;
 pub use address::Reach;
 pub use client::{Attempt, ClientError, Delivery, UnresolvedNames, WebhookClient};
 pub use client::{KEPT_ANSWER_BYTES, READ_ANSWER_BYTES, WebhookClientConfig};
-pub use courier::Courier;
+pub use courier::{Courier, Progress};
 pub use dns::DnsResolver;
 pub use endpoint_url::EndpointUrl;
 pub use http_sender::HttpSender;

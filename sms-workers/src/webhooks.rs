@@ -1,39 +1,71 @@
 //! The loop that attempts due webhook deliveries, many side by side.
 
+use std::pin::pin;
+
 use sms_core::Error;
 use sms_core::error::causes;
 use sms_core::service::Work;
 use sms_core::service::webhook::Attempted;
-use sms_webhooks::{Courier, SlotLimits};
+use sms_webhooks::{Courier, Progress, SlotLimits};
 
 use crate::worker::Worker;
 
 pub(crate) async fn run(mut worker: Worker, limits: SlotLimits) {
     let mut courier = Courier::with_limits(worker.sms.clone(), limits);
+    let mut stopping = worker.stopping.clone();
     while !worker.is_stopping() {
-        if let Err(error) = courier.fill().await {
-            worker.failed("claiming webhook deliveries", &error).await;
-        }
-        tokio::select! {
-            attempted = courier.next_done() => count(&attempted),
-            () = worker.rest(Work::Webhooks) => {}
+        courier.look();
+        let claimed = tokio::select! {
+            claimed = claimed(&mut courier) => claimed,
+            () = stopping.requested() => break,
+        };
+        let mut resting = pin!(async {
+            match claimed {
+                Ok(()) => worker.rest(Work::Webhooks).await,
+                Err(error) => worker.failed("claiming webhook deliveries", &error).await,
+            }
+        });
+        loop {
+            tokio::select! {
+                progress = courier.progress() => note(progress),
+                () = &mut resting => break,
+            }
         }
     }
     // Attempts under way end within an endpoint's timeout.
-    while courier.under_way() > 0 {
-        count(&courier.next_done().await);
+    courier.stop_claiming();
+    while courier.is_busy() {
+        note(courier.progress().await);
     }
 }
 
-fn count(attempted: &Result<Attempted, Error>) {
-    let outcome = match attempted {
-        Ok(Attempted::Delivered) => "delivered",
-        Ok(Attempted::Failed) => "failed",
-        Ok(Attempted::LeaseLost) => "lease_lost",
-        Err(error) => {
-            tracing::warn!(error = %causes(error), "a webhook attempt could not be recorded");
+/// Waits until the courier has claimed what is due.
+async fn claimed(courier: &mut Courier) -> Result<(), Error> {
+    loop {
+        match courier.progress().await {
+            Progress::Claimed(_) => return Ok(()),
+            Progress::NotClaimed(error) => return Err(error),
+            other => note(other),
+        }
+    }
+}
+
+fn note(progress: Progress) {
+    let outcome = match progress {
+        Progress::Recorded(Attempted::Delivered) => "delivered",
+        Progress::Recorded(Attempted::Failed) => "failed",
+        Progress::Recorded(Attempted::LeaseLost) => "lease_lost",
+        Progress::NotRecorded(error) => {
+            tracing::warn!(error = %causes(&error), "a webhook attempt could not be recorded");
             "unrecorded"
         }
+        Progress::NotClaimed(error) => {
+            return tracing::warn!(
+                error = %causes(&error),
+                "claiming webhook deliveries failed; retrying"
+            );
+        }
+        Progress::Claimed(_) => return,
     };
     metrics::counter!("sms_webhook_attempts_total", "outcome" => outcome).increment(1);
 }

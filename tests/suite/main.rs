@@ -12,4 +12,5 @@ mod store_failure;
 mod store_guide;
 mod stranger;
 mod tidy;
+mod webhook;
 mod workers;

@@ -275,7 +275,8 @@ fn tested(delivery: Delivery, answer: &WebhookAnswer, at: crate::time::Timestamp
 
 impl Sms {
     /// Claims due deliveries, as many as there is room for. Send each with
-    /// [`Sms::delivery_attempt`] before its lease runs out.
+    /// [`Sms::delivery_attempt`], or with [`Sms::delivery_send`] and [`Sms::attempts_record`],
+    /// before its lease runs out.
     pub async fn deliveries_claim(&self, room: Room) -> Result<Vec<ClaimedDelivery>, Error> {
         let at = self.now();
         let plan = DeliveryClaimPlan { at, lease: self.lease(at, self.inner.attempt_lease), room };
@@ -286,15 +287,26 @@ impl Sms {
     ///
     /// # Errors
     ///
+    /// Those of [`Sms::delivery_send`], and of the store.
+    pub async fn delivery_attempt(&self, claimed: ClaimedDelivery) -> Result<Attempted, Error> {
+        let plan = self.delivery_send(claimed).await?;
+        self.attempts_record(vec![plan]).await.pop().unwrap_or(Ok(Attempted::LeaseLost))
+    }
+
+    /// Makes one attempt, and returns what [`Sms::attempts_record`] has to record of it. If it is
+    /// never recorded, the delivery is sent again when its lease expires.
+    ///
+    /// # Errors
+    ///
     /// [`Error::Seal`] if the secrets cannot be opened: nothing is sent, and the delivery is due
     /// again when its lease expires.
-    pub async fn delivery_attempt(&self, claimed: ClaimedDelivery) -> Result<Attempted, Error> {
+    pub async fn delivery_send(&self, claimed: ClaimedDelivery) -> Result<AttemptPlan, Error> {
         let ClaimedDelivery { account, endpoint, token, request } = claimed;
         let delivery = request.delivery;
         let request = self.open_secrets(endpoint, request)?;
         let began = self.now();
         let answer = self.inner.webhooks.send(request).await;
-        let plan = AttemptPlan {
+        Ok(AttemptPlan {
             account,
             delivery,
             token,
@@ -305,14 +317,22 @@ impl Sms {
             at: self.now(),
             schedule: self.inner.retries.clone(),
             jitter: Jitter(self.jitter()),
+        })
+    }
+
+    /// Records attempts together, in this order. Answers in the same order; one that cannot be
+    /// recorded does not affect the others.
+    pub async fn attempts_record(&self, plans: Vec<AttemptPlan>) -> Vec<Result<Attempted, Error>> {
+        let successes: Vec<bool> = plans.iter().map(|plan| plan.result.is_ok()).collect();
+        let verdicts = self.store().deliveries_record(plans).await;
+        let attempted = |(verdict, is_success): (Result<AttemptVerdict, _>, bool)| {
+            Ok(match verdict? {
+                AttemptVerdict::Record { .. } if is_success => Attempted::Delivered,
+                AttemptVerdict::Record { .. } => Attempted::Failed,
+                AttemptVerdict::LeaseLost => Attempted::LeaseLost,
+            })
         };
-        let verdict = self.store().deliveries_record(vec![plan]).await.pop().transpose()?;
-        let attempted = match verdict {
-            Some(AttemptVerdict::Record { .. }) if answer.result.is_ok() => Attempted::Delivered,
-            Some(AttemptVerdict::Record { .. }) => Attempted::Failed,
-            Some(AttemptVerdict::LeaseLost) | None => Attempted::LeaseLost,
-        };
-        Ok(attempted)
+        verdicts.into_iter().zip(successes).map(attempted).collect()
     }
 
     /// Claims up to `limit` due deliveries and sends them all at once. It takes as long as the

@@ -13,7 +13,7 @@ use sms_core::time::Timestamp;
 use sms_core::webhook::delivery::{Delivery, DeliveryError, DeliveryStatus};
 use sms_core::webhook::endpoint::{DisabledReason, Endpoint, EndpointInput, Power};
 use sms_store_memory::MemoryStore;
-use sms_webhooks::{Courier, HttpSender, SlotLimits};
+use sms_webhooks::{Courier, HttpSender, Progress, SlotLimits};
 
 use crate::open_client;
 use crate::receiver::{Behaviour, Receiver, answer};
@@ -57,6 +57,17 @@ async fn deliveries(account: &AccountHandle, endpoint: &Endpoint) -> Vec<Deliver
     }
 }
 
+/// The next attempt that is recorded. The courier claims by itself while slots are the limit.
+async fn next_recorded(courier: &mut Courier) -> Attempted {
+    loop {
+        match courier.progress().await {
+            Progress::Claimed(_) => {}
+            Progress::Recorded(attempted) => return attempted,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
 #[tokio::test]
 async fn an_endpoint_that_never_answers_does_not_delay_another() {
     let (sms, account) = service().await;
@@ -68,11 +79,9 @@ async fn an_endpoint_that_never_answers_does_not_delay_another() {
 
     let limits = SlotLimits { total: 16, ..SlotLimits::default() };
     let mut courier = Courier::with_limits(sms, limits);
-    let mut delivered = 0;
-    while delivered < 60 {
-        courier.fill().await.unwrap();
-        assert_eq!(courier.next_done().await.unwrap(), Attempted::Delivered);
-        delivered += 1;
+    courier.look();
+    for _ in 0..60 {
+        assert_eq!(next_recorded(&mut courier).await, Attempted::Delivered);
     }
 
     let taken = deliveries(&account, &well_endpoint).await;
@@ -91,12 +100,11 @@ async fn a_dead_endpoint_costs_no_more_than_the_attempts_that_disable_it() {
     raise_events(&sms, &account, 150).await;
 
     let mut courier = Courier::new(sms);
-    loop {
-        courier.fill().await.unwrap();
-        if courier.under_way() == 0 {
-            break;
+    courier.look();
+    while courier.is_busy() {
+        if let Progress::Recorded(attempted) = courier.progress().await {
+            assert_eq!(attempted, Attempted::Failed);
         }
-        assert_eq!(courier.next_done().await.unwrap(), Attempted::Failed);
     }
 
     let dead_endpoint = account.webhook_get(dead_endpoint.id).await.unwrap();
