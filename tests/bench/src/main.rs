@@ -19,7 +19,9 @@ mod campaign;
 mod dispatch;
 mod drive;
 mod failed;
+mod folder;
 mod growth;
+mod lanes;
 mod life;
 mod limit;
 mod memory;
@@ -30,6 +32,7 @@ mod planning;
 mod search;
 mod send;
 mod server;
+mod smsc;
 mod stock;
 mod table;
 mod taker;
@@ -56,6 +59,9 @@ struct Cli {
     /// Contacts of the campaign
     #[arg(long, default_value_t = 1_000_000)]
     contacts: usize,
+    /// Servers over one database, where several are measured
+    #[arg(long, default_value_t = 1)]
+    servers: usize,
     /// Only the measurements of these names
     #[arg(long, value_enum, value_delimiter = ',')]
     only: Vec<Name>,
@@ -78,6 +84,7 @@ enum Name {
     Growth,
     Search,
     Life,
+    Lanes,
 }
 
 /// What this program is when it runs itself again.
@@ -162,6 +169,9 @@ async fn measure(cli: &Cli) -> Result<(), Failed> {
     }
     if cli.only.contains(&Name::Life) {
         life::life(&postgres).await?;
+    }
+    if cli.only.contains(&Name::Lanes) {
+        lanes::lanes(&postgres, cli.servers, during).await?;
     }
     Ok(())
 }

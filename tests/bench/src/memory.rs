@@ -16,7 +16,8 @@ const LATER: Duration = Duration::from_hours(24);
 
 pub(crate) async fn singles_and_bulk(during: Duration) -> Result<(), Failed> {
     let server = Server::on_memory().await?;
-    let key = key(&server).await?;
+    number(&server).await?;
+    let key = account_key(&server, "Measured").await?;
     let later = sms_core::clock::Clock::now(&sms_core::clock::SystemClock).plus(LATER);
     for (messages, connections) in [(1, 32), (1_000, 4)] {
         let to: Vec<String> = drama_numbers().into_iter().take(messages).collect();
@@ -57,16 +58,21 @@ pub(crate) async fn singles_and_bulk(during: Duration) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Makes an account with credits and a number to send from; its live key.
-async fn key(server: &Server) -> Result<String, Failed> {
+/// Makes a number to send from.
+pub(crate) async fn number(server: &Server) -> Result<(), Failed> {
     let mut connection = Connection::open(server.addr).await?;
-    let new = json!({ "name": "Measured", "credits": 1_000_000_000 });
+    let number = json!({ "phone_number": "07700 900000", "shared": true });
+    operator(&mut connection, "POST", "/numbers", &number).await.map(drop)
+}
+
+/// Makes an account with credits; its live key.
+pub(crate) async fn account_key(server: &Server, name: &str) -> Result<String, Failed> {
+    let mut connection = Connection::open(server.addr).await?;
+    let new = json!({ "name": name, "credits": 1_000_000_000 });
     let account = operator(&mut connection, "POST", "/accounts", &new).await?;
     let id = account["data"]["id"].as_str().ok_or("no account")?.to_owned();
     let active = json!({ "status": "active" });
     operator(&mut connection, "PATCH", &format!("/accounts/{id}"), &active).await?;
-    let number = json!({ "phone_number": "07700 900000", "shared": true });
-    operator(&mut connection, "POST", "/numbers", &number).await?;
     let live = json!({ "kind": "live" });
     let key = operator(&mut connection, "POST", &format!("/accounts/{id}/keys"), &live).await?;
     Ok(key["data"]["key"].as_str().ok_or("no key")?.to_owned())

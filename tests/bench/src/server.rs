@@ -1,6 +1,7 @@
 //! Servers as processes of their own, which are this program run again.
 
 use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -22,6 +23,15 @@ pub(crate) async fn serve() -> Result<(), Failed> {
     Ok(())
 }
 
+/// Where a server keeps its data.
+pub(crate) enum Store {
+    Memory,
+    /// In a file in this folder.
+    File(PathBuf),
+    /// In the database at this address.
+    Postgres(String),
+}
+
 /// A server that runs until it is dropped.
 pub(crate) struct Server {
     child: Child,
@@ -39,8 +49,26 @@ impl Server {
 
     /// Ours, with the store in memory.
     pub(crate) async fn on_memory() -> Result<Self, Failed> {
+        Self::spawn(|child, addr| ours(child, addr).env("SMS_STORE", "memory")).await
+    }
+
+    /// Ours, with a network that takes so many messages a second from it.
+    pub(crate) async fn with_network(
+        store: &Store,
+        network: SocketAddr,
+        per_second: usize,
+    ) -> Result<Self, Failed> {
         Self::spawn(|child, addr| {
-            ours(child, addr).env("SMS_STORE", "memory").env_remove("DATABASE_URL")
+            let child = match store {
+                Store::Memory => ours(child, addr).env("SMS_STORE", "memory"),
+                Store::File(folder) => ours(child, addr).env("SMS_DATA_DIR", folder),
+                Store::Postgres(url) => ours(child, addr).env("DATABASE_URL", url),
+            };
+            child
+                .env("SMS_ROUTES", "main")
+                .env("SMS_ROUTE_MAIN_URL", format!("smpp://bench@{network}"))
+                .env("SMS_ROUTE_MAIN_PASSWORD", "example")
+                .env("SMS_ROUTE_MAIN_RATE", per_second.to_string())
         })
         .await
     }
@@ -77,6 +105,7 @@ impl Server {
 
 fn ours(child: &mut Command, addr: SocketAddr) -> &mut Command {
     child
+        .env_remove("DATABASE_URL")
         .arg("serve")
         .env("SMS_ADDR", addr.to_string())
         .env("SMS_ADMIN_TOKEN", Server::ADMIN_TOKEN)

@@ -1,4 +1,8 @@
-//! Webhook deliveries a second, beside bare reqwest posting the same bodies to the same receiver.
+//! Webhook deliveries a second on each store, beside bare reqwest posting the same bodies to the
+//! same receiver, and beside the store in memory.
+//!
+//! The loops of a server deliver a backlog that was raised before, so nothing but claiming,
+//! sending and recording is measured.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,38 +13,56 @@ use sms_core::event::EventType;
 use sms_core::ids::AccountId;
 use sms_core::page::PageRequest;
 use sms_core::sending::request::SendRequest;
-use sms_core::service::webhook::Attempted;
+use sms_core::service::Work;
 use sms_core::store::Store;
 use sms_core::webhook::endpoint::EndpointInput;
 use sms_store_memory::MemoryStore;
 use sms_store_postgres::{PgSettings, PgStore};
+use sms_store_sqlite::SqliteStore;
 use sms_test_postgres::Server as Postgres;
 use sms_webhooks::client::tls_config;
-use sms_webhooks::{Courier, HttpSender, Reach};
+use sms_webhooks::{HttpSender, Reach};
+use sms_workers::{WorkerOptions, Workers};
 use tokio::task::JoinSet;
 
 use crate::Failed;
+use crate::folder::Folder;
 use crate::server::Server;
 use crate::stock::{drama_numbers, people};
-use crate::table::print;
+use crate::table::{Row, print};
 use crate::taker::Taker;
 use crate::turns::{TURNS, Turns};
+use crate::usage::{cpu, cpu_with_children};
 
 /// Deliveries of a turn.
-const DELIVERIES: usize = 2_000;
+const DELIVERIES: usize = 10_000;
 /// Posts under way at once: as many as an endpoint that answers may earn.
 const AT_ONCE: usize = 32;
+/// How often it is asked whether everything is delivered.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// The longest that a turn may take.
+const LONGEST_TURN: Duration = Duration::from_mins(1);
 
 pub(crate) async fn deliveries(postgres: &Postgres) -> Result<(), Failed> {
-    let memory: Arc<dyn Store> = Arc::new(MemoryStore::new());
-    beside_reqwest("memory store", memory).await?;
+    let database = postgres.pid();
+    let memory = measure("memory", Arc::new(MemoryStore::new()), None, None).await?;
+    let folder = Folder::new("webhooks")?;
+    let sqlite = SqliteStore::open(folder.path().join("sms.db"))?;
+    measure("SQLite", Arc::new(sqlite), Some(memory), None).await?;
     postgres.create_database("webhooks").await;
     let store = PgStore::connect(&postgres.url("webhooks"), PgSettings::default()).await?;
     store.migrate().await?;
-    beside_reqwest("PostgreSQL", Arc::new(store)).await
+    measure("PostgreSQL", Arc::new(store), Some(memory), database).await?;
+    Ok(())
 }
 
-async fn beside_reqwest(on: &str, store: Arc<dyn Store>) -> Result<(), Failed> {
+/// Measures a store beside reqwest; deliveries a second. `memory` is what the store in memory did.
+async fn measure(
+    on: &str,
+    store: Arc<dyn Store>,
+    memory: Option<f64>,
+    database: Option<u32>,
+) -> Result<f64, Failed> {
     let receiver = Server::bare(2).await?;
     let url = format!("http://{}/", receiver.addr);
     let sender = HttpSender::new(Reach::AnyAddress, Duration::from_secs(8))?;
@@ -49,26 +71,45 @@ async fn beside_reqwest(on: &str, store: Arc<dyn Store>) -> Result<(), Failed> {
     let handle = sms.account(account, Mode::Live);
     let input = EndpointInput::new(url.clone(), [EventType::MessageSent]);
     let endpoint = handle.webhook_create(input).await?.0.id;
-    let mut courier = Courier::new(sms.clone());
-    // The endpoint earns its slots, and shows what a body is.
+    // What a body is, and the statements are prepared.
     raise(&sms, account).await?;
-    deliver(&mut courier).await?;
+    deliver(&sms).await?;
     let page = handle.delivery_list(endpoint, PageRequest::default()).await?;
     let body = page.items.first().ok_or("no delivery")?.body.as_str().to_owned();
-    let pooled = builder()?.build()?;
     let unpooled = builder()?.pool_max_idle_per_host(0).build()?;
-    let (mut beside_unpooled, mut beside_pooled) = (Turns::default(), Turns::default());
+    let mut beside = Turns::default();
+    let mut used = [0.0; 2];
     for _ in 0..TURNS {
         raise(&sms, account).await?;
-        let ours = deliver(&mut courier).await?;
-        beside_unpooled.add(ours, post(&unpooled, &url, &body).await?);
-        beside_pooled.add(ours, post(&pooled, &url, &body).await?);
+        let before = cpu_of(database);
+        let ours = deliver(&sms).await?;
+        used.iter_mut().zip(cpu_of(database)).zip(before).for_each(|((used, after), before)| {
+            *used += after - before;
+        });
+        beside.add(ours, post(&unpooled, &url, &body).await?);
     }
     let what = format!("deliveries/s to one endpoint, {on}, each recorded");
-    let peer = "posts/s of reqwest, a connection each, as ours";
-    print(&beside_unpooled.row(&what, peer));
-    print(&beside_pooled.row(&what, "posts/s of reqwest, connections kept"));
-    Ok(())
+    let row = beside.row(&what, "posts/s of reqwest, a connection each, as ours");
+    let per_second = row.ours;
+    print(&Row { note: note(memory.map(|memory| per_second / memory), used, database), ..row });
+    Ok(per_second)
+}
+
+/// CPU seconds of this program, which is the server here, and of PostgreSQL.
+fn cpu_of(database: Option<u32>) -> [f64; 2] {
+    [cpu(std::process::id()), database.map_or(0.0, cpu_with_children)]
+}
+
+fn note(of_memory: Option<f64>, used: [f64; 2], database: Option<u32>) -> String {
+    let micros = |seconds: f64| seconds * 1e6 / (f64::from(TURNS) * DELIVERIES as f64);
+    let mut note = format!("CPU a delivery: server {:.0} µs", micros(used[0]));
+    if database.is_some() {
+        note += &format!(", PostgreSQL {:.0} µs", micros(used[1]));
+    }
+    if let Some(ratio) = of_memory {
+        note += &format!("; {ratio:.2} of the memory store");
+    }
+    note
 }
 
 fn builder() -> Result<reqwest::ClientBuilder, Failed> {
@@ -87,19 +128,19 @@ async fn raise(sms: &Sms, account: AccountId) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Delivers everything; deliveries a second.
-async fn deliver(courier: &mut Courier) -> Result<f64, Failed> {
+/// Lets the loops of a server deliver everything; deliveries a second.
+async fn deliver(sms: &Sms) -> Result<f64, Failed> {
     let started = Instant::now();
-    let mut done = 0;
-    while done < DELIVERIES {
-        if courier.under_way() <= AT_ONCE / 2 {
-            courier.fill().await?;
+    let workers = Workers::start(sms, WorkerOptions::new());
+    while sms.next_work(Work::Webhooks).await?.is_some() {
+        if started.elapsed() > LONGEST_TURN {
+            return Err("the backlog of deliveries did not end".into());
         }
-        if courier.next_done().await? == Attempted::Delivered {
-            done += 1;
-        }
+        tokio::time::sleep(LOOK_EVERY).await;
     }
-    Ok(DELIVERIES as f64 / started.elapsed().as_secs_f64())
+    let took = started.elapsed();
+    workers.stop(LONGEST_TURN).await?;
+    Ok(DELIVERIES as f64 / took.as_secs_f64())
 }
 
 /// Posts as many; posts a second.
