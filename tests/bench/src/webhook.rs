@@ -35,7 +35,7 @@ use crate::turns::{TURNS, Turns};
 use crate::usage::{cpu, cpu_with_children};
 
 /// Deliveries of a turn.
-const DELIVERIES: usize = 10_000;
+const DELIVERIES: usize = 4_000;
 /// Posts under way at once: as many as an endpoint that answers may earn.
 const AT_ONCE: usize = 32;
 /// How often it is asked whether everything is delivered.
