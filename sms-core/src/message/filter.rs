@@ -261,7 +261,7 @@ mod tests {
     fn a_page_ends_before_its_cursor_and_both_times_bound_it() {
         let first_at = |second| MessageId::first_at(seconds(second)).as_u128();
         let (since, until) = (Some(seconds(1)), Some(seconds(9)));
-        let (none, most) = (1..=0, u128::MAX - 1);
+        let (none, most) = (RangeInclusive::new(1, 0), u128::MAX - 1);
         for (since, until, after, ids) in [
             (None, None, None, 0..=most),
             (since, None, None, first_at(1)..=most),

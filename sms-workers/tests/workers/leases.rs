@@ -9,6 +9,7 @@ use sms_core::contact::input::ContactInput;
 use sms_core::list::ListInput;
 use sms_core::phone::E164;
 use sms_core::prelude::*;
+use sms_core::route::Route;
 use sms_core::service::compute::{Compute, Portions, Progress};
 use sms_store_memory::MemoryStore;
 use sms_workers::{PauseSwitch, Threads, WorkerOptions, Workers};
@@ -77,7 +78,10 @@ async fn pass_three_leases(sms: &Sms) {
 
 /// How many messages another program claims, because their leases ran out.
 async fn taken_by_another(store: Arc<MemoryStore>, clock: Arc<TokioClock>) -> usize {
-    let other = Sms::builder(store).clock(clock).route(Network::new("main", 10)).build();
+    let network = Network::new("main", 10);
+    // It answers at once.
+    network.close().await;
+    let other = Sms::builder(store).clock(clock).route(network).build();
     other.dispatch_due(10).await.unwrap().claimed
 }
 
