@@ -35,6 +35,7 @@ mod error;
 mod every_bad_field;
 mod flood;
 mod forced_outcome;
+mod fresh;
 mod handles;
 mod head;
 mod hooks;

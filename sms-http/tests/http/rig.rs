@@ -1,4 +1,4 @@
-//! The whole application as the server puts it together, over a memory store, with clocks that are
+//! The whole application as the server puts it together, over a new store, with clocks that are
 //! moved by hand, a seeded source of randomness, and an endpoint for webhooks that takes notes.
 //! Nothing runs in the background: [`Rig::work`] does what is due.
 
@@ -22,9 +22,9 @@ use sms_http::rate_limit::{Gcra, Stopwatch};
 use sms_http::sandbox::Sandbox;
 use sms_http::server::app::{AppParts, openapi_document, operator_document, whole_app};
 use sms_http::web::intake::{Intake, IntakeLimits};
-use sms_store_memory::MemoryStore;
 
 use crate::described::Documents;
+use crate::fresh::{self, Folder};
 use crate::hooks::Hooks;
 use crate::watched::{keep_private, watch};
 
@@ -43,6 +43,8 @@ pub(crate) struct Rig {
     pub app: Intake,
     real_time: Arc<Mutex<Instant>>,
     documents: Arc<Documents>,
+    /// What the store keeps, until the test ends.
+    _folder: Option<Folder>,
 }
 
 /// An account and its keys.
@@ -55,11 +57,13 @@ pub(crate) struct Account {
 impl Rig {
     /// With one shared number, and no limit to how fast requests may come.
     pub(crate) async fn new() -> Self {
-        Self::with(Arc::new(MemoryStore::new()), Gcra::new(1_000_000, 1_000_000)).await
+        Self::with_rate(1_000_000, 1_000_000).await
     }
 
     pub(crate) async fn with_rate(per_second: u32, burst: u32) -> Self {
-        Self::with(Arc::new(MemoryStore::new()), Gcra::new(per_second, burst)).await
+        let (store, folder) = fresh::store();
+        let rig = Self::with(store, Gcra::new(per_second, burst)).await;
+        Self { _folder: folder, ..rig }
     }
 
     pub(crate) async fn with(store: Arc<dyn Store>, rate: Gcra) -> Self {
@@ -71,9 +75,10 @@ impl Rig {
     /// With other limits to what a request may take.
     pub(crate) async fn with_limits(limits: IntakeLimits) -> Self {
         let rate = Gcra::new(1_000_000, 1_000_000);
-        let rig = Self::build(Arc::new(MemoryStore::new()), rate, limits);
+        let (store, folder) = fresh::store();
+        let rig = Self::build(store, rate, limits);
         rig.sms.operator().number_create(NumberInput::shared(SHARED_NUMBER)).await.unwrap();
-        rig
+        Self { _folder: folder, ..rig }
     }
 
     /// Without any number.
@@ -109,7 +114,7 @@ impl Rig {
             sandbox: Some(Sandbox::new(sms.clone(), movable)),
             metrics: None,
         });
-        Self { sms, clock, hooks, app, real_time, documents: Arc::new(documents) }
+        Self { sms, clock, hooks, app, real_time, documents: Arc::new(documents), _folder: None }
     }
 
     pub(crate) fn documents(&self) -> &Documents {
