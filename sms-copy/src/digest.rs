@@ -63,7 +63,9 @@ mod tests {
     fn digest(rows: &[Row]) -> Digest {
         let table = TABLES.iter().find(|table| table.name == "conversation").unwrap();
         let mut digest = Digest::default();
-        rows.iter().for_each(|row| digest.add(table, row));
+        for row in rows {
+            digest.add(table, row);
+        }
         digest
     }
 

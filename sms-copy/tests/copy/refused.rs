@@ -88,7 +88,7 @@ pub(crate) async fn a_source_that_has_changed_is_refused(own: Arc<Own>) {
     // Somebody starts a server on the source, and a message is sent.
     let store = SqliteStore::open(own.file("a.db")).expect("the file opens");
     let rig = Rig::new(Arc::new(store), Arc::new(ThreadRunner));
-    rig.advance(std::time::Duration::from_secs(60));
+    rig.advance(std::time::Duration::from_mins(1));
     let account = rig.account(10).await;
     rig.send(&account, &request([1])).await;
     drop(rig);

@@ -40,7 +40,7 @@ pub(crate) async fn sending_goes_on_from_the_copy(own: Arc<Own>) {
         [(Arc::new(database.clone()), own.runner()), (Arc::new(file), Arc::new(ThreadRunner))];
     for (store, runner) in stores {
         let rig = Rig::new(store, runner);
-        rig.advance(Duration::from_secs(600));
+        rig.advance(Duration::from_mins(10));
         let mut claimed = rig.claim(10).await.ids();
         claimed.sort_unstable();
         assert_eq!(claimed, [held.id, waiting.id], "the lease has run out");

@@ -1,6 +1,6 @@
 //! The command that copies everything from one store to another.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -99,16 +99,17 @@ fn report(copied: &Copied, to: &StoreAddress) -> String {
     let rows: u64 = tables.iter().map(|(_, rows)| rows).sum();
     let mut text = format!("copied {rows} rows");
     if *resumed > 0 {
-        text.push_str(&format!(", {resumed} of them before an interruption"));
+        let _ = write!(text, ", {resumed} of them before an interruption");
     }
     for (table, rows) in tables.iter().filter(|(_, rows)| *rows > 0) {
-        text.push_str(&format!("\n  {table:<16} {rows:>12}"));
+        let _ = write!(text, "\n  {table:<16} {rows:>12}");
     }
-    text.push_str(&format!(
+    let _ = write!(
+        text,
         "\nverified: every table has the same rows in both stores, by number and content; the \
          balances of {accounts} accounts are the sums of their ledgers; {items} items of lists \
          read the same through both stores\nnext: "
-    ));
+    );
     text.push_str(match to {
         StoreAddress::File(_) => "start the server with SMS_DATA_DIR at the folder of the new file",
         StoreAddress::Postgres(_) => "start the server with DATABASE_URL at the new database",

@@ -1,5 +1,6 @@
 //! Shows how far a copy has come: a bar on a terminal, lines otherwise.
 
+use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _, stderr};
 use std::time::{Duration, Instant};
 
@@ -90,7 +91,7 @@ fn line(phase: Phase, what: &str, done: u64, total: u64, rate: u64) -> String {
     let total = grouped(total);
     let mut line = format!("{doing} {what}: {done} of {total} {unit} ({percent} %)");
     if rate > 0 {
-        line.push_str(&format!(", {} a second", grouped(rate)));
+        let _ = write!(line, ", {} a second", grouped(rate));
     }
     line
 }

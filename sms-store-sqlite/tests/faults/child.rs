@@ -20,7 +20,7 @@ const CALLERS: u32 = 4;
 /// A log of so many pages is written back, so that this happens often.
 const CHECKPOINT_PAGES: u32 = 40;
 /// How long the program may take until it has told what is waited for.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// The pause of a caller that was told to try again later.
 const LATER: Duration = Duration::from_millis(5);
 

@@ -2,6 +2,7 @@
 //! no more, the file may not be written, a page is damaged.
 
 #![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "the helpers of tests are tests as well")]
 
 mod child;
 mod damage;

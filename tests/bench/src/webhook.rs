@@ -4,6 +4,7 @@
 //! The loops of a server deliver a backlog that was raised before, so nothing but claiming,
 //! sending and recording is measured.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -104,10 +105,10 @@ fn note(of_memory: Option<f64>, used: [f64; 2], database: Option<u32>) -> String
     let micros = |seconds: f64| seconds * 1e6 / (f64::from(TURNS) * DELIVERIES as f64);
     let mut note = format!("CPU a delivery: server {:.0} µs", micros(used[0]));
     if database.is_some() {
-        note += &format!(", PostgreSQL {:.0} µs", micros(used[1]));
+        let _ = write!(note, ", PostgreSQL {:.0} µs", micros(used[1]));
     }
     if let Some(ratio) = of_memory {
-        note += &format!("; {ratio:.2} of the memory store");
+        let _ = write!(note, "; {ratio:.2} of the memory store");
     }
     note
 }
