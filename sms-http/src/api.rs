@@ -21,6 +21,7 @@ pub mod contact;
 pub mod contact_import;
 pub(crate) mod contact_shape;
 pub mod conversation;
+mod event;
 pub mod export;
 pub mod gate;
 pub mod idempotency;
@@ -100,10 +101,6 @@ pub fn apis(sms: &Sms) -> Apis {
 /// The API of a service, for its document.
 pub fn service(sms: &Sms, public_url: &str) -> OpenApiService<Apis, ()> {
     OpenApiService::new(apis(sms), "SMS Messaging Service API", "1.0.0")
-        .description(
-            "Send and receive SMS with UK mobile numbers. Every answer is `{ data, meta }`, every \
-             error `{ error: { code, message, details } }`.",
-        )
         .server(format!("{public_url}{PREFIX}"))
 }
 
@@ -121,8 +118,28 @@ const RULES: DocumentRules = DocumentRules {
     key_name: "ApiKey",
     key_description: "A key of the account: `cc_live_…` sends real messages, `cc_test_…` \
                       simulates them free of charge.",
-    without_key: &[OwnPath::OPERATION_ID],
+    without_key: &[OwnPath::OPERATION_ID, OwnPath::OPERATION_ID_3_0],
     rate: Rate::Limited,
     own_path: Some(OwnPath { tag: "Account" }),
     failures: failure::ALL,
+    codes: failure::CODES,
+    codes_of: failure::OF_OPERATIONS,
+    guide: include_str!("api/guide.md"),
+    tags: &[
+        "Messages",
+        "Contacts",
+        "Lists",
+        "Templates",
+        "Campaigns",
+        "Conversations",
+        "Keywords",
+        "OptOuts",
+        "SenderNames",
+        "Links",
+        "Webhooks",
+        "Statistics",
+        "Account",
+    ],
+    examples: include_str!("api/examples.json"),
+    events: Some(event::events),
 };

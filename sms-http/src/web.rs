@@ -11,16 +11,19 @@
 //!    mistake of a request before it is answered.
 //! 4. [`envelope`] is what handlers return, [`error`] what they fail with, and [`failing`] says so
 //!    in the document.
-//! 5. [`openapi`] writes the document of an API, and [`docs_page`] the page that shows it.
+//! 5. [`openapi`] writes the document of an API, and [`docs_page`] the [`page`] that shows it.
+//!    [`error_page`] explains the codes of errors.
 
 pub mod body;
 pub mod choice;
 pub mod client_address;
+mod collection;
 mod connection;
 mod crowd;
 pub mod docs_page;
 pub mod envelope;
 pub mod error;
+pub mod error_page;
 pub mod failing;
 pub mod field_error;
 pub mod fields;
@@ -29,6 +32,7 @@ pub mod json;
 pub mod moment;
 pub mod openapi;
 pub mod operation;
+pub mod page;
 pub mod param;
 pub mod path_param;
 pub mod path_pattern;
@@ -36,3 +40,4 @@ mod reader_pace;
 mod refused_head;
 pub mod request_id;
 pub mod serve;
+pub mod unknown_fields;

@@ -175,6 +175,8 @@ impl AccountApi {
 #[OpenApi(prefix_path = "/accounts", tag = "Tag::Accounts")]
 impl AccountApi {
     /// Create an account
+    ///
+    /// Pending unless `status` says otherwise: then only its test keys work.
     #[oai(path = "/", method = "post", operation_id = "account_create")]
     async fn create(
         &self,
@@ -198,6 +200,8 @@ impl AccountApi {
     }
 
     /// List accounts
+    ///
+    /// Newest first.
     #[oai(path = "/", method = "get", operation_id = "account_list")]
     async fn list(
         &self,
@@ -213,6 +217,8 @@ impl AccountApi {
     }
 
     /// Read an account
+    ///
+    /// Its status, its balance and its settings.
     #[oai(path = "/:id", method = "get", operation_id = "account_get")]
     async fn get(
         &self,

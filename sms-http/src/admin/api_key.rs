@@ -108,6 +108,8 @@ impl ApiKeyApi {
 #[OpenApi(prefix_path = "/accounts", tag = "Tag::Keys")]
 impl ApiKeyApi {
     /// Create a key
+    ///
+    /// The answer is the only one that shows the key.
     #[oai(path = "/:id/keys", method = "post", operation_id = "api_key_create")]
     async fn create(
         &self,
@@ -128,6 +130,8 @@ impl ApiKeyApi {
     }
 
     /// List keys
+    ///
+    /// Newest first, revoked ones included. A key is shown by its last four characters.
     #[oai(path = "/:id/keys", method = "get", operation_id = "api_key_list")]
     async fn list(
         &self,

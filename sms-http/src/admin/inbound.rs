@@ -146,6 +146,8 @@ impl InboundApi {
     }
 
     /// List messages that belong to no account
+    ///
+    /// Newest first. Nobody has the number that they were sent to.
     #[oai(path = "/unrouted", method = "get", operation_id = "unrouted_list")]
     async fn unrouted(
         &self,

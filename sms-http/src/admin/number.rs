@@ -28,7 +28,7 @@ request_body! {
     /// A new number.
     struct NumberInput as "NumberInput" {
         /// The number, in any common format.
-        required phone_number: String = text().min(1).max(40);
+        required phone_number: String = text().min(1).max(40), example "07700 900001";
         /// The account that rents it; without one the number is shared.
         optional account_id: String = text();
         /// The route that carries its messages; the default route if absent.
@@ -151,6 +151,8 @@ impl NumberApi {
     }
 
     /// List numbers
+    ///
+    /// Newest first, shared numbers included.
     #[oai(path = "/", method = "get", operation_id = "number_list")]
     async fn list(&self) -> Result<Answer<Vec<NumberShape>>, ApiError> {
         let now = self.sms.now();

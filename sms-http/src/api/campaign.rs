@@ -87,6 +87,8 @@ impl CampaignApi {
     }
 
     /// Read a campaign
+    ///
+    /// Its status, and how many of its messages have each status.
     #[oai(path = "/:id", method = "get", operation_id = "campaign_get")]
     async fn get(
         &self,

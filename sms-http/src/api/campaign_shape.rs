@@ -105,7 +105,7 @@ impl CampaignPatch {
 
 request_body! {
     /// How to launch a campaign. Absent fields are taken from the draft.
-    pub(super) struct LaunchBody as "CampaignSend" {
+    pub(super) struct LaunchBody as "CampaignLaunchInput" {
         /// When to send, up to a year ahead; now by default.
         optional schedule_at: DateTime<Utc> = date_time();
         /// Replaces each URL with a short tracked link.
@@ -264,7 +264,7 @@ pub(super) struct LaunchMeta {
 }
 
 impl Meta for LaunchMeta {
-    const NAME_END: &'static str = "SendResponse";
+    const NAME_END: &'static str = "SendEnvelope";
 }
 
 /// The result of a cancellation.
@@ -275,5 +275,5 @@ pub(super) struct CancelMeta {
 }
 
 impl Meta for CancelMeta {
-    const NAME_END: &'static str = "CancelResponse";
+    const NAME_END: &'static str = "CancelEnvelope";
 }

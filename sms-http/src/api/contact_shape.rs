@@ -33,7 +33,12 @@ impl Type for CustomShown {
     }
 
     fn schema_ref() -> MetaSchemaRef {
-        custom_schema(MetaSchema::ANY)
+        MetaSchemaRef::Reference(CUSTOM_FIELDS.to_owned())
+    }
+
+    fn register(registry: &mut Registry) {
+        let value = ("CustomValue", custom_value(custom_text()));
+        custom_schema(registry, CUSTOM_FIELDS, "Custom fields, by name.", value);
     }
 
     fn as_raw_value(&self) -> Option<&Self> {
@@ -58,17 +63,37 @@ impl ToJSON for CustomShown {
     }
 }
 
-/// The schema of an object whose values are strings, numbers or booleans, plus what `value` adds.
-fn custom_schema(value: MetaSchema) -> MetaSchemaRef {
-    let text = MetaSchema { max_length: Some(MAX_VALUE), ..MetaSchema::new("string") };
-    let others = ["number", "boolean"].map(|kind| inline(MetaSchema::new(kind)));
-    let one_of = std::iter::once(inline(text)).chain(others).collect();
-    inline(MetaSchema {
-        additional_properties: Some(Box::new(inline(MetaSchema { one_of, ..value }))),
+/// Registers a schema of custom fields and one of their values, and refers to the former.
+fn custom_schema(
+    registry: &mut Registry,
+    name: &'static str,
+    description: &'static str,
+    (value_name, value): (&'static str, MetaSchema),
+) -> MetaSchemaRef {
+    registry.create_schema::<CustomShown, _>(value_name.to_owned(), |_| value);
+    registry.create_schema::<CustomShown, _>(name.to_owned(), |_| MetaSchema {
+        description: Some(description),
+        additional_properties: Some(Box::new(MetaSchemaRef::Reference(value_name.to_owned()))),
         max_properties: Some(MAX_FIELDS),
         ..MetaSchema::new("object")
-    })
+    });
+    MetaSchemaRef::Reference(name.to_owned())
 }
+
+/// A string, which `text` describes further, a number or a boolean.
+fn custom_value(text: MetaSchema) -> MetaSchema {
+    let others = ["number", "boolean"].map(|kind| inline(MetaSchema::new(kind)));
+    let description = Some("The value of a custom field.");
+    let any_of = std::iter::once(inline(text)).chain(others).collect();
+    MetaSchema { any_of, description, ..MetaSchema::ANY }
+}
+
+fn custom_text() -> MetaSchema {
+    MetaSchema { max_length: Some(MAX_VALUE), ..MetaSchema::new("string") }
+}
+
+/// The name of the schema of the fields that a contact has.
+const CUSTOM_FIELDS: &str = "CustomFields";
 
 /// Reads custom fields. The domain decides which names are valid and how many a contact may have.
 #[derive(Debug, Clone, Copy)]
@@ -103,8 +128,11 @@ impl Rule for CustomRule {
     }
 
     /// Null and a blank string count as absent.
-    fn schema(&self, _registry: &mut Registry) -> MetaSchemaRef {
-        custom_schema(MetaSchema { nullable: true, ..MetaSchema::ANY })
+    fn schema(&self, registry: &mut Registry) -> MetaSchemaRef {
+        let text = MetaSchema { nullable: true, ..custom_text() };
+        let value = ("CustomInputValue", custom_value(text));
+        let description = "Custom fields, by name. Null and a blank string remove a field.";
+        custom_schema(registry, "CustomFieldsInput", description, value)
     }
 }
 

@@ -95,6 +95,10 @@ struct InboxMeta {
 
 impl Meta for InboxMeta {
     const NAME_END: &'static str = "Page";
+
+    fn next_cursor(&self) -> Option<&str> {
+        self.next_cursor.as_deref()
+    }
 }
 
 /// The handlers of `/conversations`.

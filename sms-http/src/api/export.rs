@@ -52,7 +52,7 @@ const COLUMNS: [&str; 25] = [
 #[derive(Debug, ApiResponse)]
 pub enum CsvExport {
     /// A header row, then one row per message, newest first.
-    #[oai(status = 200, content_type = "text/csv")]
+    #[oai(status = 200, content_type = "text/csv; charset=utf-8")]
     Csv(
         Binary<Body>,
         /// Suggests a file name.

@@ -164,6 +164,8 @@ impl KeywordApi {
     }
 
     /// Read a keyword
+    ///
+    /// Its reply, and how often people have sent it.
     #[oai(path = "/:id", method = "get", operation_id = "keyword_get")]
     async fn get(
         &self,

@@ -108,6 +108,8 @@ impl LinkApi {
     }
 
     /// Read a tracked link
+    ///
+    /// Its destination, and how often it was followed.
     #[oai(path = "/:id", method = "get", operation_id = "link_get")]
     async fn get(
         &self,

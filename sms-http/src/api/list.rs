@@ -45,7 +45,7 @@ request_body! {
 
 /// A list of contacts.
 #[derive(Debug, Object)]
-#[oai(rename = "List")]
+#[oai(rename = "ContactList")]
 struct ListShape {
     /// `lst_` and 26 characters.
     id: String,
@@ -77,7 +77,7 @@ impl From<ContactList> for ListShape {
 
 request_body! {
     /// Contacts to add to a list.
-    struct ListContacts as "ListContacts" {
+    struct ListContacts as "ListContactsInput" {
         /// Ids of contacts.
         optional contact_ids: Vec<String> = list(text());
         /// UK mobile numbers in any common format. A number without a contact gets one.

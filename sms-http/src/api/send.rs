@@ -42,7 +42,8 @@ request_body! {
     struct SendBody as "SendRequest" {
         /// UK numbers in any common format. A string may hold several, separated by commas or line
         /// breaks. At most 1,000 in all.
-        optional to: Vec<String> = one_or_many(1_000), example ["07700 900123"];
+        optional to: Vec<String> = one_or_many(1_000).named("Recipients"),
+            example ["07700 900123"];
         /// Ids of saved contacts.
         optional contact_ids: Vec<String> = list(text().undocumented_max(MAX_ID));
         /// The id of a list.
@@ -197,7 +198,7 @@ fn meta(meta: &BatchMeta) -> &BatchMeta {
 shown_as!(BatchMeta, BatchMetaSchema, meta);
 
 impl Meta for BatchMeta {
-    const NAME_END: &'static str = "Response";
+    const NAME_END: &'static str = "Envelope";
 }
 
 /// The expected result and cost of a send.

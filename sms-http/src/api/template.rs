@@ -121,6 +121,8 @@ impl TemplateApi {
     }
 
     /// Create a template
+    ///
+    /// Name it in `template_id` to send its body.
     #[oai(path = "/", method = "post", operation_id = "template_create")]
     async fn create(
         &self,
@@ -136,6 +138,8 @@ impl TemplateApi {
     }
 
     /// Read a template
+    ///
+    /// Its name and its body.
     #[oai(path = "/:id", method = "get", operation_id = "template_get")]
     async fn get(
         &self,
@@ -166,6 +170,8 @@ impl TemplateApi {
     }
 
     /// Delete a template
+    ///
+    /// Messages that were sent with it stay as they are.
     #[oai(path = "/:id", method = "delete", operation_id = "template_delete")]
     async fn delete(
         &self,

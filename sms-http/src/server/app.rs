@@ -5,6 +5,7 @@ use std::sync::Arc;
 use metrics_exporter_prometheus::PrometheusHandle;
 use poem::http::header::CONTENT_TYPE;
 use poem::http::{Method, StatusCode};
+use poem::web::Redirect;
 use poem::{Endpoint, Response};
 use serde_json::Value;
 use sms_core::Sms;
@@ -15,14 +16,17 @@ use crate::api::gate::{Gate, callers_only};
 use crate::rate_limit::{Gcra, RateLimiter, SharedArrivals, Stopwatch};
 use crate::sandbox::Sandbox;
 use crate::web::client_address::TrustedProxies;
-use crate::web::docs_page::docs_page;
-use crate::web::error::ApiError;
+use crate::web::docs_page::{DocsPage, docs_page};
+use crate::web::error::{ApiError, ERROR_PAGE};
+use crate::web::error_page;
 use crate::web::intake::door::Doors;
 use crate::web::intake::{Intake, IntakeLimits};
-use crate::web::openapi::DOCUMENT_PATH;
+use crate::web::openapi::error_code::{ErrorCode, OF_ANY_API};
+use crate::web::openapi::{DOCUMENT_PATH, DOCUMENT_PATH_3_0, document_3_0};
 use crate::web::operation::{Operation, operation};
+use crate::web::page::Page;
 use crate::web::path_pattern::PathTable;
-use crate::{admin, api, short_link};
+use crate::{admin, api, failure, short_link};
 
 /// What the application is made of.
 #[derive(Debug, Clone)]
@@ -116,6 +120,13 @@ pub fn operator_document(sms: &Sms) -> Value {
     admin::openapi_document(&admin::service(sms, None))
 }
 
+/// Every code of an error, in the order of their statuses.
+pub fn error_codes() -> Vec<&'static ErrorCode> {
+    let mut codes: Vec<&ErrorCode> = OF_ANY_API.iter().chain(failure::CODES).collect();
+    codes.sort_by_key(|code| code.status);
+    codes
+}
+
 impl Routes {
     fn new() -> Self {
         Self { table: PathTable::new(), doors: Doors::new() }
@@ -134,18 +145,34 @@ fn with_public(routes: Routes, parts: &AppParts) -> Routes {
     let limiter = RateLimiter::new(parts.rate, stopwatch.clone(), shared);
     let gate = Gate::new(parts.sms.clone(), limiter, stopwatch.clone());
     let open = format!("{}{}", api::PREFIX, DOCUMENT_PATH);
+    let open_3_0 = format!("{}{}", api::PREFIX, DOCUMENT_PATH_3_0);
     let Routes { table, doors } = routes;
-    let doors = doors.with(api::PREFIX, gate).with_open(&open);
+    let doors = doors.with(api::PREFIX, gate).with_open(&open).with_open(&open_3_0);
     let table = table.with_api(api::PREFIX, api::apis(&parts.sms), callers_only);
     let links = short_link::short_links(&parts.sms, stopwatch);
     // They answer HEAD themselves, because GET counts a click.
     let table = [Method::GET, Method::HEAD]
         .into_iter()
         .fold(table, |table, method| table.with(short_link::PATTERN, method, Arc::clone(&links)));
+    let page = DocsPage { document: &document, prefix: api::PREFIX, links: &DOCS_LINKS };
     Routes { table, doors }
         .page(&open, operation(json_page(&document)))
-        .page("/docs", operation(docs_page(&document)))
+        .page(&open_3_0, operation(json_page(&document_3_0(&document))))
+        .page("/docs", operation(docs_page(page)))
+        .page("/", operation(poem::endpoint::make_sync(|_| Redirect::see_other("/docs"))))
 }
+
+/// The pages, for people.
+const DOCS_LINKS: [(&str, &str); 3] =
+    [("/docs", "API"), (OPERATOR_DOCS_PATH, "Operator API"), (ERROR_PAGE, "Codes of errors")];
+
+/// The page of the operator's document. Like the other page, it needs no key: it shows nothing that
+/// the source does not.
+const OPERATOR_DOCS_PATH: &str = "/docs/operator";
+
+/// What a browser may do on behalf of the page of errors.
+const ERROR_PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; \
+                                 form-action 'none'; frame-ancestors 'none'";
 
 fn with_admin(routes: Routes, parts: &AppParts) -> Routes {
     let service = admin::service(&parts.sms, parts.sandbox.as_ref());
@@ -155,9 +182,13 @@ fn with_admin(routes: Routes, parts: &AppParts) -> Routes {
     let Routes { table, doors } = routes;
     let doors = doors.with(admin::PREFIX, token.clone());
     let table = table.with_api(admin::PREFIX, apis, |operation| token.guard(operation));
-    let own = format!("{}{}", admin::PREFIX, DOCUMENT_PATH);
-    let page = token.guard(operation(json_page(&document)));
-    Routes { table, doors }.page(&own, page)
+    let (own, own_3_0) =
+        [DOCUMENT_PATH, DOCUMENT_PATH_3_0].map(|path| format!("{}{path}", admin::PREFIX)).into();
+    let page = DocsPage { document: &document, prefix: admin::PREFIX, links: &DOCS_LINKS };
+    Routes { table, doors }
+        .page(&own, token.guard(operation(json_page(&document))))
+        .page(&own_3_0, token.guard(operation(json_page(&document_3_0(&document)))))
+        .page(OPERATOR_DOCS_PATH, operation(docs_page(page)))
 }
 
 fn with_metrics(
@@ -183,7 +214,11 @@ fn finish(routes: Routes, parts: &AppParts) -> Intake {
         let sms = sms.clone();
         async move { readiness(&sms.store().health_check().await) }
     });
-    let routes = routes.page("/healthz", operation(alive)).page("/readyz", operation(ready));
+    let errors = Page::new(error_page::html(&error_codes()), ERROR_PAGE_POLICY);
+    let routes = routes
+        .page("/healthz", operation(alive))
+        .page("/readyz", operation(ready))
+        .page(ERROR_PAGE, operation(errors));
     let Routes { table, doors } = routes;
     let limits = admin::with_path_limits(api::with_path_limits(parts.limits.clone()));
     Intake::new(table, limits).with_doors(doors).with_trusted_proxies(parts.trusted_proxies.clone())

@@ -20,6 +20,7 @@ use crate::web::error::ApiError;
 use crate::web::field_error::{Checked, FieldCode, FieldError, FieldErrors};
 use crate::web::fields::{FromFields, object_from};
 use crate::web::json;
+use crate::web::request_id::RequestId;
 
 /// A required body.
 ///
@@ -90,6 +91,19 @@ impl<T: FromFields> Body<T> {
         let value = object_from(body, &mut errors);
         Self { value, errors }
     }
+
+    /// Notes the fields that were ignored, for the answer.
+    fn noting(mut self, request: &Request) -> Self {
+        let mut unknown = self.errors.take_unknown();
+        // Reading the fields has changed the order of the others.
+        unknown.sort_unstable();
+        if !unknown.is_empty()
+            && let Some(id) = request.data::<RequestId>()
+        {
+            id.note_unknown_fields(&unknown);
+        }
+        self
+    }
 }
 
 impl<T> Checked for Body<T> {
@@ -144,7 +158,7 @@ impl<'a, T: FromFields> ApiExtractor<'a> for Body<T> {
         _options: ExtractParamOptions<()>,
     ) -> poem::Result<Self> {
         let bytes = json_bytes(request, body).await?;
-        Ok(Self::read(&bytes))
+        Ok(Self::read(&bytes).noting(request))
     }
 }
 
@@ -171,7 +185,7 @@ impl<'a, T: FromFields> ApiExtractor<'a> for OptionalBody<T> {
         if bytes.is_empty() || bytes.trim_ascii() == b"null" {
             return Ok(Self { value: None, errors: FieldErrors::new() });
         }
-        let Body { value, errors } = Body::read(&bytes);
+        let Body { value, errors } = Body::read(&bytes).noting(request);
         Ok(Self { value: Some(value), errors })
     }
 }

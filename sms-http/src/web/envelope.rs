@@ -3,8 +3,9 @@
 //! Handlers return [`Answer`] (200), [`Created`] (201), [`CreatedOrNot`] (201 or 200) or
 //! [`NoContent`] (204) as the `Ok` of their `Result`; each writes its status and its schema into
 //! the OpenAPI document. [`Ready`] holds one of them that may be large. Schemas are named after
-//! their data: `MessageResponse` for one message, `MessageListResponse` for an array. A [`Meta`]
-//! type can choose another ending. The envelope of errors is in [`crate::web::error`].
+//! their data: `MessageEnvelope` for one message, `MessageListEnvelope` for an array. A [`Meta`]
+//! type can choose another ending. Generators of clients name other types `…Response`. The envelope
+//! of errors is in [`crate::web::error`].
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -21,6 +22,7 @@ use poem_openapi::{ApiResponse, Object};
 use serde_json::Value;
 use tokio::task::spawn_blocking;
 
+use crate::web::collection::NextCursor;
 use crate::web::error::ApiError;
 
 /// What `Retry-After` says if the runtime is shutting down.
@@ -40,14 +42,19 @@ const RETRY_AFTER_SECONDS: u64 = 1;
 ///     cancelled_messages: u64,
 /// }
 ///
-/// // The schema of `Answer<Campaign, CancelMeta>` is called `CampaignCancelResponse`.
+/// // The schema of `Answer<Campaign, CancelMeta>` is called `CampaignCancelEnvelope`.
 /// impl Meta for CancelMeta {
-///     const NAME_END: &'static str = "CancelResponse";
+///     const NAME_END: &'static str = "CancelEnvelope";
 /// }
 /// ```
 pub trait Meta: ToJSON + Type {
     /// The ending of the envelope schema's name, after the name of the data.
     const NAME_END: &'static str;
+
+    /// Where the next page begins, in the meta of a page that is not the last one.
+    fn next_cursor(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// No meta: the field is null.
@@ -78,15 +85,19 @@ impl ReplayMeta {
 
 /// Null in a first answer.
 impl Meta for Option<ReplayMeta> {
-    const NAME_END: &'static str = "MadeResponse";
+    const NAME_END: &'static str = "MadeEnvelope";
 }
 
 impl Meta for NoMeta {
-    const NAME_END: &'static str = "Response";
+    const NAME_END: &'static str = "Envelope";
 }
 
 impl Meta for PageMeta {
     const NAME_END: &'static str = "Page";
+
+    fn next_cursor(&self) -> Option<&str> {
+        self.next_cursor.as_deref()
+    }
 }
 
 /// 200 with data.
@@ -279,7 +290,9 @@ impl Type for NoMeta {
     }
 
     fn schema_ref() -> MetaSchemaRef {
-        MetaSchemaRef::Inline(Box::new(MetaSchema::new("null")))
+        // Generators of clients do not know a field that is only null.
+        let schema = MetaSchema { nullable: true, ..MetaSchema::new("object") };
+        MetaSchemaRef::Inline(Box::new(schema))
     }
 
     fn as_raw_value(&self) -> Option<&Self> {
@@ -298,11 +311,15 @@ impl ToJSON for NoMeta {
 }
 
 fn enveloped(status: StatusCode, data: &impl ToJSON, meta: &impl Meta) -> Response {
+    let next = meta.next_cursor().map(|cursor| NextCursor(cursor.to_owned()));
     let (data, meta) = (data.to_json_string(), meta.to_json_string());
     let body = [r#"{"data":"#, &data, r#","meta":"#, &meta, "}"].concat();
     let mut response = Response::builder().status(status).body(body);
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, json);
+    if let Some(next) = next {
+        response.extensions_mut().insert(next);
+    }
     response
 }
 
@@ -333,9 +350,9 @@ fn register_envelope<T: Type, M: Meta>(registry: &mut Registry) {
     });
 }
 
-/// `MessageResponse`, `MessageListResponse`, `MessagePage`.
+/// `MessageEnvelope`, `MessageListEnvelope`, `MessagePage`.
 ///
-/// An array is named after its items, and `MessageOrNullResponse` may hold null. The framework's
+/// An array is named after its items, and `MessageOrNullEnvelope` may hold null. The framework's
 /// names of plain types are in lower case.
 fn envelope_name<T: Type, M: Meta>() -> String {
     let name = T::name();
@@ -369,17 +386,17 @@ mod tests {
     }
 
     impl Meta for CancelMeta {
-        const NAME_END: &'static str = "CancelResponse";
+        const NAME_END: &'static str = "CancelEnvelope";
     }
 
     #[test]
     fn schemas_have_speaking_names() {
-        assert_eq!(envelope_name::<Campaign, NoMeta>(), "CampaignResponse");
-        assert_eq!(envelope_name::<Option<Campaign>, NoMeta>(), "CampaignOrNullResponse");
-        assert_eq!(envelope_name::<Vec<Campaign>, NoMeta>(), "CampaignListResponse");
+        assert_eq!(envelope_name::<Campaign, NoMeta>(), "CampaignEnvelope");
+        assert_eq!(envelope_name::<Option<Campaign>, NoMeta>(), "CampaignOrNullEnvelope");
+        assert_eq!(envelope_name::<Vec<Campaign>, NoMeta>(), "CampaignListEnvelope");
         assert_eq!(envelope_name::<Vec<Campaign>, PageMeta>(), "CampaignPage");
-        assert_eq!(envelope_name::<Campaign, CancelMeta>(), "CampaignCancelResponse");
-        assert_eq!(envelope_name::<Vec<String>, NoMeta>(), "StringListResponse");
+        assert_eq!(envelope_name::<Campaign, CancelMeta>(), "CampaignCancelEnvelope");
+        assert_eq!(envelope_name::<Vec<String>, NoMeta>(), "StringListEnvelope");
     }
 
     /// Its JSON names the thread that wrote it.

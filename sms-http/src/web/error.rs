@@ -1,7 +1,7 @@
 //! The errors of the API: [`ApiError`] and its envelope.
 //!
-//! Every error that leaves the API has the form `{ "error": { code, message, details } }`, with
-//! `details` null when there are none. [`ApiError::from_poem`] turns the framework's errors
+//! Every error that leaves the API has the form `{ "error": { code, message, details, doc_url } }`,
+//! with `details` null when there are none. [`ApiError::from_poem`] turns the framework's errors
 //! (unknown path, unknown method, unreadable parameter) into this form. Only the HTTP library
 //! answers without it, with 400 for what is no HTTP. How the domain's errors map to statuses is
 //! decided elsewhere.
@@ -144,6 +144,22 @@ impl ApiError {
         };
         let details = serde_json::to_value(errors).unwrap_or_default();
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "validation_failed", message)
+            .with_details(details)
+    }
+
+    /// 422: the operation has no such query parameters.
+    pub fn unknown_parameters(names: Vec<String>) -> Self {
+        let message = match names.len() {
+            1 => "one query parameter is unknown".to_owned(),
+            count => format!("{count} query parameters are unknown"),
+        };
+        let unknown = |name| {
+            let message = "this operation has no such parameter";
+            FieldError::new(name, FieldCode::UnknownParameter, message)
+        };
+        let errors: Vec<FieldError> = names.into_iter().map(unknown).collect();
+        let details = serde_json::to_value(errors).unwrap_or_default();
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown_parameter", message)
             .with_details(details)
     }
 
@@ -311,7 +327,8 @@ impl ResponseError for ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let Parts { status, code, message, details, headers: own } = *self.0;
-        let error = ErrorBody { code, message: &message, details: &details };
+        let doc_url = doc_url(code);
+        let error = ErrorBody { code, message: &message, details: &details, doc_url: &doc_url };
         let body = serde_json::to_vec(&ErrorEnvelope { error }).unwrap_or_default();
         let mut response = Response::builder().status(status).body(body);
         let headers = response.headers_mut();
@@ -340,4 +357,13 @@ struct ErrorBody<'a> {
     code: &'static str,
     message: &'a str,
     details: &'a Value,
+    doc_url: &'a str,
+}
+
+/// Where the page of errors is served.
+pub const ERROR_PAGE: &str = "/docs/errors";
+
+/// Where a code is explained, relative to the server's address.
+pub fn doc_url(code: &str) -> String {
+    format!("{ERROR_PAGE}#{code}")
 }

@@ -9,6 +9,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::web::unknown_fields::MOST_NAMED;
+
 /// The most errors in one answer: one for each row of the largest import.
 pub const MAX_FIELD_ERRORS: usize = 20_000;
 
@@ -41,11 +43,13 @@ pub enum FieldCode {
     MalformedJson,
     /// A key is repeated in an object, or a parameter in a query.
     DuplicateKey,
+    /// The operation has no such query parameter.
+    UnknownParameter,
 }
 
 impl FieldCode {
     /// Every code, in the order in which they are documented.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Required,
         Self::WrongType,
         Self::TooLong,
@@ -59,6 +63,7 @@ impl FieldCode {
         Self::InvalidCharacter,
         Self::MalformedJson,
         Self::DuplicateKey,
+        Self::UnknownParameter,
     ];
 
     /// The code as answers show it.
@@ -77,6 +82,7 @@ impl FieldCode {
             Self::InvalidCharacter => "invalid_character",
             Self::MalformedJson => "malformed_json",
             Self::DuplicateKey => "duplicate_key",
+            Self::UnknownParameter => "unknown_parameter",
         }
     }
 }
@@ -124,6 +130,8 @@ impl FieldError {
 pub struct FieldErrors {
     errors: Vec<FieldError>,
     fields: BTreeSet<String>,
+    /// Fields that were ignored because nothing knows them: no errors.
+    unknown: Vec<String>,
 }
 
 impl FieldErrors {
@@ -155,6 +163,18 @@ impl FieldErrors {
         }
         self.fields.insert(error.field.clone());
         self.errors.push(error);
+    }
+
+    /// Notes a field that is ignored.
+    pub(super) fn note_unknown(&mut self, field: String) {
+        if self.unknown.len() < MOST_NAMED {
+            self.unknown.push(field);
+        }
+    }
+
+    /// Takes out the fields that were ignored.
+    pub(super) fn take_unknown(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.unknown)
     }
 
     /// Takes the value out of a part of the request, and adds its errors.

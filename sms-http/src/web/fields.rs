@@ -4,7 +4,8 @@
 //! missing ([`required`](Fields::required), [`optional`](Fields::optional),
 //! [`given`](Fields::given), [`patch`](Fields::patch)) and what it holds (a [`Rule`]). An
 //! invalid field adds an error with its path, a placeholder takes its place, and reading continues.
-//! Undeclared fields are ignored. The domain decides what the values mean.
+//! Undeclared fields are ignored, and the answer names them
+//! ([`crate::web::unknown_fields`]). The domain decides what the values mean.
 //!
 //! ```
 //! use serde_json::json;
@@ -117,6 +118,13 @@ impl<'a> Fields<'a> {
             None => None,
             Some(Value::Null) => Some(None),
             Some(value) => self.read(name, &rule, value).map(Some),
+        }
+    }
+
+    /// Notes the members that no field has taken: they are ignored.
+    pub(super) fn note_unknown(self) {
+        for name in self.members.keys() {
+            self.errors.note_unknown(self.path.key(name).to_string());
         }
     }
 

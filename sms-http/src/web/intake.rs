@@ -39,6 +39,7 @@ use crate::web::client_address::{ClientAddress, TrustedProxies};
 use crate::web::error::ApiError;
 use crate::web::path_pattern::{PathPattern, PathTable};
 use crate::web::request_id::{NewRequestIds, REQUEST_ID_HEADER, RequestId};
+use crate::web::unknown_fields::UNKNOWN_FIELDS_HEADER;
 
 /// Limits on the size and the duration of requests.
 #[derive(Debug, Clone)]
@@ -312,6 +313,9 @@ pub(crate) fn answer_refused(id: &RequestId, method: &Method, error: ApiError) -
 fn finish(response: &mut Response, id: &RequestId) {
     let headers = response.headers_mut();
     headers.insert(REQUEST_ID_HEADER, id.to_header());
+    if let Some(fields) = id.unknown_fields() {
+        headers.insert(UNKNOWN_FIELDS_HEADER, fields.clone());
+    }
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     // Answers are private to an account: no cache may store them unless a handler allows it.
     headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));

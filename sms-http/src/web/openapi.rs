@@ -2,25 +2,34 @@
 //!
 //! The framework writes a 3.0 document without errors. At startup [`document`] rewrites it to 3.1,
 //! marks what may be null (`schema.rs`), and adds the errors that all operations share
-//! ([`Failure`]), so that no handler lists them. The operations, their parameters and answers come
-//! from the handlers.
+//! ([`Failure`]), so that no handler lists them, and the codes, examples, sections and webhooks of
+//! the API's rules ([`DocumentRules`]). The operations, their parameters and answers come from the
+//! handlers.
+//!
+//! The document is written for generators of clients as much as for people: every schema inside
+//! another has a name, and no field is only null. [`document_3_0`] renders it for tools that
+//! stopped at 3.0.
 
+pub mod error_code;
+mod example;
 pub mod failure;
 mod paths;
 mod rules;
 mod schema;
+mod version_3_0;
 
 use std::collections::BTreeSet;
 
+use poem::http::Method;
 use poem_openapi::{OpenApi, OpenApiService, Webhook};
 use serde_json::{Map, Value, json};
 
+pub use self::error_code::{ErrorCode, no_details};
 pub use self::failure::{Failure, Failures, Rate};
-pub use self::rules::{DocumentRules, OwnPath};
+pub use self::rules::{DOCUMENT_PATH, DOCUMENT_PATH_3_0, DocumentRules, Events, OwnPath};
 use self::schema::Direction;
-
-/// The path of the document, below the prefix of its API.
-pub const DOCUMENT_PATH: &str = "/openapi.json";
+pub use self::version_3_0::document_3_0;
+use crate::web::collection::is_collection;
 
 /// The document of `service`.
 ///
@@ -34,10 +43,11 @@ where
     let spec = service.spec();
     let mut document: Value = serde_json::from_str(&spec).unwrap_or_default();
     document["paths"] = paths::merged(&spec).into();
-    if let Some(own) = rules.own_path {
-        document["paths"][DOCUMENT_PATH] = own.item();
+    for (path, item) in rules.own_path.into_iter().flat_map(OwnPath::items) {
+        document["paths"][path] = item;
     }
     rewrite(&mut document, rules);
+    order_by_section(&mut document, rules.tags);
     document
 }
 
@@ -58,9 +68,19 @@ fn rewrite(document: &mut Value, rules: &DocumentRules) {
         schema::rewrite(schema, direction);
         schema::drop_title(schema, name);
     }
-    failure::add_schemas(&mut schemas);
+    failure::add_schemas(&mut schemas, rules.codes);
+    if rules.own_path.is_some() {
+        schemas.insert("OpenApiDocument".to_owned(), OwnPath::schema());
+    }
+    if let Some(Events { webhooks, schemas: of_events }) = rules.events.map(|events| events()) {
+        schemas.extend(of_events);
+        document["webhooks"] = webhooks.into();
+    }
     document["components"]["schemas"] = Value::Object(schemas);
-    document["components"]["responses"] = failure::responses(rules.failures);
+    document["components"]["responses"] = failure::responses(rules.failures, rules.codes);
+    document["info"]["description"] = rules.guide.trim().into();
+    document["info"]["contact"] = json!({ "name": "The operator of this server" });
+    document["info"]["license"] = json!({ "name": "MIT", "identifier": "MIT" });
     document["components"]["headers"] = failure::headers();
     document["components"]["securitySchemes"] = json!({ rules.key_name: {
         "type": "http",
@@ -68,12 +88,47 @@ fn rewrite(document: &mut Value, rules: &DocumentRules) {
         "description": rules.key_description,
     }});
     document["security"] = json!([{ rules.key_name: [] }]);
+    let examples = example::Examples::read(rules.examples);
     for_each_operation(document, "paths", &mut |operation| {
         rewrite_operation(operation, rules);
+        examples.add_to(operation);
+    });
+    for_each_collection(document, &mut |operation| {
+        operation["responses"]["422"] = failure::of_collection();
     });
     for_each_operation(document, "webhooks", &mut |operation| {
         rewrite_content(operation, Direction::Produced);
+        examples.add_to(operation);
     });
+    drop_unused(document, "responses");
+    drop_unused(document, "headers");
+}
+
+/// Removes the shared parts of a kind that nothing refers to.
+fn drop_unused(document: &mut Value, kind: &str) {
+    let text = document.to_string();
+    if let Some(parts) = document["components"].get_mut(kind).and_then(Value::as_object_mut) {
+        parts.retain(|name, _| text.contains(&format!("\"#/components/{kind}/{name}\"")));
+    }
+}
+
+/// Puts the sections, and the paths, in the order of these tags.
+fn order_by_section(document: &mut Value, tags: &[&str]) {
+    let place = |name: &Value| {
+        let found = name.as_str().and_then(|name| tags.iter().position(|tag| *tag == name));
+        found.unwrap_or(tags.len())
+    };
+    if let Some(sections) = document.get_mut("tags").and_then(Value::as_array_mut) {
+        sections.sort_by_key(|section| place(&section["name"]));
+    }
+    if let Some(paths) = document["paths"].as_object_mut() {
+        let mut items: Vec<(String, Value)> = std::mem::take(paths).into_iter().collect();
+        items.sort_by_key(|(_, item)| {
+            let mut operations = item.as_object().into_iter().flatten();
+            operations.next().map(|(_, operation)| place(&operation["tags"][0]))
+        });
+        paths.extend(items);
+    }
 }
 
 fn rewrite_operation(operation: &mut Map<String, Value>, rules: &DocumentRules) {
@@ -84,8 +139,19 @@ fn rewrite_operation(operation: &mut Map<String, Value>, rules: &DocumentRules) 
     }
     rewrite_content(operation, Direction::Accepted);
     let has_body = operation.contains_key("requestBody");
-    let counted = with_key && rules.rate == Rate::Limited;
+    let mut headers = vec!["X-Request-Id"];
+    if with_key && rules.rate == Rate::Limited {
+        headers.extend(["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"]);
+    }
+    if has_body {
+        headers.push("X-Unknown-Fields");
+    }
+    let parameters = operation.get("parameters").and_then(Value::as_array);
+    if parameters.into_iter().flatten().any(|parameter| parameter["name"] == "cursor") {
+        headers.push("Link");
+    }
     let mut own = Vec::new();
+    let codes = rules.codes_of(&id);
     let mut responses = Map::new();
     // Replaced in place, because the order of the keys is part of the document.
     let place = operation.entry("responses").or_insert_with(|| json!({}));
@@ -93,12 +159,17 @@ fn rewrite_operation(operation: &mut Map<String, Value>, rules: &DocumentRules) 
         match failure::named(response, status, rules.failures) {
             Some(failure) => own.push(failure),
             None => {
-                responses.insert(status.clone(), failure::with_headers(response.clone(), counted));
+                responses.insert(status.clone(), failure::with_headers(response.clone(), &headers));
             }
         }
     }
     for failure in failure::shared(with_key, has_body, rules.rate).chain(own) {
-        responses.entry(failure.status.as_str()).or_insert_with(|| failure.reference());
+        let of_status: Vec<_> =
+            codes.iter().copied().filter(|code| code.status == failure.status).collect();
+        responses.entry(failure.status.as_str()).or_insert_with(|| match &of_status[..] {
+            [] => failure.reference(),
+            own => failure.response_with(own),
+        });
     }
     *place = Value::Object(responses);
 }
@@ -117,24 +188,38 @@ fn rewrite_content(operation: &mut Map<String, Value>, body_direction: Direction
     for (_, response) in responses.into_iter().flatten() {
         rewrite_media_types(response, Direction::Produced);
         let headers = response.get_mut("headers").and_then(Value::as_object_mut);
-        for (_, header) in headers.into_iter().flatten() {
-            drop_defaults(header);
-            schema::rewrite(&mut header["schema"], Direction::Produced);
+        let headers = headers.map(std::mem::take).unwrap_or_default();
+        for (name, mut header) in headers {
+            drop_defaults(&mut header);
+            if header.get("schema").is_some() {
+                schema::rewrite(&mut header["schema"], Direction::Produced);
+            }
+            response["headers"][in_title_case(&name)] = header;
         }
     }
 }
 
-/// JSON is UTF-8 by definition, and tools do not recognise its media type with a parameter.
+/// The framework writes the names of headers in upper case.
+fn in_title_case(name: &str) -> String {
+    let words = name.split('-').map(|word| {
+        let (first, rest) = word.split_at(word.len().min(1));
+        first.to_uppercase() + &rest.to_lowercase()
+    });
+    words.collect::<Vec<_>>().join("-")
+}
+
+/// Tools do not recognise media types with parameters. What is not JSON is text here, so that
+/// clients read it as text.
 fn rewrite_media_types(owner: &mut Value, direction: Direction) {
     let Some(content) = owner.get_mut("content").and_then(Value::as_object_mut) else {
         return;
     };
     for (name, mut media) in std::mem::take(content) {
         schema::rewrite(&mut media["schema"], direction);
-        let name = match name.split_once(';') {
-            Some(("application/json", _)) => "application/json".to_owned(),
-            _ => name,
-        };
+        let name = name.split(';').next().unwrap_or_default().to_owned();
+        if name.starts_with("text/") {
+            media["schema"] = json!({ "type": "string" });
+        }
         content.insert(name, media);
     }
 }
@@ -148,6 +233,21 @@ fn drop_defaults(parameter: &mut Value) {
         parameter.remove("deprecated");
     }
     parameter.remove("explode");
+}
+
+/// The operations of which unknown query parameters are refused.
+fn for_each_collection(document: &mut Value, visit: &mut dyn FnMut(&mut Value)) {
+    let items = document["paths"].as_object_mut();
+    for (path, item) in items.into_iter().flatten() {
+        let is_document = [DOCUMENT_PATH, DOCUMENT_PATH_3_0].contains(&path.as_str());
+        if is_collection(&Method::GET, path)
+            && !is_document
+            && let Some(operation) = item.get_mut("get")
+            && operation["responses"].get("422").is_some()
+        {
+            visit(operation);
+        }
+    }
 }
 
 fn for_each_operation(

@@ -9,7 +9,9 @@ use poem::endpoint::{BoxEndpoint, DynEndpoint};
 use poem::http::Method;
 use poem::{EndpointExt, IntoEndpoint, Request, Response};
 use poem_openapi::OpenApi;
+use poem_openapi::registry::{MetaOperation, MetaParamIn};
 
+use crate::web::collection::{Collection, is_collection};
 use crate::web::error::ApiError;
 use crate::web::path_param::is_parameter;
 
@@ -35,11 +37,23 @@ pub(super) fn operations_of<A: OpenApi>(api: A) -> Vec<(String, Method, Operatio
         let Some(of_path) = endpoints.get_mut(&numbered(&path.path)) else { continue };
         let operations = path.operations.into_iter();
         found.extend(operations.filter_map(|operation| {
-            let endpoint = of_path.remove(&operation.method)?;
-            Some((path.path.clone(), operation.method, Operation::from(endpoint)))
+            let inner = Operation::from(of_path.remove(&operation.method)?);
+            let endpoint: Operation = if is_collection(&operation.method, &path.path) {
+                Arc::new(Collection { parameters: in_query(&operation), inner })
+            } else {
+                inner
+            };
+            Some((path.path.clone(), operation.method, endpoint))
         }));
     }
     found
+}
+
+/// The names of an operation's query parameters.
+fn in_query(operation: &MetaOperation) -> Vec<String> {
+    let parameters = operation.params.iter();
+    let in_query = parameters.filter(|parameter| parameter.in_type == MetaParamIn::Query);
+    in_query.map(|parameter| parameter.name.clone()).collect()
 }
 
 /// A path of the document in the form of the framework's router, which numbers the parameters:

@@ -6,7 +6,7 @@
 //! a malformed id.
 //!
 //! A parameter that is repeated or has no value (`status=`) is an error. Unknown parameters are
-//! ignored.
+//! errors on lists ([`crate::web::collection`]), and ignored elsewhere.
 
 pub mod value;
 
@@ -170,7 +170,7 @@ fn query_occurrences<'q>(
 }
 
 /// Decodes a form value: `+` is a space, and `%` with two hexadecimal digits is a byte of UTF-8.
-fn decode(text: &str) -> Option<String> {
+pub(super) fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {

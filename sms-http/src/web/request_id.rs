@@ -5,10 +5,12 @@
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use poem::http::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::web::unknown_fields::header_of;
 
 /// The header that carries the id.
 pub const REQUEST_ID_HEADER: HeaderName = HeaderName::from_static("x-request-id");
@@ -18,15 +20,31 @@ const MAX_CHARS: usize = 128;
 /// The id of a request: 1 to 128 of `[A-Za-z0-9._-]`.
 ///
 /// Handlers find it with `poem::web::Data<&RequestId>`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequestId(Arc<str>);
+#[derive(Debug, Clone)]
+pub struct RequestId(Arc<Noted>);
+
+/// An id, and what the request's body leaves for the answer.
+#[derive(Debug)]
+struct Noted {
+    text: String,
+    /// The fields of the body that were ignored.
+    unknown_fields: OnceLock<HeaderValue>,
+}
+
+impl PartialEq for RequestId {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for RequestId {}
 
 impl RequestId {
     /// Parses an id; `None` if it is invalid.
     pub fn parse(text: &str) -> Option<Self> {
         let valid = (1..=MAX_CHARS).contains(&text.len())
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
-        valid.then(|| Self(text.into()))
+        valid.then(|| Self::of(text.to_owned()))
     }
 
     /// The caller's id if it sent exactly one valid id, else a new one.
@@ -39,21 +57,37 @@ impl RequestId {
         .unwrap_or_else(|| new_ids.next_id())
     }
 
+    fn of(text: String) -> Self {
+        Self(Arc::new(Noted { text, unknown_fields: OnceLock::new() }))
+    }
+
     /// The id as text.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.0.text
+    }
+
+    /// Notes the fields of the request's body that were ignored.
+    pub(super) fn note_unknown_fields(&self, fields: &[String]) {
+        if let Some(header) = header_of(fields) {
+            let _already_noted = self.0.unknown_fields.set(header);
+        }
+    }
+
+    /// The fields that were ignored, for the answer.
+    pub(super) fn unknown_fields(&self) -> Option<&HeaderValue> {
+        self.0.unknown_fields.get()
     }
 
     /// The id as the value of [`REQUEST_ID_HEADER`].
     pub fn to_header(&self) -> HeaderValue {
         // A valid id holds only characters that a header allows.
-        HeaderValue::from_str(&self.0).unwrap_or_else(|_| HeaderValue::from_static("unknown"))
+        HeaderValue::from_str(self.as_str()).unwrap_or_else(|_| HeaderValue::from_static("unknown"))
     }
 }
 
 impl fmt::Display for RequestId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
+        formatter.write_str(self.as_str())
     }
 }
 
@@ -76,7 +110,7 @@ impl NewRequestIds {
     /// An id that no other request has.
     pub fn next_id(&self) -> RequestId {
         let count = self.count.fetch_add(1, Ordering::Relaxed);
-        RequestId(format!("req_{:016x}{count:08x}", self.start).into())
+        RequestId::of(format!("req_{:016x}{count:08x}", self.start))
     }
 }
 

@@ -104,7 +104,7 @@ async fn every_path_of_the_api_but_its_document_needs_a_key() {
             let path = path.replace("{id}", "x").replace("{delivery_id}", "y");
             let method: Method = method.to_uppercase().parse().unwrap();
             let reply = client.ask(method.clone(), &path).bytes("{not json").send().await;
-            if path == "/openapi.json" {
+            if path.starts_with("/openapi") {
                 assert_eq!(reply.status, 200);
             } else {
                 assert_refused(&reply, &first);

@@ -5,6 +5,7 @@
 
 mod once;
 mod stage;
+mod unknown;
 
 use poem::http::Method;
 use serde_json::{Value, json};

@@ -33,6 +33,7 @@ mod door;
 mod endpoints;
 mod error;
 mod every_bad_field;
+mod examples;
 mod flood;
 mod forced_outcome;
 mod fresh;

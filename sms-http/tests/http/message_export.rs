@@ -30,7 +30,7 @@ async fn an_export_has_the_columns_of_the_specification() {
     let rig = Rig::new().await;
     let account = rig.account(10).await;
     let empty = account.live.get("/messages/export").await.assert(200);
-    assert_eq!(empty.header("content-type"), "text/csv");
+    assert_eq!(empty.header("content-type"), "text/csv; charset=utf-8");
     assert_eq!(empty.header("content-disposition"), "attachment; filename=\"messages.csv\"");
     assert_eq!(empty.text(), format!("{HEADER}\r\n"));
     let request =

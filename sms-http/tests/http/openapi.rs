@@ -138,8 +138,8 @@ fn envelopes_are_described() {
     let document = Sample::new().document;
     let page = &document["components"]["schemas"]["MessagePage"];
     assert_eq!(page["required"], json!(["data", "meta"]));
-    let one = &document["components"]["schemas"]["MessageResponse"];
-    assert_eq!(one["properties"]["meta"], json!({ "type": "null" }));
+    let one = &document["components"]["schemas"]["MessageEnvelope"];
+    assert_eq!(one["properties"]["meta"], json!({ "type": ["object", "null"] }));
     let send = &document["paths"]["/messages"]["post"];
     for status in ["200", "201", "409"] {
         assert!(send["responses"].get(status).is_some(), "{status}");

@@ -18,7 +18,7 @@ async fn health_and_readiness_need_no_key() {
 #[tokio::test]
 async fn nothing_else_is_served() {
     let rig = Rig::new().await;
-    for path in ["/", "/metrics", "/api", "/api/v2/messages", "/admin", "/docs/", "/favicon.ico"] {
+    for path in ["/metrics", "/api", "/api/v2/messages", "/admin", "/docs/", "/favicon.ico"] {
         get(&rig, path).await.refused(404, "not_found");
     }
 }

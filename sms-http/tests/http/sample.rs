@@ -12,14 +12,14 @@ use serde_json::{Map, Value};
 use sms_http::request_body;
 use sms_http::web::body::{Body, OptionalBody};
 use sms_http::web::choice::{Choices, Named};
-use sms_http::web::docs_page::docs_page;
+use sms_http::web::docs_page::{DocsPage, docs_page};
 use sms_http::web::envelope::{Answer, Created, CreatedOrNot, NoContent, PageMeta};
 use sms_http::web::error::ApiError;
 use sms_http::web::failing::Failing;
 use sms_http::web::field_error::{FieldErrors, checked};
 use sms_http::web::intake::{Intake, IntakeLimits};
-use sms_http::web::openapi::failure::no_details;
-use sms_http::web::openapi::{DocumentRules, Failure, Failures, Rate, document};
+use sms_http::web::openapi::{DocumentRules, ErrorCode, Failure, Failures, Rate};
+use sms_http::web::openapi::{document, no_details};
 use sms_http::web::operation::operation;
 use sms_http::web::param::{HeaderParam, Limit, QueryParam, Text, Whole};
 use sms_http::web::path_param::PathParam;
@@ -103,11 +103,17 @@ const CONFLICT: Failure = Failure {
     name: "Conflict",
     status: StatusCode::CONFLICT,
     description: "The request is against the state of things.",
-    code: "idempotency_conflict",
-    message: "the key was used with another request",
-    details: no_details,
     headers: &[],
 };
+
+const CODES: &[ErrorCode] = &[ErrorCode {
+    code: "idempotency_conflict",
+    status: StatusCode::CONFLICT,
+    meaning: "The key was used with another request.",
+    remedy: "Use another key.",
+    message: "the key was used with another request",
+    details: no_details,
+}];
 
 enum Conflict {}
 
@@ -289,11 +295,18 @@ impl Sample {
             rate: Rate::Limited,
             own_path: None,
             failures: &[&CONFLICT],
+            codes: CODES,
+            codes_of: &[],
+            guide: "A sample.",
+            tags: &[],
+            examples: "{}",
+            events: None,
         };
         let document = document(&service, &rules);
+        let page = DocsPage { document: &document, prefix: "/api/v1", links: &[] };
         let routes = PathTable::new()
             .with_api("/api/v1", SampleApi { gate: Arc::clone(&gate) }, |operation| operation)
-            .with("/docs", Method::GET, operation(docs_page(&document)));
+            .with("/docs", Method::GET, operation(docs_page(page)));
         Self { app: Intake::new(routes, limits), document, gate }
     }
 

@@ -1,5 +1,6 @@
 //! Deliveries of a real server, verified by the libraries that receivers use: `standardwebhooks`
-//! and Stripe's, of npm and of PyPI (`tests/webhook-libraries`).
+//! and Stripe's, of npm and of PyPI (`tests/webhook-libraries`), and as the guide of the API's
+//! document shows.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -108,6 +109,55 @@ async fn the_libraries_of_npm_and_pypi_verify_every_delivery() {
     let of_another = made_secret_of_another(&server, &key, &hook).await;
     deliveries.push(Received::new(&of_another, &headers, &body));
     assert_verdicts(&deliveries, &[true, true, true, true, false, false]);
+    assert_guide_verifies(&deliveries[0]);
+}
+
+/// The guide of the document, with pieces of code.
+const GUIDE: &str = include_str!("../../src/api/guide.md");
+
+/// The piece of code in a language that holds these words.
+fn piece(language: &str, words: &str) -> &'static str {
+    let pieces = GUIDE.split("```").skip(1).step_by(2);
+    let mut of_language = pieces.filter_map(|piece| piece.strip_prefix(language));
+    of_language.find(|piece| piece.contains(words)).expect("the guide shows it")
+}
+
+/// What a program prints, with a delivery as its input.
+fn printed(command: &mut Command, delivery: &Received) -> String {
+    command.current_dir(folder()).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("scripts/test installs it");
+    child.stdin.take().unwrap().write_all(delivery.to_line().as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// Runs the guide's pieces of code on a delivery.
+fn assert_guide_verifies(delivery: &Received) {
+    let event: Value = serde_json::from_str(&delivery.body).unwrap();
+    let id = event["id"].as_str().unwrap();
+    let call = "\nconst it = JSON.parse(require('fs').readFileSync(0));\n\
+                console.log(eventOf(it.secret, it.body, it.headers).id);";
+    let program = piece("js\n", "standardwebhooks").to_owned() + call;
+    assert_eq!(printed(Command::new("node").args(["-e", &program]), delivery), id);
+
+    let call = "\nimport json, sys\nit = json.load(sys.stdin)\n\
+                print(event_of(it['secret'], it['body'], it['headers'])['id'])";
+    let program = piece("python\n", "standardwebhooks").to_owned() + call;
+    let python = folder().join(".venv/bin/python");
+    assert_eq!(printed(Command::new(python).args(["-c", &program]), delivery), id);
+
+    let header = |name: &str| delivery.headers[name].as_str().unwrap().to_owned();
+    let body = std::env::temp_dir().join(format!("body-{id}.json"));
+    std::fs::write(&body, &delivery.body).unwrap();
+    let program = piece("sh\n", "openssl").replace("body.json", body.to_str().unwrap());
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &program]).env("SECRET", &delivery.secret);
+    shell.env("WEBHOOK_ID", header("webhook-id"));
+    shell.env("WEBHOOK_TIMESTAMP", header("webhook-timestamp"));
+    let signature = printed(&mut shell, delivery);
+    std::fs::remove_file(&body).unwrap();
+    assert_eq!(format!("v1,{signature}"), header("webhook-signature"));
 }
 
 async fn made_secret_of_another(server: &Process, key: &str, hook: &Value) -> String {

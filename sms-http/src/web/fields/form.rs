@@ -15,7 +15,6 @@ pub struct Form<'r> {
     registry: &'r mut Registry,
     schema: MetaSchema,
     example: Map<String, Value>,
-    has_example: bool,
 }
 
 impl std::fmt::Debug for Form<'_> {
@@ -33,7 +32,7 @@ impl<'r> Form<'r> {
     pub fn new(registry: &'r mut Registry, name: &str, description: &'static str) -> Self {
         let (title, description) = (Some(name.to_owned()), told(description));
         let schema = MetaSchema { title, description, ..MetaSchema::new("object") };
-        Self { registry, schema, example: Map::new(), has_example: false }
+        Self { registry, schema, example: Map::new() }
     }
 
     /// Adds a required field.
@@ -57,10 +56,10 @@ impl<'r> Form<'r> {
         self.add(field, rule, None);
     }
 
-    /// The schema. It has an example if any field has one; the other fields are null in it.
+    /// The schema. It has an example if any field has one; the other fields are left out of it.
     pub fn finish(self) -> MetaSchema {
-        let example = self.has_example.then_some(Value::Object(self.example));
-        MetaSchema { example, ..self.schema }
+        let example = Some(self.example).filter(|example| !example.is_empty());
+        MetaSchema { example: example.map(Value::Object), ..self.schema }
     }
 
     fn add(&mut self, field: Field, rule: &impl Rule, title: Option<String>) {
@@ -68,8 +67,7 @@ impl<'r> Form<'r> {
         let notes = MetaSchema { description: told(description), title, ..MetaSchema::ANY };
         let schema = rule.schema(self.registry).merge(notes);
         self.schema.properties.push((name, schema));
-        self.has_example |= example.is_some();
-        self.example.insert(name.to_owned(), example.unwrap_or_default());
+        self.example.extend(example.map(|example| (name.to_owned(), example)));
     }
 }
 

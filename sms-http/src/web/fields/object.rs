@@ -40,7 +40,12 @@ impl<T: FromFields> Rule for Object<T> {
     fn read(&self, value: Value, path: &Path<'_>, errors: &mut FieldErrors) -> Option<T> {
         match value {
             // An invalid field has a placeholder, so the object is complete.
-            Value::Object(object) => Some(T::from_fields(&mut Fields::new(object, path, errors))),
+            Value::Object(object) => {
+                let mut fields = Fields::new(object, path, errors);
+                let value = T::from_fields(&mut fields);
+                fields.note_unknown();
+                Some(value)
+            }
             _ => wrong_type(path, errors, "an object"),
         }
     }

@@ -21,7 +21,7 @@ pub fn text() -> Text {
 
 /// A string, or an array of up to `most` strings.
 pub fn one_or_many(most: usize) -> OneOrMany {
-    OneOrMany { most }
+    OneOrMany { most, name: None }
 }
 
 /// An RFC 3339 date-time with any offset.
@@ -151,6 +151,16 @@ pub(crate) fn check_text(
 #[derive(Debug, Clone, Copy)]
 pub struct OneOrMany {
     most: usize,
+    name: Option<&'static str>,
+}
+
+impl OneOrMany {
+    /// Has this name in the document.
+    #[must_use]
+    pub fn named(mut self, name: &'static str) -> Self {
+        self.name = Some(name);
+        self
+    }
 }
 
 impl Rule for OneOrMany {
@@ -171,7 +181,14 @@ impl Rule for OneOrMany {
     fn schema(&self, registry: &mut Registry) -> MetaSchemaRef {
         let one = text().schema(registry);
         let many = list(text()).max(self.most).schema(registry);
-        inline(MetaSchema { one_of: vec![one, many], ..MetaSchema::ANY })
+        let either = MetaSchema { one_of: vec![one, many], ..MetaSchema::ANY };
+        match self.name {
+            None => inline(either),
+            Some(name) => {
+                registry.create_schema::<Self, _>(name.to_owned(), |_| either);
+                MetaSchemaRef::Reference(name.to_owned())
+            }
+        }
     }
 }
 

@@ -6,6 +6,8 @@
 use poem::http::StatusCode;
 use serde_json::{Map, Value, json};
 
+use super::error_code::{self, ErrorCode, UNKNOWN_PARAMETER};
+use crate::web::error::doc_url;
 use crate::web::field_error::FieldCode;
 
 /// Whether the requests of a key are limited. If so, answers have `RateLimit-*` headers and may be
@@ -27,12 +29,6 @@ pub struct Failure {
     pub status: StatusCode,
     /// When it is returned.
     pub description: &'static str,
-    /// The code of the example.
-    pub code: &'static str,
-    /// The message of the example.
-    pub message: &'static str,
-    /// The details of the example.
-    pub details: fn() -> Value,
     /// Its headers, besides those of every answer.
     pub headers: &'static [&'static str],
 }
@@ -47,54 +43,36 @@ const UNAUTHORIZED: Failure = Failure {
     name: "Unauthorized",
     status: StatusCode::UNAUTHORIZED,
     description: "The key is missing, malformed, unknown or revoked.",
-    code: "unauthorized",
-    message: "a valid API key is required: Authorization: Bearer <API_KEY>",
-    details: no_details,
     headers: &["WWW-Authenticate"],
 };
 const NOT_FOUND: Failure = Failure {
     name: "NotFound",
     status: StatusCode::NOT_FOUND,
     description: "The resource does not exist in this account.",
-    code: "not_found",
-    message: "the resource does not exist",
-    details: no_details,
     headers: &[],
-};
-const METHOD_NOT_ALLOWED: Failure = Failure {
-    name: "MethodNotAllowed",
-    status: StatusCode::METHOD_NOT_ALLOWED,
-    description: "The path does not support this method.",
-    code: "method_not_allowed",
-    message: "the path does not support this method",
-    details: no_details,
-    headers: &["Allow"],
 };
 const REQUEST_TIMEOUT: Failure = Failure {
     name: "RequestTimeout",
     status: StatusCode::REQUEST_TIMEOUT,
     description: "The body did not arrive in time.",
-    code: "request_timeout",
-    message: "the request body did not arrive in time",
-    details: no_details,
     headers: &[],
 };
 const PAYLOAD_TOO_LARGE: Failure = Failure {
     name: "PayloadTooLarge",
     status: StatusCode::PAYLOAD_TOO_LARGE,
     description: "The body is too large.",
-    code: "payload_too_large",
-    message: "the request body exceeds the limit of 1048576 bytes",
-    details: no_details,
+    headers: &[],
+};
+const URI_TOO_LONG: Failure = Failure {
+    name: "UriTooLong",
+    status: StatusCode::URI_TOO_LONG,
+    description: "Path and query are too long.",
     headers: &[],
 };
 const UNSUPPORTED_MEDIA_TYPE: Failure = Failure {
     name: "UnsupportedMediaType",
     status: StatusCode::UNSUPPORTED_MEDIA_TYPE,
     description: "The body is not declared as `application/json`.",
-    code: "unsupported_media_type",
-    message: "send the body with Content-Type: application/json, in UTF-8 and uncompressed",
-    details: no_details,
     headers: &[],
 };
 const VALIDATION_FAILED: Failure = Failure {
@@ -102,9 +80,14 @@ const VALIDATION_FAILED: Failure = Failure {
     status: StatusCode::UNPROCESSABLE_ENTITY,
     description: "The request is invalid. With the code `validation_failed`, `details` names \
                   every invalid field.",
-    code: "validation_failed",
-    message: "one field is invalid",
-    details: bad_field,
+    headers: &[],
+};
+const QUERY_REFUSED: Failure = Failure {
+    name: "QueryRefused",
+    status: StatusCode::UNPROCESSABLE_ENTITY,
+    description: "The request is invalid. With the code `validation_failed`, `details` names \
+                  every invalid parameter. With `unknown_parameter`, it names those that the \
+                  operation does not have.",
     headers: &[],
 };
 const RATE_LIMITED: Failure = Failure {
@@ -112,18 +95,12 @@ const RATE_LIMITED: Failure = Failure {
     status: StatusCode::TOO_MANY_REQUESTS,
     description: "Over the rate limit, or the bodies of requests in progress are too large \
                   together: retry after `Retry-After` seconds.",
-    code: "rate_limited",
-    message: "too many requests: retry after the number of seconds in Retry-After",
-    details: no_details,
     headers: &["Retry-After", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"],
 };
 const INTERNAL_ERROR: Failure = Failure {
     name: "InternalError",
     status: StatusCode::INTERNAL_SERVER_ERROR,
     description: "An internal error occurred.",
-    code: "internal_error",
-    message: "an internal error occurred",
-    details: no_details,
     headers: &[],
 };
 const UNAVAILABLE: Failure = Failure {
@@ -131,38 +108,23 @@ const UNAVAILABLE: Failure = Failure {
     status: StatusCode::SERVICE_UNAVAILABLE,
     description: "The service is unavailable: retry after `Retry-After` seconds. The request \
                   may have been carried out.",
-    code: "unavailable",
-    message: "the service is unavailable: retry after the number of seconds in Retry-After",
-    details: no_details,
     headers: &["Retry-After"],
 };
 
 /// The failures of any API.
-const OF_ANY_API: [&Failure; 10] = [
+const OF_ANY_API: [&Failure; 11] = [
     &UNAUTHORIZED,
     &NOT_FOUND,
-    &METHOD_NOT_ALLOWED,
     &REQUEST_TIMEOUT,
     &PAYLOAD_TOO_LARGE,
+    &URI_TOO_LONG,
     &UNSUPPORTED_MEDIA_TYPE,
     &VALIDATION_FAILED,
+    &QUERY_REFUSED,
     &RATE_LIMITED,
     &INTERNAL_ERROR,
     &UNAVAILABLE,
 ];
-
-/// No details.
-pub fn no_details() -> Value {
-    Value::Null
-}
-
-fn bad_field() -> Value {
-    json!([{
-        "field": "rows[3].phone",
-        "code": FieldCode::Required.as_str(),
-        "message": "the field is required",
-    }])
-}
 
 /// The failures that follow from whether an operation needs a key and takes a body.
 pub(super) fn shared(
@@ -171,7 +133,7 @@ pub(super) fn shared(
     rate: Rate,
 ) -> impl Iterator<Item = &'static Failure> {
     let keyed: &[&Failure] =
-        if with_key { &[&UNAUTHORIZED, &NOT_FOUND, &VALIDATION_FAILED] } else { &[] };
+        if with_key { &[&UNAUTHORIZED, &NOT_FOUND, &VALIDATION_FAILED] } else { &[&URI_TOO_LONG] };
     let limited: &[&Failure] =
         if with_key && rate == Rate::Limited { &[&RATE_LIMITED] } else { &[] };
     let body: &[&Failure] = if has_body {
@@ -188,22 +150,33 @@ impl Failure {
         json!({ "$ref": format!("#/components/responses/{}", self.name) })
     }
 
-    fn response(&self) -> Value {
+    /// The response with these codes.
+    fn response<'c>(&self, codes: impl Iterator<Item = &'c ErrorCode>) -> Value {
         let mut headers = Map::new();
         for name in self.headers.iter().copied().chain(["X-Request-Id"]) {
             headers.insert(name.to_owned(), header_reference(name));
         }
-        let (code, message, details) = (self.code, self.message, (self.details)());
+        let examples: Map<_, _> =
+            codes.map(|code| (code.code.to_owned(), json!({ "value": code.example() }))).collect();
         json!({
             "description": self.description,
             "headers": headers,
             "content": { "application/json": {
-                "schema": { "$ref": "#/components/schemas/Error" },
-                "examples": { code: { "value": {
-                    "error": { "code": code, "message": message, "details": details },
-                }}},
+                "schema": { "$ref": "#/components/schemas/ApiError" },
+                "examples": examples,
             }},
         })
+    }
+
+    /// The response of an operation that answers these codes of its own.
+    pub(super) fn response_with(&self, own: &[&ErrorCode]) -> Value {
+        let any = error_code::with_status(error_code::OF_ANY_API, self.status.as_str());
+        let any = any.filter(|code| code.code != UNKNOWN_PARAMETER.code);
+        let mut response = self.response(any.chain(own.iter().copied()));
+        let listed: Vec<String> =
+            own.iter().map(|code| format!("- `{}`: {}", code.code, code.meaning)).collect();
+        response["description"] = format!("{}\n\n{}", self.description, listed.join("\n")).into();
+        response
     }
 }
 
@@ -219,13 +192,30 @@ pub(super) fn named(
 }
 
 /// The shared responses, by name, in the order of their statuses.
-pub(super) fn responses(own: &[&Failure]) -> Value {
+pub(super) fn responses(own: &[&Failure], codes: &[ErrorCode]) -> Value {
     let mut all: Vec<&Failure> = OF_ANY_API.iter().chain(own).copied().collect();
     all.sort_by_key(|failure| failure.status);
     all.into_iter()
-        .map(|failure| (failure.name.to_owned(), failure.response()))
+        .map(|failure| {
+            let status = failure.status.as_str();
+            let any = error_code::with_status(error_code::OF_ANY_API, status);
+            let is_query = failure.name == QUERY_REFUSED.name;
+            let any = any.filter(|code| is_query || code.code != UNKNOWN_PARAMETER.code);
+            let own = error_code::with_status(codes, status);
+            let own = own.filter(|_| !is_of_any_api(failure));
+            (failure.name.to_owned(), failure.response(any.chain(own)))
+        })
         .collect::<Map<_, _>>()
         .into()
+}
+
+fn is_of_any_api(failure: &Failure) -> bool {
+    OF_ANY_API.iter().any(|any| any.name == failure.name)
+}
+
+/// The 422 of a collection, which refuses unknown query parameters as well.
+pub(super) fn of_collection() -> Value {
+    json!({ "$ref": format!("#/components/responses/{}", QUERY_REFUSED.name) })
 }
 
 /// The response headers, by name.
@@ -249,57 +239,83 @@ pub(super) fn headers() -> Value {
         "RateLimit-Remaining": header("How many more requests the key may make right now.", &whole),
         "RateLimit-Reset": header("Seconds until the full burst is available again.", &whole),
         "WWW-Authenticate": header("Always `Bearer`.", &text),
-        "Allow": header("The methods of the path.", &text),
+        "Link": header(
+            "The next page, as `<path>; rel=\"next\"`; absent on the last page.",
+            &text,
+        ),
+        "X-Unknown-Fields": header(
+            "The fields of the body that the operation does not know and ignored; absent if there \
+             are none.",
+            &text,
+        ),
     })
 }
 
-/// Adds the headers of every answer to a response that is described inline.
-pub(super) fn with_headers(mut response: Value, counted: bool) -> Value {
-    let mut names = vec!["X-Request-Id"];
-    if counted {
-        names.extend(["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"]);
-    }
+/// Adds headers to a response that is described inline.
+pub(super) fn with_headers(mut response: Value, names: &[&str]) -> Value {
     for name in names {
         response["headers"][name] = header_reference(name);
     }
     response
 }
 
-/// Adds the schemas of errors.
-pub(super) fn add_schemas(schemas: &mut Map<String, Value>) {
-    let codes = FieldCode::ALL.map(FieldCode::as_str);
+/// Adds the schemas of errors. The set of codes is open.
+pub(super) fn add_schemas(schemas: &mut Map<String, Value>, codes: &[ErrorCode]) {
+    let known = error_code::OF_ANY_API.iter().chain(codes).map(|code| code.code);
+    let known: Vec<&str> = known.collect();
     let error = json!({
         "type": "object",
+        "description": "The answer to a request that failed.",
         "required": ["error"],
-        "properties": { "error": {
-            "type": "object",
-            "required": ["code", "message", "details"],
-            "properties": {
-                "code": {
-                    "type": "string",
-                    "description": "A stable code, for programs.",
-                    "examples": ["validation_failed"],
-                },
-                "message": {
-                    "type": "string",
-                    "description": "A message for people; it may change.",
-                },
-                "details": {
-                    "description": "Details, if any: the invalid fields, or an object.",
-                    "anyOf": [
-                        {
-                            "type": "array",
-                            "items": { "$ref": "#/components/schemas/FieldError" },
-                        },
-                        { "type": "object" },
-                        { "type": "null" },
-                    ],
-                },
-            },
-        }},
+        "properties": { "error": { "$ref": "#/components/schemas/ApiErrorBody" } },
     });
-    let field_error = json!({
+    let body = json!({
         "type": "object",
+        "description": "What went wrong.",
+        "required": ["code", "message", "details", "doc_url"],
+        "properties": {
+            "code": {
+                "description": "A stable code, for programs. New codes may be added.",
+                "anyOf": [{ "type": "string", "enum": known }, { "type": "string" }],
+                "examples": ["validation_failed"],
+            },
+            "message": {
+                "type": "string",
+                "description": "A message for people; it may change.",
+            },
+            "details": {
+                "description": "Details, if any: the invalid fields, or an object.",
+                "anyOf": [
+                    {
+                        "type": ["array", "null"],
+                        "items": { "$ref": "#/components/schemas/FieldError" },
+                    },
+                    { "$ref": "#/components/schemas/ErrorFacts" },
+                ],
+            },
+            "doc_url": {
+                "type": "string",
+                "description": "Where the code is explained, relative to the server's address.",
+                "examples": [doc_url("validation_failed")],
+            },
+        },
+    });
+    let facts = json!({
+        "type": "object",
+        "description": "Facts about an error. The fields depend on the code.",
+        "additionalProperties": true,
+    });
+    schemas.insert("ApiError".to_owned(), error);
+    schemas.insert("ApiErrorBody".to_owned(), body);
+    schemas.insert("ErrorFacts".to_owned(), facts);
+    schemas.insert("FieldError".to_owned(), field_error());
+}
+
+fn field_error() -> Value {
+    let codes = FieldCode::ALL.map(FieldCode::as_str);
+    json!({
+        "type": "object",
+        "description": "An invalid field or parameter.",
         "required": ["field", "code", "message"],
         "properties": {
             "field": {
@@ -314,9 +330,7 @@ pub(super) fn add_schemas(schemas: &mut Map<String, Value>) {
             },
             "message": { "type": "string", "description": "What is wrong, for people." },
         },
-    });
-    schemas.insert("Error".to_owned(), error);
-    schemas.insert("FieldError".to_owned(), field_error);
+    })
 }
 
 fn header_reference(name: &str) -> Value {

@@ -38,6 +38,7 @@ pub(super) fn rewrite(schema: &mut Value, direction: Direction) {
         }
     }
     rewrite_properties(schema, direction);
+    rewrite_unsigned(schema);
     rewrite_bounds(schema);
     if let Some(example) = schema.remove("example") {
         schema.insert("examples".to_owned(), json!([example]));
@@ -129,6 +130,18 @@ fn flatten_described_reference(schema: &mut Map<String, Value>) {
         schema.remove("allOf");
         schema.insert("$ref".to_owned(), target);
     }
+}
+
+/// Generators know `int32` and `int64` alone: of an unsigned format they make a number that is too
+/// small, or a warning.
+fn rewrite_unsigned(schema: &mut Map<String, Value>) {
+    let signed = match schema.get("format").and_then(Value::as_str) {
+        Some("uint8" | "uint16") => "int32",
+        Some("uint32" | "uint64") => "int64",
+        _ => return,
+    };
+    schema.insert("format".to_owned(), json!(signed));
+    schema.entry("minimum").or_insert_with(|| json!(0));
 }
 
 /// 3.0 says `minimum: 1, exclusiveMinimum: true`, 3.1 `exclusiveMinimum: 1`.
@@ -232,6 +245,18 @@ mod tests {
         let produced = rewritten(schema, Direction::Produced);
         assert_eq!(produced["properties"], properties);
         assert_eq!(produced["required"], json!(["a", "b", "c", "d", "e", "f", "g", "h"]));
+    }
+
+    #[test]
+    fn unsigned_numbers_are_signed_ones_with_a_minimum() {
+        for (format, signed) in [("uint16", "int32"), ("uint32", "int64"), ("uint64", "int64")] {
+            let schema = json!({ "type": "integer", "format": format });
+            let expected = json!({ "type": "integer", "format": signed, "minimum": 0 });
+            assert_eq!(rewritten(schema, Direction::Produced), expected);
+        }
+        let schema = json!({ "type": "integer", "format": "uint64", "minimum": 5.0 });
+        let expected = json!({ "type": "integer", "format": "int64", "minimum": 5 });
+        assert_eq!(rewritten(schema, Direction::Produced), expected);
     }
 
     #[test]
