@@ -32,7 +32,7 @@ impl Page {
     pub fn new(html: String, policy: &'static str) -> Self {
         let digest = Sha256::digest(html.as_bytes());
         let number =
-            digest.iter().take(16).fold(0, |number, byte| (number << 8) | u128::from(*byte));
+            digest.iter().take(16).fold(0_u128, |number, byte| (number << 8) | u128::from(*byte));
         let etag = format!("W/\"{number:032x}\"");
         let (plain, compressed) = (Bytes::from(html), OnceLock::new());
         Self(Arc::new(Content { plain, policy, etag, compressed }))
