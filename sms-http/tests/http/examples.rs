@@ -9,7 +9,7 @@ use poem::http::Method;
 use serde_json::{Map, Value, json};
 
 use crate::described::item_of;
-use crate::rig::{Client, Rig};
+use crate::rig::{Ask, Client, Rig};
 
 /// An account's story, and the examples that it has given so far.
 struct Story {
@@ -261,7 +261,7 @@ async fn told(
     let operation = &operation[method.to_lowercase()]["operationId"];
     let operation = operation.as_str().unwrap_or_else(|| panic!("{method} {path}")).to_owned();
     let ask = client.ask(method.parse().unwrap(), path);
-    let ask = body.iter().fold(ask, |ask, body| ask.json(body));
+    let ask = body.iter().fold(ask, Ask::json);
     let mut reply = ask.send().await;
     assert!(reply.status < 300, "{method} {path}: {reply:?}");
     let mut example = Map::new();
@@ -280,14 +280,18 @@ async fn told(
 fn without_secrets(mut value: Value) -> Value {
     match &mut value {
         Value::String(text) if text.starts_with("cc_live_") && text.len() > 20 => {
-            *text = "cc_live_…".to_owned();
+            "cc_live_…".clone_into(text);
         }
-        Value::String(text) if text.starts_with("whsec_") => *text = "whsec_…".to_owned(),
+        Value::String(text) if text.starts_with("whsec_") => "whsec_…".clone_into(text),
         Value::Array(items) => {
-            items.iter_mut().for_each(|item| *item = without_secrets(item.take()));
+            for item in items {
+                *item = without_secrets(item.take());
+            }
         }
         Value::Object(object) => {
-            object.values_mut().for_each(|item| *item = without_secrets(item.take()));
+            for item in object.values_mut() {
+                *item = without_secrets(item.take());
+            }
         }
         _ => {}
     }
