@@ -22,6 +22,8 @@ pub(super) struct Pace {
     is_wanted: bool,
     /// Whether a slot that becomes free may let something be claimed.
     waits_for_slots: bool,
+    /// Whether a slot has become free since the last claim began, which does not know of it.
+    has_freed: bool,
     is_stopped: bool,
     /// How many slots have to become free before the next claim, and the longest wait for them.
     slots_to_come: usize,
@@ -47,6 +49,7 @@ impl Pace {
     /// A slot has become free.
     pub(super) fn slot_freed(&mut self) {
         self.slots_to_come = self.slots_to_come.saturating_sub(1);
+        self.has_freed = true;
         self.is_wanted |= self.waits_for_slots;
     }
 
@@ -57,7 +60,7 @@ impl Pace {
         if waits || !self.is_wanted {
             return false;
         }
-        (self.is_wanted, self.waits_for_slots) = (false, false);
+        (self.is_wanted, self.waits_for_slots, self.has_freed) = (false, false, false);
         true
     }
 
@@ -71,6 +74,7 @@ impl Pace {
     pub(super) fn ended(&mut self, count: usize, left: Left, now: Instant) {
         let is_limited = left == Left::Some && !self.is_stopped;
         self.waits_for_slots = is_limited;
+        self.is_wanted |= is_limited && self.has_freed;
         self.slots_to_come = if is_limited { count / 2 } else { 0 };
         self.until = Some(now + WAITS_FOR_MORE);
     }
@@ -128,6 +132,19 @@ mod tests {
         pace.look();
         pace.ended(1, Left::None, now);
         assert!(pace.begin(now, 1));
+    }
+
+    #[test]
+    fn a_slot_that_becomes_free_during_a_claim_is_claimed_for_after_it() {
+        for (left, expected) in [(Left::Some, true), (Left::None, false)] {
+            let (mut pace, now) = (Pace::default(), Instant::now());
+            pace.look();
+            assert!(pace.begin(now, 1));
+            pace.slot_freed();
+            pace.ended(0, left, now);
+            assert_eq!(pace.is_wanted(), expected, "{left:?}: it may be the last to become free");
+            assert_eq!(pace.begin(now, 0), expected, "{left:?}");
+        }
     }
 
     #[test]
