@@ -15,15 +15,26 @@ pub(super) enum Left {
     Some,
 }
 
+/// What a slot means that becomes free.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum FreeSlot {
+    /// Nothing: the last claim left nothing.
+    #[default]
+    IsNotNeeded,
+    /// Perhaps a claim: the one under way may leave something, and does not know of the slot.
+    IsNoted,
+    /// One became free while a claim was under way.
+    Came,
+    /// A claim: the last one left something for want of slots.
+    IsClaimedFor,
+}
+
 /// When the next claim begins.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     /// Whether there may be something to claim.
     is_wanted: bool,
-    /// Whether a slot that becomes free may let something be claimed.
-    waits_for_slots: bool,
-    /// Whether a slot has become free since the last claim began, which does not know of it.
-    has_freed: bool,
+    free_slot: FreeSlot,
     is_stopped: bool,
     /// How many slots have to become free before the next claim, and the longest wait for them.
     slots_to_come: usize,
@@ -38,7 +49,7 @@ impl Pace {
 
     /// Nothing more is to be claimed.
     pub(super) fn stop(&mut self) {
-        (self.is_wanted, self.waits_for_slots, self.is_stopped) = (false, false, true);
+        (self.is_wanted, self.free_slot, self.is_stopped) = (false, FreeSlot::IsNotNeeded, true);
     }
 
     /// Whether a claim is to come.
@@ -49,8 +60,11 @@ impl Pace {
     /// A slot has become free.
     pub(super) fn slot_freed(&mut self) {
         self.slots_to_come = self.slots_to_come.saturating_sub(1);
-        self.has_freed = true;
-        self.is_wanted |= self.waits_for_slots;
+        match self.free_slot {
+            FreeSlot::IsNotNeeded | FreeSlot::Came => {}
+            FreeSlot::IsNoted => self.free_slot = FreeSlot::Came,
+            FreeSlot::IsClaimedFor => self.is_wanted = true,
+        }
     }
 
     /// Whether a claim begins at `now`, while so many attempts are in flight.
@@ -60,7 +74,7 @@ impl Pace {
         if waits || !self.is_wanted {
             return false;
         }
-        (self.is_wanted, self.waits_for_slots, self.has_freed) = (false, false, false);
+        (self.is_wanted, self.free_slot) = (false, FreeSlot::IsNoted);
         true
     }
 
@@ -73,8 +87,8 @@ impl Pace {
     /// to become free before the next claim, unless that takes long.
     pub(super) fn ended(&mut self, count: usize, left: Left, now: Instant) {
         let is_limited = left == Left::Some && !self.is_stopped;
-        self.waits_for_slots = is_limited;
-        self.is_wanted |= is_limited && self.has_freed;
+        self.is_wanted |= is_limited && self.free_slot == FreeSlot::Came;
+        self.free_slot = if is_limited { FreeSlot::IsClaimedFor } else { FreeSlot::IsNotNeeded };
         self.slots_to_come = if is_limited { count / 2 } else { 0 };
         self.until = Some(now + WAITS_FOR_MORE);
     }
