@@ -6,7 +6,7 @@
 //! a malformed id.
 //!
 //! A parameter that is repeated or has no value (`status=`) is an error. Unknown parameters are
-//! errors on lists ([`crate::web::collection`]), and ignored elsewhere.
+//! errors on lists (`web::collection`), and ignored elsewhere.
 
 pub mod value;
 
