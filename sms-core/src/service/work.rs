@@ -369,7 +369,8 @@ impl Sms {
         self.inner.signals.listen().await;
     }
 
-    /// Where routes report receipts and inbound messages; pass it to [`Route::run`](crate::route::Route::run).
+    /// Where routes report receipts and inbound messages; pass it to
+    /// [`Route::run`](crate::route::Route::run).
     pub fn sink(&self) -> Arc<dyn RouteSink> {
         Arc::new(self.clone())
     }
