@@ -192,7 +192,7 @@ impl Visitor {
             assert_eq!(keys(&json), ["data", "meta"], "{json}");
         } else {
             assert_eq!(keys(&json), ["error"], "{json}");
-            assert_eq!(keys(&json["error"]), ["code", "message", "details"], "{json}");
+            assert_eq!(keys(&json["error"]), ["code", "message", "details", "doc_url"], "{json}");
             assert!(code.is_some_and(|code| !code.is_empty()), "{json}");
         }
         if status == 422 && code == Some("validation_failed") {
