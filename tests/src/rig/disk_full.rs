@@ -37,6 +37,8 @@ const RECOVERY: Duration = Duration::from_secs(15);
 const LOOK: Duration = Duration::from_millis(100);
 /// Names of sends that ask whether the disk is full, apart from those of the others.
 const FIRST_ASKED: usize = 1_000_000;
+/// Top-ups one after the other between two pauses, to use up what room is left.
+const TOP_UPS: usize = 50;
 
 /// Settings of this scenario.
 #[derive(Debug, Clone, Args)]
@@ -116,7 +118,7 @@ async fn fill(
         disk.fill();
         until_noticed(number, full, &site, &scene, &mut dice).await?;
         if full == Full::File {
-            report.violations.extend(untold(&scene).await);
+            report.violations.extend(untold(&scene).await?);
         }
         let reads = reads(&scene, Duration::from_secs(settings.hold)).await;
         disk.free();
@@ -167,17 +169,32 @@ async fn use_up_the_log(url: &str) -> Result<(), sqlx::Error> {
     connection.close().await
 }
 
-/// A send while the file has no room must be refused with a time after which to try again.
-async fn untold(scene: &Scene) -> Option<Violation> {
+/// Asks for top-ups until one is refused. The refusal must say after which time to try again.
+///
+/// One may still succeed after a send has failed: once a checkpoint has emptied the write-ahead log
+/// of a file, small commits find room in it again.
+async fn untold(scene: &Scene) -> Result<Option<Violation>, RigFailed> {
     let world = &scene.crowd.world;
     let addr = scene.crowd.addresses.all()[0];
-    let send = json!({ "amount": 1 });
+    let top_up = json!({ "amount": 1 });
     let path = format!("/admin/v1/accounts/{}/credits", world.accounts[0].id);
-    let answer = ask(addr, &request(("POST", &path), OPERATOR, "", &send)).await;
-    let told = answer.map(|answer| (answer.status, answer.retry_after));
+    let mut told = None;
+    let refused = comes_true(FILLING, async || {
+        for _ in 0..TOP_UPS {
+            let answer = ask(addr, &request(("POST", &path), OPERATOR, "", &top_up)).await;
+            told = answer.map(|answer| (answer.status, answer.retry_after));
+            if told.is_none_or(|(status, _)| !(200..300).contains(&status)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    });
+    if !refused.await? {
+        return Err(RigFailed::Late("a top-up to be refused"));
+    }
     let rule = "a request that needs room is refused with 503 and a time to try again";
     let is_told = matches!(told, Some((503, Some(_))));
-    (!is_told).then(|| Violation::new(rule, format!("{told:?}")))
+    Ok((!is_told).then(|| Violation::new(rule, format!("{told:?}"))))
 }
 
 /// Reads from every server again and again.
