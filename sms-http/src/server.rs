@@ -11,6 +11,7 @@ pub mod copy_progress;
 pub mod data_command;
 pub mod data_dir;
 pub mod demo;
+pub mod file_metrics;
 pub mod handles;
 pub mod logging;
 pub mod operator_client;

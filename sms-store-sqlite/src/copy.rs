@@ -11,13 +11,14 @@ use sms_copy::{Column, Journal, Kind, Place, Portable, Portion, Row, Table, Valu
 use sms_core::ids::AccountId;
 use sms_core::store::{Store, StoreError};
 
+use crate::chores::{self, Moment};
 use crate::command::Size;
 use crate::db::Db;
 use crate::error::{Invalid, Missing, OpenError, SqlResult};
 use crate::message_row::{STRETCH_SHIFT, stored, timeline};
 use crate::open::Purpose;
 use crate::row::size;
-use crate::{SqliteSettings, SqliteStore, chores};
+use crate::{SqliteSettings, SqliteStore};
 
 mod tables;
 
@@ -323,7 +324,9 @@ impl Portable for SqliteStore {
 
     async fn settle(&self) -> Result<(), StoreError> {
         let doing = "doing what was left for later";
-        while self.write_sized(doing, Size::Portion, chores::portion).await? {}
+        while self.write_sized(doing, Size::Portion, |db| chores::portion(db, Moment::Idle)).await?
+        {
+        }
         Ok(())
     }
 

@@ -139,7 +139,8 @@ impl Db {
         if self.endpoint(account, endpoint)?.is_none() {
             return Ok(None);
         }
-        Ok(self.delivery(of)?.filter(|delivery| delivery.endpoint == endpoint))
+        let found = self.delivery(of)?.filter(|delivery| delivery.endpoint == endpoint);
+        found.map(|delivery| self.shown(delivery)).transpose()
     }
 
     /// When the first delivery of each endpoint can be claimed, the earliest first: a leap over the
@@ -157,7 +158,10 @@ impl Db {
             )?;
             let Some(first) = next else { break };
             after = Some(first.1);
-            all.push(first);
+            // What waited for an endpoint that was switched off is not claimed any more.
+            if self.giving_up(first.1)?.is_none() {
+                all.push(first);
+            }
         }
         all.sort_unstable();
         Ok(all)
@@ -180,16 +184,5 @@ impl Db {
             params![id(endpoint), time(at), size(limit)],
             |c| delivery(self, c),
         )
-    }
-
-    /// Gives up an endpoint's deliveries that wait.
-    pub(crate) fn give_up_waiting(&self, endpoint: EndpointId, at: Timestamp) -> SqlResult<()> {
-        let far = Timestamp::from_millis(i64::MAX);
-        for delivery in self.claimable_deliveries(endpoint, far, usize::MAX)? {
-            if delivery.is_waiting(at) {
-                self.put_delivery(&delivery.given_up())?;
-            }
-        }
-        Ok(())
     }
 }

@@ -80,12 +80,24 @@ pub(crate) enum Trouble {
     /// A bug, or data that cannot be read.
     #[error("{0}")]
     Lasting(String),
+    /// The file holds what SQLite cannot have written.
+    #[error(
+        "the file is damaged ({0}): stop the program and restore a backup, or recover what is left \
+         with `sqlite3 .recover`"
+    )]
+    Damaged(String),
     /// The file can no longer be trusted; the program has to open it again.
     #[error("the store stopped after a failed write ({0}): restart the program")]
     Down(String),
 }
 
 impl Trouble {
+    /// Whether the error says that the file is damaged.
+    pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
+        let code = error.sqlite_error_code();
+        matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+    }
+
     pub(crate) fn of(error: &rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
             Some(
@@ -104,7 +116,7 @@ impl Trouble {
     pub(crate) fn during(self, doing: &'static str) -> StoreError {
         match self {
             Self::Lasting(_) => StoreError::Internal { doing, source: Some(Box::new(self)) },
-            Self::Passing(_) | Self::Down(_) => {
+            Self::Passing(_) | Self::Damaged(_) | Self::Down(_) => {
                 StoreError::Unavailable { doing, source: Some(Box::new(self)) }
             }
         }

@@ -211,12 +211,13 @@ impl IdempotencyStore for SqliteStore {
 
     async fn idempotency_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
         self.write("tidying idempotency keys", move |db| {
-            db.run(
+            let removed = db.run(
                 "DELETE FROM idempotency_key WHERE (account, key) IN (
                      SELECT account, key FROM idempotency_key WHERE accepted_at < ?1
                      ORDER BY accepted_at LIMIT ?2)",
                 params![time(before), size(limit)],
-            )
+            )?;
+            Ok(db.note_tidied(removed))
         })
         .await
     }

@@ -110,7 +110,7 @@ impl InboundStore for SqliteStore {
                     [*number, *person, time(before)],
                 )?;
             }
-            Ok(count)
+            Ok(db.note_tidied(count))
         })
         .await
     }

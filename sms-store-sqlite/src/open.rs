@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use crate::checkpoint;
 use crate::db::Db;
 use crate::error::{OpenError, SqlResult};
 use crate::settings::SqliteSettings;
@@ -12,9 +13,10 @@ use crate::settings::SqliteSettings;
 /// Marks files of this platform: "sms1".
 const APPLICATION_ID: i64 = 0x736d_7331;
 /// Each brings the schema from one version to the next. They are only added, never changed.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     include_str!("../migrations/0001_first.sql"),
     include_str!("../migrations/0002_lane_and_share.sql"),
+    include_str!("../migrations/0003_giving_up.sql"),
 ];
 /// Files up to this size, in bytes, are read whole when they are opened, to find damage. That takes
 /// some 50 ms.
@@ -100,16 +102,15 @@ pub(crate) fn writer(
          PRAGMA synchronous = FULL;
          PRAGMA fullfsync = ON;
          PRAGMA checkpoint_fullfsync = ON;
-         PRAGMA wal_autocheckpoint = {};
          PRAGMA cache_size = -{};
          PRAGMA temp_store = MEMORY;
          PRAGMA busy_timeout = 5000;
          PRAGMA foreign_keys = OFF;
          PRAGMA trusted_schema = OFF;",
-        settings.checkpoint_pages,
         settings.writer_cache >> 10,
     );
     connection.execute_batch(&pragmas).map_err(of_sqlite)?;
+    checkpoint::watch(&connection);
     migrate(path, &connection)?;
     // What was staged for launches that had no verdict yet.
     let abandon = "UPDATE launching SET state = 2 WHERE state = 0";

@@ -11,6 +11,7 @@ use futures_channel::oneshot;
 
 use crate::db::Db;
 use crate::error::{SqlResult, Trouble};
+use crate::page_check::Damage;
 
 type Job = Box<dyn FnOnce(&Db) + Send>;
 
@@ -31,11 +32,12 @@ pub(crate) struct Readers {
     shared: Arc<Shared>,
     /// Connections for look-ups on the threads of callers.
     spare: Vec<Mutex<Db>>,
+    damage: Damage,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Readers {
-    pub(crate) fn start(own: Vec<Db>, spare: Vec<Db>) -> std::io::Result<Self> {
+    pub(crate) fn start(own: Vec<Db>, spare: Vec<Db>, damage: Damage) -> std::io::Result<Self> {
         let shared = Arc::<Shared>::default();
         let mut threads = Vec::new();
         for db in own {
@@ -43,7 +45,8 @@ impl Readers {
             let thread = std::thread::Builder::new().name("sms-sqlite-reader".to_owned());
             threads.push(thread.spawn(move || serve(&db, &shared))?);
         }
-        Ok(Self { shared, spare: spare.into_iter().map(Mutex::new).collect(), threads })
+        let spare = spare.into_iter().map(Mutex::new).collect();
+        Ok(Self { shared, spare, damage, threads })
     }
 
     /// Reads on a reader's thread, all of it from one snapshot.
@@ -52,8 +55,9 @@ impl Readers {
         read: impl FnOnce(&Db) -> SqlResult<T> + Send + 'static,
     ) -> oneshot::Receiver<Result<T, Trouble>> {
         let (answer, receiver) = oneshot::channel();
+        let damage = self.damage.clone();
         let job: Job = Box::new(move |db| {
-            let _ = answer.send(from_one_snapshot(db, read));
+            let _ = answer.send(from_one_snapshot(db, &damage, read));
         });
         self.shared.waiting.lock().unwrap_or_else(PoisonError::into_inner).jobs.push_back(job);
         self.shared.arrived.notify_one();
@@ -67,7 +71,7 @@ impl Readers {
     ) -> Result<Result<T, Trouble>, R> {
         for db in &self.spare {
             if let Ok(db) = db.try_lock() {
-                return Ok(from_one_snapshot(&db, read));
+                return Ok(from_one_snapshot(&db, &self.damage, read));
             }
         }
         Err(read)
@@ -84,7 +88,12 @@ impl Drop for Readers {
     }
 }
 
-fn from_one_snapshot<T>(db: &Db, read: impl FnOnce(&Db) -> SqlResult<T>) -> Result<T, Trouble> {
+fn from_one_snapshot<T>(
+    db: &Db,
+    damage: &Damage,
+    read: impl FnOnce(&Db) -> SqlResult<T>,
+) -> Result<T, Trouble> {
+    damage.check()?;
     let begun = db.run("BEGIN", []);
     let result = begun.and_then(|_| read(db));
     if !db.sql.is_autocommit() {
@@ -94,6 +103,9 @@ fn from_one_snapshot<T>(db: &Db, read: impl FnOnce(&Db) -> SqlResult<T>) -> Resu
     result.map_err(|error| {
         let trouble = Trouble::of(&error);
         tracing::error!(%trouble, "a reading failed");
+        if Trouble::is_damage(&error) {
+            damage.found(error.to_string());
+        }
         trouble
     })
 }

@@ -46,12 +46,13 @@ impl ReceiptStore for SqliteStore {
 
     async fn reports_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
         self.write("tidying segments", move |db| {
-            db.run(
+            let removed = db.run(
                 "DELETE FROM sent_segment WHERE (route, network_id) IN (
                      SELECT route, network_id FROM sent_segment INDEXED BY sent_segment_by_age
                      WHERE at < ?1 ORDER BY at LIMIT ?2)",
                 [time(before), size(limit)],
-            )
+            )?;
+            Ok(db.note_tidied(removed))
         })
         .await
     }

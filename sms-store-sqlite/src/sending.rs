@@ -93,11 +93,12 @@ impl SendingStore for SqliteStore {
 
     async fn test_sends_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
         self.write("tidying test sends", move |db| {
-            db.run(
+            let removed = db.run(
                 "DELETE FROM test_send WHERE no IN (
                      SELECT no FROM test_send WHERE at < ?1 ORDER BY at LIMIT ?2)",
                 params![time(before), size(limit)],
-            )
+            )?;
+            Ok(db.note_tidied(removed))
         })
         .await
     }

@@ -8,13 +8,15 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use sms_core::store::{CommitError, Health, StoreError};
 
+use crate::checkpoint::{Checkpoints, Counted};
 use crate::command::Size;
 use crate::db::Db;
 use crate::error::{OpenError, SqlResult, Trouble};
 use crate::open::{self, Purpose};
+use crate::page_check::{Damage, PageCheck};
 use crate::readers::Readers;
 use crate::settings::SqliteSettings;
-use crate::writer::Writer;
+use crate::writer::{Upkeep, Writer};
 
 /// A store in one file. Clones share it; the file is closed when the last one is dropped.
 #[derive(Clone)]
@@ -24,6 +26,8 @@ pub struct SqliteStore {
 
 /// Fields are dropped in this order: the file is unlocked last.
 struct Inner {
+    _page_check: Option<PageCheck>,
+    checkpoints: Arc<Counted>,
     writer: Writer,
     readers: Readers,
     path: PathBuf,
@@ -63,9 +67,35 @@ impl SqliteStore {
         let own = (0..settings.readers.max(1)).map(|_| reader()).collect::<Result<_, _>>()?;
         let spare = (0..settings.readers.max(1)).map(|_| reader()).collect::<Result<_, _>>()?;
         let failed = |source| OpenError::Files { path: path.clone(), source };
-        let readers = Readers::start(own, spare).map_err(failed)?;
-        let writer = Writer::start(writer).map_err(failed)?;
-        Ok(Self { inner: Arc::new(Inner { writer, readers, path, settings, _lock: lock }) })
+        let (damage, checkpoints) = (Damage::default(), Arc::<Counted>::default());
+        let is_checked = path.metadata().map_err(failed)?.len() <= open::CHECKED_AT_OPENING;
+        let page_check = if is_checked {
+            None
+        } else {
+            Some(PageCheck::start(reader()?, &path, damage.clone()).map_err(failed)?)
+        };
+        let upkeep = Upkeep {
+            checkpoint_pages: settings.checkpoint_pages,
+            checkpoints: Arc::clone(&checkpoints),
+            damage: damage.clone(),
+        };
+        let readers = Readers::start(own, spare, damage).map_err(failed)?;
+        let writer = Writer::start(writer, upkeep).map_err(failed)?;
+        let inner = Inner {
+            _page_check: page_check,
+            checkpoints,
+            writer,
+            readers,
+            path,
+            settings,
+            _lock: lock,
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// How often the log was written back to the file since it was opened.
+    pub fn checkpoints(&self) -> Checkpoints {
+        self.inner.checkpoints.read()
     }
 
     /// The file.

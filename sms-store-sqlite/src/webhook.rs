@@ -23,6 +23,7 @@ use crate::db::Db;
 use crate::delivery::{delivery, select_deliveries};
 use crate::endpoint::{endpoint, select_endpoints};
 use crate::error::SqlResult;
+use crate::giving_up::Extent;
 use crate::page::{before, limit_of};
 use crate::row::{id, size, time};
 use crate::sending::all_failed;
@@ -107,6 +108,9 @@ impl WebhookStore for SqliteStore {
             let after = change.clone().apply(before, at);
             if was_on && !after.power.is_on() {
                 db.give_up_waiting(of, at)?;
+            } else if after.power.is_on() {
+                // What waited before stays given up, and what comes from now on is delivered.
+                db.give_up_more(of, Extent::All)?;
             }
             db.put_endpoint(&after)?;
             Ok(Some(after))
@@ -124,6 +128,7 @@ impl WebhookStore for SqliteStore {
                 return Ok(false);
             }
             db.run("DELETE FROM endpoint WHERE id = ?1", [id(of)])?;
+            db.run("DELETE FROM giving_up WHERE endpoint_id = ?1", [id(of)])?;
             db.note_gone(id(of))?;
             Ok(true)
         })
@@ -196,7 +201,7 @@ impl WebhookStore for SqliteStore {
             if db.endpoint(account, endpoint)?.is_none() {
                 return Ok(Vec::new());
             }
-            db.all(
+            let rows = db.all(
                 concat!(
                     select_deliveries!(),
                     "INDEXED BY delivery_by_endpoint
@@ -204,19 +209,21 @@ impl WebhookStore for SqliteStore {
                 ),
                 params![id(endpoint), before(page), limit_of(page)],
                 |c| delivery(db, c),
-            )
+            )?;
+            rows.into_iter().map(|delivery| db.shown(delivery)).collect()
         });
         Ok(Page::of(rows.await?, page.limit, |delivery: &Delivery| delivery.id))
     }
 
     async fn deliveries_tidy(&self, before: Timestamp, limit: usize) -> Result<usize, StoreError> {
         self.write("tidying deliveries", move |db| {
-            db.run(
+            let removed = db.run(
                 "DELETE FROM delivery WHERE no IN (
                      SELECT no FROM delivery INDEXED BY delivery_by_age
                      WHERE created_at < ?1 ORDER BY created_at LIMIT ?2)",
                 [time(before), size(limit)],
-            )
+            )?;
+            Ok(db.note_tidied(removed))
         })
         .await
     }
@@ -265,6 +272,7 @@ fn claim(db: &Db, plan: DeliveryClaimPlan) -> SqlResult<Vec<ClaimedDelivery>> {
 
 fn record(db: &Db, plan: &AttemptPlan) -> SqlResult<AttemptVerdict> {
     let delivery = db.delivery(plan.delivery)?.filter(|found| found.account == plan.account);
+    let delivery = delivery.map(|delivery| db.shown(delivery)).transpose()?;
     let endpoint = match &delivery {
         Some(delivery) => db.endpoint(plan.account, delivery.endpoint)?,
         None => None,

@@ -11,10 +11,12 @@ use futures_channel::oneshot;
 use rusqlite::ErrorCode;
 use rusqlite::ffi::SQLITE_IOERR_WRITE;
 
-use crate::chores;
+use crate::checkpoint::{self, Counted};
+use crate::chores::{self, Moment};
 use crate::command::Size;
 use crate::db::Db;
 use crate::error::{SqlResult, Trouble};
+use crate::page_check::Damage;
 
 /// How much work shares one commit, in about the cost of a message.
 const GROUP: usize = 500;
@@ -94,11 +96,11 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn start(db: Db) -> std::io::Result<Self> {
+    pub(crate) fn start(db: Db, upkeep: Upkeep) -> std::io::Result<Self> {
         let shared = Arc::<Shared>::default();
         let own = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("sms-sqlite-writer".to_owned());
-        let thread = thread.spawn(move || serve(&db, &own))?;
+        let thread = thread.spawn(move || serve(&db, &own, &upkeep))?;
         Ok(Self { shared, thread: Some(thread) })
     }
 
@@ -137,11 +139,28 @@ impl Drop for Writer {
     }
 }
 
+/// What the writer does besides commands.
+pub(crate) struct Upkeep {
+    /// After how many pages the log is written back.
+    pub(crate) checkpoint_pages: u32,
+    pub(crate) checkpoints: Arc<Counted>,
+    pub(crate) damage: Damage,
+}
+
 /// Takes what waits, until the store is closed and nothing waits.
-fn serve(db: &Db, shared: &Shared) {
+fn serve(db: &Db, shared: &Shared, upkeep: &Upkeep) {
     while let Some(mut jobs) = next_group(shared, db.has_chores.get()) {
+        if let Err(trouble) = upkeep.damage.check() {
+            for mut job in jobs {
+                job.fail(trouble.clone());
+                job.answer();
+            }
+            db.has_chores.set(false);
+            continue;
+        }
+        let moment = if jobs.is_empty() { Moment::Idle } else { Moment::Busy };
         let began = Instant::now();
-        let down = if jobs.is_empty() { None } else { commit_group(db, &mut jobs) };
+        let down = if jobs.is_empty() { None } else { commit_group(db, &mut jobs, &upkeep.damage) };
         if let Some(reason) = down {
             shared.lock().down = Some(reason);
         }
@@ -152,18 +171,19 @@ fn serve(db: &Db, shared: &Shared) {
         for job in jobs {
             job.answer();
         }
-        do_chores(db);
+        do_chores(db, moment);
+        checkpoint::after_commit(&db.sql, upkeep.checkpoint_pages, &upkeep.checkpoints);
     }
 }
 
 /// Does a portion of what commands left for later.
-fn do_chores(db: &Db) {
+fn do_chores(db: &Db, moment: Moment) {
     if !db.has_chores.get() {
         return;
     }
     let mut has_more = false;
     let done = transact(db, |db| {
-        has_more = chores::portion(db)?;
+        has_more = chores::portion(db, moment)?;
         Ok(())
     });
     if let Err(Failure { error, .. }) = &done {
@@ -216,10 +236,10 @@ fn fail_all(waiting: &mut Waiting) {
 
 /// Runs commands in one transaction. If one of them fails, each runs in a transaction of its own.
 /// Returns why the store has to stop, if it has to.
-fn commit_group(db: &Db, jobs: &mut [Box<dyn Job>]) -> Option<String> {
+fn commit_group(db: &Db, jobs: &mut [Box<dyn Job>], damage: &Damage) -> Option<String> {
     match commit(db, jobs) {
         Ok(()) => None,
-        Err(Failure { error, .. }) if jobs.len() > 1 && !is_fatal(&error) => {
+        Err(Failure { error, .. }) if jobs.len() > 1 && !Trouble::is_damage(&error) => {
             for job in jobs.chunks_mut(1) {
                 if let Err(failure) = commit(db, job) {
                     fail(job, &failure);
@@ -229,16 +249,13 @@ fn commit_group(db: &Db, jobs: &mut [Box<dyn Job>]) -> Option<String> {
         }
         Err(failure) => {
             fail(jobs, &failure);
+            if Trouble::is_damage(&failure.error) {
+                damage.found(failure.error.to_string());
+            }
             let stops = failure.at_commit && is_unknown_on_disk(&failure.error);
-            (stops || is_fatal(&failure.error)).then(|| failure.error.to_string())
+            stops.then(|| failure.error.to_string())
         }
     }
-}
-
-/// The file cannot be trusted.
-fn is_fatal(error: &rusqlite::Error) -> bool {
-    let code = error.sqlite_error_code();
-    matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }
 
 /// What is on disk after this failure of a commit is unknown. After a write that failed it is not,

@@ -6,12 +6,18 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use futures_executor::block_on;
+use sms_core::account::store::AccountStore;
 use sms_core::campaign::CampaignInput;
 use sms_core::campaign::launch::LaunchOptions;
 use sms_core::contact::ContactInput;
+use sms_core::event::EventType;
+use sms_core::idempotency::store::IdempotencyStore;
 use sms_core::list::ListInput;
 use sms_core::prelude::*;
 use sms_core::store::Health;
+use sms_core::webhook::delivery::DeliveryStatus;
+use sms_core::webhook::endpoint::{DisabledReason, Endpoint, EndpointChange, EndpointInput, Power};
+use sms_core::webhook::store::WebhookStore;
 use sms_store_sqlite::{Finding, MaintenanceError, OpenError, SqliteSettings, SqliteStore};
 
 static FOLDERS: AtomicU32 = AtomicU32::new(0);
@@ -290,4 +296,177 @@ fn a_staged_launch_that_was_cut_off_is_whole_or_nothing() {
         outcomes.insert(is_launched);
     }
     assert_eq!(outcomes.len(), 2, "some cuts come before the verdict, some after it");
+}
+
+/// A connection of the test, beside the store's.
+fn beside(folder: &Folder) -> rusqlite::Connection {
+    rusqlite::Connection::open(folder.file()).unwrap()
+}
+
+fn pragma(connection: &rusqlite::Connection, name: &str) -> i64 {
+    connection.pragma_query_value(None, name, |row| row.get(0)).unwrap()
+}
+
+/// Many messages that belong to no account, each of a kilobyte.
+fn fill(folder: &Folder, messages: u32) {
+    drop(SqliteStore::open(folder.file()).unwrap());
+    let connection = beside(folder);
+    connection
+        .execute(
+            "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?1)
+             INSERT INTO unrouted
+             SELECT randomblob(16), 1, 1, hex(randomblob(500)), 0, 1, 0 FROM n",
+            [messages],
+        )
+        .unwrap();
+}
+
+#[test]
+fn space_is_given_back_after_tidying() {
+    let folder = Folder::new();
+    let store = SqliteStore::open(folder.file()).unwrap();
+    let connection = beside(&folder);
+    connection.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
+    assert_eq!(pragma(&connection, "auto_vacuum"), 2, "incremental");
+    connection
+        .execute_batch(
+            "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20000)
+             INSERT INTO idempotency_key (account, key, fingerprint, accepted_at, answer)
+             SELECT 0, 'key ' || n, zeroblob(32), 0, randomblob(400) FROM n",
+        )
+        .unwrap();
+    let before = pragma(&connection, "page_count");
+    assert!(before > 2_000, "{before} pages");
+    let at = sms_core::time::Timestamp::from_millis(1);
+    while block_on(store.idempotency_tidy(at, 1_000)).unwrap() > 0 {}
+    // The writer gives pages back whenever nothing else waits.
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while pragma(&connection, "page_count") > before / 2 {
+        assert!(std::time::Instant::now() < deadline, "the file stays as large as it was");
+        std::thread::yield_now();
+    }
+    let free = pragma(&connection, "freelist_count");
+    assert!(free <= 256 + before / 16, "{free} free pages");
+    assert_eq!(block_on(store.check()).unwrap(), []);
+}
+
+#[test]
+fn checkpoints_are_counted_and_keep_the_log_short() {
+    let folder = Folder::new();
+    let mut settings = SqliteSettings::default();
+    settings.checkpoint_pages = 20;
+    let store = SqliteStore::open_with(folder.file(), settings).unwrap();
+    assert_eq!(store.checkpoints().count, 0);
+    let (sms, account) = service(store.clone());
+    for number in 0..200 {
+        send(&sms, account, &format!("message {number}"));
+    }
+    let checkpoints = store.checkpoints();
+    assert!(checkpoints.count > 20, "{checkpoints:?}");
+    assert!(!checkpoints.took.is_zero(), "{checkpoints:?}");
+    let sizes = store.file_sizes().unwrap();
+    assert!(sizes.log < 400 * 4_096, "{sizes:?}");
+    assert!(sizes.file > 20 * 4_096, "{sizes:?}");
+}
+
+/// A large file is open at once, and its pages are read in the background.
+#[test]
+fn nothing_is_served_from_a_large_file_once_a_damaged_page_is_found() {
+    let folder = Folder::new();
+    fill(&folder, 30_000);
+    let mut bytes = std::fs::read(folder.file()).unwrap();
+    assert!(bytes.len() > 17 << 20, "{} bytes", bytes.len());
+    let middle = bytes.len() / 2 / 4_096 * 4_096;
+    bytes[middle..middle + 4_096].fill(0xA5);
+    std::fs::write(folder.file(), bytes).unwrap();
+    let store = SqliteStore::open(folder.file()).unwrap();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let refused = loop {
+        assert!(std::time::Instant::now() < deadline, "the damage is not found");
+        match block_on(store.health_check()) {
+            Ok(()) => std::thread::yield_now(),
+            Err(error) => break error,
+        }
+    };
+    let cause = std::error::Error::source(&refused).unwrap().to_string();
+    assert!(cause.contains("the file is damaged"), "{cause}");
+    assert!(cause.contains("restore a backup"), "{cause}");
+    let page = block_on(store.account_list(PageRequest::default()));
+    assert!(page.is_err(), "reads are refused too");
+    let findings = block_on(store.check()).unwrap();
+    assert!(matches!(findings[..], [Finding::Damage(_), ..]), "{findings:?}");
+}
+
+#[test]
+fn a_large_file_in_order_is_served_and_closed_at_any_moment() {
+    let folder = Folder::new();
+    fill(&folder, 30_000);
+    for _ in 0..5 {
+        drop(SqliteStore::open(folder.file()).unwrap());
+    }
+    let store = SqliteStore::open(folder.file()).unwrap();
+    block_on(store.health_check()).unwrap();
+}
+
+/// An endpoint of an account, with so many deliveries that wait for it.
+fn with_backlog(folder: &Folder, store: &SqliteStore, deliveries: u32) -> Endpoint {
+    let (sms, account) = service(store.clone());
+    let input = EndpointInput::new("https://example.com/hook", [EventType::MessageDelivered]);
+    let handle = sms.account(account, Mode::Live);
+    let (endpoint, _) = block_on(handle.webhook_create(input)).unwrap();
+    let connection = beside(folder);
+    connection.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
+    connection
+        .execute(
+            "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?1)
+             INSERT INTO delivery (id, account, endpoint_id, event_id, event_type, body, status,
+                 attempts, next_attempt_at, created_at, claimable_at)
+             SELECT randomblob(16), e.account, e.id, randomblob(16), 'message.delivered', '{}', 0,
+                 0, e.created_at, e.created_at, e.created_at
+             FROM n, endpoint e",
+            [deliveries],
+        )
+        .unwrap();
+    endpoint
+}
+
+fn turn(store: &SqliteStore, endpoint: &Endpoint, power: Power) {
+    let change = EndpointChange { power: Some(power), ..EndpointChange::default() };
+    let update = store.endpoint_update(endpoint.account, endpoint.id, change, endpoint.created_at);
+    block_on(update).unwrap().unwrap();
+}
+
+fn waiting(folder: &Folder) -> i64 {
+    let query = "SELECT count(*) FROM delivery WHERE claimable_at IS NOT NULL";
+    beside(folder).query_row(query, [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn what_waits_for_an_endpoint_is_given_up_at_once_for_readers_and_later_on_disk() {
+    const BACKLOG: u32 = 30_000;
+    let folder = Folder::new();
+    let store = SqliteStore::open(folder.file()).unwrap();
+    let endpoint = with_backlog(&folder, &store, BACKLOG);
+    let (account, id) = (endpoint.account, endpoint.id);
+    turn(&store, &endpoint, Power::Off(DisabledReason::ByOwner));
+    let left = waiting(&folder);
+    assert!(left > 0, "the command did not wait for all of them");
+    let page = block_on(store.delivery_list(account, id, PageRequest::default())).unwrap();
+    assert!(page.items.iter().all(|one| one.status == DeliveryStatus::GivenUp));
+    assert_eq!(block_on(store.deliveries_next()).unwrap(), None);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while waiting(&folder) > 0 {
+        assert!(std::time::Instant::now() < deadline, "{} are left", waiting(&folder));
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn what_waited_stays_given_up_when_the_endpoint_is_switched_on_again_at_once() {
+    let folder = Folder::new();
+    let store = SqliteStore::open(folder.file()).unwrap();
+    let endpoint = with_backlog(&folder, &store, 30_000);
+    turn(&store, &endpoint, Power::Off(DisabledReason::ByOwner));
+    turn(&store, &endpoint, Power::On);
+    assert_eq!(waiting(&folder), 0);
 }

@@ -29,6 +29,8 @@ pub struct Backing {
     pub clock: Arc<dyn Clock>,
     /// Where requests are counted together with other servers; `None` if there can be no other.
     pub arrivals: Option<Arc<dyn SharedArrivals>>,
+    /// The file store, if the data is in one.
+    pub file: Option<SqliteStore>,
     wake: Option<Arc<PgWake>>,
 }
 
@@ -48,14 +50,23 @@ impl Backing {
     pub async fn open(settings: &Settings) -> Result<Self, OpenFailed> {
         match settings.keeping() {
             Keeping::Memory => Ok(Self::alone(Arc::new(MemoryStore::new()))),
-            Keeping::File(data) => Ok(Self::alone(Arc::new(SqliteStore::open(data.database())?))),
+            Keeping::File(data) => {
+                let file = SqliteStore::open(data.database())?;
+                Ok(Self { file: Some(file.clone()), ..Self::alone(Arc::new(file)) })
+            }
             Keeping::Postgres(url) => Ok(Self::shared(url).await?),
         }
     }
 
     /// A store that no other server uses.
     fn alone(store: Arc<dyn Store>) -> Self {
-        Self { store, clock: Arc::new(SteadyClock::start()), arrivals: None, wake: None }
+        Self {
+            store,
+            clock: Arc::new(SteadyClock::start()),
+            arrivals: None,
+            file: None,
+            wake: None,
+        }
     }
 
     async fn shared(url: &str) -> Result<Self, ConnectFailed> {
@@ -63,8 +74,9 @@ impl Backing {
         store.migrate().await?;
         let clock = Arc::new(PgClock::start(&store).await?);
         let wake = Arc::new(PgWake::new(&store));
-        let arrivals = Arc::new(PgRateLimit::new(&store));
-        Ok(Self { store: Arc::new(store), clock, arrivals: Some(arrivals), wake: Some(wake) })
+        let arrivals: Arc<dyn SharedArrivals> = Arc::new(PgRateLimit::new(&store));
+        let (arrivals, wake) = (Some(arrivals), Some(wake));
+        Ok(Self { store: Arc::new(store), clock, arrivals, file: None, wake })
     }
 
     /// Starts building a service on the store. Servers on one database wake each other's workers.

@@ -28,6 +28,7 @@ use super::app::{AppParts, MetricsPage, MetricsReaders, admin_app, public_app, w
 use super::backing::{Backing, OpenFailed, Stopping, rate};
 use super::banner::{Banner, MadeToken};
 use super::demo::{self, Network};
+use super::file_metrics;
 use super::handles::{ConnectionPlan, Handles, OPERATOR_CONNECTIONS};
 use super::routes::{self, RoutePlan, SIMULATOR};
 use super::settings::{Keeping, Settings, SettingsRefused};
@@ -177,6 +178,9 @@ pub async fn run_with(
     let mut loops = JoinSet::new();
     if let Some(metrics) = parts.metrics.clone() {
         loops.spawn(keep_metrics_small(metrics, stopping.clone()));
+    }
+    if let Some(file) = backing.file.clone() {
+        loops.spawn(file_metrics::keep(file, stopping.clone()));
     }
     if let Some(number) = demo_number {
         if let Some(sandbox) = &sandbox {
