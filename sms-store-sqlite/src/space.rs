@@ -15,22 +15,34 @@ const KEPT: i64 = 256;
 
 /// Whether there are more free pages than are kept.
 pub(crate) fn is_needed(db: &Db) -> SqlResult<bool> {
-    let count = |pragma: &str| -> SqlResult<i64> {
-        let found = db.one(pragma, [], |c| c.get::<i64>())?;
-        Ok(found.unwrap_or_default())
-    };
-    let pages = count("PRAGMA page_count")?;
-    Ok(count("PRAGMA freelist_count")? > KEPT.max(pages / 16))
+    Ok(surplus(db)? > 0)
 }
 
 /// Gives pages back for a few milliseconds, within a transaction. Returns whether there are more.
 pub(crate) fn give_back(db: &Db) -> SqlResult<bool> {
     let began = Instant::now();
-    while is_needed(db)? {
+    let mut left = surplus(db)?;
+    while left > 0 {
         if began.elapsed() >= PORTION {
             return Ok(true);
         }
-        db.sql.execute_batch(&format!("PRAGMA incremental_vacuum({PAGES})"))?;
+        // Each row that it returns is a page given back.
+        db.all(&format!("PRAGMA incremental_vacuum({PAGES})"), [], |_| Ok(()))?;
+        let before = std::mem::replace(&mut left, surplus(db)?);
+        if left >= before {
+            // A file that was made without this ability keeps its free pages.
+            return Ok(false);
+        }
     }
     Ok(false)
+}
+
+/// How many free pages there are beyond those that are kept.
+fn surplus(db: &Db) -> SqlResult<i64> {
+    let pages = count(db, "PRAGMA page_count")?;
+    Ok(count(db, "PRAGMA freelist_count")? - KEPT.max(pages / 16))
+}
+
+fn count(db: &Db, pragma: &str) -> SqlResult<i64> {
+    Ok(db.one(pragma, [], |c| c.get())?.unwrap_or_default())
 }

@@ -12,11 +12,13 @@ use sms_core::campaign::launch::LaunchOptions;
 use sms_core::contact::ContactInput;
 use sms_core::event::EventType;
 use sms_core::idempotency::store::IdempotencyStore;
+use sms_core::ids::EndpointId;
 use sms_core::list::ListInput;
 use sms_core::prelude::*;
 use sms_core::store::Health;
 use sms_core::webhook::delivery::DeliveryStatus;
 use sms_core::webhook::endpoint::{DisabledReason, Endpoint, EndpointChange, EndpointInput, Power};
+use sms_core::webhook::secret::Secret;
 use sms_core::webhook::store::WebhookStore;
 use sms_store_sqlite::{Finding, MaintenanceError, OpenError, SqliteSettings, SqliteStore};
 
@@ -412,10 +414,12 @@ fn a_large_file_in_order_is_served_and_closed_at_any_moment() {
 
 /// An endpoint of an account, with so many deliveries that wait for it.
 fn with_backlog(folder: &Folder, store: &SqliteStore, deliveries: u32) -> Endpoint {
-    let (sms, account) = service(store.clone());
+    let (_, account) = service(store.clone());
     let input = EndpointInput::new("https://example.com/hook", [EventType::MessageDelivered]);
-    let handle = sms.account(account, Mode::Live);
-    let (endpoint, _) = block_on(handle.webhook_create(input)).unwrap();
+    let secret = Secret::from_stored("whsec_test".to_owned()).into();
+    let at = sms_core::time::Timestamp::from_millis(1_000_000);
+    let endpoint = input.into_endpoint(EndpointId::from_u128(1), account, secret, at);
+    block_on(store.endpoint_create(endpoint.clone(), None)).unwrap();
     let connection = beside(folder);
     connection.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
     connection
