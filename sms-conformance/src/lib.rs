@@ -96,6 +96,7 @@ pub fn all() -> impl Iterator<Item = Scenario> {
         sending::idempotency::SCENARIOS,
         sending::race::SCENARIOS,
         sending::refusal::SCENARIOS,
+        sending::remembered::SCENARIOS,
         sending::test_limit::SCENARIOS,
         statistics::SCENARIOS,
         template::SCENARIOS,

@@ -24,7 +24,7 @@ mod row;
 mod to_send;
 
 pub(crate) use release::released;
-use row::number;
+pub(crate) use row::number;
 pub(crate) use to_send::{NumbersToSend, numbers_by_phone};
 
 #[async_trait]

@@ -23,8 +23,10 @@ mod commit;
 mod departure;
 mod doubtful;
 mod facts;
+mod guarded;
 mod lanes;
 mod stage;
+mod write;
 
 use commit::Answer;
 pub(crate) use facts::write_tests;

@@ -44,27 +44,46 @@ impl Wire {
         if self.pool.is_closed() {
             return Err(sqlx::Error::PoolClosed.into());
         }
-        // Taken out while in use, so that a broken connection is never kept.
-        let kept = self.connection.take().filter(|_| !is_retired(self.opened.elapsed()));
-        let connection = match kept {
+        let connection = match self.kept() {
             Some(mut connection) => match within(LONGEST_ANSWER, connection.execute("BEGIN")).await
             {
                 Ok(_) => connection,
                 // It broke while idle, for example because the database restarted.
-                Err(_) => self.connect().await?,
+                Err(_) => self.connect_and_begin().await?,
             },
-            None => self.connect().await?,
+            None => self.connect_and_begin().await?,
         };
         Ok(self.connection.insert(connection))
+    }
+
+    /// The connection, for a statement that is a transaction of its own, and when it was opened.
+    pub(crate) async fn open(&mut self) -> PgResult<(&mut PgConnection, Instant)> {
+        if self.pool.is_closed() {
+            return Err(sqlx::Error::PoolClosed.into());
+        }
+        let connection = match self.kept() {
+            Some(connection) => connection,
+            None => self.connect().await?,
+        };
+        Ok((self.connection.insert(connection), self.opened))
+    }
+
+    /// Taken out while in use, so that a broken connection is never kept.
+    fn kept(&mut self) -> Option<PgConnection> {
+        self.connection.take().filter(|_| !is_retired(self.opened.elapsed()))
+    }
+
+    async fn connect_and_begin(&mut self) -> PgResult<PgConnection> {
+        let mut connection = self.connect().await?;
+        within(LONGEST_ANSWER, connection.execute("BEGIN")).await?;
+        Ok(connection)
     }
 
     async fn connect(&mut self) -> PgResult<PgConnection> {
         self.opened = Instant::now();
         let options = self.pool.connect_options();
         let connecting = timeout(LONGEST_CONNECT, PgConnection::connect_with(&options));
-        let mut connection = connecting.await.map_err(|_| PgError::Silent)??;
-        within(LONGEST_ANSWER, connection.execute("BEGIN")).await?;
-        Ok(connection)
+        Ok(connecting.await.map_err(|_| PgError::Silent)??)
     }
 
     /// Commits. After an error the outcome is unknown, unless the database refused the commit.

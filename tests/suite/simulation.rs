@@ -228,3 +228,9 @@ fn a_held_message_that_nobody_claims_when_its_worker_died_is_seen() {
     let what = violation(Sabotage::KeepsHeldForEver).what;
     assert!(what.contains("where") || what.contains("is due at"), "{what}");
 }
+
+#[test]
+fn a_send_that_is_accepted_on_old_facts_is_seen() {
+    let what = violation(Sabotage::AcceptsOnOldFacts).what;
+    assert!(what.contains("must meet Some(Stale)"), "{what}");
+}

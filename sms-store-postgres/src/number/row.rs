@@ -8,7 +8,7 @@ use sqlx::postgres::PgRow;
 use crate::error::PgResult;
 use crate::row::Read;
 
-pub(super) fn number(row: &PgRow) -> PgResult<Number> {
+pub(crate) fn number(row: &PgRow) -> PgResult<Number> {
     row.in_table("number", || {
         Ok(Number {
             id: row.id("id")?,

@@ -15,6 +15,7 @@ use sqlx::{PgConnection, PgPool};
 
 use super::doubtful::Doubtful;
 use super::facts::{Locked, Settled, read_earlier};
+use super::guarded::Remembered;
 use super::stage::{is_remembered, stage, unstage};
 use crate::error::{Context, PgError, PgResult};
 use crate::group_commit::{Attempt, Committer, Limits, LostAnswer, Turn};
@@ -29,6 +30,8 @@ pub(super) type Answer = Result<Sent, CommitError<SendRefused>>;
 pub(super) const MOST_MESSAGES: usize = 5_000;
 /// From this many messages on, the next commit starts at once instead of collecting more sends.
 const WORTH_A_COMMIT: usize = 16;
+/// The most messages that share a commit without a lock.
+const MOST_GUARDED: usize = 1_000;
 /// The most sends that share a commit.
 const MOST_SENDS: usize = 500;
 
@@ -43,6 +46,7 @@ const IDLE: Duration = Duration::from_secs(10);
 pub(super) struct SendCommitter {
     wire: Wire,
     doubtful: Doubtful,
+    remembered: Remembered,
 }
 
 /// The outcome of one plan.
@@ -54,7 +58,42 @@ pub(crate) enum Outcome {
 
 impl SendCommitter {
     pub(super) fn new(pool: PgPool) -> Self {
-        Self { wire: Wire::new(pool), doubtful: Doubtful::default() }
+        Self {
+            wire: Wire::new(pool),
+            doubtful: Doubtful::default(),
+            remembered: Remembered::default(),
+        }
+    }
+
+    /// Commits plans with one statement and no lock, if all of them are plain; `None` if nothing
+    /// was written and they have to be settled with their accounts locked.
+    async fn commit_guarded(&mut self, plans: &[SendPlan]) -> PgResult<Option<Vec<Outcome>>> {
+        let messages: usize = plans.iter().map(|plan| plan.messages.len()).sum();
+        let is_sure = |plan: &SendPlan| plan.is_plain() && !self.doubtful.is(plan.account, plan.at);
+        if messages > MOST_GUARDED || !plans.iter().all(is_sure) {
+            return Ok(None);
+        }
+        let opened = self.wire.open().await?;
+        let committing = self.remembered.commit(opened, plans);
+        match within(longest(plans), committing).await {
+            Ok(Some(balances)) => {
+                let accepted = |balance| Outcome::Accepted { balance };
+                Ok(Some(balances.into_iter().map(accepted).collect()))
+            }
+            Ok(None) => {
+                self.remembered.forget(plans);
+                Ok(None)
+            }
+            Err(refused @ PgError::Refused { .. }) if !refused.is_gone() => {
+                self.remembered.forget(plans);
+                Err(refused)
+            }
+            Err(error) => {
+                self.remembered.forget(plans);
+                self.wire.give_up();
+                Err(PgError::OutcomeUnknown(Box::new(error)))
+            }
+        }
     }
 }
 
@@ -85,6 +124,11 @@ impl Committer for SendCommitter {
         turn: &mut Option<Turn<Self>>,
     ) -> Result<Vec<Outcome>, StoreError> {
         let doing = Self::DOING;
+        if attempt == Attempt::First
+            && let Some(outcomes) = self.commit_guarded(plans).await.context(doing)?
+        {
+            return Ok(outcomes);
+        }
         let connection = self.wire.begin().await.context(doing)?;
         let settling = settle_all(connection, plans, attempt, &mut self.doubtful);
         let settled = within(longest(plans), settling).await;

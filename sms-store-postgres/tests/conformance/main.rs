@@ -19,7 +19,7 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
 use libtest_mimic::{Arguments, Trial};
-use plans::{every, reports, rule};
+use plans::{accepted, every, reports, rule};
 use sms_conformance::{Rig, Runner};
 use sms_store_postgres::{PgSettings, PgStore};
 use sms_test_log::{Heard, watch_for};
@@ -151,6 +151,7 @@ fn main() -> ExitCode {
         })
     });
     let own = [
+        accepted::TESTS,
         address_book::TESTS,
         campaign::TESTS,
         in_place::TESTS,
@@ -180,6 +181,7 @@ fn main() -> ExitCode {
         own!(1, schema::every_migration_declares_which_programs_may_serve),
         own!(8, search::searches_among_many_messages_find_every_match),
         own!(1, plans::hot_queries_use_the_indexes_meant_for_them),
+        own!(1, accepted::a_plain_send_takes_one_statement),
         own!(1, reports::what_a_worker_knows_is_recorded_without_reading),
         own!(1, rule::only_the_primary_key_serves_look_ups_by_account_and_key),
         own!(1, every::generic_plans_made_when_empty_read_no_more_in_a_large_account),

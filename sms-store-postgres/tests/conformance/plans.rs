@@ -14,6 +14,7 @@ use tracing::{Event, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
+pub(crate) mod accepted;
 mod book;
 mod commands;
 mod counted;

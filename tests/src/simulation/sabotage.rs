@@ -13,6 +13,7 @@ use sms_core::ids::{BatchId, IdSource};
 use sms_core::inbound::{InboundMessage, Origin};
 use sms_core::message::{ErrorCode, MessageStatus};
 use sms_core::number::rent;
+use sms_core::opt_out::OptOutSource;
 use sms_core::random::SeededRandom;
 use sms_core::route::{HandOver, OutboundMessage, RouteName};
 use sms_core::sending::plan::Extent;
@@ -60,6 +61,8 @@ pub enum Sabotage {
     LeavesSomebodyOut,
     /// The store lets others claim what a worker holds from the start.
     LetsGoOfHeld,
+    /// The store accepts sends on facts that it remembers: opt-outs since then do not count.
+    AcceptsOnOldFacts,
     /// The store never lets others claim what a worker holds from the start, even if it dies.
     KeepsHeldForEver,
     /// The store records the wrong route for one inbound message in ten.
@@ -145,6 +148,26 @@ impl Saboteur {
             };
             let _ = self.inner.dispatch_record(plan.messages.iter().map(let_go).collect()).await;
         }
+    }
+
+    /// Accepts a send as if nobody had opted out of it.
+    async fn accept_on_old_facts(
+        &self,
+        plan: SendPlan,
+    ) -> Option<Result<Sent, CommitError<SendRefused>>> {
+        let (account, at) = (plan.account, plan.at);
+        let people: Vec<E164> = plan.messages.iter().map(|text| text.to).collect();
+        let gone = self.inner.opt_outs_among(account, &people).await.unwrap_or_default();
+        for phone in &gone {
+            let _ = self.inner.opt_out_delete(account, *phone).await;
+        }
+        let answer = self.inner.send_accept(vec![plan]).await.pop();
+        for phone in gone {
+            let (source, note) = (OptOutSource::Sms, None);
+            let opt_out = OptOut { phone, source, note, created_at: at };
+            let _ = self.inner.opt_out_create(account, opt_out, None).await;
+        }
+        answer
     }
 
     /// Every endpoint of every account.
@@ -354,8 +377,14 @@ impl SendingLayer for Saboteur {
             }
         }
         let held: Vec<_> = plans.iter().map(|plan| (plan.held, plan.clone())).collect();
-        let answers = self.inner.send_accept(plans).await;
-        for ((lease, plan), answer) in held.into_iter().zip(&answers) {
+        let mut answers = self.inner.send_accept(plans).await;
+        for ((lease, plan), answer) in held.into_iter().zip(&mut answers) {
+            if matches!(answer, Err(CommitError::Stale))
+                && self.does(Sabotage::AcceptsOnOldFacts)
+                && let Some(accepted) = self.accept_on_old_facts(plan.clone()).await
+            {
+                *answer = accepted;
+            }
             let Some(lease) = lease else { continue };
             if answer.is_ok() {
                 self.mistreat_held(&plan, lease).await;
