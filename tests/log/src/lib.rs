@@ -12,6 +12,7 @@
 
 mod listener;
 pub mod rules;
+mod words;
 
 use std::sync::Once;
 

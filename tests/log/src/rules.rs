@@ -1,19 +1,17 @@
 //! What no log may contain: phone numbers, keys, secrets and credentials, recognised by their form,
 //! and words that tests have registered.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{PoisonError, RwLock};
+
+use crate::words::{SHORTEST, Words};
 
 /// Words of messages, and secrets, that several tests use.
 pub const WORDS: &[&str] =
     &["our table is ready", "menu is here", "operator-token-of-", "a-very-long-secret-token"];
 
-/// The shortest words to look for, in bytes. Shorter ones also occur in harmless logs.
-const SHORTEST: usize = 8;
-
 /// The words that tests have registered.
-static TOLD: RwLock<BTreeSet<String>> = RwLock::new(BTreeSet::new());
+static TOLD: RwLock<Words> = RwLock::new(Words::none());
 
 /// What a log contained.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +52,7 @@ pub fn secret(words: &str) {
     }
     let known = TOLD.read().unwrap_or_else(PoisonError::into_inner).contains(words);
     if !known {
-        TOLD.write().unwrap_or_else(PoisonError::into_inner).insert(words.to_owned());
+        TOLD.write().unwrap_or_else(PoisonError::into_inner).insert(words);
     }
 }
 
@@ -89,7 +87,7 @@ fn leak_as_is(text: &str) -> Option<Leak> {
         return Some(Leak::Words((*words).to_owned()));
     }
     let told = TOLD.read().unwrap_or_else(PoisonError::into_inner);
-    told.iter().find(|words| text.contains(&**words)).map(|words| Leak::Words(words.clone()))
+    told.found_in(text).map(|words| Leak::Words(words.to_owned()))
 }
 
 /// Whether at least `least` characters that satisfy `is` follow a prefix.
