@@ -174,7 +174,7 @@ pub(crate) const CODES: &[ErrorCode] = &[
     code(
         StatusCode::UNPROCESSABLE_ENTITY,
         "no_recipients",
-        "The list has nobody who can get a message.",
+        "No member of the list can receive a message: it is empty, or all have opted out.",
         "Add contacts who have not opted out.",
         "the list has no recipients",
     ),
