@@ -1,10 +1,17 @@
 //! The loop that hands new messages over without a claim: they are committed as held, and come
 //! through the memory of this program.
 
+use std::time::Duration;
+
 use sms_core::error::causes;
+use tokio::time::sleep;
 
 use crate::dispatch::{counted, record_the_rest};
 use crate::worker::Worker;
+
+/// The pause between two records of outcomes. Nobody waits for them, and a commit costs the store
+/// much the same whatever is in it. If the program is killed, the outcomes of so long are in doubt.
+const BETWEEN_RECORDS: Duration = Duration::from_millis(10);
 
 pub(crate) async fn run(mut worker: Worker) {
     let sms = worker.sms.clone();
@@ -14,7 +21,8 @@ pub(crate) async fn run(mut worker: Worker) {
             tracing::warn!(error = %causes(&error), "outcomes could not be recorded");
         }
     };
-    sms.dispatch_held(worker.stopping.requested(), done).await;
+    let pause = || sleep(BETWEEN_RECORDS);
+    sms.dispatch_held(worker.stopping.requested(), pause, done).await;
     // The other loops may have stopped before the last of these outcomes came.
     record_the_rest(&worker.sms, &worker.stopping).await;
 }

@@ -1,6 +1,7 @@
 //! Messages that a worker holds from the moment they are accepted: which they are, and how they
 //! reach their route.
 
+use std::future::ready;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -14,12 +15,12 @@ use sms_core::route::{
     Fitness, HandOver, HandOvers, OutboundMessage, Route, RouteKind, RouteName, RouteSink,
     all_at_once,
 };
-use sms_core::service::AccountHandle;
+use sms_core::service::{AccountHandle, Wake, Work};
 use sms_core::time::Timestamp;
 use sms_store_memory::MemoryStore;
 use sms_tests::claim_counter::ClaimCounter;
 use sms_tests::unlucky_store::UnluckyStore;
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::task::{JoinHandle, yield_now};
 
 /// A route that takes everything, and remembers what.
@@ -56,6 +57,22 @@ impl Route for Open {
     }
 
     async fn run(&self, _sink: Arc<dyn RouteSink>) {}
+}
+
+/// Notes what it is woken for.
+#[derive(Debug, Default)]
+struct Heard(Mutex<Vec<Work>>);
+
+impl Wake for Heard {
+    fn wake(&self, work: Work) {
+        self.0.lock().unwrap().push(work);
+    }
+}
+
+/// A send to so many.
+fn all(count: u32) -> SendRequest {
+    let numbers = (0..count).map(|n| format!("+44770090{n:04}"));
+    numbers.fold(SendRequest::new("all"), SendRequest::to)
 }
 
 struct Scene {
@@ -104,12 +121,32 @@ impl Scene {
 
     /// Offers room from now on, until it is told to stop.
     async fn offer(&self) -> (oneshot::Sender<()>, JoinHandle<()>) {
+        self.offer_and_pause(|| ready(())).await
+    }
+
+    /// The same with pauses between records, each of which ends by a permit.
+    async fn offer_with_pauses(&self) -> (oneshot::Sender<()>, JoinHandle<()>, Arc<Semaphore>) {
+        let ends = Arc::new(Semaphore::new(0));
+        let pauses = Arc::clone(&ends);
+        let pause = move || {
+            let pauses = Arc::clone(&pauses);
+            async move { pauses.acquire().await.unwrap().forget() }
+        };
+        let (stop, task) = self.offer_and_pause(pause).await;
+        self.claim().await;
+        (stop, task, ends)
+    }
+
+    async fn offer_and_pause<P: Future<Output = ()> + Send>(
+        &self,
+        pause: impl Fn() -> P + Send + 'static,
+    ) -> (oneshot::Sender<()>, JoinHandle<()>) {
         let (stop, stopped) = oneshot::channel::<()>();
         let sms = self.sms.clone();
         let task = tokio::spawn(async move {
             let stop = async { drop(stopped.await) };
             let recorded = |recorded: Result<_, _>| assert!(recorded.is_ok(), "recorded");
-            sms.dispatch_held(stop, recorded).await;
+            sms.dispatch_held(stop, pause, recorded).await;
         });
         self.settle().await;
         (stop, task)
@@ -231,10 +268,6 @@ async fn there_is_room_for_500_messages_of_a_route() {
     let scene = Scene::new().await;
     let _worker = scene.offer().await;
     scene.claim().await;
-    let all = |count: u32| {
-        let numbers = (0..count).map(|n| format!("+44770090{n:04}"));
-        numbers.fold(SendRequest::new("all"), SendRequest::to)
-    };
     scene.account.send(all(501)).await.unwrap();
     assert_eq!(scene.claim().await, 10, "more than there is room for goes to the queue");
     while scene.claim().await > 0 {}
@@ -309,4 +342,61 @@ async fn a_send_that_is_planned_on_what_is_old_again_and_again_goes_to_the_queue
     scene.sends.find_held_stale();
     assert_eq!(scene.send("one").await, MessageStatus::Queued);
     assert_eq!((scene.claim().await, scene.taken()), (1, vec!["one".into()]));
+}
+
+#[tokio::test]
+async fn outcomes_that_arrive_within_a_pause_are_recorded_together() {
+    let scene = Scene::new().await;
+    let (_stop, _task, ends) = scene.offer_with_pauses().await;
+    scene.send("one").await;
+    scene.settle().await;
+    assert_eq!(scene.store.records(), 1, "the first waits for nothing");
+    scene.send("two").await;
+    let three = scene.account.send(SendRequest::new("three").to("07700 900123")).await.unwrap();
+    scene.settle().await;
+    assert_eq!((scene.taken().len(), scene.store.records()), (3, 1));
+    ends.add_permits(1);
+    scene.settle().await;
+    assert_eq!(scene.store.records(), 2);
+    assert_eq!(scene.status(three.messages[0].id).await, MessageStatus::Sent);
+}
+
+#[tokio::test]
+async fn fifty_outcomes_do_not_wait_for_the_end_of_a_pause() {
+    let scene = Scene::new().await;
+    let (_stop, _task, _ends) = scene.offer_with_pauses().await;
+    scene.send("one").await;
+    scene.settle().await;
+    scene.account.send(all(49)).await.unwrap();
+    scene.settle().await;
+    assert_eq!((scene.taken().len(), scene.store.records()), (50, 1));
+    scene.send("another").await;
+    scene.settle().await;
+    assert_eq!(scene.store.records(), 2);
+}
+
+#[tokio::test]
+async fn a_worker_that_stops_records_what_it_knows_without_a_pause() {
+    let scene = Scene::new().await;
+    let (stop, task, _ends) = scene.offer_with_pauses().await;
+    scene.send("one").await;
+    scene.settle().await;
+    let two = scene.account.send(SendRequest::new("two").to("07700 900123")).await.unwrap();
+    scene.settle().await;
+    assert_eq!(scene.status(two.messages[0].id).await, MessageStatus::Sending);
+    stop.send(()).unwrap();
+    task.await.unwrap();
+    assert_eq!(scene.status(two.messages[0].id).await, MessageStatus::Sent);
+}
+
+#[tokio::test]
+async fn the_outcomes_of_a_real_network_wake_no_worker_for_follow_ups() {
+    let scene = Scene::new().await;
+    let (_stop, _task) = scene.offer().await;
+    scene.claim().await;
+    let heard = Arc::new(Heard::default());
+    scene.sms.wake_with(&(heard.clone() as Arc<dyn Wake>));
+    scene.send("one").await;
+    scene.settle().await;
+    assert_eq!(*heard.0.lock().unwrap(), [Work::Webhooks]);
 }

@@ -93,6 +93,13 @@ pub enum HandOver {
     },
 }
 
+impl HandOver {
+    /// Whether a simulated network brings something back later.
+    pub(crate) fn comes_back(&self) -> bool {
+        matches!(self, Self::Taken { simulated } if !simulated.is_empty())
+    }
+}
+
 /// Something that a simulated network brings back later. The store keeps it in the commit that
 /// records the hand-over, so it is neither lost nor repeated.
 #[derive(Debug, Clone, PartialEq, Eq)]

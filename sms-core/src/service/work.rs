@@ -214,9 +214,12 @@ impl Sms {
         let recording = Recording::of(known, &self.inner.unrecorded, &self.inner.leases);
         let recorded = self.store().dispatch_record(recording.plans().to_vec()).await?;
         self.note_settled(recording.plans().iter().map(|plan| plan.message));
+        let comes_back = recording.plans().iter().any(|plan| plan.result.comes_back());
         recording.succeeded();
         self.wake(Work::Webhooks);
-        self.wake(Work::FollowUps);
+        if comes_back {
+            self.wake(Work::FollowUps);
+        }
         Ok(recorded)
     }
 

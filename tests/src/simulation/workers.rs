@@ -77,7 +77,8 @@ impl Chore {
             Self::Dispatch(limit) => sms.dispatch_due(limit).await.map(drop).map_err(Error::from),
             Self::Hold(length) => {
                 let stop = world.sleep(length);
-                sms.dispatch_held(stop, |recorded| {
+                let pause = || world.sleep(Duration::from_millis(10));
+                sms.dispatch_held(stop, pause, |recorded| {
                     if let Err(error) = recorded
                         && !world.is_shaken()
                     {

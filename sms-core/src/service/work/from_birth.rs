@@ -30,6 +30,9 @@ const HELD_FOR: Duration = Duration::from_secs(1);
 const LEFT: u32 = 3;
 /// The most outcomes that are recorded together.
 const AT_ONCE: usize = 500;
+/// So many outcomes do not wait for the end of a pause, or of the record under way. Fewer do: a
+/// commit costs a store much the same whatever is in it.
+const WORTH_A_RECORD: usize = 50;
 
 /// An outcome, and the room that its message takes in its route and among what is held.
 type Outcome = (OutcomePlan, Room, Option<Arc<Permit>>);
@@ -70,16 +73,23 @@ impl Sms {
     /// recorded; what was committed after `stop` is given back. Calls `done` after each record.
     /// What could not be recorded is kept for [`record_kept`](Sms::record_kept).
     ///
+    /// A record begins when the `pause` since the last one is over: outcomes that arrive meanwhile
+    /// share a commit. After a time without any, the first outcome is recorded at once; and 50 do
+    /// not wait. Pass `|| std::future::ready(())` for no pause.
+    ///
     /// Beside it, [`dispatch_due`](Sms::dispatch_due) carries what waits in the queue: messages
     /// that were scheduled, are retried, or found no room. There is room on a route only while
     /// nothing due waits for it. Without this call, every message goes to the queue.
     ///
     /// Dropping it loses nothing: the leases of what it holds run out.
-    pub async fn dispatch_held(
+    pub async fn dispatch_held<P>(
         &self,
         stop: impl Future<Output = ()> + Send,
+        pause: impl Fn() -> P + Send,
         mut done: impl FnMut(Result<Dispatched, DispatchFailed>) + Send,
-    ) {
+    ) where
+        P: Future<Output = ()> + Send,
+    {
         let outcomes = Outcomes::default();
         let mut carrying = HeldLoop {
             sms: self,
@@ -90,7 +100,12 @@ impl Sms {
             recording: FuturesUnordered::new(),
         };
         let mut stop = pin!(stop.fuse());
-        poll_fn(|context| carrying.poll(context, stop.as_mut(), &mut done)).await;
+        let mut pausing = pin!(None);
+        poll_fn(|context| {
+            let mut pausing = Pausing { pause: &pause, until: pausing.as_mut() };
+            carrying.poll(context, stop.as_mut(), &mut pausing, &mut done)
+        })
+        .await;
     }
 
     /// Gives messages back whose commit as held had no answer, as far as they were committed. They
@@ -197,6 +212,29 @@ struct HeldLoop<'a> {
     recording: FuturesUnordered<Recording<'a>>,
 }
 
+/// The pause after the start of the last record; `None` if it is over.
+struct Pausing<'a, F, P> {
+    pause: &'a F,
+    until: Pin<&'a mut Option<P>>,
+}
+
+impl<F: Fn() -> P, P: Future<Output = ()>> Pausing<'_, F, P> {
+    fn begin(&mut self) {
+        self.until.set(Some((self.pause)()));
+    }
+
+    fn is_over(&mut self, context: &mut Context<'_>) -> bool {
+        let is_over = match self.until.as_mut().as_pin_mut() {
+            Some(until) => until.poll(context).is_ready(),
+            None => true,
+        };
+        if is_over {
+            self.until.set(None);
+        }
+        is_over
+    }
+}
+
 impl Drop for HeldLoop<'_> {
     /// Keeps what is known and not recorded.
     fn drop(&mut self) {
@@ -207,10 +245,11 @@ impl Drop for HeldLoop<'_> {
 }
 
 impl HeldLoop<'_> {
-    fn poll(
+    fn poll<P: Future<Output = ()>>(
         &mut self,
         context: &mut Context<'_>,
         mut stop: Pin<&mut Fuse<impl Future<Output = ()>>>,
+        pausing: &mut Pausing<'_, impl Fn() -> P, P>,
         done: &mut impl FnMut(Result<Dispatched, DispatchFailed>),
     ) -> Poll<()> {
         loop {
@@ -224,10 +263,11 @@ impl HeldLoop<'_> {
             while let Poll::Ready(Some(())) = self.under_way.poll_next_unpin(context) {
                 moves = true;
             }
-            while self.recording.len() < RECORDS_AT_ONCE
+            while self.is_time_to_record(pausing.is_over(context))
                 && let Some(known) = self.outcomes.take()
             {
                 self.recording.push(self.sms.record_held(known).boxed());
+                pausing.begin();
             }
             while let Poll::Ready(Some(recorded)) = self.recording.poll_next_unpin(context) {
                 done(recorded);
@@ -245,6 +285,13 @@ impl HeldLoop<'_> {
                 return Poll::Pending;
             }
         }
+    }
+
+    /// Whether the outcomes that wait are recorded now.
+    fn is_time_to_record(&self, is_pause_over: bool) -> bool {
+        let is_many = self.outcomes.list().len() >= WORTH_A_RECORD;
+        let is_next = self.recording.is_empty() && (is_pause_over || self.is_stopping);
+        self.recording.len() < RECORDS_AT_ONCE && (is_many || is_next)
     }
 
     /// Starts to hand messages over, or to give back those that have to be looked at again. A

@@ -53,12 +53,8 @@ impl Sms {
     pub(super) fn note_outcomes(&self, known: &mut Known) {
         let Some(journal) = &self.inner.journal else { return };
         // What a simulated network brings back later belongs to the record alone.
-        let is_kept = |result: &HandOver| match result {
-            HandOver::Taken { simulated } => simulated.is_empty(),
-            _ => true,
-        };
         let all = known.plans.len();
-        let plans = known.plans.iter().filter(|plan| is_kept(&plan.result));
+        let plans = known.plans.iter().filter(|plan| !plan.result.comes_back());
         let entry = |message, result: &HandOver, at| {
             let result = result.clone();
             Entry::Answered { message, result, at }
