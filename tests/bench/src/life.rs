@@ -5,6 +5,7 @@
 //! `pg_stat_statements`, which counts BEGIN and COMMIT and not sqlx's question whether a connection
 //! lives. So the figures do not depend on the machine's speed.
 
+use std::future::ready;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -20,6 +21,7 @@ use sms_core::sending::request::SendRequest;
 use sms_store_postgres::{PgSettings, PgStore};
 use sms_test_postgres::{Server as Postgres, Stop};
 use sqlx::{Connection, Executor, PgConnection, Row};
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 
 use crate::Failed;
@@ -30,16 +32,28 @@ const AT_ONCE: [usize; 3] = [1, 12, 50];
 /// How often each number of them is measured.
 const ROUNDS: usize = 40;
 
-/// A network that accepts each message as one segment, and names the segments.
+/// How messages reach their network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Leaves {
+    /// From the queue, by a claim.
+    Claimed,
+    /// Through the memory of the program, which holds them from the start.
+    Held,
+}
+
+/// A network that accepts each message as one segment, and names the segments. It takes its time
+/// until it is opened.
 #[derive(Debug)]
 struct Namer {
     name: RouteName,
     named: Mutex<Vec<NetworkId>>,
+    is_open: watch::Sender<bool>,
 }
 
 impl Namer {
     fn new() -> Self {
-        Self { name: RouteName::new("simulator"), named: Mutex::default() }
+        let is_open = watch::Sender::new(true);
+        Self { name: RouteName::new("simulator"), named: Mutex::default(), is_open }
     }
 
     fn take(&self) -> Vec<NetworkId> {
@@ -66,7 +80,12 @@ impl Route for Namer {
         let ids: Vec<_> = messages.iter().map(id).collect();
         self.named.lock().unwrap_or_else(PoisonError::into_inner).extend(ids.iter().cloned());
         let submitted = |id: NetworkId| HandOver::Submitted { parts: vec![id] };
-        all_at_once(async move { ids.into_iter().map(submitted).collect() })
+        let mut is_open = self.is_open.subscribe();
+        all_at_once(async move {
+            // The sender lives as long as this does.
+            let _ = is_open.wait_for(|is_open| *is_open).await;
+            ids.into_iter().map(submitted).collect()
+        })
     }
 
     async fn run(&self, _sink: Arc<dyn RouteSink>) {}
@@ -205,21 +224,24 @@ pub(crate) async fn life(postgres: &Postgres) -> Result<(), Failed> {
          locked | index entries | log, bytes |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     );
     let mut watch = Watch::new(&url).await?;
-    for at_once in AT_ONCE {
-        let mut steps = [Counted::default(); 4];
-        // The first rounds prepare the statements.
-        for round in 0..ROUNDS + 10 {
-            let counted = lives(&sms, &namer, account, at_once, &mut watch).await?;
-            if round >= 10 {
-                steps.iter_mut().zip(counted).for_each(|(step, more)| step.add(more));
+    for (leaves, leaving) in [(Leaves::Claimed, "claim and record"), (Leaves::Held, "record held")]
+    {
+        for at_once in AT_ONCE {
+            let mut steps = [Counted::default(); 4];
+            // The first rounds prepare the statements.
+            for round in 0..ROUNDS + 10 {
+                let counted = lives(&sms, &namer, account, (leaves, at_once), &mut watch).await?;
+                if round >= 10 {
+                    steps.iter_mut().zip(counted).for_each(|(step, more)| step.add(more));
+                }
             }
+            let mut sum = Counted::default();
+            for (step, counted) in ["accept", leaving, "receipt", "fold"].iter().zip(steps) {
+                counted.print(step, at_once);
+                sum.add(counted);
+            }
+            sum.print("sum", at_once);
         }
-        let mut sum = Counted::default();
-        for (step, counted) in ["accept", "claim and record", "receipt", "fold"].iter().zip(steps) {
-            counted.print(step, at_once);
-            sum.add(counted);
-        }
-        sum.print("sum", at_once);
     }
     Ok(())
 }
@@ -229,10 +251,55 @@ async fn lives(
     sms: &Sms,
     namer: &Namer,
     account: AccountId,
-    at_once: usize,
+    (leaves, at_once): (Leaves, usize),
     watch: &mut Watch,
 ) -> Result<[Counted; 4], Failed> {
     watch.start().await?;
+    let (accepted, recorded) = match leaves {
+        Leaves::Claimed => {
+            send(sms, account, at_once).await?;
+            let accepted = watch.counted().await?;
+            let mut left = 0;
+            while left < at_once {
+                left += sms.dispatch_due(500).await?.claimed;
+            }
+            (accepted, watch.counted().await?)
+        }
+        Leaves::Held => {
+            // A claim has to have found the queue empty.
+            sms.dispatch_due(500).await?;
+            namer.is_open.send_replace(false);
+            let (stop, stopped) = oneshot::channel::<()>();
+            let stopped = async { drop(stopped.await) };
+            let recording = sms.dispatch_held(stopped, || ready(()), |_| {});
+            let accepting = async {
+                watch.start().await?;
+                send(sms, account, at_once).await?;
+                let accepted = watch.counted().await;
+                namer.is_open.send_replace(true);
+                drop(stop);
+                accepted
+            };
+            let ((), accepted) = tokio::join!(recording, accepting);
+            (accepted?, watch.counted().await?)
+        }
+    };
+    let reports: Vec<_> = namer.take();
+    if reports.len() != at_once {
+        return Err("not all messages were handed over".into());
+    }
+    let status = ReceiptStatus::Delivered;
+    let reports = reports.into_iter().map(|id| NetworkReport { id, status }).collect();
+    for reported in sms.sink().reports(reports).await {
+        reported?;
+    }
+    let reported = watch.counted().await?;
+    sms.fold_statistics(500).await?;
+    Ok([accepted, recorded, reported, watch.counted().await?])
+}
+
+/// Sends so many messages at the same time, each with a call of its own.
+async fn send(sms: &Sms, account: AccountId, at_once: usize) -> Result<(), Failed> {
     let mut sending: JoinSet<Result<(), Failed>> = JoinSet::new();
     for index in 0..at_once {
         let handle = sms.account(account, Mode::Live);
@@ -243,19 +310,5 @@ async fn lives(
     while let Some(done) = sending.join_next().await {
         done??;
     }
-    let accepted = watch.counted().await?;
-    let mut left = 0;
-    while left < at_once {
-        left += sms.dispatch_due(500).await?.claimed;
-    }
-    let recorded = watch.counted().await?;
-    let reports = namer.take().into_iter();
-    let status = ReceiptStatus::Delivered;
-    let reports = reports.map(|id| NetworkReport { id, status }).collect();
-    for reported in sms.sink().reports(reports).await {
-        reported?;
-    }
-    let reported = watch.counted().await?;
-    sms.fold_statistics(500).await?;
-    Ok([accepted, recorded, reported, watch.counted().await?])
+    Ok(())
 }
