@@ -49,7 +49,7 @@ pub struct WindowPlace(Pass);
 impl WindowPlace {
     /// The room in the route that this place is.
     pub fn into_room(self) -> Room {
-        Room::held_by(self.0)
+        Room::one_of(self.0.places(), self.0)
     }
 }
 

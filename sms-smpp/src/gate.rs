@@ -30,6 +30,13 @@ struct State {
 #[derive(Debug)]
 pub struct Pass(Option<Arc<Gate>>);
 
+impl Pass {
+    /// How many places the gate has.
+    pub fn places(&self) -> usize {
+        self.0.as_ref().map_or(1, |gate| gate.places)
+    }
+}
+
 impl Gate {
     /// A gate with this many places, of which bulk leaves `reserved` free.
     pub fn new(places: usize, reserved: usize) -> Arc<Self> {

@@ -2,18 +2,19 @@
 //! reach their route.
 
 use std::future::ready;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures_util::StreamExt;
 use sms_core::account::{AccountChange, AccountStatus};
 use sms_core::clock::ManualClock;
 use sms_core::dispatch::Lane;
 use sms_core::prelude::*;
 use sms_core::route::{
-    Fitness, HandOver, HandOvers, OutboundMessage, Route, RouteKind, RouteName, RouteSink,
-    all_at_once,
+    Fitness, HandOver, HandOvers, HandedOver, OutboundMessage, Room, Route, RouteKind, RouteName,
+    RouteSink, all_at_once,
 };
 use sms_core::service::{AccountHandle, Wake, Work};
 use sms_core::time::Timestamp;
@@ -29,6 +30,8 @@ struct Open {
     name: RouteName,
     taken: Mutex<Vec<String>>,
     is_full: AtomicBool,
+    /// How many messages without a recorded outcome it says that it takes.
+    rooms: AtomicUsize,
 }
 
 #[async_trait]
@@ -49,7 +52,10 @@ impl Route for Open {
         let bodies = messages.iter().map(|text| text.body.as_str().to_owned());
         self.taken.lock().unwrap().extend(bodies);
         let taken = HandOver::Taken { simulated: Vec::new() };
+        let rooms = self.rooms.load(Ordering::SeqCst);
         all_at_once(async move { vec![taken; messages.len()] })
+            .map(move |it| HandedOver { room: Room::one_of(rooms, ()), ..it })
+            .boxed()
     }
 
     fn fitness(&self, _lane: Lane) -> Fitness {
@@ -91,7 +97,8 @@ impl Scene {
         let store = Arc::new(ClaimCounter::new(sends.clone(), usize::MAX));
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(1_795_244_830_123)));
         let (name, taken) = (RouteName::new("main"), Mutex::default());
-        let route = Arc::new(Open { name, taken, is_full: AtomicBool::new(false) });
+        let (is_full, rooms) = (AtomicBool::new(false), AtomicUsize::new(1_000));
+        let route = Arc::new(Open { name, taken, is_full, rooms });
         let sms = Sms::builder(store.clone())
             .clock(clock.clone())
             .route(route.clone() as Arc<dyn Route>)
@@ -139,7 +146,7 @@ impl Scene {
 
     async fn offer_and_pause<P: Future<Output = ()> + Send>(
         &self,
-        pause: impl Fn() -> P + Send + 'static,
+        pause: impl FnMut() -> P + Send + 'static,
     ) -> (oneshot::Sender<()>, JoinHandle<()>) {
         let (stop, stopped) = oneshot::channel::<()>();
         let sms = self.sms.clone();
@@ -373,6 +380,18 @@ async fn fifty_outcomes_do_not_wait_for_the_end_of_a_pause() {
     scene.send("another").await;
     scene.settle().await;
     assert_eq!(scene.store.records(), 2);
+}
+
+#[tokio::test]
+async fn outcomes_that_hold_a_quarter_of_a_routes_rooms_do_not_wait() {
+    let scene = Scene::new().await;
+    scene.route.rooms.store(8, Ordering::SeqCst);
+    let (_stop, _task, _ends) = scene.offer_with_pauses().await;
+    for (words, records) in [("one", 1), ("two", 1), ("three", 2), ("four", 2), ("five", 3)] {
+        scene.send(words).await;
+        scene.settle().await;
+        assert_eq!(scene.store.records(), records, "{words}");
+    }
 }
 
 #[tokio::test]

@@ -134,23 +134,38 @@ pub struct HandedOver {
 /// the outcome is recorded, or is in the program's journal. So a route that bounds its rooms bounds
 /// how many messages are sent twice if the program is killed.
 #[must_use = "dropping it frees the room"]
-pub struct Room(Option<Box<dyn Send>>);
+pub struct Room {
+    permit: Option<Box<dyn Send>>,
+    /// How many rooms the route has, as far as it says so.
+    of: Option<usize>,
+}
 
 impl Room {
     /// No room, for a route that has no bound.
     pub fn unbounded() -> Self {
-        Self(None)
+        Self { permit: None, of: None }
     }
 
     /// The room that `permit` holds until it is dropped.
     pub fn held_by(permit: impl Send + 'static) -> Self {
-        Self(Some(Box::new(permit)))
+        Self { permit: Some(Box::new(permit)), of: None }
+    }
+
+    /// The same of a route that has so many rooms. Where outcomes that wait for others hold much of
+    /// a route, they are recorded sooner.
+    pub fn one_of(rooms: usize, permit: impl Send + 'static) -> Self {
+        Self { of: Some(rooms), ..Self::held_by(permit) }
+    }
+
+    /// What part of its route's rooms it is, in thousandths.
+    pub(crate) fn thousandths(&self) -> usize {
+        self.of.map_or(0, |rooms| 1_000 / rooms.max(1))
     }
 }
 
 impl fmt::Debug for Room {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() { "held" } else { "unbounded" })
+        f.write_str(if self.permit.is_some() { "held" } else { "unbounded" })
     }
 }
 

@@ -33,6 +33,9 @@ const AT_ONCE: usize = 500;
 /// So many outcomes do not wait for the end of a pause, or of the record under way. Fewer do: a
 /// commit costs a store much the same whatever is in it.
 const WORTH_A_RECORD: usize = 50;
+/// Outcomes that hold so many thousandths of a route's rooms do not wait either, because messages
+/// may wait for the rooms.
+const MUCH_OF_A_ROUTE: usize = 250;
 
 /// An outcome, and the room that its message takes in its route and among what is held.
 type Outcome = (OutcomePlan, Room, Option<Arc<Permit>>);
@@ -48,6 +51,13 @@ impl Outcomes {
 
     fn put(&self, plan: OutcomePlan, room: Room, permit: Option<Arc<Permit>>) {
         self.list().push_back((plan, room, permit));
+    }
+
+    /// Whether they are recorded without a pause.
+    fn are_urgent(&self) -> bool {
+        let list = self.list();
+        let held: usize = list.iter().map(|(_, room, _)| room.thousandths()).sum();
+        list.len() >= WORTH_A_RECORD || held >= MUCH_OF_A_ROUTE
     }
 
     /// Takes the next ones; `None` if there are none.
@@ -74,8 +84,9 @@ impl Sms {
     /// What could not be recorded is kept for [`record_kept`](Sms::record_kept).
     ///
     /// A record begins when the `pause` since the last one is over: outcomes that arrive meanwhile
-    /// share a commit. After a time without any, the first outcome is recorded at once; and 50 do
-    /// not wait. Pass `|| std::future::ready(())` for no pause.
+    /// share a commit. After a time without any, the first outcome is recorded at once; and 50, or
+    /// those that hold a quarter of a route's [rooms](Room), do not wait. Pass
+    /// `|| std::future::ready(())` for no pause.
     ///
     /// Beside it, [`dispatch_due`](Sms::dispatch_due) carries what waits in the queue: messages
     /// that were scheduled, are retried, or found no room. There is room on a route only while
@@ -85,7 +96,7 @@ impl Sms {
     pub async fn dispatch_held<P>(
         &self,
         stop: impl Future<Output = ()> + Send,
-        pause: impl Fn() -> P + Send,
+        mut pause: impl FnMut() -> P + Send,
         mut done: impl FnMut(Result<Dispatched, DispatchFailed>) + Send,
     ) where
         P: Future<Output = ()> + Send,
@@ -102,7 +113,7 @@ impl Sms {
         let mut stop = pin!(stop.fuse());
         let mut pausing = pin!(None);
         poll_fn(|context| {
-            let mut pausing = Pausing { pause: &pause, until: pausing.as_mut() };
+            let mut pausing = Pausing { pause: &mut pause, until: pausing.as_mut() };
             carrying.poll(context, stop.as_mut(), &mut pausing, &mut done)
         })
         .await;
@@ -214,11 +225,11 @@ struct HeldLoop<'a> {
 
 /// The pause after the start of the last record; `None` if it is over.
 struct Pausing<'a, F, P> {
-    pause: &'a F,
+    pause: &'a mut F,
     until: Pin<&'a mut Option<P>>,
 }
 
-impl<F: Fn() -> P, P: Future<Output = ()>> Pausing<'_, F, P> {
+impl<F: FnMut() -> P, P: Future<Output = ()>> Pausing<'_, F, P> {
     fn begin(&mut self) {
         self.until.set(Some((self.pause)()));
     }
@@ -249,7 +260,7 @@ impl HeldLoop<'_> {
         &mut self,
         context: &mut Context<'_>,
         mut stop: Pin<&mut Fuse<impl Future<Output = ()>>>,
-        pausing: &mut Pausing<'_, impl Fn() -> P, P>,
+        pausing: &mut Pausing<'_, impl FnMut() -> P, P>,
         done: &mut impl FnMut(Result<Dispatched, DispatchFailed>),
     ) -> Poll<()> {
         loop {
@@ -289,9 +300,8 @@ impl HeldLoop<'_> {
 
     /// Whether the outcomes that wait are recorded now.
     fn is_time_to_record(&self, is_pause_over: bool) -> bool {
-        let is_many = self.outcomes.list().len() >= WORTH_A_RECORD;
         let is_next = self.recording.is_empty() && (is_pause_over || self.is_stopping);
-        self.recording.len() < RECORDS_AT_ONCE && (is_many || is_next)
+        self.recording.len() < RECORDS_AT_ONCE && (is_next || self.outcomes.are_urgent())
     }
 
     /// Starts to hand messages over, or to give back those that have to be looked at again. A
