@@ -20,17 +20,20 @@ use sms_core::route::{
 use sms_core::sending::request::SendRequest;
 use sms_store_postgres::{PgSettings, PgStore};
 use sms_test_postgres::{Server as Postgres, Stop};
-use sqlx::{Connection, Executor, PgConnection, Row};
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 
 use crate::Failed;
+use crate::page;
 use crate::stock::people;
 
 /// Messages that wait at the same time.
 const AT_ONCE: [usize; 3] = [1, 12, 50];
 /// How often each number of them is measured.
 const ROUNDS: usize = 40;
+/// How many messages are written together before the second measurement.
+const PORTION: usize = 100_000;
 
 /// How messages reach their network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,11 +105,13 @@ struct Counted {
     locked: i64,
     entries: i64,
     bytes: i64,
+    pages: i64,
+    read: i64,
 }
 
 impl Counted {
     fn add(&mut self, more: Self) {
-        let Self { statements, inserted, updated, hot, deleted, locked, entries, bytes } = more;
+        let Self { statements, inserted, updated, hot, deleted, locked, entries, bytes, .. } = more;
         self.statements += statements;
         self.inserted += inserted;
         self.updated += updated;
@@ -115,13 +120,15 @@ impl Counted {
         self.locked += locked;
         self.entries += entries;
         self.bytes += bytes;
+        self.pages += more.pages;
+        self.read += more.read;
     }
 
     fn print(&self, step: &str, at_once: usize) {
         let messages = (at_once * ROUNDS) as f64;
         let each = |count: i64| format!("{:.2}", count as f64 / messages);
         println!(
-            "| {step} | {at_once} | {} | {} | {} | {} | {} | {} | {} | {:.0} |",
+            "| {step} | {at_once} | {} | {} | {} | {} | {} | {} | {} | {:.0} | {} | {} |",
             each(self.statements),
             each(self.inserted),
             each(self.updated),
@@ -130,6 +137,8 @@ impl Counted {
             each(self.locked),
             each(self.entries),
             self.bytes as f64 / messages,
+            each(self.pages),
+            each(self.read),
         );
     }
 }
@@ -159,8 +168,11 @@ impl Watch {
 
     /// What was written since the last call.
     async fn counted(&mut self) -> Result<Counted, Failed> {
-        let statements = sqlx::query_scalar(
-            "SELECT coalesce(sum(calls), 0)::bigint FROM pg_stat_statements
+        let statements = sqlx::query(
+            "SELECT coalesce(sum(calls), 0)::bigint AS calls,
+                 coalesce(sum(shared_blks_hit + shared_blks_read), 0)::bigint AS pages,
+                 coalesce(sum(shared_blks_read), 0)::bigint AS read
+             FROM pg_stat_statements
              WHERE query NOT LIKE '%pg_stat_statements%' AND query NOT LIKE '%pg_current_wal%'
                AND dbid = (SELECT oid FROM pg_database WHERE datname = current_database())",
         );
@@ -187,7 +199,9 @@ impl Watch {
         .await?;
         let read = |name: &str| row.try_get::<i64, _>(name);
         let counted = Counted {
-            statements,
+            statements: statements.try_get("calls")?,
+            pages: statements.try_get("pages")?,
+            read: statements.try_get("read")?,
             inserted: read("inserted")?,
             updated: read("updated")? + read("hot")?,
             hot: read("hot")?,
@@ -207,7 +221,7 @@ impl Watch {
     }
 }
 
-pub(crate) async fn life(postgres: &Postgres) -> Result<(), Failed> {
+pub(crate) async fn life(postgres: &Postgres, messages: usize) -> Result<(), Failed> {
     postgres.set("shared_preload_libraries", "pg_stat_statements").await;
     postgres.set("autovacuum", "off").await;
     postgres.stop(Stop::Fast);
@@ -221,16 +235,30 @@ pub(crate) async fn life(postgres: &Postgres) -> Result<(), Failed> {
     let (account, _) = people(&sms, 1).await?.remove(0);
     println!(
         "| step | at once | statements | rows inserted | updated | of these HOT | deleted | \
-         locked | index entries | log, bytes |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+         locked | index entries | log, bytes | pages | of these read |\n\
+         |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     );
     let mut watch = Watch::new(&url).await?;
+    all_steps(&sms, &namer, account, &mut watch).await?;
+    grow(&mut watch.connection, account, messages).await?;
+    println!("Among {messages} messages:");
+    all_steps(&sms, &namer, account, &mut watch).await
+}
+
+/// Measures all steps, for each number of messages at once and each way of leaving.
+async fn all_steps(
+    sms: &Sms,
+    namer: &Namer,
+    account: AccountId,
+    watch: &mut Watch,
+) -> Result<(), Failed> {
     for (leaves, leaving) in [(Leaves::Claimed, "claim and record"), (Leaves::Held, "record held")]
     {
         for at_once in AT_ONCE {
             let mut steps = [Counted::default(); 4];
             // The first rounds prepare the statements.
             for round in 0..ROUNDS + 10 {
-                let counted = lives(&sms, &namer, account, (leaves, at_once), &mut watch).await?;
+                let counted = lives(sms, namer, account, (leaves, at_once), watch).await?;
                 if round >= 10 {
                     steps.iter_mut().zip(counted).for_each(|(step, more)| step.add(more));
                 }
@@ -243,6 +271,44 @@ pub(crate) async fn life(postgres: &Postgres) -> Result<(), Failed> {
             sum.print("sum", at_once);
         }
     }
+    Ok(())
+}
+
+/// Writes messages as they are a while after they were delivered, with their ledger entries and the
+/// ids of their segments.
+async fn grow(
+    connection: &mut PgConnection,
+    account: AccountId,
+    messages: usize,
+) -> Result<(), Failed> {
+    let account = page::uuid(account.as_u128());
+    for from in (0..messages).step_by(PORTION) {
+        let to = messages.min(from + PORTION) - 1;
+        let all = format!("generate_series({from}, {to}) AS n");
+        // Ids of a week ago, in the order in which they were made.
+        let id = |kind: u8| {
+            format!("('018f0000-0000-7000-{kind}000-' || lpad(to_hex(n), 12, '0'))::uuid")
+        };
+        let (message, batch, entry) = (id(8), id(9), "gen_random_uuid()");
+        let write = format!(
+            "INSERT INTO message (account_id, id, direction, status, to_number, from_number,
+                 contact_number, body, encoding, segments, credits, route, mode, batch_id,
+                 sending_at, sent_at, delivered_at, timeline)
+             SELECT '{account}'::uuid, {message}, 'outbound', 'delivered', 447700900000 + n % 1000,
+                 447700900000, 447700900000 + n % 1000, 'Your table number ' || n || ' is ready',
+                 'gsm7', 1, 1, 'simulator', 'live', {batch}, now(), now(), now(), '[]' FROM {all};
+             INSERT INTO sent_segment (route, network_id, message_id, total, at, report)
+             SELECT 'simulator', '{account}' || n, {message}, 1, now(), 'delivered' FROM {all};
+             INSERT INTO ledger_entry (account_id, seq, id, kind, amount, balance_after, batch_id,
+                 created_at)
+             SELECT '{account}'::uuid, 1000000000 + n, {entry}, 'send', -1, 1, {batch}, now()
+             FROM {all}"
+        );
+        connection.execute(AssertSqlSafe(write)).await?;
+    }
+    // As a nightly vacuum leaves it. Pages that are not looked at for a while leave the memory by
+    // themselves: the tables are larger than what PostgreSQL keeps.
+    connection.execute("VACUUM ANALYZE").await?;
     Ok(())
 }
 

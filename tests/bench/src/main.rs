@@ -168,7 +168,7 @@ async fn measure(cli: &Cli) -> Result<(), Failed> {
         search::search(&postgres, cli.messages.min(search::MOST)).await?;
     }
     if cli.only.contains(&Name::Life) {
-        life::life(&postgres).await?;
+        life::life(&postgres, cli.messages).await?;
     }
     if cli.only.contains(&Name::Lanes) {
         lanes::lanes(&postgres, cli.servers, during).await?;

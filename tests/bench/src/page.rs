@@ -61,7 +61,7 @@ pub(crate) async fn fill(url: &str, stock: &Stock, from: usize, to: usize) -> Re
     Ok(())
 }
 
-fn uuid(id: u128) -> String {
+pub(crate) fn uuid(id: u128) -> String {
     let hex = format!("{id:032x}");
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }

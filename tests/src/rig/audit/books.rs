@@ -13,14 +13,14 @@ use crate::rig::site::Site;
 /// What the audit reads.
 pub(in crate::rig) enum Books {
     Postgres(Box<PgConnection>),
-    File(FileBooks),
+    File(Box<FileBooks>),
 }
 
 impl Books {
     /// Opens those of a site, which its servers may use meanwhile.
     pub(in crate::rig) async fn open(site: &Site) -> Result<Self, RigFailed> {
         Ok(match site.file() {
-            Some(file) => Self::File(FileBooks::open(file)?),
+            Some(file) => Self::File(Box::new(FileBooks::open(file)?)),
             None => Self::Postgres(Box::new(site.connect().await?)),
         })
     }
