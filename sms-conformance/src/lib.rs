@@ -34,6 +34,7 @@ pub mod rig;
 pub mod runner;
 mod sender_name;
 mod sending;
+mod session;
 mod statistics;
 mod template;
 mod unwritten;
@@ -98,6 +99,7 @@ pub fn all() -> impl Iterator<Item = Scenario> {
         sending::refusal::SCENARIOS,
         sending::remembered::SCENARIOS,
         sending::test_limit::SCENARIOS,
+        session::SCENARIOS,
         statistics::SCENARIOS,
         template::SCENARIOS,
         webhook::attempt::SCENARIOS,

@@ -36,6 +36,8 @@ nouns! {
     Account = "account",
     /// API keys, by hash.
     ApiKey = "api_key",
+    /// Sessions of the console.
+    Session = "session",
     /// Idempotency keys of all commands but sends.
     Idempotency = "idempotency",
     /// Balances and the ledger.

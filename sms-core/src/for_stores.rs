@@ -133,6 +133,12 @@ pub mod sending {
     pub use crate::sending::store::SendingStore;
 }
 
+/// Sessions of the console.
+pub mod session {
+    pub use crate::session::store::SessionStore;
+    pub use crate::session::{Holder, OperatorSeal, Session, SessionHash};
+}
+
 /// Statistics.
 pub mod statistics {
     pub use crate::statistics::store::StatisticsStore;

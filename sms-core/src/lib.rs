@@ -54,6 +54,7 @@ pub mod route;
 pub mod sender_name;
 pub mod sending;
 pub mod service;
+pub mod session;
 mod setters;
 pub mod statistics;
 pub mod store;

@@ -76,6 +76,7 @@ pub mod sandbox;
 mod sealing;
 pub mod sender_name;
 pub mod sending;
+pub mod session;
 pub mod statistics;
 pub mod template;
 mod turns;

@@ -29,6 +29,7 @@ use crate::opt_out::store::OptOutStore;
 use crate::receipt::store::ReceiptStore;
 use crate::sender_name::store::SenderNameStore;
 use crate::sending::store::SendingStore;
+use crate::session::store::SessionStore;
 use crate::statistics::store::StatisticsStore;
 use crate::template::store::TemplateStore;
 use crate::webhook::store::WebhookStore;
@@ -57,6 +58,7 @@ pub trait Store:
     + ReceiptStore
     + SenderNameStore
     + SendingStore
+    + SessionStore
     + StatisticsStore
     + TemplateStore
     + WebhookStore
@@ -85,6 +87,7 @@ impl<S> Store for S where
         + ReceiptStore
         + SenderNameStore
         + SendingStore
+        + SessionStore
         + StatisticsStore
         + TemplateStore
         + WebhookStore

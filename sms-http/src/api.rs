@@ -40,7 +40,7 @@ pub mod sender_name;
 pub mod statistics;
 mod tag;
 pub mod template;
-mod unknown_key;
+pub(crate) mod unknown_key;
 pub mod webhook;
 
 pub use tag::Tag;

@@ -7,12 +7,14 @@
 //!
 //! 1. [`api`] has the handlers of the API, [`admin`] those of the operator's API, and
 //!    [`short_link`] redirects short URLs.
-//! 2. [`rate_limit`] counts the requests of a key.
-//! 3. [`sandbox`] is a service whose clock the operator moves.
-//! 4. [`server`] puts a whole server together.
+//! 2. [`console`] serves people in a browser: it signs them in and passes on to both APIs.
+//! 3. [`rate_limit`] counts the requests of a key.
+//! 4. [`sandbox`] is a service whose clock the operator moves.
+//! 5. [`server`] puts a whole server together.
 
 pub mod admin;
 pub mod api;
+pub mod console;
 mod domain_error;
 mod failure;
 pub mod rate_limit;

@@ -39,6 +39,7 @@ mod remembered;
 mod sender_name;
 mod sending;
 mod sent_segment;
+mod session;
 mod state;
 mod statistics;
 mod store;

@@ -22,6 +22,7 @@ use sms_core::number::release::Release;
 use sms_core::opt_out::OptOut;
 use sms_core::phone::E164;
 use sms_core::sender_name::SenderName;
+use sms_core::session::{Session, SessionHash};
 use sms_core::statistics::{Tally, Totals};
 use sms_core::template::Template;
 use sms_core::time::Timestamp;
@@ -65,6 +66,8 @@ pub(crate) struct State {
     pub(crate) sent_segments: SentSegments,
     /// Idempotency keys by age, for tidying.
     pub(crate) key_ages: BTreeSet<(Timestamp, Owner, IdempotencyKey)>,
+    /// Sessions of the console.
+    pub(crate) sessions: BTreeMap<SessionHash, Session>,
     /// What is remembered under idempotency keys.
     pub(crate) remembered: BTreeMap<(Owner, IdempotencyKey), Remembered>,
 }

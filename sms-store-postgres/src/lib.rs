@@ -61,6 +61,7 @@ mod search;
 mod sender_name;
 mod sending;
 mod sent_segment;
+mod session;
 mod silence;
 mod statistics;
 mod store;

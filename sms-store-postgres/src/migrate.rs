@@ -73,7 +73,7 @@ macro_rules! file {
     };
 }
 
-const MIGRATIONS: [File; 22] = [
+const MIGRATIONS: [File; 23] = [
     file!(20_261_122_120_000, "account_and_credits", MayNotServe),
     file!(20_261_122_120_100, "message", MayNotServe),
     file!(20_261_122_120_200, "dispatch", MayNotServe),
@@ -102,6 +102,7 @@ const MIGRATIONS: [File; 22] = [
     file!(20_261_123_020_000, "lane_and_share", MayServeFrom(20_261_122_121_100)),
     // Older programs count the version up as well: the database does it.
     file!(20_261_123_031_000, "account_version", MayNotServe),
+    file!(20_261_123_070_000, "session", MayServeFrom(20_261_122_121_100)),
 ];
 
 /// The schema of this program.

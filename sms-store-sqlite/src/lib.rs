@@ -59,6 +59,7 @@ mod row;
 mod search;
 mod sender_name;
 mod sending;
+mod session;
 mod settings;
 mod space;
 mod statistics;

@@ -41,6 +41,6 @@ passes_on! {
     Unfinished:
     AccountLayer ApiKeyLayer CampaignLayer ContactLayer ConversationLayer CreditLayer
     DispatchLayer HealthLayer IdempotencyLayer InboundLayer LinkLayer KeywordLayer ListLayer
-    MessageLayer NumberLayer OptOutLayer ReceiptLayer SenderNameLayer SendingLayer StatisticsLayer
-    TemplateLayer WebhookLayer
+    MessageLayer NumberLayer OptOutLayer ReceiptLayer SenderNameLayer SendingLayer SessionLayer
+    StatisticsLayer TemplateLayer WebhookLayer
 }

@@ -68,6 +68,6 @@ passes_on! {
     Unlucky:
     AccountLayer ApiKeyLayer CampaignLayer ContactLayer ConversationLayer CreditLayer
     DispatchLayer HealthLayer IdempotencyLayer InboundLayer LinkLayer KeywordLayer ListLayer
-    MessageLayer NumberLayer OptOutLayer ReceiptLayer SenderNameLayer StatisticsLayer
-    TemplateLayer WebhookLayer
+    MessageLayer NumberLayer OptOutLayer ReceiptLayer SenderNameLayer SessionLayer
+    StatisticsLayer TemplateLayer WebhookLayer
 }

@@ -33,6 +33,7 @@ fn start(store: Arc<CallCounter>) -> SocketAddr {
         trusted_proxies: TrustedProxies::default(),
         sandbox: None,
         metrics: None,
+        console: None,
     });
     let listener = listen("127.0.0.1:0".parse().unwrap()).unwrap();
     let addr = listener.local_addr().unwrap();

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use poem::Request;
-use sha2::{Digest, Sha256};
+use sms_core::session::OperatorHash;
 
 use crate::api::gate::bearer;
 use crate::web::error::ApiError;
@@ -12,19 +12,23 @@ use crate::web::operation::{Operation, guarded};
 /// The operator's token. `Debug` does not show it.
 #[derive(Clone)]
 pub struct OperatorToken {
-    hash: [u8; 32],
+    hash: OperatorHash,
 }
 
 impl OperatorToken {
     /// Keeps a hash of this token.
     pub fn new(token: &str) -> Self {
-        Self { hash: Sha256::digest(token.as_bytes()).into() }
+        Self { hash: OperatorHash::of(token) }
+    }
+
+    /// The hash of the token.
+    pub(crate) fn hash(&self) -> OperatorHash {
+        self.hash
     }
 
     /// Whether the tokens are equal. It compares hashes, so that the time taken reveals nothing.
     fn is(&self, token: &str) -> bool {
-        let given: [u8; 32] = Sha256::digest(token.as_bytes()).into();
-        given == self.hash
+        OperatorHash::of(token) == self.hash
     }
 
     /// Refuses others, in case a request reaches the operation without passing the door.

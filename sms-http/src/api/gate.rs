@@ -34,7 +34,12 @@ impl Gate {
     /// A gate that counts the requests of each key with `limiter`, and the keys that an address
     /// makes up by `stopwatch`.
     pub fn new(sms: Sms, limiter: RateLimiter, stopwatch: Stopwatch) -> Self {
-        Self { sms, limiter: Arc::new(limiter), look_ups: Arc::new(KeyLookUps::new(stopwatch)) }
+        Self::counting_with(sms, limiter, Arc::new(KeyLookUps::new(stopwatch)))
+    }
+
+    /// A gate that counts the keys that an address makes up together with others.
+    pub(crate) fn counting_with(sms: Sms, limiter: RateLimiter, look_ups: Arc<KeyLookUps>) -> Self {
+        Self { sms, limiter: Arc::new(limiter), look_ups }
     }
 }
 

@@ -28,21 +28,21 @@ const KNOWN_KEYS: usize = 16_384;
 
 /// Bounds how often an address looks up keys in vain.
 #[derive(Debug)]
-pub(super) struct KeyLookUps {
+pub(crate) struct KeyLookUps {
     in_vain: CrowdLimiter<AddressBlock>,
     known: KnownKeys,
     turns: Semaphore,
 }
 
 impl KeyLookUps {
-    pub(super) fn new(stopwatch: Stopwatch) -> Self {
+    pub(crate) fn new(stopwatch: Stopwatch) -> Self {
         let in_vain = CrowdLimiter::new(Gcra::new(PER_SECOND, AT_ONCE), stopwatch);
         Self { in_vain, known: KnownKeys::new(), turns: Semaphore::new(LOOK_UPS) }
     }
 
     /// Looks up the key with this hash. `from` is the address of the client; `None` for a request
     /// that came over no socket, which is not counted.
-    pub(super) async fn look_up<T>(
+    pub(crate) async fn look_up<T>(
         &self,
         hash: KeyHash,
         from: Option<AddressBlock>,

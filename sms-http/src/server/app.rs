@@ -13,6 +13,8 @@ use sms_core::store::StoreError;
 
 use crate::admin::gate::OperatorToken;
 use crate::api::gate::{Gate, callers_only};
+use crate::api::unknown_key::KeyLookUps;
+use crate::console::{self, Audience, Console, ConsoleParts};
 use crate::rate_limit::{Gcra, RateLimiter, SharedArrivals, Stopwatch};
 use crate::sandbox::Sandbox;
 use crate::web::client_address::TrustedProxies;
@@ -51,6 +53,8 @@ pub struct AppParts {
     pub sandbox: Option<Sandbox>,
     /// What `/metrics` serves; `None` leaves the page out.
     pub metrics: Option<MetricsPage>,
+    /// What the console needs; `None` leaves it out.
+    pub console: Option<ConsoleParts>,
 }
 
 /// The metrics, in the text format of Prometheus.
@@ -86,7 +90,9 @@ struct Routes {
 
 /// Everything, for a single listener.
 pub fn whole_app(parts: &AppParts) -> Intake {
-    let routes = with_admin(with_public(Routes::new(), parts), parts);
+    let look_ups = Arc::new(KeyLookUps::new(parts.stopwatch.clone()));
+    let routes = with_admin(with_public(Routes::new(), parts, &look_ups), parts);
+    let routes = with_console(routes, parts, Audience::Everybody, look_ups);
     let routes = match &parts.metrics {
         Some(page) => with_metrics(routes, page, page.public_readers, &parts.token),
         None => routes,
@@ -94,15 +100,19 @@ pub fn whole_app(parts: &AppParts) -> Intake {
     finish(routes, parts)
 }
 
-/// The API, its documentation and the health checks.
+/// The API, its documentation, the console for accounts and the health checks.
 pub fn public_app(parts: &AppParts) -> Intake {
-    finish(with_public(Routes::new(), parts), parts)
+    let look_ups = Arc::new(KeyLookUps::new(parts.stopwatch.clone()));
+    let routes = with_public(Routes::new(), parts, &look_ups);
+    finish(with_console(routes, parts, Audience::Accounts, look_ups), parts)
 }
 
-/// The operator's API, the metrics and the health checks. Everyone who reaches the operator's
-/// listener may read the metrics.
+/// The operator's API, the console for the operator, the metrics and the health checks. Everyone
+/// who reaches the operator's listener may read the metrics.
 pub fn admin_app(parts: &AppParts) -> Intake {
+    let look_ups = Arc::new(KeyLookUps::new(parts.stopwatch.clone()));
     let routes = with_admin(Routes::new(), parts);
+    let routes = with_console(routes, parts, Audience::Operator, look_ups);
     let routes = match &parts.metrics {
         Some(page) => with_metrics(routes, page, MetricsReaders::Anyone, &parts.token),
         None => routes,
@@ -122,7 +132,8 @@ pub fn operator_document(sms: &Sms) -> Value {
 
 /// Every code of an error, in the order of their statuses.
 pub fn error_codes() -> Vec<&'static ErrorCode> {
-    let mut codes: Vec<&ErrorCode> = OF_ANY_API.iter().chain(failure::CODES).collect();
+    let own = failure::CODES.iter().chain(console::CODES);
+    let mut codes: Vec<&ErrorCode> = OF_ANY_API.iter().chain(own).collect();
     codes.sort_by_key(|code| code.status);
     codes
 }
@@ -138,12 +149,12 @@ impl Routes {
     }
 }
 
-fn with_public(routes: Routes, parts: &AppParts) -> Routes {
+fn with_public(routes: Routes, parts: &AppParts, look_ups: &Arc<KeyLookUps>) -> Routes {
     let service = api::service(&parts.sms, &parts.public_url);
     let document = api::openapi_document(&service);
     let (stopwatch, shared) = (parts.stopwatch.clone(), parts.shared_arrivals.clone());
     let limiter = RateLimiter::new(parts.rate, stopwatch.clone(), shared);
-    let gate = Gate::new(parts.sms.clone(), limiter, stopwatch.clone());
+    let gate = Gate::counting_with(parts.sms.clone(), limiter, Arc::clone(look_ups));
     let open = format!("{}{}", api::PREFIX, DOCUMENT_PATH);
     let open_3_0 = format!("{}{}", api::PREFIX, DOCUMENT_PATH_3_0);
     let Routes { table, doors } = routes;
@@ -155,11 +166,34 @@ fn with_public(routes: Routes, parts: &AppParts) -> Routes {
         .into_iter()
         .fold(table, |table, method| table.with(short_link::PATTERN, method, Arc::clone(&links)));
     let page = DocsPage { document: &document, prefix: api::PREFIX, links: &DOCS_LINKS };
+    let first = if parts.console.is_some() { console::PREFIX } else { "/docs" };
     Routes { table, doors }
         .page(&open, operation(json_page(&document)))
         .page(&open_3_0, operation(json_page(&document_3_0(&document))))
         .page("/docs", operation(docs_page(page)))
-        .page("/", operation(poem::endpoint::make_sync(|_| Redirect::see_other("/docs"))))
+        .page("/", operation(poem::endpoint::make_sync(move |_| Redirect::see_other(first))))
+}
+
+/// Adds the console, if there is one. The keys of its people are counted in this server alone.
+fn with_console(
+    routes: Routes,
+    parts: &AppParts,
+    audience: Audience,
+    look_ups: Arc<KeyLookUps>,
+) -> Routes {
+    let Some(console) = &parts.console else { return routes };
+    let console = Console {
+        parts: console,
+        audience,
+        sms: &parts.sms,
+        sandbox: parts.sandbox.as_ref(),
+        token: &parts.token,
+        public_url: &parts.public_url,
+        limiter: RateLimiter::new(parts.rate, parts.stopwatch.clone(), None),
+        look_ups,
+    };
+    let (table, doors) = console.add_to(routes.table, routes.doors);
+    Routes { table, doors }
 }
 
 /// The pages, for people.
@@ -221,7 +255,8 @@ fn finish(routes: Routes, parts: &AppParts) -> Intake {
         .page(ERROR_PAGE, operation(errors));
     let Routes { table, doors } = routes;
     let limits = admin::with_path_limits(api::with_path_limits(parts.limits.clone()));
-    Intake::new(table, limits).with_doors(doors).with_trusted_proxies(parts.trusted_proxies.clone())
+    let intake = Intake::new(table, console::with_path_limits(limits)).with_doors(doors);
+    console::with_policy(intake.with_trusted_proxies(parts.trusted_proxies.clone()))
 }
 
 /// The answer of `/readyz`, given the result of the store's health check.

@@ -17,6 +17,8 @@ pub struct Banner<'a> {
     pub routes: &'a [String],
     /// Where the data is kept.
     pub keeping: Keeping<'a>,
+    /// The path of the console; `None` if there is none.
+    pub console: Option<&'static str>,
     /// The operator's token, if the server generated it.
     pub made_token: Option<MadeToken>,
     /// The demo account, if one was created.
@@ -41,10 +43,15 @@ impl Banner<'_> {
             String::new(),
             format!("  API             http://{addr}/api/v1"),
             format!("  Documentation   http://{addr}/docs"),
+        ];
+        if let Some(path) = self.console {
+            lines.push(format!("  Console         http://{addr}{path}"));
+        }
+        lines.extend([
             format!("  Operator API    http://{admin_addr}/admin/v1"),
             format!("  Routes          {}", self.routes.join(", ")),
             format!("  Data            {}", kept(self.keeping)),
-        ];
+        ]);
         match &self.made_token {
             Some(MadeToken::ForThisRun(token)) => {
                 lines.push(format!("  Operator token  {token}   (generated for this run)"));

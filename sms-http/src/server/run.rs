@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder};
+use sms_console::Assets;
 use sms_core::Sms;
 use sms_core::clock::{Clock, MovableClock};
 use sms_core::dispatch::LEASE;
@@ -33,6 +34,7 @@ use super::handles::{ConnectionPlan, Handles, OPERATOR_CONNECTIONS};
 use super::routes::{self, RoutePlan, SIMULATOR};
 use super::settings::{Keeping, Settings, SettingsRefused};
 use crate::admin::gate::OperatorToken;
+use crate::console::{self, ConsoleParts};
 use crate::domain_error::causes;
 use crate::rate_limit::Stopwatch;
 use crate::sandbox::Sandbox;
@@ -156,6 +158,7 @@ pub async fn run_with(
         trusted_proxies: settings.trusted_proxies.clone(),
         sandbox: sandbox.clone(),
         metrics: Some(install_metrics(&settings)?),
+        console: console_of(&settings, &backing),
     };
     let admin = match settings.admin_addr {
         Some(admin_addr) => Some(listen(admin_addr)?),
@@ -192,6 +195,7 @@ pub async fn run_with(
         addr,
         admin_addr: admin.as_ref().and_then(|listener| listener.local_addr().ok()),
         routes: &route_lines,
+        console: parts.console.as_ref().map(|_| console::PREFIX),
         keeping: settings.keeping(),
         made_token,
         demo: demo.as_ref(),
@@ -208,6 +212,13 @@ pub async fn run_with(
     drop(stopper);
     finish(servers, loops, workers).await;
     result
+}
+
+/// The console, if the settings want it.
+fn console_of(settings: &Settings, backing: &Backing) -> Option<ConsoleParts> {
+    let folder = settings.console_dir.clone();
+    let assets = folder.map_or_else(Assets::embedded, Assets::of_folder);
+    settings.console.then(|| ConsoleParts { assets, clock: Arc::clone(&backing.clock) })
 }
 
 /// Resolves when a task panics, and never otherwise. The server then exits, so that its supervisor

@@ -110,6 +110,16 @@ impl AddressBlock {
     }
 }
 
+impl AddressBlock {
+    /// The block as a number, which differs from those of all other blocks.
+    pub(crate) fn number(self) -> u128 {
+        match self.0 {
+            IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
+            IpAddr::V6(address) => address.to_bits(),
+        }
+    }
+}
+
 impl fmt::Display for ClientAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(formatter)

@@ -26,13 +26,13 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use poem::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
-use poem::http::{HeaderValue, Method};
+use poem::http::{HeaderName, HeaderValue, Method};
 use poem::{Endpoint, Request, Response};
 use tokio::sync::Notify;
 use tracing::Instrument;
 
 use self::body::{BodyLimit, RETRY_AFTER_SECONDS, UnreadBody, WholeBody};
-use self::door::{Admitted, Door, Doors, Owner, Way};
+use self::door::{Admitted, Door, Doors, Owner, Way, is_below};
 use self::record::{RequestMetrics, RequestRecord};
 use self::room::BodyRoom;
 use crate::web::client_address::{ClientAddress, TrustedProxies};
@@ -89,11 +89,15 @@ pub struct Intake {
     doors: Option<Arc<Doors>>,
     limits: Arc<IntakeLimits>,
     trusted_proxies: Arc<TrustedProxies>,
+    own_headers: Arc<Vec<PrefixHeaders>>,
     body_room: Arc<BodyRoom>,
     new_ids: Arc<NewRequestIds>,
     running: RunningHandlers,
     metrics: Arc<RequestMetrics>,
 }
+
+/// Headers of every answer below a prefix.
+type PrefixHeaders = (&'static str, Vec<(HeaderName, HeaderValue)>);
 
 impl Intake {
     /// Serves these paths.
@@ -103,6 +107,7 @@ impl Intake {
             routes: Arc::new(routes),
             doors: None,
             trusted_proxies: Arc::default(),
+            own_headers: Arc::default(),
             body_room: Arc::new(body_room),
             limits: Arc::new(limits),
             new_ids: Arc::new(NewRequestIds::new()),
@@ -123,6 +128,18 @@ impl Intake {
     #[must_use]
     pub fn with_trusted_proxies(mut self, trusted: TrustedProxies) -> Self {
         self.trusted_proxies = Arc::new(trusted);
+        self
+    }
+
+    /// Adds these headers to every answer at `prefix` and below it, errors included, unless the
+    /// answer has them already.
+    #[must_use]
+    pub fn with_headers(
+        mut self,
+        prefix: &'static str,
+        headers: Vec<(HeaderName, HeaderValue)>,
+    ) -> Self {
+        Arc::make_mut(&mut self.own_headers).push((prefix, headers));
         self
     }
 
@@ -292,7 +309,12 @@ impl Endpoint for Intake {
         let metrics = Arc::clone(&self.metrics);
         let record = RequestRecord::start(id.clone(), request.method(), route, metrics);
         let span = tracing::info_span!("request", id = id.as_str(), route = record.route());
+        let path = request.uri().path();
+        let own_headers = self.own_headers.iter().find(|(prefix, _)| is_below(prefix, path));
         let mut response = self.answer(request, route).instrument(span).await;
+        for (name, value) in own_headers.iter().flat_map(|(_, headers)| headers) {
+            response.headers_mut().entry(name).or_insert_with(|| value.clone());
+        }
         finish(&mut response, &id);
         record.answered(response.status());
         Ok(response)

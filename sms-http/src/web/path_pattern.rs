@@ -40,6 +40,8 @@ pub struct PathTable {
 struct Node {
     literals: BTreeMap<String, Node>,
     parameter: Option<Box<Node>>,
+    /// The pattern of all that follows and matches nothing else.
+    rest: Option<PathPattern>,
     /// The pattern that ends here.
     route: Option<PathPattern>,
 }
@@ -64,12 +66,17 @@ impl PathTable {
         })
     }
 
-    /// Adds one operation; `{name}` in its pattern matches any segment. HEAD is answered wherever
-    /// GET is.
+    /// Adds one operation; `{name}` in its pattern matches any segment, and `{*name}` at the end of
+    /// it all segments that match nothing else. HEAD is answered wherever GET is.
     #[must_use]
     pub fn with(mut self, pattern: &str, method: Method, operation: Operation) -> Self {
-        let end = pattern.split('/').fold(&mut self.root, Node::child);
-        let route = end.route.get_or_insert_with(|| PathPattern::new(pattern));
+        let place = match pattern.rsplit_once('/') {
+            Some((before, last)) if last.starts_with("{*") => {
+                &mut before.split('/').fold(&mut self.root, Node::child).rest
+            }
+            _ => &mut pattern.split('/').fold(&mut self.root, Node::child).route,
+        };
+        let route = place.get_or_insert_with(|| PathPattern::new(pattern));
         if method == Method::GET && route.operation(&Method::HEAD).is_none() {
             route.add(Method::HEAD, Arc::new(HeadOf(Arc::clone(&operation))));
         }
@@ -97,10 +104,11 @@ impl Node {
     fn find(&self, mut rest: Split<'_, char>) -> Option<&PathPattern> {
         let Some(segment) = rest.next() else { return self.route.as_ref() };
         let literal = self.literals.get(segment);
-        literal.and_then(|node| node.find(rest.clone())).or_else(|| {
+        let found = literal.and_then(|node| node.find(rest.clone())).or_else(|| {
             let parameter = self.parameter.as_ref().filter(|_| !segment.is_empty())?;
             parameter.find(rest)
-        })
+        });
+        found.or(self.rest.as_ref())
     }
 }
 
@@ -170,6 +178,11 @@ mod tests {
             ("/api/v1/messages/quote", Method::POST),
             ("/api/v1/messages/{id}/cancel", Method::POST),
             ("/l/{code}", Method::GET),
+            ("/console", Method::GET),
+            ("/console/session", Method::GET),
+            ("/console/api/lists/{id}", Method::GET),
+            ("/console/api/{*path}", Method::GET),
+            ("/console/{*path}", Method::GET),
         ]
         .into_iter()
         .fold(PathTable::new(), |table, (pattern, method)| table.with(pattern, method, nothing()))
@@ -195,6 +208,23 @@ mod tests {
     fn whole_paths_match_or_none() {
         for other in ["", "/", "*", "/api/v1/messages/", "/api/v1/messages/a/b", "/api/v1//x"] {
             assert_eq!(pattern(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn what_matches_nothing_else_is_the_rest() {
+        for (path, expected) in [
+            ("/console", "/console"),
+            ("/console/session", "/console/session"),
+            ("/console/", "/console/{*path}"),
+            ("/console/session/", "/console/{*path}"),
+            ("/console/messages/msg_1", "/console/{*path}"),
+            ("/console/api", "/console/{*path}"),
+            ("/console/api/", "/console/api/{*path}"),
+            ("/console/api/lists/lst_1", "/console/api/lists/{id}"),
+            ("/console/api/lists/lst_1/x", "/console/api/{*path}"),
+        ] {
+            assert_eq!(pattern(path).as_deref(), Some(expected), "{path}");
         }
     }
 

@@ -83,10 +83,3 @@ async fn the_pages_are_compressed_and_cached() {
         assert!(again.send().await.assert(304).bytes.is_empty());
     }
 }
-
-#[tokio::test]
-async fn the_root_leads_to_the_documentation() {
-    let rig = Rig::new().await;
-    let reply = rig.client(None).ask_at(Method::GET, "/").send().await.assert(303);
-    assert_eq!(reply.header("location"), "/docs");
-}

@@ -19,6 +19,19 @@ impl Drop for Folder {
     }
 }
 
+impl Folder {
+    /// A new folder for the test of this name.
+    pub(crate) fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("sms-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Self(path)
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
 /// A new store, and the folder that it needs.
 pub(crate) fn store() -> (Arc<dyn Store>, Option<Folder>) {
     if std::env::var_os("SMS_TEST_STORE").is_none_or(|store| store != "file") {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use poem::http::{HeaderMap, HeaderName, HeaderValue, Method};
 use poem::{Endpoint, Request};
 use serde_json::{Value, json};
+use sms_console::Assets;
 use sms_core::Sms;
 use sms_core::account::Mode;
 use sms_core::clock::{ManualClock, MovableClock};
@@ -18,6 +19,7 @@ use sms_core::service::operator::{NewAccountInput, NumberInput};
 use sms_core::store::Store;
 use sms_core::time::Timestamp;
 use sms_http::admin::gate::OperatorToken;
+use sms_http::console::ConsoleParts;
 use sms_http::rate_limit::{Gcra, Stopwatch};
 use sms_http::sandbox::Sandbox;
 use sms_http::server::app::{AppParts, openapi_document, operator_document, whole_app};
@@ -41,6 +43,7 @@ pub(crate) struct Rig {
     pub clock: Arc<ManualClock>,
     pub hooks: Arc<Hooks>,
     pub app: Intake,
+    parts: AppParts,
     real_time: Arc<Mutex<Instant>>,
     documents: Arc<Documents>,
     /// What the store keeps, until the test ends.
@@ -86,6 +89,28 @@ impl Rig {
         Self::build(store, rate, IntakeLimits::default())
     }
 
+    /// Without the console.
+    pub(crate) async fn without_console() -> Self {
+        let rig = Self::new().await;
+        let parts = AppParts { console: None, ..rig.parts.clone() };
+        Self { app: whole_app(&parts), parts, ..rig }
+    }
+
+    /// The same service, served by a server with this token of the operator.
+    pub(crate) fn with_token(&self, token: &str) -> Self {
+        let parts = AppParts { token: OperatorToken::new(token), ..self.parts.clone() };
+        Self {
+            sms: self.sms.clone(),
+            clock: Arc::clone(&self.clock),
+            hooks: Arc::clone(&self.hooks),
+            app: whole_app(&parts),
+            parts,
+            real_time: Arc::clone(&self.real_time),
+            documents: Arc::clone(&self.documents),
+            _folder: None,
+        }
+    }
+
     fn build(store: Arc<dyn Store>, rate: Gcra, limits: IntakeLimits) -> Self {
         watch();
         let clock = Arc::new(ManualClock::at(Timestamp::from_millis(START_MILLIS)));
@@ -102,7 +127,7 @@ impl Rig {
         let shown = Arc::clone(&real_time);
         let documents =
             Documents { api: openapi_document(&sms, &public_url), admin: operator_document(&sms) };
-        let app = whole_app(&AppParts {
+        let parts = AppParts {
             sms: sms.clone(),
             rate,
             shared_arrivals: None,
@@ -113,8 +138,10 @@ impl Rig {
             trusted_proxies: "127.0.0.1".parse().unwrap(),
             sandbox: Some(Sandbox::new(sms.clone(), movable)),
             metrics: None,
-        });
-        Self { sms, clock, hooks, app, real_time, documents: Arc::new(documents), _folder: None }
+            console: Some(ConsoleParts { assets: Assets::embedded(), clock: clock.clone() }),
+        };
+        let (app, documents) = (whole_app(&parts), Arc::new(documents));
+        Self { sms, clock, hooks, app, parts, real_time, documents, _folder: None }
     }
 
     pub(crate) fn documents(&self) -> &Documents {

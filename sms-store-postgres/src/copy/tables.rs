@@ -243,7 +243,7 @@ pub(super) const TABLES: [Kept; 29] = [
 ];
 
 /// Tables that are not copied, each with the reason.
-pub(super) const NOT_COPIED: [(&str, &str); 10] = [
+pub(super) const NOT_COPIED: [(&str, &str); 11] = [
     ("_sqlx_migrations", "it says which migrations this database has run"),
     ("address_book", "its rows are locks, made when they are first needed"),
     ("campaign_delta", "empty once the copy has added it to the campaigns"),
@@ -253,5 +253,6 @@ pub(super) const NOT_COPIED: [(&str, &str); 10] = [
     ("message_span_round", "a place in a round through accounts, which may begin again"),
     ("rate_limit", "how many requests keys made in the last seconds"),
     ("schema_compatibility", "it says which programs may serve this database"),
+    ("session", "who is signed in to the console of this server; people sign in again"),
     ("statistic_change", "empty once the copy has added it to the statistics"),
 ];

@@ -114,5 +114,6 @@ pub(super) const NOT_COPIED: [(&str, &str); 7] = [
     ("health", "it only shows that the file can be written"),
     ("launching", "empty once the copy has done what launches left for later"),
     ("message_span_round", "a place in a round through accounts, which may begin again"),
+    ("session", "who is signed in to the console of this server; people sign in again"),
     ("stretch", "it follows from the messages, and is made with them"),
 ];

@@ -86,6 +86,7 @@ impl Stage {
             trusted_proxies: TrustedProxies::default(),
             sandbox: None,
             metrics: None,
+            console: None,
         });
         Self { runtime: Arc::new(runtime), sms, app, uses: 0 }
     }

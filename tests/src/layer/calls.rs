@@ -195,6 +195,12 @@ macro_rules! store_calls {
                 send_replay(account: AccountId, earlier: EarlierSend) -> Result<Sent, StoreError>;
                 test_sends_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
             }
+            SessionStore as SessionLayer {
+                session_create(session: Session, most: usize) -> Result<(), StoreError>;
+                session_find(hash: SessionHash) -> Result<Option<Session>, StoreError>;
+                session_delete(hash: SessionHash) -> Result<(), StoreError>;
+                sessions_tidy(before: Timestamp, limit: usize) -> Result<usize, StoreError>;
+            }
             StatisticsStore as StatisticsLayer {
                 statistics_within(account: AccountId, periods: &[Period])
                     -> Result<Vec<Counts>, StoreError>;

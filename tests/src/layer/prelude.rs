@@ -63,6 +63,8 @@ pub(crate) use sms_core::sending::idempotency::{EarlierSend, IdempotencyKey};
 pub(crate) use sms_core::sending::plan::SendPlan;
 pub(crate) use sms_core::sending::settle::{SendRefused, Sent};
 pub(crate) use sms_core::sending::store::SendingStore;
+pub(crate) use sms_core::session::store::SessionStore;
+pub(crate) use sms_core::session::{Session, SessionHash};
 pub(crate) use sms_core::statistics::store::StatisticsStore;
 pub(crate) use sms_core::statistics::{Counts, Period};
 pub(crate) use sms_core::store::{CommitError, Health, Store, StoreError};

@@ -219,8 +219,8 @@ impl Layer for Saboteur {
 passes_on! {
     Saboteur:
     AccountLayer ApiKeyLayer ContactLayer ConversationLayer CreditLayer HealthLayer
-    IdempotencyLayer KeywordLayer ListLayer OptOutLayer SenderNameLayer StatisticsLayer
-    TemplateLayer
+    IdempotencyLayer KeywordLayer ListLayer OptOutLayer SenderNameLayer SessionLayer
+    StatisticsLayer TemplateLayer
 }
 
 impl InboundLayer for Saboteur {

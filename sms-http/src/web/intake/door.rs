@@ -78,12 +78,14 @@ impl Doors {
         if self.open.iter().any(|open| open == path) {
             return Way::Open;
         }
-        let is_below = |prefix: &str| {
-            path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        let found = self.doors.iter().find(|(prefix, _)| is_below(prefix));
+        let found = self.doors.iter().find(|(prefix, _)| is_below(prefix, path));
         found.map_or(Way::Open, |(_, door)| Way::Door(door))
     }
+}
+
+/// Whether a path is a prefix, or below it.
+pub(super) fn is_below(prefix: &str, path: &str) -> bool {
+    path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 #[cfg(test)]

@@ -1,0 +1,63 @@
+//! The files of a folder, for those who work on them: each is read when it is asked for, so that a
+//! reload shows a change.
+
+use std::fs;
+use std::path::Path;
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+
+use crate::kind::content_type;
+use crate::{File, Kept};
+
+/// The path that the page names: any other version shows the same files.
+const FOLDER: &str = "/console/v-folder";
+
+pub(crate) fn page(folder: &Path) -> Option<File> {
+    let page = read(folder, "index.html")?;
+    let text = String::from_utf8_lossy(&page).replace("{{assets}}", FOLDER);
+    Some(file_of(text.into(), "text/html; charset=utf-8"))
+}
+
+pub(crate) fn file(folder: &Path, name: &str) -> Option<File> {
+    let content_type = content_type(name)?;
+    Some(file_of(read(folder, name)?.into(), content_type))
+}
+
+fn read(folder: &Path, name: &str) -> Option<Vec<u8>> {
+    // Names that could lead out of the folder are refused.
+    let is_plain = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.contains('\\');
+    if !name.split('/').all(is_plain) {
+        return None;
+    }
+    fs::read(folder.join(name)).ok()
+}
+
+fn file_of(plain: Bytes, content_type: &'static str) -> File {
+    let hash = Sha256::digest(&plain)
+        .iter()
+        .take(16)
+        .fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
+    File { content_type, hash, plain, gzip: None, kept: Kept::Never }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use crate::{Assets, Kept, Wanted};
+
+    #[test]
+    fn a_folder_serves_its_files_and_nothing_outside() {
+        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("assets");
+        let assets = Assets::of_folder(folder);
+        let page = assets.page().unwrap();
+        assert!(String::from_utf8_lossy(&page.plain).contains("/console/v-folder/"));
+        let Wanted::File(icon) = assets.file("v-folder/icon.svg") else { panic!("no icon") };
+        assert_eq!((icon.content_type, icon.kept), ("image/svg+xml", Kept::Never));
+        for outside in ["../build.rs", "..%2fbuild.rs", "x/../icon.svg", "/icon.svg", "none.js", ""]
+        {
+            assert_eq!(assets.file(&format!("v-folder/{outside}")), Wanted::Missing, "{outside}");
+        }
+    }
+}

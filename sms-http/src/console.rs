@@ -1,0 +1,153 @@
+//! The console under `/console`: its files, signing in, and the APIs by the cookie of a session.
+//!
+//! The browser never holds a key. [`session`] exchanges an API key, or the operator's token, for a
+//! session, and the browser gets a cookie that scripts cannot read. Below [`path::API`] and
+//! [`path::OPERATOR_API`] the same operations answer as in the APIs themselves; [`door`] admits a
+//! request by its cookie instead of `Authorization`. So the console can do nothing that a
+//! customer's program cannot.
+//!
+//! A change needs more than the cookie: it has to come from a page of this server ([`origin`]), and
+//! it has to bring the token that only such a page can read. [`policy`] tells browsers what the
+//! page may load, run and be part of.
+
+mod cookie;
+mod door;
+mod files;
+mod origin;
+mod path;
+mod people;
+mod policy;
+mod session;
+
+use std::sync::Arc;
+
+use poem::http::Method;
+use sms_console::Assets;
+use sms_core::Sms;
+use sms_core::clock::Clock;
+
+use self::door::{AccountDoor, OperatorDoor, SignInDoor, operators_only};
+use self::files::Files;
+use self::people::People;
+use crate::admin::gate::OperatorToken;
+use crate::api::gate::callers_only;
+use crate::api::unknown_key::KeyLookUps;
+use crate::rate_limit::RateLimiter;
+use crate::sandbox::Sandbox;
+use crate::web::error::ApiError;
+use crate::web::intake::door::Doors;
+use crate::web::intake::{Intake, IntakeLimits};
+use crate::web::openapi::error_code::ErrorCode;
+use crate::web::operation::operation;
+use crate::web::path_pattern::PathTable;
+use crate::{admin, api};
+
+pub use self::path::PREFIX;
+
+/// What the console needs besides the APIs.
+#[derive(Debug, Clone)]
+pub struct ConsoleParts {
+    /// The files that a browser loads.
+    pub assets: Assets,
+    /// The clock of the world, by which sessions end: never a sandbox's.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Who may sign in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// The people of accounts, and the operator.
+    Everybody,
+    /// The people of accounts.
+    Accounts,
+    /// The operator.
+    Operator,
+}
+
+/// What the console is built of.
+pub(crate) struct Console<'a> {
+    pub parts: &'a ConsoleParts,
+    pub audience: Audience,
+    pub sms: &'a Sms,
+    pub sandbox: Option<&'a Sandbox>,
+    pub token: &'a OperatorToken,
+    pub public_url: &'a str,
+    /// Counts the requests of the keys that people signed in with.
+    pub limiter: RateLimiter,
+    pub look_ups: Arc<KeyLookUps>,
+}
+
+/// The codes of errors that only the console answers.
+pub(crate) const CODES: &[ErrorCode] = &[origin::FOREIGN, door::WRONG_CSRF, door::WRONG_SESSION];
+
+impl Console<'_> {
+    /// Adds the paths of the console, and the doors before them.
+    pub(crate) fn add_to(self, table: PathTable, doors: Doors) -> (PathTable, Doors) {
+        let Self { parts, audience, sms, sandbox, token, public_url, limiter, look_ups } = self;
+        let clock = Arc::clone(&parts.clock);
+        let people = Arc::new(People {
+            sms: sms.clone(),
+            clock,
+            operator: (audience != Audience::Accounts).then(|| token.clone()),
+            has_accounts: audience != Audience::Operator,
+            site: origin::Site::of(public_url),
+            look_ups,
+        });
+        let table = session::add_to(table, &people);
+        let table = Files::new(parts.assets.clone()).add_to(table);
+        let (table, doors) = match audience {
+            Audience::Operator => (table, doors),
+            Audience::Everybody | Audience::Accounts => (
+                table.with_api(path::API, api::apis(sms), callers_only),
+                doors.with(path::API, AccountDoor::new(Arc::clone(&people), limiter)),
+            ),
+        };
+        let (table, doors) = match audience {
+            Audience::Accounts => (table, doors),
+            Audience::Everybody | Audience::Operator => (
+                table.with_api(path::OPERATOR_API, admin::apis(sms, sandbox), operators_only),
+                doors.with(path::OPERATOR_API, OperatorDoor::new(Arc::clone(&people))),
+            ),
+        };
+        (without_others(table), doors.with(path::SESSION, SignInDoor::new(people)))
+    }
+}
+
+/// Paths below those of the APIs that neither has: no page of the console is there.
+fn without_others(table: PathTable) -> PathTable {
+    let nothing = operation(poem::endpoint::make_sync(|_| {
+        Err::<(), poem::Error>(ApiError::not_found().into())
+    }));
+    let methods = [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
+    methods
+        .into_iter()
+        .fold(table, |table, method| table.with(path::OTHERS_OF_APIS, method, Arc::clone(&nothing)))
+}
+
+/// Gives the paths of the console the limits of the APIs' paths.
+pub(crate) fn with_path_limits(limits: IntakeLimits) -> IntakeLimits {
+    let twin = |pattern: &str| {
+        let twins = [(api::PREFIX, path::API), (admin::PREFIX, path::OPERATOR_API)];
+        twins.into_iter().find_map(|(of_api, of_console)| {
+            pattern.strip_prefix(of_api).map(|rest| format!("{of_console}{rest}"))
+        })
+    };
+    let mut all =
+        limits.clone().with_body_bytes(Method::POST, path::SESSION.to_owned(), session::MOST_BYTES);
+    for (method, pattern, bytes) in limits.body_bytes_of {
+        if let Some(pattern) = twin(&pattern) {
+            all = all.with_body_bytes(method, pattern, bytes);
+        }
+    }
+    for (method, pattern, time) in limits.handler_timeout_of {
+        if let Some(pattern) = twin(&pattern) {
+            all = all.with_handler_timeout(method, pattern, time);
+        }
+    }
+    all
+}
+
+/// Adds what every answer of the console tells browsers, errors included.
+pub(crate) fn with_policy(intake: Intake) -> Intake {
+    intake.with_headers(PREFIX, policy::headers())
+}

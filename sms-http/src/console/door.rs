@@ -1,0 +1,161 @@
+//! The doors of the console. They admit a request by its head: where a change comes from, whose
+//! session the cookie names, and whether the page's own token is with it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use poem::Request;
+use poem::http::{HeaderMap, HeaderName, Method, StatusCode};
+use sms_core::service::session::{OpenSession, SignedIn};
+
+use super::people::{People, client};
+use crate::rate_limit::RateLimiter;
+use crate::web::error::ApiError;
+use crate::web::intake::door::{Admitted, Door, Owner};
+use crate::web::openapi::error_code::{ErrorCode, no_details};
+use crate::web::operation::{Operation, guarded};
+
+const CSRF: HeaderName = HeaderName::from_static("x-csrf-token");
+
+/// The code for a change without the page's own token.
+pub(super) const WRONG_CSRF: ErrorCode = ErrorCode {
+    code: "csrf_token_invalid",
+    status: StatusCode::FORBIDDEN,
+    meaning: "The request changes something by the cookie of the console, and `X-CSRF-Token` is \
+              missing or belongs to another session.",
+    remedy: "Send the `csrf` of `GET /console/session`. The console does so after a reload.",
+    message: "the X-CSRF-Token is missing or of another session: reload the page",
+    details: no_details,
+};
+
+/// The code for the operator where an account is wanted, and the other way round.
+pub(super) const WRONG_SESSION: ErrorCode = ErrorCode {
+    code: "wrong_session",
+    status: StatusCode::FORBIDDEN,
+    meaning: "The operator is signed in to the console and asked for what belongs to an account, \
+              or the other way round.",
+    remedy: "Sign in with an API key of the account, or with the operator's token.",
+    message: "this session is of another kind: sign in with an API key or the operator's token",
+    details: no_details,
+};
+
+/// 401: nobody is signed in.
+pub(super) fn signed_out() -> ApiError {
+    ApiError::unauthorized().with_message("nobody is signed in, or the session is over: sign in")
+}
+
+pub(super) fn refused(code: &ErrorCode) -> ApiError {
+    ApiError::new(code.status, code.code, code.message)
+}
+
+/// Refuses a change that does not bring the token of its session.
+pub(super) fn check_csrf(headers: &HeaderMap, session: &OpenSession) -> Result<(), ApiError> {
+    let sent = headers.get(CSRF).and_then(|sent| sent.to_str().ok());
+    let is_own = sent.is_some_and(|sent| session.token.csrf().is(sent));
+    if is_own { Ok(()) } else { Err(refused(&WRONG_CSRF)) }
+}
+
+/// Whether requests with this method change anything.
+fn changes(method: &Method) -> bool {
+    *method != Method::GET && *method != Method::HEAD
+}
+
+impl People {
+    /// The session of a request that may do what its method says.
+    async fn admit(&self, request: &Request) -> Result<OpenSession, ApiError> {
+        if changes(request.method()) {
+            self.site.check(request.headers())?;
+        }
+        let session = self.session(request).await?.ok_or_else(signed_out)?;
+        if changes(request.method()) {
+            check_csrf(request.headers(), &session)?;
+        }
+        Ok(session)
+    }
+}
+
+/// Before an account's API.
+#[derive(Debug)]
+pub(super) struct AccountDoor {
+    people: Arc<People>,
+    /// Apart from that of the key's programs, so that neither uses up what the other has.
+    limiter: RateLimiter,
+}
+
+impl AccountDoor {
+    pub(super) fn new(people: Arc<People>, limiter: RateLimiter) -> Self {
+        Self { people, limiter }
+    }
+}
+
+#[async_trait]
+impl Door for AccountDoor {
+    async fn admit(&self, request: &mut Request) -> Result<Admitted, ApiError> {
+        let session = self.people.admit(request).await?;
+        let SignedIn::Account { caller, .. } = session.who else {
+            return Err(refused(&WRONG_SESSION));
+        };
+        let headers = self.limiter.judge(caller.key).await.headers()?;
+        request.set_data(caller);
+        Ok(Admitted { owner: Owner::Numbered(caller.account.as_u128()), headers })
+    }
+}
+
+/// Before the operator's API.
+#[derive(Debug)]
+pub(super) struct OperatorDoor {
+    people: Arc<People>,
+}
+
+/// In the data of a request: the operator sent it.
+#[derive(Debug, Clone, Copy)]
+struct OfOperator;
+
+impl OperatorDoor {
+    pub(super) fn new(people: Arc<People>) -> Self {
+        Self { people }
+    }
+}
+
+#[async_trait]
+impl Door for OperatorDoor {
+    async fn admit(&self, request: &mut Request) -> Result<Admitted, ApiError> {
+        let session = self.people.admit(request).await?;
+        let SignedIn::Operator = session.who else { return Err(refused(&WRONG_SESSION)) };
+        request.set_data(OfOperator);
+        Ok(Admitted { owner: Owner::Only("operator"), headers: Vec::new() })
+    }
+}
+
+/// Refuses others, in case a request reaches the operation without passing the door.
+pub(super) fn operators_only(operation: Operation) -> Operation {
+    guarded(operation, |request| match request.data::<OfOperator>() {
+        Some(_) => Ok(()),
+        None => Err(signed_out()),
+    })
+}
+
+/// Before signing in and out.
+#[derive(Debug)]
+pub(super) struct SignInDoor {
+    people: Arc<People>,
+}
+
+impl SignInDoor {
+    pub(super) fn new(people: Arc<People>) -> Self {
+        Self { people }
+    }
+}
+
+#[async_trait]
+impl Door for SignInDoor {
+    async fn admit(&self, request: &mut Request) -> Result<Admitted, ApiError> {
+        if changes(request.method()) {
+            self.people.site.check(request.headers())?;
+        }
+        // Half-sent bodies of one address leave room for the others.
+        let owner =
+            client(request).map_or(Owner::Only("nobody"), |from| Owner::Numbered(from.number()));
+        Ok(Admitted { owner, headers: Vec::new() })
+    }
+}

@@ -1,0 +1,71 @@
+//! The page of the console and the files that it loads.
+
+use poem::http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, ETAG, IF_NONE_MATCH, VARY,
+};
+use poem::http::{HeaderMap, Method, StatusCode};
+use poem::{Endpoint, Request, Response};
+use sms_console::{Assets, File, Kept, Wanted};
+
+use super::path;
+use crate::web::error::ApiError;
+use crate::web::operation::operation;
+use crate::web::page::lists;
+use crate::web::path_pattern::PathTable;
+
+/// How long "for ever" is, as browsers count it: a year.
+const FOR_EVER: &str = "public, max-age=31536000, immutable";
+
+/// Serves them.
+#[derive(Debug, Clone)]
+pub(super) struct Files {
+    assets: Assets,
+}
+
+impl Files {
+    pub(super) fn new(assets: Assets) -> Self {
+        Self { assets }
+    }
+
+    pub(super) fn add_to(self, table: PathTable) -> PathTable {
+        let files = operation(self);
+        table.with(path::PREFIX, Method::GET, files.clone()).with(path::PAGES, Method::GET, files)
+    }
+}
+
+impl Endpoint for Files {
+    type Output = Response;
+
+    async fn call(&self, request: Request) -> poem::Result<Response> {
+        let path = request.uri().path();
+        let below = path.strip_prefix(path::PREFIX).unwrap_or(path).trim_start_matches('/');
+        let file = match self.assets.file(below) {
+            Wanted::File(file) => Some(file),
+            Wanted::Page => self.assets.page(),
+            Wanted::Missing => None,
+        };
+        let file = file.ok_or_else(ApiError::not_found)?;
+        Ok(answer(file, request.headers()))
+    }
+}
+
+fn answer(file: File, asked: &HeaderMap) -> Response {
+    let File { content_type, hash, plain, gzip, kept } = file;
+    // Weak, because the compressed form has the same.
+    let etag = format!("W/\"{hash}\"");
+    let response = Response::builder().header(ETAG, &etag).header(VARY, ACCEPT_ENCODING).header(
+        CACHE_CONTROL,
+        match kept {
+            Kept::ForEver => FOR_EVER,
+            Kept::Never => "no-cache",
+        },
+    );
+    if lists(asked, &IF_NONE_MATCH, &etag) {
+        return response.status(StatusCode::NOT_MODIFIED).finish();
+    }
+    let response = response.content_type(content_type);
+    match gzip.filter(|_| lists(asked, &ACCEPT_ENCODING, "gzip")) {
+        Some(gzip) => response.header(CONTENT_ENCODING, "gzip").body(gzip),
+        None => response.body(plain),
+    }
+}

@@ -1,0 +1,150 @@
+//! Where a request came from: a page of this server, or another site.
+//!
+//! Browsers say so, and pages cannot change what they say: in `Sec-Fetch-Site` over HTTPS and on
+//! localhost, else in `Origin`. A request without either comes from no browser that signed in.
+
+use poem::http::header::{HOST, ORIGIN};
+use poem::http::{HeaderMap, HeaderName, StatusCode};
+
+use super::cookie::Over;
+use crate::web::error::ApiError;
+use crate::web::openapi::error_code::{ErrorCode, no_details};
+
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// The code for a change that another site wants.
+pub(super) const FOREIGN: ErrorCode = ErrorCode {
+    code: "foreign_origin",
+    status: StatusCode::FORBIDDEN,
+    meaning: "The request changes something by the cookie of the console, and did not come from a \
+              page of this server.",
+    remedy: "Use the console itself, or call the API with a key. Behind a proxy that changes \
+             `Host`, set `SMS_PUBLIC_URL`.",
+    message: "the request did not come from a page of this server",
+    details: no_details,
+};
+
+/// The origins of this server's pages.
+#[derive(Debug, Clone)]
+pub(super) struct Site {
+    /// Scheme and authority of the public URL.
+    public: String,
+}
+
+impl Site {
+    /// The site with this public URL.
+    pub(super) fn of(public_url: &str) -> Self {
+        let (scheme, rest) = public_url.split_once("://").unwrap_or_default();
+        let authority = rest.split('/').next().unwrap_or_default();
+        Self { public: format!("{scheme}://{authority}").to_ascii_lowercase() }
+    }
+
+    /// Refuses a request that did not come from a page of this site.
+    pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+        if self.is_own(headers) {
+            return Ok(());
+        }
+        let ErrorCode { status, code, message, .. } = FOREIGN;
+        Err(ApiError::new(status, code, message))
+    }
+
+    fn is_own(&self, headers: &HeaderMap) -> bool {
+        let text = |name: &HeaderName| {
+            let mut values = headers.get_all(name).iter();
+            match (values.next(), values.next()) {
+                (None, _) => Ok(None),
+                (Some(only), None) => only.to_str().map(Some).map_err(drop),
+                (Some(_), Some(_)) => Err(()),
+            }
+        };
+        match (text(&FETCH_SITE), text(&ORIGIN), text(&HOST)) {
+            (Ok(Some(site)), Ok(_), _) => site == "same-origin",
+            (Ok(None), Ok(Some(origin)), Ok(host)) => self.is_origin(origin, host),
+            _ => false,
+        }
+    }
+
+    fn is_origin(&self, origin: &str, host: Option<&str>) -> bool {
+        let authority = origin.split_once("://").map(|(_, authority)| authority);
+        let is_host = authority.zip(host).is_some_and(|(own, host)| own.eq_ignore_ascii_case(host));
+        is_host || origin.eq_ignore_ascii_case(&self.public)
+    }
+
+    /// How the page of a request was served: the server itself speaks only HTTP, and a proxy before
+    /// it may speak HTTPS.
+    pub(super) fn over(&self, headers: &HeaderMap) -> Over {
+        let origin = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok());
+        let is_https = |url: &str| url.starts_with("https://");
+        if is_https(&self.public) || origin.is_some_and(is_https) {
+            Over::Https
+        } else {
+            Over::Http
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use poem::http::HeaderValue;
+
+    use super::*;
+
+    fn headers(lines: &[(&'static str, &str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            headers.append(*name, HeaderValue::from_str(value).unwrap());
+        }
+        headers
+    }
+
+    #[test]
+    fn only_pages_of_this_server_are_its_own() {
+        let site = Site::of("https://Sms.Example.com/below");
+        let host = ("host", "127.0.0.1:8080");
+        for (lines, is_own) in [
+            // What browsers say on localhost and over HTTPS.
+            (vec![host, ("sec-fetch-site", "same-origin")], true),
+            (vec![host, ("sec-fetch-site", "same-site")], false),
+            (vec![host, ("sec-fetch-site", "cross-site")], false),
+            (vec![host, ("sec-fetch-site", "none")], false),
+            // It goes before `Origin`, as a proxy may have changed `Host`.
+            (vec![host, ("sec-fetch-site", "same-origin"), ("origin", "https://a.example")], true),
+            (
+                vec![host, ("sec-fetch-site", "cross-site"), ("origin", "http://127.0.0.1:8080")],
+                false,
+            ),
+            // What they say over HTTP.
+            (vec![host, ("origin", "http://127.0.0.1:8080")], true),
+            (vec![host, ("origin", "https://127.0.0.1:8080")], true),
+            (vec![host, ("origin", "https://sms.example.com")], true),
+            (vec![host, ("origin", "http://sms.example.com")], false),
+            (vec![host, ("origin", "http://127.0.0.1:8081")], false),
+            (vec![host, ("origin", "http://127.0.0.1")], false),
+            (vec![host, ("origin", "https://evil.example.com")], false),
+            (vec![host, ("origin", "https://sms.example.com.evil.example.com")], false),
+            (vec![host, ("origin", "null")], false),
+            (vec![host, ("origin", "")], false),
+            (vec![("origin", "http://127.0.0.1:8080")], false),
+            // What no browser sends.
+            (vec![host], false),
+            (vec![], false),
+            (vec![host, ("origin", "http://127.0.0.1:8080"), ("origin", "null")], false),
+            (
+                vec![host, ("sec-fetch-site", "same-origin"), ("sec-fetch-site", "same-origin")],
+                false,
+            ),
+        ] {
+            assert_eq!(site.check(&headers(&lines)).is_ok(), is_own, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn the_cookie_is_for_https_where_people_come_by_https() {
+        let origin = |origin| headers(&[("origin", origin)]);
+        let (public, local) = (Site::of("https://sms.example.com"), Site::of("http://127.0.0.1:1"));
+        assert_eq!(public.over(&headers(&[])), Over::Https);
+        assert_eq!(local.over(&headers(&[])), Over::Http);
+        assert_eq!(local.over(&origin("http://127.0.0.1:1")), Over::Http);
+        assert_eq!(local.over(&origin("https://proxy.example.com")), Over::Https);
+    }
+}

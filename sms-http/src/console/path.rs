@@ -1,0 +1,14 @@
+//! Where the console is.
+
+/// The prefix of all its paths, and the path of its cookie.
+pub const PREFIX: &str = "/console";
+/// Signing in and out.
+pub(super) const SESSION: &str = "/console/session";
+/// The API of an account: below it everything is as below `/api/v1`.
+pub(super) const API: &str = "/console/api/v1";
+/// The operator's API: below it everything is as below `/admin/v1`.
+pub(super) const OPERATOR_API: &str = "/console/api/admin";
+/// What neither API has.
+pub(super) const OTHERS_OF_APIS: &str = "/console/api/{*path}";
+/// The pages and their files.
+pub(super) const PAGES: &str = "/console/{*path}";

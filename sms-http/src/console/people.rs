@@ -1,0 +1,72 @@
+//! Who sent a request: the session that its cookie names.
+
+use std::sync::Arc;
+
+use poem::Request;
+use sms_core::Sms;
+use sms_core::account::api_key::{ApiKey, KeyHash};
+use sms_core::clock::Clock;
+use sms_core::service::session::{OpenSession, SignedIn};
+use sms_core::session::OperatorHash;
+
+use super::cookie;
+use super::origin::Site;
+use crate::admin::gate::OperatorToken;
+use crate::api::unknown_key::KeyLookUps;
+use crate::web::client_address::{AddressBlock, ClientAddress};
+use crate::web::error::ApiError;
+
+/// Signs people in, and knows them again.
+#[derive(Debug)]
+pub(super) struct People {
+    pub sms: Sms,
+    pub clock: Arc<dyn Clock>,
+    /// The operator's token; `None` where the operator does not sign in.
+    pub operator: Option<OperatorToken>,
+    /// Whether the people of accounts sign in here.
+    pub has_accounts: bool,
+    pub site: Site,
+    /// Bounds how often an address comes with keys, tokens or cookies that nobody has.
+    pub look_ups: Arc<KeyLookUps>,
+}
+
+impl People {
+    /// The session of a request; `None` if it brings none, or one that is over.
+    pub(super) async fn session(&self, request: &Request) -> Result<Option<OpenSession>, ApiError> {
+        let Some(token) = cookie::token_in(request.headers()) else { return Ok(None) };
+        let hash = KeyHash::from_bytes(*token.hash().as_bytes());
+        let operator = self.operator.as_ref().map(OperatorToken::hash);
+        let looking_up = self.sms.session(token, operator, self.clock.now());
+        let found = self.look_ups.look_up(hash, client(request), looking_up).await?;
+        Ok(found.filter(|found| match found.who {
+            SignedIn::Account { .. } => self.has_accounts,
+            SignedIn::Operator => self.operator.is_some(),
+        }))
+    }
+
+    /// Signs somebody in with an API key or the operator's token; `None` if it is neither.
+    pub(super) async fn sign_in(
+        &self,
+        key: &str,
+        from: Option<AddressBlock>,
+    ) -> Result<Option<OpenSession>, ApiError> {
+        let given = OperatorHash::of(key);
+        let is_operator = self.operator.as_ref().is_some_and(|token| token.hash() == given);
+        let now = self.clock.now();
+        let api_key = ApiKey::parse(key).ok().filter(|_| self.has_accounts);
+        let looking_up = async {
+            match api_key {
+                _ if is_operator => self.sms.sign_in_operator(given, now).await.map(Some),
+                Some(api_key) => self.sms.sign_in(api_key.hash(), now).await,
+                None => Ok(None),
+            }
+        };
+        // By the hash of the text, whatever it is: wrong tokens are counted like wrong keys.
+        self.look_ups.look_up(KeyHash::from_bytes(*given.as_bytes()), from, looking_up).await
+    }
+}
+
+/// The address that limits count a request by.
+pub(super) fn client(request: &Request) -> Option<AddressBlock> {
+    request.data::<ClientAddress>().map(|client| client.block())
+}
