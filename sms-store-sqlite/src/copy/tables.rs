@@ -107,7 +107,7 @@ pub(super) const TABLES: [Kept; 29] = [
 ];
 
 /// Tables that are not copied, each with the reason.
-pub(super) const NOT_COPIED: [(&str, &str); 7] = [
+pub(super) const NOT_COPIED: [(&str, &str); 8] = [
     ("copy_journal", "it says how far a copy into this file has come"),
     ("giving_up", "empty once the copy has given up what was left for later"),
     ("gone", "empty once the copy has done what deletions left for later"),
