@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 
+use crate::file::{File, Kept};
 use crate::kind::content_type;
-use crate::{File, Kept};
 
 include!(concat!(env!("OUT_DIR"), "/files.rs"));
 

@@ -7,8 +7,8 @@ use std::path::Path;
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
+use crate::file::{File, Kept};
 use crate::kind::content_type;
-use crate::{File, Kept};
 
 /// The path that the page names: any other version shows the same files.
 const FOLDER: &str = "/console/v-folder";

@@ -161,7 +161,8 @@ impl CsrfToken {
         &self.0
     }
 
-    /// Whether the page sent this token. It compares hashes, so that the time taken reveals nothing.
+    /// Whether the page sent this token. It compares hashes, so that the time taken reveals
+    /// nothing.
     pub fn is(&self, sent: &str) -> bool {
         Sha256::digest(sent.as_bytes()) == Sha256::digest(self.0.as_bytes())
     }
